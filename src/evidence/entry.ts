@@ -1,0 +1,98 @@
+import type { Json, Mode } from '../spec/types.ts';
+
+/** Evidence types: the ten of the origin (futon3c), which the seeds use. */
+export const EVIDENCE_TYPES = [
+  'coordination',
+  'gate-traversal',
+  'pattern-selection',
+  'pattern-outcome',
+  'reflection',
+  'forum-post',
+  'mode-transition',
+  'presence-event',
+  'correction',
+  'conjecture',
+] as const;
+export type EvidenceType = (typeof EVIDENCE_TYPES)[number];
+
+/** What an entry claims to be in its thread. */
+export const CLAIM_TYPES = [
+  'goal',
+  'step',
+  'evidence',
+  'conclusion',
+  'question',
+  'observation',
+  'tension',
+  'correction',
+  'conjecture',
+] as const;
+export type ClaimType = (typeof CLAIM_TYPES)[number];
+
+export const SUBJECT_TYPES = [
+  'pattern',
+  'mission',
+  'component',
+  'gate',
+  'session',
+  'agent',
+  'thread',
+  'evidence',
+] as const;
+export interface Subject {
+  readonly type: (typeof SUBJECT_TYPES)[number];
+  readonly id: string;
+}
+
+/** What a writer says; the chain adds `seq`, `prev` and `hash`. */
+export interface EntryDraft {
+  /** Unique in the store. */
+  readonly id: string;
+  /** ISO 8601 with milliseconds, UTC. */
+  readonly at: string;
+  readonly type: EvidenceType;
+  readonly claim: ClaimType;
+  readonly subject: Subject;
+  readonly author: string;
+  readonly sessionId: string;
+  /** The peripheral the session was in; null outside of any. */
+  readonly peripheral: string | null;
+  /** null where the spec set has no mode gate. */
+  readonly mode: Mode | null;
+  readonly body: Json;
+  readonly tags: readonly string[];
+  readonly patternId?: string;
+  readonly inReplyTo?: string;
+  readonly forkOf?: string;
+  readonly conjecture?: boolean;
+}
+
+/**
+ * One link of a session's chain. `seq` counts from 0 in its session. `hash` = sha256(prev ‖ head bytes), where the head bytes are the RFC 8785
+ * form of every field but `body`, `prev` and `hash`, with `bodyHash` (sha256 of the RFC 8785 form of the body) in the body's place: so a body
+ * can be erased later while its chain still verifies. `prev` of the first entry is 64 zeros.
+ */
+export interface Entry extends EntryDraft {
+  readonly seq: number;
+  readonly bodyHash: string;
+  readonly prev: string;
+  readonly hash: string;
+}
+
+/** An entry as a store keeps it: the exact bytes that were hashed, so that checking never re-serialises. */
+export interface StoredEntry {
+  readonly entry: Entry;
+  /** UTF-8 of the head bytes. */
+  readonly head: string;
+  /** UTF-8 of the body bytes; null when the body was erased. */
+  readonly body: string | null;
+}
+
+/** Where a session's chain stands. */
+export interface ChainHead {
+  readonly seq: number;
+  readonly hash: string;
+}
+
+/** The head of a chain that has no entries. */
+export const EMPTY_CHAIN: ChainHead = { seq: -1, hash: '0'.repeat(64) };

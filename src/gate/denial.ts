@@ -1,0 +1,64 @@
+import type { Mode } from '../spec/types.ts';
+
+/** Every reason for a refusal. Closed: a new one fails the build until `describe-denial.ts` has words for it. */
+export const DENIAL_CODES = [
+  'unknown-tool',
+  'tool-not-allowed',
+  'invalid-action',
+  'out-of-scope',
+  'mode-forbids',
+  'mode-not-allowed',
+  'summary-required',
+  'no-peripheral',
+  'already-active',
+  'hop-not-allowed',
+  'exit-not-met',
+  'entry-not-met',
+  'condition-failed',
+  'approval-required',
+  'approval-invalid',
+  'missing-context',
+  'invalid-fruit',
+  'limit-reached',
+  'sandbox-unavailable',
+  'agent-not-allowed',
+  'session-closed',
+  'session-busy',
+  'lease-expired',
+] as const;
+export type DenialCode = (typeof DENIAL_CODES)[number];
+
+/** One leg of a way through the hop graph. */
+export interface WayLeg {
+  readonly from: string | null;
+  readonly exit: string | null;
+  readonly to: string;
+  /** What has to hold for this leg, in words (`approval by operator`, `tests-passed`, `result is pass`). */
+  readonly needs: readonly string[];
+}
+
+/** What can be done from here: part of every denial, and what `session.available()` returns. */
+export interface Available {
+  readonly peripheral: string | null;
+  readonly mode: Mode | null;
+  /** Tools that would be let through here and now, as far as tool and mode decide. */
+  readonly tools: readonly string[];
+  /** Edges out of here (or, outside, the peripherals that can be started), with what each still needs. */
+  readonly hops: readonly WayLeg[];
+  readonly modes: readonly { readonly to: Mode; readonly needs: readonly string[] }[];
+}
+
+/**
+ * A refusal as a value. It carries what the agent needs to recover unaided: what is wrong (`message`), what to do next (`remedy`), what is
+ * available here, and, where a tool or peripheral lies elsewhere, the shortest lawful way there.
+ */
+export interface Denial {
+  readonly code: DenialCode;
+  readonly message: string;
+  readonly remedy: string;
+  /** What the code speaks of: tool, argument, value, mode, from, to, exit, field, candidates, problems, … */
+  readonly about: { readonly [key: string]: string | number | boolean | null | readonly string[] };
+  readonly available: Available;
+  /** Shortest lawful way to what was asked for; null where there is none or none is needed. */
+  readonly way: readonly WayLeg[] | null;
+}

@@ -1,0 +1,5 @@
+/** Time as the session sees it. */
+export interface Clock {
+  /** Epoch milliseconds. */
+  now(): number;
+}

@@ -1,0 +1,221 @@
+/**
+ * The trusted spec: what every other folder works with. Only `spec/` makes these values, from files it has checked
+ * (see `load-specs.ts`); everything downstream may rely on every name in them being resolved.
+ */
+
+/** A JSON value: what specs, arguments, fruits and evidence bodies are made of. */
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+
+/** The modes of the mode gate, in the order of their power. */
+export const MODES = ['discuss', 'diagnose', 'execute'] as const;
+export type Mode = (typeof MODES)[number];
+
+/** Who asks. Only the session's owner can speak as operator; the clock raises deadlines. */
+export const PRINCIPALS = ['agent', 'operator', 'clock'] as const;
+export type Principal = (typeof PRINCIPALS)[number];
+
+/** What a tool may do to the world: look, change it, or talk. */
+export const TOOL_EFFECTS = ['observe', 'act', 'coordinate'] as const;
+export type ToolEffect = (typeof TOOL_EFFECTS)[number];
+
+/** What an argument is, so that one scope rule binds it whatever the tool is called. */
+export const ARGUMENT_ROLES = ['path:read', 'path:write', 'command', 'url', 'text'] as const;
+export type ArgumentRole = (typeof ARGUMENT_ROLES)[number];
+
+export interface ToolParameter {
+  readonly name: string;
+  readonly role: ArgumentRole;
+  /** JSON Schema of the value (draft 2020-12). */
+  readonly schema: { readonly [keyword: string]: Json };
+  readonly required: boolean;
+  readonly description: string;
+}
+
+export interface ToolSpec {
+  readonly id: string;
+  readonly purpose: string;
+  readonly effect: ToolEffect;
+  /** In positional order: `args: ["src/a.ts"]` fills the first parameter. */
+  readonly parameters: readonly ToolParameter[];
+  readonly limits: { readonly seconds: number; readonly outputBytes: number };
+}
+
+/**
+ * What a scope lets each argument role reach; the same meaning for every tool.
+ *
+ * - `read`: `root` (all of it but the masks), `session-log` (only files that this session's entries name), `none`.
+ * - `write`: root-relative folders or files, compared segment by segment; empty means no writes.
+ * - `command`: `none`, `read-only` (contained, tree read-only), `contained` (contained, writes only in `write`), `test` (only the
+ *   configured test commands), `deploy` (only git and the configured deploy commands).
+ * - `url`: `none`, or `allow-list` (only the configured hosts).
+ */
+export interface ScopeRule {
+  readonly read: 'root' | 'session-log' | 'none';
+  readonly write: readonly string[];
+  readonly command: 'none' | 'read-only' | 'contained' | 'test' | 'deploy';
+  readonly url: 'none' | 'allow-list';
+}
+
+/** A peripheral's scope: a name of the scope table or an inline `{ paths }`, resolved to its rule. */
+export interface Scope {
+  /** `full-codebase`, …; `paths` for the inline form. */
+  readonly name: string;
+  readonly rule: ScopeRule;
+}
+
+/** Where an entry may come from. One source of the set must apply. */
+export type EntrySource =
+  | { readonly kind: 'default' | 'from-any' | 'user-request' | 'agent-request' | 'session-close' }
+  | { readonly kind: 'from'; readonly peripheral: string };
+
+export interface Entry {
+  readonly sources: readonly EntrySource[];
+  /** Names of conditions (see {@link SpecSet.conditions}); all must hold. */
+  readonly conditions: readonly string[];
+}
+
+/** An exit: its name, the destinations it opens, and the observed fruit value it implies, if any. */
+export interface Exit {
+  readonly name: string;
+  readonly opens: readonly { readonly to: string; readonly when: string | null }[];
+  /** The exit's name is a value of this observed fruit field: it holds only if the field has that value. Else it is stated. */
+  readonly implies: { readonly field: string; readonly value: string } | null;
+  /** False for the seeds' plain sets, whose edges were derived from the entries. */
+  readonly bound: boolean;
+}
+
+/** How a peripheral gets one field of its context on entry. */
+export interface ContextRule {
+  readonly source:
+    | { readonly kind: 'inherit' }
+    | { readonly kind: 'fruit'; readonly peripheral: string }
+    | { readonly kind: 'session-log' };
+  readonly optional: boolean;
+}
+
+/** What happened, as the session observes it; the names an observed fruit field may draw on. */
+export const OBSERVATIONS = [
+  'found',
+  'changed-files',
+  'changes',
+  'result',
+  'test-count',
+  'failures',
+  'committed',
+  'pushed',
+  'sha',
+  'deployed',
+  'steps',
+  'refusals',
+  'patterns',
+  'par',
+] as const;
+export type Observation = (typeof OBSERVATIONS)[number];
+
+/** The type of a fruit field: one of these words, or the list of values it may take. */
+export const FRUIT_TYPES = ['string', 'integer', 'number', 'boolean', 'list', 'object'] as const;
+export type FruitType = (typeof FRUIT_TYPES)[number] | readonly string[];
+
+export type FruitField =
+  | { readonly kind: 'observed'; readonly type: FruitType; readonly from: Observation }
+  | { readonly kind: 'stated'; readonly type: FruitType; readonly optional: boolean };
+
+/** A gate on a destination; it applies to every exit that opens it. */
+export type GateRule =
+  | { readonly kind: 'approval'; readonly by: 'operator' }
+  | { readonly kind: 'when'; readonly cel: string }
+  | {
+      readonly kind: 'pattern';
+      readonly pattern: string;
+      /** `selected`: a PSR for it stands in this session; `held`: its last PUR says that it worked. */
+      readonly is: 'selected' | 'held';
+    };
+
+export interface PeripheralSpec {
+  readonly id: string;
+  readonly purpose: string;
+  readonly tools: readonly string[];
+  readonly scope: Scope;
+  readonly entry: Entry;
+  readonly exits: readonly Exit[];
+  readonly context: { readonly [field: string]: ContextRule };
+  readonly fruit: { readonly [field: string]: FruitField };
+  /** By destination. */
+  readonly gates: { readonly [peripheral: string]: readonly GateRule[] };
+  readonly limits: { readonly steps: number | null; readonly minutes: number | null };
+  /** Agent ids that may enter; null means any. */
+  readonly agents: readonly string[] | null;
+  /** `:peripheral/config` and `:output` of the seeds: carried for backends, never interpreted by the gate. */
+  readonly config: { readonly [key: string]: Json };
+  readonly output: { readonly [key: string]: Json } | null;
+}
+
+/** One lawful transition of the mode gate. */
+export interface ModeTransition {
+  readonly from: Mode;
+  readonly to: Mode;
+  readonly approval: 'operator' | null;
+  readonly summary: boolean;
+}
+
+export interface GateSpec {
+  readonly initial: Mode;
+  /** Which tool effects each mode allows. */
+  readonly effects: { readonly [mode in Mode]: readonly ToolEffect[] };
+  /** Which peripherals may be entered in a mode; null means any. */
+  readonly peripherals: { readonly [mode in Mode]: readonly string[] | null };
+  readonly transitions: readonly ModeTransition[];
+  /** The operator's reset leads here from any mode. */
+  readonly reset: Mode;
+  /** Minutes without a step after which the clock returns the mode to {@link GateSpec.reset}; null: never. */
+  readonly timeoutMinutes: number | null;
+}
+
+/** An allowed hop under one exit: the source's exit names the target and the target's entry admits the source. */
+export interface Edge {
+  readonly from: string;
+  readonly exit: string;
+  readonly to: string;
+  /** CEL of the exit's `{ to, when }`, if any. */
+  readonly when: string | null;
+  /** The entry sources through which the target admits this source (never empty). */
+  readonly sources: readonly EntrySource[];
+  /** The target's entry conditions. */
+  readonly conditions: readonly string[];
+  readonly gates: readonly GateRule[];
+  readonly implies: { readonly field: string; readonly value: string } | null;
+}
+
+/** The built-in entry condition: a passing test fruit in this session, newer than the last change. */
+export const TESTS_PASSED = 'tests-passed';
+
+/** A spec set, checked and resolved. `hash` is sha256 (hex) of the RFC 8785 form of everything else. */
+export interface SpecSet {
+  readonly hash: string;
+  /** null: no gate.yaml, so no mode gate. */
+  readonly gate: GateSpec | null;
+  readonly tools: { readonly [id: string]: ToolSpec };
+  readonly scopes: { readonly [name: string]: ScopeRule };
+  /** Entry conditions that the set defines itself, as CEL. `tests-passed` is built in. */
+  readonly conditions: { readonly [name: string]: string };
+  readonly peripherals: { readonly [id: string]: PeripheralSpec };
+  /** Derived; sorted by from, exit, to. */
+  readonly edges: readonly Edge[];
+}
+
+/** How a test command reports what it ran. `none`: exit status only, the count is unknown. */
+export type TestReport = 'tap' | 'none' | { readonly junit: string };
+
+/** `hopgate.yaml` at a repository's root: how it is tested and shipped. Resolved: every key is present. */
+export interface ProjectConfig {
+  /** `default`, or a folder relative to the root. */
+  readonly specs: string;
+  /** Overrides a peripheral's write paths, by peripheral id. */
+  readonly scopes: { readonly [peripheral: string]: readonly string[] };
+  readonly test: readonly { readonly run: readonly string[]; readonly report: TestReport }[];
+  readonly deploy: { readonly [name: string]: readonly string[] };
+  readonly git: { readonly remote: string; readonly branch: string } | null;
+  readonly web: { readonly allow: readonly string[] };
+  readonly mask: readonly string[];
+  readonly toolchains: readonly string[];
+}

@@ -1,0 +1,131 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  describeRequirement,
+  meets,
+  type Requirement,
+  type RequirementFacts,
+  unmet,
+} from '../../src/gate/requirement.ts';
+
+const nothing: RequirementFacts = {
+  by: 'agent',
+  source: null,
+  agent: 'claude',
+  firstVisit: false,
+  atSessionClose: false,
+  naturalClose: false,
+  fruit: {},
+  conditions: {},
+  when: {},
+  approved: false,
+  summary: null,
+  patterns: {},
+};
+const facts = (some: Partial<RequirementFacts>): RequirementFacts => ({ ...nothing, ...some });
+const source = (...any: string[]): Requirement => ({ kind: 'source', any });
+
+/** Each row: a requirement, facts that just meet it, and facts that just miss it. */
+const ROWS: readonly [string, Requirement, Partial<RequirementFacts>, Partial<RequirementFacts>][] = [
+  ['default', source('default'), { firstVisit: true }, { source: 'test' }],
+  ['from-test', source('from-test'), { source: 'test' }, { source: 'tests' }],
+  ['from-any', source('from-any'), { source: 'edit' }, { source: null }],
+  ['user-request', source('user-request'), { by: 'operator' }, { by: 'clock' }],
+  ['agent-request', source('agent-request'), { source: 'edit', naturalClose: true }, { source: 'edit' }],
+  ['session-close', source('session-close'), { atSessionClose: true }, { by: 'operator' }],
+  ['natural-close', { kind: 'natural-close' }, { naturalClose: true }, { source: 'edit' }],
+  [
+    'fruit',
+    { kind: 'fruit', field: 'result', value: 'pass' },
+    { fruit: { result: 'pass' } },
+    { fruit: { result: 'fail' } },
+  ],
+  [
+    'condition',
+    { kind: 'condition', name: 'tests-passed' },
+    { conditions: { 'tests-passed': true } },
+    { conditions: { other: true } },
+  ],
+  ['when', { kind: 'when', cel: 'fruit.n > 0' }, { when: { 'fruit.n > 0': true } }, { when: { 'fruit.n > 0': false } }],
+  ['approval', { kind: 'approval', by: 'operator', action: 'hop' }, { approved: true }, { by: 'operator' }],
+  [
+    'selected',
+    { kind: 'pattern', pattern: 'p', is: 'selected' },
+    { patterns: { p: 'failed' } },
+    { patterns: { q: 'held' } },
+  ],
+  ['held', { kind: 'pattern', pattern: 'p', is: 'held' }, { patterns: { p: 'held' } }, { patterns: { p: 'selected' } }],
+  ['summary', { kind: 'summary' }, { summary: 'done' }, { summary: ' \n' }],
+  ['principal', { kind: 'principal', is: 'clock' }, { by: 'clock' }, { by: 'operator' }],
+  ['agent', { kind: 'agent', any: ['claude', 'codex'] }, { agent: 'claude' }, { agent: 'claude-2' }],
+];
+
+describe('meets', () => {
+  it.each(ROWS)('it holds %s exactly when the facts say so', (_name, requirement, met, missed) => {
+    expect(meets(requirement, facts(met))).toBe(true);
+    expect(meets(requirement, facts(missed))).toBe(false);
+  });
+
+  it('it takes any one source of the set', () => {
+    expect(meets(source('from-edit', 'user-request'), facts({ by: 'operator', source: 'explore' }))).toBe(true);
+    expect(meets(source('from-edit', 'user-request'), facts({ by: 'agent', source: 'explore' }))).toBe(false);
+    expect(meets(source(), facts({ by: 'operator', firstVisit: true }))).toBe(false);
+  });
+
+  it('it never lets a source speak for an agent that is outside: agent-request is a hop', () => {
+    expect(meets(source('agent-request'), facts({ naturalClose: true }))).toBe(false);
+  });
+
+  it('it asks the agent alone for a natural close', () => {
+    expect(meets({ kind: 'natural-close' }, facts({ by: 'operator' }))).toBe(true);
+    expect(meets({ kind: 'natural-close' }, facts({ atSessionClose: true }))).toBe(true);
+  });
+
+  it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])(
+    'it does not find %s on an empty record',
+    (name) => {
+      expect(meets({ kind: 'condition', name }, nothing)).toBe(false);
+      expect(meets({ kind: 'when', cel: name }, nothing)).toBe(false);
+      expect(meets({ kind: 'pattern', pattern: name, is: 'selected' }, nothing)).toBe(false);
+    },
+  );
+
+  it('it throws for a requirement that it does not know, rather than letting it pass', () => {
+    expect(() => meets({ kind: 'luck' } as unknown as Requirement, nothing)).toThrow('unknown requirement');
+  });
+});
+
+describe('unmet', () => {
+  it('it keeps every requirement that fails, in order, and no other', () => {
+    const requirements = ROWS.map(([, requirement]) => requirement);
+    fc.assert(
+      fc.property(fc.shuffledSubarray(requirements), fc.constantFrom(...ROWS), (some, [, , met]) => {
+        const now = facts(met);
+        expect(unmet(some, now)).toEqual(some.filter((requirement) => !meets(requirement, now)));
+      }),
+    );
+  });
+
+  it('it lets an empty list pass', () => expect(unmet([], nothing)).toEqual([]));
+});
+
+describe('describeRequirement', () => {
+  it.each<[Requirement, string]>([
+    [source('from-test', 'user-request'), 'from test or user-request'],
+    [source('from-any'), 'from any'],
+    [source(), 'nobody'],
+    [{ kind: 'natural-close' }, 'a natural close'],
+    [{ kind: 'fruit', field: 'result', value: 'pass' }, 'result is pass'],
+    [{ kind: 'condition', name: 'tests-passed' }, 'tests-passed'],
+    [{ kind: 'when', cel: 'fruit.test_count > 0' }, 'when fruit.test_count > 0'],
+    [{ kind: 'approval', by: 'operator', action: 'hop' }, 'approval by operator'],
+    [{ kind: 'pattern', pattern: 'small-steps', is: 'held' }, 'pattern small-steps held'],
+    [{ kind: 'summary' }, 'a summary'],
+    [{ kind: 'principal', is: 'operator' }, 'by operator'],
+    [{ kind: 'agent', any: ['claude', 'codex'] }, 'agent claude or codex'],
+  ])('it says %j in a few words', (requirement, words) => expect(describeRequirement(requirement)).toBe(words));
+
+  it('it throws for a requirement that it has no words for', () => {
+    expect(() => describeRequirement({ kind: 'luck' } as unknown as Requirement)).toThrow('unknown requirement');
+  });
+});

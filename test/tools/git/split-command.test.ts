@@ -1,0 +1,168 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { splitCommand } from '../../../src/tools/git/split-command.ts';
+
+const single = (word: string) => `'${word.replaceAll("'", `'\\''`)}'`;
+const double = (word: string) => `"${word.replaceAll(/[\\$"`]/g, '\\$&')}"`;
+const word = fc.string({ unit: 'grapheme', maxLength: 12 }).filter((text) => !text.includes('\0'));
+
+describe('splitCommand', () => {
+  test.each([
+    ['git status', ['git', 'status']],
+    [`commit -m 'a "b" c'`, ['commit', '-m', 'a "b" c']],
+    [`commit -m "a 'b' \\$c"`, ['commit', '-m', "a 'b' $c"]],
+    [`a''b"c"d\\ e`, ['abcd e']],
+    [`commit -m '--force; rm *'`, ['commit', '-m', '--force; rm *']],
+    [`log HEAD~1 HEAD^ a@b x{y`, ['log', 'HEAD~1', 'HEAD^', 'a@b', 'x{y']],
+    ['  status \\\n -s\n', ['status', '-s']],
+    [`add ''`, ['add', '']],
+    ['a \\', ['a', '\\']],
+    ['npm run a#b', ['npm', 'run', 'a#b']],
+  ])('it splits %j', (text, words) => {
+    expect(splitCommand(text)).toEqual({ ok: true, words });
+  });
+
+  test.each([
+    'a; b',
+    'a;',
+    'a && b',
+    'a || b',
+    'a | b',
+    'a |& b',
+    'a &',
+    'a\nb',
+    '(a)',
+    '{ a; }',
+    '! a',
+    'time a',
+    'if a; then b; fi',
+    'f() { a; }',
+    'a > f',
+    'a 2>&1',
+    'a <<< b',
+    'a << E\nE\n',
+    '> f',
+    'a <(b)',
+    'a $b',
+    'a $',
+    'a ${b}',
+    'a $(b)',
+    'a "$(b)"',
+    'a "${b@P}"',
+    'a "`b`"',
+    'a `b`',
+    'a $((1))',
+    "a $'b'",
+    'a $"b"',
+    'a *.ts',
+    'a ?',
+    'a [b]',
+    'a [',
+    'a @(b|c)',
+    'a {b,c}',
+    'a {1..3}',
+    'a ~',
+    'a ~/b',
+    'A=1',
+    'A=1 b',
+    'export A=1',
+    'a # b',
+    '# a',
+    "a 'b",
+    'a "b',
+    '',
+    ' \n',
+    'a\0b',
+    '[[ a ]]',
+    '((1))',
+    'coproc a',
+  ])('it refuses %j', (text) => {
+    const split = splitCommand(text);
+    expect(split.ok, JSON.stringify(split)).toBe(false);
+    if (!split.ok) expect(split.reason).not.toBe('');
+  });
+
+  test('it gives back every word that was quoted', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(word, fc.boolean()), { minLength: 1 }), (words) => {
+        const text = words.map(([value, inDouble]) => (inDouble ? double(value) : single(value))).join(' ');
+        expect(splitCommand(text)).toEqual({ ok: true, words: words.map(([value]) => value) });
+      }),
+    );
+  });
+
+  test('it never gives words for text that holds an unquoted operator', () => {
+    const operator = fc.constantFrom(
+      ';',
+      '&',
+      '&&',
+      '|',
+      '||',
+      '>',
+      '<',
+      '$x',
+      '$(x)',
+      '`x`',
+      '*',
+      '?',
+      '(',
+      ')',
+      '\nx',
+    );
+    const harmless = fc.oneof(word.map(single), word.map(double), fc.stringMatching(/^[a-z-]{1,6}$/));
+    fc.assert(
+      fc.property(fc.array(harmless), operator, fc.array(harmless), fc.boolean(), (before, found, after, tight) => {
+        const gap = tight ? '' : ' ';
+        expect(splitCommand(['git', ...before].join(' ') + gap + found + gap + after.join(' ')).ok).toBe(false);
+      }),
+    );
+  });
+
+  test('it agrees with bash on whatever it accepts', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'hopgate-split-'));
+    const piece = fc.constantFrom(
+      'a',
+      'b',
+      ' ',
+      "'",
+      '"',
+      '\\',
+      '$',
+      ';',
+      '#',
+      '~',
+      '{',
+      '}',
+      ',',
+      '=',
+      '!',
+      '^',
+      '\t',
+      '*',
+      '&',
+      '-',
+    );
+    let accepted = 0;
+    try {
+      fc.assert(
+        fc.property(fc.array(piece, { maxLength: 10 }), (pieces) => {
+          const text = `:a ${pieces.join('')}`;
+          const split = splitCommand(text);
+          if (!split.ok) return;
+          accepted++;
+          const options = { cwd: folder, env: { HOME: '/nowhere' }, encoding: 'utf8' } as const;
+          const shown = execFileSync('/bin/bash', ['--norc', '-c', `printf '%s\\0' ${text}`], options);
+          expect(split.words).toEqual(shown.split('\0').slice(0, -1));
+        }),
+        { numRuns: 600 },
+      );
+      expect(accepted).toBeGreaterThan(20);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});

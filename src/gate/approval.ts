@@ -1,0 +1,47 @@
+import { hash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import type { Json } from '../spec/types.ts';
+
+/** What an approval is for: one hop or one mode transition. */
+export type ApprovalAction =
+  | { readonly kind: 'hop'; readonly from: string; readonly exit: string; readonly to: string }
+  | { readonly kind: 'mode'; readonly from: string; readonly to: string };
+
+/** What exactly is to be approved; the hash binds the answer to it. */
+export interface ApprovalSubject {
+  readonly sessionId: string;
+  readonly action: ApprovalAction;
+  readonly reason: string;
+  /** What the person is shown: the fruit, the changed files, the exit criteria. */
+  readonly view: { readonly [title: string]: Json };
+}
+
+/** The part of an approval record that the gate judges. Times are epoch milliseconds. */
+export interface ApprovalGrant {
+  readonly id: string;
+  readonly nonce: string;
+  readonly sessionId: string;
+  readonly requestHash: string;
+  readonly by: string;
+  readonly expiresAt: number;
+}
+
+/** sha256 (hex) of the RFC 8785 form of what is to be approved. */
+export function approvalHash(subject: ApprovalSubject): string {
+  const { sessionId, action, reason, view } = subject;
+  return hash('sha256', canonicalize({ sessionId, action, reason, view }) ?? '');
+}
+
+/** Why a grant does not cover a request; null when it does. Single use, one session, one request, until it expires. */
+export function approvalProblem(
+  grant: ApprovalGrant,
+  wanted: { readonly sessionId: string; readonly requestHash: string },
+  now: number,
+  usedNonces: readonly string[],
+): string | null {
+  if (grant.sessionId !== wanted.sessionId) return 'it was given for another session';
+  if (grant.requestHash !== wanted.requestHash) return 'it was given for something else (the hash differs)';
+  if (now >= grant.expiresAt) return 'it has expired';
+  if (usedNonces.includes(grant.nonce)) return 'it was used before; an approval holds once';
+  return null;
+}

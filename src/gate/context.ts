@@ -1,0 +1,39 @@
+import type { Json, PeripheralSpec } from '../spec/types.ts';
+import type { SessionView } from './view.ts';
+
+/**
+ * The context that a visit to `target` starts with, and what is missing for it. `fruits` are those of the session with the prospective fruit
+ * of the visit being left; `given` is what the caller of `start` supplied.
+ */
+export function transferContext(
+  target: PeripheralSpec,
+  view: Pick<SessionView, 'sessionId' | 'backpack' | 'fruits'>,
+  given: { readonly [field: string]: Json } = {},
+): {
+  readonly context: { readonly [field: string]: Json };
+  readonly missing: readonly { field: string; from: string }[];
+} {
+  const context: Record<string, Json> = {};
+  const missing: { field: string; from: string }[] = [];
+  for (const [field, { source, optional }] of Object.entries(target.context)) {
+    const value = given[field] ?? sourceValue(field, source, view);
+    if (value !== undefined && value !== null) context[field] = value;
+    else if (!optional) missing.push({ field, from: source.kind === 'fruit' ? source.peripheral : 'the backpack' });
+  }
+  return { context: { ...given, ...context }, missing };
+}
+
+function sourceValue(
+  field: string,
+  source: PeripheralSpec['context'][string]['source'],
+  view: Pick<SessionView, 'sessionId' | 'backpack' | 'fruits'>,
+): Json | undefined {
+  switch (source.kind) {
+    case 'inherit':
+      return field === 'session-id' ? view.sessionId : view.backpack[field];
+    case 'fruit':
+      return view.fruits[source.peripheral]?.[field];
+    case 'session-log':
+      return { session: view.sessionId };
+  }
+}

@@ -1,0 +1,64 @@
+import { MODES, type Mode } from '../spec/types.ts';
+import type { ApprovalGrant } from './approval.ts';
+import { checkApproval } from './decide-visit.ts';
+import { deny } from './deny.ts';
+import { requirementFacts } from './facts.ts';
+import type { Decision, GateContext, ModeRequest } from './request.ts';
+import type { RequirementFacts } from './requirement.ts';
+import { transitionRequirements } from './requirements.ts';
+
+export interface ModePlan {
+  readonly from: Mode;
+  readonly to: Mode;
+  readonly how: 'transition' | 'reset' | 'timeout';
+  readonly event: { readonly type: string; readonly facts: RequirementFacts };
+  readonly approval: ApprovalGrant | null;
+}
+
+/**
+ * Whether the mode may change: along the gate's transitions, back by the operator's `reset`, or by the clock. Everything else is refused:
+ * DISCUSS → EXECUTE, EXECUTE → DIAGNOSE, plain DIAGNOSE → DISCUSS (seed 001).
+ */
+export function decideMode(context: GateContext, request: ModeRequest): Decision<ModePlan> {
+  const { specs, view } = context;
+  if (view.closed) return deny(context, 'session-closed', {});
+  const { gate } = specs;
+  const from = view.mode;
+  if (!gate || from === null) return deny(context, 'mode-not-allowed', { mode: null, to: String(request.to) });
+  const { to } = request;
+  const refuse = (why: string) => deny(context, 'mode-not-allowed', { mode: from, to: String(to), why });
+  if (!MODES.includes(to)) return refuse(`there is no such mode (modes: ${MODES.join(', ')})`);
+
+  if (request.by === 'clock' || request.reset) {
+    const how = request.by === 'clock' ? 'timeout' : 'reset';
+    if (to !== gate.reset) return refuse(`a ${how} leads to ${gate.reset}`);
+    if (how === 'reset' && request.by !== 'operator') return refuse('only the operator can reset');
+    if (from === to) return refuse('it is there already');
+    const facts = requirementFacts(specs, view, [], { by: request.by });
+    return { ok: true, plan: { from, to, how, event: { type: how, facts }, approval: null } };
+  }
+
+  if (from === to) return refuse('it is there already');
+  const transition = gate.transitions.find((candidate) => candidate.from === from && candidate.to === to);
+  if (!transition) return refuse('the gate has no such transition');
+  if (transition.summary && !(typeof request.summary === 'string' && request.summary.trim() !== '')) {
+    return deny(context, 'summary-required', { mode: from, to });
+  }
+  if (transition.approval) {
+    const shown = {
+      ...(request.exitCriteria === undefined ? {} : { 'exit criteria': request.exitCriteria }),
+      ...(request.summary === undefined ? {} : { summary: request.summary }),
+    };
+    const refused = checkApproval(context, { kind: 'mode', from, to }, request, shown, true);
+    if (refused) return refused;
+  }
+  const facts = requirementFacts(specs, view, transitionRequirements(transition), {
+    by: request.by,
+    approved: transition.approval !== null,
+    summary: request.summary ?? null,
+  });
+  return {
+    ok: true,
+    plan: { from, to, how: 'transition', event: { type: `to.${to}`, facts }, approval: request.approval ?? null },
+  };
+}

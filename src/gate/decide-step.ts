@@ -1,0 +1,95 @@
+import { nearest } from '../spec/names.ts';
+import type { ProjectConfig, ScopeRule, SpecSet, ToolSpec } from '../spec/types.ts';
+import { type Arguments, bindArguments } from './arguments.ts';
+import { deny } from './deny.ts';
+import type { Decision, GateContext, StepRequest } from './request.ts';
+import { scopeProblem } from './scope.ts';
+import { shortestWay } from './ways.ts';
+
+/** A call that may go to its backend, and what it may touch there. */
+export interface StepPlan {
+  readonly tool: ToolSpec;
+  readonly args: Arguments;
+  readonly peripheral: string;
+  readonly scope: ScopeRule;
+  /** For `read: session-log`: the only files that may be read. */
+  readonly readableFiles: readonly string[] | null;
+}
+
+/** A peripheral's scope rule in this repository: the config's paths take the place of the spec's, where the spec grants paths at all. */
+export function effectiveScope(specs: SpecSet, config: ProjectConfig, peripheral: string): ScopeRule {
+  const rule = specs.peripherals[peripheral]?.scope.rule ?? { read: 'none', write: [], command: 'none', url: 'none' };
+  const paths = Object.hasOwn(config.scopes, peripheral) ? config.scopes[peripheral] : undefined;
+  return paths && rule.write.length > 0 ? { ...rule, write: paths } : rule;
+}
+
+/**
+ * Whether a tool call may run now: session open, in a peripheral, within its limits, tool known and in the envelope, effect allowed by the
+ * mode, arguments well formed and in scope. Pure.
+ */
+export function decideStep(context: GateContext, { tool: id, args }: StepRequest): Decision<StepPlan> {
+  const { specs, config, view } = context;
+  if (view.closed) return deny(context, 'session-closed', {});
+  if (!view.visit) return deny(context, 'no-peripheral', { tool: String(id) });
+  const { peripheral } = view.visit;
+  const spec = specs.peripherals[peripheral];
+  if (!spec) throw new Error(`the session is in "${peripheral}", which its spec does not have`);
+
+  const tool = typeof id === 'string' && Object.hasOwn(specs.tools, id) ? specs.tools[id] : undefined;
+  if (!tool) {
+    const suggestion = nearest(String(id), Object.keys(specs.tools));
+    return deny(context, 'unknown-tool', { tool: String(id), suggestion });
+  }
+  if (!spec.tools.includes(tool.id)) {
+    const way = shortestWay(specs, view, (other) => specs.peripherals[other]?.tools.includes(tool.id) ?? false);
+    return deny(context, 'tool-not-allowed', { tool: tool.id, peripheral, allowed: spec.tools }, way);
+  }
+  const limit = limitReached(context, spec.limits);
+  if (limit) return deny(context, 'limit-reached', { peripheral, tool: tool.id, ...limit });
+  if (specs.gate && view.mode && !specs.gate.effects[view.mode].includes(tool.effect)) {
+    const allowed = spec.tools.filter((other) => {
+      const effect = specs.tools[other]?.effect;
+      return effect && view.mode && specs.gate?.effects[view.mode].includes(effect);
+    });
+    return deny(context, 'mode-forbids', { tool: tool.id, effect: tool.effect, mode: view.mode, allowed });
+  }
+  const bound = bindArguments(tool, args);
+  if (!bound.ok) {
+    return deny(context, 'invalid-action', {
+      tool: tool.id,
+      argument: bound.argument,
+      why: bound.problem,
+      remedy: usage(tool),
+    });
+  }
+  const scope = effectiveScope(specs, config, peripheral);
+  const problem = scopeProblem({ tool, args: bound.args, scope, config, root: view.root, files: view.files });
+  if (problem) return deny(context, problem.code, { tool: tool.id, peripheral, ...problem.about });
+  return {
+    ok: true,
+    plan: {
+      tool,
+      args: bound.args,
+      peripheral,
+      scope,
+      readableFiles: scope.read === 'session-log' ? view.files : null,
+    },
+  };
+}
+
+function limitReached(
+  { view }: GateContext,
+  limits: { readonly steps: number | null; readonly minutes: number | null },
+): { limit: string; value: string } | null {
+  const { visit } = view;
+  if (!visit) return null;
+  if (limits.steps !== null && visit.steps >= limits.steps) return { limit: 'steps', value: `${limits.steps} steps` };
+  const late = visit.status === 'expired' || (visit.deadline !== null && view.now >= visit.deadline);
+  return late ? { limit: 'minutes', value: `${limits.minutes} minutes` } : null;
+}
+
+/** How a tool is called, from its catalogue entry: `read { path, offset?, limit? }`. */
+function usage(tool: ToolSpec): string {
+  const parameters = tool.parameters.map(({ name, required }) => (required ? name : `${name}?`)).join(', ');
+  return `call it as ${tool.id} { ${parameters} }`;
+}

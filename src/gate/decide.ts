@@ -1,0 +1,52 @@
+import { decideMode, type ModePlan } from './decide-mode.ts';
+import { decideStep, type StepPlan } from './decide-step.ts';
+import {
+  decideClose,
+  decideHop,
+  decideStart,
+  decideStop,
+  type HopPlan,
+  type StartPlan,
+  type StopPlan,
+} from './decide-visit.ts';
+import type { Decision, GateContext, Request } from './request.ts';
+
+interface Plans {
+  start: StartPlan;
+  step: StepPlan;
+  hop: HopPlan;
+  stop: StopPlan;
+  mode: ModePlan;
+  close: null;
+}
+
+/**
+ * The gate. Pure: no clock and no I/O; time and facts ride in `context.view`. It says whether a request may happen and, if so, the plan that the
+ * session carries out; if not, the denial that the agent gets. The session records the decision before it acts on it.
+ *
+ * @example
+ * const decision = decide(context, { kind: 'step', tool: 'write', args: { path: 'src/a.ts', content: '' } });
+ * if (!decision.ok) console.log(decision.denial.remedy);
+ */
+export function decide<R extends Request>(context: GateContext, request: R): Decision<Plans[R['kind']]> {
+  return decideAny(context, request) as Decision<Plans[R['kind']]>;
+}
+
+function decideAny(context: GateContext, request: Request): Decision<Plans[keyof Plans]> {
+  switch (request.kind) {
+    case 'start':
+      return decideStart(context, request);
+    case 'step':
+      return decideStep(context, request);
+    case 'hop':
+      return decideHop(context, request);
+    case 'stop':
+      return decideStop(context, request);
+    case 'mode':
+      return decideMode(context, request);
+    case 'close':
+      return decideClose(context, request);
+    default:
+      return request satisfies never;
+  }
+}

@@ -1,0 +1,61 @@
+import type { FruitType, Json, PeripheralSpec } from '../spec/types.ts';
+
+export type Fruit = { readonly [field: string]: Json };
+export type FruitProblem = { readonly field: string; readonly problem: string };
+
+const describeType = (type: FruitType): string => (typeof type === 'string' ? type : `one of ${type.join(', ')}`);
+
+function hasType(value: Json, type: FruitType): boolean {
+  if (typeof type !== 'string') return typeof value === 'string' && type.includes(value);
+  switch (type) {
+    case 'string':
+    case 'boolean':
+      return typeof value === type;
+    case 'integer':
+      return Number.isSafeInteger(value);
+    case 'number':
+      return typeof value === 'number';
+    case 'list':
+      return Array.isArray(value);
+    case 'object':
+      return value !== null && typeof value === 'object' && !Array.isArray(value);
+    default:
+      return type satisfies never;
+  }
+}
+
+/** The problem of one stated field; an observed field may only be repeated as it was observed. */
+function fieldProblem(spec: PeripheralSpec, field: string, value: Json, observed: Fruit): string | null {
+  const rule = spec.fruit[field];
+  if (!rule)
+    return `${spec.id} yields no field of this name (it yields: ${Object.keys(spec.fruit).join(', ') || 'none'})`;
+  if (rule.kind === 'observed') {
+    return JSON.stringify(observed[field] ?? null) === JSON.stringify(value)
+      ? null
+      : 'it is observed from what happened and cannot be stated; leave it out';
+  }
+  return hasType(value, rule.type) ? null : `it has to be ${describeType(rule.type)}`;
+}
+
+/**
+ * The fruit that a visit would yield if it ended now: what was observed, joined with what the agent states. Every problem is reported at once.
+ * An observed field about which nothing happened is null (zero test runs: `result` is null, not a pass).
+ */
+export function prospectiveFruit(
+  spec: PeripheralSpec,
+  observed: Fruit,
+  stated: Fruit,
+): { readonly fruit: Fruit; readonly problems: readonly FruitProblem[] } {
+  const problems: FruitProblem[] = [];
+  const fruit: Record<string, Json> = {};
+  for (const [field, rule] of Object.entries(spec.fruit)) {
+    if (rule.kind === 'observed') fruit[field] = observed[field] ?? null;
+    else if (Object.hasOwn(stated, field)) fruit[field] = stated[field] ?? null;
+    else if (!rule.optional) problems.push({ field, problem: `it is missing; state it (${describeType(rule.type)})` });
+  }
+  for (const [field, value] of Object.entries(stated)) {
+    const problem = fieldProblem(spec, field, value, observed);
+    if (problem) problems.push({ field, problem });
+  }
+  return { fruit, problems };
+}

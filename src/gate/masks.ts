@@ -1,0 +1,94 @@
+import picomatch from 'picomatch';
+
+/** Holds the tokens of a remote: no file tool shows them, whatever the configuration masks. */
+const CREDENTIAL_NAMES = new Set(['config', 'config.worktree', 'credentials']);
+
+/** Names that no tool of an agent may write, at any depth: they steer git, shells, editors and agents. */
+export const PROTECTED_NAMES = [
+  '.git',
+  '.claude',
+  '.codex',
+  '.mcp.json',
+  '.vscode',
+  '.idea',
+  '.husky',
+  '.gitconfig',
+  '.gitmodules',
+  '.bashrc',
+  '.bash_profile',
+  '.profile',
+  '.zshrc',
+  '.zprofile',
+  '.ripgreprc',
+  '.envrc',
+  '.npmrc',
+  '.yarnrc.yml',
+] as const;
+
+/** Files at the root that define the agent's own limits. */
+export const PROTECTED_AT_ROOT = ['hopgate.yaml'] as const;
+
+const protectedNames: ReadonlySet<string> = new Set(PROTECTED_NAMES);
+const protectedAtRoot: ReadonlySet<string> = new Set(PROTECTED_AT_ROOT);
+
+/**
+ * Compiles `mask` patterns into a test of root-relative paths (`/` between segments). A pattern without a slash matches at any depth; one that
+ * matches a folder masks everything beneath it; letter case never matters, because on some file systems it does not. The files where git keeps
+ * credentials are always masked.
+ *
+ * @example
+ * const masked = maskMatcher(['.env', 'secrets/', '**' + '/*.pem']);
+ * masked('deploy/.env'); // true
+ */
+export function maskMatcher(patterns: readonly string[]): (relPath: string) => boolean {
+  const globs = patterns.flatMap(expandPattern);
+  const matches = globs.length === 0 ? () => false : picomatch(globs, { dot: true, nocase: true, nonegate: true });
+  return (relPath) => relPath !== '' && (isCredential(relPath) || matches(relPath));
+}
+
+/** Whether a root-relative path is one that no tool of an agent may write, whatever its scope says. */
+export function isProtected(relPath: string): boolean {
+  const names = relPath.split('/').map(foldName);
+  return names.some((name) => protectedNames.has(name)) || (names.length === 1 && protectedAtRoot.has(names[0]!));
+}
+
+/** Whether a root-relative path lies in, or is, a `.git`. */
+export function isGitInternal(relPath: string): boolean {
+  return relPath.split('/').some((name) => foldName(name) === '.git');
+}
+
+function expandPattern(pattern: string): string[] {
+  const bare = pattern.replace(/^(\.\/)+/, '').replace(/\/+$/, '');
+  if (bare === '') return [];
+  const anchored = bare.includes('/') ? bare.replace(/^\/+/, '') : `**/${bare}`;
+  return [anchored, `${anchored}/**`];
+}
+
+function isCredential(relPath: string): boolean {
+  const names = relPath.split('/').map(foldName);
+  const last = names.at(-1)!;
+  return last === '.git-credentials' || (CREDENTIAL_NAMES.has(last) && names.slice(0, -1).includes('.git'));
+}
+
+/** A name as the most forgiving file system reads it (letter case, ignorable characters, streams, trailing dots, the short name of `.git`). */
+function foldName(name: string): string {
+  const folded = name
+    .normalize('NFKC')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .toLowerCase()
+    .replace(/:.*$/, '')
+    .replace(/(?<=[^. ])[. ]+$/, '');
+  return /^git~\d+$/.test(folded) ? '.git' : folded;
+}
+
+const matchers = new WeakMap<readonly string[], (relPath: string) => boolean>();
+
+/** Whether a root-relative path is masked by the config's patterns; the compiled patterns are kept by identity. */
+export function isMasked(relPath: string, patterns: readonly string[]): boolean {
+  let matches = matchers.get(patterns);
+  if (!matches) {
+    matches = maskMatcher(patterns);
+    matchers.set(patterns, matches);
+  }
+  return matches(relPath);
+}

@@ -1,0 +1,69 @@
+import type { Json, Mode, Principal, ProjectConfig, SpecSet } from '../spec/types.ts';
+import type { ApprovalGrant, ApprovalSubject } from './approval.ts';
+import type { Denial } from './denial.ts';
+import type { Fruit } from './fruit.ts';
+import type { SessionView } from './view.ts';
+
+export interface StartRequest {
+  readonly kind: 'start';
+  readonly peripheral: string;
+  readonly context?: { readonly [field: string]: Json };
+  readonly by: Principal;
+}
+export interface StepRequest {
+  readonly kind: 'step';
+  readonly tool: string;
+  /** An object by parameter name, or the seeds' positional list. Unchecked. */
+  readonly args: unknown;
+}
+export interface HopRequest {
+  readonly kind: 'hop';
+  readonly to: string;
+  /** Left out: inferred when only one exit opens the target. */
+  readonly exit?: string;
+  readonly reason: string;
+  readonly fruit?: Fruit;
+  readonly by: Principal;
+  /** The approval just given for this very request, if any. */
+  readonly approval?: ApprovalGrant;
+}
+export interface StopRequest {
+  readonly kind: 'stop';
+  readonly reason: string;
+  readonly fruit?: Fruit;
+  readonly by: Principal;
+}
+export interface ModeRequest {
+  readonly kind: 'mode';
+  readonly to: Mode;
+  readonly summary?: string;
+  readonly reset?: boolean;
+  readonly reason?: string;
+  readonly exitCriteria?: string;
+  readonly by: Principal;
+  readonly approval?: ApprovalGrant;
+}
+export interface CloseRequest {
+  readonly kind: 'close';
+  readonly reason: string;
+  readonly by: Principal;
+}
+export type Request = StartRequest | StepRequest | HopRequest | StopRequest | ModeRequest | CloseRequest;
+
+/** What the gate decides with: the trusted spec, the repository's config and where the session stands. */
+export interface GateContext {
+  readonly specs: SpecSet;
+  readonly config: ProjectConfig;
+  readonly view: SessionView;
+  readonly unsafeNoSandbox: boolean;
+}
+
+/** An approval that would let the request through, everything else being met. */
+export interface WantedApproval {
+  readonly subject: ApprovalSubject;
+  readonly hash: string;
+}
+
+export type Decision<Plan> =
+  | { readonly ok: true; readonly plan: Plan }
+  | { readonly ok: false; readonly denial: Denial; readonly wanted: WantedApproval | null };

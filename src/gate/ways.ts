@@ -1,0 +1,99 @@
+import { MODES, type Edge, type Mode, type SpecSet } from '../spec/types.ts';
+import type { Available, WayLeg } from './denial.ts';
+import { describeRequirement } from './requirement.ts';
+import { requirementsOf, startRequirements, transitionRequirements } from './requirements.ts';
+import type { SessionView } from './view.ts';
+
+const legOf = (specs: SpecSet, edge: Edge): WayLeg => ({
+  from: edge.from,
+  exit: edge.exit,
+  to: edge.to,
+  needs: requirementsOf(specs, edge)
+    .filter((requirement) => requirement.kind !== 'source')
+    .map(describeRequirement),
+});
+
+const startLeg = (specs: SpecSet, to: string): WayLeg => ({
+  from: null,
+  exit: null,
+  to,
+  needs: startRequirements(specs, to).map(describeRequirement),
+});
+
+/** The peripherals that the agent itself could start from outside. */
+function startable(specs: SpecSet, view: SessionView): string[] {
+  const source = view.steps === 0 && Object.keys(view.visits).length === 0 ? 'default' : 'session-close';
+  return Object.values(specs.peripherals)
+    .filter((peripheral) => peripheral.entry.sources.some(({ kind }) => kind === source))
+    .map(({ id }) => id);
+}
+
+const effectAllowed = (specs: SpecSet, mode: Mode | null, tool: string): boolean => {
+  const effect = specs.tools[tool]?.effect;
+  return effect !== undefined && (!specs.gate || !mode || specs.gate.effects[mode].includes(effect));
+};
+
+/** What can be done from where the session stands. */
+export function available(specs: SpecSet, view: SessionView): Available {
+  const peripheral = view.visit?.peripheral ?? null;
+  const spec = peripheral === null ? undefined : specs.peripherals[peripheral];
+  const idle = view.closed || view.visit?.status === 'expired';
+  return {
+    peripheral,
+    mode: view.mode,
+    tools: idle || !spec ? [] : spec.tools.filter((tool) => effectAllowed(specs, view.mode, tool)),
+    hops: view.closed
+      ? []
+      : peripheral === null
+        ? startable(specs, view).map((to) => startLeg(specs, to))
+        : specs.edges.filter(({ from }) => from === peripheral).map((edge) => legOf(specs, edge)),
+    modes: view.closed ? [] : modesFrom(specs, view.mode),
+  };
+}
+
+function modesFrom(specs: SpecSet, mode: Mode | null): Available['modes'] {
+  if (!specs.gate || mode === null) return [];
+  const forward = specs.gate.transitions.filter(({ from }) => from === mode);
+  const back = MODES.includes(mode) && mode !== specs.gate.reset && !forward.some(({ to }) => to === specs.gate?.reset);
+  return [
+    ...forward.map((transition) => ({
+      to: transition.to,
+      needs: transitionRequirements(transition).map(describeRequirement),
+    })),
+    ...(back ? [{ to: specs.gate.reset, needs: ['a reset by operator'] }] : []),
+  ];
+}
+
+/**
+ * The shortest way by the hop graph from where the session stands to a peripheral that `wanted` accepts (breadth first; among equals the way
+ * with fewer needs). null: there is none. Pure: the needs along the way are named, not judged.
+ */
+export function shortestWay(
+  specs: SpecSet,
+  view: SessionView,
+  wanted: (peripheral: string) => boolean,
+): readonly WayLeg[] | null {
+  const here = view.visit?.peripheral ?? null;
+  const first: WayLeg[] =
+    here === null
+      ? startable(specs, view).map((to) => startLeg(specs, to))
+      : specs.edges.filter(({ from }) => from === here).map((edge) => legOf(specs, edge));
+  const byNeeds = (legs: WayLeg[]) => legs.toSorted((a, b) => a.needs.length - b.needs.length);
+  let frontier: WayLeg[][] = byNeeds(first).map((leg) => [leg]);
+  const seen = new Set(here === null ? [] : [here]);
+  while (frontier.length > 0) {
+    const next: WayLeg[][] = [];
+    for (const way of frontier) {
+      const at = way.at(-1)?.to;
+      if (at === undefined || seen.has(at)) continue;
+      if (wanted(at)) return way;
+      seen.add(at);
+      const onward = specs.edges
+        .filter(({ from, to }) => from === at && !seen.has(to))
+        .map((edge) => legOf(specs, edge));
+      next.push(...byNeeds(onward).map((leg) => [...way, leg]));
+    }
+    frontier = next;
+  }
+  return null;
+}

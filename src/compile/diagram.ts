@@ -1,0 +1,55 @@
+import { needsInWords } from './guarded.ts';
+import type { MachineJson } from './machine-json.ts';
+
+/** One way from a state to another: the event's own name (`pass`, `stop`) and what it needs, in words. */
+export interface DiagramWay {
+  readonly name: string;
+  readonly needs: readonly string[];
+}
+
+/** All the ways between two states, joined. */
+export interface DiagramEdge {
+  readonly from: string;
+  readonly to: string;
+  readonly ways: readonly DiagramWay[];
+}
+
+export interface DiagramNode {
+  readonly id: string;
+  readonly description: string | null;
+  readonly initial: boolean;
+  readonly final: boolean;
+}
+
+/** A machine as a picture: what every format draws. */
+export interface Diagram {
+  readonly id: string;
+  readonly nodes: readonly DiagramNode[];
+  readonly edges: readonly DiagramEdge[];
+}
+
+/** The picture of a machine, without the events in `omit`. Needs that the graph itself settles are left out. Pure. */
+export function diagramOf({ id, initial, states }: MachineJson, omit: readonly string[] = []): Diagram {
+  const edges = new Map<string, { from: string; to: string; ways: DiagramWay[] }>();
+  for (const [from, { on = {} }] of Object.entries(states)) {
+    for (const [event, { target: to, guard }] of Object.entries(on)) {
+      if (omit.includes(event)) continue;
+      const needs = needsInWords(from, guard?.params.all ?? []);
+      const edge = edges.get(`${from} ${to}`) ?? { from, to, ways: [] };
+      edges.set(`${from} ${to}`, edge);
+      edge.ways.push({ name: event.endsWith(`.${to}`) ? event.slice(0, -to.length - 1) : event, needs });
+    }
+  }
+  const nodes = Object.entries(states).map(([state, { description, type }]) => ({
+    id: state,
+    description: description ?? null,
+    initial: state === initial,
+    final: type === 'final',
+  }));
+  return { id, nodes, edges: [...edges.values()] };
+}
+
+/** A way on a label: `pass [result is pass, approval by operator]`. */
+export function wayInWords({ name, needs }: DiagramWay): string {
+  return needs.length === 0 ? name : `${name} [${needs.join(', ')}]`;
+}

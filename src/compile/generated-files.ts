@@ -1,0 +1,65 @@
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { GENERATED_BY, type GeneratedFiles } from './generate-files.ts';
+
+/** How a folder differs from what would be generated into it; all empty: it is up to date. */
+export interface GeneratedDifference {
+  readonly missing: readonly string[];
+  /** There, with other content. */
+  readonly stale: readonly string[];
+  /** Generated once, for a machine that is no more. */
+  readonly extra: readonly string[];
+}
+
+const KINDS = ['.machine.ts', '.json', '.mmd'];
+
+/**
+ * Writes generated files into a folder and removes those of machines that are no more; nothing else in it is touched.
+ * @returns the names of the files that were written or removed
+ */
+export async function writeGenerated(outDir: string, files: GeneratedFiles): Promise<readonly string[]> {
+  const { missing, stale, extra } = await checkGenerated(outDir, files);
+  await mkdir(outDir, { recursive: true });
+  for (const name of [...missing, ...stale]) {
+    const draft = join(outDir, `.${name}.${process.pid}`);
+    await writeFile(draft, files[name] ?? '');
+    await rename(draft, join(outDir, name));
+  }
+  for (const name of extra) await rm(join(outDir, name));
+  return [...missing, ...stale, ...extra].sort();
+}
+
+/** Compares a folder with what would be generated into it. Reads only; a folder that is not there lacks everything. */
+export async function checkGenerated(outDir: string, files: GeneratedFiles): Promise<GeneratedDifference> {
+  const found = new Set(await listOrNone(outDir));
+  const names = Object.keys(files).sort();
+  const stale: string[] = [];
+  for (const name of names.filter((each) => found.has(each))) {
+    if ((await readFile(join(outDir, name), 'utf8')) !== files[name]) stale.push(name);
+  }
+  return {
+    missing: names.filter((name) => !found.has(name)),
+    stale,
+    extra: await leftovers(outDir, [...found].sort(), files),
+  };
+}
+
+/** Files of machines that we generated (their `.machine.ts` says so) and do not generate any more. */
+async function leftovers(outDir: string, found: readonly string[], files: GeneratedFiles): Promise<readonly string[]> {
+  const extra: string[] = [];
+  for (const name of found.filter((each) => each.endsWith('.machine.ts') && !Object.hasOwn(files, each))) {
+    if (!(await readFile(join(outDir, name), 'utf8')).startsWith(GENERATED_BY)) continue;
+    const machine = name.slice(0, -'.machine.ts'.length);
+    extra.push(...KINDS.map((kind) => machine + kind).filter((each) => found.includes(each)));
+  }
+  return extra.sort();
+}
+
+async function listOrNone(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}

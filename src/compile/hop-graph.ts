@@ -1,0 +1,55 @@
+import type { Requirement } from '../gate/requirement.ts';
+import { requirementsOf, startRequirements } from '../gate/requirements.ts';
+import type { PeripheralSpec, SpecSet } from '../spec/types.ts';
+import { guarded } from './guarded.ts';
+import type { MachineJson, StateJson, TransitionJson } from './machine-json.ts';
+
+/** The states of the hop graph that are no peripherals. */
+export const OUTSIDE = 'outside';
+export const CLOSED = 'closed';
+
+const APPLIES_OUTSIDE: readonly string[] = ['default', 'user-request', 'session-close'];
+
+/**
+ * The hop graph as a machine: `outside`, a state per peripheral, and `closed`. From outside `start.<peripheral>` and `close`; from a
+ * peripheral `<exit>.<target>` for every edge, and `stop`. Pure; throws if the spec set was not checked (see {@link machineProblems}).
+ */
+export function compileHopGraph(specs: SpecSet): MachineJson {
+  const peripherals = Object.values(specs.peripherals);
+  const states: { [state: string]: StateJson } = {
+    [OUTSIDE]: { on: { ...starts(specs, peripherals), close: { target: CLOSED } } },
+  };
+  for (const peripheral of peripherals) {
+    if (Object.hasOwn(states, peripheral.id) || peripheral.id === CLOSED)
+      throw new Error(`a peripheral cannot be called "${peripheral.id}"`);
+    states[peripheral.id] = {
+      description: peripheral.purpose,
+      on: { ...hops(specs, peripheral), stop: { target: OUTSIDE } },
+    };
+  }
+  states[CLOSED] = { type: 'final' };
+  return { id: 'hop-graph', initial: OUTSIDE, states };
+}
+
+function starts(specs: SpecSet, peripherals: readonly PeripheralSpec[]): { [event: string]: TransitionJson } {
+  const startable = peripherals.filter(({ entry }) => entry.sources.some(({ kind }) => APPLIES_OUTSIDE.includes(kind)));
+  return Object.fromEntries(
+    startable.map(({ id }) => [`start.${id}`, guarded(OUTSIDE, id, startRequirements(specs, id).map(seenFromOutside))]),
+  );
+}
+
+/** The same requirement without the sources that speak of a hop: from outside they never apply. */
+function seenFromOutside(need: Requirement): Requirement {
+  if (need.kind !== 'source') return need;
+  return { ...need, any: need.any.filter((source) => APPLIES_OUTSIDE.includes(source)) };
+}
+
+function hops(specs: SpecSet, { id }: PeripheralSpec): { [event: string]: TransitionJson } {
+  const on: { [event: string]: TransitionJson } = {};
+  for (const edge of specs.edges.filter(({ from }) => from === id)) {
+    const event = `${edge.exit}.${edge.to}`;
+    if (Object.hasOwn(on, event)) throw new Error(`${id} has two edges "${event}"`);
+    on[event] = guarded(id, edge.to, requirementsOf(specs, edge));
+  }
+  return on;
+}

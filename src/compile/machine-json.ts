@@ -1,0 +1,50 @@
+import type { Requirement } from '../gate/requirement.ts';
+
+/** The guard of every transition that needs something: the gate's own predicates, as data. */
+export interface GuardJson {
+  readonly type: 'requirements';
+  readonly params: { readonly all: readonly Requirement[] };
+}
+
+export interface TransitionJson {
+  readonly target: string;
+  readonly guard?: GuardJson;
+  /** What the guard asks for, in words. */
+  readonly description?: string;
+}
+
+export interface StateJson {
+  readonly description?: string;
+  readonly type?: 'final';
+  readonly on?: { readonly [event: string]: TransitionJson };
+}
+
+/**
+ * An xstate v5 machine config as plain JSON: flat states, named guards with params; no context, no `invoke`, no `after`, no actions. So it can
+ * be stored, drawn, and walked by a path generator.
+ */
+export interface MachineJson {
+  readonly id: string;
+  readonly description?: string;
+  readonly initial: string;
+  readonly states: { readonly [state: string]: StateJson };
+}
+
+/**
+ * What is wrong with a config that xstate would take: an initial state or target that is not there (silent until the event comes), a guard
+ * without a function. Empty means none.
+ */
+export function machineProblems(config: MachineJson, guardNames: readonly string[]): readonly string[] {
+  const known = (state: string) => Object.hasOwn(config.states, state);
+  const problems = known(config.initial) ? [] : [`${config.id}: the initial state "${config.initial}" is not there`];
+  for (const [state, { on = {}, type }] of Object.entries(config.states)) {
+    if (type === 'final' && Object.keys(on).length > 0)
+      problems.push(`${config.id}.${state}: a final state has transitions`);
+    for (const [event, { target, guard }] of Object.entries(on)) {
+      const at = `${config.id}.${state}.on["${event}"]`;
+      if (!known(target)) problems.push(`${at}: the target "${target}" is not there`);
+      if (guard && !guardNames.includes(guard.type)) problems.push(`${at}: there is no guard "${guard.type}"`);
+    }
+  }
+  return problems;
+}

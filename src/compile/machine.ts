@@ -1,0 +1,57 @@
+import { type EventObject, initialTransition, setup, type SnapshotFrom, transition } from 'xstate';
+import { guards, type MachineEvent } from './guards.ts';
+import { type MachineJson, machineProblems } from './machine-json.ts';
+
+const parts = setup({ types: { events: {} as MachineEvent & EventObject }, guards });
+
+/** One of our machines, ready to run. Its `config` is the {@link MachineJson} that it was made from. */
+export type Machine = ReturnType<typeof parts.createMachine>;
+export type MachineSnapshot = SnapshotFrom<Machine>;
+
+/** A snapshot as stored: our machines are flat and have no context, so the state's name is all of it. */
+export interface PersistedSnapshot {
+  readonly value: string;
+}
+
+/**
+ * Makes a machine from its config and proves it whole. Throws with every problem at once: a config comes from a checked spec, so a problem
+ * is a bug.
+ */
+export function buildMachine(config: MachineJson): Machine {
+  const problems = machineProblems(config, Object.keys(guards));
+  if (problems.length > 0) throw new Error(`cannot build ${config.id}:\n${problems.join('\n')}`);
+  const machine = parts.createMachine(config as never) as Machine;
+  initialTransition(machine);
+  return machine;
+}
+
+/** Where a machine starts. Pure. */
+export function initialSnapshot(machine: Machine): MachineSnapshot {
+  return initialTransition(machine)[0];
+}
+
+/**
+ * Gives a machine one event. Pure: nothing is executed. `taken` tells whether a transition was open; if none was, the snapshot is the same
+ * one (xstate is silent about it: the gate refuses, in words).
+ */
+export function advance(
+  machine: Machine,
+  snapshot: MachineSnapshot,
+  event: MachineEvent,
+): { readonly snapshot: MachineSnapshot; readonly taken: boolean } {
+  if (!snapshot.can(event)) return { snapshot, taken: false };
+  return { snapshot: transition(machine, snapshot, event)[0], taken: true };
+}
+
+/** A snapshot as JSON. */
+export function persist(snapshot: MachineSnapshot): PersistedSnapshot {
+  return { value: snapshot.value as string };
+}
+
+/** The snapshot that {@link persist} stored. Throws if the machine has no such state (its spec is another one). */
+export function restore(machine: Machine, { value }: PersistedSnapshot): MachineSnapshot {
+  if (typeof value !== 'string' || !Object.hasOwn(machine.states, value)) {
+    throw new Error(`${machine.id} has no state ${JSON.stringify(value)}: it was stored under another spec`);
+  }
+  return machine.resolveState({ value, context: {} });
+}

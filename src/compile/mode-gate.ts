@@ -1,0 +1,26 @@
+import type { Requirement } from '../gate/requirement.ts';
+import { transitionRequirements } from '../gate/requirements.ts';
+import { type GateSpec, MODES } from '../spec/types.ts';
+import { guarded } from './guarded.ts';
+import type { MachineJson, StateJson, TransitionJson } from './machine-json.ts';
+
+const BY_OPERATOR: Requirement = { kind: 'principal', is: 'operator' };
+const BY_CLOCK: Requirement = { kind: 'principal', is: 'clock' };
+
+/**
+ * The mode gate as a machine: a state per mode, `to.<mode>` for each lawful transition, `reset` (the operator) and, with a time limit,
+ * `timeout` (the clock) from every mode. Pure.
+ */
+export function compileModeGate(gate: GateSpec): MachineJson {
+  const states: { [mode: string]: StateJson } = {};
+  for (const mode of MODES) {
+    const on: { [event: string]: TransitionJson } = {};
+    for (const transition of gate.transitions.filter(({ from }) => from === mode)) {
+      on[`to.${transition.to}`] = guarded(mode, transition.to, transitionRequirements(transition));
+    }
+    on.reset = guarded(mode, gate.reset, [BY_OPERATOR]);
+    if (gate.timeoutMinutes !== null) on.timeout = guarded(mode, gate.reset, [BY_CLOCK]);
+    states[mode] = { description: `allows: ${gate.effects[mode].join(', ') || 'nothing'}`, on };
+  }
+  return { id: 'mode-gate', initial: gate.initial, states };
+}

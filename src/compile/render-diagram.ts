@@ -1,0 +1,55 @@
+import { type Diagram, type DiagramNode, wayInWords } from './diagram.ts';
+
+/** Mermaid flowchart text; the labels are quoted, so any text may stand in them. `current` marks where a session stands. Pure. */
+export function toMermaid({ id, nodes, edges }: Diagram, current?: string): string {
+  const lines = ['---', `title: ${id}`, '---', 'flowchart LR'];
+  for (const node of nodes) lines.push(`  ${mermaidId(node.id)}${mermaidShape(node)}`);
+  for (const { from, to, ways } of edges) {
+    const label = ways.map((way) => mermaidText(wayInWords(way))).join('<br/>');
+    lines.push(`  ${mermaidId(from)} -->|"${label}"| ${mermaidId(to)}`);
+  }
+  if (nodes.some((node) => node.id === current)) {
+    lines.push('  classDef current stroke-width:4px', `  class ${mermaidId(current as string)} current`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** Names are words to Mermaid too (`end`, `subgraph`, `o-…`), so ids get a letter of their own; names hold no `_`. */
+const mermaidId = (state: string): string => `s_${state.replaceAll('-', '_')}`;
+
+function mermaidShape({ id, initial, final }: DiagramNode): string {
+  const text = `"${mermaidText(id)}"`;
+  if (initial) return `([${text}])`;
+  return final ? `(((${text})))` : `[${text}]`;
+}
+
+const ENTITIES: { readonly [character: string]: string } = {
+  '"': '#quot;',
+  '#': '#35;',
+  ';': '#59;',
+  '<': '#lt;',
+  '>': '#gt;',
+  '&': '#amp;',
+};
+const mermaidText = (text: string): string =>
+  text.replaceAll(/["#;<>&]/g, (character) => ENTITIES[character] ?? '').replaceAll(/\s+/g, ' ');
+
+/** Graphviz text. `current` marks where a session stands. Pure. */
+export function toDot({ id, nodes, edges }: Diagram, current?: string): string {
+  const lines = [`digraph ${quoted(id)} {`, '  rankdir=LR;', '  node [shape=box, style=rounded];'];
+  for (const node of nodes) {
+    const attributes = [
+      ...(node.initial ? ['shape=oval'] : node.final ? ['shape=doublecircle'] : []),
+      ...(node.id === current ? ['penwidth=3'] : []),
+      ...(node.description === null ? [] : [`tooltip=${quoted(node.description)}`]),
+    ];
+    lines.push(`  ${quoted(node.id)}${attributes.length > 0 ? ` [${attributes.join(', ')}]` : ''};`);
+  }
+  for (const { from, to, ways } of edges) {
+    lines.push(`  ${quoted(from)} -> ${quoted(to)} [label=${quoted(ways.map(wayInWords).join('\n'))}];`);
+  }
+  return `${lines.join('\n')}\n}\n`;
+}
+
+const quoted = (text: string): string =>
+  `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll(/\r?\n/g, '\\n')}"`;

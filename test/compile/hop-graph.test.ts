@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { compileHopGraph } from '../../src/compile/hop-graph.ts';
+import { advance, buildMachine } from '../../src/compile/machine.ts';
+import type { RequirementFacts } from '../../src/gate/requirement.ts';
+import { facts } from './facts.ts';
+import { CORE, specSet } from './specs.ts';
+
+const machine = buildMachine(compileHopGraph(specSet(CORE)));
+
+/** Everything that could be so when leaving `source`, but the test result. */
+const everything = (source: string | null): Partial<RequirementFacts> => ({
+  by: 'operator',
+  source,
+  naturalClose: true,
+  conditions: { 'tests-passed': true },
+  approved: true,
+  summary: 'done',
+});
+const go = (from: string, type: string, some: Partial<RequirementFacts>) => {
+  const at = machine.resolveState({ value: from, context: {} });
+  const { snapshot, taken } = advance(machine, at, { type, facts: facts(some) });
+  return taken ? snapshot.value : null;
+};
+
+describe('the hop graph', () => {
+  it('it starts outside, and opens only the default peripheral to an agent', () => {
+    expect(go('outside', 'start.explore', { firstVisit: true })).toBe('explore');
+    for (const id of ['edit', 'test', 'deploy', 'reflect'])
+      expect(go('outside', `start.${id}`, { firstVisit: true, naturalClose: true })).toBe(null);
+  });
+
+  it("it reopens after a stop for the session's close or the operator, not for the agent", () => {
+    expect(go('outside', 'start.explore', { naturalClose: true })).toBe(null);
+    expect(go('outside', 'start.explore', { by: 'operator' })).toBe('explore');
+    expect(go('outside', 'start.reflect', { atSessionClose: true })).toBe('reflect');
+  });
+
+  it('it has no start for a peripheral that only a hop can reach, not even for the operator', () => {
+    expect(go('outside', 'start.deploy', { ...everything(null), firstVisit: true, atSessionClose: true })).toBe(null);
+  });
+
+  it('it opens deploy from a passing test with passed tests and an approval', () => {
+    expect(go('test', 'pass.deploy', { ...everything('test'), fruit: { result: 'pass' } })).toBe('deploy');
+  });
+
+  it.each([
+    ['no approval', { approved: false }],
+    ['tests that passed before the last change', { conditions: { 'tests-passed': false } }],
+    ['a failing result', { fruit: { result: 'fail' } }],
+  ])('it keeps deploy shut with %s', (_what, some) => {
+    expect(go('test', 'pass.deploy', { ...everything('test'), fruit: { result: 'pass' }, ...some })).toBe(null);
+  });
+
+  it('it never opens deploy by fail, whatever else is so', () => {
+    for (const result of ['pass', 'fail']) {
+      expect(go('test', 'fail.deploy', { ...everything('test'), fruit: { result } })).toBe(null);
+      expect(go('test', 'fail.edit', { ...everything('test'), fruit: { result } })).toBe(
+        result === 'fail' ? 'edit' : null,
+      );
+    }
+    expect(Object.keys(machine.states['test']?.on ?? {}).filter((event) => event.endsWith('.deploy'))).toEqual([
+      'pass.deploy',
+    ]);
+  });
+
+  it('it asks an agent for a natural close before reflect, although reflect takes anyone', () => {
+    expect(go('edit', 'blocked.reflect', { source: 'edit' })).toBe(null);
+    expect(go('edit', 'blocked.reflect', { source: 'edit', naturalClose: true })).toBe('reflect');
+    expect(go('edit', 'blocked.reflect', { source: 'edit', by: 'operator' })).toBe('reflect');
+  });
+
+  it('it opens the target of a user-request entry to the operator alone', () => {
+    expect(go('explore', 'hop-test.test', { source: 'explore' })).toBe(null);
+    expect(go('explore', 'hop-test.test', { source: 'explore', by: 'operator' })).toBe('test');
+  });
+
+  it('it needs both sides: an exit alone opens nothing, nor does an entry', () => {
+    const sketch = {
+      here: { entry: ['default'], exits: { out: ['there'] } },
+      there: { entry: ['from-elsewhere'], exits: {} },
+      elsewhere: { entry: ['default'], exits: { out: ['here'] } },
+    };
+    const hops = Object.entries(compileHopGraph(specSet(sketch)).states).map(([state, { on = {} }]) => [
+      state,
+      Object.keys(on),
+    ]);
+    expect(Object.fromEntries(hops)).toEqual({
+      outside: ['start.here', 'start.elsewhere', 'close'],
+      here: ['stop'],
+      there: ['stop'],
+      elsewhere: ['stop'],
+      closed: [],
+    });
+  });
+
+  it('it stops any visit to outside, and closes only from there, for good', () => {
+    for (const id of Object.keys(CORE)) {
+      expect(go(id, 'stop', {})).toBe('outside');
+      expect(go(id, 'close', everything(id))).toBe(null);
+    }
+    expect(go('outside', 'close', {})).toBe('closed');
+    expect(go('closed', 'start.explore', { by: 'operator', firstVisit: true })).toBe(null);
+  });
+
+  it('it closes the way when an event brings no facts, or none that can be read', () => {
+    const at = machine.resolveState({ value: 'test', context: {} });
+    expect(advance(machine, at, { type: 'hop-edit.edit' }).taken).toBe(false);
+    expect(advance(machine, at, { type: 'fail.edit', facts: { source: 'test' } as RequirementFacts }).taken).toBe(
+      false,
+    );
+    expect(advance(machine, at, { type: 'hop-edit.edit', facts: facts({ source: 'test' }) }).taken).toBe(true);
+  });
+
+  it.each(['outside', 'closed'])('it refuses a peripheral called %s', (id) => {
+    expect(() => compileHopGraph(specSet({ [id]: { entry: ['default'], exits: {} } }))).toThrow(
+      `cannot be called "${id}"`,
+    );
+  });
+
+  it.each(['constructor', 'to-string', 'end', 'subgraph'])('it takes a peripheral called %s', (id) => {
+    const odd = buildMachine(compileHopGraph(specSet({ [id]: { entry: ['default'], exits: {} } })));
+    expect(odd.states[id]?.key).toBe(id);
+  });
+});

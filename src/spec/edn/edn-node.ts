@@ -1,0 +1,48 @@
+/** One EDN form with the place where it begins (line and column count from 1). */
+export type EdnNode = { readonly line: number; readonly column: number } & (
+  | { readonly kind: 'map'; readonly entries: readonly (readonly [EdnNode, EdnNode])[] }
+  | { readonly kind: 'set' | 'list' | 'vector'; readonly items: readonly EdnNode[] }
+  | { readonly kind: 'keyword' | 'symbol' | 'string' | 'char'; readonly text: string }
+  | { readonly kind: 'number'; readonly value: number | bigint }
+  | { readonly kind: 'boolean'; readonly value: boolean }
+  | { readonly kind: 'nil' }
+  | { readonly kind: 'tagged'; readonly tag: string; readonly form: EdnNode }
+);
+
+/** Something that is not EDN. */
+export interface EdnProblem {
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+}
+
+/** The same text for equal forms, as Clojure compares them: a list equals a vector, order does not matter in maps and sets. */
+export function identityOf(node: EdnNode): string {
+  switch (node.kind) {
+    case 'map': {
+      const pairs = node.entries.map(([key, value]) => `${identityOf(key)} ${identityOf(value)}`);
+      return `{${pairs.sort().join(', ')}}`;
+    }
+    case 'set':
+      return `#{${node.items.map(identityOf).sort().join(', ')}}`;
+    case 'list':
+    case 'vector':
+      return `[${node.items.map(identityOf).join(', ')}]`;
+    case 'keyword':
+      return `:${node.text}`;
+    case 'string':
+      return JSON.stringify(node.text);
+    case 'char':
+      return `\\${JSON.stringify(node.text)}`;
+    case 'symbol':
+      return node.text;
+    case 'number':
+      return `${node.value}${typeof node.value === 'bigint' ? 'N' : ''}`;
+    case 'boolean':
+      return String(node.value);
+    case 'nil':
+      return 'nil';
+    case 'tagged':
+      return `#${node.tag} ${identityOf(node.form)}`;
+  }
+}

@@ -1,0 +1,80 @@
+import type { SpecIssue } from '../issues.ts';
+import type { SourceDocument, SpecSource } from '../source-document.ts';
+import type { EdnNode, EdnProblem } from './edn-node.ts';
+import { ednToPlain } from './edn-to-plain.ts';
+import { readEdn } from './read-edn.ts';
+import { SEED_FRUIT, SEED_PURPOSE } from './seed-fruit.ts';
+
+/**
+ * Reads the peripherals of an EDN file in any dialect of the seeds: `{:peripherals {…}}`, a bare map or a collection of
+ * peripherals, or one peripheral; keys as `:peripheral/id` or `:id`. Each comes out in the authored form of a
+ * `peripherals/<id>.yaml`.
+ */
+export function readEdnPeripherals({ file, text }: SpecSource): { documents: SourceDocument[]; issues: SpecIssue[] } {
+  const issues: SpecIssue[] = [];
+  const report = ({ line, column, message }: EdnProblem): void => {
+    issues.push({ file, path: 'peripherals', line, message: `column ${column}: ${message}`, suggestion: null });
+  };
+  const read = readEdn(text);
+  if (!read.ok) {
+    read.problems.forEach(report);
+    return { documents: [], issues };
+  }
+  const documents = peripheralForms(read.node, report).map(({ id, node }) => {
+    const { value, problems, lines } = ednToPlain(node, (key) => key.replace(/^peripheral\//, ''));
+    problems.forEach(report);
+    const lineOf = (path: readonly (string | number)[]): number => {
+      for (let length = path.length; length > 0; length--) {
+        const line = lines.get(path.slice(0, length).join('\0'));
+        if (line !== undefined) return line;
+      }
+      return node.line;
+    };
+    return { file, value: complete(value as { [key: string]: unknown }, id), lineOf };
+  });
+  return { documents, issues };
+}
+
+interface PeripheralForm {
+  /** The key under which it stands. */
+  readonly id: string | null;
+  readonly node: EdnNode;
+}
+
+function peripheralForms(root: EdnNode, report: (problem: EdnProblem) => void): PeripheralForm[] {
+  const wrong = (node: EdnNode, message: string): PeripheralForm[] => {
+    report({ line: node.line, column: node.column, message });
+    return [];
+  };
+  if (root.kind === 'vector' || root.kind === 'list' || root.kind === 'set') {
+    return root.items.flatMap((node) =>
+      node.kind === 'map' ? [{ id: null, node }] : wrong(node, 'expected the map of a peripheral'),
+    );
+  }
+  if (root.kind !== 'map') return wrong(root, 'expected a map of peripherals');
+  if (root.entries.some(([key]) => isKeyword(key, 'id') || isKeyword(key, 'peripheral/id'))) {
+    return [{ id: null, node: root }];
+  }
+  const inner = root.entries.find(([key]) => isKeyword(key, 'peripherals'));
+  if (inner) {
+    for (const [key] of root.entries) if (key !== inner[0]) wrong(key, 'only :peripherals may stand here');
+    return peripheralForms(inner[1], report);
+  }
+  return root.entries.flatMap(([key, node]) => {
+    if (key.kind !== 'keyword') return wrong(key, 'expected a peripheral’s name, like :edit');
+    return node.kind === 'map' ? [{ id: key.text, node }] : wrong(node, `expected the map of peripheral :${key.text}`);
+  });
+}
+
+function isKeyword(node: EdnNode, text: string): boolean {
+  return node.kind === 'keyword' && node.text === text;
+}
+
+/** Adds what the seeds leave unsaid: the id given by the key, the fruit and purpose of the five. */
+function complete(value: { [key: string]: unknown }, key: string | null): { [key: string]: unknown } {
+  const id = value['id'] ?? key ?? undefined;
+  const known = typeof id === 'string' ? id : '';
+  const fruit = Object.hasOwn(SEED_FRUIT, known) ? { fruit: SEED_FRUIT[known] } : {};
+  const purpose = Object.hasOwn(SEED_PURPOSE, known) ? SEED_PURPOSE[known] : `Work in ${known || 'it'}.`;
+  return { purpose, ...fruit, exit: [], ...value, ...(id === undefined ? {} : { id }) };
+}

@@ -1,0 +1,70 @@
+import type { EdnNode, EdnProblem } from './edn-node.ts';
+
+/** A form as plain data in the authored YAML's terms, with the line of each place. */
+export interface PlainEdn {
+  readonly value: unknown;
+  readonly problems: readonly EdnProblem[];
+  /** By path, joined with NUL. */
+  readonly lines: ReadonlyMap<string, number>;
+}
+
+/** Keywords become names, sets, lists and vectors become arrays, maps become objects. `strip` shortens the outer keys. */
+export function ednToPlain(root: EdnNode, strip: (key: string) => string = (key) => key): PlainEdn {
+  const problems: EdnProblem[] = [];
+  const lines = new Map<string, number>();
+
+  const walk = (node: EdnNode, path: readonly (string | number)[]): unknown => {
+    lines.set(path.join('\0'), node.line);
+    switch (node.kind) {
+      case 'map': {
+        const plain: { [key: string]: unknown } = {};
+        for (const [key, item] of node.entries) {
+          const name = key.kind === 'keyword' || key.kind === 'string' ? key.text : null;
+          if (name === null) {
+            problems.push({ line: key.line, column: key.column, message: 'a key has to be a keyword, like :id' });
+            continue;
+          }
+          const short = path.length === 0 ? strip(name) : name;
+          if (Object.hasOwn(plain, short)) {
+            problems.push({ line: key.line, column: key.column, message: `:${short} is given twice` });
+          }
+          // Not an assignment: a key "__proto__" would set the prototype.
+          const property = {
+            value: walk(item, [...path, short]),
+            enumerable: true,
+            writable: true,
+            configurable: true,
+          };
+          Object.defineProperty(plain, short, property);
+        }
+        return plain;
+      }
+      case 'set':
+      case 'list':
+      case 'vector':
+        return node.items.map((item, index) => walk(item, [...path, index]));
+      case 'keyword':
+      case 'string':
+        return node.text;
+      case 'boolean':
+        return node.value;
+      case 'nil':
+        return null;
+      case 'number':
+        if (typeof node.value === 'number' && Number.isFinite(node.value)) return node.value;
+        problems.push({ line: node.line, column: node.column, message: 'the number is too large' });
+        return undefined;
+      case 'symbol': {
+        const message = `${node.text} is a symbol; write :${node.text}`;
+        problems.push({ line: node.line, column: node.column, message });
+        return undefined;
+      }
+      case 'char':
+      case 'tagged':
+        problems.push({ line: node.line, column: node.column, message: `a ${node.kind} form means nothing in a spec` });
+        return undefined;
+    }
+  };
+
+  return { value: walk(root, []), problems, lines };
+}

@@ -1,0 +1,36 @@
+/** What the five peripherals of the seeds yield, in the authored form: their EDN says nothing about fruit. */
+export const SEED_FRUIT: { readonly [peripheral: string]: { readonly [field: string]: object } } = {
+  explore: {
+    found: { observed: 'list' },
+    'target-files': { observed: 'list', from: 'found' },
+    summary: { stated: 'string', optional: true },
+  },
+  edit: {
+    changes: { observed: 'integer' },
+    'changed-files': { observed: 'list' },
+    'ready-to-test': { stated: 'boolean', optional: true },
+    'commit-message': { stated: 'string', optional: true },
+  },
+  test: {
+    result: { observed: ['pass', 'fail', 'flaky'] },
+    'test-count': { observed: 'integer' },
+    failures: { observed: 'list' },
+  },
+  deploy: {
+    committed: { observed: 'boolean' },
+    pushed: { observed: 'boolean' },
+    sha: { observed: 'string' },
+  },
+  reflect: {
+    par: { observed: 'object' },
+  },
+};
+
+/** What one does in each of them, in the seeds' words. */
+export const SEED_PURPOSE: { readonly [peripheral: string]: string } = {
+  explore: 'Understand the codebase, find relevant files, research.',
+  edit: 'Make changes to code.',
+  test: 'Verify that the changes work.',
+  deploy: 'Ship the change.',
+  reflect: 'Generate the post-action review.',
+};

@@ -1,0 +1,92 @@
+import { Environment } from '@marcbachmann/cel-js';
+import { suggest } from './names.ts';
+import type { FruitType } from './types.ts';
+
+/** What a rule may speak of besides the fixed facts. */
+export interface FactScope {
+  /** The fruit fields of the peripherals that may be left when the rule is judged. */
+  readonly fruit: { readonly [field: string]: FruitType };
+  /** Every peripheral's id, for `visits`. */
+  readonly peripherals: readonly string[];
+}
+
+/** The fixed facts: name, then members with their CEL type. `fruit`, `visits` and `backpack` come on top. */
+export const FACTS: { readonly [fact: string]: { readonly [member: string]: string } } = {
+  session: {
+    agent: 'string',
+    steps: 'int',
+    visits: 'int',
+    denials: 'int',
+    mode: 'string',
+    peripheral: 'string',
+  },
+  visit: { steps: 'int', denials: 'int', peripheral: 'string' },
+  tests: { passed: 'bool', count: 'int', failed: 'int' },
+};
+
+/** A name as CEL writes it: `changed-files` is `changed_files`. */
+export function celName(name: string): string {
+  return name.replaceAll('-', '_');
+}
+
+/** The CEL type of a fruit field. */
+export function celType(type: FruitType): string {
+  if (typeof type !== 'string') return 'string';
+  const types = { string: 'string', integer: 'int', number: 'dyn', boolean: 'bool', list: 'list<dyn>' } as const;
+  return type === 'object' ? 'map<string, dyn>' : (types[type as keyof typeof types] ?? 'dyn');
+}
+
+/**
+ * The environment in which a rule is checked and evaluated. Facts of type `int` have to be given as `bigint`; the
+ * backpack is an open map.
+ */
+export function factEnvironment({ fruit, peripherals }: FactScope): Environment {
+  const environment = new Environment({ unlistedVariablesAreDyn: false });
+  const all: { [fact: string]: { readonly [member: string]: string } } = {
+    ...FACTS,
+    fruit: Object.fromEntries(Object.entries(fruit).map(([field, type]) => [celName(field), celType(type)])),
+    visits: Object.fromEntries(peripherals.map((id) => [celName(id), 'int'])),
+  };
+  for (const [fact, schema] of Object.entries(all)) environment.registerVariable(fact, { schema: { ...schema } });
+  environment.registerVariable('backpack', 'map<string, dyn>');
+  return environment;
+}
+
+/**
+ * Checks a rule: that it parses, names only known facts and, as far as that can be decided, is true or false.
+ * @returns what is wrong, or null
+ * @example checkCel('fruit.test_cuont > 0', scope) // { message: 'unknown fact "fruit.test_cuont"', suggestion: 'did you mean "fruit.test_count"?' }
+ */
+export function checkCel(text: string, scope: FactScope): { message: string; suggestion: string | null } | null {
+  const checked = factEnvironment(scope).check(text);
+  if (checked.valid) {
+    if (checked.type === 'bool' || checked.type === 'dyn') return null;
+    return { message: `the rule gives a value of type ${checked.type}, not true or false`, suggestion: 'compare it' };
+  }
+  const { code, range, summary } = checked.error!;
+  const bad = range ? text.slice(range.start, range.end) : '';
+  if (code === 'unknown_variable') {
+    const roots = [...Object.keys(FACTS), 'fruit', 'visits', 'backpack'];
+    return { message: `unknown fact "${bad}"`, suggestion: suggest(bad, roots) };
+  }
+  if (code === 'no_such_key' && range) return unknownMember(text, range.start, bad, scope);
+  return { message: `the rule is not valid: ${summary}`, suggestion: null };
+}
+
+function unknownMember(
+  text: string,
+  at: number,
+  bad: string,
+  scope: FactScope,
+): { message: string; suggestion: string } {
+  const member = bad.replaceAll(/^["']|["']$/g, '');
+  const root = /([a-z]+)\s*(?:\.|\[)\s*$/.exec(text.slice(0, at))?.[1] ?? '';
+  const members =
+    root === 'fruit'
+      ? Object.keys(scope.fruit).map(celName)
+      : root === 'visits'
+        ? scope.peripherals.map(celName)
+        : Object.keys(FACTS[root] ?? {});
+  const full = members.map((name) => `${root}.${name}`);
+  return { message: `unknown fact "${root}.${member}"`, suggestion: suggest(`${root}.${member}`, full) };
+}

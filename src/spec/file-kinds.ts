@@ -1,0 +1,20 @@
+/** What a file of a spec set holds, by its name. */
+export type SpecFileKind = 'gate' | 'tools' | 'scopes' | 'conditions' | 'peripheral' | 'edn';
+
+/** The kind of a file; null for a name that no spec set has. */
+export function kindOfFile(file: string): SpecFileKind | null {
+  const name = baseName(file);
+  if (name.endsWith('.edn')) return 'edn';
+  if (!name.endsWith('.yaml')) return null;
+  const stem = name.slice(0, -'.yaml'.length);
+  return stem === 'gate' || stem === 'tools' || stem === 'scopes' || stem === 'conditions' ? stem : 'peripheral';
+}
+
+/** `edit` of `specs/peripherals/edit.yaml`. */
+export function stemOf(file: string): string {
+  return baseName(file).replace(/\.[^.]*$/, '');
+}
+
+function baseName(file: string): string {
+  return file.split(/[/\\]/).at(-1)!;
+}

@@ -1,0 +1,14 @@
+import type { ScopeRule } from './types.ts';
+
+/** Every name that authored files may refer to, also those whose own definition is faulty: one bad file poisons no other. */
+export interface KnownNames {
+  readonly peripherals: ReadonlySet<string>;
+  readonly tools: ReadonlySet<string>;
+  readonly scopeNames: ReadonlySet<string>;
+  /** The scopes that are sound. */
+  readonly scopes: { readonly [name: string]: ScopeRule };
+  /** With the built-in one. */
+  readonly conditions: ReadonlySet<string>;
+  /** Fruit fields by peripheral. */
+  readonly fruitFields: { readonly [peripheral: string]: readonly string[] };
+}

@@ -1,0 +1,40 @@
+import { distance } from 'fastest-levenshtein';
+import { z } from 'zod';
+
+/** Every name in a spec: `.` and `#` are path syntax in xstate, and integer-like keys would be reordered by JavaScript. */
+export const NAME = /^[a-z][a-z0-9-]*$/;
+
+/** Ids that no peripheral may have: two mean a place outside of every peripheral, `from-any` is an entry source. */
+export const RESERVED_PERIPHERALS: readonly string[] = ['outside', 'closed', 'any'];
+
+export const Name = z
+  .string()
+  .regex(NAME, 'is not a name: use a lower-case letter first, then lower-case letters, digits and -');
+
+/** The candidate nearest to a misspelt name; null when none is near. */
+export function nearest(name: string, candidates: Iterable<string>): string | null {
+  const plain = name.toLowerCase().replaceAll(/[_\s]/g, '-');
+  let best: string | null = null;
+  let least = Math.max(2, Math.floor(name.length / 3)) + 1;
+  for (const candidate of candidates) {
+    const steps = distance(plain, candidate);
+    if (steps < least && steps < candidate.length) {
+      best = candidate;
+      least = steps;
+    }
+  }
+  return best;
+}
+
+/** `did you mean "edit"?`, or else the list of what there is. */
+export function suggest(name: string, candidates: Iterable<string>): string {
+  const known = [...new Set(candidates)].sort();
+  const near = nearest(name, known);
+  if (near !== null) return `did you mean "${near}"?`;
+  return known.length === 0 ? 'there are none' : `known: ${known.join(', ')}`;
+}
+
+/** A record's own value: a name like `constructor` must not find what every object inherits. */
+export function own<T>(record: { readonly [key: string]: T }, key: string): T | undefined {
+  return Object.hasOwn(record, key) ? record[key] : undefined;
+}

@@ -1,0 +1,98 @@
+import type { z } from 'zod';
+import { ConditionsFile } from './conditions-file.ts';
+import { readEdnPeripherals } from './edn/edn-peripherals.ts';
+import { kindOfFile, stemOf } from './file-kinds.ts';
+import { GateFile } from './gate-file.ts';
+import type { Report, SpecIssue } from './issues.ts';
+import { PeripheralFile } from './peripheral-file.ts';
+import { readYaml } from './read-yaml.ts';
+import { type Salvaged, salvage } from './salvage.ts';
+import { ScopesFile } from './scopes-file.ts';
+import { reporter, type SourceDocument, type SpecSource } from './source-document.ts';
+import { ToolsFile } from './tools-file.ts';
+
+/** One file's content as far as it is sound, what it looked like before, and where its problems go. */
+export interface Draft<T> {
+  readonly file: Salvaged<T> | undefined;
+  readonly raw: { readonly [key: string]: unknown };
+  readonly report: Report;
+}
+
+export interface PeripheralDraft extends Draft<PeripheralFile> {
+  readonly id: string;
+}
+
+/** The authored files of a spec set, read and checked one by one. */
+export interface Drafts {
+  readonly gate: Draft<GateFile> | null;
+  readonly tools: readonly Draft<ToolsFile>[];
+  readonly scopes: readonly Draft<ScopesFile>[];
+  readonly conditions: Draft<ConditionsFile> | null;
+  readonly peripherals: readonly PeripheralDraft[];
+}
+
+/** Reads every source; problems go into `issues`, what is sound into the drafts. */
+export function readSources(sources: readonly SpecSource[], issues: SpecIssue[]): Drafts {
+  const drafts = {
+    gate: null as Draft<GateFile> | null,
+    tools: [] as Draft<ToolsFile>[],
+    scopes: [] as Draft<ScopesFile>[],
+    conditions: null as Draft<ConditionsFile> | null,
+    peripherals: [] as PeripheralDraft[],
+  };
+  for (const source of sources) {
+    const kind = kindOfFile(source.file);
+    if (kind === 'edn') {
+      const { documents, issues: found } = readEdnPeripherals(source);
+      issues.push(...found);
+      drafts.peripherals.push(...documents.map((document) => peripheralDraft(document, null, issues)));
+      continue;
+    }
+    const { document, issues: found } = readYaml(source);
+    if (found.length > 0) {
+      const prefix = kind === 'peripheral' ? `peripherals.${stemOf(source.file)}` : (kind ?? '');
+      issues.push(...found.map((issue) => ({ ...issue, path: prefix })));
+    }
+    if (kind === 'gate') drafts.gate = draft(GateFile, document, ['gate'], found.length > 0, issues);
+    else if (kind === 'tools') drafts.tools.push(draft(ToolsFile, document, [], found.length > 0, issues));
+    else if (kind === 'scopes') drafts.scopes.push(draft(ScopesFile, document, [], found.length > 0, issues));
+    else if (kind === 'conditions') drafts.conditions = draft(ConditionsFile, document, [], found.length > 0, issues);
+    else if (found.length > 0) {
+      const id = stemOf(source.file);
+      drafts.peripherals.push({
+        id,
+        file: undefined,
+        raw: {},
+        report: reporter(document, ['peripherals', id], issues),
+      });
+    } else drafts.peripherals.push(peripheralDraft(document, stemOf(source.file), issues));
+  }
+  return drafts;
+}
+
+function draft<S extends z.ZodType>(
+  schema: S,
+  document: SourceDocument,
+  prefix: readonly string[],
+  unreadable: boolean,
+  issues: SpecIssue[],
+): Draft<z.output<S>> {
+  const report = reporter(document, prefix, issues);
+  const file = unreadable ? undefined : salvage(schema, document.value, report);
+  return { file, raw: mapping(document.value), report };
+}
+
+function peripheralDraft(document: SourceDocument, stem: string | null, issues: SpecIssue[]): PeripheralDraft {
+  const raw = mapping(document.value);
+  const id = typeof raw['id'] === 'string' ? raw['id'] : (stem ?? '?');
+  const made = draft(PeripheralFile, document, ['peripherals', id], false, issues);
+  if (stem !== null && id !== stem)
+    made.report(['id'], `"${id}" stands in ${stem}.yaml`, `rename the file to ${id}.yaml`);
+  return { ...made, id };
+}
+
+function mapping(value: unknown): { readonly [key: string]: unknown } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as { [key: string]: unknown })
+    : {};
+}

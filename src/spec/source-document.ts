@@ -1,0 +1,30 @@
+import type { Path, Report, SpecIssue } from './issues.ts';
+
+/** The text of one authored file. */
+export interface SpecSource {
+  /** As it shall stand in messages; its last segments decide what kind of file it is. */
+  readonly file: string;
+  readonly text: string;
+}
+
+/** A file (or a part of one) as plain data, with the line of each of its places. */
+export interface SourceDocument {
+  readonly file: string;
+  readonly value: unknown;
+  /** The line of the nearest place that stands in the text. */
+  readonly lineOf: (path: Path) => number | undefined;
+}
+
+/** Makes the {@link Report} of one document; `prefix` is where the document stands in the spec set. */
+export function reporter(document: SourceDocument, prefix: Path, into: SpecIssue[]): Report {
+  return (path, message, suggestion = null) => {
+    const line = document.lineOf(path);
+    const full = [...prefix, ...path].join('.');
+    into.push({ file: document.file, path: full, ...(line === undefined ? {} : { line }), message, suggestion });
+  };
+}
+
+/** A part of a document as a document of its own. */
+export function subdocument(document: SourceDocument, at: Path, value: unknown): SourceDocument {
+  return { file: document.file, value, lineOf: (path) => document.lineOf([...at, ...path]) };
+}

@@ -1,0 +1,65 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { SpecError } from '../../src/spec/issues.ts';
+import { defaultSpecsFolder, loadSpecs } from '../../src/spec/load-specs.ts';
+import type { SpecSet } from '../../src/spec/types.ts';
+
+const hops = ({ edges }: SpecSet, from: string) =>
+  edges.filter((edge) => edge.from === from).map(({ exit, to }) => `${exit} → ${to}`);
+
+describe('the shipped specs', () => {
+  it('load, with exactly these edges out of test', async () => {
+    const specs = await loadSpecs('default');
+    expect(hops(specs, 'test')).toEqual([
+      'fail → edit',
+      'fail → reflect',
+      'flaky → edit',
+      'flaky → reflect',
+      'hop-edit → edit',
+      'hop-reflect → reflect',
+      'pass → deploy',
+      'pass → reflect',
+    ]);
+  });
+
+  it('open deploy only by the exit pass of test, if the tests have passed and the operator approves', async () => {
+    const { edges } = await loadSpecs('default');
+    expect(edges.filter(({ to }) => to === 'deploy')).toEqual([
+      {
+        from: 'test',
+        exit: 'pass',
+        to: 'deploy',
+        when: null,
+        sources: [{ kind: 'from', peripheral: 'test' }],
+        conditions: ['tests-passed'],
+        gates: [{ kind: 'approval', by: 'operator' }],
+        implies: { field: 'result', value: 'pass' },
+      },
+    ]);
+  });
+
+  it('let each of the five reach reflect', async () => {
+    const { edges } = await loadSpecs('default');
+    const sources = edges.filter(({ to }) => to === 'reflect').map(({ from }) => from);
+    expect([...new Set(sources)]).toEqual(['chat', 'deploy', 'edit', 'explore', 'test']);
+  });
+
+  it('have one hash, whatever way they are loaded', async () => {
+    const [byName, byFolder] = [await loadSpecs('default'), await loadSpecs(defaultSpecsFolder())];
+    expect(byName.hash).toMatch(/^[0-9a-f]{64}$/);
+    expect(byFolder.hash).toBe(byName.hash);
+  });
+});
+
+it('says what can be loaded when there is nothing at the path', async () => {
+  const error = await loadSpecs(join(defaultSpecsFolder(), 'nowhere')).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(SpecError);
+  expect((error as SpecError).issues).toEqual([
+    {
+      file: join(defaultSpecsFolder(), 'nowhere'),
+      path: '',
+      message: 'there is no such file or folder',
+      suggestion: 'name a folder of spec files, an .edn or .yaml file, or default',
+    },
+  ]);
+});

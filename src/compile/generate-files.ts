@@ -31,11 +31,13 @@ export function generateFiles(specs: SpecSet, { guardsImport }: { readonly guard
 }
 
 function machineFile(config: MachineJson, hash: string, guardsImport: string): string {
-  const name = config.id.replaceAll(/-+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()).replaceAll('-', '');
+  const name = config.id.replaceAll(/-+([a-z0-9]?)/g, (_, next: string) => next.toUpperCase());
+  const call = `export const ${name} = setup({ types: { events: {} as MachineEvent }, guards }).createMachine(`;
+  const literal = printLiteral(config as unknown as Json, 0, call.length, 2);
   return `${GENERATED_BY}${hash.slice(0, 12)}. Do not edit.
 import { setup } from 'xstate';
 import { guards, type MachineEvent } from ${printString(guardsImport)};
 
-export const ${name} = setup({ types: { events: {} as MachineEvent }, guards }).createMachine(${printLiteral(config as unknown as Json)});
+${call}${literal});
 `;
 }

@@ -13,29 +13,25 @@ export function printLiteral(value: Json, indent = 0, column = 0, after = 0): st
   const inner = ' '.repeat(indent + 2);
   const lines = Array.isArray(value)
     ? value.map((item) => `${inner}${printLiteral(item, indent + 2, indent + 2, 1)},`)
-    : Object.entries(value).map(([key, item]) => {
-        const head = `${inner}${printKey(key)}: `;
-        const literal = printLiteral(item, indent + 2, head.length, 1);
-        // A string that does not fit goes to a line of its own.
-        return typeof item === 'string' && head.length + literal.length + 1 > WIDTH
-          ? `${head.trimEnd()}\n${inner}  ${literal},`
-          : `${head}${literal},`;
-      });
+    : Object.entries(value).map(([key, item]) => `${inner}${printMember(printKey(key), item, indent + 2)},`);
   const [open, close] = Array.isArray(value) ? '[]' : '{}';
   return `${open}\n${lines.join('\n')}\n${' '.repeat(indent)}${close}`;
 }
 
-/** On one line; null where the layout has to be broken: a state chart's objects, a list of several objects. */
+function printMember(key: string, item: Json, indent: number): string {
+  const column = indent + key.length + 2;
+  const literal = printLiteral(item, indent, column, 1);
+  // A string that does not fit goes to a line of its own, unless its key is so short that it would hardly gain by it.
+  const isLone = typeof item === 'string' && key.length > 4 && column + literal.length + 1 > WIDTH;
+  return isLone ? `${key}:\n${' '.repeat(indent + 2)}${literal}` : `${key}: ${literal}`;
+}
+
+/** On one line; null where the layout has to be broken. */
 function printFlat(value: Json): string | null {
   if (value === null || typeof value !== 'object')
     return typeof value === 'string' ? printString(value) : String(value);
   if (Array.isArray(value)) {
-    if (
-      value.length > 1 &&
-      value.every((item) => typeof item === 'object' && item !== null && Object.keys(item).length > 1)
-    )
-      return null;
-    return enclose('[', value.map(printFlat), ']', '');
+    return isBroken(value) ? null : enclose('[', value.map(printFlat), ']', '');
   }
   const members = Object.entries(value).map(([key, item]) => {
     const flat = printFlat(item);
@@ -43,6 +39,10 @@ function printFlat(value: Json): string | null {
   });
   return enclose('{', members, '}', ' ');
 }
+
+/** Several objects of several members each never share a line. */
+const isBroken = (list: readonly Json[]): boolean =>
+  list.length > 1 && list.every((item) => typeof item === 'object' && item !== null && Object.keys(item).length > 1);
 
 function enclose(open: string, parts: readonly (string | null)[], close: string, pad: string): string | null {
   if (parts.length === 0) return open + close;

@@ -1,0 +1,122 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { compileSpecs } from '../../src/compile/compile-specs.ts';
+import { restore } from '../../src/compile/machine.ts';
+import type { RequirementFacts } from '../../src/gate/requirement.ts';
+import type { Edge, GateRule, SpecSet } from '../../src/spec/types.ts';
+import { facts } from './facts.ts';
+import { type Sketch, specSet } from './specs.ts';
+
+const IDS = ['one', 'two', 'three'];
+const EXITS = ['pass', 'fail', 'hop-one'];
+const id = fc.constantFrom(...IDS);
+const entryName = fc.constantFrom(
+  ...['default', 'from-any', 'user-request', 'agent-request', 'session-close', 'tests-passed', 'calm'],
+  ...IDS.map((each) => `from-${each}`),
+);
+const gate: fc.Arbitrary<GateRule> = fc.oneof(
+  fc.constant<GateRule>({ kind: 'approval', by: 'operator' }),
+  fc.constant<GateRule>({ kind: 'when', cel: 'fruit.n > 0' }),
+  fc.record({
+    kind: fc.constant('pattern' as const),
+    pattern: fc.constant('p'),
+    is: fc.constantFrom('selected' as const, 'held' as const),
+  }),
+);
+const destination = fc.oneof(id, fc.record({ to: id, when: fc.constant('visit.steps > 1') }));
+const sketch: fc.Arbitrary<Sketch> = fc.record(
+  {
+    entry: fc.uniqueArray(entryName, { minLength: 1, maxLength: 4 }),
+    exits: fc.dictionary(
+      fc.constantFrom(...EXITS),
+      fc.uniqueArray(destination, { maxLength: 3, selector: (to) => (typeof to === 'string' ? to : to.to) }),
+    ),
+    gates: fc.dictionary(id, fc.array(gate, { minLength: 1, maxLength: 2 }), { maxKeys: 2 }),
+    agents: fc.constantFrom(['claude'], ['codex'], ['codex', 'claude']),
+    results: fc.constant(['pass', 'fail']),
+  },
+  { requiredKeys: ['entry', 'exits'] },
+);
+const specs = fc.record({ one: sketch, two: sketch, three: sketch }).map((sketches) => specSet(sketches));
+const some: fc.Arbitrary<Partial<RequirementFacts>> = fc.record({
+  by: fc.constantFrom('agent', 'operator', 'clock'),
+  agent: fc.constantFrom('claude', 'codex'),
+  firstVisit: fc.boolean(),
+  atSessionClose: fc.boolean(),
+  naturalClose: fc.boolean(),
+  fruit: fc.constantFrom<RequirementFacts['fruit']>({}, { result: 'pass' }, { result: 'fail' }),
+  conditions: fc.dictionary(fc.constantFrom('tests-passed', 'calm'), fc.boolean()),
+  when: fc.dictionary(fc.constantFrom('fruit.n > 0', 'visit.steps > 1'), fc.boolean()),
+  approved: fc.boolean(),
+  patterns: fc.dictionary(fc.constant('p'), fc.constantFrom('selected', 'held', 'failed')),
+});
+
+/** The entry of a peripheral, judged from the design's words and not from the code under test. */
+function admits(target: string, { peripherals }: SpecSet, now: RequirementFacts): boolean {
+  const peripheral = peripherals[target];
+  if (!peripheral) return false;
+  const outside = now.source === null;
+  const names = peripheral.entry.sources.map((source) =>
+    source.kind === 'from' ? `from-${source.peripheral}` : source.kind,
+  );
+  const open =
+    (names.includes('default') && now.firstVisit && outside) ||
+    (names.includes('from-any') && !outside) ||
+    names.includes(`from-${now.source}`) ||
+    (names.includes('user-request') && now.by === 'operator') ||
+    (names.includes('session-close') && now.atSessionClose) ||
+    (names.includes('agent-request') && !outside && now.by === 'agent' && now.naturalClose);
+  const natural =
+    outside || !names.includes('agent-request') || now.by !== 'agent' || now.naturalClose || now.atSessionClose;
+  const conditions = peripheral.entry.conditions.every((name) => now.conditions[name] === true);
+  return open && natural && conditions && (peripheral.agents === null || peripheral.agents.includes(now.agent));
+}
+
+function gateOpens(rule: GateRule, now: RequirementFacts): boolean {
+  if (rule.kind === 'approval') return now.approved;
+  if (rule.kind === 'when') return now.when[rule.cel] === true;
+  const standing = now.patterns[rule.pattern];
+  return rule.is === 'held' ? standing === 'held' : standing !== undefined;
+}
+
+function edgeOpens({ to, when, implies, gates }: Edge, set: SpecSet, now: RequirementFacts): boolean {
+  if (implies && now.fruit[implies.field] !== implies.value) return false;
+  if (when !== null && now.when[when] !== true) return false;
+  return admits(to, set, now) && gates.every((rule) => gateOpens(rule, now));
+}
+
+it('it opens a hop exactly when the spec has the edge and all that it needs holds', () => {
+  let opened = 0;
+  fc.assert(
+    fc.property(specs, id, some, (set, from, partial) => {
+      const now = facts({ ...partial, source: from, firstVisit: false });
+      const { hopGraph } = compileSpecs(set);
+      const snapshot = restore(hopGraph, { value: from });
+      for (const exit of EXITS) {
+        for (const to of IDS) {
+          const edge = set.edges.find((each) => each.from === from && each.exit === exit && each.to === to);
+          const expected = edge !== undefined && edgeOpens(edge, set, now);
+          expect(snapshot.can({ type: `${exit}.${to}`, facts: now })).toBe(expected);
+          if (expected) opened++;
+        }
+      }
+    }),
+    { numRuns: 300 },
+  );
+  expect(opened).toBeGreaterThan(20);
+});
+
+it('it opens a start exactly when the entry admits it from outside', () => {
+  let opened = 0;
+  fc.assert(
+    fc.property(specs, id, some, (set, to, partial) => {
+      const now = facts({ ...partial, source: null });
+      const { hopGraph } = compileSpecs(set);
+      const expected = admits(to, set, now);
+      expect(restore(hopGraph, { value: 'outside' }).can({ type: `start.${to}`, facts: now })).toBe(expected);
+      if (expected) opened++;
+    }),
+    { numRuns: 300 },
+  );
+  expect(opened).toBeGreaterThan(20);
+});

@@ -1,0 +1,62 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { generateFiles } from '../../src/compile/generate-files.ts';
+import { checkGenerated, writeGenerated } from '../../src/compile/generated-files.ts';
+import { CORE, GATE, specSet } from './specs.ts';
+
+const full = generateFiles(specSet(CORE, GATE), { guardsImport: 'hopgate' });
+const { deploy: _, ...fewer } = CORE;
+const less = generateFiles(specSet(fewer), { guardsImport: 'hopgate' });
+const UP_TO_DATE = { missing: [], stale: [], extra: [] };
+
+let folder = '';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'generated-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+it('it lacks everything in a folder that is not there, and writes it', async () => {
+  const out = join(folder, 'new', 'machines');
+  expect(await checkGenerated(out, full)).toEqual({ ...UP_TO_DATE, missing: Object.keys(full).sort() });
+  expect(await writeGenerated(out, full)).toEqual(Object.keys(full).sort());
+  expect(await checkGenerated(out, full)).toEqual(UP_TO_DATE);
+  expect((await readdir(out)).sort()).toEqual(Object.keys(full).sort());
+  for (const [name, text] of Object.entries(full)) expect(await readFile(join(out, name), 'utf8')).toBe(text);
+});
+
+it('it writes nothing when nothing changed', async () => {
+  await writeGenerated(folder, full);
+  expect(await writeGenerated(folder, full)).toEqual([]);
+});
+
+it('it finds what was edited, removed or left over, and mends only that', async () => {
+  await writeGenerated(folder, full);
+  await writeFile(join(folder, 'mode-gate.json'), '{}');
+  await rm(join(folder, 'hop-graph.mmd'));
+  expect(await checkGenerated(folder, full)).toEqual({
+    ...UP_TO_DATE,
+    missing: ['hop-graph.mmd'],
+    stale: ['mode-gate.json'],
+  });
+  expect(await writeGenerated(folder, full)).toEqual(['hop-graph.mmd', 'mode-gate.json']);
+
+  const gone = ['deploy-lifecycle', 'mode-gate'].flatMap((name) => [
+    `${name}.json`,
+    `${name}.machine.ts`,
+    `${name}.mmd`,
+  ]);
+  expect((await checkGenerated(folder, less)).extra).toEqual(gone);
+  await writeGenerated(folder, less);
+  expect((await readdir(folder)).sort()).toEqual(Object.keys(less).sort());
+});
+
+it('it leaves alone what it did not generate', async () => {
+  const own = { 'notes.md': 'mine', 'deploy-lifecycle.json': '{}', 'own.machine.ts': 'export {};\n', 'own.json': '{}' };
+  for (const [name, text] of Object.entries(own)) await writeFile(join(folder, name), text);
+  await mkdir(join(folder, 'sub'));
+  expect((await checkGenerated(folder, less)).extra).toEqual([]);
+  await writeGenerated(folder, less);
+  expect((await readdir(folder)).sort()).toEqual([...Object.keys(less), ...Object.keys(own), 'sub'].sort());
+});

@@ -1,0 +1,177 @@
+import { hash as digest } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import canonicalize from 'canonicalize';
+import type { Json } from '../spec/types.ts';
+import { type ChainHead, EMPTY_CHAIN, type Entry, type EntryDraft, type StoredEntry } from './entry.ts';
+import { assertEntryDraft } from './entry-schema.ts';
+
+/** What a store keeps of one entry. Everything else follows from these bytes. */
+export interface StoredBytes {
+  readonly head: string;
+  /** null: the body was erased. */
+  readonly body: string | null;
+  readonly prev: string;
+  readonly hash: string;
+}
+
+/** Stored bytes that are not an entry at all. */
+export class ChainError extends Error {
+  override readonly name = 'ChainError';
+}
+
+/** Sha256 (hex) of the UTF-8 bytes of a text. */
+export const sha256 = (text: string): string => digest('sha256', text);
+
+/** The RFC 8785 form of a value that is known to be JSON. */
+const canonical = (value: unknown): string => canonicalize(value)!;
+
+/**
+ * The links that append `drafts` to a chain that stands at `after`. Pure.
+ * @throws EntryError with every issue of the first draft that is none.
+ */
+export function sealDrafts(after: ChainHead, drafts: readonly EntryDraft[]): StoredEntry[] {
+  let { seq, hash: prev } = after;
+  return drafts.map((draft) => {
+    assertEntryDraft(draft);
+    const { body, ...fields } = draft;
+    const bodyBytes = canonical(body);
+    seq += 1;
+    const head = canonical({ ...fields, seq, bodyHash: sha256(bodyBytes) });
+    const stored = parseStored({ head, body: bodyBytes, prev, hash: sha256(prev + head) });
+    prev = stored.entry.hash;
+    return stored;
+  });
+}
+
+/**
+ * The entry that stored bytes spell. An erased body reads as null.
+ * @throws ChainError if the bytes are not JSON of an entry's shape. Does not check hashes: {@link verifyChain} does.
+ */
+export function parseStored({ head, body, prev, hash }: StoredBytes): StoredEntry {
+  let fields: Omit<Entry, 'body' | 'prev' | 'hash'>;
+  let content: Json;
+  try {
+    fields = JSON.parse(head);
+    content = body === null ? null : JSON.parse(body);
+  } catch (cause) {
+    throw new ChainError(`an entry's stored bytes are not JSON: ${(cause as Error).message}`, { cause });
+  }
+  if (fields === null || typeof fields !== 'object' || typeof fields.id !== 'string' || !Number.isInteger(fields.seq)) {
+    throw new ChainError("an entry's stored head has no id or no seq");
+  }
+  return { entry: { ...fields, body: content, prev, hash }, head, body };
+}
+
+/** One broken rule at one entry. */
+export interface ChainProblem {
+  readonly seq: number;
+  readonly id: string;
+  /**
+   * - `hash`: the entry's bytes are not those that were hashed.
+   * - `prev`: it does not follow the entry before it.
+   * - `seq`: an entry is missing, doubled or out of order.
+   * - `body`: the body's bytes are not those that the head names.
+   * - `canonical`: the bytes do not spell this entry, or spell none.
+   */
+  readonly rule: 'hash' | 'prev' | 'seq' | 'body' | 'canonical';
+  readonly message: string;
+}
+
+export type ChainVerdict =
+  | { readonly ok: true; readonly head: ChainHead; readonly count: number }
+  | { readonly ok: false; readonly problems: readonly ChainProblem[] };
+
+/**
+ * Checks a session's chain while it streams by, on the stored bytes: nothing is serialised again. After a problem it goes on from what it
+ * found, so that each damage is reported where it is. Bytes that are no entry at all end the stream, and the check, there.
+ *
+ * What it cannot see: entries cut off at the end, and a chain that was rewritten from some entry on by someone who computed every hash anew.
+ * Compare `head` with one that was kept elsewhere.
+ *
+ * @example
+ * const verdict = await verifyChain(store.entries(sessionId));
+ * if (!verdict.ok) for (const { seq, rule, message } of verdict.problems) console.error(seq, rule, message);
+ */
+export async function verifyChain(
+  entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>,
+  after: ChainHead = EMPTY_CHAIN,
+): Promise<ChainVerdict> {
+  const problems: ChainProblem[] = [];
+  let last = after;
+  let count = 0;
+  try {
+    for await (const stored of entries) {
+      problems.push(...linkProblems(last, stored));
+      last = { seq: stored.entry.seq, hash: stored.entry.hash };
+      count += 1;
+    }
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof ChainError ? error.cause : error;
+    if (!(cause instanceof ChainError)) throw error;
+    problems.push({ seq: last.seq + 1, id: '', rule: 'canonical', message: `${cause.message}; reading ended here` });
+  }
+  return problems.length === 0 ? { ok: true, head: last, count } : { ok: false, problems };
+}
+
+function* linkProblems(last: ChainHead, { entry, head, body }: StoredEntry): Generator<ChainProblem> {
+  const at = { seq: entry.seq, id: entry.id };
+  if (sha256(entry.prev + head) !== entry.hash) {
+    yield {
+      ...at,
+      rule: 'hash',
+      message: 'the stored head bytes do not hash to the stored hash: the entry was changed',
+    };
+  }
+  if (entry.prev !== last.hash) {
+    yield { ...at, rule: 'prev', message: `does not link to the entry before it (seq ${last.seq})` };
+  }
+  if (entry.seq !== last.seq + 1) {
+    yield { ...at, rule: 'seq', message: `expected seq ${last.seq + 1}: entries are missing, doubled or out of order` };
+  }
+  if (body !== null && sha256(body) !== entry.bodyHash) {
+    yield { ...at, rule: 'body', message: 'the stored body bytes do not hash to bodyHash: the body was changed' };
+  }
+  if (!spells({ head, body }, entry)) {
+    yield { ...at, rule: 'canonical', message: 'the stored bytes spell another entry than the one shown' };
+  }
+}
+
+/** The entry shown is the entry in the bytes (it is, unless someone handed over a pair that does not belong together). */
+function spells({ head, body }: Pick<StoredEntry, 'head' | 'body'>, entry: Entry): boolean {
+  try {
+    return isDeepStrictEqual(parseStored({ head, body, prev: entry.prev, hash: entry.hash }).entry, entry);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Makes JSON of any value, for bodies whose parts come from the world: unpaired surrogates become U+FFFD; NaN, infinities, functions and symbols
+ * become null (members that are undefined are left out); a bigint becomes its decimal text; Dates and others with `toJSON` are asked; an Error
+ * becomes its name and message; Maps, Sets and byte arrays become lists. What nests too deep or in a cycle becomes the text `[too deep]`.
+ */
+export function toJson(value: unknown, depth = 100): Json {
+  switch (typeof value) {
+    case 'string':
+      return value.toWellFormed();
+    case 'boolean':
+      return value;
+    case 'number':
+      return Number.isFinite(value) ? value : null;
+    case 'bigint':
+      return value.toString();
+    case 'object':
+      break;
+    default:
+      return null;
+  }
+  if (value === null) return null;
+  if (depth === 0) return '[too deep]';
+  if ('toJSON' in value && typeof value.toJSON === 'function') return toJson(value.toJSON(), depth - 1);
+  if (value instanceof Error) return toJson({ name: value.name, message: value.message }, depth - 1);
+  if (Array.isArray(value) || value instanceof Map || value instanceof Set || value instanceof Uint8Array) {
+    return Array.from(value as Iterable<unknown>, (member) => toJson(member, depth - 1));
+  }
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(members.map(([key, member]) => [key.toWellFormed(), toJson(member, depth - 1)]));
+}

@@ -1,0 +1,164 @@
+import { ChainError, parseStored, type StoredBytes, sealDrafts } from '../evidence/chain.ts';
+import type { ChainHead, EntryDraft, StoredEntry } from '../evidence/entry.ts';
+import { EntryError } from '../evidence/entry-schema.ts';
+import { type Lease, type OperatorNote, StoreError, type StoreErrorCode } from '../ports/evidence-store.ts';
+
+/** What the rules need to know of a store; every method sees the writes of the transaction it is called in. */
+export interface StoreView {
+  readonly name: string;
+  leaseOf(sessionId: string): LeaseRow | null;
+  headOf(sessionId: string): ChainHead;
+  find(id: string): StoredEntry | null;
+  has(id: string): boolean;
+}
+
+/** A lease as it is kept: `ttl` (milliseconds) is what each append renews it by. */
+export interface LeaseRow {
+  readonly holder: string;
+  readonly until: number;
+  readonly ttl: number;
+}
+
+/** The result of judging: what to write, and what the operator should read about it. */
+export interface Granted {
+  readonly lease: LeaseRow;
+  readonly note: string | null;
+}
+
+/** A store error in the store's voice. */
+export const storeError = (store: string, code: StoreErrorCode, message: string, cause?: unknown): StoreError =>
+  new StoreError(code, `[stores/${store}] ${message}`, cause === undefined ? undefined : { cause });
+
+const time = (ms: number): string => new Date(ms).toISOString();
+
+/** Who may write a session now: the holder, or anybody once the lease ran out. */
+export function judgeLease(store: StoreView, now: number, sessionId: string, holder: string, ttl: number): Granted {
+  if (!(Number.isFinite(ttl) && ttl > 0))
+    throw new RangeError(`ttl must be a positive number of milliseconds, got ${ttl}`);
+  const held = store.leaseOf(sessionId);
+  const lease = { holder, until: now + ttl, ttl };
+  if (held === null || held.holder === holder) return { lease, note: null };
+  if (held.until > now) {
+    const message = `session ${sessionId} is being written by ${held.holder} until ${time(held.until)}; ${holder} was turned away. Wait, or end the other writer`;
+    throw storeError(store.name, 'session-busy', message);
+  }
+  const note = `${holder} took over session ${sessionId}: the lease of ${held.holder} ran out at ${time(held.until)}`;
+  return { lease, note };
+}
+
+/** Drafts made into links before any lock is taken: broken drafts never reach the store. */
+export function seal(
+  store: string,
+  { sessionId }: Lease,
+  after: ChainHead,
+  drafts: readonly EntryDraft[],
+): StoredEntry[] {
+  try {
+    const sealed = sealDrafts(after, drafts);
+    const stranger = sealed.find(({ entry }) => entry.sessionId !== sessionId);
+    if (stranger === undefined) return sealed;
+    const message = `entry ${stranger.entry.id} belongs to session ${stranger.entry.sessionId}, the lease is for ${sessionId}`;
+    throw storeError(store, 'invalid-entry', message);
+  } catch (error) {
+    if (error instanceof EntryError) throw storeError(store, 'invalid-entry', error.message, error);
+    throw error;
+  }
+}
+
+/**
+ * Judges one append against the store as it stands. Returns the entries to add (`fresh`) and the answer (`stored`), which differ only if the
+ * same drafts were appended before: a writer that did not hear the answer may ask again.
+ */
+export function judgeAppend(
+  store: StoreView,
+  now: number,
+  lease: Lease,
+  after: ChainHead,
+  drafts: readonly EntryDraft[],
+  sealed: readonly StoredEntry[],
+): { readonly fresh: readonly StoredEntry[]; readonly stored: readonly StoredEntry[]; readonly lease: LeaseRow } {
+  const { sessionId, holder } = lease;
+  const held = store.leaseOf(sessionId);
+  if (held === null || held.holder !== holder || held.until <= now) {
+    const why = held === null ? 'no lease' : `${held.holder} holds it until ${time(held.until)}`;
+    const message = `${holder} has lost its lease of session ${sessionId} (${why}); acquire it again and read the head before writing`;
+    throw storeError(store.name, 'lease-expired', message);
+  }
+  const renewed = { ...held, until: now + held.ttl };
+
+  const known = new Map<string, StoredEntry>();
+  const isRepeat = (draft: EntryDraft): boolean => {
+    const before = known.get(draft.id) ?? store.find(draft.id);
+    if (before === null) return false;
+    if (!sameContent(before, draft)) {
+      throw storeError(
+        store.name,
+        'duplicate-id',
+        `entry ${draft.id} exists with other content; give each entry its own id`,
+      );
+    }
+    known.set(draft.id, before);
+    return true;
+  };
+  const exists = (id: string): boolean => known.has(id) || store.has(id);
+  const fresh: EntryDraft[] = [];
+  for (const [index, draft] of drafts.entries()) {
+    if (isRepeat(draft)) continue;
+    if (draft.inReplyTo !== undefined && !exists(draft.inReplyTo)) {
+      throw storeError(
+        store.name,
+        'reply-not-found',
+        `entry ${draft.id} replies to ${draft.inReplyTo}, which is not here`,
+      );
+    }
+    if (draft.forkOf !== undefined && !exists(draft.forkOf)) {
+      throw storeError(store.name, 'fork-not-found', `entry ${draft.id} forks ${draft.forkOf}, which is not here`);
+    }
+    known.set(draft.id, sealed[index]!);
+    fresh.push(draft);
+  }
+
+  const head = store.headOf(sessionId);
+  if (fresh.length > 0 && (head.seq !== after.seq || head.hash !== after.hash)) {
+    const message = `session ${sessionId} stands at seq ${head.seq} (${head.hash.slice(0, 12)}), not at ${after.seq} (${after.hash.slice(0, 12)}); read the new entries and decide again`;
+    throw storeError(store.name, 'chain-conflict', message);
+  }
+  // With repeats among new drafts the seqs close up, so those are sealed again.
+  const added = fresh.length === drafts.length || fresh.length === 0 ? sealed : sealDrafts(after, fresh);
+  if (fresh.length === drafts.length) return { fresh: added, stored: added, lease: renewed };
+  if (fresh.length === 0) return { fresh: [], stored: drafts.map(({ id }) => known.get(id)!), lease: renewed };
+  for (const link of added) known.set(link.entry.id, link);
+  return { fresh: added, stored: drafts.map(({ id }) => known.get(id)!), lease: renewed };
+}
+
+/** Sealed at the same place, a draft of the same content has the same hash: this holds for an erased body, too. */
+function sameContent({ entry }: StoredEntry, draft: EntryDraft): boolean {
+  if (entry.sessionId !== draft.sessionId) return false;
+  const [again] = sealDrafts({ seq: entry.seq - 1, hash: entry.prev }, [draft]);
+  return again!.entry.hash === entry.hash;
+}
+
+/** Stored bytes as an entry; damage speaks in the store's voice. */
+export function readStored(store: string, bytes: StoredBytes): StoredEntry {
+  try {
+    return parseStored(bytes);
+  } catch (error) {
+    if (!(error instanceof ChainError)) throw error;
+    const message = `${error.message}. The store is damaged: keep a copy of its files, then run the chain check`;
+    throw storeError(store, 'store-failed', message, error);
+  }
+}
+
+/** Refusals that the operator should see, because no session's chain tells of them. */
+export function noteOf(error: StoreError, sessionId: string | null, now: number): OperatorNote | null {
+  if (error.code !== 'session-busy' && error.code !== 'lease-expired') return null;
+  return { at: time(now), code: error.code, sessionId, message: error.message };
+}
+
+/** The operator's note of a lease that changed hands. */
+export const takeoverNote = (message: string, sessionId: string, now: number): OperatorNote => ({
+  at: time(now),
+  code: 'lease-taken-over',
+  sessionId,
+  message,
+});

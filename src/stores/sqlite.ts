@@ -1,0 +1,204 @@
+import { hash as digest } from 'node:crypto';
+import type { StoredBytes } from '../evidence/chain.ts';
+import { EMPTY_CHAIN, type StoredEntry } from '../evidence/entry.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EvidenceStore, OperatorNote, StoreError } from '../ports/evidence-store.ts';
+import {
+  judgeAppend,
+  judgeLease,
+  type LeaseRow,
+  noteOf,
+  readStored,
+  type StoreView,
+  seal,
+  storeError,
+  takeoverNote,
+} from './append-rules.ts';
+import { GroupCommit } from './group-commit.ts';
+import type { Database } from './node-sqlite.ts';
+import { openDatabase } from './sqlite-schema.ts';
+import { summarise } from './summary.ts';
+
+export interface SqliteStoreOptions {
+  readonly clock?: Clock;
+  /** How long a write waits for another process's lock. Default 5000. */
+  readonly busyMs?: number;
+  /** Is told after each transaction how many writes it made durable. */
+  readonly onCommit?: (writes: number) => void;
+}
+
+const NAME = 'sqlite';
+const PAGE_ENTRIES = 256;
+const PAGE_CHARACTERS = 1 << 20;
+
+/**
+ * Keeps evidence in one SQLite file (WAL, synchronous FULL): what was acknowledged survives a crash and a power cut. Several processes may open
+ * the same file; a session's lease lets one of them write it. All appends that wait in this process share one transaction.
+ *
+ * @throws StoreError `store-failed` if the file cannot be opened: another program's, a newer schema's, no permission.
+ * @example
+ * const store = sqliteStore('/home/me/.local/state/hopgate/evidence.db');
+ */
+export function sqliteStore(file: string, options: SqliteStoreOptions = {}): EvidenceStore {
+  const { clock = Date, busyMs = 5000, onCommit = () => {} } = options;
+  const db = openDatabase(NAME, file, busyMs);
+  const sql = prepare(db);
+  const writer = new GroupCommit(NAME, db, onCommit);
+  let closing: Promise<void> | null = null;
+
+  const assertOpen = (): void => {
+    if (closing !== null) throw storeError(NAME, 'store-failed', `${file} is closed; open the store again`);
+  };
+  const reading = <T>(work: () => T): T => {
+    assertOpen();
+    try {
+      return work();
+    } catch (error) {
+      if (error instanceof Error && 'errcode' in error) {
+        throw storeError(NAME, 'store-failed', `cannot read ${file}: ${error.message}`, error);
+      }
+      throw error;
+    }
+  };
+  const read = (row: unknown): StoredEntry => readStored(NAME, row as StoredBytes);
+  const view: StoreView = {
+    name: NAME,
+    leaseOf: (sessionId) => (sql.lease.get(sessionId) as LeaseRow | undefined) ?? null,
+    headOf: (sessionId) => {
+      const row = sql.head.get(sessionId);
+      return row === undefined ? EMPTY_CHAIN : { seq: Number(row['seq']), hash: String(row['hash']) };
+    },
+    find: (id) => {
+      const row = sql.byId.get(id);
+      return row === undefined ? null : read(row);
+    },
+    has: (id) => sql.hasId.get(id) !== undefined,
+  };
+  const insertNote = ({ at, code, sessionId, message }: OperatorNote): void => {
+    sql.addNote.run(at, code, sessionId, message);
+  };
+  const putLease = (sessionId: string, { holder, until, ttl }: LeaseRow): void => {
+    sql.putLease.run(sessionId, holder, until, ttl);
+  };
+  const write = async <T>(sessionId: string | null, work: (now: number) => T): Promise<T> => {
+    assertOpen();
+    const refused = (error: StoreError): void => {
+      const note = noteOf(error, sessionId, clock.now());
+      if (note !== null) insertNote(note);
+    };
+    return writer.run(() => work(clock.now()), refused);
+  };
+
+  return {
+    name: NAME,
+
+    acquire: (sessionId, holder, ttl) =>
+      write(sessionId, (now) => {
+        const { lease, note } = judgeLease(view, now, sessionId, holder, ttl);
+        putLease(sessionId, lease);
+        if (note !== null) insertNote(takeoverNote(note, sessionId, now));
+        return { sessionId, holder, until: lease.until };
+      }),
+
+    release: ({ sessionId, holder }) =>
+      write(sessionId, () => {
+        sql.dropLease.run(sessionId, holder);
+      }),
+
+    async append(lease, after, drafts) {
+      assertOpen();
+      const sealed = seal(NAME, lease, after, drafts);
+      return write(lease.sessionId, (now) => {
+        const granted = judgeAppend(view, now, lease, after, drafts, sealed);
+        for (const { entry, head, body } of granted.fresh) sql.add.run(entry.prev, entry.hash, head, body);
+        putLease(lease.sessionId, granted.lease);
+        return granted.stored;
+      });
+    },
+
+    head: async (sessionId) => reading(() => view.headOf(sessionId)),
+
+    async *entries(sessionId, { from = 0 } = {}) {
+      for (let next = from; ; ) {
+        const page = reading(() => pageFrom(sql, sessionId, next));
+        for (const row of page) yield read(row);
+        if (page.length === 0) return;
+        next = Number(page.at(-1)!['seq']) + 1;
+      }
+    },
+
+    get: async (id) => reading(() => view.find(id)),
+
+    sessions: async () =>
+      reading(() =>
+        sql.openings.all().map((first) => {
+          const { entry } = read(first);
+          const { sessionId } = entry;
+          const isClosed = sql.closing.get(sessionId) !== undefined;
+          return summarise(entry, read(sql.last.get(sessionId)).entry, isClosed, view.leaseOf(sessionId), clock.now());
+        }),
+      ),
+
+    async putBlob(bytes) {
+      const hash = digest('sha256', bytes);
+      const copy = new Uint8Array(bytes);
+      await write(null, () => sql.addBlob.run(hash, copy));
+      return hash;
+    },
+
+    getBlob: async (hash) =>
+      reading(() => {
+        const bytes = sql.blob.get(hash)?.['bytes'] as Uint8Array | undefined;
+        if (bytes === undefined) return null;
+        if (digest('sha256', bytes) === hash) return bytes;
+        throw storeError(NAME, 'store-failed', `blob ${hash} in ${file} was changed: its bytes have another hash`);
+      }),
+
+    note: (note) => write(null, () => insertNote(note)),
+
+    notes: async ({ limit = -1 } = {}) =>
+      reading(() =>
+        sql.notes.all(Number.isFinite(limit) ? limit : -1).map((row) => ({ ...row }) as unknown as OperatorNote),
+      ),
+
+    close() {
+      closing ??= writer.drained().then(() => db.close());
+      return closing;
+    },
+  };
+}
+
+type Statements = ReturnType<typeof prepare>;
+
+function prepare(db: Database) {
+  const bytes = 'head, body, prev, hash';
+  return {
+    add: db.prepare('INSERT INTO entries (prev, hash, head, body) VALUES (?, ?, ?, ?)'),
+    byId: db.prepare(`SELECT ${bytes} FROM entries WHERE id = ?`),
+    hasId: db.prepare('SELECT 1 FROM entries WHERE id = ?'),
+    head: db.prepare('SELECT seq, hash FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1'),
+    last: db.prepare(`SELECT ${bytes} FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1`),
+    page: db.prepare(`SELECT seq, ${bytes} FROM entries WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`),
+    openings: db.prepare(`SELECT ${bytes} FROM entries WHERE seq = 0 ORDER BY at DESC, rowid DESC`),
+    closing: db.prepare("SELECT 1 FROM entries WHERE event = 'session-closed' AND session_id = ?"),
+    lease: db.prepare('SELECT holder, until, ttl FROM leases WHERE session_id = ?'),
+    putLease: db.prepare('INSERT OR REPLACE INTO leases (session_id, holder, until, ttl) VALUES (?, ?, ?, ?)'),
+    dropLease: db.prepare('DELETE FROM leases WHERE session_id = ? AND holder = ?'),
+    blob: db.prepare('SELECT bytes FROM blobs WHERE hash = ?'),
+    addBlob: db.prepare('INSERT OR IGNORE INTO blobs (hash, bytes) VALUES (?, ?)'),
+    addNote: db.prepare('INSERT INTO notes (at, code, session_id, message) VALUES (?, ?, ?, ?)'),
+    notes: db.prepare('SELECT at, code, session_id AS sessionId, message FROM notes ORDER BY rowid DESC LIMIT ?'),
+  };
+}
+
+/** Read in one go, so that no cursor stays open while the caller works; cut short where the bodies are large. */
+function pageFrom(sql: Statements, sessionId: string, from: number) {
+  const page = [];
+  let characters = 0;
+  for (const row of sql.page.iterate(sessionId, from, PAGE_ENTRIES)) {
+    page.push(row);
+    characters += String(row['head']).length + String(row['body'] ?? '').length;
+    if (characters >= PAGE_CHARACTERS) break;
+  }
+  return page;
+}

@@ -1,0 +1,92 @@
+import type { StoredEntry } from '../evidence/entry.ts';
+import type { EvidenceStore } from '../ports/evidence-store.ts';
+import type { ToolBackend, ToolCall, ToolOutcome } from '../ports/tool-backend.ts';
+import type { Json } from '../spec/types.ts';
+
+const DEFAULT_LIMIT = 50;
+/** A body longer than this is cut to its beginning, so that one entry does not crowd out the rest. */
+const MAX_BODY_BYTES = 4096;
+
+/**
+ * musn-log: this session's own entries. Without `after` the newest `limit` (default 50) come first; with it, those of a higher `seq`, oldest
+ * first, and `next` is the cursor that continues (null at the end; `after: -1` begins at the beginning).
+ */
+export function sessionLogBackend(store: EvidenceStore): ToolBackend {
+  return {
+    name: 'session-log',
+    tools: ['musn-log'],
+    run: async (call) => ({ outcome: await readLog(store, call), effects: [] }),
+  };
+}
+
+async function readLog(store: EvidenceStore, call: ToolCall): Promise<ToolOutcome> {
+  if (call.signal.aborted) return aborted;
+  const { limit = DEFAULT_LIMIT, after = null } = call.args;
+  if (!isWhole(limit, 1)) return invalid('limit', 'a whole number from 1');
+  if (after !== null && !isWhole(after, -1)) return invalid('after', 'the seq of an entry, or -1 for the beginning');
+  const total = (await store.head(call.sessionId)).seq + 1;
+  const from = after === null ? Math.max(0, total - limit) : after + 1;
+  const views: { [key: string]: Json }[] = [];
+  for await (const stored of store.entries(call.sessionId, { from })) {
+    if (call.signal.aborted) return aborted;
+    if (views.length === limit || stored.entry.seq >= total) break;
+    views.push(view(stored));
+  }
+  if (after === null) views.reverse();
+  const entries = fitting(views, call.tool.limits.outputBytes);
+  const last = Number(entries.at(-1)?.['seq'] ?? total);
+  const next = after !== null && last < total - 1 ? last : null;
+  return { status: 'ok', result: { entries, next, total } };
+}
+
+/** What an agent needs of an entry to reflect on it. */
+function view({ entry, body }: StoredEntry): { [key: string]: Json } {
+  const { seq, id, at, type, claim, peripheral, mode, inReplyTo = null } = entry;
+  const content = body === null ? null : entry.body;
+  const event =
+    content !== null && typeof content === 'object' && !Array.isArray(content) ? (content['event'] ?? null) : null;
+  return {
+    seq,
+    id,
+    at,
+    type,
+    claim,
+    event,
+    peripheral,
+    mode,
+    inReplyTo,
+    ...shown(content),
+    ...(body === null ? { erased: true } : {}),
+  };
+}
+
+function shown(body: Json): { body: Json; cut?: true } {
+  const bytes = Buffer.from(JSON.stringify(body));
+  return bytes.length <= MAX_BODY_BYTES
+    ? { body }
+    : { body: bytes.subarray(0, MAX_BODY_BYTES).toString('utf8'), cut: true };
+}
+
+/** As many as fit, and always one, so that a cursor gets on. */
+function fitting<T extends { [key: string]: Json }>(views: readonly T[], cap: number): T[] {
+  let size = 0;
+  const fits = (one: T) => {
+    size += Buffer.byteLength(JSON.stringify(one)) + 1;
+    return size <= cap;
+  };
+  const over = views.findIndex((one) => !fits(one));
+  return views.slice(0, over < 0 ? views.length : Math.max(1, over));
+}
+
+const isWhole = (value: Json, least: number): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= least;
+
+const aborted: ToolOutcome = { status: 'failed', code: 'aborted', message: 'The call was aborted.' };
+
+const invalid = (argument: string, wanted: string): ToolOutcome => ({
+  status: 'refused',
+  code: 'invalid-action',
+  argument,
+  message: `"${argument}" must be ${wanted}.`,
+  remedy: 'Leave it out to see the newest entries.',
+});

@@ -1,0 +1,66 @@
+import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import { type Anchors, byRealPath, defaultAnchors, Moved } from './anchors.ts';
+import { editTool } from './edit.ts';
+import { globTool } from './glob.ts';
+import { grepTool } from './grep.ts';
+import { failed, isStop, outOfScope, type Stop } from './outcome.ts';
+import { readTool } from './read.ts';
+import { writeTool } from './write.ts';
+
+type Tool = (call: ToolCall, anchors: Anchors) => Promise<ToolReport | Stop> | ToolReport | Stop;
+
+const TOOLS: { readonly [id: string]: Tool } = {
+  read: readTool,
+  glob: globTool,
+  grep: grepTool,
+  edit: editTool,
+  write: writeTool,
+};
+
+/** What the file system said that is about the call, not about a broken world. */
+const SYSTEM_ERRORS: { readonly [code: string]: readonly [code: string, message: string] } = {
+  ENOENT: ['not-found', 'It is not there any more; look again with glob.'],
+  ENOTDIR: ['not-a-folder', 'Part of the path is not a folder.'],
+  EISDIR: ['is-a-folder', 'It is a folder; list it with glob.'],
+  ENAMETOOLONG: ['name-too-long', 'A name in the path is too long for the file system.'],
+  EACCES: ['permission-denied', 'The file system does not permit it; ask the operator.'],
+  EPERM: ['permission-denied', 'The file system does not permit it; ask the operator.'],
+  EROFS: ['read-only', 'The file system is read-only; ask the operator.'],
+  EBUSY: ['busy', 'It is in use as a mount point; write elsewhere.'],
+  ETXTBSY: ['busy', 'It is being executed; stop it first.'],
+};
+
+/**
+ * Files and search beneath the root: `read`, `glob`, `grep`, `edit`, `write`. It enforces the grant against what is really on disk: links are
+ * walked beneath the root, masks hold for all five tools alike, writes stay in the scope and away from what steers tools.
+ *
+ * On Linux no race leads out of the root, because every step is by descriptor. Elsewhere (`containment: 'real-path'`) paths are compared before
+ * and after, which notices a swap only afterwards.
+ */
+export function workspaceBackend(options: { readonly containment?: 'real-path' } = {}): ToolBackend {
+  const anchors = options.containment === 'real-path' ? byRealPath : defaultAnchors();
+  return {
+    name: 'workspace',
+    tools: Object.keys(TOOLS),
+    async run(call) {
+      const tool = Object.hasOwn(TOOLS, call.tool.id) ? TOOLS[call.tool.id] : undefined;
+      if (!tool) throw new Error(`[tools/workspace] serves no tool "${call.tool.id}"`);
+      const result = call.signal.aborted
+        ? failed('aborted', 'The call was aborted.')
+        : await attempt(tool, call, anchors);
+      return isStop(result) ? { outcome: result.stop, effects: [] } : result;
+    },
+  };
+}
+
+async function attempt(tool: Tool, call: ToolCall, anchors: Anchors): Promise<ToolReport | Stop> {
+  try {
+    return await tool(call, anchors);
+  } catch (error) {
+    if (error instanceof Moved)
+      return outOfScope('path', `${error.message}, so nothing was done.`, 'Try again once nothing else changes it.');
+    const known = SYSTEM_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
+    if (known) return failed(...known);
+    throw new Error(`[tools/workspace] ${call.tool.id} broke: ${(error as Error).message}`, { cause: error });
+  }
+}

@@ -1,0 +1,37 @@
+import picomatch from 'picomatch';
+import type { ToolCall } from '../../ports/tool-backend.ts';
+import { invalid, outOfScope, type Stop } from './outcome.ts';
+import { segmentsBelow } from './path-argument.ts';
+
+/** Matching backtracks: more wildcards than this could take minutes on a name made for it. */
+const MAX_WILDCARDS_PER_NAME = 4;
+const MAX_GLOBSTARS = 4;
+const MAX_LENGTH = 512;
+
+export type FileGlob = (path: string) => boolean;
+
+/**
+ * Compiles a glob argument into a test of paths. `*` stays within one name, `**` spans folders, `{a,b}` and `[a-z]` as in a shell; dot files
+ * count; no extended globs.
+ * @param anywhere a pattern without a slash matches at any depth
+ */
+export function fileGlob(call: ToolCall, argument: string, anywhere: boolean): { matches: FileGlob } | Stop {
+  const value = call.args[argument];
+  const remedy = 'Give a pattern such as "src/**/*.ts", relative to the folder searched.';
+  if (typeof value !== 'string' || value === '' || /[\u0000-\u001f\u007f-\u009f]/.test(value))
+    return invalid(argument, `"${argument}" must be a pattern.`, remedy);
+  const segments = segmentsBelow(call.grant.root, value);
+  if (segments === null || segments.includes('..'))
+    return outOfScope(argument, `"${value}" reaches outside the root.`, remedy);
+  const stars = (name: string) => name.split('*').length - 1;
+  const globstars = segments.filter((name) => name.includes('**')).length;
+  const crowded = segments.some((name) => name !== '**' && stars(name) > MAX_WILDCARDS_PER_NAME);
+  if (value.length > MAX_LENGTH || globstars > MAX_GLOBSTARS || crowded)
+    return invalid(
+      argument,
+      `"${argument}" holds too many wildcards to match in good time.`,
+      'Use fewer, and search within the result.',
+    );
+  const pattern = anywhere && segments.length === 1 ? `**/${segments[0]}` : segments.join('/');
+  return { matches: picomatch(pattern, { dot: true, nonegate: true, noextglob: true }) };
+}

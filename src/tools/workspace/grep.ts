@@ -1,0 +1,109 @@
+import fs from 'node:fs';
+import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import type { Json } from '../../spec/types.ts';
+import type { Anchors } from './anchors.ts';
+import { fileGlob } from './file-glob.ts';
+import { failed, invalid, isStop, type Stop } from './outcome.ts';
+import { ripgrep } from './ripgrep.ts';
+import { type SearchRoot, searchRoot } from './search-root.ts';
+
+/** Characters of a matching line that are shown. */
+const SHOWN_CHARACTERS = 1000;
+
+/** ripgrep's `--json` record of one matching line. */
+interface MatchRecord {
+  readonly type: string;
+  readonly data: {
+    readonly path: { readonly text?: string };
+    readonly lines: { readonly text?: string; readonly bytes?: string };
+    readonly line_number: number;
+    readonly absolute_offset: number;
+  };
+}
+
+/** grep { pattern, path?, glob?, ignore-case? }: matching lines by ripgrep, masked files absent. */
+export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | Stop> {
+  const { pattern, glob: globArgument, 'ignore-case': ignoreCase = false } = call.args;
+  if (typeof pattern !== 'string' || pattern === '' || pattern.includes('\0') || !pattern.isWellFormed())
+    return invalid(
+      'pattern',
+      '"pattern" must be a regular expression.',
+      'Give the text to look for, as a regular expression.',
+    );
+  if (typeof ignoreCase !== 'boolean')
+    return invalid('ignore-case', '"ignore-case" must be true or false.', 'Leave it out to match case.');
+  const glob = globArgument === undefined ? { matches: () => true } : fileGlob(call, 'glob', true);
+  if (isStop(glob)) return glob;
+  const root = searchRoot(call, anchors);
+  if (isStop(root)) return root;
+  const { seconds, outputBytes } = call.tool.limits;
+  const matches: Json[] = [];
+  const files = new Set<string>();
+  let size = 0;
+  const believed = verifier(root);
+  try {
+    const args = ['--json', '--encoding=none', ...(ignoreCase ? ['--ignore-case'] : []), '-e', pattern];
+    const run = await ripgrep(root.folder, args, root.target, '\n', { seconds, signal: call.signal }, (record) => {
+      const { type, data } = JSON.parse(record.toString()) as MatchRecord;
+      if (type !== 'match' || data.path.text === undefined) return true;
+      const name = data.path.text.replace(/^\.\//, '');
+      if (!glob.matches(name)) return true;
+      const line =
+        data.lines.text === undefined ? Buffer.from(data.lines.bytes ?? '', 'base64') : Buffer.from(data.lines.text);
+      if (!believed.holds(name, data.absolute_offset, line)) return true;
+      const match = { path: root.rootRelative(name), line: data.line_number, ...shown(line) };
+      size += Buffer.byteLength(JSON.stringify(match)) + 1;
+      if (size > outputBytes) return false;
+      matches.push(match);
+      files.add(match.path);
+      return true;
+    });
+    if (run.end === 'aborted') return failed('aborted', 'The call was aborted.');
+    if (run.end === 'error' && run.complaint) return failed('bad-pattern', `ripgrep: ${run.complaint.trim()}`);
+    if (run.end === 'time-limit' && matches.length === 0)
+      return failed('time-limit', `Nothing was found within ${seconds} s; search a smaller folder.`);
+    const truncated = run.end === 'stopped' || run.end === 'time-limit';
+    return { outcome: { status: 'ok', result: { matches, truncated, files: [...files] } }, effects: [] };
+  } finally {
+    believed.close();
+    root.close();
+  }
+}
+
+/**
+ * ripgrep opens files by name, and a name can be swapped for a link under it. So a line is only believed if the file beneath the root, taken hold
+ * of without following any link, has these very bytes in this very place.
+ */
+function verifier(root: SearchRoot) {
+  let open: { readonly name: string; readonly fd: number | null } | null = null;
+  const close = () => {
+    if (open?.fd != null) fs.closeSync(open.fd);
+    open = null;
+  };
+  const openFile = (name: string): number | null => {
+    if (open?.name === name) return open.fd;
+    close();
+    const place = root.hold(name);
+    try {
+      open = { name, fd: place?.anchor.open(fs.constants.O_RDONLY) ?? null };
+    } catch {
+      open = { name, fd: null };
+    } finally {
+      place?.close();
+    }
+    return open.fd;
+  };
+  const holds = (name: string, offset: number, line: Buffer): boolean => {
+    const fd = openFile(name);
+    if (fd === null) return false;
+    const actual = Buffer.alloc(line.length);
+    return fs.readSync(fd, actual, 0, line.length, offset) === line.length && actual.equals(line);
+  };
+  return { holds, close };
+}
+
+function shown(line: Buffer): { text: string; cut?: true } {
+  const text = line.toString('utf8').replace(/\r?\n$/, '');
+  if (text.length <= SHOWN_CHARACTERS) return { text };
+  return { text: text.slice(0, SHOWN_CHARACTERS).toWellFormed(), cut: true };
+}

@@ -1,0 +1,93 @@
+import type { Grant, ToolCall } from '../../ports/tool-backend.ts';
+import { isGitInternal, isProtected, maskMatcher } from '../masks.ts';
+import type { Anchors } from './anchors.ts';
+import { type Existing, type Missing, walkBeneath } from './beneath.ts';
+import { failed, outOfScope, type Stop } from './outcome.ts';
+import { parsePath, resolveSegments, split, startsWith } from './path-argument.ts';
+
+export type Access = 'read' | 'write';
+/** A place that is held. */
+export type Held = Existing | Missing;
+
+/** Judges a root-relative path, before and after links are resolved. null: allowed. */
+export type Judge = (segments: readonly string[]) => { readonly message: string; readonly remedy: string } | null;
+
+/**
+ * Takes hold of what the call's argument names, if the grant reaches it. Both what the agent wrote and the place where it really is must be
+ * allowed, so a link lends no rights. The caller closes it.
+ */
+export function locate(call: ToolCall, argument: string, access: Access, anchors: Anchors): Held | Stop {
+  const { root } = call.grant;
+  const parsed = parsePath(root, argument, call.args[argument]);
+  if ('stop' in parsed) return parsed;
+  const judge = access === 'read' ? readJudge(call.grant) : writeJudge(call.grant);
+  const verdict = judge(parsed.segments);
+  if (verdict) return outOfScope(argument, verdict.message, verdict.remedy);
+  const shown = parsed.segments.join('/') || '.';
+  const place = walkBeneath(root, parsed.segments, anchors);
+  switch (place.kind) {
+    case 'leaves':
+      return outOfScope(
+        argument,
+        `"${shown}" leads out of the root by the link ${place.link}.`,
+        'Name a file inside the root.',
+      );
+    case 'too-many-links':
+      return failed('too-many-links', `"${shown}" leads through too many links; name the file itself.`);
+    case 'dangling':
+      return failed('not-found', `"${shown}" goes through a folder that does not exist.`);
+    case 'not-a-folder':
+      return failed('not-a-folder', `"${place.at}" is a file, so nothing lies beneath it.`);
+  }
+  const real = judge(place.real);
+  if (!real) return place;
+  place.close();
+  return outOfScope(argument, `"${shown}" is a link to "${place.real.join('/')}". ${real.message}`, real.remedy);
+}
+
+/** What the grant lets file tools read. The folder that holds a readable file is not itself judged: see the search tools. */
+export function readJudge({ scope, readableFiles, config }: Grant): Judge {
+  const masked = maskMatcher(config.mask);
+  const named = new Set(readableFiles?.map((file) => split(file).join('/')));
+  return (segments) => {
+    const path = segments.join('/');
+    if (scope.read === 'none')
+      return { message: 'This scope reads no files.', remedy: 'Go on with what is already known.' };
+    if (masked(path))
+      return { message: `"${path}" is masked.`, remedy: 'Work without it: its content is kept from agents.' };
+    if (scope.read === 'session-log' && !named.has(path))
+      return {
+        message: `"${path || '.'}" is not among the files that this session's log names.`,
+        remedy: named.size ? `Readable here: ${[...named].slice(0, 20).join(', ')}.` : 'Read the log instead.',
+      };
+    return null;
+  };
+}
+
+function writeJudge({ scope, config }: Grant): Judge {
+  const masked = maskMatcher(config.mask);
+  const reach = scope.write.flatMap((prefix) => {
+    const segments = prefix === '' || prefix.startsWith('/') ? null : resolveSegments(split(prefix));
+    return segments ? [segments] : [];
+  });
+  const ownSpecs = config.specs === 'default' ? null : resolveSegments(split(config.specs));
+  return (segments) => {
+    const path = segments.join('/') || '.';
+    if (!reach.some((prefix) => startsWith(segments, prefix)))
+      return {
+        message: `"${path}" is outside the paths that this scope writes.`,
+        remedy: scope.write.length
+          ? `Writable here: ${scope.write.join(', ')}.`
+          : 'Nothing is writable here; hop to a peripheral that edits.',
+      };
+    if (isGitInternal(path)) return { message: `"${path}" belongs to git.`, remedy: 'Use the git tool.' };
+    if (isProtected(path) || (ownSpecs && startsWith(segments, ownSpecs)))
+      return {
+        message: `"${path}" steers tools or this agent's own limits, so no agent writes it.`,
+        remedy: 'Ask the operator to change it.',
+      };
+    if (masked(path))
+      return { message: `"${path}" is masked.`, remedy: 'Work without it: its content is kept from agents.' };
+    return null;
+  };
+}

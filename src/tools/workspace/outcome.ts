@@ -1,0 +1,21 @@
+import type { ToolOutcome } from '../../ports/tool-backend.ts';
+
+/** Why a tool stopped short: handed up as a value until the backend reports it. */
+export interface Stop {
+  readonly stop: Exclude<ToolOutcome, { status: 'ok' }>;
+}
+
+/** The tool could not do it; `message` says what to do next. */
+export const failed = (code: string, message: string): Stop => ({ stop: { status: 'failed', code, message } });
+
+/** The call leaves the envelope. */
+export const outOfScope = (argument: string, message: string, remedy: string): Stop => ({
+  stop: { status: 'refused', code: 'out-of-scope', argument, message, remedy },
+});
+
+/** The argument cannot mean anything. */
+export const invalid = (argument: string, message: string, remedy: string): Stop => ({
+  stop: { status: 'refused', code: 'invalid-action', argument, message, remedy },
+});
+
+export const isStop = (value: object): value is Stop => 'stop' in value;

@@ -1,0 +1,50 @@
+import { sep } from 'node:path';
+import type { Json } from '../../spec/types.ts';
+import { invalid, outOfScope, type Stop } from './outcome.ts';
+
+/** PATH_MAX: what the kernel takes. */
+const MAX_PATH_BYTES = 4096;
+
+/**
+ * Reads a path as an agent wrote it into segments beneath the root: relative to the root, or absolute inside it; `.` and `..` are resolved
+ * lexically. Nothing on disk is looked at.
+ */
+export function parsePath(root: string, argument: string, value: Json | undefined): { segments: string[] } | Stop {
+  const again = 'Give a path relative to the root, such as "src/main.ts".';
+  if (typeof value !== 'string') return invalid(argument, `"${argument}" must be a string.`, again);
+  if (value === '') return invalid(argument, `"${argument}" is empty.`, `${again} "." is the root.`);
+  if (/[\u0000-\u001f\u007f-\u009f]/.test(value))
+    return invalid(argument, `"${argument}" holds a control character.`, again);
+  if (!value.isWellFormed()) return invalid(argument, `"${argument}" is not well-formed Unicode.`, again);
+  if (Buffer.byteLength(value) > MAX_PATH_BYTES)
+    return invalid(argument, `"${argument}" is longer than ${MAX_PATH_BYTES} bytes.`, again);
+  const segments = resolveSegments(segmentsBelow(root, value));
+  return segments ? { segments } : outOfScope(argument, `"${value}" lies outside the root.`, again);
+}
+
+/** The segments of a path below the root, `..` unresolved; null for an absolute path elsewhere. */
+export function segmentsBelow(root: string, path: string): string[] | null {
+  const segments = split(path);
+  if (!isAbsolute(path)) return segments;
+  const base = split(root);
+  return base.every((name, i) => segments[i] === name) ? segments.slice(base.length) : null;
+}
+
+/** Whether `segments` is `prefix` or lies below it. */
+export const startsWith = (segments: readonly string[], prefix: readonly string[]): boolean =>
+  prefix.length <= segments.length && prefix.every((name, i) => segments[i] === name);
+
+/** Resolves `..` lexically; null where it climbs above the start. */
+export function resolveSegments(segments: readonly string[] | null): string[] | null {
+  const resolved: string[] = [];
+  for (const name of segments ?? ['..']) {
+    if (name !== '..') resolved.push(name);
+    else if (resolved.pop() === undefined) return null;
+  }
+  return resolved;
+}
+
+export const split = (path: string): string[] =>
+  (sep === '\\' ? path.replaceAll('\\', '/') : path).split('/').filter((name) => name !== '' && name !== '.');
+
+const isAbsolute = (path: string): boolean => path.startsWith('/') || (sep === '\\' && /^([a-z]:|\\)/i.test(path));

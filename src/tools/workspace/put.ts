@@ -1,0 +1,86 @@
+import fs from 'node:fs';
+import type { ToolCall } from '../../ports/tool-backend.ts';
+import type { ObservedEffect } from '../../ports/effects.ts';
+import { contentEffect, sha256 } from '../effects.ts';
+import type { Anchors } from './anchors.ts';
+import type { Missing } from './beneath.ts';
+import { type Held, locate } from './locate.ts';
+import { isStop, outOfScope, type Stop } from './outcome.ts';
+import { notAFile, notReplaceable } from './regular-file.ts';
+import { makeFolders, replaceFile } from './replace-file.ts';
+
+/** What was put where. */
+export interface Put {
+  readonly path: string;
+  readonly created: boolean;
+  readonly effect: ObservedEffect;
+}
+
+/**
+ * Replaces or creates the file that `path` names with what `compose` makes of its present content (null: there is none). Everything is done on
+ * the place that was taken hold of, so what was judged is what is written.
+ */
+export function putFile(
+  call: ToolCall,
+  anchors: Anchors,
+  compose: (before: Buffer | null, path: string) => Buffer | Stop,
+): Put | Stop {
+  const place = locate(call, 'path', 'write', anchors);
+  if (isStop(place)) return place;
+  try {
+    const path = place.real.join('/');
+    const wrong = notAFile(place, 'path') ?? onAnotherDevice(call.grant.root, place, anchors);
+    if (wrong) return wrong;
+    if (place.kind === 'missing') return create(place, path, compose, anchors);
+    const linked = notReplaceable(place.anchor.stat, path, 'path');
+    if (linked) return linked;
+    const fd = place.anchor.open(fs.constants.O_RDONLY);
+    try {
+      const seen = fs.fstatSync(fd);
+      const before = fs.readFileSync(fd);
+      const bytes = compose(before, path);
+      if ('stop' in bytes) return bytes;
+      replaceFile(place.parent!, place.real.at(-1)!, bytes, seen);
+      return { path, created: false, effect: contentEffect(path, sha256(before), sha256(bytes)) };
+    } finally {
+      fs.closeSync(fd);
+    }
+  } finally {
+    place.close();
+  }
+}
+
+function create(
+  place: Missing,
+  path: string,
+  compose: (before: null, path: string) => Buffer | Stop,
+  anchors: Anchors,
+): Put | Stop {
+  const bytes = compose(null, path);
+  if ('stop' in bytes) return bytes;
+  const { folder, undo, close } = makeFolders(place.parent, place.names.slice(0, -1), anchors);
+  try {
+    replaceFile(folder, place.names.at(-1)!, bytes, null);
+  } catch (error) {
+    undo();
+    throw error;
+  } finally {
+    close();
+  }
+  return { path, created: true, effect: contentEffect(path, null, sha256(bytes)) };
+}
+
+/** Folders are compared, because an overlay shows files of several devices. */
+function onAnotherDevice(root: string, place: Held, anchors: Anchors): Stop | null {
+  const anchor = anchors.root(root);
+  try {
+    if (place.parent?.stat.dev === anchor.stat.dev) return null;
+    return outOfScope(
+      'path',
+      `"${place.real.join('/')}" lies on another file system that is mounted there.`,
+      'Write elsewhere.',
+    );
+  } finally {
+    anchor.close();
+  }
+}

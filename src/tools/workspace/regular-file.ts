@@ -1,0 +1,50 @@
+import fs, { type Stats } from 'node:fs';
+import type { ToolCall } from '../../ports/tool-backend.ts';
+import type { Anchors } from './anchors.ts';
+import { type Access, type Held, locate } from './locate.ts';
+import { failed, isStop, outOfScope, type Stop } from './outcome.ts';
+
+/** As git decides it: a NUL early on. */
+const BINARY_PROBE = 8000;
+
+/** Opens the regular file that an argument names. The caller closes `fd`. */
+export function regularFile(
+  call: ToolCall,
+  argument: string,
+  access: Access,
+  anchors: Anchors,
+): { fd: number; path: string } | Stop {
+  const place = locate(call, argument, access, anchors);
+  if (isStop(place)) return place;
+  try {
+    const wrong = notAFile(place, argument);
+    if (wrong) return wrong;
+    if (place.kind === 'missing')
+      return failed('not-found', `There is no "${place.real.join('/')}"; find files with glob.`);
+    return { fd: place.anchor.open(fs.constants.O_RDONLY), path: place.real.join('/') };
+  } finally {
+    place.close();
+  }
+}
+
+/** Why a place that exists is no file to read or write; null if it is one, or nothing yet. */
+export function notAFile(place: Held, argument: string): Stop | null {
+  const path = place.real.join('/') || '.';
+  if (place.kind === 'folder')
+    return failed('is-a-folder', `"${path}" is a folder; list it with glob, pattern "${path}/*".`);
+  if (place.kind === 'special')
+    return outOfScope(argument, `"${path}" is a FIFO, socket or device.`, 'Name a regular file.');
+  return null;
+}
+
+/** Why an existing file may not be replaced; null if it may. */
+export function notReplaceable(stat: Stats, path: string, argument: string): Stop | null {
+  if (stat.nlink === 1) return null;
+  return outOfScope(
+    argument,
+    `"${path}" has ${stat.nlink} names (hard links), and another one may lie outside the root.`,
+    'Write a file of another name, or ask the operator to break the link.',
+  );
+}
+
+export const looksBinary = (start: Uint8Array): boolean => start.subarray(0, BINARY_PROBE).includes(0);

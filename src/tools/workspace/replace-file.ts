@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+import fs, { type Stats } from 'node:fs';
+import { type Anchor, type Anchors, Moved } from './anchors.ts';
+
+const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_DIRECTORY = 0 } = fs.constants;
+const NEW_FILE_MODE = 0o666;
+const PERMISSIONS = 0o777;
+
+/**
+ * Puts `bytes` in the place of `name` in a held folder, all or nothing: a new file beside it, made durable, then renamed over it. Permissions
+ * are kept (set-id bits are not).
+ * @param seen what was there when it was looked at; {@link Moved} is thrown if that has changed since
+ */
+export function replaceFile(folder: Anchor, name: string, bytes: Uint8Array, seen: Stats | null): void {
+  folder.check();
+  const target = `${folder.path}/${name}`;
+  const temporary = `${folder.path}/.hopgate-${process.pid}-${randomBytes(8).toString('hex')}.tmp`;
+  const fd = fs.openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, seen ? 0o600 : NEW_FILE_MODE);
+  try {
+    try {
+      if (seen) keepOwnerAndMode(fd, seen);
+      writeAll(fd, bytes);
+      fs.fsyncSync(fd);
+    } finally {
+      fs.closeSync(fd);
+    }
+    folder.check();
+    if (!sameFile(seen, fs.lstatSync(target, { throwIfNoEntry: false })))
+      throw new Moved(`${name} was changed by someone else meanwhile`);
+    fs.renameSync(temporary, target);
+  } catch (error) {
+    fs.rmSync(temporary, { force: true });
+    throw error;
+  }
+  syncFolder(folder);
+}
+
+/**
+ * Makes the folders `names` below a held one, each beneath the one before, and holds the last.
+ * @returns the last folder; `undo` removes those that were made and are still empty; `close` lets go
+ */
+export function makeFolders(
+  start: Anchor,
+  names: readonly string[],
+  anchors: Anchors,
+): { folder: Anchor; undo(): void; close(): void } {
+  const held: Anchor[] = [];
+  const made: { in: Anchor; name: string }[] = [];
+  const undo = () => {
+    for (const { in: parent, name } of made.reverse()) {
+      try {
+        fs.rmdirSync(`${parent.path}/${name}`);
+      } catch {
+        return;
+      }
+    }
+  };
+  const close = () => {
+    for (const anchor of held) anchor.close();
+  };
+  try {
+    let folder = start;
+    for (const name of names) {
+      folder.check();
+      if (makeFolder(`${folder.path}/${name}`)) {
+        made.push({ in: folder, name });
+        syncFolder(folder);
+      }
+      const next = anchors.child(folder, name);
+      if (next) held.push(next);
+      if (!next?.stat.isDirectory()) throw new Moved(`${name} was replaced while folders were made`);
+      folder = next;
+    }
+    return { folder, undo, close };
+  } catch (error) {
+    undo();
+    close();
+    throw error;
+  }
+}
+
+function makeFolder(path: string): boolean {
+  try {
+    fs.mkdirSync(path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function keepOwnerAndMode(fd: number, seen: Stats): void {
+  const own = fs.fstatSync(fd);
+  if (own.uid !== seen.uid || own.gid !== seen.gid) {
+    try {
+      fs.fchownSync(fd, seen.uid, seen.gid);
+    } catch (error) {
+      // only root may give files away; then the writer owns the new content
+      if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
+    }
+  }
+  fs.fchmodSync(fd, seen.mode & PERMISSIONS);
+}
+
+function writeAll(fd: number, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; ) at += fs.writeSync(fd, bytes, at);
+}
+
+const sameFile = (a: Stats | null, b: Stats | undefined): boolean =>
+  a === null || b === undefined
+    ? a === null && b === undefined
+    : a.ino === b.ino && a.dev === b.dev && a.size === b.size && a.mtimeMs === b.mtimeMs;
+
+function syncFolder(folder: Anchor): void {
+  if (process.platform === 'win32') return;
+  const fd = folder.open(O_RDONLY | O_DIRECTORY);
+  try {
+    fs.fsyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+}

@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+/** A record longer than this (a match in a file of one huge line) is passed over. */
+const MAX_RECORD_BYTES = 4 * 1024 * 1024;
+const MAX_COMPLAINT_BYTES = 8 * 1024;
+
+/** Flags of every run: no configuration file, hidden files but not git's own, links not followed, order by path. */
+const FIXED_FLAGS = ['--no-config', '--no-ignore-global', '--no-messages', '--hidden', '--glob=!.git', '--sort=path'];
+
+export interface RipgrepRun {
+  /** How it ended; `stopped`: the reader had enough. */
+  readonly end: 'done' | 'stopped' | 'aborted' | 'time-limit' | 'error';
+  /** Its own words where it could not do what it was asked. */
+  readonly complaint: string;
+}
+
+/**
+ * Runs the ripgrep that is shipped with us over `target` in `folder`, and hands its output to `onRecord` record by record, until that returns
+ * false. It gets an empty environment and no standard input, and is killed on abort or after `seconds`.
+ */
+export async function ripgrep(
+  folder: string,
+  args: readonly string[],
+  target: string,
+  separator: '\n' | '\0',
+  limits: { readonly seconds: number; readonly signal: AbortSignal },
+  onRecord: (record: Buffer) => boolean,
+): Promise<RipgrepRun> {
+  const { rgPath } = await import('@vscode/ripgrep');
+  const deadline = AbortSignal.timeout(Math.ceil(limits.seconds * 1000));
+  const child = spawn(rgPath, [...FIXED_FLAGS, ...args, '--', target], {
+    cwd: folder,
+    env: process.platform === 'win32' ? { SystemRoot: process.env['SystemRoot'] } : {},
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const kill = () => child.kill('SIGKILL');
+  const either = AbortSignal.any([limits.signal, deadline]);
+  either.addEventListener('abort', kill);
+  if (either.aborted) kill();
+  let complaint = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    if (complaint.length < MAX_COMPLAINT_BYTES) complaint += text;
+  });
+  const closed = once(child, 'close');
+  closed.catch(() => {});
+  try {
+    const enough = !(await eachRecord(child.stdout, separator.charCodeAt(0), onRecord));
+    if (enough) kill();
+    const [status] = await closed;
+    if (limits.signal.aborted) return { end: 'aborted', complaint };
+    if (enough) return { end: 'stopped', complaint };
+    if (deadline.aborted) return { end: 'time-limit', complaint };
+    return { end: status === 0 || status === 1 ? 'done' : 'error', complaint };
+  } finally {
+    kill();
+    either.removeEventListener('abort', kill);
+  }
+}
+
+/** False: the reader had enough. */
+async function eachRecord(
+  stream: AsyncIterable<Buffer>,
+  separator: number,
+  onRecord: (record: Buffer) => boolean,
+): Promise<boolean> {
+  let parts: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    let start = 0;
+    for (let stop = chunk.indexOf(separator); stop >= 0; stop = chunk.indexOf(separator, start)) {
+      if (size <= MAX_RECORD_BYTES && !onRecord(Buffer.concat([...parts, chunk.subarray(start, stop)]))) return false;
+      [parts, size, start] = [[], 0, stop + 1];
+    }
+    size += chunk.length - start;
+    if (size <= MAX_RECORD_BYTES) parts.push(chunk.subarray(start));
+    else parts = [];
+  }
+  return true;
+}

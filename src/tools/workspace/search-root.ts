@@ -1,0 +1,84 @@
+import type { ToolCall } from '../../ports/tool-backend.ts';
+import type { Anchor, Anchors } from './anchors.ts';
+import { type Existing, walkBeneath } from './beneath.ts';
+import { readJudge } from './locate.ts';
+import { failed, outOfScope, type Stop } from './outcome.ts';
+import { parsePath } from './path-argument.ts';
+
+/** Where a search runs: in a held folder, over all of it or over one file. */
+export interface SearchRoot {
+  readonly folder: string;
+  readonly target: string;
+  /** The root-relative path of what the search names `path`. */
+  rootRelative(path: string): string;
+  /** Takes hold of a file that the search came upon; null unless it is a regular file beneath the root that may be read. */
+  hold(path: string): Existing | null;
+  close(): void;
+}
+
+/**
+ * Takes hold of where to search (`path`, default the root). The search itself goes by names, so whatever it reports is looked up again beneath
+ * the root before it is believed: see `hold`.
+ */
+export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | Stop {
+  const { root, scope } = call.grant;
+  if (scope.read === 'none')
+    return outOfScope('path', 'This scope reads no files.', 'Go on with what is already known.');
+  const parsed = parsePath(root, 'path', call.args['path'] ?? '.');
+  if ('stop' in parsed) return parsed;
+  const shown = parsed.segments.join('/') || '.';
+  const judge = readJudge(call.grant);
+  // a folder of which only some files may be read is searched; its files are judged one by one
+  const judgeStart = scope.read === 'root' ? judge : () => null;
+  const place = walkBeneath(root, parsed.segments, anchors);
+  if (place.kind === 'leaves')
+    return outOfScope(
+      'path',
+      `"${shown}" leads out of the root by the link ${place.link}.`,
+      'Name a folder inside the root.',
+    );
+  if (!('real' in place)) return failed('not-found', `There is no "${shown}".`);
+  const verdict = judgeStart(parsed.segments) ?? judgeStart(place.real);
+  const stop = verdict
+    ? outOfScope('path', verdict.message, verdict.remedy)
+    : place.kind === 'missing'
+      ? failed('not-found', `There is no "${shown}".`)
+      : place.kind === 'special'
+        ? outOfScope('path', `"${shown}" is a FIFO, socket or device.`, 'Name a folder or a regular file.')
+        : null;
+  if (stop || place.kind === 'missing') {
+    place.close();
+    return stop!;
+  }
+  const one = place.kind === 'file';
+  const folder = one ? place.parent! : place.anchor;
+  const base = one ? place.real.slice(0, -1) : place.real;
+  const full = (path: string) => [...base, ...path.replace(/^\.\//, '').split('/')];
+  const hold = (path: string): Existing | null => {
+    const segments = full(path);
+    if (/[\u0000-\u001f\u007f-\u009f]/.test(path) || judge(segments)) return null;
+    const found = holdOrNull(() => walkBeneath(root, segments, anchors));
+    if (!found || !('real' in found)) return null;
+    if (found.kind === 'file' && found.real.join('/') === segments.join('/')) return found;
+    found.close();
+    return null;
+  };
+  return {
+    folder: (folder as Anchor).path,
+    target: one ? `./${place.real.at(-1)}` : './',
+    rootRelative: (path) => full(path).join('/'),
+    hold,
+    close: place.close,
+  };
+}
+
+/** What was listed a moment ago may be gone, or out of bounds, now. */
+function holdOrNull<T>(take: () => T): T | null {
+  try {
+    return take();
+  } catch (error) {
+    if (['ENOTDIR', 'EACCES', 'EPERM', 'ENAMETOOLONG'].includes((error as NodeJS.ErrnoException).code ?? ''))
+      return null;
+    throw error;
+  }
+}

@@ -1,0 +1,16 @@
+import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import type { Anchors } from './anchors.ts';
+import { invalid, isStop, type Stop } from './outcome.ts';
+import { putFile } from './put.ts';
+
+/** write { path, content }: the whole file; folders on the way are made. */
+export function writeTool(call: ToolCall, anchors: Anchors): ToolReport | Stop {
+  const { content } = call.args;
+  if (typeof content !== 'string' || !content.isWellFormed())
+    return invalid('content', '"content" must be well-formed text.', 'Give the whole new content as a string.');
+  const bytes = Buffer.from(content);
+  const put = putFile(call, anchors, () => bytes);
+  if (isStop(put)) return put;
+  const { path, created, effect } = put;
+  return { outcome: { status: 'ok', result: { path, bytes: bytes.length, created } }, effects: [effect] };
+}

@@ -1,0 +1,168 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Grant, ToolBackend, ToolCall, ToolReport } from '../../src/ports/tool-backend.ts';
+import type { Json, ToolEffect } from '../../src/spec/types.ts';
+
+const KEBAB = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
+const OPS = ['read', 'create', 'modify', 'delete', 'mode', 'link', 'ref', 'execute', 'connect'];
+
+/** One call that every implementation is put through, and how it must end. */
+export interface ContractCase {
+  readonly what: string;
+  readonly tool: string;
+  readonly args: { readonly [name: string]: Json };
+  readonly ends: ToolReport['outcome']['status'];
+  /** The stable word of a failure or refusal. */
+  readonly code?: string;
+  /** Paths of the effects, where the backend observes them. */
+  readonly effects?: readonly string[];
+}
+
+export interface BackendUnderTest {
+  readonly backend: ToolBackend;
+  readonly cases: readonly ContractCase[];
+  readonly grant?: Partial<Grant>;
+  readonly effect?: ToolEffect;
+  readonly sessionId?: string;
+}
+
+export const GRANT: Omit<Grant, 'root'> = {
+  peripheral: 'edit',
+  scope: { read: 'root', write: ['src/'], command: 'none', url: 'none' },
+  readableFiles: null,
+  config: {
+    specs: 'default',
+    scopes: {},
+    test: [],
+    deploy: {},
+    git: null,
+    web: { allow: [] },
+    mask: ['.env', 'secrets/', '**/*.pem'],
+    toolchains: [],
+  },
+  unsafeNoSandbox: false,
+};
+
+export function toolCall(
+  id: string,
+  args: ToolCall['args'],
+  grant: Partial<Grant> & { readonly root: string },
+  more: {
+    readonly signal?: AbortSignal;
+    readonly limits?: Partial<ToolCall['tool']['limits']>;
+    readonly effect?: ToolEffect;
+    readonly sessionId?: string;
+  } = {},
+): ToolCall {
+  return {
+    tool: {
+      id,
+      purpose: 'as tested',
+      effect: more.effect ?? 'act',
+      parameters: [],
+      limits: { seconds: 20, outputBytes: 100_000, ...more.limits },
+    },
+    args,
+    grant: { ...GRANT, ...grant },
+    sessionId: more.sessionId ?? 'session-1',
+    signal: more.signal ?? new AbortController().signal,
+  };
+}
+
+/** Everything in a folder: names, kinds, modes, contents and targets, as one string to compare. */
+export function picture(folder: string): string {
+  const rows = (fs.readdirSync(folder, { recursive: true }) as string[]).sort().map((name) => {
+    const stat = fs.lstatSync(path.join(folder, name));
+    const content = stat.isFile()
+      ? fs.readFileSync(path.join(folder, name)).toString('base64')
+      : stat.isSymbolicLink()
+        ? fs.readlinkSync(path.join(folder, name))
+        : '';
+    return `${name} ${stat.mode} ${stat.nlink} ${content}`;
+  });
+  return rows.join('\n');
+}
+
+/**
+ * The law for every tool backend. `open` is given a fresh root (with `src/main.ts` in it) inside a folder that also holds a sentinel tree, which
+ * no call may change.
+ */
+export function toolBackendContract(
+  name: string,
+  open: (root: string) => BackendUnderTest | Promise<BackendUnderTest>,
+): void {
+  describe(`${name} keeps the contract of a tool backend`, () => {
+    let base: string;
+    let root: string;
+    let under: BackendUnderTest;
+    const call = (tool: string, args: ToolCall['args'], signal?: AbortSignal) =>
+      toolCall(tool, args, { ...under.grant, root }, { signal, effect: under.effect, sessionId: under.sessionId });
+
+    beforeEach(async () => {
+      base = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'hopgate-contract-')));
+      root = path.join(base, 'root');
+      fs.mkdirSync(path.join(root, 'src'), { recursive: true });
+      fs.writeFileSync(path.join(root, 'src/main.ts'), 'const one = 1;\n');
+      fs.mkdirSync(path.join(base, 'beside'));
+      fs.writeFileSync(path.join(base, 'beside/secret.txt'), 'outside\n');
+      fs.mkdirSync(path.join(base, 'root-evil'));
+      fs.writeFileSync(path.join(base, 'root-evil/main.ts'), 'evil\n');
+      under = await open(root);
+    });
+    afterEach(async () => {
+      await under.backend.close?.();
+      fs.rmSync(base, { recursive: true, force: true });
+    });
+    const sentinels = () => picture(path.join(base, 'beside')) + picture(path.join(base, 'root-evil'));
+
+    it('it has a name and distinct tools, and a case for each of them', () => {
+      expect(under.backend.name).not.toBe('');
+      expect(under.backend.tools.length).toBeGreaterThan(0);
+      expect(new Set(under.backend.tools).size).toBe(under.backend.tools.length);
+      expect(new Set(under.cases.map(({ tool }) => tool))).toEqual(new Set(under.backend.tools));
+    });
+
+    it('it answers each case with a value and changes nothing beside the root', async () => {
+      const before = sentinels();
+      for (const one of under.cases) {
+        const report = await under.backend.run(call(one.tool, one.args));
+        expect(report.outcome.status, `${one.what}: ${JSON.stringify(report.outcome)}`).toBe(one.ends);
+        if (one.code !== undefined) expect(report.outcome, one.what).toMatchObject({ code: one.code });
+        expectWellFormed(report, one.what);
+        if (one.effects && report.effects !== 'unobserved')
+          expect(report.effects.map((effect) => effect.path).sort(), one.what).toEqual([...one.effects].sort());
+      }
+      expect(sentinels()).toBe(before);
+    });
+
+    it('it does nothing once the call is aborted', async () => {
+      const before = picture(base);
+      for (const { tool, args } of under.cases) {
+        const report = await under.backend.run(call(tool, args, AbortSignal.abort()));
+        expect(report.outcome).toMatchObject({ status: 'failed', code: 'aborted' });
+      }
+      expect(picture(base)).toBe(before);
+    });
+
+    it('it closes more than once', async () => {
+      await under.backend.close?.();
+      await under.backend.close?.();
+    });
+  });
+}
+
+function expectWellFormed({ outcome, effects }: ToolReport, what: string): void {
+  if (outcome.status !== 'ok') {
+    expect(outcome.code, what).toMatch(KEBAB);
+    expect(outcome.message, what).not.toBe('');
+  }
+  if (outcome.status === 'refused') expect(outcome.remedy, what).not.toBe('');
+  if (outcome.status === 'ok') expect(JSON.parse(JSON.stringify(outcome.result)), what).toEqual(outcome.result);
+  if (effects === 'unobserved') return;
+  for (const effect of effects) {
+    expect(OPS, what).toContain(effect.op);
+    expect(effect.path.startsWith('/') || effect.path.split('/').includes('..'), `${what}: ${effect.path}`).toBe(false);
+  }
+}

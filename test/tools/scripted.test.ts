@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { scriptedBackend } from '../../src/tools/scripted.ts';
+import { toolBackendContract, toolCall } from '../contracts/tool-backend.ts';
+
+const grant = { root: '/nowhere' };
+const failure = { outcome: { status: 'failed', code: 'no-luck', message: 'Try again.' }, effects: [] } as const;
+
+toolBackendContract('scripted', () => ({
+  backend: scriptedBackend({ read: 'text', write: failure }, ['read', 'write', 'other']),
+  cases: [
+    { what: 'a canned value', tool: 'read', args: {}, ends: 'ok', effects: [] },
+    { what: 'a canned report', tool: 'write', args: {}, ends: 'failed', code: 'no-luck' },
+    { what: 'nothing canned', tool: 'other', args: {}, ends: 'ok' },
+  ],
+}));
+
+describe('the scripted backend', () => {
+  it('it answers by value, report and function, and null where nothing is scripted', async () => {
+    const backend = scriptedBackend({
+      read: { text: 'hello' },
+      list: [1, 2],
+      outcome: { outcome: 'a word', effects: 'none' },
+      edit: failure,
+      write: async (args, call) => ({ path: args['path'] ?? null, session: call.sessionId }),
+      bash: () => ({ outcome: { status: 'ok', result: 1 }, effects: 'unobserved' }),
+    });
+    const ask = async (tool: string, args = {}) => backend.run(toolCall(tool, args, grant));
+    expect((await ask('read')).outcome).toEqual({ status: 'ok', result: { text: 'hello' } });
+    expect((await ask('list')).outcome).toEqual({ status: 'ok', result: [1, 2] });
+    expect((await ask('outcome')).outcome).toEqual({ status: 'ok', result: { outcome: 'a word', effects: 'none' } });
+    expect(await ask('edit')).toEqual(failure);
+    expect((await ask('write', { path: 'a' })).outcome).toEqual({
+      status: 'ok',
+      result: { path: 'a', session: 'session-1' },
+    });
+    expect((await ask('bash')).effects).toBe('unobserved');
+    expect((await ask('constructor')).outcome).toEqual({ status: 'ok', result: null });
+  });
+
+  it('it records what it was asked, as it was then', async () => {
+    const backend = scriptedBackend({ read: null, glob: null });
+    const args = { path: 'a' };
+    await backend.run(toolCall('read', args, grant));
+    args.path = 'b';
+    await backend.run(toolCall('glob', args, grant));
+    expect(backend.calls).toEqual([
+      { tool: 'read', args: { path: 'a' } },
+      { tool: 'glob', args: { path: 'b' } },
+    ]);
+  });
+
+  it('it serves the tools of its table, or those it is told', () => {
+    expect(scriptedBackend({ read: 1 }).tools).toEqual(['read']);
+    expect(scriptedBackend({ read: 1 }, ['read', 'bash']).tools).toEqual(['read', 'bash']);
+  });
+});

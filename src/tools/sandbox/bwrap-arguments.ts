@@ -1,0 +1,70 @@
+import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { type Furniture, SANDBOX_ID } from './furniture.ts';
+import { type Layout, type Mount, SANDBOX_HOME } from './layout.ts';
+
+/** The file descriptors that every sandboxed run uses; those of {@link RunOptions.keepFds} come after. */
+export const FD = { seccomp: 3, status: 4, hold: 5, firstKept: 6 } as const;
+
+const NAMESPACES = ['user', 'pid', 'ipc', 'uts', 'cgroup'];
+const USR_LINKS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
+const ETC = ['alternatives', 'ld.so.cache', 'ssl', 'ca-certificates', 'pki', 'localtime', 'mime.types'];
+// A fresh /proc leaves these writable to host uid 0 even without capabilities.
+const PROC_COVERED = ['sys', 'irq', 'bus', 'acpi', 'scsi', 'fs', 'mtrr', 'sysrq-trigger'];
+const HOME_BYTES = 64 << 20;
+const SHARED_MEMORY_BYTES = 64 << 20;
+
+/** Everything of bubblewrap's command line up to `--`. Pure but for looking at which system paths the host has. */
+export function bwrapArguments(layout: Layout, furniture: Furniture, env: Readonly<Record<string, string>>): string[] {
+  return [
+    ...NAMESPACES.map((name) => `--unshare-${name}`),
+    ...(layout.network ? [] : ['--unshare-net']),
+    ...['--disable-userns', '--cap-drop', 'ALL', '--uid', `${SANDBOX_ID}`, '--gid', `${SANDBOX_ID}`],
+    ...['--die-with-parent', '--new-session', '--hostname', 'peripheral', '--clearenv'],
+    ...['--seccomp', `${FD.seccomp}`, '--json-status-fd', `${FD.status}`],
+    ...Object.entries({ ...layout.env, ...env }).flatMap(([name, value]) => ['--setenv', name, value]),
+    ...systemArguments(furniture),
+    ...(layout.network ? resolverArguments() : []),
+    ...['--proc', '/proc', ...procCovers()],
+    ...['--dev', '/dev', '--size', `${SHARED_MEMORY_BYTES}`, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
+    ...['--size', `${layout.limits.tmpBytes}`, '--perms', '1777', '--tmpfs', '/tmp'],
+    ...['--size', `${HOME_BYTES}`, '--tmpfs', SANDBOX_HOME],
+    ...layout.mounts.flatMap((mount) => mountArguments(mount, furniture)),
+    ...['--remount-ro', '/', '--chdir', layout.chdir],
+  ];
+}
+
+function systemArguments(furniture: Furniture): string[] {
+  return [
+    ...['--ro-bind', '/usr', '/usr'],
+    ...USR_LINKS.filter((path) => existsSync(path)).flatMap((path) =>
+      lstatSync(path).isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path],
+    ),
+    ...ETC.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
+    ...furniture.etc.flatMap(({ source, target }) => ['--ro-bind', source, target]),
+  ];
+}
+
+const resolverArguments = () =>
+  existsSync('/etc/resolv.conf') ? ['--ro-bind', realpathSync('/etc/resolv.conf'), '/etc/resolv.conf'] : [];
+
+function procCovers(): string[] {
+  const covered = PROC_COVERED.map((name) => `/proc/${name}`).filter((path) => existsSync(path));
+  return covered.flatMap((path) => ['--ro-bind', path, path]);
+}
+
+function mountArguments(mount: Mount, furniture: Furniture): string[] {
+  switch (mount.kind) {
+    case 'read-only':
+      return [mount.optional ? '--ro-bind-try' : '--ro-bind', mount.source, mount.target];
+    case 'writable':
+      return [mount.optional ? '--bind-try' : '--bind', mount.source, mount.target];
+    case 'empty-file':
+      return ['--ro-bind', furniture.emptyFile, mount.target];
+    case 'empty-folder':
+      return ['--tmpfs', mount.target, '--remount-ro', mount.target];
+    case 'scratch':
+      return ['--size', `${mount.bytes}`, '--tmpfs', mount.target];
+    case 'overlay':
+      return ['--bind', `${furniture.overlayBase}/merged`, mount.target];
+  }
+}

@@ -1,0 +1,97 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LayoutLimits } from './layout.ts';
+
+/** A cgroup hierarchy in which we may make groups, and the file that holds each limit there (null: not here). */
+interface Hierarchy {
+  readonly folder: string;
+  readonly processes: string | null;
+  readonly memory: string | null;
+}
+
+/** Limits that the kernel puts on a whole process tree; uid 0 escapes the per-user ones, so as root these are the only ones that bite. */
+export interface Cgroups {
+  readonly processes: boolean;
+  readonly memory: boolean;
+  /** Makes the groups for one run. `join` are the files into which a process writes its pid. */
+  create(limits: LayoutLimits): { readonly join: readonly string[]; remove(): Promise<void> };
+}
+
+const MOUNT = '/sys/fs/cgroup';
+const PREFIX = 'hopgate-';
+let runs = 0;
+
+/** The cgroups that can be made here, found by making one; null if none can. */
+export function probeCgroups(): Cgroups | null {
+  const hierarchies = candidates().filter(isWritable);
+  if (hierarchies.length === 0) return null;
+  for (const { folder } of hierarchies) removeStale(folder);
+  return {
+    processes: hierarchies.some(({ processes }) => processes !== null),
+    memory: hierarchies.some(({ memory }) => memory !== null),
+    create(limits) {
+      runs += 1;
+      const groups = hierarchies.map((hierarchy) => makeGroup(hierarchy, `${PREFIX}${process.pid}-${runs}`, limits));
+      return { join: groups.map((group) => `${group}/cgroup.procs`), remove: () => removeAll(groups) };
+    },
+  };
+}
+
+function candidates(): Hierarchy[] {
+  if (existsSync(`${MOUNT}/cgroup.controllers`)) {
+    const controllers = readFileSync(`${MOUNT}/cgroup.subtree_control`, 'utf8').trim().split(' ');
+    const has = (name: string, file: string) => (controllers.includes(name) ? file : null);
+    return [{ folder: MOUNT, processes: has('pids', 'pids.max'), memory: has('memory', 'memory.max') }];
+  }
+  return [
+    { folder: `${MOUNT}/pids`, processes: 'pids.max', memory: null },
+    { folder: `${MOUNT}/memory`, processes: null, memory: 'memory.limit_in_bytes' },
+  ];
+}
+
+function isWritable(hierarchy: Hierarchy): boolean {
+  if (hierarchy.processes === null && hierarchy.memory === null) return false;
+  const group = `${hierarchy.folder}/${PREFIX}${process.pid}-probe`;
+  try {
+    mkdirSync(group);
+    rmdirSync(group);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function makeGroup(hierarchy: Hierarchy, name: string, limits: LayoutLimits): string {
+  const group = `${hierarchy.folder}/${name}`;
+  mkdirSync(group);
+  if (hierarchy.processes) writeFileSync(`${group}/${hierarchy.processes}`, `${limits.processes}`);
+  if (hierarchy.memory) writeFileSync(`${group}/${hierarchy.memory}`, `${limits.memoryBytes}`);
+  return group;
+}
+
+/** The kernel lets go of a group shortly after its last process is gone. */
+async function removeAll(groups: readonly string[]): Promise<void> {
+  for (const group of groups)
+    for (let attempt = 0; attempt < 100; attempt += 1) {
+      try {
+        rmdirSync(group);
+        break;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EBUSY') break;
+        await sleep(5);
+      }
+    }
+}
+
+/** Groups of engines that were killed: rmdir refuses those that are still in use. */
+function removeStale(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const pid = /^hopgate-(\d+)-/.exec(name)?.[1];
+    if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
+    try {
+      rmdirSync(`${folder}/${name}`);
+    } catch {
+      // in use after all
+    }
+  }
+}

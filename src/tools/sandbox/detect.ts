@@ -1,0 +1,156 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { type Cgroups, probeCgroups } from './cgroup.ts';
+import { makeFurniture } from './furniture.ts';
+import type { Host, HostIdentity } from './launch.ts';
+import { baseLayout, type Layout, withMounts } from './layout.ts';
+import { runSandboxed } from './run-sandboxed.ts';
+import { runUnsandboxed } from './run-unsandboxed.ts';
+import { type CommandResult, type RunOptions, type Sandbox, type SandboxAvailability, SandboxError } from './sandbox.ts';
+
+const INSTALL = 'install bubblewrap (`apt-get install bubblewrap`, `dnf install bubblewrap`) and start again';
+const PROBE_SECONDS = 20;
+
+export interface DetectOptions {
+  /** Path of bubblewrap; default: `/usr/bin/bwrap` (the path that distributions' security profiles know), else the one on PATH. */
+  readonly bwrap?: string;
+  /** The operator's flag: where no sandbox is to be had, `run` runs commands without one. `availability` still says so. */
+  readonly unsafe?: boolean;
+}
+
+/**
+ * Finds bubblewrap and tries it for real: a command that attempts to write, to change a kernel setting and to connect must fail at all three.
+ * Never throws; a host that cannot contain commands gives a sandbox whose `availability` says why and what to do.
+ */
+export async function detectSandbox(options: DetectOptions = {}): Promise<Sandbox> {
+  const bwrap = options.bwrap ?? findBwrap();
+  const unavailable = (reason: string, remedy: string): Sandbox => ({
+    availability: { ok: false, reason, remedy },
+    run: options.unsafe
+      ? runUnsandboxed
+      : async () => {
+          throw new SandboxError(`${reason}; ${remedy}`);
+        },
+  });
+  if (process.platform !== 'linux') return unavailable('commands can be contained on Linux only', 'use Linux or WSL 2');
+  if (process.arch !== 'x64' && process.arch !== 'arm64')
+    return unavailable(`there is no system-call filter for ${process.arch}`, 'use an x86-64 or arm64 machine');
+  if (bwrap === null || !existsSync(bwrap)) return unavailable('bubblewrap is not installed', INSTALL);
+  try {
+    return await tryOut(bwrap);
+  } catch (error) {
+    return unavailable(
+      (error as Error).message,
+      'allow user namespaces for bubblewrap (sysctl kernel.unprivileged_userns_clone, AppArmor profile for bwrap) and start again',
+    );
+  }
+}
+
+async function tryOut(bwrap: string): Promise<Sandbox> {
+  const version = (await promisify(execFile)(bwrap, ['--version'])).stdout.replace(/^bubblewrap\s*/, '').trim();
+  const self = { uid: process.getuid!(), gid: process.getgid!() };
+  const host: Host = { bwrap, furniture: makeFurniture(), self };
+  const cgroups = self.uid === 0 ? probeCgroups() : null;
+  const folder = join(host.furniture.folder, 'probe');
+  mkdirSync(folder);
+  await probeContainment(host, cgroups, folder);
+  const overlay = await probeOverlay(host, cgroups, folder);
+  const identities = new Map<string, Promise<HostIdentity | null>>();
+  const identityFor = (root: string) => {
+    if (!identities.has(root)) identities.set(root, ownerIfUsable(host, cgroups, root));
+    return identities.get(root)!;
+  };
+  const availability: SandboxAvailability = { ok: true, version, overlay, limits: describeLimits(self, cgroups) };
+  return {
+    availability,
+    run: async (layout, argv, options) =>
+      runSandboxed(host, cgroups, await identityFor(layout.root), layout, argv, options),
+  };
+}
+
+function findBwrap(): string | null {
+  const places = ['/usr/bin', ...(process.env['PATH'] ?? '').split(delimiter)];
+  return places.map((folder) => join(folder, 'bwrap')).find((path) => existsSync(path)) ?? null;
+}
+
+/** Each line that it prints is an escape. Opening the setting for writing changes nothing. */
+const ATTEMPTS = `
+( : > "$1/escape" ) 2>/dev/null && echo 'it can write a read-only folder'
+( : >> /proc/sys/kernel/core_pattern ) 2>/dev/null && echo 'it can change kernel settings'
+( : < "/dev/tcp/127.0.0.1/$2" ) 2>/dev/null && echo 'it can reach the network of the host'
+echo done
+`;
+
+async function probeContainment(host: Host, cgroups: Cgroups | null, folder: string): Promise<void> {
+  const server = createServer((socket) => socket.destroy());
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
+  try {
+    const { port } = server.address() as { port: number };
+    const layout = readOnly(folder);
+    const argv = ['bash', '-c', ATTEMPTS, 'probe', folder, `${port}`];
+    const { stdout, stderr } = await runSandboxed(host, cgroups, null, layout, argv, probeOptions());
+    if (stdout !== 'done\n')
+      throw new SandboxError(`the sandbox does not hold on this host: ${stdout.trim()} ${stderr.trim()}`.trim());
+  } finally {
+    server.close();
+  }
+}
+
+async function probeOverlay(host: Host, cgroups: Cgroups | null, folder: string): Promise<boolean> {
+  const layout = withMounts(baseLayout('probe', { root: folder }), [
+    { kind: 'overlay', source: folder, target: folder, bytes: 1 << 20 },
+  ]);
+  let seen = false;
+  const inspect: RunOptions['inspect'] = async ({ upper }) => {
+    seen = existsSync(join(upper, 'made')) && !existsSync(join(folder, 'made'));
+  };
+  try {
+    const argv = ['bash', '-c', ': > made'];
+    const { exit } = await runSandboxed(host, cgroups, null, layout, argv, { ...probeOptions(), inspect });
+    return exit === 0 && seen;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * As root we run as the repository's owner where that works: uid 0 without capabilities could not write an owner's files, and some limits do not
+ * bind it. null: stay who we are.
+ */
+async function ownerIfUsable(host: Host, cgroups: Cgroups | null, root: string): Promise<HostIdentity | null> {
+  if (host.self.uid !== 0) return null;
+  const { uid, gid } = statSync(root);
+  if (uid === 0) return null;
+  try {
+    const argv = ['test', '-r', root];
+    const { exit } = await runSandboxed(host, cgroups, { uid, gid }, readOnly(root), argv, probeOptions());
+    return exit === 0 ? { uid, gid } : null;
+  } catch {
+    return null;
+  }
+}
+
+const readOnly = (root: string): Layout =>
+  withMounts(baseLayout('probe', { root }), [{ kind: 'read-only', source: root, target: root }]);
+
+const probeOptions = (): RunOptions => ({
+  seconds: PROBE_SECONDS,
+  outputBytes: 4096,
+  signal: new AbortController().signal,
+});
+
+function describeLimits(self: HostIdentity, cgroups: Cgroups | null): { [limit: string]: string } {
+  const ofUser = self.uid === 0 ? 'none for a repository of root (no writable cgroup), else per user' : 'per user';
+  return {
+    time: 'wall clock; the whole process tree is killed',
+    output: 'head and tail kept; a flood is killed',
+    files: 'size and number per process',
+    processes: cgroups?.processes ? 'cgroup' : ofUser,
+    memory: cgroups?.memory ? 'cgroup' : 'none (no writable cgroup)',
+  };
+}
+
+export type { CommandResult };

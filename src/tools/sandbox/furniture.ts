@@ -1,0 +1,41 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Who the command is inside, whoever we are outside. */
+export const SANDBOX_ID = 1000;
+
+/** The few files that a sandbox needs beside the system's own, and the folder where overlays are mounted (each run in its own mount namespace). */
+export interface Furniture {
+  readonly folder: string;
+  readonly emptyFile: string;
+  readonly overlayBase: string;
+  /** What lies at which path of `/etc`. */
+  readonly etc: readonly { readonly source: string; readonly target: string }[];
+}
+
+const ETC = {
+  passwd: `agent:x:${SANDBOX_ID}:${SANDBOX_ID}:agent:/home/agent:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n`,
+  group: `agent:x:${SANDBOX_ID}:\nnogroup:x:65534:\n`,
+  hosts: '127.0.0.1 localhost\n::1 localhost\n',
+  'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
+};
+
+/** Puts the furniture into a fresh folder that is removed when the process exits. */
+export function makeFurniture(): Furniture {
+  // Its path ends up in mount options, where a comma or colon would mean something.
+  const parent = /^[\w./-]+$/.test(tmpdir()) ? tmpdir() : '/tmp';
+  const folder = mkdtempSync(join(parent, 'hopgate-sandbox-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  chmodSync(folder, 0o755);
+  const emptyFile = join(folder, 'empty');
+  const overlayBase = join(folder, 'overlay');
+  mkdirSync(overlayBase, { mode: 0o755 });
+  writeFileSync(emptyFile, '', { mode: 0o444 });
+  const etc = Object.entries(ETC).map(([name, text]) => {
+    const source = join(folder, name);
+    writeFileSync(source, text, { mode: 0o444 });
+    return { source, target: `/etc/${name}` };
+  });
+  return { folder, emptyFile, overlayBase, etc };
+}

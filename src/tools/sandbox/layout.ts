@@ -1,0 +1,148 @@
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join, relative, sep } from 'node:path';
+
+/**
+ * One thing that a layout puts into the sandbox's file system, in order: a later mount lies on top of an earlier one.
+ *
+ * - `read-only`, `writable`: a file or folder of the host. `optional`: left out when the host has none.
+ * - `empty-file`, `empty-folder`: covers what is there with nothing, read-only. What it covers has to exist.
+ * - `scratch`: a fresh writable folder in memory of at most `bytes`.
+ * - `overlay`: `source` with writes that stay in memory (at most `bytes`) and vanish with the command, unless the caller picks them up
+ *   ({@link RunOptions.inspect}). One per layout.
+ */
+export type Mount =
+  | {
+      readonly kind: 'read-only' | 'writable';
+      readonly source: string;
+      readonly target: string;
+      readonly optional?: boolean;
+    }
+  | { readonly kind: 'empty-file' | 'empty-folder'; readonly target: string }
+  | { readonly kind: 'scratch'; readonly target: string; readonly bytes: number }
+  | { readonly kind: 'overlay'; readonly source: string; readonly target: string; readonly bytes: number };
+
+/** What one command may use up. */
+export interface LayoutLimits {
+  readonly processes: number;
+  readonly openFiles: number;
+  readonly fileBytes: number;
+  readonly memoryBytes: number;
+  /** Of `/tmp`, which is memory. */
+  readonly tmpBytes: number;
+}
+
+/**
+ * What a command sees and may touch: data, built once and handed to {@link Sandbox.run}. Whatever a layout says, the sandbox adds the fixed
+ * part: an allow-listed root (`/usr`, a few files of `/etc`), own namespaces, no capabilities, no nested user namespaces, a covered `/proc`,
+ * a system-call filter, a cleared environment.
+ */
+export interface Layout {
+  readonly name: string;
+  /** Absolute real path of the repository. */
+  readonly root: string;
+  readonly mounts: readonly Mount[];
+  readonly chdir: string;
+  readonly env: { readonly [name: string]: string };
+  /** Share the host's network. False: an own one with nothing but loopback. */
+  readonly network: boolean;
+  /** Let the command open unix sockets. A socket file can be connected to through a read-only mount, so this is false unless needed. */
+  readonly unixSockets: boolean;
+  readonly limits: LayoutLimits;
+}
+
+/** A layout cannot be built: `message` says what is wrong with the repository or its configuration and what to do. */
+export class LayoutError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'LayoutError';
+  }
+}
+
+export const DEFAULT_LIMITS: LayoutLimits = {
+  processes: 512,
+  openFiles: 4096,
+  fileBytes: 1 << 30,
+  memoryBytes: 4 * 2 ** 30,
+  tmpBytes: 256 << 20,
+};
+
+/** The home folder inside: empty, writable, in memory. */
+export const SANDBOX_HOME = '/home/agent';
+const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin'];
+// Granting one of these would undo the allow-list.
+const TOO_WIDE = [
+  '/',
+  '/bin',
+  '/boot',
+  '/dev',
+  '/etc',
+  '/home',
+  '/lib',
+  '/media',
+  '/mnt',
+  '/opt',
+  '/proc',
+  '/root',
+].concat(['/run', '/sbin', '/srv', '/sys', '/tmp', '/usr', '/var', homedir()]);
+
+export interface BaseRequest {
+  /** Absolute real path of the repository. */
+  readonly root: string;
+  /** Extra read-only folders; `<folder>/bin` (or the folder itself) goes in front of `PATH`. */
+  readonly toolchains?: readonly string[];
+  readonly env?: { readonly [name: string]: string };
+  readonly limits?: Partial<LayoutLimits>;
+}
+
+/** True if `inner` is `outer` or lies beneath it, compared segment by segment. */
+export function isWithin(outer: string, inner: string): boolean {
+  const way = relative(outer, inner);
+  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+}
+
+/**
+ * A layout that sees the system's programs and the toolchains but nothing of the repository: add mounts with {@link withMounts}.
+ *
+ * @throws LayoutError if the root is not a real absolute folder, or is so wide that it holds the system, or a toolchain is.
+ */
+export function baseLayout(name: string, request: BaseRequest): Layout {
+  const { root } = request;
+  if (!isAbsolute(root) || !existsSync(root) || realpathSync(root) !== root || !statSync(root).isDirectory())
+    throw new LayoutError(`the root "${root}" is not the real path of a folder`);
+  if (TOO_WIDE.includes(root))
+    throw new LayoutError(`"${root}" is too wide to be a repository; choose a folder beneath it`);
+  const toolchains = (request.toolchains ?? []).map(checkToolchain);
+  const path = toolchains.map((folder) => (existsSync(join(folder, 'bin')) ? join(folder, 'bin') : folder));
+  return {
+    name,
+    root,
+    mounts: toolchains.map((folder) => ({ kind: 'read-only', source: folder, target: folder })),
+    chdir: root,
+    env: {
+      PATH: [...path, ...SYSTEM_PATH].join(':'),
+      HOME: SANDBOX_HOME,
+      USER: 'agent',
+      LANG: 'C.UTF-8',
+      TMPDIR: '/tmp',
+      ...request.env,
+    },
+    network: false,
+    unixSockets: false,
+    limits: { ...DEFAULT_LIMITS, ...request.limits },
+  };
+}
+
+/** The layout with more mounts on top. */
+export function withMounts(layout: Layout, mounts: readonly Mount[]): Layout {
+  return { ...layout, mounts: [...layout.mounts, ...mounts] };
+}
+
+function checkToolchain(folder: string): string {
+  if (!isAbsolute(folder)) throw new LayoutError(`toolchains: "${folder}" is not an absolute path`);
+  if (!existsSync(folder)) throw new LayoutError(`toolchains: there is no "${folder}"; correct it in hopgate.yaml`);
+  const real = realpathSync(folder);
+  if (TOO_WIDE.includes(real))
+    throw new LayoutError(`toolchains: "${folder}" is too wide; name the toolchain's own folder`);
+  return folder;
+}

@@ -1,0 +1,57 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type BaseRequest, baseLayout, type Layout, type Mount, withMounts } from './layout.ts';
+import { maskMounts, scanTree, type TreeScan } from './tree.ts';
+
+export interface TreeRequest extends BaseRequest {
+  /** Patterns of files that no command may see. */
+  readonly masks: readonly string[];
+}
+
+/** How much a command may write to an overlay. */
+const OVERLAY_BYTES = 1 << 30;
+
+/** The tree can be read but for the masks; nothing of it can be written. */
+export function readOnlyLayout(request: TreeRequest): Layout {
+  const { root } = request;
+  const scan = scanTree(root, request.masks);
+  return withMounts(baseLayout('read-only', request), [
+    { kind: 'read-only', source: root, target: root },
+    ...maskMounts(root, scan),
+  ]);
+}
+
+/**
+ * The tree can be written, on an overlay: nothing reaches the repository but what the caller picks up afterwards. What may never be written
+ * (`.git` and the like) is read-only already inside, so that a command learns of it at once.
+ */
+export function editLayout(request: TreeRequest): Layout {
+  const { root } = request;
+  const scan = scanTree(root, request.masks);
+  return withMounts(baseLayout('edit', request), [
+    { kind: 'overlay', source: root, target: root, bytes: OVERLAY_BYTES },
+    ...protectedMounts(root, scan),
+    ...maskMounts(root, scan),
+  ]);
+}
+
+/** The tree on an overlay that is thrown away, so that builds and tests can write wherever they like; `.git` is read-only. */
+export function testLayout(request: TreeRequest): Layout {
+  const { root } = request;
+  const scan = scanTree(root, request.masks);
+  const git = join(root, '.git');
+  return withMounts(baseLayout('test', request), [
+    { kind: 'overlay', source: root, target: root, bytes: 2 * OVERLAY_BYTES },
+    ...(existsSync(git) ? [{ kind: 'read-only', source: git, target: git } as const] : []),
+    ...maskMounts(root, scan),
+  ]);
+}
+
+function protectedMounts(root: string, scan: TreeScan): Mount[] {
+  return scan.protectedPaths.map((path) => ({
+    kind: 'read-only',
+    source: join(root, path),
+    target: join(root, path),
+    optional: true,
+  }));
+}

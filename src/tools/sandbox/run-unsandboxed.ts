@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BoundedChild } from './child.ts';
+import type { Layout } from './layout.ts';
+import { type CommandResult, type RunOptions, SandboxError } from './sandbox.ts';
+
+/** How long a process that left the group may keep our pipes open. */
+const SURVIVOR_GRACE_MS = 500;
+
+/**
+ * Runs `argv` with no sandbox at all: only the time and output limits hold, and a process that leaves its group survives. For the operator who
+ * opened the shell tools on a host without bubblewrap.
+ */
+export async function runUnsandboxed(
+  layout: Layout,
+  argv: readonly string[],
+  options: RunOptions,
+): Promise<CommandResult> {
+  const { PATH = '/usr/local/bin:/usr/bin:/bin', HOME = '/' } = process.env;
+  const child = new BoundedChild(argv, options, {
+    cwd: layout.chdir,
+    env: { ...layout.env, PATH, HOME, ...options.env },
+    stdin: options.stdin,
+    fds: [...(options.keepFds ?? [])],
+  });
+  if (options.signal.aborted) child.kill('aborted');
+  try {
+    const { code, signal } = await child.exited;
+    child.settle();
+    // What it left in the background goes with it.
+    child.sweep();
+    await Promise.race([child.outputEnded, sleep(SURVIVOR_GRACE_MS, undefined, { ref: false })]);
+    child.process.stdout?.destroy();
+    child.process.stderr?.destroy();
+    const stdout = child.stdout.kept();
+    const stderr = child.stderr.kept();
+    return {
+      exit: code,
+      signal,
+      stdout: stdout.text,
+      stderr: stderr.text,
+      truncated: stdout.truncated || stderr.truncated,
+      timedOut: child.killed === 'timed-out',
+      aborted: child.killed === 'aborted',
+      flooded: child.killed === 'flooded',
+      seconds: child.seconds,
+    };
+  } catch (error) {
+    throw new SandboxError(`cannot start ${argv[0]}: ${(error as Error).message}`, { cause: error });
+  } finally {
+    child.settle();
+  }
+}

@@ -1,0 +1,73 @@
+import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import type { Json } from '../../spec/types.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import { invalid, isStop, type Stop } from '../workspace/outcome.ts';
+import { commitGit } from './commit.ts';
+import { openGitSession } from './git-session.ts';
+import { parseGit } from './parse-arguments.ts';
+import { pushGit } from './push.ts';
+import { readGit } from './read.ts';
+import { splitCommand } from './split-command.ts';
+import { addGit, unstageGit } from './stage.ts';
+
+/**
+ * Serves `bash-git`: `{ sub, args }`, where `sub` may also hold the whole command line (`"git commit -m 'fix: x'"`). What git gets is built from
+ * a table of sub-commands and options; each kind of call has a sandbox of its own.
+ */
+export function gitBackend(sandbox: Sandbox): ToolBackend {
+  return {
+    name: 'git',
+    tools: ['bash-git'],
+    run: async (call) => {
+      const report = await runGit(sandbox, call);
+      return isStop(report) ? { outcome: report.stop, effects: [] } : report;
+    },
+  };
+}
+
+async function runGit(sandbox: Sandbox, call: ToolCall): Promise<ToolReport | Stop> {
+  const read = commandWords(call.args['sub'], call.args['args']);
+  if (isStop(read)) return read;
+  const judged = parseGit(read.words);
+  if (!judged.ok) return invalid(read.words[0] === undefined ? 'sub' : 'args', `${judged.message}.`, judged.remedy);
+  const { parsed } = judged;
+  const session = await openGitSession(sandbox, call);
+  if (isStop(session)) return session;
+  switch (parsed.sub) {
+    case 'add':
+      return addGit(session, call, parsed);
+    case 'restore':
+      return unstageGit(session, parsed);
+    case 'commit':
+      return commitGit(session, call, parsed);
+    case 'push':
+      return pushGit(session, call, parsed);
+    default:
+      return readGit(session, parsed);
+  }
+}
+
+/** The words after `git`. */
+function commandWords(sub: Json | undefined, args: Json | undefined): { readonly words: readonly string[] } | Stop {
+  const form = 'Write {sub: "commit", args: ["-m", "fix: x"]} or {sub: "commit -m \'fix: x\'"}.';
+  if (typeof sub !== 'string') return invalid('sub', '"sub" must be a string.', form);
+  const head = splitArgument('sub', sub, form);
+  if (isStop(head)) return head;
+  const tail = argumentWords(args, form);
+  if (isStop(tail)) return tail;
+  const words = [...head.words, ...tail.words];
+  return { words: words[0] === 'git' ? words.slice(1) : words };
+}
+
+function argumentWords(args: Json | undefined, form: string): { readonly words: readonly string[] } | Stop {
+  if (args === undefined || args === null || args === '') return { words: [] };
+  if (typeof args === 'string') return splitArgument('args', args, form);
+  if (Array.isArray(args) && args.every((word) => typeof word === 'string')) return { words: args };
+  return invalid('args', '"args" must be a list of strings.', form);
+}
+
+function splitArgument(argument: string, text: string, form: string): { readonly words: readonly string[] } | Stop {
+  const split = splitCommand(text);
+  if (split.ok) return split;
+  return invalid(argument, `This is not one plain command: ${split.reason}.`, `No shell runs here. ${form}`);
+}

@@ -1,0 +1,56 @@
+import { isStop, type Stop } from '../workspace/outcome.ts';
+import type { GitSession } from './git-session.ts';
+
+/** A file whose content in the work tree differs from what is staged. */
+export interface ChangedFile {
+  readonly path: string;
+  readonly tracked: boolean;
+  /** Two sides of a merge stand against each other. */
+  readonly unmerged: boolean;
+}
+
+/** Lists what could be staged, files only, submodules' insides left alone. */
+export async function changedFiles(session: GitSession): Promise<{ readonly files: readonly ChangedFile[] } | Stop> {
+  const words = [
+    'status',
+    '--porcelain=v2',
+    '-z',
+    '--untracked-files=all',
+    '--no-renames',
+    '--ignore-submodules=dirty',
+  ];
+  const listed = await session.ask(words);
+  return isStop(listed) ? listed : { files: parseStatus(listed.stdout ?? '') };
+}
+
+/** Reads `git status --porcelain=v2 -z`. */
+export function parseStatus(stdout: string): ChangedFile[] {
+  const records = stdout.split('\0');
+  const files: ChangedFile[] = [];
+  for (let i = 0; i < records.length; i++) {
+    const record = records[i]!;
+    const changed = record[3] !== '.';
+    switch (record[0]) {
+      case '1':
+        if (changed) files.push({ path: afterSpaces(record, 8), tracked: true, unmerged: false });
+        break;
+      case '2':
+        i++; // the path it came from
+        if (changed) files.push({ path: afterSpaces(record, 9), tracked: true, unmerged: false });
+        break;
+      case 'u':
+        files.push({ path: afterSpaces(record, 10), tracked: true, unmerged: true });
+        break;
+      case '?':
+        files.push({ path: record.slice(2), tracked: false, unmerged: false });
+        break;
+    }
+  }
+  return files;
+}
+
+function afterSpaces(record: string, count: number): string {
+  let at = 0;
+  for (let i = 0; i < count; i++) at = record.indexOf(' ', at) + 1;
+  return record.slice(at);
+}

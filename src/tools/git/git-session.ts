@@ -1,0 +1,114 @@
+import type { ToolCall } from '../../ports/tool-backend.ts';
+import { maskMatcher } from '../masks.ts';
+import { LayoutError } from '../sandbox/layout.ts';
+import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
+import { failed, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
+import { gitEnvironment, hardenedArgv, PUSH_PROTOCOLS } from './harden.ts';
+import { commandKeys, type ConfigValue, parseConfig, submoduleNames } from './judge-config.ts';
+import { type Access, gitLayout } from './layouts.ts';
+import type { PathRules } from './operands.ts';
+import { findRepository, type Repository } from './repository.ts';
+import { runDirect } from './run-direct.ts';
+
+/** Bytes that git's answers to our own questions may take. */
+const ANSWER_BYTES = 16 << 20;
+
+/** One call's hold on a repository whose configuration has been judged: every git process of the call runs through it. */
+export interface GitSession {
+  readonly repository: Repository;
+  readonly config: readonly ConfigValue[];
+  readonly rules: PathRules;
+  /** Runs git with the agent's output limit. */
+  run(args: readonly string[], options?: GitRunOptions): Promise<CommandResult>;
+  /** Asks git something for ourselves: stdout, or null if it exits non-zero. Too long an answer, or none in time, stops the call. */
+  ask(args: readonly string[], options?: GitRunOptions): Promise<{ readonly stdout: string | null } | Stop>;
+}
+
+export interface GitRunOptions {
+  /** Default: read. */
+  readonly access?: Access;
+  readonly stdin?: string;
+  readonly env?: { readonly [name: string]: string };
+}
+
+/** Finds the repository, chooses how git is run, and judges the configuration. */
+export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<GitSession | Stop> {
+  const { grant, tool, signal } = call;
+  const repository = findRepository(grant.root);
+  if (isStop(repository)) return repository;
+  const { availability } = sandbox;
+  if (!availability.ok && !grant.unsafeNoSandbox)
+    return {
+      stop: {
+        status: 'refused',
+        code: 'sandbox-unavailable',
+        message: availability.reason,
+        remedy: availability.remedy,
+      },
+    };
+
+  const deadline = performance.now() + tool.limits.seconds * 1000;
+  const execute = (
+    submodules: readonly string[],
+    args: readonly string[],
+    outputBytes: number,
+    options: GitRunOptions = {},
+  ) => {
+    const access = options.access ?? { kind: 'read' };
+    const env = { ...gitEnvironment(repository, access.kind === 'push' ? PUSH_PROTOCOLS : 'none'), ...options.env };
+    const argv = [...hardenedArgv(repository, submodules), ...args];
+    const seconds = Math.max(0.001, (deadline - performance.now()) / 1000);
+    const stdin = options.stdin === undefined ? {} : { stdin: options.stdin };
+    const runOptions = { seconds, outputBytes, env, signal, ...stdin };
+    if (!availability.ok) return runDirect(grant.root, argv, runOptions);
+    return sandbox.run(gitLayout(repository, access, grant.config.toolchains), argv, runOptions);
+  };
+
+  let config: readonly ConfigValue[] = [];
+  const session: Omit<GitSession, 'config'> = {
+    repository,
+    rules: { root: grant.root, masked: maskMatcher(grant.config.mask) },
+    run: (args, options) => execute(submoduleNames(config), args, tool.limits.outputBytes, options),
+    ask: async (args, options) => {
+      const answer = await execute(submoduleNames(config), args, ANSWER_BYTES, options);
+      const ended = stopped(answer);
+      if (ended !== null) return ended;
+      if (answer.truncated)
+        return failed('too-many-changes', 'git lists more than can be checked here; name fewer files.');
+      return { stdout: answer.exit === 0 ? answer.stdout : null };
+    },
+  };
+  try {
+    const listed = await session.ask(['config', '--list', '-z', '--show-scope', '--includes']);
+    if (isStop(listed)) return listed;
+    if (listed.stdout === null)
+      return failed(
+        'bad-repository',
+        'git cannot read the repository\'s configuration; check it with "git config --list".',
+      );
+    config = parseConfig(listed.stdout);
+  } catch (error) {
+    if (error instanceof LayoutError) return failed('bad-layout', error.message);
+    throw error;
+  }
+  const keys = [
+    ...commandKeys(config),
+    ...submoduleNames(config)
+      .filter((name) => /[=\n]/.test(name))
+      .map((name) => `submodule.${name}`),
+  ];
+  if (keys.length > 0)
+    return outOfScope(
+      'sub',
+      `the repository's configuration names programs that git would run: ${keys.join(', ')}`,
+      'Ask the operator to remove these keys from .git/config (or to put them into their own ~/.gitconfig, which is not read here).',
+    );
+  return { ...session, config };
+}
+
+/** Why a command that did not end by itself has no result. */
+export function stopped(result: CommandResult): Stop | null {
+  if (result.aborted) return failed('aborted', 'The call was aborted.');
+  if (result.timedOut) return failed('timed-out', 'git took too long; name fewer files, or ask for less.');
+  return null;
+}

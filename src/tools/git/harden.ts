@@ -1,0 +1,80 @@
+import type { Repository } from './repository.ts';
+
+/** Protocols that a push may use. Nothing else may talk to a remote at all. */
+export const PUSH_PROTOCOLS = 'file:https:ssh';
+
+/**
+ * The environment of every git call: no configuration but the repository's own, no prompts, no pagers, no editors, no helpers. The repository
+ * is named, so git searches for none.
+ */
+export function gitEnvironment(repository: Repository, protocols: string): { readonly [name: string]: string } {
+  return {
+    GIT_DIR: repository.gitDir,
+    GIT_WORK_TREE: repository.root,
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_SYSTEM: '/dev/null',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_NO_REPLACE_OBJECTS: '1',
+    GIT_PAGER: 'cat',
+    GIT_EDITOR: 'true',
+    GIT_SEQUENCE_EDITOR: 'true',
+    GIT_ASKPASS: 'true',
+    SSH_ASKPASS: 'true',
+    GIT_SSH_COMMAND: 'ssh -o BatchMode=yes',
+    GIT_ALLOW_PROTOCOL: protocols,
+  };
+}
+
+/** Overrides whatever the repository's own configuration says. What these cannot override, `judge-config.ts` refuses. */
+const SETTINGS: readonly string[] = [
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'core.pager=cat',
+  'core.editor=true',
+  'core.askPass=true',
+  'core.sshCommand=ssh -o BatchMode=yes',
+  'core.attributesFile=/dev/null',
+  'core.excludesFile=/dev/null',
+  'core.alternateRefsCommand=',
+  'sequence.editor=true',
+  'credential.helper=',
+  'protocol.ext.allow=never',
+  'commit.gpgSign=false',
+  'commit.verbose=false',
+  'tag.gpgSign=false',
+  'push.gpgSign=false',
+  'push.followTags=false',
+  'log.showSignature=false',
+  'gpg.program=/bin/false',
+  'gpg.openpgp.program=/bin/false',
+  'gpg.x509.program=/bin/false',
+  'gpg.ssh.program=/bin/false',
+  'mailmap.file=/dev/null',
+  'submodule.recurse=false',
+  'diff.ignoreSubmodules=dirty',
+  'gc.auto=0',
+  'maintenance.auto=false',
+  'color.ui=false',
+  'color.status=false',
+  'color.diff=false',
+  'color.branch=false',
+  'advice.statusHints=true',
+];
+
+/**
+ * The words that stand before every sub-command.
+ * @param submodules names of the configured submodules: their work trees have configurations of their own, so git must not look into them
+ */
+export function hardenedArgv(repository: Repository, submodules: readonly string[]): string[] {
+  const settings = [
+    ...SETTINGS,
+    `safe.directory=${repository.root}`,
+    `safe.directory=${repository.gitDir}`,
+    ...submodules.map((name) => `submodule.${name}.ignore=dirty`),
+  ];
+  return ['git', '--no-pager', ...settings.flatMap((setting) => ['-c', setting])];
+}

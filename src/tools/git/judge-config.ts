@@ -1,0 +1,58 @@
+/** One value of the repository's configuration. Section and name are in lower case, the subsection as written. */
+export interface ConfigValue {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** Keys that name a program and that no `-c` can override, because their middle part is free. */
+const COMMAND_KEYS: readonly RegExp[] = [
+  /^filter\..*\.(?:clean|smudge|process)$/s,
+  /^credential\..*\.helper$/s,
+  /^remote\..*\.(?:vcs|receivepack|uploadpack)$/s,
+  /^hook\..*\.command$/s,
+];
+
+/** Keys that would make a push go elsewhere or send more than one branch. */
+const PUSH_KEYS: readonly RegExp[] = [/^url\..*\.(?:insteadof|pushinsteadof)$/s, /^remote\..*\.mirror$/s];
+
+/** Reads the answer of `git config --list -z --show-scope`; what we set ourselves (scope `command`) is left out. */
+export function parseConfig(stdout: string): ConfigValue[] {
+  const fields = stdout.split('\0');
+  const values: ConfigValue[] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    if (fields[i] === 'command') continue;
+    const entry = fields[i + 1]!;
+    const at = entry.indexOf('\n');
+    values.push({ key: at < 0 ? entry : entry.slice(0, at), value: at < 0 ? 'true' : entry.slice(at + 1) });
+  }
+  return values;
+}
+
+/** The keys that would run a program of the repository's choosing, whatever we pass to git. */
+export function commandKeys(config: readonly ConfigValue[]): string[] {
+  return keysLike(config, COMMAND_KEYS);
+}
+
+/** The keys that make it unclear where a push goes. */
+export function pushKeys(config: readonly ConfigValue[]): string[] {
+  return keysLike(config, PUSH_KEYS);
+}
+
+/** The names of the configured submodules. */
+export function submoduleNames(config: readonly ConfigValue[]): string[] {
+  return [...new Set(config.flatMap(({ key }) => /^submodule\.(.+)\.[^.]+$/s.exec(key)?.[1] ?? []))];
+}
+
+/** All values of a key, in the order of the files. */
+export function configValues(config: readonly ConfigValue[], key: string): string[] {
+  return config.filter((entry) => entry.key === key).map(({ value }) => value);
+}
+
+function keysLike(config: readonly ConfigValue[], patterns: readonly RegExp[]): string[] {
+  // An empty value resets a list or names no program.
+  return [
+    ...new Set(
+      config.filter(({ key, value }) => value !== '' && patterns.some((p) => p.test(key))).map(({ key }) => key),
+    ),
+  ];
+}

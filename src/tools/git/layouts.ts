@@ -1,0 +1,39 @@
+import { join } from 'node:path';
+import { baseLayout, type Layout, type Mount, withMounts } from '../sandbox/layout.ts';
+import type { PushTarget } from './push-target.ts';
+import type { Repository } from './repository.ts';
+
+/** What a git call may touch: nothing, the repository's own files, or also one remote. */
+export type Access =
+  | { readonly kind: 'read' }
+  | { readonly kind: 'commit' }
+  | { readonly kind: 'push'; readonly target: PushTarget };
+
+/** Files of a git folder that decide what git runs and how: read-only even where the folder is writable. */
+const SEALED = ['config', 'config.worktree', 'hooks', 'info', 'modules', 'commondir', 'gitdir'];
+
+/**
+ * The layout of one git call. Reading and committing see the work tree read-only; only committing and pushing may write the git folder; pushing
+ * sees no work tree, and is the only one with a network, if its remote needs one.
+ *
+ * @throws LayoutError as {@link baseLayout}
+ */
+export function gitLayout(repository: Repository, access: Access, toolchains: readonly string[]): Layout {
+  const { root, gitDir, commonDir } = repository;
+  const folders = [...new Set([commonDir, gitDir])];
+  const base = baseLayout(`git-${access.kind}`, { root, toolchains });
+  const tree: Mount[] = access.kind === 'push' ? [] : [readOnly(root)];
+  const git = folders.flatMap((folder) => (access.kind === 'read' ? [readOnly(folder)] : writableGit(folder)));
+  const layout = withMounts(base, [...tree, ...git]);
+  if (access.kind !== 'push') return layout;
+  const { target } = access;
+  if (target.kind === 'network') return { ...layout, network: true };
+  return withMounts(layout, [{ kind: 'writable', source: target.path, target: target.path }]);
+}
+
+const readOnly = (path: string): Mount => ({ kind: 'read-only', source: path, target: path });
+
+function writableGit(folder: string): Mount[] {
+  const sealed = SEALED.map((name): Mount => ({ ...readOnly(join(folder, name)), optional: true }) as Mount);
+  return [{ kind: 'writable', source: folder, target: folder }, ...sealed];
+}

@@ -1,0 +1,84 @@
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { isGitInternal } from '../masks.ts';
+import { invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
+import { parsePath } from '../workspace/path-argument.ts';
+
+const REF = /^[A-Za-z0-9][\w./-]*(?:[~^]\d*)*$/;
+
+/** Whether a word names a commit: letters, digits, `_ . / -`, then any number of `~2` or `^`. No `..`, no `@{`, no `:`. */
+export function isRef(word: string): boolean {
+  return REF.test(word) && !word.includes('..') && !word.endsWith('.lock') && word.length <= 250;
+}
+
+/** A ref or a range of two, peeled to commits so that no blob can be named; null if it is neither. */
+export function peelRevision(word: string): string | null {
+  const [, from, dots, to] = /^(.*?)(\.\.\.?)(.*)$/s.exec(word) ?? [];
+  const peel = (ref: string) => `${ref}^{commit}`;
+  if (dots === undefined) return isRef(word) ? peel(word) : null;
+  if ((from === '' && to === '') || ![from, to].every((ref) => ref === '' || isRef(ref!))) return null;
+  return `${from === '' ? '' : peel(from!)}${dots}${to === '' ? '' : peel(to!)}`;
+}
+
+export interface PathRules {
+  readonly root: string;
+  readonly masked: (relPath: string) => boolean;
+}
+
+/** A path as a root-relative one (`''` is the root), refused if it leaves the root, is masked or is git's own. */
+export function readPath(rules: PathRules, word: string): { readonly path: string } | Stop {
+  const parsed = parsePath(rules.root, 'args', word);
+  if (isStop(parsed)) return parsed;
+  const path = parsed.segments.join('/');
+  if (rules.masked(path)) return outOfScope('args', `"${word}" is masked in hopgate.yaml.`, 'Leave it out.');
+  if (isGitInternal(path))
+    return outOfScope('args', `"${word}" belongs to git itself.`, 'Name files of the work tree.');
+  return { path };
+}
+
+/** Sorts words into revisions and paths: what lies in the work tree is a path, the rest has to look like a revision. */
+export function sortOperands(
+  rules: PathRules,
+  operands: readonly string[],
+  afterDashes: readonly string[],
+): { readonly revisions: readonly string[]; readonly paths: readonly string[] } | Stop {
+  const revisions: string[] = [];
+  const paths: string[] = [];
+  for (const word of [...operands, ...afterDashes.map((path) => ({ path }))]) {
+    if (typeof word === 'string' && !isInTree(rules.root, word)) {
+      const peeled = peelRevision(word);
+      if (peeled === null)
+        return invalid(
+          'args',
+          `"${word}" is neither a path here nor the name of a commit.`,
+          'Name a branch, tag, commit, main..HEAD or HEAD~1; put -- before paths that are gone.',
+        );
+      revisions.push(peeled);
+      continue;
+    }
+    const read = readPath(rules, typeof word === 'string' ? word : word.path);
+    if (isStop(read)) return read;
+    paths.push(read.path);
+  }
+  return { revisions, paths };
+}
+
+/** A path for git, relative to the top and free of magic of its own. */
+export function pathspec(path: string): string {
+  return path === '' ? ':/' : `:(top,literal)${path}`;
+}
+
+/** The same, to be left out. */
+export function excludedPathspec(path: string): string {
+  return `:(top,literal,exclude)${path}`;
+}
+
+function isInTree(root: string, word: string): boolean {
+  const parsed = parsePath(root, 'args', word);
+  if (isStop(parsed)) return false;
+  try {
+    return lstatSync(join(root, ...parsed.segments), { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
+  }
+}

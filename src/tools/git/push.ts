@@ -1,0 +1,78 @@
+import type { ObservedEffect } from '../../ports/effects.ts';
+import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import { failed, invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
+import type { GitSession } from './git-session.ts';
+import { isRef } from './operands.ts';
+import type { ParsedGit } from './parse-arguments.ts';
+import { pushTarget } from './push-target.ts';
+import { gitReport, refEffects } from './report.ts';
+
+const SET_GIT = 'Ask the operator to set git: { remote: origin, branch: main } in hopgate.yaml.';
+
+/** `git push`: the configured branch to the same branch of the configured remote, fast-forward only. */
+export async function pushGit(session: GitSession, call: ToolCall, parsed: ParsedGit): Promise<ToolReport | Stop> {
+  const configured = call.grant.config.git;
+  if (configured === null) return outOfScope('args', 'no remote is configured to push to', SET_GIT);
+  const { remote, branch } = configured;
+  if (!isRef(remote) || !isRef(branch))
+    return outOfScope('args', `"${remote}" "${branch}" is not a remote and a branch`, SET_GIT);
+  const words = [...parsed.operands, ...parsed.paths];
+  const plain = `Push as {sub: "push"}: it sends ${branch} to ${remote}.`;
+  if (words.length > 2) return invalid('args', 'git push takes at most a remote and a branch.', plain);
+  if ((words[0] ?? remote) !== remote) return outOfScope('args', `"${words[0]}" is not the configured remote.`, plain);
+  if ((words[1] ?? branch) !== branch) return outOfScope('args', `"${words[1]}" is not the configured branch.`, plain);
+
+  const target = pushTarget(session.repository, remote, session.config);
+  if (isStop(target)) return target;
+  const ref = `refs/heads/${branch}`;
+  const local = await session.ask(['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]);
+  if (isStop(local)) return local;
+  const sha = local.stdout?.trim() ?? null;
+  if (sha === null) return failed('no-such-branch', `There is no branch "${branch}" here yet; commit to it first.`);
+
+  const access = { kind: 'push', target } as const;
+  const remoteTip = async (): Promise<{ readonly sha: string | null; readonly reached: boolean } | Stop> => {
+    const listed = await session.ask(['ls-remote', '--upload-pack=git-upload-pack', '--', target.url, ref], { access });
+    if (isStop(listed)) return listed;
+    const line = listed.stdout?.split('\n').find((entry) => entry.endsWith(`\t${ref}`));
+    return { sha: line?.split('\t')[0] ?? null, reached: listed.stdout !== null };
+  };
+  const before = await remoteTip();
+  if (isStop(before)) return before;
+  if (!before.reached)
+    return failed(
+      'remote-unreachable',
+      `The remote "${remote}" (${target.url}) does not answer, or lets nobody in; ask the operator to check it.`,
+    );
+  const options = [
+    '--porcelain',
+    '--no-verify',
+    '--no-force',
+    '--no-follow-tags',
+    '--no-signed',
+    '--no-recurse-submodules',
+    '--receive-pack=git-receive-pack',
+  ];
+  const result = await session.run(['push', ...options, '--', remote, `${ref}:${ref}`], { access });
+  const after = await remoteTip();
+  if (isStop(after)) return after;
+  const pushed = after.sha === sha && before.sha !== sha;
+  const rejected = rejection(result.stdout);
+  const more = {
+    pushed,
+    upToDate: before.sha === sha,
+    sha,
+    remote,
+    branch,
+    network: target.kind === 'network',
+    ...(rejected === null ? {} : { rejected }),
+  };
+  const connects: ObservedEffect[] = target.kind === 'network' ? [{ path: target.host, op: 'connect' }] : [];
+  return gitReport('push', result, more, [...connects, ...refEffects(ref, before.sha, after.sha)]);
+}
+
+/** Why the remote did not take it: the summary of a `!` line of `git push --porcelain`. */
+function rejection(stdout: string): string | null {
+  const line = stdout.split('\n').find((entry) => entry.startsWith('!\t'));
+  return line === undefined ? null : (line.split('\t')[2] ?? line);
+}

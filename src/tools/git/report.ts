@@ -1,0 +1,39 @@
+import type { ObservedEffect } from '../../ports/effects.ts';
+import type { ToolReport } from '../../ports/tool-backend.ts';
+import type { Json } from '../../spec/types.ts';
+import type { CommandResult } from '../sandbox/sandbox.ts';
+import type { SubCommandName } from './table.ts';
+
+/** The report of a sub-command that ran: how it ended, what it printed, and what the sub-command adds. */
+export function gitReport(
+  sub: SubCommandName,
+  result: CommandResult,
+  more: { readonly [field: string]: Json } = {},
+  effects: readonly ObservedEffect[] = [],
+): ToolReport {
+  if (result.aborted)
+    return { outcome: { status: 'failed', code: 'aborted', message: 'The call was aborted.' }, effects };
+  const { exit, stdout, stderr, truncated, timedOut } = result;
+  return { outcome: { status: 'ok', result: { sub, exit, stdout, stderr, truncated, timedOut, ...more } }, effects };
+}
+
+/** A result for what was decided without running the sub-command itself. */
+export function notRun(stderr: string, exit = 0): CommandResult {
+  return {
+    exit,
+    signal: null,
+    stdout: '',
+    stderr,
+    truncated: false,
+    timedOut: false,
+    aborted: false,
+    flooded: false,
+    seconds: 0,
+  };
+}
+
+/** The effect of a ref that moved; none if it did not. */
+export function refEffects(ref: string, before: string | null, after: string | null): ObservedEffect[] {
+  if (before === after) return [];
+  return [{ path: ref, op: 'ref', ...(before === null ? {} : { before }), ...(after === null ? {} : { after }) }];
+}

@@ -8,6 +8,8 @@ import { parseSpecSet } from './parse-spec-set.ts';
 import type { SpecSource } from './source-document.ts';
 import type { SpecSet } from './types.ts';
 
+export { lintSpecs } from './lint-specs.ts';
+
 const SET_FILES = ['gate.yaml', 'tools.yaml', 'scopes.yaml', 'conditions.yaml'];
 const OTHER_FILES = ['hopgate.yaml'];
 

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import { ConditionsFile } from './conditions-file.ts';
+import { GateFile } from './gate-file.ts';
+import { PeripheralFile } from './peripheral-file.ts';
+import { ProjectFile } from './project-file.ts';
+import { ScenarioFile } from './scenario-file.ts';
+import { ScopesFile } from './scopes-file.ts';
+import { ToolsFile } from './tools-file.ts';
+
+const FILES: { readonly [fileName: string]: z.ZodType } = {
+  'conditions.schema.json': ConditionsFile,
+  'gate.schema.json': GateFile,
+  'hopgate.schema.json': ProjectFile,
+  'peripheral.schema.json': PeripheralFile,
+  'scenario.schema.json': ScenarioFile,
+  'scopes.schema.json': ScopesFile,
+  'tools.schema.json': ToolsFile,
+};
+
+/** The JSON Schema (draft 7, which editors know best) of each authored file kind, by the name of its file in `specs/schemas/`. */
+export function jsonSchemas(): { [fileName: string]: object } {
+  return Object.fromEntries(
+    Object.entries(FILES).map(([name, schema]) => [name, z.toJSONSchema(schema, { target: 'draft-7', io: 'input' })]),
+  );
+}

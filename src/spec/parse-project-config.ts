@@ -1,0 +1,57 @@
+import type { SpecIssue } from './issues.ts';
+import type { Parsed } from './parse-spec-set.ts';
+import { ProjectFile } from './project-file.ts';
+import { readYaml } from './read-yaml.ts';
+import { salvage } from './salvage.ts';
+import { reporter } from './source-document.ts';
+import type { ProjectConfig } from './types.ts';
+
+/** What holds where `hopgate.yaml` says nothing. Patterns without `/` hold at any depth. */
+export const DEFAULT_PROJECT_CONFIG: ProjectConfig = {
+  specs: 'default',
+  scopes: {},
+  test: [],
+  deploy: {},
+  git: null,
+  web: { allow: [] },
+  mask: [
+    '.env',
+    '.env.*',
+    '.npmrc',
+    '.netrc',
+    '.pypirc',
+    '.git-credentials',
+    '**/*.pem',
+    '**/*.key',
+    '*.p12',
+    '*.pfx',
+    'id_rsa',
+    'id_dsa',
+    'id_ecdsa',
+    'id_ed25519',
+  ],
+  toolchains: [],
+};
+
+/** Reads the text of a `hopgate.yaml`. Pure. All problems are reported at once. */
+export function parseProjectConfig(text: string, file = 'hopgate.yaml'): Parsed<'config', ProjectConfig> {
+  const { document, issues: found } = readYaml({ file, text });
+  const issues: SpecIssue[] = found;
+  if (issues.length > 0) return { ok: false, issues };
+  const authored = salvage(ProjectFile, document.value ?? {}, reporter(document, [], issues));
+  if (issues.length > 0) return { ok: false, issues };
+  return { ok: true, config: resolveConfig(authored as ProjectFile) };
+}
+
+function resolveConfig(authored: ProjectFile): ProjectConfig {
+  const { scopes, test, deploy, git, web, ...rest } = authored;
+  return {
+    ...DEFAULT_PROJECT_CONFIG,
+    ...rest,
+    scopes: scopes ?? {},
+    test: (test ?? []).map(({ run, report = 'none' }) => ({ run, report })),
+    deploy: deploy ?? {},
+    git: git ?? null,
+    web: web ?? DEFAULT_PROJECT_CONFIG.web,
+  };
+}

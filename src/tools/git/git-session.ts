@@ -1,6 +1,7 @@
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import { maskMatcher } from '../masks.ts';
 import { LayoutError } from '../sandbox/layout.ts';
+import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
 import { failed, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { gitEnvironment, hardenedArgv, PUSH_PROTOCOLS } from './harden.ts';
@@ -8,7 +9,6 @@ import { commandKeys, type ConfigValue, parseConfig, submoduleNames } from './ju
 import { type Access, gitLayout } from './layouts.ts';
 import type { PathRules } from './operands.ts';
 import { findRepository, type Repository } from './repository.ts';
-import { runDirect } from './run-direct.ts';
 
 /** Bytes that git's answers to our own questions may take. */
 const ANSWER_BYTES = 16 << 20;
@@ -60,8 +60,8 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
     const seconds = Math.max(0.001, (deadline - performance.now()) / 1000);
     const stdin = options.stdin === undefined ? {} : { stdin: options.stdin };
     const runOptions = { seconds, outputBytes, env, signal, ...stdin };
-    if (!availability.ok) return runDirect(grant.root, argv, runOptions);
-    return sandbox.run(gitLayout(repository, access, grant.config.toolchains), argv, runOptions);
+    const layout = gitLayout(repository, access, grant.config.toolchains);
+    return availability.ok ? sandbox.run(layout, argv, runOptions) : runUnsandboxed(layout, argv, runOptions);
   };
 
   let config: readonly ConfigValue[] = [];
@@ -73,7 +73,7 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
       const answer = await execute(submoduleNames(config), args, ANSWER_BYTES, options);
       const ended = stopped(answer);
       if (ended !== null) return ended;
-      if (answer.truncated)
+      if (answer.truncated || answer.flooded)
         return failed('too-many-changes', 'git lists more than can be checked here; name fewer files.');
       return { stdout: answer.exit === 0 ? answer.stdout : null };
     },

@@ -65,9 +65,18 @@ const SHOWS_FILES = new Set([
 
 /** Options that choose commits: the listing has to choose the same ones. */
 const SELECTS = new Set(
-  ['merge-base', 'cached', 'staged', 'all', 'first-parent', 'merges', 'no-merges', 'reverse', 'topo-order', 'date-order'].concat(
-    ['max-count', 'skip', 'since', 'after', 'until', 'before', 'author', 'grep', 'regexp-ignore-case'],
-  ),
+  [
+    'merge-base',
+    'cached',
+    'staged',
+    'all',
+    'first-parent',
+    'merges',
+    'no-merges',
+    'reverse',
+    'topo-order',
+    'date-order',
+  ].concat(['max-count', 'skip', 'since', 'after', 'until', 'before', 'author', 'grep', 'regexp-ignore-case']),
 );
 const MAX_ROUNDS = 20;
 
@@ -84,7 +93,18 @@ async function maskedPaths(
   if (sub === 'log' && !options.some(({ option }) => SHOWS_FILES.has(option.long ?? ''))) return { paths: [] };
   const selection = optionWords(options.filter(({ option }) => SELECTS.has(option.long ?? '') || option.short === 'R'));
   const eachParent = sub === 'diff' ? [] : ['--format=', '-m'];
-  const words = [sub, ...selection, ...PLAIN_DIFF, '--name-only', '--no-renames', '-z', ...eachParent, ...revisions, '--', ...wanted];
+  const words = [
+    sub,
+    ...selection,
+    ...PLAIN_DIFF,
+    '--name-only',
+    '--no-renames',
+    '-z',
+    ...eachParent,
+    ...revisions,
+    '--',
+    ...wanted,
+  ];
   const masked = new Set<string>();
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const listed = await session.ask([...words, ...[...masked].map(excludedPathspec)]);

@@ -66,9 +66,26 @@ export function temporaryFolder(): string {
 
 /** git as the operator runs it: for arranging and for looking, never for what is under test. */
 export function git(cwd: string, ...args: string[]): string {
-  const env = { PATH: process.env['PATH'], HOME: '/nonexistent', GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' };
-  const identity = ['-c', 'user.name=Operator', '-c', 'user.email=operator@example.com', '-c', 'protocol.file.allow=always'];
-  return execFileSync('git', [...identity, ...args], { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: '/nonexistent',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+  };
+  const identity = [
+    '-c',
+    'user.name=Operator',
+    '-c',
+    'user.email=operator@example.com',
+    '-c',
+    'protocol.file.allow=always',
+  ];
+  return execFileSync('git', [...identity, ...args], {
+    cwd,
+    env,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  }).trim();
 }
 
 export function put(root: string, path: string, content: string, mode?: number): void {

@@ -1,8 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { verifyChain } from '../../src/evidence/chain.ts';
+import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { describeEvidenceStore } from '../contracts/evidence-store.ts';
+import { conversation, draft, opening } from '../evidence/drafts.ts';
 
 describeEvidenceStore('sqlite', async (clock) => {
   const folder = mkdtempSync(join(tmpdir(), 'hopgate-store-'));
@@ -14,4 +20,222 @@ describeEvidenceStore('sqlite', async (clock) => {
     return store;
   };
   return { store, reopen, cleanup: async () => rmSync(folder, { recursive: true }) };
+});
+
+const TTL = 60_000;
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'hopgate-sqlite-'));
+  file = join(folder, 'evidence.db');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** Runs a writing process; resolves with the lines it said, once it ended. With `killAfter` lines it is killed without warning. */
+function runWriter(
+  holder: string,
+  appends: number,
+  sessionIds: readonly string[],
+  killAfter = Number.POSITIVE_INFINITY,
+) {
+  const script = join(import.meta.dirname, 'writer.ts');
+  const child = spawn(process.execPath, [script, file, holder, String(appends), ...sessionIds], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+    if (said.split('\n').length > killAfter) child.kill('SIGKILL');
+  });
+  return new Promise<{ lines: string[]; code: number | null }>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ lines: said.split('\n').slice(0, -1), code }));
+  });
+}
+
+describe('group commit', () => {
+  it('makes the appends of many sessions durable in few transactions', async () => {
+    const commits: number[] = [];
+    const store = sqliteStore(file, { onCommit: (writes) => commits.push(writes) });
+    const ids = Array.from({ length: 100 }, (_, index) => `s-${index}`);
+    const leases = await Promise.all(ids.map((id) => store.acquire(id, 'w-1', TTL)));
+    expect(commits).toEqual([100]);
+    await Promise.all(leases.map((lease) => store.append(lease, EMPTY_CHAIN, [opening(lease.sessionId)])));
+    expect(commits).toEqual([100, 100]);
+    await store.close();
+  });
+
+  it('answers only after the commit', async () => {
+    const order: string[] = [];
+    const store = sqliteStore(file, { onCommit: () => order.push('commit') });
+    const lease = await store.acquire('s-1', 'w-1', TTL);
+    await store.append(lease, EMPTY_CHAIN, [opening('s-1')]).then(() => order.push('answer'));
+    expect(order).toEqual(['commit', 'commit', 'answer']);
+    await store.close();
+  });
+});
+
+describe('several processes on one file', () => {
+  it('interleave their sessions; a session that both want goes to one', async () => {
+    const runs = await Promise.all([runWriter('w-1', 30, ['a', 'both']), runWriter('w-2', 30, ['b', 'both'])]);
+    expect(runs.map(({ code }) => code)).toEqual([0, 0]);
+    const store = sqliteStore(file);
+    for (const id of ['a', 'b', 'both']) {
+      expect(await verifyChain(store.entries(id))).toMatchObject({ ok: true, count: 30 });
+    }
+    expect(runs.flatMap(({ lines }) => lines.filter((line) => line.startsWith('!')))).toEqual(['!session-busy both']);
+    expect(await store.notes()).toMatchObject([{ code: 'session-busy', sessionId: 'both' }]);
+    await store.close();
+  });
+
+  it('turn an append away whose chain has moved elsewhere', async () => {
+    const [here, there] = [sqliteStore(file), sqliteStore(file)];
+    const lease = await here.acquire('s-1', 'w-1', TTL);
+    await there.append(lease, EMPTY_CHAIN, [opening('s-1')]);
+    const stale = here.append(lease, EMPTY_CHAIN, [draft({ id: 'stale' })]);
+    await expect(stale).rejects.toMatchObject({ code: 'chain-conflict' });
+    await Promise.all([here.close(), there.close()]);
+  });
+
+  it('fail a write with a clear error while another keeps the lock, and succeed later', async () => {
+    const store = sqliteStore(file, { busyMs: 20 });
+    const other = new DatabaseSync(file);
+    other.exec('BEGIN IMMEDIATE');
+    await expect(store.acquire('s-1', 'w-1', TTL)).rejects.toMatchObject({
+      code: 'store-failed',
+      message: expect.stringMatching(/another process kept the store locked.*try again/),
+    });
+    other.exec('ROLLBACK');
+    await expect(store.acquire('s-1', 'w-1', TTL)).resolves.toMatchObject({ holder: 'w-1' });
+    other.close();
+    await store.close();
+  });
+});
+
+describe('a crash', () => {
+  it('of a writing process loses nothing that was acknowledged, 20 times over', { timeout: 60_000 }, async () => {
+    for (let round = 0; round < 20; round++) {
+      const ids = ['a', 'b', 'c'].map((name) => `${round}-${name}`);
+      const { lines, code } = await runWriter(`w-${round}`, 100_000, ids, 1 + Math.floor(Math.random() * 120));
+      expect(code).toBeNull();
+      expect(lines.length).toBeGreaterThan(0);
+      const store = sqliteStore(file);
+      for (const id of lines) expect(await store.get(id), `acknowledged entry ${id}`).not.toBeNull();
+      for (const id of ids) expect(await verifyChain(store.entries(id))).toMatchObject({ ok: true });
+      await store.close();
+    }
+  });
+});
+
+const canMount = process.platform === 'linux' && process.getuid?.() === 0;
+
+describe.skipIf(!canMount)('a full disk (mounting a small one needs root)', () => {
+  let disk: string;
+  beforeEach(() => {
+    disk = join(folder, 'disk');
+    mkdirSync(disk);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=0700', 'tmpfs', disk]);
+    file = join(disk, 'evidence.db');
+  });
+  afterEach(() => execFileSync('umount', [disk]));
+
+  it('stops the store at the first failed write; what was acknowledged is there after reopening', async () => {
+    const store = sqliteStore(file);
+    const leases = await Promise.all(['s-1', 's-2', 's-3'].map((id) => store.acquire(id, 'w-1', TTL)));
+    const acknowledged: string[] = [];
+    const failures: unknown[] = [];
+    await Promise.all(
+      leases.map(async (lease) => {
+        const { sessionId } = lease;
+        let head = EMPTY_CHAIN;
+        for (const entry of conversation(sessionId, 5000)) {
+          try {
+            const body = { event: 'step', filler: 'x'.repeat(5000) };
+            const [stored] = await store.append(lease, head, [entry.id.endsWith('open') ? entry : { ...entry, body }]);
+            head = { seq: stored!.entry.seq, hash: stored!.entry.hash };
+            acknowledged.push(entry.id);
+          } catch (error) {
+            failures.push(error);
+            return;
+          }
+        }
+      }),
+    );
+    const failed = {
+      code: 'store-failed',
+      message: expect.stringMatching(/cannot write: .*free space.*open the store/),
+    };
+    expect(failures).toMatchObject([failed, failed, failed]);
+    expect(acknowledged.length).toBeGreaterThan(10);
+
+    // Space alone does not bring it back: nobody knows what the failed write left.
+    execFileSync('mount', ['-o', 'remount,size=64m', disk]);
+    await expect(store.note({ at: '', code: '', sessionId: null, message: '' })).rejects.toMatchObject(failed);
+    await expect(store.acquire('s-1', 'w-1', TTL)).rejects.toMatchObject(failed);
+    expect(await store.get(acknowledged[0]!)).not.toBeNull();
+    await store.close();
+
+    const again = sqliteStore(file);
+    let count = 0;
+    for (const { sessionId } of leases) {
+      const verdict = await verifyChain(again.entries(sessionId));
+      expect(verdict).toMatchObject({ ok: true });
+      count += verdict.ok ? verdict.count : 0;
+      const lease = await again.acquire(sessionId, 'w-1', TTL);
+      await again.append(lease, await again.head(sessionId), [draft({ id: `${sessionId}-after`, sessionId })]);
+    }
+    expect(count).toBe(acknowledged.length);
+    await again.close();
+  });
+});
+
+describe('the file', () => {
+  it('is private, in a private folder', async () => {
+    file = join(folder, 'deep', 'er', 'evidence.db');
+    const store = sqliteStore(file);
+    await store.acquire('s-1', 'w-1', TTL);
+    const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
+    expect([mode(join(folder, 'deep')), mode(join(folder, 'deep', 'er'))]).toEqual(['700', '700']);
+    expect([file, `${file}-wal`, `${file}-shm`].map(mode)).toEqual(['600', '600', '600']);
+    await store.close();
+  });
+
+  it('of a newer schema is refused and left alone', async () => {
+    await sqliteStore(file).close();
+    const db = new DatabaseSync(file);
+    db.exec('PRAGMA user_version = 99');
+    db.close();
+    expect(() => sqliteStore(file)).toThrow(/a newer hopgate wrote it \(schema 99, this one knows 1\); upgrade/);
+  });
+
+  it('of another program is refused and left alone', () => {
+    const db = new DatabaseSync(file);
+    db.exec('CREATE TABLE theirs (x)');
+    db.close();
+    const before = readFileSync(file);
+    expect(() => sqliteStore(file)).toThrow(/database of another program/);
+    expect(readFileSync(file).equals(before)).toBe(true);
+    writeFileSync(file, 'this is no database, but a text that is long enough to look at'.repeat(20));
+    expect(() => sqliteStore(file)).toThrow(/^\[stores\/sqlite\] cannot open .*not a database/);
+  });
+
+  it.each<[string, string, string, object[]]>([
+    ['a letter of a body', '"path":"src/a.ts"', '"path":"src/b.ts"', [{ rule: 'body' }]],
+    ['a letter of a head', '"claim":"step"', '"claim":"stop"', [{ rule: 'hash' }]],
+    ['the spelling of a head', '{"at":"2026-01-31T09:00:02', '["at":"2026-01-31T09:00:02', [{ rule: 'canonical' }]],
+    ['a seq', '"seq":2', '"seq":0', [{ rule: 'hash' }, { rule: 'seq' }, { rule: 'seq' }]],
+  ])('that was changed on disk in %s does not verify', async (_what, from, to, problems) => {
+    const store = sqliteStore(file);
+    const lease = await store.acquire('s-1', 'w-1', TTL);
+    await store.append(lease, EMPTY_CHAIN, conversation('s-1', 3));
+    await store.close();
+    const bytes = readFileSync(file, 'latin1');
+    const at = bytes.lastIndexOf(from);
+    expect(at).toBeGreaterThan(0);
+    writeFileSync(file, bytes.slice(0, at) + to + bytes.slice(at + to.length), 'latin1');
+    const again = sqliteStore(file);
+    const verdict = await verifyChain(again.entries('s-1'));
+    expect(verdict).toMatchObject({ ok: false, problems });
+    await again.close();
+  });
 });

@@ -1,0 +1,100 @@
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { maskMatcher } from '../../gate/masks.ts';
+import { SpecError, type SpecIssue, type SpecWarning } from '../../spec/issues.ts';
+import { DEFAULT_PROJECT_CONFIG, loadProjectConfig } from '../../spec/load-project-config.ts';
+import { lintSpecs, loadSpecs } from '../../spec/load-specs.ts';
+import { suggest } from '../../spec/names.ts';
+import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
+import { type Io, paint, print, printJson } from '../io.ts';
+import { examples, rootOf, rootOption } from '../options.ts';
+import { CONFIG_FILE, specsFolder } from '../project.ts';
+import { askGit } from '../run-program.ts';
+import { visible } from '../visible.ts';
+
+interface Options {
+  readonly root: string;
+}
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('check')
+    .summary('check a spec set and hopgate.yaml')
+    .description(
+      'Checks the specs (by default those that hopgate.yaml names) and hopgate.yaml, and prints every problem at once. Warns of what loads but\ncannot mean what it says (a hop that opens nothing), and of masked files that git tracks. Exit code 1 if there are problems.',
+    )
+    .argument('[path]', 'a spec folder, or one spec file')
+    .addOption(rootOption())
+    .addHelpText('after', examples('hopgate check', 'hopgate check specs', 'hopgate check --json'))
+    .action((path: string | undefined, options: Options) => check(io, path, options));
+}
+
+async function check(io: Io, path: string | undefined, options: Options): Promise<void> {
+  const root = rootOf(io, options);
+  const issues: SpecIssue[] = [];
+  const config = (await collect(issues, () => loadProjectConfig(root)))?.config ?? DEFAULT_PROJECT_CONFIG;
+  const folder = path === undefined ? specsFolder(root, config) : resolve(io.cwd, path);
+  const specs = await collect(issues, () => loadSpecs(folder));
+  if (specs !== null && path === undefined) issues.push(...unknownScopes(root, config, specs));
+  if (specs === null || issues.length > 0) throw new SpecError(issues);
+  const warnings = [...lintSpecs(specs)];
+  const tracked = await maskedButTracked(root, config, io);
+
+  if (io.json) {
+    printJson(io, {
+      ok: true,
+      specs: folder,
+      hash: specs.hash,
+      counts: counts(specs),
+      warnings,
+      maskedButTracked: tracked,
+    });
+    return;
+  }
+  const { peripherals, tools, edges } = counts(specs);
+  const gate = specs.gate === null ? 'no mode gate' : 'a mode gate';
+  print(
+    io,
+    `${paint(io, 'green', 'ok')}  ${peripherals} peripherals, ${tools} tools, ${edges} edges, ${gate} (${folder})`,
+  );
+  for (const warning of warnings) print(io, warningLine(io, warning));
+  for (const file of tracked)
+    print(
+      io,
+      `${paint(io, 'yellow', 'warning')}  ${visible(file)} is masked, but git tracks it: its history shows it to anyone who clones`,
+    );
+}
+
+async function collect<T>(issues: SpecIssue[], load: () => Promise<T>): Promise<T | null> {
+  try {
+    return await load();
+  } catch (error) {
+    if (!(error instanceof SpecError)) throw error;
+    issues.push(...error.issues);
+    return null;
+  }
+}
+
+const unknownScopes = (root: string, { scopes }: ProjectConfig, { peripherals }: SpecSet): readonly SpecIssue[] =>
+  Object.keys(scopes)
+    .filter((id) => !Object.hasOwn(peripherals, id))
+    .map((id) => ({
+      file: join(root, CONFIG_FILE),
+      path: `scopes.${id}`,
+      message: `there is no peripheral "${id}"`,
+      suggestion: suggest(id, Object.keys(peripherals)),
+    }));
+
+const counts = ({ peripherals, tools, edges }: SpecSet) => ({
+  peripherals: Object.keys(peripherals).length,
+  tools: Object.keys(tools).length,
+  edges: edges.length,
+});
+
+const warningLine = (io: Io, { path, message, suggestion }: SpecWarning): string =>
+  `${paint(io, 'yellow', 'warning')}  ${path}: ${message}${suggestion ? `; ${suggestion}` : ''}`;
+
+async function maskedButTracked(root: string, config: ProjectConfig, io: Io): Promise<readonly string[]> {
+  const files = (await askGit(root, ['ls-files', '-z'], io.env['PATH'])) ?? '';
+  return files.split('\0').filter((file) => file !== '' && maskMatcher(config.mask)(file));
+}

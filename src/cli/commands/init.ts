@@ -1,0 +1,81 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { detectProject, type DetectedProject } from '../detect/project.ts';
+import { renderConfig } from '../detect/render-config.ts';
+import { diskTree } from '../detect/tree.ts';
+import { CliError, type Io, paint, print, printJson } from '../io.ts';
+import { lineDiff } from '../line-diff.ts';
+import { examples, rootOf, rootOption } from '../options.ts';
+import { CONFIG_FILE } from '../project.ts';
+import { askGit } from '../run-program.ts';
+import { acceptConfig } from '../trust.ts';
+
+interface Options {
+  readonly root: string;
+  readonly force?: boolean;
+  readonly dryRun?: boolean;
+}
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('init')
+    .summary(`write ${CONFIG_FILE} from what the repository shows`)
+    .description(
+      `Writes ${CONFIG_FILE} from what the repository shows: how it is tested (package.json, Cargo.toml, go.mod, pytest, Makefile), how it is\nshipped, which folders are edited, and where git pushes. Trusts the file that it wrote. Runs nothing of the repository's.`,
+    )
+    .addOption(rootOption())
+    .option('--force', 'replace a file that is there')
+    .option('--dry-run', 'print the difference and write nothing')
+    .addHelpText('after', examples('hopgate init', 'hopgate init --dry-run --root ../shop'))
+    .action((options: Options) => init(io, options));
+}
+
+async function init(io: Io, options: Options): Promise<void> {
+  const root = rootOf(io, options);
+  const tree = diskTree(root);
+  const found = await detectProject(tree, (args) => askGit(root, args, io.env['PATH']));
+  const text = renderConfig(found);
+  const before = tree.read(CONFIG_FILE);
+  const diff = lineDiff(before ?? '', text);
+  const changed = diff.some((line) => !line.startsWith(' '));
+  const file = join(root, CONFIG_FILE);
+
+  if (options.dryRun) {
+    if (io.json) printJson(io, { file, changed, written: false, trusted: false, diff, found });
+    else print(io, changed ? diff.map((line) => colored(io, line)).join('\n') : `${file} would not change.`);
+    return;
+  }
+  if (before !== null && changed && !options.force)
+    throw new CliError(
+      'config-exists',
+      `${file} is there already`,
+      'See what would change with "hopgate init --dry-run"; replace it with "hopgate init --force".',
+    );
+  // "wx": a file (or link) that appeared since is not followed.
+  if (changed) writeFileSync(file, text, { flag: before === null ? 'wx' : 'w' });
+  await acceptConfig(root, io.env);
+  if (io.json) printJson(io, { file, changed, written: changed, trusted: true, found });
+  else
+    print(
+      io,
+      [changed ? `Wrote ${file} and trusted it.` : `${file} is up to date; trusted it.`, ...summary(found)].join('\n'),
+    );
+}
+
+function colored(io: Io, line: string): string {
+  return line.startsWith('+') ? paint(io, 'green', line) : line.startsWith('-') ? paint(io, 'red', line) : line;
+}
+
+function summary({ edit, test, deploy, git }: DetectedProject): readonly string[] {
+  const or = (text: string, otherwise: string): string => (text === '' ? otherwise : text);
+  const commands = (all: readonly { readonly run: readonly string[] }[]): string =>
+    all.map(({ run }) => run.join(' ')).join('; ');
+  return [
+    `  edit    ${or(edit.join(' '), "no usual folder found; the spec's own paths hold")}`,
+    `  test    ${or(commands(test), 'nothing found; fill in "test" before the test peripheral can run anything')}`,
+    `  deploy  ${or(commands(deploy), 'nothing found')}`,
+    `  git     ${git === null ? 'no remote found; deploy cannot push' : `${git.remote} ${git.branch}`}`,
+    'Next: read the file, correct it, then "hopgate trust" and "hopgate doctor".',
+  ];
+}

@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { confirm, isCancel } from '@clack/prompts';
+import type { Command } from 'commander';
+import { CliError, heading, type Io, paint, print, printJson } from '../io.ts';
+import { examples, rootOf, rootOption } from '../options.ts';
+import { CONFIG_FILE } from '../project.ts';
+import { trustable } from '../trust.ts';
+import { readTrust, revokeTrust, writeTrust } from '../trust-record.ts';
+import { visible } from '../visible.ts';
+
+interface Options {
+  readonly root: string;
+  readonly yes?: boolean;
+  readonly revoke?: boolean;
+}
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('trust')
+    .summary(`accept ${CONFIG_FILE} as it stands`)
+    .description(
+      `Shows ${CONFIG_FILE} and, once you say yes, records its hash: from then on its commands, hosts and paths hold. A file that is not\naccepted may only narrow what the specs allow. After any change it has to be accepted again.`,
+    )
+    .addOption(rootOption())
+    .option('-y, --yes', 'accept without asking (for scripts)')
+    .option('--revoke', 'forget what was accepted')
+    .addHelpText('after', examples('hopgate trust', 'hopgate trust --yes --root ../shop', 'hopgate trust --revoke'))
+    .action((options: Options) => trust(io, options));
+}
+
+async function trust(io: Io, options: Options): Promise<void> {
+  const root = rootOf(io, options);
+  const file = join(root, CONFIG_FILE);
+  if (options.revoke) {
+    const revoked = revokeTrust(root, io.env);
+    if (io.json) printJson(io, { file, trusted: false, revoked });
+    else print(io, revoked ? `${file} is not trusted any more.` : `${file} was not trusted.`);
+    return;
+  }
+
+  const next = await trustable(root);
+  const last = readTrust(root, io.env);
+  if (last?.config === next.config && last.specs?.hash === next.specs?.hash) {
+    if (io.json) printJson(io, { file, trusted: true, changed: false, record: last });
+    else print(io, `${file} is trusted as it stands (sha256 ${next.config.slice(0, 16)}…, since ${last.at}).`);
+    return;
+  }
+  if (!options.yes) {
+    if (!io.isTty || io.json)
+      throw new CliError(
+        'not-asked',
+        `${file} is not trusted, and there is no terminal to ask at`,
+        'Read it, then run "hopgate trust --yes".',
+      );
+    const text = readFileSync(file);
+    if (createHash('sha256').update(text).digest('hex') !== next.config)
+      throw new CliError('config-changed', `${file} changed while it was read`, 'Run this again.');
+    print(io, heading(io, file));
+    print(io, quoted(io, text.toString('utf8')));
+    if (next.specs !== null)
+      print(io, `It also names the spec folder ${next.specs.folder} (spec set ${next.specs.hash.slice(0, 16)}…).`);
+    const answer = await confirm({
+      message: 'Let agents in this repository work under this file?',
+      initialValue: false,
+      input: io.stdin,
+      output: io.stdout,
+    });
+    if (isCancel(answer) || !answer)
+      throw new CliError(
+        'not-trusted',
+        `${file} stays untrusted`,
+        'Until it is trusted it may only narrow what the specs allow.',
+      );
+  }
+  // What was shown is what is recorded: a file that changed meanwhile has another hash and is not trusted.
+  writeTrust(next, io.env);
+  if (io.json) printJson(io, { file, trusted: true, changed: true, record: next });
+  else print(io, `Trusted ${file} (sha256 ${next.config.slice(0, 16)}…).`);
+}
+
+/** The file with a bar before each line, and nothing in it that could make the terminal show something else. */
+const quoted = (io: Io, text: string): string =>
+  text
+    .replace(/\n$/, '')
+    .split('\n')
+    .map((line) => `${paint(io, 'dim', '│')} ${visible(line)}`)
+    .join('\n');

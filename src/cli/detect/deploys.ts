@@ -1,0 +1,17 @@
+import type { FoundDeploy } from './found.ts';
+import { makeDeploys } from './makefile.ts';
+import { packageDeploys } from './package-json.ts';
+import type { Tree } from './tree.ts';
+
+const SCRIPTS = ['deploy.sh', 'bin/deploy', 'scripts/deploy.sh', 'script/deploy'];
+
+/** Every deploy command in sight; where two claim a name, the first of package.json, Makefile and script keeps it. */
+export function deploys(tree: Tree): readonly FoundDeploy[] {
+  const scripts = SCRIPTS.filter((path) => tree.read(path) !== null).map((path) => ({
+    name: 'deploy',
+    run: [`./${path}`],
+    because: path,
+  }));
+  const all = [...packageDeploys(tree), ...makeDeploys(tree), ...scripts];
+  return all.filter((found, i) => all.findIndex(({ name }) => name === found.name) === i);
+}

@@ -1,0 +1,42 @@
+import { parse } from 'smol-toml';
+import { type FoundTest, JUNIT_FILE } from './found.ts';
+import type { Tree } from './tree.ts';
+
+/** Cargo.toml → `cargo test`. */
+export const cargoTest = (tree: Tree): FoundTest | null =>
+  tree.read('Cargo.toml') === null ? null : { run: ['cargo', 'test'], report: 'none', because: 'Cargo.toml' };
+
+/** go.mod → `go test ./...`. */
+export const goTest = (tree: Tree): FoundTest | null =>
+  tree.read('go.mod') === null ? null : { run: ['go', 'test', './...'], report: 'none', because: 'go.mod' };
+
+/** pytest, where something says that it is used, through the environment manager whose lock file is there. */
+export function pytest(tree: Tree): FoundTest | null {
+  const because = pytestSign(tree);
+  if (because === null) return null;
+  const files = new Set(tree.list(''));
+  const through = files.has('uv.lock') ? ['uv', 'run', '--no-sync'] : files.has('poetry.lock') ? ['poetry', 'run'] : [];
+  return { run: [...through, 'pytest', `--junitxml=${JUNIT_FILE}`], report: { junit: JUNIT_FILE }, because };
+}
+
+function pytestSign(tree: Tree): string | null {
+  for (const file of ['pytest.ini', '.pytest.ini', 'conftest.py', 'tests/conftest.py'])
+    if (tree.read(file) !== null) return file;
+  if (/^\[pytest\]/m.test(tree.read('tox.ini') ?? '')) return 'tox.ini: [pytest]';
+  if (/^\[tool:pytest\]/m.test(tree.read('setup.cfg') ?? '')) return 'setup.cfg: [tool:pytest]';
+  const toml = tree.read('pyproject.toml');
+  if (toml === null) return null;
+  try {
+    return mentionsPytest(parse(toml)) ? 'pyproject.toml: pytest' : null;
+  } catch {
+    return null; // not TOML; nothing can be known from it
+  }
+}
+
+/** A key or a requirement of that name, anywhere: `[tool.pytest.ini_options]`, `dev = ["pytest>=8"]`, `pytest = "^8"`. */
+function mentionsPytest(value: unknown): boolean {
+  if (typeof value === 'string') return /^pytest(?![\w-])/.test(value);
+  if (Array.isArray(value)) return value.some(mentionsPytest);
+  if (typeof value !== 'object' || value === null || value instanceof Date) return false;
+  return Object.entries(value).some(([key, inner]) => key === 'pytest' || mentionsPytest(inner));
+}

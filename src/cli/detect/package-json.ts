@@ -1,0 +1,125 @@
+import { type FoundDeploy, type FoundTest, JUNIT_FILE } from './found.ts';
+import type { Tree } from './tree.ts';
+import { plainWords } from './words.ts';
+
+interface Manifest {
+  readonly scripts: { readonly [name: string]: string };
+  readonly packages: ReadonlySet<string>;
+  readonly packageManager: string;
+}
+
+/** How a package manager runs a script, and how it passes arguments on. */
+const MANAGERS = {
+  npm: { locks: ['package-lock.json', 'npm-shrinkwrap.json'], run: ['npm', 'run'], separator: ['--'] },
+  pnpm: { locks: ['pnpm-lock.yaml'], run: ['pnpm', 'run'], separator: [] },
+  yarn: { locks: ['yarn.lock'], run: ['yarn', 'run'], separator: [] },
+  bun: { locks: ['bun.lock', 'bun.lockb'], run: ['bun', 'run'], separator: [] },
+} as const;
+type Manager = (typeof MANAGERS)[keyof typeof MANAGERS];
+
+const strings = (value: unknown): { [key: string]: string } =>
+  typeof value === 'object' && value !== null
+    ? Object.fromEntries(Object.entries(value).filter((pair): pair is [string, string] => typeof pair[1] === 'string'))
+    : {};
+
+function manifestOf(tree: Tree): Manifest | null {
+  try {
+    const json: unknown = JSON.parse(tree.read('package.json') ?? 'null');
+    if (typeof json !== 'object' || json === null) return null;
+    const { scripts, dependencies, devDependencies, packageManager } = json as { [key: string]: unknown };
+    return {
+      scripts: strings(scripts),
+      packages: new Set([...Object.keys(strings(dependencies)), ...Object.keys(strings(devDependencies))]),
+      packageManager: typeof packageManager === 'string' ? packageManager : '',
+    };
+  } catch {
+    return null;
+  }
+}
+
+function managerOf(tree: Tree, manifest: Manifest): Manager {
+  const files = new Set(tree.list(''));
+  const all = Object.entries(MANAGERS);
+  const stated = all.find(([name]) => manifest.packageManager.startsWith(`${name}@`));
+  const locked = all.find(([, { locks }]) => locks.some((lock) => files.has(lock)));
+  return (stated ?? locked)?.[1] ?? MANAGERS.npm;
+}
+
+/** `npm test` reads better than `npm run test` and is the same; bun's `bun test` is not. */
+const runScript = (manager: Manager, script: string, args: readonly string[] = []): readonly string[] => {
+  const base = script === 'test' && manager === MANAGERS.npm ? ['npm', 'test'] : [...manager.run, script];
+  return args.length === 0 ? base : [...base, ...manager.separator, ...args];
+};
+
+/** The test script of package.json, with a report where one can be had without guessing. */
+export function packageTest(tree: Tree): FoundTest | null {
+  const manifest = manifestOf(tree);
+  const script = manifest?.scripts['test'];
+  if (manifest === null || script === undefined || script.trim() === '' || script.includes('no test specified'))
+    return null;
+  const manager = managerOf(tree, manifest);
+  const because = `package.json: "test": ${JSON.stringify(script)}`;
+  const words = plainWords(script);
+  const reported = words === null ? null : reporter(words, manifest);
+  if (reported === null) return { run: runScript(manager, 'test'), report: 'none', because };
+  if ('run' in reported) {
+    const wrapped = manifest.scripts['pretest'] !== undefined || manifest.scripts['posttest'] !== undefined;
+    return wrapped ? { run: runScript(manager, 'test'), report: 'none', because } : { ...reported, because };
+  }
+  return { run: runScript(manager, 'test', reported.args), report: reported.report, because };
+}
+
+type Reporter = ({ readonly args: readonly string[] } | { readonly run: readonly string[] }) &
+  Pick<FoundTest, 'report'>;
+
+/** What makes a known test runner report; null where it is unknown or the script already chose. */
+function reporter(words: readonly string[], { packages }: Manifest): Reporter | null {
+  const [program, ...rest] = words;
+  const has = (option: string): boolean => rest.some((word) => word === option || word.startsWith(`${option}=`));
+  switch (program) {
+    case 'node': {
+      const options = rest.findIndex((word) => !word.startsWith('-'));
+      if (!(options === -1 ? rest : rest.slice(0, options)).includes('--test')) return null;
+      if (has('--test-reporter')) return rest.includes('--test-reporter=tap') ? { args: [], report: 'tap' } : null;
+      // The option must stand before any file name, so it cannot be appended through the package manager.
+      return { run: ['node', '--test-reporter=tap', ...rest], report: 'tap' };
+    }
+    case 'vitest': {
+      if (
+        has('--reporter') ||
+        has('--outputFile') ||
+        (rest.length > 0 && rest[0] !== 'run' && !rest[0]!.startsWith('-'))
+      )
+        return null;
+      const once = rest.includes('run') || rest.includes('--run') ? [] : ['--run'];
+      const report = ['--reporter=default', '--reporter=junit', `--outputFile.junit=${JUNIT_FILE}`];
+      return { args: [...once, ...report], report: { junit: JUNIT_FILE } };
+    }
+    case 'jest':
+      return packages.has('jest-junit') && !has('--reporters')
+        ? { args: ['--ci', '--reporters=default', '--reporters=jest-junit'], report: { junit: 'junit.xml' } }
+        : null;
+    case 'mocha':
+      return has('--reporter') || has('-R') ? null : { args: ['--reporter', 'tap'], report: 'tap' };
+    case 'ava':
+      return { args: has('--tap') ? [] : ['--tap'], report: 'tap' };
+    case 'tape':
+      return { args: [], report: 'tap' };
+    default:
+      return null;
+  }
+}
+
+/** The scripts `deploy` and `deploy:<name>` of package.json. */
+export function packageDeploys(tree: Tree): readonly FoundDeploy[] {
+  const manifest = manifestOf(tree);
+  if (manifest === null) return [];
+  const manager = managerOf(tree, manifest);
+  return Object.keys(manifest.scripts)
+    .filter((script) => /^deploy(:[a-z][a-z0-9-]*)?$/.test(script))
+    .map((script) => ({
+      name: script === 'deploy' ? 'deploy' : script.slice('deploy:'.length),
+      run: runScript(manager, script),
+      because: `package.json: "${script}"`,
+    }));
+}

@@ -1,0 +1,28 @@
+import { deploys } from './deploys.ts';
+import { editScope } from './folders.ts';
+import type { FoundDeploy, FoundTest } from './found.ts';
+import { type AskGit, detectGit } from './git.ts';
+import { makeTest } from './makefile.ts';
+import { cargoTest, goTest, pytest } from './other-tests.ts';
+import { packageTest } from './package-json.ts';
+import type { Tree } from './tree.ts';
+
+/** What a repository shows about how it is edited, tested and shipped. */
+export interface DetectedProject {
+  readonly edit: readonly string[];
+  readonly test: readonly FoundTest[];
+  readonly deploy: readonly FoundDeploy[];
+  readonly git: { readonly remote: string; readonly branch: string } | null;
+}
+
+/** Reads files and asks git; runs nothing of the repository's. A Makefile counts for tests only where nothing else is found: it would run them again. */
+export async function detectProject(tree: Tree, git: AskGit): Promise<DetectedProject> {
+  const tests = [packageTest(tree), cargoTest(tree), goTest(tree), pytest(tree)].filter((found) => found !== null);
+  const make = makeTest(tree);
+  return {
+    edit: editScope(tree),
+    test: tests.length > 0 || make === null ? tests : [make],
+    deploy: deploys(tree),
+    git: await detectGit(git),
+  };
+}

@@ -1,0 +1,60 @@
+import { stringify } from 'yaml';
+import { DEFAULT_PROJECT_CONFIG } from '../../spec/load-project-config.ts';
+import type { Json, TestReport } from '../../spec/types.ts';
+import type { DetectedProject } from './project.ts';
+
+const flow = (value: Json): string =>
+  stringify(value, { collectionStyle: 'flow', lineWidth: 0, flowCollectionPadding: false }).trim();
+
+const testLine = (run: readonly string[], report: TestReport): string =>
+  flow({ run: [...run], report: report as Json });
+
+/** hopgate.yaml for what was found, with comments that say what each key does. What was not found stands there as a comment to fill in. */
+export function renderConfig({ edit, test, deploy, git }: DetectedProject): string {
+  const entries = <T>(found: readonly T[], empty: string, line: (item: T) => string): readonly string[] =>
+    found.length === 0 ? [`# ${empty}`] : found.map(line);
+  return `${[
+    '# How hopgate works in this repository. No agent can write this file; after a change, accept it with "hopgate trust".',
+    '',
+    '# The spec set: "default" (the one that comes with hopgate), or a folder of this repository.',
+    'specs: default',
+    '',
+    '# What each peripheral may write here, instead of the paths in its spec.',
+    ...(edit.length === 0 ? ['# scopes: {edit: [src/, docs/]}'] : ['scopes:', `  edit: ${flow([...edit])}`]),
+    '',
+    '# How this repository is tested: the only commands that bash-test runs. report says where the counts come from: tap (the output),',
+    '# {junit: path} (a file that the run leaves), or none (the exit status only). A word "{args}" marks where an agent may add arguments.',
+    ...(test.length === 0 ? [] : ['test:']),
+    ...entries(
+      test,
+      'test: [{run: [npm, test], report: tap}]',
+      (it) => `  - ${testLine(it.run, it.report)} # ${comment(it.because)}`,
+    ),
+    '',
+    '# How it is shipped: the only commands besides git that the deploy peripheral runs, by name.',
+    ...(deploy.length === 0 ? [] : ['deploy:']),
+    ...entries(
+      deploy,
+      'deploy: {staging: [./deploy.sh, staging]}',
+      (it) => `  ${it.name}: ${flow([...it.run])} # ${comment(it.because)}`,
+    ),
+    '',
+    '# Where deploy pushes.',
+    git === null ? '# git: {remote: origin, branch: main}' : `git: ${flow(git)}`,
+    '',
+    '# Hosts that web-fetch may ask; none are allowed unless listed ("*.example.com" covers subdomains).',
+    'web: {allow: []}',
+    '',
+    '# Files that no tool shows or changes.',
+    `mask: ${flow([...DEFAULT_PROJECT_CONFIG.mask])}`,
+    '',
+    '# Further folders that the sandbox shows read-only, such as a toolchain under your home folder.',
+    'toolchains: []',
+  ].join('\n')}\n`;
+}
+
+/** A repository's own words in a comment: on one line, and short. */
+const comment = (text: string): string => {
+  const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ');
+  return line.length > 100 ? `${line.slice(0, 99)}…` : line;
+};

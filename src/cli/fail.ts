@@ -1,0 +1,42 @@
+import { formatIssues, SpecError } from '../spec/issues.ts';
+import { CliError, type Io, paint, printJson } from './io.ts';
+
+/**
+ * Says what went wrong and what to do, and sets the exit code: 2 for usage, else 1. With `--json` the error is a document on stdout:
+ * `{ "error": { code, message, remedy, issues? } }`. `HOPGATE_DEBUG=1` adds the stack.
+ */
+export function fail(io: Io, error: unknown): void {
+  const { code, message, remedy, exitCode } = describe(error);
+  io.exitCode = exitCode;
+  if (io.json) {
+    const issues = error instanceof SpecError ? { issues: error.issues } : {};
+    printJson(io, { error: { code, message, remedy, ...issues } });
+  } else {
+    const text = `${paint(io, 'red', 'hopgate:')} ${message}\n`;
+    io.stderr.write(remedy === '' ? text : `${text}  ${remedy}\n`);
+  }
+  if (io.env['HOPGATE_DEBUG'] === '1' && error instanceof Error) io.stderr.write(`${error.stack}\n`);
+}
+
+interface Description {
+  readonly code: string;
+  readonly message: string;
+  readonly remedy: string;
+  readonly exitCode: 1 | 2;
+}
+
+function describe(error: unknown): Description {
+  if (error instanceof CliError) return error;
+  if (error instanceof SpecError)
+    return {
+      code: 'invalid-spec',
+      message: formatIssues(error.issues),
+      remedy: 'Correct these, then run "hopgate check".',
+      exitCode: 1,
+    };
+  const message = error instanceof Error ? error.message : String(error);
+  const coded = error instanceof Error && 'code' in error && typeof error.code === 'string';
+  return coded
+    ? { code: error.code as string, message, remedy: '', exitCode: 1 }
+    : { code: 'unexpected', message, remedy: 'Set HOPGATE_DEBUG=1 to see where this comes from.', exitCode: 1 };
+}

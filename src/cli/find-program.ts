@@ -1,0 +1,17 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+
+/** Where a program lies on a PATH; null if it does not. Relative folders of the PATH are skipped: a repository could put a program there. */
+export function findProgram(name: string, path: string | undefined): string | null {
+  for (const folder of (path ?? '').split(delimiter)) {
+    if (!isAbsolute(folder)) continue;
+    const file = join(folder, name);
+    try {
+      accessSync(file, constants.X_OK);
+      if (statSync(file).isFile()) return file;
+    } catch {
+      // not here
+    }
+  }
+  return null;
+}

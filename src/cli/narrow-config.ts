@@ -1,0 +1,46 @@
+import { within } from '../gate/paths.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../spec/load-project-config.ts';
+import type { ProjectConfig, SpecSet } from '../spec/types.ts';
+
+/** What holds of a hopgate.yaml that nobody has accepted, and what of it was left out. */
+export interface Narrowed {
+  readonly config: ProjectConfig;
+  /** The keys that were left out, or cut down (`scopes.edit`). */
+  readonly ignored: readonly string[];
+}
+
+/**
+ * What a hopgate.yaml that the operator has not accepted may say: only less than the spec and the defaults. Its masks are added, its scopes cut
+ * down to the spec's own paths; its commands, hosts, folders and spec set are left out.
+ */
+export function narrowConfig(stated: ProjectConfig, specs: SpecSet): Narrowed {
+  const defaults = DEFAULT_PROJECT_CONFIG;
+  const scopes = Object.entries(stated.scopes).flatMap(([id, paths]) => {
+    const own = Object.hasOwn(specs.peripherals, id) ? specs.peripherals[id]!.scope.rule.write : null;
+    return own === null ? [] : [{ id, paths, kept: intersection(paths, own) }];
+  });
+  const ignored = [
+    ...(stated.specs === defaults.specs ? [] : ['specs']),
+    ...scopes.filter(({ paths, kept }) => paths.some((path) => !kept.includes(path))).map(({ id }) => `scopes.${id}`),
+    ...(stated.test.length === 0 ? [] : ['test']),
+    ...(Object.keys(stated.deploy).length === 0 ? [] : ['deploy']),
+    ...(stated.git === null ? [] : ['git']),
+    ...(stated.web.allow.length === 0 ? [] : ['web']),
+    ...(stated.toolchains.length === 0 ? [] : ['toolchains']),
+  ];
+  return {
+    ignored,
+    config: {
+      ...defaults,
+      scopes: Object.fromEntries(scopes.map(({ id, kept }) => [id, kept])),
+      mask: [...new Set([...defaults.mask, ...stated.mask])],
+    },
+  };
+}
+
+/** The paths that lie in both lists: the deeper one of each pair that nests. */
+function intersection(a: readonly string[], b: readonly string[]): readonly string[] {
+  return [...new Set([...a.filter((path) => within(plain(path), b)), ...b.filter((path) => within(plain(path), a))])];
+}
+
+const plain = (path: string): string => path.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '') || '.';

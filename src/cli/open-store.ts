@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
+import { nearest } from '../spec/names.ts';
+import { sqliteStore } from '../stores/sqlite.ts';
+import { CliError, type Io } from './io.ts';
+import { stateDir } from './state-dir.ts';
+
+/** Where the evidence of a root lies. */
+export const evidenceFile = (root: string, env: Io['env']): string => join(stateDir(root, env), 'evidence.db');
+
+/** Gives `use` the evidence of a root to read, and closes it; `none` is the answer where no session has been opened yet. */
+export async function withStore<T>(
+  root: string,
+  env: Io['env'],
+  none: T,
+  use: (store: EvidenceStore) => Promise<T>,
+): Promise<T> {
+  const file = evidenceFile(root, env);
+  if (!existsSync(file)) return none;
+  const store = sqliteStore(file);
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/**
+ * The session that an id, or the beginning of one, names.
+ *
+ * @throws CliError `unknown-session` with the nearest, or `ambiguous-session` with the candidates.
+ */
+export function findSession(sessions: readonly SessionSummary[], id: string): SessionSummary {
+  const exact = sessions.find(({ sessionId }) => sessionId === id);
+  if (exact !== undefined) return exact;
+  const begun = id === '' ? [] : sessions.filter(({ sessionId }) => sessionId.startsWith(id));
+  if (begun.length === 1) return begun[0]!;
+  const ids = sessions.map(({ sessionId }) => sessionId);
+  if (begun.length > 1)
+    throw new CliError(
+      'ambiguous-session',
+      `"${id}" begins ${begun.length} sessions: ${begun.map(({ sessionId }) => sessionId).join(', ')}`,
+      'Write more of the id.',
+    );
+  const near = nearest(id, ids);
+  throw new CliError(
+    'unknown-session',
+    `there is no session "${id}"`,
+    near === null ? 'List them with "hopgate sessions".' : `Did you mean ${near}? List them with "hopgate sessions".`,
+  );
+}

@@ -1,0 +1,5 @@
+import type { Finding } from './doctor.ts';
+
+export async function probeFindings(_root: string): Promise<readonly Finding[]> {
+  return [];
+}

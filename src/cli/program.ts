@@ -1,0 +1,71 @@
+import { Command, CommanderError } from 'commander';
+import manifest from '../../package.json' with { type: 'json' };
+import { register as check } from './commands/check.ts';
+import { register as doctor } from './commands/doctor.ts';
+import { register as generate } from './commands/generate.ts';
+import { register as graph } from './commands/graph.ts';
+import { register as init } from './commands/init.ts';
+import { register as log } from './commands/log.ts';
+import { register as sessions } from './commands/sessions.ts';
+import { register as trust } from './commands/trust.ts';
+import { fail } from './fail.ts';
+import { CliError, type Io } from './io.ts';
+
+/** In the order in which help lists them. */
+const COMMANDS = [init, trust, check, doctor, sessions, log, generate, graph];
+
+/** The command line of hopgate over one {@link Io}; parse it with {@link runCli}. */
+export function createProgram(io: Io): Command {
+  const program = new Command('hopgate')
+    .description(
+      'Puts an AI agent inside peripherals: capability envelopes, lawful hops, a mode gate, and evidence of it all.',
+    )
+    .version(manifest.version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print help for a command')
+    .option('--json', 'print JSON instead of text')
+    .addHelpText(
+      'after',
+      "\nExit codes: 0 ok, 1 refused or violated, 2 usage.\nRun 'hopgate <command> --help' for examples.",
+    )
+    .configureHelp({ showGlobalOptions: true, styleTitle: (title) => title })
+    .configureOutput({
+      writeOut: (text) => void io.stdout.write(text),
+      writeErr: () => {}, // runCli prints the error, with or without --json
+      getOutHasColors: () => io.color,
+      getErrHasColors: () => io.color,
+    })
+    .exitOverride()
+    .hook('preAction', () => {
+      io.json = program.opts<{ json?: boolean }>().json === true;
+    });
+  for (const register of COMMANDS) register(program, io);
+  return program;
+}
+
+/**
+ * Runs one command line (without node and script) and returns the exit code: 0 ok, 1 refused or violated, 2 usage. Never throws.
+ *
+ * @example await runCli(['check', 'specs', '--json'], processIo())
+ */
+export async function runCli(argv: readonly string[], io: Io): Promise<0 | 1 | 2> {
+  try {
+    await createProgram(io).parseAsync([...argv], { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError) onCommander(argv, io, error);
+    else fail(io, error);
+  }
+  return io.exitCode;
+}
+
+function onCommander(argv: readonly string[], io: Io, error: CommanderError): void {
+  if (error.exitCode === 0) return; // --help and --version have printed what was asked for
+  io.json ||= argv.includes('--json');
+  if (error.code === 'commander.help') {
+    io.exitCode = 2; // no command: help went to the error stream, which we keep quiet
+    io.stderr.write(createProgram(io).helpInformation());
+    return;
+  }
+  const message = error.message.replace(/^error: /, '').replace(/\n/g, ' ');
+  fail(io, new CliError('usage', message, 'Run "hopgate --help", or "hopgate <command> --help".', { exitCode: 2 }));
+}

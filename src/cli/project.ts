@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import { loadProjectConfig } from '../spec/load-project-config.ts';
+import { defaultSpecsFolder, loadSpecs } from '../spec/load-specs.ts';
+import type { ProjectConfig, SpecSet } from '../spec/types.ts';
+import { CliError, type Io } from './io.ts';
+import { narrowConfig } from './narrow-config.ts';
+import { realRoot, stateDir } from './state-dir.ts';
+import { readTrust } from './trust-record.ts';
+
+export const CONFIG_FILE = 'hopgate.yaml';
+
+/** A repository as hopgate may treat it. */
+export interface Project {
+  /** Absolute real path. */
+  readonly root: string;
+  /** What holds: hopgate.yaml as it stands if it is trusted, else what it may narrow. */
+  readonly config: ProjectConfig;
+  /** The operator has accepted hopgate.yaml as it stands; also true where there is none. */
+  readonly trusted: boolean;
+  /** Something in hopgate.yaml was left out because it is not trusted. */
+  readonly narrowed: boolean;
+  /** What was left out: `test`, `scopes.edit`, … */
+  readonly ignored: readonly string[];
+  /** See `stateDir`; not made yet. */
+  readonly stateDir: string;
+  readonly specs: SpecSet;
+  /** The spec folder that was loaded. */
+  readonly specsFolder: string;
+  /** Absolute path of hopgate.yaml; null where there is none. */
+  readonly configFile: string | null;
+}
+
+/** The folder that a config's `specs` names. */
+export const specsFolder = (root: string, config: ProjectConfig): string =>
+  config.specs === 'default' ? defaultSpecsFolder() : join(root, config.specs);
+
+/**
+ * Opens a repository: its hopgate.yaml, as far as the operator has accepted it, and its spec set.
+ *
+ * @throws SpecError: hopgate.yaml or the specs have problems. CliError `specs-changed`: the repository's own spec folder is not what was trusted.
+ */
+export async function openProject(root: string, env: Io['env']): Promise<Project> {
+  const real = realRoot(root);
+  const file = join(real, CONFIG_FILE);
+  const { config: stated, hash } = await loadProjectConfig(real);
+  const record = readTrust(real, env);
+  const trusted = hash === null || record?.config === hash;
+  const base = { root: real, trusted, stateDir: stateDir(real, env), configFile: hash === null ? null : file };
+  if (!trusted) {
+    const folder = defaultSpecsFolder();
+    const specs = await loadSpecs(folder);
+    const { config, ignored } = narrowConfig(stated, specs);
+    return { ...base, config, narrowed: ignored.length > 0, ignored, specs, specsFolder: folder };
+  }
+  const folder = specsFolder(real, stated);
+  const specs = await loadSpecs(folder);
+  if (stated.specs !== 'default' && record?.specs?.hash !== specs.hash)
+    throw new CliError(
+      'specs-changed',
+      `the spec set in ${folder} is not the one that was trusted`,
+      'Read what changed, then run "hopgate trust".',
+    );
+  return { ...base, config: stated, narrowed: false, ignored: [], specs, specsFolder: folder };
+}

@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process';
+
+/** What a short read-only program said; null where it is not there or failed. */
+export type RunProgram = (
+  program: string,
+  args: readonly string[],
+  options?: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv },
+) => Promise<string | null>;
+
+export const runProgram: RunProgram = (program, args, options = {}) =>
+  new Promise((resolve) => {
+    execFile(
+      program,
+      [...args],
+      { ...options, encoding: 'utf8', timeout: 10_000, maxBuffer: 64 << 20 },
+      (error, stdout) => resolve(error === null ? stdout : null),
+    );
+  });
+
+/**
+ * Asks git about a repository without letting the repository answer with programs of its own: no hooks, no fsmonitor, no pager, no prompts,
+ * nobody's global configuration.
+ */
+export function askGit(
+  root: string,
+  args: readonly string[],
+  path: string | undefined,
+  run: RunProgram = runProgram,
+): Promise<string | null> {
+  const env = {
+    PATH: path ?? '',
+    LC_ALL: 'C',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_PAGER: 'cat',
+  };
+  const safe = [
+    '-c',
+    'core.fsmonitor=false',
+    '-c',
+    'core.hooksPath=/dev/null',
+    '-c',
+    'protocol.allow=never',
+    '-c',
+    `safe.directory=${root}`,
+  ];
+  return run('git', ['-C', root, ...safe, ...args], { env });
+}

@@ -1,0 +1,19 @@
+import { stripVTControlCharacters } from 'node:util';
+import { type Io, paint } from './io.ts';
+import { visible } from './visible.ts';
+
+const width = (cell: string): number => [...stripVTControlCharacters(cell)].length;
+
+/**
+ * Rows under a head, padded to columns two spaces apart; the last column is never padded. Cells may carry styles; other control characters
+ * are the caller's to escape (see {@link visible}).
+ *
+ * @example table(io, ['id', 'at'], [['a', 'now']]) // "id  at\na   now"
+ */
+export function table(io: Io, head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const styled = [head.map((cell) => paint(io, 'dim', visible(cell))), ...rows];
+  const widths = head.map((_, column) => Math.max(...styled.map((row) => width(row[column] ?? ''))));
+  const line = (row: readonly string[]): string =>
+    row.map((cell, i) => (i === row.length - 1 ? cell : cell + ' '.repeat(widths[i]! - width(cell)))).join('  ');
+  return styled.map((row) => line(row).trimEnd()).join('\n');
+}

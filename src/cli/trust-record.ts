@@ -1,0 +1,45 @@
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Io } from './io.ts';
+import { ensureStateDir, stateDir } from './state-dir.ts';
+
+/** What the operator has accepted for a root. */
+export interface TrustRecord {
+  readonly version: 1;
+  readonly root: string;
+  /** sha256 (hex) of hopgate.yaml. */
+  readonly config: string;
+  /** The repository's own spec folder and the hash of its spec set; null: the default specs. */
+  readonly specs: { readonly folder: string; readonly hash: string } | null;
+  /** ISO 8601. */
+  readonly at: string;
+}
+
+const fileOf = (dir: string): string => join(dir, 'trust.json');
+
+/** What is trusted for this root; null if nothing is, or if the record is not one of ours. */
+export function readTrust(root: string, env: Io['env']): TrustRecord | null {
+  try {
+    const record = JSON.parse(readFileSync(fileOf(stateDir(root, env)), 'utf8')) as Partial<TrustRecord> | null;
+    return record?.version === 1 && typeof record.config === 'string' && record.root === root
+      ? (record as TrustRecord)
+      : null;
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** Replaces what is trusted for this root, atomically. */
+export function writeTrust(record: TrustRecord, env: Io['env']): void {
+  const file = fileOf(ensureStateDir(record.root, env));
+  writeFileSync(`${file}.${process.pid}`, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${file}.${process.pid}`, file);
+}
+
+/** Forgets what is trusted for this root; false if there was nothing. */
+export function revokeTrust(root: string, env: Io['env']): boolean {
+  const had = readTrust(root, env) !== null;
+  rmSync(fileOf(stateDir(root, env)), { force: true });
+  return had;
+}

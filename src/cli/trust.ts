@@ -1,0 +1,28 @@
+import { join } from 'node:path';
+import { loadProjectConfig } from '../spec/load-project-config.ts';
+import { loadSpecs } from '../spec/load-specs.ts';
+import { CliError, type Io } from './io.ts';
+import { CONFIG_FILE, specsFolder } from './project.ts';
+import { type TrustRecord, writeTrust } from './trust-record.ts';
+
+/** What would be accepted now: the hash of hopgate.yaml and, where it names a spec folder of the repository's, of that spec set. */
+export async function trustable(root: string): Promise<TrustRecord> {
+  const { config, hash } = await loadProjectConfig(root);
+  if (hash === null)
+    throw new CliError('no-config', `there is no ${join(root, CONFIG_FILE)}`, 'Write one with "hopgate init".');
+  const specs = config.specs === 'default' ? null : await loadSpecs(specsFolder(root, config));
+  return {
+    version: 1,
+    root,
+    config: hash,
+    specs: specs === null ? null : { folder: config.specs, hash: specs.hash },
+    at: new Date().toISOString(),
+  };
+}
+
+/** Accepts hopgate.yaml as it stands. Throws SpecError where it (or its spec folder) has problems. */
+export async function acceptConfig(root: string, env: Io['env']): Promise<TrustRecord> {
+  const record = await trustable(root);
+  writeTrust(record, env);
+  return record;
+}

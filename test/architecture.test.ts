@@ -1,0 +1,105 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+/**
+ * Which folder of src/ may import which. The arrows are literals on purpose: changing the architecture means editing this table in the same
+ * commit. `''` is src/ itself (index.ts).
+ */
+const ARROWS: { readonly [folder: string]: readonly string[] } = {
+  spec: [],
+  gate: ['spec'],
+  evidence: ['spec'],
+  audit: ['spec', 'evidence'],
+  compile: ['spec', 'gate'],
+  ports: ['spec', 'gate', 'evidence'],
+  session: ['spec', 'gate', 'compile', 'evidence', 'audit', 'ports'],
+  stores: ['ports', 'spec', 'gate', 'evidence'],
+  tools: ['ports', 'spec', 'gate', 'evidence'],
+  adapters: ['session', 'ports', 'gate', 'spec'],
+  testing: ['session', 'compile', 'ports', 'spec', 'gate', 'evidence', 'audit', 'stores', 'tools'],
+  cli: ['*'],
+  '': ['*'],
+};
+
+/** Folders whose imports may only be of types. */
+const TYPES_ONLY = ['ports'];
+
+interface Import {
+  readonly specifier: string;
+  readonly typeOnly: boolean;
+}
+
+const source = (...paths: string[]): string => readFileSync(posix.join('src', ...paths), 'utf8');
+const files = (readdirSync('src', { recursive: true }) as string[]).filter((file) => /\.[cm]?ts$/.test(file)).sort();
+const folderOf = (file: string): string => (file.includes('/') ? file.slice(0, file.indexOf('/')) : '');
+
+/** Every relative import of a module: `from`, re-exports, bare and dynamic ones, and types by `import('…')`. */
+function importsOf(text: string): readonly Import[] {
+  const code = text.replaceAll(/^\s*\/\*[\s\S]*?\*\//gm, '').replaceAll(/^\s*\/\/.*$/gm, '');
+  const found = code.matchAll(
+    /\b(?:(import|export)(\s+type\b)?[^'"`;()]*?\bfrom\s*|import\s*|import\s*\(\s*)(['"`])(\.[^'"`]*)\3/g,
+  );
+  return [...found].map((match) => ({ specifier: match[4]!, typeOnly: match[2] !== undefined }));
+}
+
+/** The imports of a file that leave its folder against the arrows. */
+function strangers(file: string, text: string): readonly string[] {
+  const from = folderOf(file);
+  const allowed = ARROWS[from] ?? [];
+  return importsOf(text)
+    .map(({ specifier, typeOnly }) => ({
+      to: folderOf(posix.join(posix.dirname(file), specifier)),
+      specifier,
+      typeOnly,
+    }))
+    .filter(({ to, typeOnly }) => {
+      if (to === from) return false;
+      if (TYPES_ONLY.includes(from) && !typeOnly) return true;
+      return !allowed.includes('*') && !allowed.includes(to);
+    })
+    .map(({ specifier }) => specifier);
+}
+
+describe('the arrows between the folders of src', () => {
+  it('sees the files', () => expect(files.length).toBeGreaterThan(50));
+
+  it('lists every folder', () => {
+    const folders = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    expect(folders.map(({ name }) => name).filter((name) => !Object.hasOwn(ARROWS, name))).toEqual([]);
+  });
+
+  it.each(files)('%s imports only along them', (file) => expect(strangers(file, source(file))).toEqual([]));
+});
+
+describe('the walker', () => {
+  it.each([
+    ["import { a } from '../stores/memory.ts';"],
+    ["import {\n  a,\n  b,\n} from '../stores/memory.ts';"],
+    ["import a, * as b from '../stores/memory.ts'"],
+    ["import type { A } from '../stores/memory.ts';"],
+    ["export * from '../stores/memory.ts';"],
+    ["export { a } from '../stores/memory.ts';"],
+    ["import '../stores/memory.ts';"],
+    ["const a = await import('../stores/memory.ts');"],
+    ["type A = import('../stores/memory.ts').A;"],
+    ["import { ok } from '../spec/types.ts';\nimport { a } from '../stores/memory.ts';"],
+  ])('sees %j', (text) => expect(strangers('gate/planted.ts', text)).toEqual(['../stores/memory.ts']));
+
+  it.each([
+    ["import { a } from '../spec/types.ts';"],
+    ["import { a } from './paths.ts';"],
+    ["import { posix } from 'node:path';"],
+    ["// import { a } from '../stores/memory.ts';"],
+    ["/** import('../stores/memory.ts') */"],
+  ])('lets %j pass', (text) => expect(strangers('gate/planted.ts', text)).toEqual([]));
+
+  it('lets ports import types only', () => {
+    expect(strangers('ports/planted.ts', "import type { Json } from '../spec/types.ts';")).toEqual([]);
+    expect(strangers('ports/planted.ts', "import { MODES } from '../spec/types.ts';")).toEqual(['../spec/types.ts']);
+  });
+
+  it('refuses an import that leaves src', () => {
+    expect(strangers('gate/planted.ts', "import { a } from '../../test/a.ts';")).toEqual(['../../test/a.ts']);
+  });
+});

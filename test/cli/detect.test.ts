@@ -1,0 +1,200 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { deploys } from '../../src/cli/detect/deploys.ts';
+import { editScope } from '../../src/cli/detect/folders.ts';
+import { detectGit } from '../../src/cli/detect/git.ts';
+import { detectProject } from '../../src/cli/detect/project.ts';
+import { renderConfig } from '../../src/cli/detect/render-config.ts';
+import { memoryTree } from '../../src/cli/detect/tree.ts';
+import { plainWords } from '../../src/cli/detect/words.ts';
+
+const noGit = async (): Promise<null> => null;
+const tests = async (files: { readonly [path: string]: string }) =>
+  (await detectProject(memoryTree(files), noGit)).test.map(({ run, report }) => ({ run: run.join(' '), report }));
+const scripts = (all: { readonly [name: string]: string }, more: object = {}) =>
+  JSON.stringify({ scripts: all, ...more });
+
+describe('how a repository is tested', () => {
+  it.each([
+    ['node --test', 'node --test-reporter=tap --test', 'tap'],
+    ['node --test test/a.test.js', 'node --test-reporter=tap --test test/a.test.js', 'tap'],
+    ['node --test --test-reporter=tap', 'npm test', 'tap'],
+    ['node --test --test-reporter=dot', 'npm test', 'none'],
+    ['node --test "test/**/*.js"', 'npm test', 'none'],
+    ['node test.js --test', 'npm test', 'none'],
+    ['tsc && node --test', 'npm test', 'none'],
+    ['vitest', 'npm test -- --run --reporter=default --reporter=junit --outputFile.junit=hopgate-junit.xml', 'junit'],
+    ['vitest run', 'npm test -- --reporter=default --reporter=junit --outputFile.junit=hopgate-junit.xml', 'junit'],
+    ['vitest bench', 'npm test', 'none'],
+    ['vitest run --reporter=dot', 'npm test', 'none'],
+    ['jest', 'npm test', 'none'],
+    ['mocha', 'npm test -- --reporter tap', 'tap'],
+    ['CI=1 mocha', 'npm test', 'none'],
+    ['make check', 'npm test', 'none'],
+  ])('reads the script %j as %j reporting %s', async (script, run, report) => {
+    const [found] = await tests({ 'package.json': scripts({ test: script }) });
+    expect(found?.run).toBe(run);
+    expect(typeof found?.report === 'object' ? 'junit' : found?.report).toBe(report);
+  });
+
+  it('keeps to the script where others run before or after it', async () => {
+    expect(await tests({ 'package.json': scripts({ pretest: 'tsc', test: 'node --test' }) })).toEqual([
+      { run: 'npm test', report: 'none' },
+    ]);
+  });
+
+  it('lets jest report where jest-junit is there', async () => {
+    const files = { 'package.json': scripts({ test: 'jest' }, { devDependencies: { 'jest-junit': '16.0.0' } }) };
+    expect(await tests(files)).toEqual([
+      { run: 'npm test -- --ci --reporters=default --reporters=jest-junit', report: { junit: 'junit.xml' } },
+    ]);
+  });
+
+  it.each([
+    ['package-lock.json', {}, 'npm test'],
+    ['pnpm-lock.yaml', {}, 'pnpm run test'],
+    ['yarn.lock', {}, 'yarn run test'],
+    ['bun.lock', {}, 'bun run test'],
+    ['package-lock.json', { packageManager: 'pnpm@10.0.0' }, 'pnpm run test'],
+  ])('runs scripts by the manager of %s %j', async (lock, more, run) => {
+    expect((await tests({ 'package.json': scripts({ test: './t.sh' }, more), [lock]: '' }))[0]?.run).toBe(run);
+  });
+
+  it.each([
+    ['{'],
+    ['null'],
+    ['[]'],
+    ['{"scripts":5}'],
+    [scripts({})],
+    [scripts({ test: 'echo "Error: no test specified" && exit 1' })],
+  ])('finds nothing in the package.json %j', async (text) => expect(await tests({ 'package.json': text })).toEqual([]));
+
+  it.each([
+    [{ 'Cargo.toml': '' }, 'cargo test'],
+    [{ 'go.mod': 'module a' }, 'go test ./...'],
+    [{ 'pytest.ini': '' }, 'pytest --junitxml=hopgate-junit.xml'],
+    [
+      { 'pyproject.toml': '[tool.pytest.ini_options]\naddopts = "-q"\n', 'uv.lock': '' },
+      'uv run --no-sync pytest --junitxml=hopgate-junit.xml',
+    ],
+    [{ 'pyproject.toml': '[dependency-groups]\ndev = ["pytest>=8"]\n' }, 'pytest --junitxml=hopgate-junit.xml'],
+    [{ Makefile: 'all: a b\n\ntest: all\n\tcc\n' }, 'make test'],
+  ])('finds %j', async (files, run) =>
+    expect((await tests(files as { [path: string]: string })).map((it) => it.run)).toEqual([run]),
+  );
+
+  it.each([
+    [{ 'pyproject.toml': '[project]\ndependencies = ["pytest-mock"]\n' }],
+    [{ 'pyproject.toml': 'not = toml = at all' }],
+    [{ Makefile: 'test := 5\nTESTS = test\n' }],
+  ])('finds nothing in %j', async (files) => expect(await tests(files as { [path: string]: string })).toEqual([]));
+
+  it('leaves a Makefile that would only run the same tests again', async () => {
+    expect((await tests({ 'Cargo.toml': '', Makefile: 'test:\n\tcargo test\n' })).map((it) => it.run)).toEqual([
+      'cargo test',
+    ]);
+  });
+
+  it('takes a line for plain words only if a shell would run exactly these words', () => {
+    const word = fc.stringMatching(/^[\w./:@%+,-]+$/);
+    fc.assert(
+      fc.property(fc.array(word, { minLength: 1 }), (words) => {
+        expect(plainWords(words.join(' '))).toEqual(words);
+      }),
+    );
+    const special = fc.constantFrom(...'|&;<>()$`\\"\'*?[#~!{}\n');
+    fc.assert(
+      fc.property(word, special, word, (before, char, after) => {
+        fc.pre(char !== '\n');
+        expect(plainWords(`${before}${char}${after}`)).toBeNull();
+      }),
+    );
+  });
+});
+
+describe('how a repository is shipped', () => {
+  it('takes scripts, targets and files, the first of a name', () => {
+    const files = {
+      'package.json': scripts({ deploy: 'x', 'deploy:staging': 'y', predeploy: 'z', 'deploy:UP': 'no' }),
+      Makefile: 'deploy:\n\tx\ndeploy-canary: a\n\ty\n',
+      'deploy.sh': '#!/bin/sh\n',
+    };
+    expect(deploys(memoryTree(files)).map(({ name, run }) => [name, run.join(' ')])).toEqual([
+      ['deploy', 'npm run deploy'],
+      ['staging', 'npm run deploy:staging'],
+      ['canary', 'make deploy-canary'],
+    ]);
+    expect(deploys(memoryTree({ 'deploy.sh': '' })).map(({ run }) => run)).toEqual([['./deploy.sh']]);
+  });
+
+  it('pushes to origin or the only remote, on the branch that it heads', async () => {
+    const git = (answers: { readonly [args: string]: string }) => async (args: readonly string[]) =>
+      answers[args.at(-1)!] ?? null;
+    expect(
+      await detectGit(git({ remote: 'fork\norigin\n', 'refs/remotes/origin/HEAD': 'origin/trunk\n', HEAD: 'topic\n' })),
+    ).toEqual({ remote: 'origin', branch: 'trunk' });
+    expect(await detectGit(git({ remote: 'up\n', HEAD: 'main\n' }))).toEqual({ remote: 'up', branch: 'main' });
+    expect(await detectGit(git({ remote: 'a\nb\n', HEAD: 'main\n' }))).toBeNull();
+    expect(await detectGit(git({}))).toBeNull();
+  });
+});
+
+describe('what is edited', () => {
+  it('takes the usual folders, Python packages, and source files at the root', () => {
+    const files = [
+      'src/a.ts',
+      'docs/x.md',
+      'shop/__init__.py',
+      'dist/a.js',
+      'node_modules/x/i.js',
+      '.github/w.yml',
+      'main.go',
+      'vite.config.ts',
+      'package.json',
+    ];
+    expect(editScope(memoryTree(Object.fromEntries(files.map((path) => [path, '']))))).toEqual([
+      'docs/',
+      'shop/',
+      'src/',
+      'main.go',
+    ]);
+  });
+
+  it('leaves many source files at the root to the operator', () => {
+    const files = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`f${i}.py`, '']));
+    expect(editScope(memoryTree({ ...files, 'src/a.py': '' }))).toEqual(['src/']);
+  });
+});
+
+describe('the file that is written', () => {
+  it('holds what was found, whatever the repository names its things', async () => {
+    const text = fc.string({ unit: 'binary' });
+    await fc.assert(
+      fc.asyncProperty(fc.array(text), text, fc.stringMatching(/^[a-z][a-z0-9-]*$/), async (run, because, name) => {
+        const found = {
+          edit: ['src/', ...run],
+          test: [{ run: ['t', ...run], report: 'none' as const, because }],
+          deploy: [{ name, run: ['d', ...run], because }],
+          git: { remote: 'origin', branch: because },
+        };
+        const read = parse(renderConfig(found)) as { [key: string]: unknown };
+        expect(read['scopes']).toEqual({ edit: found.edit });
+        expect(read['test']).toEqual([{ run: found.test[0]!.run, report: 'none' }]);
+        expect(read['deploy']).toEqual({ [name]: found.deploy[0]!.run });
+        expect(read['git']).toEqual(found.git);
+      }),
+    );
+  });
+
+  it('says what to fill in where nothing was found', () => {
+    const empty = renderConfig({ edit: [], test: [], deploy: [], git: null });
+    expect(parse(empty)).toEqual({
+      specs: 'default',
+      web: { allow: [] },
+      mask: expect.arrayContaining(['.env', '**/*.pem']),
+      toolchains: [],
+    });
+    expect(empty).toContain('# test: [{run: [npm, test], report: tap}]');
+  });
+});

@@ -1,0 +1,157 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openProject } from '../../src/cli/project.ts';
+import { stateDir } from '../../src/cli/state-dir.ts';
+import { commitAll, machine, put } from './run.ts';
+
+const PACKAGE = { 'package.json': '{"scripts":{"test":"node --test"}}', 'src/a.js': '' };
+const WIDE = `
+scopes: {edit: [src/, secrets/], nobody: [x/]}
+test: [{run: [npm, test]}]
+deploy: {staging: [./deploy.sh]}
+git: {remote: origin, branch: main}
+web: {allow: [example.com]}
+mask: [notes.txt]
+toolchains: [/opt/thing]
+`;
+
+describe('init', () => {
+  it('writes what it found, and trusts it', async () => {
+    const { root, run, env } = machine(PACKAGE);
+    const { code, out } = await run('init');
+    expect(code).toBe(0);
+    expect(out).toContain(`Wrote ${root}/hopgate.yaml and trusted it.`);
+    const { config, trusted, narrowed } = await openProject(root, env);
+    expect({ trusted, narrowed }).toEqual({ trusted: true, narrowed: false });
+    expect(config.test).toEqual([{ run: ['node', '--test-reporter=tap', '--test'], report: 'tap' }]);
+    expect(config.scopes).toEqual({ edit: ['src/'] });
+  });
+
+  it('finds the remote and the branch', async () => {
+    const { root, run, env } = machine(PACKAGE);
+    commitAll(root);
+    const { execFileSync } = await import('node:child_process');
+    execFileSync('git', ['-C', root, 'remote', 'add', 'origin', 'https://example.com/a.git']);
+    await run('init');
+    expect((await openProject(root, env)).config.git).toEqual({ remote: 'origin', branch: 'main' });
+  });
+
+  it('writes nothing with --dry-run, and shows the difference', async () => {
+    const { root, run } = machine({ ...PACKAGE, 'hopgate.yaml': 'specs: default\nmask: [x]\n' });
+    const { code, out } = await run('init', '--dry-run');
+    expect(code).toBe(0);
+    expect(out).toContain('\n-mask: [x]\n');
+    expect(out).toContain('\n specs: default\n');
+    expect(out).toMatch(/^\+test:$/m);
+    expect(readFileSync(join(root, 'hopgate.yaml'), 'utf8')).toBe('specs: default\nmask: [x]\n');
+    expect((await run('trust')).code).toBe(1);
+  });
+
+  it('keeps a file that is there unless forced', async () => {
+    const { root, run } = machine({ ...PACKAGE, 'hopgate.yaml': 'mask: [x]\n' });
+    const refused = await run('init');
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain('--force');
+    expect(readFileSync(join(root, 'hopgate.yaml'), 'utf8')).toBe('mask: [x]\n');
+    expect((await run('init', '--force')).code).toBe(0);
+    expect(readFileSync(join(root, 'hopgate.yaml'), 'utf8')).toContain('node, --test-reporter=tap');
+    expect((await run('init')).out).toContain('is up to date');
+  });
+});
+
+describe('trust', () => {
+  it('lets a file that is not trusted only narrow', async () => {
+    const { root, env } = machine({ 'hopgate.yaml': WIDE });
+    const { config, trusted, narrowed, ignored, specs } = await openProject(root, env);
+    expect({ trusted, narrowed }).toEqual({ trusted: false, narrowed: true });
+    expect(specs.peripherals['edit']!.scope.rule.write).toContain('src/');
+    expect(config).toMatchObject({
+      scopes: { edit: ['src/'] },
+      test: [],
+      deploy: {},
+      git: null,
+      web: { allow: [] },
+      toolchains: [],
+    });
+    expect(config.mask).toEqual(expect.arrayContaining(['.env', 'notes.txt']));
+    expect(ignored).toEqual(['scopes.edit', 'test', 'deploy', 'git', 'web', 'toolchains']);
+  });
+
+  it('never widens a scope by a folder above it or by letters in common', async () => {
+    const { root, env } = machine({ 'hopgate.yaml': 'scopes: {edit: [., src-evil/, ./src/deep/, srcs]}\n' });
+    const { config, specs } = await openProject(root, env);
+    const own = specs.peripherals['edit']!.scope.rule.write;
+    expect([...config.scopes['edit']!].sort()).toEqual(['./src/deep/', ...own].sort());
+  });
+
+  it('holds what was accepted until the file changes', async () => {
+    const { root, run, env } = machine({ 'hopgate.yaml': WIDE });
+    const accepted = await run('trust', '--yes', '--json');
+    expect(JSON.parse(accepted.out)).toMatchObject({ trusted: true, changed: true });
+    expect((await openProject(root, env)).config.test).toHaveLength(1);
+    expect((await run('trust')).out).toContain('is trusted as it stands');
+    writeFileSync(join(root, 'hopgate.yaml'), `${WIDE}# more\n`);
+    expect((await openProject(root, env)).trusted).toBe(false);
+    expect((await run('trust', '--yes')).code).toBe(0);
+    expect((await run('trust', '--revoke')).out).toContain('not trusted any more');
+    expect((await openProject(root, env)).trusted).toBe(false);
+    expect((await run('trust', '--revoke')).out).toContain('was not trusted');
+  });
+
+  it('asks at a terminal, and takes only yes for yes', async () => {
+    const { type, run } = machine({ 'hopgate.yaml': 'mask: [a]\n# \u202egnp.\u001b[2K\n' });
+    const no = await type('\r', 'trust');
+    expect(no.code).toBe(1);
+    expect(no.out).toContain('│ mask: [a]');
+    expect(no.out).toContain('│ # \\u{202e}gnp.\\u{1b}[2K');
+    expect((await type('\u0003', 'trust')).code).toBe(1);
+    expect((await run('trust')).code).toBe(1);
+    expect((await type('y', 'trust')).code).toBe(0);
+    expect((await run('trust')).out).toContain('is trusted as it stands');
+  });
+
+  it('says what is wrong with a file instead of trusting it', async () => {
+    const { run } = machine({ 'hopgate.yaml': 'tests: []\n' });
+    const { code, err } = await run('trust', '--yes');
+    expect(code).toBe(1);
+    expect(err).toContain('tests');
+    const none = await machine().run('trust', '--yes');
+    expect(none.err).toContain('hopgate init');
+  });
+
+  it("refuses a repository's own specs that are not those that were trusted", async () => {
+    const { root, run, env } = machine({ 'hopgate.yaml': 'specs: team\n' });
+    const peripheral = (purpose: string) =>
+      `id: look\npurpose: ${purpose}\ntools: [read]\nscope: full-codebase\nentry: [default]\nexit: []\n`;
+    put(root, { 'team/peripherals/look.yaml': peripheral('Look.') });
+    expect((await openProject(root, env)).ignored).toEqual(['specs']);
+    expect((await run('trust', '--yes')).err).toBe('');
+    expect(Object.keys((await openProject(root, env)).specs.peripherals)).toEqual(['look']);
+    put(root, { 'team/peripherals/look.yaml': peripheral('Look closely.') });
+    await expect(openProject(root, env)).rejects.toThrow('is not the one that was trusted');
+    await run('trust', '--yes');
+    expect((await openProject(root, env)).specs.peripherals['look']!.purpose).toBe('Look closely.');
+  });
+});
+
+describe('the state folder', () => {
+  it('is closed to others, and named by the real root', async () => {
+    const { root, run, env } = machine(PACKAGE);
+    await run('init');
+    const dir = stateDir(root, env);
+    expect(dir).toMatch(/\/hopgate\/[0-9a-f]{16}$/);
+    expect(statSync(dir).mode & 0o777).toBe(0o700);
+    expect(statSync(join(dir, 'trust.json')).mode & 0o777).toBe(0o600);
+    const { symlinkSync } = await import('node:fs');
+    symlinkSync(root, join(dir, 'link'));
+    expect(stateDir(join(dir, 'link'), env)).toBe(dir);
+  });
+
+  it('is never inside the root', async () => {
+    const { root } = machine();
+    expect(() => stateDir(root, { XDG_STATE_HOME: join(root, 'state') })).toThrow('lies inside the root');
+    expect(() => stateDir(root, { HOME: root })).toThrow('lies inside the root');
+    expect(() => stateDir(root, { XDG_STATE_HOME: `${root}-beside` })).not.toThrow();
+  });
+});

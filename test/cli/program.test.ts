@@ -1,0 +1,101 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
+import { createProgram } from '../../src/cli/program.ts';
+import { processIo } from '../../src/cli/io.ts';
+import { machine, spawnCli } from './run.ts';
+
+const COMMANDS = createProgram(processIo()).commands.map((command) => command.name());
+
+describe('the command line', () => {
+  it('prints its version and its help', async () => {
+    const { run } = machine();
+    expect(await run('--version')).toEqual({ code: 0, out: `${manifest.version}\n`, err: '' });
+    const help = await run('--help');
+    expect(help.code).toBe(0);
+    for (const name of COMMANDS) expect(help.out).toContain(`  ${name} `);
+  });
+
+  it('knows its commands', () => expect(COMMANDS.length).toBeGreaterThanOrEqual(8));
+
+  it.each(COMMANDS)('has examples and --json in the help of %s', async (name) => {
+    const { code, out } = await machine().run(name, '--help');
+    expect(code).toBe(0);
+    expect(out).toContain('Examples:\n  $ hopgate ');
+    expect(out).toContain('--json');
+  });
+
+  it.each([
+    [['docter'], "unknown command 'docter' (Did you mean doctor?)"],
+    [['check', '--rot', '.'], "unknown option '--rot' (Did you mean --root?)"],
+    [['check', 'a', 'b'], "too many arguments for 'check'"],
+    [['log'], "missing required argument 'session'"],
+    [['graph', '--format', 'gif'], "argument 'gif' is invalid. Allowed choices are mermaid, dot, json."],
+    [['check', '--root', '/nowhere/at/all'], 'there is no folder /nowhere/at/all'],
+  ])('answers %j with exit code 2', async (argv, message) => {
+    const { code, out, err } = await machine().run(...argv);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(message);
+  });
+
+  it('prints help as an error where no command is given', async () => {
+    const { code, out, err } = await machine().run();
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain('Usage: hopgate');
+  });
+
+  it('prints errors as one JSON document with --json, wherever it stands', async () => {
+    for (const argv of [
+      ['--json', 'docter'],
+      ['docter', '--json'],
+    ]) {
+      const { code, out, err } = await machine().run(...argv);
+      expect({ code, err }).toEqual({ code: 2, err: '' });
+      expect(JSON.parse(out)).toMatchObject({
+        error: { code: 'usage', message: expect.stringContaining('Did you mean doctor?') },
+      });
+    }
+  });
+
+  it('shows the stack of an error only with HOPGATE_DEBUG=1', async () => {
+    expect((await machine().run('log', 'x')).err).not.toContain('    at ');
+    expect((await machine({}, { HOPGATE_DEBUG: '1' }).run('log', 'x')).err).toContain('    at ');
+  });
+});
+
+describe('the process', () => {
+  it('exits with the code of the command', async () => {
+    expect((await spawnCli(['--version'])).code).toBe(0);
+    expect((await spawnCli(['log', 'no-such-session', '--root', machine().root])).code).toBe(1);
+    expect((await spawnCli(['docter'])).code).toBe(2);
+  });
+
+  it('obeys FORCE_COLOR and NO_COLOR', async () => {
+    const env = { PATH: process.env['PATH'], HOME: machine().root };
+    expect((await spawnCli(['docter'], { env: { ...env, FORCE_COLOR: '1' } })).err).toContain('\u001b[31m');
+    expect((await spawnCli(['docter'], { env: { ...env, NO_COLOR: '1' } })).err).not.toContain('\u001b');
+    expect((await spawnCli(['docter'], { env })).err).not.toContain('\u001b');
+  });
+
+  it('ends quietly when its reader has seen enough', async () => {
+    const { execFileSync } = await import('node:child_process');
+    const script = `"${process.execPath}" src/cli/main.ts graph --json | head -c 1; echo "$\{PIPESTATUS[0]}"`;
+    expect(execFileSync('bash', ['-c', script], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })).toBe('{0\n');
+  });
+
+  const old = '/usr/bin/node';
+  it.skipIf(!existsSync(old))('says what to do on an old Node (skipped where the system has none)', async () => {
+    const { execFileSync } = await import('node:child_process');
+    const version = execFileSync(old, ['--version'], { encoding: 'utf8' }).slice(1).split('.').map(Number);
+    const tooOld = version[0]! < 22 || (version[0] === 22 && version[1]! < 13);
+    const result = await new Promise<{ code: unknown; err: string }>((done) => {
+      import('node:child_process').then(({ execFile }) =>
+        execFile(old, ['src/cli/check-node.cjs'], (error, _out, err) =>
+          done({ code: error === null ? 0 : error.code, err }),
+        ),
+      );
+    });
+    expect(result.code).toBe(tooOld ? 2 : 0);
+    expect(result.err.includes('22.13 or newer')).toBe(tooOld);
+  });
+});

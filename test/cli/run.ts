@@ -1,0 +1,104 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { PassThrough, Readable, Writable } from 'node:stream';
+import { onTestFinished } from 'vitest';
+import type { Io } from '../../src/cli/io.ts';
+import { runCli } from '../../src/cli/program.ts';
+
+/** A folder of its own for one test, with files in it. */
+export function folder(files: { readonly [path: string]: string } = {}): string {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-cli-')));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  put(root, files);
+  return root;
+}
+
+export function put(root: string, files: { readonly [path: string]: string }): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+}
+
+/** Makes a folder a git repository with a first commit of everything in it. */
+export function commitAll(root: string): void {
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-C', root, '-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args], {
+      env: { PATH: process.env['PATH'], GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' },
+      stdio: 'pipe',
+    });
+  git('init', '--quiet', '--initial-branch=main');
+  git('add', '--all');
+  git('commit', '--quiet', '--allow-empty', '--message=first');
+}
+
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface Machine {
+  /** The root, which commands run in. */
+  readonly root: string;
+  readonly env: { readonly [name: string]: string | undefined };
+  run(...argv: string[]): Promise<Ran>;
+  /** Runs with a terminal at which `keys` are typed. */
+  type(keys: string, ...argv: string[]): Promise<Ran>;
+}
+
+/** A repository and a state folder of their own, and the command line in-process over them. */
+export function machine(
+  files: { readonly [path: string]: string } = {},
+  env: { readonly [name: string]: string | undefined } = {},
+): Machine {
+  const root = folder(files);
+  const state = folder();
+  const world = { PATH: process.env['PATH'], HOME: state, XDG_STATE_HOME: state, ...env };
+  const run = async (argv: readonly string[], keys: string | null): Promise<Ran> => {
+    const out: string[] = [];
+    const err: string[] = [];
+    const typed = new PassThrough();
+    const io: Io = {
+      stdout: sink(out),
+      stderr: sink(err),
+      stdin: keys === null ? Readable.from([]) : typed,
+      isTty: keys !== null,
+      env: world,
+      cwd: root,
+      color: false,
+      json: false,
+      exitCode: 0,
+    };
+    if (keys !== null) typed.write(keys);
+    const code = await runCli(argv, io);
+    return { code, out: out.join(''), err: err.join('') };
+  };
+  return { root, env: world, run: (...argv) => run(argv, null), type: (keys, ...argv) => run(argv, keys) };
+}
+
+const sink = (chunks: string[]): Writable =>
+  new Writable({
+    write(chunk, _encoding, done) {
+      chunks.push(String(chunk));
+      done();
+    },
+  });
+
+/** The command line as a process of its own. */
+export function spawnCli(
+  argv: readonly string[],
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv; readonly node?: string } = {},
+): Promise<Ran> {
+  const main = resolve('src/cli/main.ts');
+  return new Promise((done) => {
+    execFile(
+      options.node ?? process.execPath,
+      [main, ...argv],
+      { cwd: options.cwd, env: options.env ?? process.env },
+      (error, out, err) => done({ code: error === null ? 0 : Number(error.code), out, err }),
+    );
+  });
+}

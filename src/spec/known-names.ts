@@ -9,6 +9,6 @@ export interface KnownNames {
   readonly scopes: { readonly [name: string]: ScopeRule };
   /** With the built-in one. */
   readonly conditions: ReadonlySet<string>;
-  /** Fruit fields by peripheral. */
-  readonly fruitFields: { readonly [peripheral: string]: readonly string[] };
+  /** Fruit fields by peripheral; null where its file cannot be read. */
+  readonly fruitFields: { readonly [peripheral: string]: readonly string[] | null };
 }

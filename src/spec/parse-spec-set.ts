@@ -43,7 +43,9 @@ export function parseSpecSet(
     scopeNames: new Set([...Object.keys(scopes), ...own.scopeNames, ...shipped.scopeNames]),
     scopes,
     conditions: new Set([TESTS_PASSED, ...Object.keys(conditions)]),
-    fruitFields: Object.fromEntries(unique.map(({ id, raw }) => [id, Object.keys(raw['fruit'] ?? {})])),
+    fruitFields: Object.fromEntries(
+      unique.map(({ id, raw, file }) => [id, file ? Object.keys(raw['fruit'] ?? {}) : null]),
+    ),
   };
   const gate = drafts.gate?.file ? resolveGate(drafts.gate.file, known.peripherals, drafts.gate.report) : null;
 

@@ -43,8 +43,8 @@ function contextRule(
     report(`unknown peripheral "${peripheral}"`, suggest(peripheral, known.peripherals));
     return null;
   }
-  const fields = own(known.fruitFields, peripheral) ?? [];
-  if (!fields.includes(field)) {
+  const fields = own(known.fruitFields, peripheral) ?? null;
+  if (fields !== null && !fields.includes(field)) {
     report(`${peripheral} yields no fruit "${field}"`, suggest(field, fields));
     return null;
   }

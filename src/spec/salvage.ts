@@ -38,7 +38,7 @@ function descend(schema: z.ZodType, value: unknown, path: Path, report: Report):
         const good = descend(def.element!, item, [...path, index], report);
         return good === undefined ? [] : [good];
       });
-      if (kept.length === value.length) leaf(schema, value, path, report);
+      leaf(schema, value, path, (at, message) => at.length === path.length && report(at, message));
       return kept;
     }
     case 'union': {

@@ -1,0 +1,285 @@
+import { expect, it } from 'vitest';
+import { loadCatalogue } from '../../src/spec/load-specs.ts';
+import { parseSpecSet } from '../../src/spec/parse-spec-set.ts';
+
+const LOOK = `id: look
+purpose: Look around.
+tools: [read, grep]
+scope: full-codebase
+entry: [default, from-fix]
+exit:
+  found: fix
+  hop-fix: fix
+context: { session-id: inherit }
+fruit:
+  found: { observed: list }
+  summary: { stated: string, optional: true }
+`;
+const FIX = `id: fix
+purpose: Change things.
+tools: [read, edit]
+scope: { paths: [src/] }
+entry: [from-look]
+exit:
+  done: look
+context: { summary: { take: from-look, optional: true } }
+fruit:
+  changes: { observed: integer }
+limits: { steps: 10 }
+`;
+const GATE = `initial: discuss
+modes:
+  discuss: { effects: [coordinate] }
+  diagnose: { effects: [observe] }
+  execute: { effects: [act] }
+transitions:
+  - { from: discuss, to: diagnose }
+reset: discuss
+`;
+const SOUND: { readonly [file: string]: string } = {
+  'gate.yaml': GATE,
+  'peripherals/fix.yaml': FIX,
+  'peripherals/look.yaml': LOOK,
+};
+const catalogue = await loadCatalogue();
+
+function issuesOf(files: { readonly [file: string]: string }) {
+  const sources = Object.entries({ ...SOUND, ...files }).map(([file, text]) => ({ file, text }));
+  const parsed = parseSpecSet(sources, catalogue);
+  return parsed.ok ? [] : parsed.issues;
+}
+
+it('finds nothing wrong with the sound set that the mistakes start from', () => {
+  expect(issuesOf({})).toEqual([]);
+});
+
+/** file, text to replace, replacement, path, line, message, suggestion */
+type Mistake = readonly [string, string, string, string, number | undefined, string | RegExp, string | RegExp | null];
+
+const look = 'peripherals/look.yaml';
+const fix = 'peripherals/fix.yaml';
+const MISTAKES: readonly Mistake[] = [
+  [look, 'purpose: Look around.\n', '', 'peripherals.look', 1, '"purpose" is missing', /what one does here/],
+  [look, 'tools: [', 'tolls: [', 'peripherals.look.tolls', 3, 'unknown key "tolls"', 'did you mean "tools"?'],
+  [look, 'grep', 'gerp', 'peripherals.look.tools.1', 3, 'unknown tool "gerp"', 'did you mean "grep"?'],
+  [look, 'grep', 'read', 'peripherals.look.tools.1', 3, '"read" stands twice', 'keep one of them'],
+  [look, 'full-codebase', 'full-code', 'peripherals.look.scope', 4, 'unknown scope "full-code"', /full-codebase/],
+  [look, 'from-fix', 'from-fx', 'peripherals.look.entry.1', 5, /"from-fx"/, 'did you mean "from-fix"?'],
+  [look, '[default, from-fix]', 'tests-passed', 'peripherals.look.entry', 5, 'names only conditions', /add a source/],
+  [look, '[default, from-fix]', '7', 'peripherals.look.entry', 5, 'expected a name or a list, got 7', null],
+  [
+    look,
+    'found: fix',
+    'found: fxi',
+    'peripherals.look.exit.found',
+    7,
+    'unknown peripheral "fxi"',
+    'did you mean "fix"?',
+  ],
+  [
+    look,
+    'found: fix',
+    'found: [fix, fix]',
+    'peripherals.look.exit.found.1',
+    7,
+    '"fix" stands twice',
+    'keep one of them',
+  ],
+  [
+    look,
+    'hop-fix: fix',
+    'hop-fix: look',
+    'peripherals.look.exit.hop-fix',
+    8,
+    'hop-fix does not open "fix"',
+    /opens look/,
+  ],
+  [look, 'hop-fix: fix', 'Hop: fix', 'peripherals.look.exit.Hop', 8, /is not a name/, null],
+  [
+    look,
+    'found: fix',
+    'found: { to: fix, when: size(fruit.fuond) > 0 }',
+    'peripherals.look.exit.found.when',
+    7,
+    'unknown fact "fruit.fuond"',
+    'did you mean "fruit.found"?',
+  ],
+  [look, '{ observed: list }', '{ observed: lsit }', 'peripherals.look.fruit.found.observed', 11, /"lsit"/, /"list"/],
+  [
+    look,
+    'found: { ob',
+    'fuond: { ob',
+    'peripherals.look.fruit.fuond',
+    11,
+    /not an observation/,
+    /did you mean "found"/,
+  ],
+  [
+    look,
+    '{ observed: list }',
+    '{ observed: list, from: fund }',
+    'peripherals.look.fruit.found.from',
+    11,
+    'unknown observation "fund"',
+    'did you mean "found"?',
+  ],
+  [look, 'inherit', 'inhreit', 'peripherals.look.context.session-id', 9, /context source/, 'did you mean "inherit"?'],
+  [look, 'id: look', 'id: lok', 'peripherals.lok.id', 1, '"lok" stands in look.yaml', 'rename the file to lok.yaml'],
+  [look, 'id: look', 'id: look\nid: look', 'peripherals.look', 2, 'key stands twice: id', 'keep one of them'],
+  [look, 'id: look', 'id: look: see', 'peripherals.look', 1, /compact mappings/, null],
+  [fix, 'from-look, opt', 'from-lok, opt', 'peripherals.fix.context.summary.take', 8, /"lok"/, 'did you mean "look"?'],
+  [fix, '{ summary:', '{ sumary:', 'peripherals.fix.context.sumary.take', 8, /no fruit "sumary"/, /"summary"/],
+  [fix, 'steps: 10', 'steps: 0', 'peripherals.fix.limits.steps', 11, 'must be more than 0', null],
+  [fix, 'steps: 10', 'steps: 1.5', 'peripherals.fix.limits.steps', 11, /expected/, null],
+  [fix, 'src/]', '/src]', 'peripherals.fix.scope.paths.0', 4, /absolute/, null],
+  [fix, 'src/]', 'a/../../b]', 'peripherals.fix.scope.paths.0', 4, /contains \.\./, null],
+  [fix, 'src/]', '""]', 'peripherals.fix.scope.paths.0', 4, /empty/, null],
+  [fix, 'src/]', '"src\\\\a"]', 'peripherals.fix.scope.paths.0', 4, /backslash/, null],
+  [fix, 'src/]', '"src\\0"]', 'peripherals.fix.scope.paths.0', 4, /NUL/, null],
+  [
+    fix,
+    'limits:',
+    'gates: { look: [{ when: session.steps }] }\nlimits:',
+    'peripherals.fix.gates.look.0.when',
+    11,
+    /type int/,
+    'compare it',
+  ],
+  [
+    fix,
+    'limits:',
+    'gates: { look: [{ when: "1 +" }] }\nlimits:',
+    'peripherals.fix.gates.look.0.when',
+    11,
+    /not valid/,
+    null,
+  ],
+  [
+    fix,
+    'limits:',
+    'gates: { look: [{ when: sesion.steps > 1 }] }\nlimits:',
+    'peripherals.fix.gates.look.0.when',
+    11,
+    /"sesion"/,
+    'did you mean "session"?',
+  ],
+  [
+    fix,
+    'limits:',
+    'gates: { look: [{ approval: nobody }] }\nlimits:',
+    'peripherals.fix.gates.look.0.approval',
+    11,
+    /"nobody"/,
+    'known: operator',
+  ],
+  [
+    fix,
+    'limits:',
+    'gates: { lok: [{ approval: operator }] }\nlimits:',
+    'peripherals.fix.gates.lok',
+    11,
+    /"lok"/,
+    /"look"/,
+  ],
+  [
+    fix,
+    'exit:\n  done: look',
+    'exit: {}\ngates: { look: [{ approval: operator }] }',
+    'peripherals.fix.gates.look',
+    7,
+    'no exit opens "look"',
+    /remove the gate/,
+  ],
+  [
+    fix,
+    'done: look',
+    'hop-fix: fix',
+    'peripherals.fix.exit.hop-fix',
+    7,
+    /does not admit fix/,
+    'add from-fix to the entry of fix',
+  ],
+  ['gate.yaml', 'to: diagnose', 'to: diagnosis', 'gate.transitions.0.to', 7, /"diagnosis"/, 'did you mean "diagnose"?'],
+  ['gate.yaml', 'to: diagnose', 'to: discuss', 'gate.transitions.0.to', 7, /to itself/, 'name another mode'],
+  ['gate.yaml', '[act]', '[acts]', 'gate.modes.execute.effects.0', 5, /"acts"/, 'did you mean "act"?'],
+  ['gate.yaml', '[act]', '[act], peripherals: [fiks]', 'gate.modes.execute.peripherals.0', 5, /"fiks"/, /"fix"/],
+];
+
+it.each(MISTAKES)('in %s, "%s" become "%s" is reported at %s', (file, from, to, path, line, message, suggestion) => {
+  const text = SOUND[file]!.replace(from, () => to);
+  expect(text).not.toBe(SOUND[file]);
+  const found = issuesOf({ [file]: text }).filter((issue) => issue.path === path);
+  expect(found).toEqual([
+    expect.objectContaining({
+      file,
+      path,
+      ...(line === undefined ? {} : { line }),
+      message: message instanceof RegExp ? expect.stringMatching(message) : message,
+      suggestion: suggestion instanceof RegExp ? expect.stringMatching(suggestion) : suggestion,
+    }),
+  ]);
+});
+
+it('reports what is wrong in each file at once, and nothing that only follows from it', () => {
+  const found = issuesOf({
+    [look]: LOOK.replace('tools: [', 'tolls: [').replace('found: { observed', 'found: { obsreved'),
+    [fix]: FIX.replace('src/', '../src').replace('edit]', 'edti]'),
+    'gate.yaml': GATE.replace('reset: discuss', 'reset: discus'),
+    'conditions.yaml': 'conditions: { calm: visit.denails == 0, tests-passed: "true" }',
+    'tools.yaml': 'tools: { dig: { purpose: Digs., effect: observes, parameters: [], limits: { seconds: 1 } } }',
+  });
+  expect(found.map(({ file, path }) => `${file} ${path}`).sort()).toEqual(
+    [
+      'conditions.yaml conditions.calm',
+      'conditions.yaml conditions.tests-passed',
+      'gate.yaml gate.reset',
+      'peripherals/fix.yaml peripherals.fix.scope.paths.0',
+      'peripherals/fix.yaml peripherals.fix.tools.1',
+      'peripherals/look.yaml peripherals.look',
+      'peripherals/look.yaml peripherals.look.fruit.found.obsreved',
+      'peripherals/look.yaml peripherals.look.fruit.found',
+      'peripherals/look.yaml peripherals.look.tolls',
+      'tools.yaml tools.dig.effect',
+      'tools.yaml tools.dig.limits',
+    ].sort(),
+  );
+});
+
+it('never lets a faulty file poison the files that name it', () => {
+  const found = issuesOf({ [look]: 'id: look\nfruit: { summary: 3 }\nentry: [', 'tools.yaml': 'tools: { dig: 3 }' });
+  expect(found.filter(({ file }) => file === fix)).toEqual([]);
+});
+
+it.each(['outside', 'closed', 'any'])('refuses %s as the id of a peripheral', (id) => {
+  const [issue] = issuesOf({ [`peripherals/${id}.yaml`]: LOOK.replace('id: look', `id: ${id}`) });
+  expect(issue).toMatchObject({ path: `peripherals.${id}.id`, message: `"${id}" is reserved` });
+});
+
+it('refuses one id in two files, and names the second', () => {
+  const found = issuesOf({ 'more/look.yaml': LOOK });
+  expect(found).toEqual([
+    expect.objectContaining({ file: 'more/look.yaml', path: 'peripherals.look.id', suggestion: 'rename one of them' }),
+  ]);
+});
+
+it('finds no peripheral behind a name that every object inherits', () => {
+  const [issue] = issuesOf({ [fix]: FIX.replace('done: look', 'done: constructor') });
+  expect(issue).toMatchObject({ path: 'peripherals.fix.exit.done', message: 'unknown peripheral "constructor"' });
+});
+
+it('refuses a set without peripherals', () => {
+  const parsed = parseSpecSet([{ file: 'gate.yaml', text: GATE }], catalogue);
+  expect(parsed).toMatchObject({ ok: false, issues: [{ path: 'peripherals', message: /no peripherals/ }] });
+});
+
+it('refuses a required parameter after an optional one, and what is not a JSON Schema', () => {
+  const tool = (parameters: string) =>
+    `tools: { dig: { purpose: Digs., effect: act, parameters: [${parameters}], limits: { seconds: 1, output-bytes: 1 } } }`;
+  const parameter =
+    '{ name: a, role: text, description: A., optional: true }, { name: b, role: text, description: B. }';
+  expect(issuesOf({ 'tools.yaml': tool(parameter) })).toMatchObject([
+    { path: 'tools.dig.parameters.1', suggestion: 'put optional ones last' },
+  ]);
+  const wrong = '{ name: a, role: text, description: A., schema: { type: strnig } }';
+  expect(issuesOf({ 'tools.yaml': tool(wrong) })).toMatchObject([{ path: 'tools.dig.parameters.0.schema' }]);
+});

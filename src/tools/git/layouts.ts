@@ -9,6 +9,8 @@ export type Access =
   | { readonly kind: 'commit' }
   | { readonly kind: 'push'; readonly target: PushTarget };
 
+const EMPTY_BYTES = 1 << 20;
+
 /** Files of a git folder that decide what git runs and how: read-only even where the folder is writable. */
 const SEALED = ['config', 'config.worktree', 'hooks', 'info', 'modules', 'commondir', 'gitdir'];
 
@@ -22,9 +24,10 @@ export function gitLayout(repository: Repository, access: Access, toolchains: re
   const { root, gitDir, commonDir } = repository;
   const folders = [...new Set([commonDir, gitDir])];
   const base = baseLayout(`git-${access.kind}`, { root, toolchains });
-  const tree: Mount[] = access.kind === 'push' ? [] : [readOnly(root)];
+  // Git starts at the root, because a relative address of a remote counts from there; a push finds it empty.
+  const tree: Mount = access.kind === 'push' ? { kind: 'scratch', target: root, bytes: EMPTY_BYTES } : readOnly(root);
   const git = folders.flatMap((folder) => (access.kind === 'read' ? [readOnly(folder)] : writableGit(folder)));
-  const layout = withMounts(base, [...tree, ...git]);
+  const layout = withMounts(base, [tree, ...git]);
   if (access.kind !== 'push') return layout;
   const { target } = access;
   if (target.kind === 'network') return { ...layout, network: true };

@@ -37,6 +37,8 @@ export interface StartBody {
   readonly context: Fields;
   /** Epoch milliseconds after which only stop and hops remain; null without a time limit. */
   readonly deadline: number | null;
+  /** What the gate saw, as it rode in the hop graph's event; null for the start that a hop led to. */
+  readonly facts: Fields | null;
 }
 /** What came of a tool call, as its backend reported it. A large result is `{ blob, bytes }`. */
 export type OutcomeRecord =
@@ -102,6 +104,8 @@ export interface HopBody {
   readonly by: Principal;
   /** Id of the approval that this hop used up. */
   readonly approval: string | null;
+  /** What the gate saw, as it rode in the hop graph's event. */
+  readonly facts: Fields;
   /** Set when an expectation was not met and the hop goes back (A10): what was expected, what held, the entry that showed it. */
   readonly reframe?: { readonly expected: string; readonly actual: string; readonly shownBy: string | null };
 }
@@ -115,6 +119,8 @@ export interface ModeBody {
   readonly reason: string | null;
   readonly exitCriteria: string | null;
   readonly approval: string | null;
+  /** What the gate saw, as it rode in the mode gate's event. */
+  readonly facts: Fields;
 }
 export interface ApprovalBody {
   readonly event: 'approval';

@@ -1,0 +1,43 @@
+import type { EvidenceStore } from './ports/evidence-store.ts';
+import type { ToolBackend } from './ports/tool-backend.ts';
+import { gitBackend } from './tools/git/backend.ts';
+import { detectSandbox } from './tools/sandbox/detect.ts';
+import type { Sandbox } from './tools/sandbox/sandbox.ts';
+import { sessionLogBackend } from './tools/session-log.ts';
+import { shellBackend } from './tools/shell/backend.ts';
+import { webBackend } from './tools/web/backend.ts';
+import { workspaceBackend } from './tools/workspace/backend.ts';
+
+/** The real tools on a real repository. The sandbox is tried out when the first command needs it, once for all backends. */
+export function defaultBackends(store: EvidenceStore, options: { readonly unsafeNoSandbox: boolean }): ToolBackend[] {
+  let sandbox: Promise<Sandbox> | null = null;
+  const detect = () => {
+    sandbox ??= detectSandbox({ unsafe: options.unsafeNoSandbox });
+    return sandbox;
+  };
+  return [
+    workspaceBackend(),
+    onFirstUse('shell', ['bash-readonly', 'bash', 'bash-test', 'bash-deploy'], async () =>
+      shellBackend(await detect()),
+    ),
+    onFirstUse('git', ['bash-git'], async () => gitBackend(await detect())),
+    webBackend(),
+    sessionLogBackend(store),
+  ];
+}
+
+/** A backend that is made when its first call comes. */
+function onFirstUse(name: string, tools: readonly string[], make: () => Promise<ToolBackend>): ToolBackend {
+  let backend: Promise<ToolBackend> | null = null;
+  return {
+    name,
+    tools,
+    async run(call) {
+      backend ??= make();
+      return (await backend).run(call);
+    },
+    async close() {
+      await (await backend)?.close?.();
+    },
+  };
+}

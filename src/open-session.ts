@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import manifest from '../package.json' with { type: 'json' };
+import { openProject } from './cli/project.ts';
+import { ensureStateDir, realRoot } from './cli/state-dir.ts';
+import { defaultBackends } from './default-backends.ts';
+import type { Entry } from './evidence/entry.ts';
+import type { ApprovalRequest, Approver } from './ports/approver.ts';
+import type { Clock } from './ports/clock.ts';
+import type { EvidenceStore } from './ports/evidence-store.ts';
+import type { Ids } from './ports/ids.ts';
+import type { Inspector } from './ports/inspector.ts';
+import type { ToolBackend } from './ports/tool-backend.ts';
+import { createSession, resumeSession } from './session/open.ts';
+import type { Session } from './session/session.ts';
+import { loadProjectConfig } from './spec/load-project-config.ts';
+import { loadSpecs } from './spec/load-specs.ts';
+import type { ProjectConfig, SpecSet } from './spec/types.ts';
+import { memoryStore } from './stores/memory.ts';
+import { sqliteStore } from './stores/sqlite.ts';
+
+/** Answers an approval request in this process: true or a name approves it, anything else does not. */
+export type ApproveFunction = (request: ApprovalRequest) => boolean | string | Promise<boolean | string>;
+
+export interface OpenOptions {
+  /** A loaded spec set or where one lies. Default: the one that the repository's hopgate.yaml names, else the shipped one. */
+  readonly specs?: SpecSet | string;
+  /** The repository. Tools see nothing outside of it. */
+  readonly root: string;
+  /** The agent's id: the author of what it does. */
+  readonly agent: string;
+  /** `memory`, a file for SQLite, or a store of your own. Default: SQLite in the repository's state folder, outside the root. */
+  readonly store?: 'memory' | (string & {}) | EvidenceStore;
+  /** Who gives approvals. Without one, what needs an approval is refused. */
+  readonly approver?: Approver | ApproveFunction;
+  /** How the repository is tested and shipped. Default: its hopgate.yaml, narrowed unless the operator trusts it. */
+  readonly config?: Partial<ProjectConfig>;
+  /** Take hopgate.yaml as it stands: this program speaks for the operator. */
+  readonly trustConfig?: boolean;
+  /** In place of the real tools. */
+  readonly backends?: readonly ToolBackend[];
+  /** The id of a session to go on with. It keeps the spec and config that it was opened with. */
+  readonly session?: string;
+  /** Run shell tools without a sandbox where there is none. Every entry says so. */
+  readonly unsafeNoSandbox?: boolean;
+  /** Told of each entry once it is durable. */
+  readonly onEntry?: (entry: Entry) => void;
+  readonly inspector?: Inspector;
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+}
+
+const systemClock: Clock = { now: () => Date.now() };
+const randomIds: Ids = { next: (kind) => `${kind === 'session' ? 's' : kind[0]}-${randomUUID()}` };
+
+/**
+ * Opens a session: one agent, one repository, one spec set, from start to close.
+ *
+ * @throws SpecError when specs or hopgate.yaml have problems; StoreError `session-not-found` for an unknown `session`; `agent-mismatch` as a
+ * plain Error when the session belongs to another agent.
+ * @example
+ * const session = await openSession({ root: '.', agent: 'my-agent', store: 'memory' });
+ * await session.setMode({ to: 'diagnose' });
+ * await session.start('explore');
+ */
+export async function openSession(options: OpenOptions): Promise<Session> {
+  const root = realRoot(options.root);
+  const clock = options.clock ?? systemClock;
+  const unsafeNoSandbox = options.unsafeNoSandbox ?? false;
+  const { store, owned } = openStore(options, root, clock);
+  const backends = options.backends ?? defaultBackends(store, { unsafeNoSandbox });
+  const dispose = async () => {
+    await Promise.all(backends.map((backend) => backend.close?.()));
+    if (owned) await store.close();
+  };
+  const parts = {
+    store,
+    clock,
+    ids: options.ids ?? randomIds,
+    backends,
+    approver: approverOf(options.approver),
+    dispose,
+    ...(options.inspector ? { inspector: options.inspector } : {}),
+    ...(options.onEntry ? { onEntry: options.onEntry } : {}),
+  };
+  try {
+    if (options.session !== undefined) return await resume(parts, options.session, options.agent);
+    const { specs, config } = await pinOf(options, root);
+    return await createSession(parts, {
+      specs,
+      config,
+      agent: options.agent,
+      root,
+      unsafeNoSandbox,
+      version: manifest.version,
+    });
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}
+
+async function resume(parts: Parameters<typeof resumeSession>[0], id: string, agent: string): Promise<Session> {
+  const session = await resumeSession(parts, id);
+  if (session.state.agent === agent) return session;
+  throw new Error(`session ${id} belongs to agent "${session.state.agent}", not to "${agent}"; open it under that id`);
+}
+
+function openStore({ store }: OpenOptions, root: string, clock: Clock): { store: EvidenceStore; owned: boolean } {
+  if (typeof store === 'object') return { store, owned: false };
+  if (store === 'memory') return { store: memoryStore({ clock }), owned: true };
+  const file = store ?? join(ensureStateDir(root, process.env), 'evidence.db');
+  return { store: sqliteStore(file, { clock }), owned: true };
+}
+
+async function pinOf(options: OpenOptions, root: string): Promise<{ specs: SpecSet; config: ProjectConfig }> {
+  const project = options.trustConfig
+    ? { config: (await loadProjectConfig(root)).config, specs: null }
+    : await openProject(root, process.env);
+  const config = { ...project.config, ...options.config };
+  const chosen = options.specs ?? project.specs ?? (config.specs === 'default' ? 'default' : join(root, config.specs));
+  return { specs: typeof chosen === 'string' ? await loadSpecs(chosen) : chosen, config };
+}
+
+function approverOf(approver: OpenOptions['approver']): Approver | null {
+  if (approver === undefined) return null;
+  if (typeof approver !== 'function') return approver;
+  return {
+    via: 'approver',
+    async approve(request) {
+      const answer = await approver(request);
+      if (answer === false || answer === '' || (answer !== true && typeof answer !== 'string')) return null;
+      return { by: answer === true ? 'operator' : answer };
+    },
+  };
+}

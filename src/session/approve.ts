@@ -1,0 +1,44 @@
+import type { ApprovalBody } from '../evidence/bodies.ts';
+import type { ApprovalGrant } from '../gate/approval.ts';
+import type { WantedApproval } from '../gate/request.ts';
+import type { Approver } from '../ports/approver.ts';
+import type { Ids } from '../ports/ids.ts';
+
+/** How long an approval stands when its giver does not say, in minutes. */
+const DEFAULT_MINUTES = 15;
+
+export interface GivenApproval {
+  readonly grant: ApprovalGrant;
+  readonly body: ApprovalBody;
+}
+
+/** Asks for an approval and makes the record of it. null: nobody answered, or the answer was no. */
+export async function askApproval(
+  approver: Approver,
+  { subject, hash }: WantedApproval,
+  agent: string,
+  parts: { readonly ids: Ids; readonly now: () => number },
+): Promise<GivenApproval | null> {
+  const answer = await approver.approve({ ...subject, agent, hash });
+  if (!answer) return null;
+  const now = parts.now();
+  const expires = now + (answer.minutes ?? DEFAULT_MINUTES) * 60_000;
+  const record: ApprovalBody['record'] = {
+    id: parts.ids.next('approval'),
+    nonce: parts.ids.next('approval'),
+    sessionId: subject.sessionId,
+    requestHash: hash,
+    by: answer.by,
+    via: approver.via,
+    grantedAt: new Date(now).toISOString(),
+    expiresAt: new Date(expires).toISOString(),
+  };
+  return {
+    grant: { ...record, expiresAt: expires },
+    body: {
+      event: 'approval',
+      record,
+      request: { action: { ...subject.action }, reason: subject.reason, view: { ...subject.view } },
+    },
+  };
+}

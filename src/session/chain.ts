@@ -1,0 +1,71 @@
+import type { Entry } from '../evidence/entry.ts';
+import type { Denial } from '../gate/denial.ts';
+import type { Json } from '../spec/types.ts';
+import type { Session } from './session.ts';
+
+type Fields = { readonly [field: string]: Json };
+
+/** One link of a chain: a visit, and the exit by which the next one is entered. */
+export interface ChainLink {
+  readonly peripheral: string;
+  readonly actions: readonly { readonly tool: string; readonly args?: unknown }[];
+  readonly exit?: string;
+  readonly reason: string;
+  readonly fruit?: Fields;
+}
+
+export type ChainResult = {
+  readonly evidence: readonly Entry[];
+  readonly fruits: readonly { readonly peripheral: string; readonly fruit: Fields }[];
+  readonly finalContext: Fields;
+} & (
+  | { readonly ok: true }
+  | {
+      readonly ok: false;
+      readonly denial: Denial;
+      readonly at: { readonly link: number; readonly action: number | null };
+    }
+);
+
+/**
+ * Runs a sequence of visits: start the first, its actions, hop to the next with the link's exit, and so on; the last one is stopped. The first
+ * refusal ends it; what was done until then stays in the result (and in the store).
+ */
+export async function runChain(session: Session, links: readonly ChainLink[]): Promise<ChainResult> {
+  const evidence: Entry[] = [];
+  const fruits: { peripheral: string; fruit: Fields }[] = [];
+  const refused = (denial: Denial, link: number, action: number | null): ChainResult => ({
+    ok: false,
+    denial,
+    at: { link, action },
+    evidence,
+    fruits,
+    finalContext: session.state.backpack,
+  });
+  for (const [index, link] of links.entries()) {
+    if (index === 0) {
+      const started = await session.start(link.peripheral);
+      evidence.push(...started.evidence);
+      if (!started.ok) return refused(started.denial, index, null);
+    }
+    for (const [number, action] of link.actions.entries()) {
+      const stepped = await session.step(action);
+      evidence.push(...stepped.evidence);
+      if (!stepped.ok) return refused(stepped.denial, index, number);
+    }
+    const next = links[index + 1];
+    const { reason, exit, fruit } = link;
+    const left = next
+      ? await session.hop({
+          to: next.peripheral,
+          reason,
+          ...(exit === undefined ? {} : { exit }),
+          ...(fruit ? { fruit } : {}),
+        })
+      : await session.stop(reason, fruit ? { fruit } : {});
+    evidence.push(...left.evidence);
+    if (!left.ok) return refused(left.denial, index, null);
+    fruits.push({ peripheral: link.peripheral, fruit: left.fruit });
+  }
+  return { ok: true, evidence, fruits, finalContext: session.state.backpack };
+}

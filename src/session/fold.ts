@@ -1,0 +1,214 @@
+import { type Draft, produce } from 'immer';
+import { advance, type CompiledSpecs, initialSnapshot, type MachineSnapshot } from '../compile/index.ts';
+import { type Body, bodyOf, type OutcomeRecord } from '../evidence/bodies.ts';
+import type { Entry, StoredEntry } from '../evidence/entry.ts';
+import { backpackOf } from '../gate/decide-visit.ts';
+import type { RequirementFacts } from '../gate/requirement.ts';
+import type { Json } from '../spec/types.ts';
+import { asRecord, changedPaths, NOTHING_OBSERVED, observeStep, testRun } from './observe.ts';
+import type { SessionFacts, SessionState } from './state.ts';
+
+/** The evidence tells of something that the machines of its spec do not do. The chain was written by another program, or altered. */
+export class FoldError extends Error {
+  override readonly name = 'FoldError';
+}
+
+/**
+ * The state after one more entry: the machines take the event that the entry tells of, the facts are counted. Pure, and the only way a
+ * session's state ever changes, live or on resume.
+ */
+export function applyEntry(compiled: CompiledSpecs, state: SessionState, { entry }: StoredEntry): SessionState {
+  const body = bodyOf(entry.body);
+  const moved = body ? moveMachines(compiled, state, entry, body) : state;
+  return {
+    ...moved,
+    head: { seq: entry.seq, hash: entry.hash },
+    facts: produce(moved.facts, (draft) => {
+      if (body) count(compiled, draft, entry, body);
+      draft.lastId = entry.id;
+      draft.lastAt = Math.max(draft.lastAt, Date.parse(entry.at));
+    }),
+  };
+}
+
+interface Machines {
+  readonly mode: MachineSnapshot | null;
+  readonly hopGraph: MachineSnapshot;
+  readonly lifecycle: MachineSnapshot | null;
+}
+
+function moveMachines(compiled: CompiledSpecs, state: SessionState, entry: Entry, body: Body): SessionState {
+  const machines: Machines = state;
+  const take = (machine: 'mode' | 'hopGraph' | 'lifecycle', type: string, facts?: Json): Partial<Machines> => {
+    const definition = machineOf(compiled, state, machine);
+    const snapshot = machines[machine];
+    const event = facts === undefined ? { type } : { type, facts: facts as unknown as RequirementFacts };
+    const next = definition && snapshot ? advance(definition, snapshot, event) : null;
+    if (!next?.taken) {
+      throw new FoldError(
+        `entry ${entry.seq} (${entry.id}) tells of "${type}", which ${definition?.id ?? machine} does not take in "${String(snapshot?.value ?? 'nowhere')}"; run hopgate verify ${entry.sessionId}`,
+      );
+    }
+    return { [machine]: next.snapshot };
+  };
+  switch (body.event) {
+    case 'mode':
+      return { ...state, ...take('mode', body.how === 'transition' ? `to.${body.to}` : body.how, body.facts) };
+    case 'hop':
+      return { ...state, ...take('hopGraph', `${body.exit}.${body.to}`, body.facts) };
+    case 'start': {
+      const machine = compiled.lifecycle[body.peripheral];
+      if (!machine) throw new FoldError(`entry ${entry.seq} starts "${body.peripheral}", which its spec does not have`);
+      const begun = advance(machine, initialSnapshot(machine), { type: 'start' }).snapshot;
+      const entered = body.facts === null ? {} : take('hopGraph', `start.${body.peripheral}`, body.facts);
+      return { ...state, ...entered, lifecycle: begun };
+    }
+    case 'stop':
+      return { ...state, ...take('lifecycle', 'stop'), ...(body.exit === null ? take('hopGraph', 'stop') : {}) };
+    case 'step':
+    case 'intent': {
+      if (state.lifecycle?.value !== 'interrupted') return { ...state, ...take('lifecycle', 'step') };
+      const resumed = { ...state, ...take('lifecycle', 'resume') };
+      return moveMachines(compiled, resumed, entry, body);
+    }
+    case 'interrupted':
+      return state.lifecycle?.value === 'active' ? { ...state, ...take('lifecycle', 'interrupt') } : state;
+    case 'expired':
+      return state.lifecycle?.value === 'active' ? { ...state, ...take('lifecycle', 'expire') } : state;
+    case 'session-closed':
+      return { ...state, ...take('hopGraph', 'close') };
+    default:
+      return state;
+  }
+}
+
+function machineOf(compiled: CompiledSpecs, state: SessionState, machine: 'mode' | 'hopGraph' | 'lifecycle') {
+  if (machine === 'mode') return compiled.modeGate;
+  if (machine === 'hopGraph') return compiled.hopGraph;
+  const { visit } = state.facts;
+  return visit ? (compiled.lifecycle[visit.peripheral] ?? null) : null;
+}
+
+function count({ specs }: CompiledSpecs, draft: Draft<SessionFacts>, entry: Entry, body: Body): void {
+  const { visit } = draft;
+  switch (body.event) {
+    case 'session-open':
+      draft.agent = body.agent;
+      draft.root = body.root;
+      draft.unsafeNoSandbox = body.unsafeNoSandbox;
+      draft.openedId = entry.id;
+      draft.backpack = { 'session-id': entry.sessionId, author: body.agent };
+      return;
+    case 'start':
+      draft.visit = {
+        peripheral: body.peripheral,
+        deadline: body.deadline,
+        steps: 0,
+        denials: 0,
+        headId: entry.id,
+        observations: NOTHING_OBSERVED as Draft<typeof NOTHING_OBSERVED>,
+      };
+      draft.visits[body.peripheral] = (draft.visits[body.peripheral] ?? 0) + 1;
+      Object.assign(draft.backpack, body.context);
+      draft.hopId = null;
+      return;
+    case 'step':
+    case 'outcome': {
+      draft.pending = null;
+      draft.steps += 1;
+      if (body.outcome.status === 'ok') draft.successes += 1;
+      const changes = body.event === 'outcome' ? countChanges(draft, body.effects) : false;
+      const run = body.outcome.status === 'ok' ? testRun(asRecord(body.outcome.result), draft.change) : null;
+      if (run) draft.runs.push(run as Draft<typeof run>);
+      rememberFiles(
+        draft,
+        body.effects === 'unobserved'
+          ? []
+          : body.effects.filter(({ op }) => op !== 'ref' && op !== 'connect').map(({ path }) => path),
+      );
+      if (visit) {
+        visit.steps += 1;
+        visit.headId = entry.id;
+        visit.observations = observeStep(visit.observations, body, draft.change) as Draft<typeof visit.observations>;
+      }
+      if (changes) mergeChanged(draft, changedPaths(body.effects));
+      countPattern(draft, body.tool, body.outcome);
+      return;
+    }
+    case 'intent':
+      draft.pending = { id: entry.id, tool: body.tool };
+      if (visit) visit.headId = entry.id;
+      return;
+    case 'interrupted':
+      draft.pending = null;
+      draft.change += 1;
+      if (visit) {
+        visit.steps += 1;
+        visit.headId = entry.id;
+      }
+      return;
+    case 'denial':
+      draft.denials += 1;
+      if (visit) {
+        visit.denials += 1;
+        visit.observations.refusals += 1;
+      }
+      return;
+    case 'par':
+      draft.successes = 0;
+      if (visit) {
+        visit.headId = entry.id;
+        visit.observations.par = body.par as Draft<Json>;
+      }
+      return;
+    case 'stop': {
+      draft.fruits[body.peripheral] = body.fruit as Draft<{ [field: string]: Json }>;
+      const before = draft.backpack['changed-files'];
+      Object.assign(draft.backpack, backpackOf(body.fruit));
+      if (before !== undefined) draft.backpack['changed-files'] = before;
+      draft.visit = null;
+      return;
+    }
+    case 'hop':
+      draft.hopId = entry.id;
+      return;
+    case 'approval':
+      draft.usedNonces.push(body.record.nonce);
+      return;
+    default:
+      specs satisfies object;
+  }
+}
+
+/** A change of the tree, or a chance of one: test results older than it prove nothing any more. */
+function countChanges(draft: Draft<SessionFacts>, effects: Parameters<typeof changedPaths>[0]): boolean {
+  const paths = changedPaths(effects);
+  if (effects !== 'unobserved' && paths.length === 0) return false;
+  draft.change += 1;
+  if (effects !== 'unobserved') {
+    for (const effect of effects) if (paths.includes(effect.path)) draft.changes[effect.path] = effect.after ?? null;
+  }
+  return true;
+}
+
+function mergeChanged(draft: Draft<SessionFacts>, paths: readonly string[]): void {
+  const before = draft.backpack['changed-files'];
+  draft.backpack['changed-files'] = [...new Set([...(Array.isArray(before) ? before : []), ...paths])] as Json[];
+}
+
+const MAX_NAMED_FILES = 5000;
+
+function rememberFiles(draft: Draft<SessionFacts>, paths: readonly string[]): void {
+  for (const path of paths)
+    if (draft.files.length < MAX_NAMED_FILES && !draft.files.includes(path)) draft.files.push(path);
+}
+
+/** PSR selects a pattern; a PUR says whether it held. */
+function countPattern(draft: Draft<SessionFacts>, tool: string, outcome: OutcomeRecord): void {
+  if (outcome.status !== 'ok') return;
+  const result = asRecord(outcome.result);
+  const pattern = result['pattern'];
+  if (typeof pattern !== 'string') return;
+  if (tool === 'psr-select') draft.patterns[pattern] = 'selected';
+  if (tool === 'pur-update') draft.patterns[pattern] = result['held'] === true ? 'held' : 'failed';
+}

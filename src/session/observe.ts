@@ -1,0 +1,190 @@
+import { produce } from 'immer';
+import type { EffectRecord, OutcomeRecord } from '../evidence/bodies.ts';
+import type { Json, Observation, PeripheralSpec } from '../spec/types.ts';
+
+/** One run of a configured test command. */
+export interface TestRun {
+  readonly command: string;
+  /** Arguments narrowed what was run: such a run can fail, but it does not prove that the tests pass. */
+  readonly narrowed: boolean;
+  readonly verdict: 'pass' | 'fail' | 'none';
+  /** null: the report does not tell. */
+  readonly total: number | null;
+  readonly failures: readonly Json[];
+  /** The number of changes that this session had made when it ran: equal numbers mean the same code. */
+  readonly change: number;
+}
+
+/** What one visit has shown so far: the ground of its observed fruit. */
+export interface Observations {
+  readonly read: readonly string[];
+  readonly matched: readonly string[];
+  readonly listed: readonly string[];
+  readonly changedFiles: readonly string[];
+  readonly runs: readonly TestRun[];
+  readonly committed: boolean;
+  readonly pushed: boolean;
+  readonly sha: string | null;
+  readonly deployed: boolean;
+  readonly steps: number;
+  readonly refusals: number;
+  readonly patterns: readonly string[];
+  readonly par: Json;
+}
+
+export const NOTHING_OBSERVED: Observations = {
+  read: [],
+  matched: [],
+  listed: [],
+  changedFiles: [],
+  runs: [],
+  committed: false,
+  pushed: false,
+  sha: null,
+  deployed: false,
+  steps: 0,
+  refusals: 0,
+  patterns: [],
+  par: null,
+};
+
+/** Longest list of files that a fruit carries. */
+const MAX_FILES = 1000;
+
+export const asRecord = (value: Json | undefined): { readonly [key: string]: Json } =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
+const asList = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
+const textOf = (value: Json | undefined): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+const FILE_OPS = new Set(['create', 'modify', 'delete', 'mode', 'link']);
+
+/** The files of the tree that effects say were changed. */
+export const changedPaths = (effects: readonly EffectRecord[] | 'unobserved'): readonly string[] =>
+  effects === 'unobserved' ? [] : effects.filter(({ op }) => FILE_OPS.has(op)).map(({ path }) => path);
+
+/** The visit's observations after one more step. Pure. */
+export function observeStep(
+  before: Observations,
+  step: {
+    readonly tool: string;
+    readonly outcome: OutcomeRecord;
+    readonly effects: readonly EffectRecord[] | 'unobserved';
+  },
+  change: number,
+): Observations {
+  return produce(before, (draft) => {
+    draft.steps += 1;
+    for (const path of changedPaths(step.effects)) addFile(draft.changedFiles, path);
+    if (step.outcome.status !== 'ok') return;
+    const result = asRecord(step.outcome.result);
+    if (step.tool === 'read') addFile(draft.read, textOf(result['path']));
+    for (const match of asList(result['matches'])) addFile(draft.matched, textOf(asRecord(match)['path']));
+    for (const file of asList(result['files'])) addFile(draft.listed, textOf(file));
+    const run = testRun(result, change);
+    if (run) draft.runs.push(run as never);
+    if (result['committed'] === true) draft.committed = true;
+    if (result['pushed'] === true) draft.pushed = true;
+    if (result['committed'] === true || result['pushed'] === true) draft.sha = textOf(result['sha']) ?? draft.sha;
+    if (step.tool === 'bash-deploy' && result['exit'] === 0) draft.deployed = true;
+  });
+}
+
+function addFile(files: string[], path: string | null): void {
+  if (path !== null && files.length < MAX_FILES && !files.includes(path)) files.push(path);
+}
+
+/** A test run is recognised by what its backend reports, never by words in its output. */
+export function testRun(result: { readonly [key: string]: Json }, change: number): TestRun | null {
+  const verdict = result['verdict'];
+  if (verdict !== 'pass' && verdict !== 'fail' && verdict !== 'none') return null;
+  const report = asRecord(result['report']);
+  const { total, failures } = report;
+  return {
+    command: asList(result['command']).join(' '),
+    narrowed: result['narrowed'] === true,
+    verdict,
+    total: typeof total === 'number' ? total : null,
+    failures: asList(failures),
+    change,
+  };
+}
+
+const latestByCommand = (runs: readonly TestRun[]): readonly TestRun[] => [
+  ...new Map(runs.map((run) => [run.command, run])).values(),
+];
+
+/** Two runs of one command on the same code that disagree. */
+export function disagree(runs: readonly TestRun[], command: string, change: number): boolean {
+  const verdicts = new Set(
+    runs.filter((run) => run.command === command && run.change === change).map(({ verdict }) => verdict),
+  );
+  return verdicts.has('pass') && verdicts.has('fail');
+}
+
+/** pass, fail or flaky; null when nothing that counts was run. Flaky means that a re-run of the same code disagreed. */
+function result(visit: Observations, sessionRuns: readonly TestRun[]): Json {
+  const latest = latestByCommand(visit.runs);
+  if (latest.some((run) => disagree(sessionRuns, run.command, run.change))) return 'flaky';
+  if (latest.some(({ verdict }) => verdict === 'fail')) return 'fail';
+  return latest.some(({ verdict }) => verdict === 'pass') ? 'pass' : null;
+}
+
+function testCount(runs: readonly TestRun[]): Json {
+  const latest = latestByCommand(runs);
+  if (latest.some(({ total }) => total === null)) return null;
+  return latest.reduce((sum, { total }) => sum + (total ?? 0), 0);
+}
+
+/** What was looked at closely; only if nothing was, what was listed. */
+const found = ({ read, matched, listed }: Observations): string[] => {
+  const close = [...new Set([...matched, ...read])];
+  return close.length > 0 ? close : [...listed];
+};
+
+function observation(name: Observation, visit: Observations, sessionRuns: readonly TestRun[]): Json {
+  switch (name) {
+    case 'found':
+      return found(visit);
+    case 'changed-files':
+      return [...visit.changedFiles];
+    case 'changes':
+      return visit.changedFiles.length;
+    case 'result':
+      return result(visit, sessionRuns);
+    case 'test-count':
+      return testCount(visit.runs);
+    case 'failures':
+      return latestByCommand(visit.runs).flatMap(({ failures }) => failures) as Json[];
+    case 'committed':
+      return visit.committed;
+    case 'pushed':
+      return visit.pushed;
+    case 'sha':
+      return visit.sha;
+    case 'deployed':
+      return visit.deployed;
+    case 'steps':
+      return visit.steps;
+    case 'refusals':
+      return visit.refusals;
+    case 'patterns':
+      return [...visit.patterns];
+    case 'par':
+      return visit.par;
+    default:
+      return name satisfies never;
+  }
+}
+
+/** The observed fields of a visit's fruit. */
+export function observedFruit(
+  spec: PeripheralSpec,
+  visit: Observations,
+  sessionRuns: readonly TestRun[],
+): { readonly [field: string]: Json } {
+  return Object.fromEntries(
+    Object.entries(spec.fruit).flatMap(([field, rule]) =>
+      rule.kind === 'observed' ? [[field, observation(rule.from, visit, sessionRuns)]] : [],
+    ),
+  );
+}

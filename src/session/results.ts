@@ -1,0 +1,38 @@
+import type { Entry } from '../evidence/entry.ts';
+import type { Denial } from '../gate/denial.ts';
+import type { Json, Mode } from '../spec/types.ts';
+
+type Fields = { readonly [field: string]: Json };
+
+/** A refusal: what is wrong, what to do next, and the entries that record it. */
+export interface Refused {
+  readonly ok: false;
+  readonly denial: Denial;
+  readonly evidence: readonly Entry[];
+}
+interface Done {
+  readonly ok: true;
+  readonly evidence: readonly Entry[];
+}
+
+export type StartResult = (Done & { readonly peripheral: string; readonly context: Fields }) | Refused;
+export type StepResult =
+  | (Done & {
+      readonly result: Json;
+      /** `failed`: the tool ran and could not do what was asked; `error` says why. */
+      readonly outcome: 'ok' | 'failed';
+      readonly error?: { readonly code: string; readonly message: string };
+    })
+  | Refused;
+export type StopResult = (Done & { readonly fruit: Fields; readonly context: Fields }) | Refused;
+export type HopResult =
+  | (Done & {
+      readonly from: string;
+      readonly to: string;
+      readonly exit: string;
+      readonly fruit: Fields;
+      readonly context: Fields;
+    })
+  | Refused;
+export type ModeResult = (Done & { readonly mode: Mode }) | Refused;
+export type CloseResult = Done | Refused;

@@ -1,0 +1,58 @@
+import type { OutcomeRecord } from '../evidence/bodies.ts';
+import type { StepPlan } from '../gate/decide-step.ts';
+import type { EvidenceStore } from '../ports/evidence-store.ts';
+import type { Grant, ToolBackend, ToolReport } from '../ports/tool-backend.ts';
+import type { Json } from '../spec/types.ts';
+
+/** Results beyond this many bytes of JSON go to a blob; the entry keeps the reference. */
+const INLINE_BYTES = 32 * 1024;
+
+/** Runs one granted call. A backend that throws is a broken world: the outcome says so, and nothing is known of its effects. */
+export async function runTool(
+  backend: ToolBackend,
+  plan: StepPlan,
+  grant: Grant,
+  { sessionId, signal }: { readonly sessionId: string; readonly signal: AbortSignal },
+): Promise<ToolReport> {
+  try {
+    return await backend.run({ tool: plan.tool, args: plan.args, grant, sessionId, signal });
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return {
+      outcome: { status: 'failed', code: 'backend-error', message: `[tools/${backend.name}] ${message}` },
+      effects: plan.tool.effect === 'act' ? 'unobserved' : [],
+    };
+  }
+}
+
+const encoder = new TextEncoder();
+
+/** A value as evidence keeps it: itself, or `{ blob, bytes }` where it is large. */
+export async function keep(store: EvidenceStore, value: Json): Promise<Json> {
+  const text = JSON.stringify(value);
+  if (text === undefined || text.length <= INLINE_BYTES) return value;
+  const bytes = encoder.encode(text);
+  return { blob: await store.putBlob(bytes), bytes: bytes.length };
+}
+
+/** Arguments as evidence keeps them: each large value on its own, so that paths and commands stay readable. */
+export async function keepFields(
+  store: EvidenceStore,
+  fields: { readonly [name: string]: Json },
+): Promise<{ [name: string]: Json }> {
+  const kept = await Promise.all(
+    Object.entries(fields).map(async ([name, value]) => [name, await keep(store, value)] as const),
+  );
+  return Object.fromEntries(kept);
+}
+
+/** An outcome as evidence keeps it. What the session's fold reads (verdict, sha, paths) stays beside the reference to a large result. */
+export async function keepOutcome(store: EvidenceStore, outcome: ToolReport['outcome']): Promise<OutcomeRecord> {
+  if (outcome.status === 'refused') return { status: 'refused', code: outcome.code, message: outcome.message };
+  if (outcome.result === undefined) return outcome as OutcomeRecord;
+  const { result } = outcome;
+  if (result !== null && typeof result === 'object' && !Array.isArray(result)) {
+    return { ...outcome, result: await keepFields(store, result) } as OutcomeRecord;
+  }
+  return { ...outcome, result: await keep(store, result) } as OutcomeRecord;
+}

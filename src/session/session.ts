@@ -1,0 +1,472 @@
+import type { CompiledSpecs } from '../compile/index.ts';
+import type { Body } from '../evidence/bodies.ts';
+import type { Entry } from '../evidence/entry.ts';
+import { minePar } from '../evidence/par.ts';
+import { decide } from '../gate/decide.ts';
+import type { HopPlan, StopPlan } from '../gate/decide-visit.ts';
+import type { Available, Denial } from '../gate/denial.ts';
+import { deny } from '../gate/deny.ts';
+import type { Decision, GateContext, Request, WantedApproval } from '../gate/request.ts';
+import type { StepPlan } from '../gate/decide-step.ts';
+import type { SessionView } from '../gate/view.ts';
+import { available } from '../gate/ways.ts';
+import type { Approver } from '../ports/approver.ts';
+import { StoreError } from '../ports/evidence-store.ts';
+import type { Grant, ToolBackend } from '../ports/tool-backend.ts';
+import type { Json, Mode, Principal, ProjectConfig } from '../spec/types.ts';
+import { askApproval, type GivenApproval } from './approve.ts';
+import { isReflective } from './drafts.ts';
+import type { CloseResult, HopResult, ModeResult, Refused, StartResult, StepResult, StopResult } from './results.ts';
+import { asJson } from './as-json.ts';
+import { keepFields, keepOutcome, runTool } from './run-tool.ts';
+import { viewOf } from './view.ts';
+import type { Writer, WriterParts } from './writer.ts';
+
+type Fields = { readonly [field: string]: Json };
+
+export interface SessionParts extends WriterParts {
+  readonly compiled: CompiledSpecs;
+  readonly config: ProjectConfig;
+  readonly backends: readonly ToolBackend[];
+  readonly approver: Approver | null;
+  /** Frees what was opened for this session (a store, backends). */
+  readonly dispose?: () => Promise<void>;
+}
+
+/** Where a session stands, for people and prompts. */
+export interface SessionStatus {
+  readonly sessionId: string;
+  readonly agent: string;
+  readonly mode: Mode | null;
+  readonly peripheral: string | null;
+  /** `active`, or why only stop and hops remain. */
+  readonly visit: 'active' | 'expired' | 'interrupted' | null;
+  readonly closed: boolean;
+  readonly steps: number;
+  readonly denials: number;
+  readonly visits: { readonly [peripheral: string]: number };
+  readonly backpack: Fields;
+  readonly fruits: { readonly [peripheral: string]: Fields };
+}
+
+/**
+ * One agent's session: the loop of decide, record, act, transition. Calls are taken one at a time, in the order they were made. Refusals are
+ * values; an error thrown is a broken world (a full disk, a lost store).
+ */
+export class Session {
+  readonly #parts: SessionParts;
+  readonly #writer: Writer;
+  #queue: Promise<unknown> = Promise.resolve();
+  #detached = false;
+
+  constructor(parts: SessionParts, writer: Writer) {
+    this.#parts = parts;
+    this.#writer = writer;
+  }
+
+  get id(): string {
+    return this.#writer.state.facts.sessionId;
+  }
+
+  /** Where the session stands now. */
+  get state(): SessionStatus {
+    const view = this.#view();
+    return {
+      sessionId: view.sessionId,
+      agent: view.agent,
+      mode: view.mode,
+      peripheral: view.visit?.peripheral ?? null,
+      visit: view.visit?.status ?? null,
+      closed: view.closed,
+      steps: view.steps,
+      denials: view.denials,
+      visits: view.visits,
+      backpack: view.backpack,
+      fruits: view.fruits,
+    };
+  }
+
+  /** What can be done from here: tools, hops with what they need, modes. */
+  available(): Available {
+    return available(this.#parts.compiled.specs, this.#view());
+  }
+
+  /** Would this call be let through? A dry run: nothing is recorded, nothing runs. null: yes. */
+  why(call: { readonly tool: string; readonly args?: unknown }): Denial | null {
+    const decision = decide(this.#context(), { kind: 'step', tool: call.tool, args: call.args ?? {} });
+    return decision.ok ? null : decision.denial;
+  }
+
+  /** This session's evidence, in order. */
+  async evidence(): Promise<readonly Entry[]> {
+    const entries: Entry[] = [];
+    for await (const { entry } of this.#parts.store.entries(this.id)) entries.push(entry);
+    return entries;
+  }
+
+  /** Enters a peripheral from outside. */
+  start(
+    peripheral: string,
+    options: { readonly context?: Fields; readonly by?: Principal } = {},
+  ): Promise<StartResult> {
+    return this.#serially(async () => {
+      const request: Request = {
+        kind: 'start',
+        peripheral,
+        by: options.by ?? 'agent',
+        ...(options.context ? { context: options.context } : {}),
+      };
+      const decision = decide(this.#context(), request);
+      if (!decision.ok) return this.#refuse(request, decision.denial);
+      const { context, event } = decision.plan;
+      const evidence = await this.#writer.append([
+        this.#startBody(peripheral, request.by, context, event.facts as never),
+      ]);
+      return { ok: true, peripheral, context, evidence };
+    });
+  }
+
+  /** Calls a tool. An acting tool's intent is durable before it runs; an outcome is durable before this answers. */
+  step(call: { readonly tool: string; readonly args?: unknown; readonly signal?: AbortSignal }): Promise<StepResult> {
+    return this.#serially(async () => {
+      const request: Request = { kind: 'step', tool: String(call.tool), args: asJson(call.args ?? {}) };
+      const decision = decide(this.#context(), request);
+      if (!decision.ok) return this.#refuse(request, decision.denial);
+      const { plan } = decision;
+      const backend = this.#parts.backends.find(({ tools }) => tools.includes(plan.tool.id));
+      if (!backend)
+        return this.#refuse(
+          request,
+          deny(this.#context(), 'unknown-tool', { tool: plan.tool.id, unserved: true }).denial,
+        );
+      return this.#run(request, plan, backend, call.signal ?? new AbortController().signal);
+    });
+  }
+
+  /** Ends the visit; the session is outside of any peripheral then. */
+  stop(reason: string, options: { readonly fruit?: Fields; readonly by?: Principal } = {}): Promise<StopResult> {
+    return this.#serially(async () => {
+      const request: Request = {
+        kind: 'stop',
+        reason,
+        by: options.by ?? 'agent',
+        ...(options.fruit ? { fruit: options.fruit } : {}),
+      };
+      const review = await this.#review(options.fruit);
+      const decision = decide(review ? this.#contextWith(review) : this.#context(), request);
+      if (!decision.ok) return this.#refuse(request, decision.denial);
+      const evidence = await this.#writer.append([
+        ...(review ? [review] : []),
+        this.#stopBody(decision.plan, request.by, reason, null),
+      ]);
+      return { ok: true, fruit: decision.plan.fruit, context: this.state.backpack, evidence };
+    });
+  }
+
+  /** Leaves this peripheral and enters another in one append: stop, hop, start. Refused, the visit goes on. */
+  hop(options: {
+    readonly to: string;
+    readonly exit?: string;
+    readonly reason: string;
+    readonly fruit?: Fields;
+    readonly by?: Principal;
+  }): Promise<HopResult> {
+    return this.#serially(async () => {
+      const { to, exit, reason, fruit, by = 'agent' } = options;
+      const request: Extract<Request, { kind: 'hop' }> = {
+        kind: 'hop',
+        to,
+        reason,
+        by,
+        ...(exit === undefined ? {} : { exit }),
+        ...(fruit === undefined ? {} : { fruit }),
+      };
+      const review = await this.#review(fruit);
+      const context = () => (review ? this.#contextWith(review) : this.#context());
+      const { decision, approval } = await this.#decideWithApproval(context, request, (grant) =>
+        decide(context(), grant ? { ...request, approval: grant } : request),
+      );
+      if (!decision.ok) return this.#refuse(request, decision.denial);
+      const { plan } = decision;
+      const evidence = await this.#writer.append([
+        ...(review ? [review] : []),
+        ...(approval ? [approval.body] : []),
+        ...this.#hopBodies(plan, by, approval),
+      ]);
+      return {
+        ok: true,
+        from: plan.edge.from,
+        to,
+        exit: plan.edge.exit,
+        fruit: plan.fruit,
+        context: plan.context,
+        evidence,
+      };
+    });
+  }
+
+  /** Changes the mode along the gate. */
+  setMode(options: {
+    readonly to: Mode;
+    readonly summary?: string;
+    readonly reset?: boolean;
+    readonly reason?: string;
+    readonly exitCriteria?: string;
+    readonly by?: Principal;
+  }): Promise<ModeResult> {
+    return this.#serially(async () => {
+      const request: Extract<Request, { kind: 'mode' }> = { kind: 'mode', by: 'agent', ...options };
+      const { decision, approval } = await this.#decideWithApproval(
+        () => this.#context(),
+        request,
+        (grant) => decide(this.#context(), grant ? { ...request, approval: grant } : request),
+      );
+      if (!decision.ok) return this.#refuse(request, decision.denial);
+      const { from, to, how, event } = decision.plan;
+      const evidence = await this.#writer.append([
+        ...(approval ? [approval.body] : []),
+        {
+          event: 'mode',
+          from,
+          to,
+          how,
+          by: request.by,
+          summary: request.summary ?? null,
+          reason: request.reason ?? null,
+          exitCriteria: request.exitCriteria ?? null,
+          approval: approval?.body.record.id ?? null,
+          facts: event.facts as never,
+        },
+      ]);
+      return { ok: true, mode: to, evidence };
+    });
+  }
+
+  /** Ends the session for good and frees what it holds. Refused in the middle of a visit: stop first. */
+  async close(reason = 'done', options: { readonly by?: Principal } = {}): Promise<CloseResult> {
+    const result = await this.#serially(async (): Promise<CloseResult> => {
+      const request: Request = { kind: 'close', reason, by: options.by ?? 'agent' };
+      const decision = decide(this.#context(), request);
+      if (!decision.ok) return this.#refuse(request, decision.denial);
+      return { ok: true, evidence: await this.#writer.append([{ event: 'session-closed', reason, by: request.by }]) };
+    });
+    if (result.ok) await this.detach();
+    return result;
+  }
+
+  /** Lets go of the session without ending it: it can be resumed, here or in another process. Idempotent. */
+  async detach(): Promise<void> {
+    await this.#queue.catch(() => {});
+    if (this.#detached) return;
+    this.#detached = true;
+    await this.#writer.release();
+    await this.#parts.dispose?.();
+  }
+
+  async #run(request: Request, plan: StepPlan, backend: ToolBackend, signal: AbortSignal): Promise<StepResult> {
+    const { store } = this.#parts;
+    const args = await keepFields(store, plan.args);
+    const tool = plan.tool.id;
+    const acts = plan.tool.effect === 'act';
+    const intent = acts ? await this.#writer.append([{ event: 'intent', tool, args }]) : [];
+    const report = await this.#writer.during(() =>
+      runTool(backend, plan, this.#grant(plan), { sessionId: this.id, signal }),
+    );
+    const { outcome } = report;
+    const effects = report.effects === 'unobserved' ? 'unobserved' : report.effects.map((effect) => ({ ...effect }));
+    const kept = await keepOutcome(store, outcome);
+    if (outcome.status === 'refused') {
+      const recorded = acts ? await this.#writer.append([{ event: 'outcome', tool, outcome: kept, effects }]) : [];
+      const about = {
+        tool,
+        why: outcome.message,
+        remedy: outcome.remedy,
+        ...(outcome.argument ? { argument: outcome.argument } : {}),
+      };
+      const refused = await this.#refuse(request, deny(this.#context(), outcome.code, about).denial);
+      return { ...refused, evidence: [...intent, ...recorded, ...refused.evidence] };
+    }
+    const body: Body = acts
+      ? { event: 'outcome', tool, outcome: kept, effects }
+      : { event: 'step', tool, args, outcome: kept, effects };
+    const evidence = [...intent, ...(await this.#writer.append([body]))];
+    if (outcome.status === 'ok') return { ok: true, outcome: 'ok', result: outcome.result, evidence };
+    const { code, message } = outcome;
+    return { ok: true, outcome: 'failed', result: outcome.result ?? null, error: { code, message }, evidence };
+  }
+
+  /** Decides; where only an approval is missing, asks for it and decides once more. */
+  async #decideWithApproval<Plan>(
+    context: () => GateContext,
+    request: { readonly by: Principal },
+    decideWith: (grant: GivenApproval['grant'] | null) => Decision<Plan>,
+  ): Promise<{ decision: Decision<Plan>; approval: GivenApproval | null }> {
+    const first = decideWith(null);
+    if (first.ok || !first.wanted) return { decision: first, approval: null };
+    const approval = await this.#ask(first.wanted);
+    if (approval) return { decision: decideWith(approval.grant), approval };
+    const answer = this.#parts.approver ? 'it was not given' : 'nobody is there to give it';
+    const { denial } = deny(context(), 'approval-required', { ...first.denial.about, answer, by: request.by });
+    return { decision: { ok: false, denial, wanted: null }, approval: null };
+  }
+
+  #ask(wanted: WantedApproval): Promise<GivenApproval | null> {
+    const { approver, ids, clock } = this.#parts;
+    if (!approver) return Promise.resolve(null);
+    const { agent } = this.#writer.state.facts;
+    return this.#writer.during(() => askApproval(approver, wanted, agent, { ids, now: () => clock.now() }));
+  }
+
+  /** The PAR that a reflecting visit yields when it ends: mined from the evidence, the agent's own words added. */
+  async #review(stated: Fields | undefined): Promise<Extract<Body, { event: 'par' }> | null> {
+    const { specs } = this.#parts.compiled;
+    const { visit } = this.#writer.state.facts;
+    if (!visit || !isReflective(specs.peripherals[visit.peripheral])) return null;
+    return { event: 'par', par: minePar(await this.evidence(), stated ?? {}) };
+  }
+
+  #hopBodies({ edge, fruit, context, event, reason }: HopPlan, by: Principal, approval: GivenApproval | null): Body[] {
+    const { specs } = this.#parts.compiled;
+    const from = specs.peripherals[edge.from];
+    if (!from) throw new Error(`an edge leaves "${edge.from}", which the spec does not have`);
+    return [
+      this.#stopBody({ peripheral: from, fruit }, by, reason, edge.exit),
+      {
+        event: 'hop',
+        from: edge.from,
+        exit: edge.exit,
+        to: edge.to,
+        reason,
+        by,
+        approval: approval?.body.record.id ?? null,
+        facts: event.facts as never,
+      },
+      this.#startBody(edge.to, by, context, null),
+    ];
+  }
+
+  #startBody(peripheral: string, by: Principal, context: Fields, facts: Fields | null): Body {
+    const minutes = this.#parts.compiled.specs.peripherals[peripheral]?.limits.minutes ?? null;
+    const deadline = minutes === null ? null : this.#parts.clock.now() + minutes * 60_000;
+    return { event: 'start', peripheral, by, context, deadline, facts };
+  }
+
+  #stopBody({ peripheral, fruit }: StopPlan, by: Principal, reason: string, exit: string | null): Body {
+    return { event: 'stop', peripheral: peripheral.id, reason: String(reason), by, fruit, exit };
+  }
+
+  #grant(plan: StepPlan): Grant {
+    const { root, unsafeNoSandbox } = this.#writer.state.facts;
+    const { peripheral, scope, readableFiles } = plan;
+    return { root, peripheral, scope, readableFiles, config: this.#parts.config, unsafeNoSandbox };
+  }
+
+  #view(): SessionView {
+    return viewOf(this.#parts.compiled, this.#writer.state, this.#parts.clock.now());
+  }
+
+  #context(): GateContext {
+    const { unsafeNoSandbox } = this.#writer.state.facts;
+    return { specs: this.#parts.compiled.specs, config: this.#parts.config, view: this.#view(), unsafeNoSandbox };
+  }
+
+  /** The context as it will be once the PAR is recorded: the visit's fruit holds it. */
+  #contextWith({ par }: { readonly par: Fields }): GateContext {
+    const context = this.#context();
+    const { visit } = context.view;
+    const spec = visit && context.specs.peripherals[visit.peripheral];
+    if (!visit || !spec) return context;
+    const observed = { ...visit.observed };
+    for (const [field, rule] of Object.entries(spec.fruit))
+      if (rule.kind === 'observed' && rule.from === 'par') observed[field] = par;
+    return { ...context, view: { ...context.view, visit: { ...visit, observed } } };
+  }
+
+  async #refuse(request: Request, denial: Denial): Promise<Refused> {
+    const { store, clock } = this.#parts;
+    const { code, message, remedy, about } = denial;
+    if (code === 'session-closed') {
+      // The chain of a closed session is finished; what is tried on it goes to the operator log.
+      await store.note({
+        at: new Date(clock.now()).toISOString(),
+        code,
+        sessionId: this.id,
+        message: `${request.kind}: ${message}`,
+      });
+      return { ok: false, denial, evidence: [] };
+    }
+    const asked = await keepFields(store, asJson(request) as Record<string, Json>);
+    const evidence = await this.#writer.append([
+      { event: 'denial', request: asked, code, message, remedy, about: asJson(about) as Fields },
+    ]);
+    return { ok: false, denial, evidence };
+  }
+
+  /** One call at a time; the clock's events and an earlier writer's broken step are recorded first. */
+  #serially<T extends { readonly ok: boolean }>(work: () => Promise<T>): Promise<T | Refused> {
+    const run = this.#queue.then(async (): Promise<T | Refused> => {
+      if (this.#detached) throw new Error('this session handle is detached; open the session again with its id');
+      try {
+        await this.#writer.hold();
+        await this.#settle();
+        return await work();
+      } catch (error) {
+        const refused = this.#storeRefusal(error);
+        if (refused) return refused;
+        throw error;
+      }
+    });
+    this.#queue = run.catch(() => {});
+    return run;
+  }
+
+  /** A second writer is turned away with a value; the store has noted it in the operator log. */
+  #storeRefusal(error: unknown): Refused | null {
+    if (!(error instanceof StoreError)) return null;
+    if (error.code !== 'session-busy' && error.code !== 'lease-expired' && error.code !== 'chain-conflict') return null;
+    const code = error.code === 'session-busy' ? 'session-busy' : 'lease-expired';
+    return { ok: false, denial: deny(this.#context(), code, { why: error.message }).denial, evidence: [] };
+  }
+
+  /** Records what happened without the agent: an interrupted step, a passed deadline, the mode's timeout. */
+  async #settle(): Promise<void> {
+    const { clock, compiled } = this.#parts;
+    const { pending } = this.#writer.state.facts;
+    if (pending) {
+      const reason =
+        'the writer ended between intent and outcome; the outcome is unknown and the step is not run again';
+      await this.#writer.append([{ event: 'interrupted', tool: pending.tool, reason }]);
+    }
+    const { visit, lastAt } = this.#writer.state.facts;
+    const lifecycle = this.#writer.state.lifecycle?.value;
+    if (visit?.deadline && clock.now() >= visit.deadline && lifecycle === 'active') {
+      await this.#writer.append([{ event: 'expired', peripheral: visit.peripheral, deadline: visit.deadline }]);
+    }
+    const { gate } = compiled.specs;
+    const mode = this.#view().mode;
+    if (
+      gate &&
+      mode &&
+      gate.timeoutMinutes !== null &&
+      mode !== gate.reset &&
+      clock.now() - lastAt >= gate.timeoutMinutes * 60_000
+    ) {
+      const decision = decide(this.#context(), { kind: 'mode', to: gate.reset, by: 'clock' });
+      if (!decision.ok) throw new Error(`the clock could not reset the mode: ${decision.denial.message}`);
+      await this.#writer.append([
+        {
+          event: 'mode',
+          from: mode,
+          to: gate.reset,
+          how: 'timeout',
+          by: 'clock',
+          summary: null,
+          reason: `no entry for ${gate.timeoutMinutes} minutes`,
+          exitCriteria: null,
+          approval: null,
+          facts: decision.plan.event.facts as never,
+        },
+      ]);
+    }
+  }
+}

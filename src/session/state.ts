@@ -1,0 +1,92 @@
+import { type CompiledSpecs, initialSnapshot, type MachineSnapshot } from '../compile/index.ts';
+import { type ChainHead, EMPTY_CHAIN } from '../evidence/entry.ts';
+import type { PatternStanding } from '../gate/view.ts';
+import type { Json, Mode } from '../spec/types.ts';
+import type { Observations, TestRun } from './observe.ts';
+
+/** One stay in a peripheral. */
+export interface VisitState {
+  readonly peripheral: string;
+  readonly deadline: number | null;
+  readonly steps: number;
+  readonly denials: number;
+  /** The entry that the next step, or the stop, replies to. */
+  readonly headId: string;
+  readonly observations: Observations;
+}
+
+/** What is counted and remembered: a fold over the evidence, nothing else. */
+export interface SessionFacts {
+  readonly sessionId: string;
+  readonly agent: string;
+  readonly root: string;
+  readonly unsafeNoSandbox: boolean;
+  readonly openedId: string;
+  /** Epoch milliseconds of the last entry. */
+  readonly lastAt: number;
+  readonly lastId: string | null;
+  readonly visit: VisitState | null;
+  readonly visits: { readonly [peripheral: string]: number };
+  readonly steps: number;
+  readonly denials: number;
+  /** Successful steps since the last PAR. */
+  readonly successes: number;
+  /** An intent whose outcome is not recorded. */
+  readonly pending: { readonly id: string; readonly tool: string } | null;
+  /** How often the tree was changed, or may have been. */
+  readonly change: number;
+  readonly changes: { readonly [path: string]: string | null };
+  readonly runs: readonly TestRun[];
+  readonly files: readonly string[];
+  readonly patterns: { readonly [pattern: string]: PatternStanding };
+  readonly backpack: { readonly [field: string]: Json };
+  readonly fruits: { readonly [peripheral: string]: { readonly [field: string]: Json } };
+  readonly usedNonces: readonly string[];
+  /** The last hop's target; its start replies to the hop. */
+  readonly hopId: string | null;
+}
+
+/** A session's state: where its machines are, where its chain stands, and the fold. */
+export interface SessionState {
+  readonly mode: MachineSnapshot | null;
+  readonly hopGraph: MachineSnapshot;
+  readonly lifecycle: MachineSnapshot | null;
+  readonly head: ChainHead;
+  readonly facts: SessionFacts;
+}
+
+export function initialState({ modeGate, hopGraph }: CompiledSpecs, sessionId: string): SessionState {
+  return {
+    mode: modeGate && initialSnapshot(modeGate),
+    hopGraph: initialSnapshot(hopGraph),
+    lifecycle: null,
+    head: EMPTY_CHAIN,
+    facts: {
+      sessionId,
+      agent: '',
+      root: '/',
+      unsafeNoSandbox: false,
+      openedId: '',
+      lastAt: 0,
+      lastId: null,
+      visit: null,
+      visits: {},
+      steps: 0,
+      denials: 0,
+      successes: 0,
+      pending: null,
+      change: 0,
+      changes: {},
+      runs: [],
+      files: [],
+      patterns: {},
+      backpack: {},
+      fruits: {},
+      usedNonces: [],
+      hopId: null,
+    },
+  };
+}
+
+export const modeOf = (state: SessionState): Mode | null => (state.mode ? (state.mode.value as Mode) : null);
+export const isClosed = (state: SessionState): boolean => state.hopGraph.status === 'done';

@@ -1,0 +1,56 @@
+import type { CompiledSpecs } from '../compile/index.ts';
+import type { SessionView, TestsView, VisitView } from '../gate/view.ts';
+import { disagree, observedFruit } from './observe.ts';
+import { isClosed, modeOf, type SessionFacts, type SessionState } from './state.ts';
+
+/** Whether the code as it stands now has passed its tests: full runs since the last change, each command's last one, none of them disagreeing. */
+function testsView({ runs, change }: SessionFacts): TestsView {
+  const current = runs.filter((run) => run.change === change);
+  const full = new Map(current.filter(({ narrowed }) => !narrowed).map((run) => [run.command, run]));
+  const verdicts = [...full.values()].map(({ verdict }) => verdict);
+  const flaky = [...full.keys()].some((command) => disagree(runs, command, change));
+  return {
+    passed: verdicts.includes('pass') && !verdicts.includes('fail') && !flaky,
+    count: current.length,
+    failed: current.filter(({ verdict }) => verdict === 'fail').length,
+  };
+}
+
+function visitView({ specs }: CompiledSpecs, state: SessionState): VisitView | null {
+  const { visit, runs } = state.facts;
+  const spec = visit && specs.peripherals[visit.peripheral];
+  if (!visit || !spec) return null;
+  return {
+    peripheral: visit.peripheral,
+    status: (state.lifecycle?.value ?? 'active') as VisitView['status'],
+    steps: visit.steps,
+    denials: visit.denials,
+    deadline: visit.deadline,
+    observed: observedFruit(spec, visit.observations, runs),
+  };
+}
+
+/** What the gate is told of a session now. Pure. */
+export function viewOf(compiled: CompiledSpecs, state: SessionState, now: number): SessionView {
+  const { facts } = state;
+  return {
+    sessionId: facts.sessionId,
+    agent: facts.agent,
+    root: facts.root,
+    now,
+    closed: isClosed(state),
+    mode: modeOf(state),
+    visit: visitView(compiled, state),
+    visits: facts.visits,
+    steps: facts.steps,
+    denials: facts.denials,
+    naturalClose: facts.successes > 0 && facts.pending === null,
+    tests: testsView(facts),
+    patterns: facts.patterns,
+    backpack: facts.backpack,
+    fruits: facts.fruits,
+    files: facts.files,
+    changes: facts.changes,
+    usedNonces: facts.usedNonces,
+  };
+}

@@ -1,0 +1,161 @@
+import { type CompiledSpecs, type Machine, persist } from '../compile/index.ts';
+import type { Body } from '../evidence/bodies.ts';
+import type { Entry, EntryDraft, StoredEntry } from '../evidence/entry.ts';
+import type { Clock } from '../ports/clock.ts';
+import { type EvidenceStore, type Lease, StoreError } from '../ports/evidence-store.ts';
+import type { Ids } from '../ports/ids.ts';
+import type { Inspector } from '../ports/inspector.ts';
+import { draftEntry } from './drafts.ts';
+import { applyEntry } from './fold.ts';
+import type { SessionState } from './state.ts';
+
+/** How long a writer's lease stands without a renewal, in milliseconds. */
+export const LEASE_MS = 30_000;
+
+export interface WriterParts {
+  readonly store: EvidenceStore;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly inspector?: Inspector;
+  /** Told of each entry once it is durable. */
+  readonly onEntry?: (entry: Entry) => void;
+}
+
+/**
+ * The one writer of a session: it holds the lease, seals what the session says into the chain, and folds every entry that became durable.
+ * It catches up with what other writers appended before it took the lease.
+ */
+export class Writer {
+  readonly #compiled: CompiledSpecs;
+  readonly #parts: WriterParts;
+  readonly #holder: string;
+  #state: SessionState;
+  #lease: Lease | null = null;
+
+  constructor(compiled: CompiledSpecs, parts: WriterParts, state: SessionState) {
+    this.#compiled = compiled;
+    this.#parts = parts;
+    this.#holder = parts.ids.next('writer');
+    this.#state = state;
+    this.#introduce();
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  /** Folds what stands in the store behind our head. */
+  async catchUp(): Promise<void> {
+    const from = this.#state.head.seq + 1;
+    for await (const stored of this.#parts.store.entries(this.#state.facts.sessionId, { from })) {
+      this.#become(applyEntry(this.#compiled, this.#state, stored), stored.entry);
+    }
+  }
+
+  /** Makes sure that this writer holds the lease. Throws StoreError `session-busy`. */
+  async hold(): Promise<void> {
+    const { store, clock } = this.#parts;
+    if (this.#lease && this.#lease.until > clock.now()) return;
+    this.#lease = await store.acquire(this.#state.facts.sessionId, this.#holder, LEASE_MS);
+    await this.catchUp();
+  }
+
+  /** Appends bodies in one durable batch and folds them. */
+  async append(bodies: readonly Body[]): Promise<readonly Entry[]> {
+    await this.hold();
+    const lease = this.#lease;
+    if (!lease) throw new StoreError('lease-expired', 'the lease was lost');
+    const { store, clock, ids } = this.#parts;
+    const now = clock.now();
+    const drafts: EntryDraft[] = [];
+    const states: SessionState[] = [];
+    let ahead = this.#state;
+    for (const body of bodies) {
+      const draft = draftEntry(this.#compiled.specs, ahead, body, { id: ids.next('entry'), now });
+      drafts.push(draft);
+      // Folded before it is written: an entry that the machines do not take must never reach the chain.
+      ahead = applyEntry(this.#compiled, ahead, unsealed(draft, ahead));
+      states.push(ahead);
+    }
+    try {
+      const stored = await store.append(lease, this.#state.head, drafts);
+      this.#lease = { ...lease, until: clock.now() + LEASE_MS };
+      for (const [index, { entry }] of stored.entries()) {
+        this.#become({ ...(states[index] ?? ahead), head: { seq: entry.seq, hash: entry.hash } }, entry);
+      }
+      return stored.map(({ entry }) => entry);
+    } catch (error) {
+      if (error instanceof StoreError && (error.code === 'lease-expired' || error.code === 'chain-conflict'))
+        this.#lease = null;
+      throw error;
+    }
+  }
+
+  /** Runs something that may outlast the lease, renewing it meanwhile. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    const timer = setInterval(() => {
+      const { store } = this.#parts;
+      store.acquire(this.#state.facts.sessionId, this.#holder, LEASE_MS).then(
+        (lease) => {
+          this.#lease = lease;
+        },
+        () => {},
+      );
+    }, LEASE_MS / 3);
+    timer.unref();
+    try {
+      return await work();
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  async release(): Promise<void> {
+    const lease = this.#lease;
+    this.#lease = null;
+    if (lease) await this.#parts.store.release(lease);
+  }
+
+  #become(state: SessionState, entry: Entry): void {
+    const before = this.#state;
+    this.#state = state;
+    this.#tell(before, entry);
+    this.#parts.onEntry?.(entry);
+  }
+
+  #introduce(): void {
+    const { inspector } = this.#parts;
+    if (!inspector) return;
+    for (const [machine, snapshot] of this.#machines(this.#state)) inspector.actor(machine, persist(snapshot));
+  }
+
+  #tell(before: SessionState, entry: Entry): void {
+    const { inspector } = this.#parts;
+    if (!inspector) return;
+    const old = new Map(this.#machines(before).map(([{ id }, snapshot]) => [id, snapshot]));
+    for (const [machine, snapshot] of this.#machines(this.#state)) {
+      const was = old.get(machine.id);
+      if (!was) inspector.actor(machine, persist(snapshot));
+      else if (was !== snapshot)
+        inspector.snapshot(machine.id, persist(snapshot), { type: String(entry.tags.at(-1)), entry: entry.id });
+    }
+  }
+
+  #machines(state: SessionState): [Machine, NonNullable<SessionState['lifecycle']>][] {
+    const { modeGate, hopGraph, lifecycle } = this.#compiled;
+    const visit = state.facts.visit && lifecycle[state.facts.visit.peripheral];
+    return [
+      ...(modeGate && state.mode ? [[modeGate, state.mode] as [Machine, NonNullable<SessionState['mode']>]] : []),
+      [hopGraph, state.hopGraph],
+      ...(visit && state.lifecycle
+        ? [[visit, state.lifecycle] as [Machine, NonNullable<SessionState['lifecycle']>]]
+        : []),
+    ];
+  }
+}
+
+/** A draft as the fold sees it before it is sealed; only its place in the chain is not known yet. */
+function unsealed(draft: EntryDraft, { head }: SessionState): StoredEntry {
+  const entry: Entry = { ...draft, seq: head.seq + 1, bodyHash: '', prev: head.hash, hash: '' };
+  return { entry, head: '', body: null };
+}

@@ -37,7 +37,7 @@ export function formatIssues(issues: readonly SpecIssue[]): string {
 
 function formatIssue({ path, line, message, suggestion }: SpecIssue): string {
   const where = [line === undefined ? '' : `line ${line}`, path].filter(Boolean).join('  ');
-  return `  ${where}: ${message}${suggestion ? `\n      ${suggestion}` : ''}`;
+  return `  ${where && `${where}: `}${message}${suggestion ? `\n      ${suggestion}` : ''}`;
 }
 
 /** Authored files are wrong. `issues` holds all problems of all files; `message` is the same as a readable report. */

@@ -30,7 +30,13 @@ export function readEdnPeripherals({ file, text }: SpecSource): { documents: Sou
       }
       return node.line;
     };
-    return { file, value: complete(value as { [key: string]: unknown }, id), lineOf };
+    const form = value as { [key: string]: unknown };
+    if (id !== null && form['id'] !== undefined && form['id'] !== id) {
+      const message = `"${String(form['id'])}" stands under :${id}`;
+      const suggestion = `write :id :${id}, or leave it out`;
+      issues.push({ file, path: `peripherals.${id}.id`, line: lineOf(['id']), message, suggestion });
+    }
+    return { file, value: complete(form, id), lineOf };
   });
   return { documents, issues };
 }
@@ -72,7 +78,7 @@ function isKeyword(node: EdnNode, text: string): boolean {
 
 /** Adds what the seeds leave unsaid: the id given by the key, the fruit and purpose of the five. */
 function complete(value: { [key: string]: unknown }, key: string | null): { [key: string]: unknown } {
-  const id = value['id'] ?? key ?? undefined;
+  const id = key ?? value['id'];
   const known = typeof id === 'string' ? id : '';
   const fruit = Object.hasOwn(SEED_FRUIT, known) ? { fruit: SEED_FRUIT[known] } : {};
   const purpose = Object.hasOwn(SEED_PURPOSE, known) ? SEED_PURPOSE[known] : `Work in ${known || 'it'}.`;

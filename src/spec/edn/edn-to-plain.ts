@@ -57,7 +57,7 @@ export function ednToPlain(root: EdnNode, strip: (key: string) => string = (key)
       case 'symbol': {
         const message = `${node.text} is a symbol; write :${node.text}`;
         problems.push({ line: node.line, column: node.column, message });
-        return undefined;
+        return node.text;
       }
       case 'char':
       case 'tagged':

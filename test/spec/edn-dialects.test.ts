@@ -1,0 +1,178 @@
+import { describe, expect, it } from 'vitest';
+import { SpecError } from '../../src/spec/issues.ts';
+import { loadCatalogue, loadSpecs } from '../../src/spec/load-specs.ts';
+import { parseSpecSet } from '../../src/spec/parse-spec-set.ts';
+import type { SpecSet } from '../../src/spec/types.ts';
+
+const FIXTURES = 'test/fixtures/specs';
+const catalogue = await loadCatalogue();
+
+/** `test pass → deploy`, by source and exit. */
+const hops = ({ edges }: SpecSet) => edges.map(({ from, exit, to }) => `${from} ${exit} → ${to}`);
+const edn = (text: string) => parseSpecSet([{ file: 'all.edn', text }], catalogue);
+
+describe('sets, with :peripheral/id under :peripherals', () => {
+  it('derive exactly these edges', async () => {
+    expect(hops(await loadSpecs(`${FIXTURES}/001`))).toEqual([
+      'deploy blocked → reflect',
+      'deploy deployed → reflect',
+      'deploy hop-reflect → reflect',
+      'edit blocked → reflect',
+      'edit blocked → test',
+      'edit hop-reflect → reflect',
+      'edit hop-test → test',
+      'edit ready-to-commit → reflect',
+      'edit ready-to-commit → test',
+      'edit tests-pass → reflect',
+      'edit tests-pass → test',
+      'explore found-target → edit',
+      'explore found-target → reflect',
+      'explore hop-reflect → reflect',
+      'explore ready-to-edit → edit',
+      'explore ready-to-edit → reflect',
+      'explore user-request → edit',
+      'explore user-request → reflect',
+      'reflect par-generated → explore',
+      'test fail → deploy',
+      'test fail → reflect',
+      'test flaky → deploy',
+      'test flaky → reflect',
+      'test hop-deploy → deploy',
+      'test hop-edit → edit',
+      'test hop-reflect → reflect',
+      'test pass → deploy',
+      'test pass → reflect',
+    ]);
+  });
+
+  it('leave no way into deploy without passed tests', async () => {
+    const { edges } = await loadSpecs(`${FIXTURES}/001`);
+    const into = edges.filter(({ to }) => to === 'deploy');
+    expect(into.map(({ exit, conditions, implies }) => [exit, conditions, implies?.value ?? null])).toEqual([
+      ['fail', ['tests-passed'], 'fail'],
+      ['flaky', ['tests-passed'], 'flaky'],
+      ['hop-deploy', ['tests-passed'], null],
+      ['pass', ['tests-passed'], 'pass'],
+    ]);
+  });
+
+  it('let hop-edit out of test only for the operator, as edit admits nobody from test', async () => {
+    const { edges } = await loadSpecs(`${FIXTURES}/001`);
+    expect(edges.find(({ exit }) => exit === 'hop-edit')?.sources).toEqual([{ kind: 'user-request' }]);
+  });
+
+  it('give the five their fruit, and demand the context that they list', async () => {
+    const { peripherals } = await loadSpecs(`${FIXTURES}/001`);
+    expect(Object.entries(peripherals).map(([id, { fruit }]) => [id, Object.keys(fruit)])).toEqual([
+      ['explore', ['found', 'target-files', 'summary']],
+      ['edit', ['changes', 'changed-files', 'ready-to-test', 'commit-message']],
+      ['test', ['result', 'test-count', 'failures']],
+      ['deploy', ['committed', 'pushed', 'sha']],
+      ['reflect', ['par']],
+    ]);
+    expect(peripherals['edit']!.context['target-files']).toEqual({
+      source: { kind: 'fruit', peripheral: 'explore' },
+      optional: false,
+    });
+    expect(peripherals['reflect']!.context['session-log']).toEqual({ source: { kind: 'session-log' }, optional: true });
+  });
+});
+
+describe('lists and single keywords, one map for each peripheral', () => {
+  it('derive exactly these edges: only the close of a session leads to reflect', async () => {
+    expect(hops(await loadSpecs(`${FIXTURES}/002/peripherals.edn`))).toEqual([
+      'edit blocked → test',
+      'edit ready-to-commit → test',
+      'edit tests-pass → test',
+      'explore found-target → edit',
+      'explore ready-to-edit → edit',
+      'explore user-request → edit',
+      'test fail → deploy',
+      'test flaky → deploy',
+      'test pass → deploy',
+    ]);
+  });
+
+  it('carry :output', async () => {
+    const { peripherals } = await loadSpecs(`${FIXTURES}/002`);
+    expect(peripherals['reflect']!.output).toEqual({ 'event/type': 'session/par', to: 'musn-activity-log' });
+  });
+});
+
+describe('a bare map, with a catalogue of its own', () => {
+  it('loads tools and scopes beside the shipped ones', async () => {
+    const specs = await loadSpecs(`${FIXTURES}/004`);
+    expect(specs.peripherals['alfworld']).toMatchObject({
+      tools: ['alfworld-action', 'bell', 'whistle'],
+      scope: { name: 'alfworld-simulation', rule: { read: 'none', write: [], command: 'none', url: 'none' } },
+      config: { 'alfworld-server': 'http://localhost:3456' },
+      context: { 'alfworld-state': { source: { kind: 'inherit' }, optional: true } },
+    });
+    expect(specs.tools['whistle']!.effect).toBe('coordinate');
+    expect(specs.tools['read']!.effect).toBe('observe');
+  });
+
+  it('derives exactly these edges', async () => {
+    expect(hops(await loadSpecs(`${FIXTURES}/004`))).toEqual([
+      'alfworld hop-chat → chat',
+      'alfworld hop-reflect → reflect',
+      'alfworld stuck → chat',
+      'alfworld stuck → reflect',
+      'alfworld user-request → chat',
+      'alfworld user-request → reflect',
+      'alfworld won → chat',
+      'alfworld won → reflect',
+      'chat hop-alfworld → alfworld',
+      'chat hop-reflect → reflect',
+      'reflect par-generated → chat',
+    ]);
+  });
+});
+
+it('reads one peripheral by itself', () => {
+  expect(edn('{:id :a :tools #{:read} :scope :conversation :entry :default :exit #{}}')).toMatchObject({ ok: true });
+});
+
+it('reports unbalanced EDN with line and column as a spec issue', () => {
+  expect(edn('{:a\n {:tools #{:read}\n')).toMatchObject({
+    ok: false,
+    issues: [{ file: 'all.edn', path: 'peripherals', line: 2, message: 'column 2: "{" is never closed' }],
+  });
+});
+
+it('reports problems of meaning in EDN at their own path and line', () => {
+  const parsed = edn(`{:a {:tools #{:raed}
+     :scope :conversation
+     :entry #{:default :from-b}
+     :exit #{:hop-c}
+     :context {:x :inhreit}}
+ :b {:id :z :tools [] :scope conversation :entry :from-any :exit [] :colour \\r}}`);
+  expect(parsed.ok ? [] : parsed.issues.map(({ path, line, suggestion }) => [path, line, suggestion])).toEqual([
+    ['peripherals', 6, null],
+    ['peripherals', 6, null],
+    ['peripherals.b.id', 6, 'write :id :b, or leave it out'],
+    ['peripherals.b.colour', 6, expect.any(String)],
+    ['peripherals.a.tools.0', 1, 'did you mean "read"?'],
+    ['peripherals.a.exit.0', 4, expect.any(String)],
+    ['peripherals.a.context.x', 5, 'did you mean "inherit"?'],
+  ]);
+});
+
+it('refuses a key given in both dialects', () => {
+  const parsed = edn('{:a {:id :a :peripheral/id :a :tools [] :scope :conversation :entry :default :exit []}}');
+  expect(parsed).toMatchObject({ ok: false, issues: [{ message: 'column 13: :id is given twice' }] });
+});
+
+it('throws a SpecError whose message is the whole report', async () => {
+  const error = await loadSpecs('test/fixtures/specs/faulty').catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(SpecError);
+  expect((error as Error).message).toBe(`2 problems in the spec files
+
+test/fixtures/specs/faulty/gaet.yaml
+  is no file of a spec set
+      did you mean "gate.yaml"?; peripherals go into the folder peripherals
+
+test/fixtures/specs/faulty/peripherals.edn
+  line 1  peripherals.a.tools.0: unknown tool "raed"
+      did you mean "read"?`);
+});

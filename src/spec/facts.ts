@@ -69,24 +69,24 @@ export function checkCel(text: string, scope: FactScope): { message: string; sug
     const roots = [...Object.keys(FACTS), 'fruit', 'visits', 'backpack'];
     return { message: `unknown fact "${bad}"`, suggestion: suggest(bad, roots) };
   }
-  if (code === 'no_such_key' && range) return unknownMember(text, range.start, bad, scope);
+  if (code === 'no_such_key' && range) return unknownMember(text, range, scope);
   return { message: `the rule is not valid: ${summary}`, suggestion: null };
 }
 
-function unknownMember(
-  text: string,
-  at: number,
-  bad: string,
-  scope: FactScope,
-): { message: string; suggestion: string } {
-  const member = bad.replaceAll(/^["']|["']$/g, '');
-  const root = /([a-z]+)\s*(?:\.|\[)\s*$/.exec(text.slice(0, at))?.[1] ?? '';
-  const members =
-    root === 'fruit'
-      ? Object.keys(scope.fruit).map(celName)
-      : root === 'visits'
-        ? scope.peripherals.map(celName)
-        : Object.keys(FACTS[root] ?? {});
+/** The range is the member of `fruit.reslt`, but the whole of `fruit["reslt"]`. */
+function unknownMember(text: string, range: { readonly start: number; readonly end: number }, scope: FactScope) {
+  const bad = text.slice(range.start, range.end);
+  const indexed = /^(\w+)\s*\[\s*["'](.*)["']\s*\]$/s.exec(bad);
+  const root = indexed?.[1] ?? /(\w+)\s*\.\s*$/.exec(text.slice(0, range.start))?.[1] ?? '';
+  const member = indexed?.[2] ?? bad;
+  const members = membersOf(root, scope);
+  const dashed = indexed ? member : member + (/^[-\w]*/.exec(text.slice(range.end))?.[0] ?? '');
+  const meant = members.includes(celName(dashed)) ? celName(dashed) : member;
   const full = members.map((name) => `${root}.${name}`);
-  return { message: `unknown fact "${root}.${member}"`, suggestion: suggest(`${root}.${member}`, full) };
+  return { message: `unknown fact "${root}.${member}"`, suggestion: suggest(`${root}.${meant}`, full) };
+}
+
+function membersOf(root: string, { fruit, peripherals }: FactScope): string[] {
+  if (root === 'fruit') return Object.keys(fruit).map(celName);
+  return root === 'visits' ? peripherals.map(celName) : Object.keys(FACTS[root] ?? {});
 }

@@ -13,7 +13,11 @@ export const GateFile = z
   .strictObject({
     initial: Mode.describe('The mode in which a session opens.'),
     modes: z
-      .strictObject({ discuss: ModeRule, diagnose: ModeRule, execute: ModeRule })
+      .strictObject({
+        discuss: ModeRule.describe('In DISCUSS.'),
+        diagnose: ModeRule.describe('In DIAGNOSE.'),
+        execute: ModeRule.describe('In EXECUTE.'),
+      })
       .describe('What each mode allows.'),
     transitions: z
       .array(

@@ -19,10 +19,7 @@ const Mask = z
 /** The authored form of `hopgate.yaml`, at a repository's root: how it is tested and shipped. Every key is optional. */
 export const ProjectFile = z
   .strictObject({
-    specs: z
-      .union([z.literal('default'), RelativePath])
-      .optional()
-      .describe('default, or a folder of spec files relative to the root.'),
+    specs: RelativePath.optional().describe('default, or a folder of spec files relative to the root.'),
     scopes: z
       .record(Name, z.array(RelativePath))
       .optional()

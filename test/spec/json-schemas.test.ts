@@ -1,0 +1,59 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { jsonSchemas } from '../../src/spec/json-schemas.ts';
+
+const SHIPPED = [
+  ...['gate', 'tools', 'scopes'].map((name) => ({ file: `specs/${name}.yaml`, schema: `${name}.schema.json` })),
+  ...yamlIn('specs/peripherals').map((file) => ({ file, schema: 'peripheral.schema.json' })),
+  ...yamlIn('specs/scenarios').map((file) => ({ file, schema: 'scenario.schema.json' })),
+];
+
+function yamlIn(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.yaml'))
+    .map((name) => join(folder, name));
+}
+
+/** Every object schema's keys that have no description. */
+function undescribed(schema: unknown, path = ''): string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const { properties, ...rest } = schema as { properties?: { [key: string]: { description?: string } } };
+  const here = Object.entries(properties ?? {}).filter(([, value]) => value.description === undefined);
+  return [
+    ...here.map(([key]) => `${path}/${key}`),
+    ...Object.entries({ ...properties, ...rest }).flatMap(([key, value]) => undescribed(value, `${path}/${key}`)),
+  ];
+}
+
+it('sees the shipped files', () => {
+  expect(SHIPPED.length).toBeGreaterThanOrEqual(9);
+});
+
+describe.each(Object.keys(jsonSchemas()))('%s', (name) => {
+  it('is the one that is committed', () => {
+    expect(`${JSON.stringify(jsonSchemas()[name], null, 2)}\n`).toBe(readFileSync(`specs/schemas/${name}`, 'utf8'));
+  });
+
+  it('describes every key', () => {
+    expect(undescribed(jsonSchemas()[name])).toEqual([]);
+  });
+});
+
+describe.each(SHIPPED)('$file', ({ file, schema }) => {
+  const text = readFileSync(file, 'utf8');
+
+  it('names its schema in the first line', () => {
+    const target = relative(dirname(file), `specs/schemas/${schema}`);
+    expect(text.split('\n')[0]).toBe(`# yaml-language-server: $schema=${target}`);
+    expect(basename(target)).toBe(schema);
+  });
+
+  it('is valid by its schema, and not any more with an unknown key', () => {
+    const validator = z.fromJSONSchema(jsonSchemas()[schema] as Parameters<typeof z.fromJSONSchema>[0]);
+    expect(validator.safeParse(parse(text)).error).toBeUndefined();
+    expect(validator.safeParse({ ...parse(text), colour: 'red' }).success).toBe(false);
+  });
+});

@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import picomatch from 'picomatch';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SpecError } from '../../src/spec/issues.ts';
+import { DEFAULT_PROJECT_CONFIG, loadProjectConfig, parseProjectConfig } from '../../src/spec/load-project-config.ts';
+
+const WHOLE = `specs: default
+scopes: { edit: [src/, docs/, scripts/] }
+test: [{ run: [npm, test], report: tap }, { run: [make, check] }, { run: [pytest], report: { junit: out/junit.xml } }]
+deploy: { staging: ["./deploy.sh", staging] }
+git: { remote: origin, branch: main }
+web: { allow: [docs.example.com, "*.docs.example.com"] }
+mask: [.env, .npmrc, .netrc, "**/*.pem"]
+toolchains: [/opt/node, ~/.cargo]
+`;
+
+describe('parseProjectConfig', () => {
+  it('resolves every key', () => {
+    expect(parseProjectConfig(WHOLE)).toEqual({
+      ok: true,
+      config: {
+        specs: 'default',
+        scopes: { edit: ['src/', 'docs/', 'scripts/'] },
+        test: [
+          { run: ['npm', 'test'], report: 'tap' },
+          { run: ['make', 'check'], report: 'none' },
+          { run: ['pytest'], report: { junit: 'out/junit.xml' } },
+        ],
+        deploy: { staging: ['./deploy.sh', 'staging'] },
+        git: { remote: 'origin', branch: 'main' },
+        web: { allow: ['docs.example.com', '*.docs.example.com'] },
+        mask: ['.env', '.npmrc', '.netrc', '**/*.pem'],
+        toolchains: ['/opt/node', '~/.cargo'],
+      },
+    });
+  });
+
+  it.each(['', '# nothing yet\n', '{}'])('gives the defaults for %j', (text) => {
+    expect(parseProjectConfig(text)).toEqual({ ok: true, config: DEFAULT_PROJECT_CONFIG });
+  });
+
+  it.each([
+    ['tset: []', 'tset', 'unknown key "tset"', 'did you mean "test"?'],
+    ['test: [{ run: npm test }]', 'test.0.run', 'expected a list, got "npm test"', null],
+    ['test: [{ run: [] }]', 'test.0.run', 'Too small: expected array to have >=1 items', null],
+    ['test: [{ run: [x], report: tpa }]', 'test.0.report', 'unknown value "tpa"', 'did you mean "tap"?'],
+    ['specs: ../specs', 'specs', '"../specs" is not a path beneath the root: it contains ..', null],
+    ['scopes: { edit: [/etc] }', 'scopes.edit.0', expect.stringContaining('absolute'), null],
+    ['web: { allow: ["https://example.com/"] }', 'web.allow.0', expect.stringContaining('is not a host'), null],
+    ['mask: [/etc/passwd]', 'mask.0', expect.stringContaining('no leading /'), null],
+    ['toolchains: [node]', 'toolchains.0', expect.stringContaining('is not an absolute folder'), null],
+    ['git: { remote: origin }', 'git', '"branch" is missing', 'The branch that may be pushed.'],
+    ['deploy: { Staging: [x] }', 'deploy.Staging', expect.stringContaining('is not a name'), null],
+  ])('reports %j at %s', (text, path, message, suggestion) => {
+    expect(parseProjectConfig(text)).toEqual({
+      ok: false,
+      issues: [{ file: 'hopgate.yaml', path, line: 1, message, suggestion }],
+    });
+  });
+});
+
+it.each(['.env', 'app/.env', 'app/.env.local', 'keys/id_ed25519', 'a/b/server.pem', 'tls.key'])(
+  'masks %s unless told otherwise',
+  (path) => {
+    const patterns = DEFAULT_PROJECT_CONFIG.mask.map((pattern) => (pattern.includes('/') ? pattern : `**/${pattern}`));
+    expect(picomatch.isMatch(path, patterns, { dot: true })).toBe(true);
+  },
+);
+
+describe('loadProjectConfig', () => {
+  let root: string;
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'hopgate-config-'));
+  });
+  afterEach(() => rmSync(root, { recursive: true }));
+
+  it('gives the defaults where there is no file', async () => {
+    expect(await loadProjectConfig(root)).toEqual({ config: DEFAULT_PROJECT_CONFIG, found: false, hash: null });
+  });
+
+  it('hashes the bytes of the file', async () => {
+    writeFileSync(join(root, 'hopgate.yaml'), WHOLE);
+    const { found, hash, config } = await loadProjectConfig(root);
+    expect({ found, hash }).toEqual({ found: true, hash: createHash('sha256').update(WHOLE).digest('hex') });
+    expect(config.git).toEqual({ remote: 'origin', branch: 'main' });
+  });
+
+  it('throws all problems of a faulty file', async () => {
+    writeFileSync(join(root, 'hopgate.yaml'), 'tset: []\nmask: 3\n');
+    const error = await loadProjectConfig(root).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(SpecError);
+    expect((error as SpecError).issues.map(({ path, line }) => [path, line])).toEqual([
+      ['tset', 1],
+      ['mask', 2],
+    ]);
+  });
+});

@@ -1,0 +1,197 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseStored, type StoredBytes, sealDrafts, toJson, verifyChain } from '../../src/evidence/chain.ts';
+import { EMPTY_CHAIN, type StoredEntry } from '../../src/evidence/entry.ts';
+import { isEntryDraft } from '../../src/evidence/entry-schema.ts';
+import { draftsOf } from './arbitraries.ts';
+import { conversation, draft, opening } from './drafts.ts';
+
+const bytesOf = ({ entry, head, body }: StoredEntry): StoredBytes => ({
+  head,
+  body,
+  prev: entry.prev,
+  hash: entry.hash,
+});
+const sealed = (count: number) => sealDrafts(EMPTY_CHAIN, conversation('s-1', count));
+function* parsed(rows: readonly StoredBytes[]) {
+  for (const row of rows) yield parseStored(row);
+}
+const rules = async (entries: Iterable<StoredEntry>) => {
+  const verdict = await verifyChain(entries);
+  return verdict.ok ? [] : verdict.problems.map(({ seq, rule }) => `${seq} ${rule}`);
+};
+
+describe('sealing', () => {
+  it('hashes the previous hash and the head bytes, which name the body by its hash', () => {
+    const [{ head, body, entry }] = sealDrafts(EMPTY_CHAIN, [opening('s-1', { body: { b: 2, a: [1e21, 'é'] } })]) as [
+      StoredEntry,
+    ];
+    expect(body).toBe('{"a":[1e+21,"é"],"b":2}');
+    expect(head).toBe(
+      '{"at":"2026-01-31T09:00:00.000Z","author":"agent-1",' +
+        '"bodyHash":"465f048075347a06f77105f424bdfe81be31283ddd47c777117829b5a2763df4",' +
+        '"claim":"goal","id":"s-1-open","mode":"execute","peripheral":null,"seq":0,"sessionId":"s-1",' +
+        '"subject":{"id":"s-1","type":"session"},"tags":["edit"],"type":"coordination"}',
+    );
+    expect(entry.hash).toBe('efcb9907abc8cf6971d8407727bb0d6085e9392969864e75fcee9b93c84805f9');
+    expect(entry.prev).toBe('0'.repeat(64));
+  });
+
+  it('goes on from where the chain stands', () => {
+    const whole = sealed(3);
+    const [first, ...rest] = conversation('s-1', 3);
+    const start = sealDrafts(EMPTY_CHAIN, [first!]);
+    expect([...start, ...sealDrafts({ seq: 0, hash: start[0]!.entry.hash }, rest)]).toEqual(whole);
+  });
+
+  it('takes an optional field that is undefined for one that is absent', () => {
+    const [bare] = sealDrafts(EMPTY_CHAIN, [draft({ id: 'x', patternId: undefined })]);
+    expect(bare).toEqual(sealDrafts(EMPTY_CHAIN, [draft({ id: 'x' })])[0]);
+  });
+
+  it('throws with the path of what is wrong', () => {
+    const bad = draft({ id: 'x', body: { list: [1, Number.POSITIVE_INFINITY] } });
+    expect(() => sealDrafts(EMPTY_CHAIN, [opening('s-1'), bad])).toThrow(
+      /^body\.list\[1\]: Infinity is not a JSON number/,
+    );
+  });
+});
+
+describe('verifying', () => {
+  it('accepts every chain of valid drafts, also when read back from its bytes', async () => {
+    await fc.assert(
+      fc.asyncProperty(draftsOf('s-1'), async (drafts) => {
+        const links = sealDrafts(EMPTY_CHAIN, drafts);
+        const head = { seq: links.length - 1, hash: links.at(-1)!.entry.hash };
+        const verdict = { ok: true, head, count: links.length };
+        expect(await verifyChain(links)).toEqual(verdict);
+        expect(await verifyChain(parsed(links.map(bytesOf)))).toEqual(verdict);
+      }),
+    );
+  });
+
+  it('accepts an empty chain, and one whose bodies were erased', async () => {
+    expect(await verifyChain([])).toEqual({ ok: true, head: EMPTY_CHAIN, count: 0 });
+    const erased = sealed(2).map((link) => parseStored({ ...bytesOf(link), body: null }));
+    expect(await verifyChain(erased)).toMatchObject({ ok: true, count: 3 });
+  });
+
+  it('finds any bit that was flipped', async () => {
+    const fields = ['head', 'body', 'prev', 'hash'] as const;
+    await fc.assert(
+      fc.asyncProperty(
+        draftsOf('s-1'),
+        fc.constantFrom(...fields),
+        fc.nat(),
+        fc.nat(),
+        async (drafts, field, row, bit) => {
+          const rows = sealDrafts(EMPTY_CHAIN, drafts).map(bytesOf);
+          const index = row % rows.length;
+          const bytes = Buffer.from(rows[index]![field]!);
+          bytes[(bit >> 3) % bytes.length]! ^= 1 << (bit & 7);
+          fc.pre(bytes.toString() !== rows[index]![field]);
+          rows[index] = { ...rows[index]!, [field]: bytes.toString() };
+          expect(await rules(parsed(rows))).not.toEqual([]);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it('finds any entry that was removed before the last, doubled, moved or slipped in', async () => {
+    const strangers = sealDrafts({ seq: 1, hash: '1'.repeat(64) }, conversation('s-1', 1));
+    const change = fc.constantFrom<(rows: StoredBytes[], at: number) => void>(
+      (rows, at) => rows.splice(at, 1),
+      (rows, at) => rows.splice(at, 0, rows[at]!),
+      (rows, at) => rows.splice(at, 2, rows[at + 1]!, rows[at]!),
+      (rows, at) => rows.splice(at, 0, bytesOf(strangers[0]!)),
+    );
+    await fc.assert(
+      fc.asyncProperty(draftsOf('s-1'), fc.nat(), change, async (drafts, place, apply) => {
+        fc.pre(drafts.length > 1);
+        const rows = sealDrafts(EMPTY_CHAIN, drafts).map(bytesOf);
+        apply(rows, place % (rows.length - 1));
+        expect(await rules(parsed(rows))).not.toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('names the entry and the rule, and goes on behind the damage', async () => {
+    const rows = sealed(5).map(bytesOf);
+    rows[1] = { ...rows[1]!, body: rows[1]!.body!.replace('read', 'wrote') };
+    rows[4] = { ...rows[4]!, head: rows[4]!.head.replace('"seq":4', '"seq":9') };
+    expect(await rules(parsed(rows))).toEqual(['1 body', '9 hash', '9 seq', '5 seq']);
+    rows.splice(3, 1);
+    expect(await rules(parsed(rows))).toContain('9 prev');
+    const missing = sealed(4).filter((_, index) => index !== 2);
+    expect(await rules(missing)).toEqual(['3 prev', '3 seq']);
+  });
+
+  it('reports bytes that are no entry, and ends there', async () => {
+    const rows = sealed(3).map(bytesOf);
+    for (const head of ['', '[]', 'null', '{"id":"x"}', '{"seq":1}', `${rows[1]!.head}x`]) {
+      const verdict = await verifyChain(parsed(rows.with(1, { ...rows[1]!, head })));
+      expect(verdict).toMatchObject({ ok: false, problems: [{ seq: 1, rule: 'canonical' }] });
+    }
+  });
+
+  it('is not fooled by an entry shown beside the bytes of another', async () => {
+    const links = sealed(2);
+    const shown = { ...links[1]!.entry, author: 'someone-else' };
+    expect(await rules(links.with(1, { ...links[1]!, entry: shown }))).toEqual(['1 canonical']);
+    const said = { ...links[1]!.entry, body: 'other words' };
+    expect(await rules(links.with(1, { ...links[1]!, entry: said }))).toEqual(['1 canonical']);
+  });
+
+  it('can go on from a head that was kept', async () => {
+    const links = sealed(4);
+    const after = { seq: 1, hash: links[1]!.entry.hash };
+    expect(await verifyChain(links.slice(2), after)).toMatchObject({ ok: true, count: 3 });
+    expect(await verifyChain(links.slice(3), after)).toMatchObject({ ok: false });
+  });
+
+  it("passes a reader's failure on", async () => {
+    const failing = (function* (): Generator<StoredEntry> {
+      yield sealed(0)[0]!;
+      throw new Error('disk gone');
+    })();
+    await expect(verifyChain(failing)).rejects.toThrow('disk gone');
+  });
+});
+
+describe('toJson', () => {
+  it('makes a lawful body of any value', () => {
+    fc.assert(
+      fc.property(fc.anything({ withBigInt: true, withDate: true, withMap: true, withSet: true }), (value) => {
+        expect(isEntryDraft(draft({ id: 'x', body: toJson(value) }))).toBe(true);
+      }),
+    );
+  });
+
+  it('keeps what is JSON as it is', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
+        expect(toJson(value)).toEqual(value);
+      }),
+    );
+  });
+
+  it.each<[string, unknown, unknown]>([
+    ['half a surrogate pair', 'cut \ud83d', 'cut \ufffd'],
+    ['members', { a: undefined, b: Number.NaN, c: 12n, d: () => 1 }, { b: null, c: '12', d: null }],
+    ['elements', [undefined, Number.POSITIVE_INFINITY], [null, null]],
+    ['a date', new Date(0), '1970-01-01T00:00:00.000Z'],
+    ['an error', new TypeError('no'), { name: 'TypeError', message: 'no' }],
+    ['a map and a set', new Map([['a', new Set([1])]]), [['a', [1]]]],
+    ['a member named __proto__', JSON.parse('{"__proto__":{"x":1}}'), JSON.parse('{"__proto__":{"x":1}}')],
+  ])('mends %s', (_what, value, json) => {
+    expect(toJson(value)).toEqual(json);
+  });
+
+  it('ends a cycle', () => {
+    const loop: unknown[] = [];
+    loop.push(loop);
+    expect(JSON.stringify(toJson(loop))).toMatch(/^\[{100}"\[too deep\]"\]{100}$/);
+  });
+});

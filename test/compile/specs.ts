@@ -17,7 +17,7 @@ export interface Sketch {
   readonly exits: { readonly [exit: string]: readonly (string | { to: string; when: string })[] };
   readonly gates?: { readonly [to: string]: readonly GateRule[] };
   readonly agents?: readonly string[];
-  /** Exits that imply a value of the fruit field `result`. */
+  /** Exits that imply a value of the observed fruit field `result`; its other field is the count `n`. */
   readonly results?: readonly string[];
 }
 
@@ -48,7 +48,10 @@ function peripheralOf(id: string, { entry, exits, gates = {}, agents, results = 
       }),
     ),
     context: {},
-    fruit: {},
+    fruit: {
+      result: { kind: 'observed', type: results, from: 'result' },
+      n: { kind: 'observed', type: 'integer', from: 'test-count' },
+    },
     gates,
     limits: { steps: null, minutes: null },
     agents: agents ?? null,

@@ -1,0 +1,213 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { compileSpecs } from '../../src/compile/compile-specs.ts';
+import { restore } from '../../src/compile/machine.ts';
+import { decide } from '../../src/gate/decide.ts';
+import { requirementFacts } from '../../src/gate/facts.ts';
+import type { GateContext, HopRequest, ModeRequest, StartRequest } from '../../src/gate/request.ts';
+import { requirementsOf, startRequirements } from '../../src/gate/requirements.ts';
+import type { SessionView } from '../../src/gate/view.ts';
+import { type Json, MODES, PRINCIPALS, type ProjectConfig } from '../../src/spec/types.ts';
+import { loadSpecs } from '../../src/spec/load-specs.ts';
+import { EXITS, IDS, specs } from './random-specs.ts';
+import { CORE, GATE, specSet } from './specs.ts';
+
+const config: ProjectConfig = {
+  specs: 'default',
+  scopes: {},
+  test: [],
+  deploy: {},
+  git: null,
+  web: { allow: [] },
+  mask: [],
+  toolchains: [],
+};
+const by = fc.constantFrom(...PRINCIPALS);
+const shipped = await loadSpecs('default');
+
+/** Sessions in or outside of one of these peripherals, after any history that the gate cares about. */
+const views = (ids: readonly string[], inside: boolean): fc.Arbitrary<SessionView> =>
+  fc
+    .record({
+      agent: fc.constantFrom('claude', 'codex'),
+      peripheral: fc.constantFrom(...ids),
+      visited: fc.boolean(),
+      steps: fc.nat(3),
+      denials: fc.nat(1),
+      naturalClose: fc.boolean(),
+      passed: fc.boolean(),
+      patterns: fc.dictionary(
+        fc.constant('p'),
+        fc.constantFrom('selected' as const, 'held' as const, 'failed' as const),
+      ),
+      observed: fc.constantFrom<{ [field: string]: Json }>(
+        {},
+        { result: 'pass', n: 3 },
+        { result: 'pass', n: 0 },
+        { result: 'fail', n: 1 },
+        { result: 'flaky' },
+      ),
+    })
+    .map(({ peripheral, visited, passed, observed, ...rest }) => ({
+      sessionId: 's',
+      root: '/repository',
+      now: 0,
+      closed: false,
+      mode: null,
+      visit: inside
+        ? { peripheral, status: 'active', steps: rest.steps, denials: rest.denials, deadline: null, observed }
+        : null,
+      visits: inside || visited ? { [peripheral]: 1 } : {},
+      tests: { passed, count: 1, failed: 0 },
+      backpack: { 'commit-message': 'x', 'changed-files': ['a'], 'target-files': ['a'] },
+      fruits: { edit: { 'commit-message': 'x', 'changed-files': ['a'] } },
+      files: [],
+      changes: {},
+      usedNonces: [],
+      ...rest,
+    }));
+
+const product = (to: readonly string[], exits: readonly string[], by: typeof PRINCIPALS) =>
+  to.flatMap((each) => exits.flatMap((exit) => by.map((who) => [each, exit, who] as const)));
+
+/** Decides, and again with the approval that the gate asks for, if it asks for one. */
+function decideApproved<R extends HopRequest | ModeRequest>(context: GateContext, request: R) {
+  const decision = decide(context, request);
+  if (decision.ok || !decision.wanted) return decision;
+  const { hash } = decision.wanted;
+  const approval = { id: 'a', nonce: 'n', sessionId: 's', requestHash: hash, by: 'operator', expiresAt: 1 };
+  return decide(context, { ...request, approval });
+}
+
+it.each([
+  ['random specs', specs, IDS, EXITS],
+  [
+    'the shipped specs',
+    fc.constant(shipped),
+    Object.keys(shipped.peripherals),
+    [...new Set(shipped.edges.map(({ exit }) => exit))],
+  ],
+] as const)('it opens a hop of %s exactly when the gate lets it through', (_name, sets, ids, exits) => {
+  const seen = { opened: 0, refused: 0 };
+  fc.assert(
+    fc.property(sets, views(ids, true), (set, view) => {
+      const { hopGraph } = compileSpecs(set);
+      const context = { specs: set, config, view, unsafeNoSandbox: false };
+      const from = view.visit?.peripheral ?? '';
+      const snapshot = restore(hopGraph, { value: from });
+      for (const [to, exit, who] of product(ids, exits, PRINCIPALS)) {
+        const request: HopRequest = { kind: 'hop', to, exit, by: who, reason: 'because' };
+        const decision = decideApproved(context, request);
+        if (decision.ok) {
+          expect(snapshot.can(decision.plan.event)).toBe(true);
+          seen.opened++;
+          continue;
+        }
+        // Context, fruit and modes are the gate's alone.
+        if (['missing-context', 'invalid-fruit', 'mode-forbids'].includes(decision.denial.code)) continue;
+        const edge = set.edges.find((each) => each.from === from && each.exit === exit && each.to === to);
+        const needs = edge ? requirementsOf(set, edge) : [];
+        const facts = requirementFacts(set, view, needs, {
+          by: who,
+          fruit: view.visit?.observed ?? {},
+          approved: true,
+        });
+        expect(snapshot.can({ type: `${exit}.${to}`, facts })).toBe(false);
+        seen.refused++;
+      }
+    }),
+    { numRuns: 80 },
+  );
+  expect(seen.opened).toBeGreaterThan(0);
+  expect(seen.refused).toBeGreaterThan(0);
+});
+
+it('it opens deploy with the approval that the gate asked for, and not without', () => {
+  const [view] = fc.sample(views(['test'], true), 1);
+  if (!view?.visit) throw new Error('no view');
+  const ready = {
+    ...view,
+    tests: { passed: true, count: 1, failed: 0 },
+    visit: { ...view.visit, observed: { result: 'pass' } },
+  };
+  const context = { specs: shipped, config, view: ready, unsafeNoSandbox: false };
+  const request: HopRequest = { kind: 'hop', to: 'deploy', exit: 'pass', by: 'agent', reason: 'because' };
+  expect(decide(context, request)).toMatchObject({ ok: false, denial: { code: 'approval-required' } });
+  const decision = decideApproved(context, request);
+  if (!decision.ok) throw new Error(decision.denial.message);
+  const snapshot = restore(compileSpecs(shipped).hopGraph, { value: 'test' });
+  const { event } = decision.plan;
+  expect(snapshot.can(event)).toBe(true);
+  expect(snapshot.can({ ...event, facts: { ...event.facts, approved: false } })).toBe(false);
+});
+
+it.each([
+  ['random specs', specs, IDS],
+  ['the shipped specs', fc.constant(shipped), Object.keys(shipped.peripherals)],
+  ['the core in outline', fc.constant(specSet(CORE)), Object.keys(CORE)],
+] as const)('it opens a start of %s exactly when the gate lets it through', (_name, sets, ids) => {
+  const seen = { opened: 0, refused: 0 };
+  fc.assert(
+    fc.property(sets, views(ids, false), fc.constantFrom(...ids), by, (set, view, to, who) => {
+      const snapshot = restore(compileSpecs(set).hopGraph, { value: 'outside' });
+      const request: StartRequest = {
+        kind: 'start',
+        peripheral: to,
+        by: who,
+        context: { 'changed-files': [], 'commit-message': 'x' },
+      };
+      const decision = decide({ specs: set, config, view, unsafeNoSandbox: false }, request);
+      const facts = requirementFacts(set, view, startRequirements(set, to), { by: who });
+      expect(snapshot.can({ type: `start.${to}`, facts })).toBe(decision.ok);
+      if (decision.ok) expect(snapshot.can(decision.plan.event)).toBe(true);
+      seen[decision.ok ? 'opened' : 'refused']++;
+    }),
+    { numRuns: 200 },
+  );
+  for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0);
+});
+
+it('it changes the mode exactly when the gate lets it through', () => {
+  const set = specSet(CORE, GATE);
+  const { modeGate } = compileSpecs(set);
+  if (!modeGate) throw new Error('no mode gate');
+  let opened = 0;
+  for (const from of MODES) {
+    for (const to of MODES) {
+      for (const who of PRINCIPALS) {
+        for (const reset of [true, false]) {
+          for (const summary of [undefined, ' ', 'done']) {
+            const [base] = fc.sample(views(IDS, false), 1);
+            const context = {
+              specs: set,
+              config,
+              view: { ...(base as SessionView), mode: from },
+              unsafeNoSandbox: false,
+            };
+            const request = {
+              kind: 'mode',
+              to,
+              by: who,
+              reset,
+              ...(summary === undefined ? {} : { summary }),
+            } as const;
+            const decision = decideApproved(context, request);
+            const snapshot = restore(modeGate, { value: from });
+            if (decision.ok) {
+              expect(snapshot.can(decision.plan.event)).toBe(true);
+              opened++;
+            } else if (!reset && who !== 'clock') {
+              const facts = requirementFacts(set, context.view, [], {
+                by: who,
+                approved: true,
+                summary: summary ?? null,
+              });
+              expect(snapshot.can({ type: `to.${to}`, facts })).toBe(false);
+            }
+          }
+        }
+      }
+    }
+  }
+  expect(opened).toBeGreaterThan(10);
+});

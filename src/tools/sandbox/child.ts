@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { openSync, readdirSync, readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { BoundedOutput } from './bounded-output.ts';
 
@@ -102,15 +102,22 @@ export class BoundedChild {
 
 /** Descriptors that our own parent left open in us without close-on-exec would be inherited by the command: puts /dev/null in their place. */
 function withoutLeaks(stdio: ('pipe' | 'ignore' | number)[]): ('pipe' | 'ignore' | number)[] {
-  const leaking = inheritedFds().filter((fd) => fd >= stdio.length);
-  const length = Math.max(stdio.length, ...leaking.map((fd) => fd + 1));
-  return Array.from({ length }, (_, fd) => stdio[fd] ?? 'ignore');
+  inherited ??= findInherited();
+  const leaking = inherited.fds.filter((fd) => fd >= stdio.length);
+  const all = Array.from(
+    { length: Math.max(stdio.length, ...leaking.map((fd) => fd + 1)) },
+    (_, fd) => stdio[fd] ?? 'ignore',
+  );
+  for (const fd of leaking) all[fd] = inherited.devNull;
+  return all;
 }
 
-let inherited: readonly number[] | null = null;
-function inheritedFds(): readonly number[] {
-  inherited ??= readdirSync('/proc/self/fd').map(Number).filter((fd) => fd > 2 && isInheritable(fd));
-  return inherited;
+let inherited: { readonly fds: readonly number[]; readonly devNull: number } | null = null;
+function findInherited() {
+  const fds = readdirSync('/proc/self/fd')
+    .map(Number)
+    .filter((fd) => fd > 2 && isInheritable(fd));
+  return { fds, devNull: openSync('/dev/null', 'r') };
 }
 
 function isInheritable(fd: number): boolean {

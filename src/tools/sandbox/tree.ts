@@ -27,7 +27,8 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
 
   const walk = (folder: string, isFree: boolean): void => {
     for (const entry of readFolder(join(root, folder))) {
-      if ((left -= 1) < 0)
+      left -= 1;
+      if (left < 0)
         throw new LayoutError(
           `${root} holds more than ${maxEntries} files outside node_modules; start hopgate in a smaller folder of it`,
         );

@@ -1,0 +1,146 @@
+import fs from 'node:fs';
+import { join } from 'node:path';
+import type { ObservedEffect } from '../../ports/effects.ts';
+import type { Grant } from '../../ports/tool-backend.ts';
+import { contentEffect } from '../effects.ts';
+import { type Anchors, byDescriptor, Moved } from '../workspace/anchors.ts';
+import { walkBeneath } from '../workspace/beneath.ts';
+import { makeFolders } from '../workspace/replace-file.ts';
+import type { OverlayView } from '../sandbox/sandbox.ts';
+import type { Dropped, Judgement } from './judge-change.ts';
+import { hashFile, leftStages, makeStage, type Stage, type Step } from './stage.ts';
+
+/** What reached the repository. */
+export interface Applied {
+  readonly effects: readonly ObservedEffect[];
+  /** What had to be left out because the repository changed meanwhile. */
+  readonly dropped: readonly Dropped[];
+}
+
+/**
+ * Brings judged changes into the repository: every new content is staged in the root and durable before the first change is made, each file is
+ * then put in place by a rename. An engine killed in between leaves a journal, by which {@link finishLeftStages} completes the rest.
+ */
+export function applyChanges(grant: Grant, judged: Judgement, view: OverlayView): Applied {
+  const { folders, files, deletions, emptied } = judged;
+  if (folders.length + files.length + deletions.length + emptied.length === 0) return { effects: [], dropped: [] };
+  const stage = makeStage(grant.root);
+  try {
+    const modes = new Map<string, number>();
+    const puts = files.map(({ path, upper, lower }): Step => {
+      if (lower) modes.set(path, lower.mode & 0o777);
+      const owner = lower ?? upper;
+      const copied = stage.add(join(view.upper, path), { mode: upper.mode, uid: owner.uid, gid: owner.gid });
+      return { do: 'put', path, before: lower ? hashFile(join(grant.root, path)) : null, ...copied };
+    });
+    const steps: Step[] = [
+      ...deletions.map((path): Step => ({ do: 'delete', path, before: hashFile(join(grant.root, path)) })),
+      ...emptied.map((path): Step => ({ do: 'remove-folder', path })),
+      ...folders.map((path): Step => ({ do: 'folder', path })),
+      ...puts,
+    ];
+    stage.commit(steps);
+    return perform(grant.root, stage.folder, steps, modes);
+  } finally {
+    stage.remove();
+  }
+}
+
+/** Completes what a killed engine had begun, as far as nobody has changed the files since. */
+export function finishLeftStages(root: string): Applied {
+  const effects: ObservedEffect[] = [];
+  const dropped: Dropped[] = [];
+  for (const { folder, steps } of leftStages(root)) {
+    if (steps) {
+      const done = perform(root, folder, steps, new Map());
+      effects.push(...done.effects);
+      dropped.push(...done.dropped);
+    }
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
+  return { effects, dropped };
+}
+
+function perform(
+  root: string,
+  stage: Stage['folder'],
+  steps: readonly Step[],
+  modes: ReadonlyMap<string, number>,
+): Applied {
+  const effects: ObservedEffect[] = [];
+  const dropped: Dropped[] = [];
+  const filled = new Set(steps.flatMap((step) => (step.do === 'put' ? parentsOf(step.path) : [])));
+  for (const step of steps) {
+    try {
+      const effect = performStep(root, stage, step, modes);
+      // A folder shows by what is in it; only an empty one is an effect of its own.
+      if (effect && !(step.do === 'folder' && filled.has(step.path))) effects.push(effect);
+    } catch (error) {
+      if (!(error instanceof Moved) && (error as NodeJS.ErrnoException).code === undefined) throw error;
+      dropped.push({ path: step.path, why: `it could not be put in place: ${(error as Error).message}` });
+    }
+  }
+  return { effects, dropped };
+}
+
+function performStep(
+  root: string,
+  stage: string,
+  step: Step,
+  modes: ReadonlyMap<string, number>,
+): ObservedEffect | null {
+  const segments = step.path.split('/');
+  if (step.do === 'folder') {
+    inFolder(root, segments, byDescriptor, () => {});
+    return { path: step.path, op: 'create' };
+  }
+  return inFolder(root, segments.slice(0, -1), byDescriptor, (folder) => {
+    const target = `${folder}/${segments.at(-1)!}`;
+    if (step.do === 'remove-folder') {
+      fs.rmdirSync(target);
+      return { path: step.path, op: 'delete' };
+    }
+    const now = hashFile(target);
+    if (step.do === 'put' && now === step.after && !fs.existsSync(join(stage, step.staged))) return null;
+    if (now !== step.before) throw new Moved('someone else changed it meanwhile');
+    if (step.do === 'delete') {
+      if (now === null) return null;
+      fs.unlinkSync(target);
+      return { path: step.path, op: 'delete', ...(/^[0-9a-f]{64}$/.test(now) ? { before: now } : {}) };
+    }
+    const staged = join(stage, step.staged);
+    const mode = fs.lstatSync(staged).mode & 0o777;
+    fs.renameSync(staged, target);
+    if (step.before !== step.after) return contentEffect(step.path, step.before, step.after);
+    return modes.get(step.path) === mode
+      ? null
+      : { path: step.path, op: 'mode', before: step.after, after: step.after };
+  });
+}
+
+/** Takes hold of a folder of the root, made if need be, and works in it. A link on the way means that the tree is not what was judged. */
+function inFolder<T>(root: string, segments: readonly string[], anchors: Anchors, work: (folder: string) => T): T {
+  const place = walkBeneath(root, segments, anchors);
+  if (!('real' in place)) throw new Moved('its folder was replaced meanwhile');
+  try {
+    if (place.real.join('/') !== segments.join('/')) throw new Moved('a folder on its path is a link now');
+    if (place.kind !== 'missing') {
+      if (place.kind !== 'folder') throw new Moved('its folder is no folder any more');
+      return work(place.anchor.path);
+    }
+    const made = makeFolders(place.parent, place.names, anchors);
+    try {
+      return work(made.folder.path);
+    } finally {
+      made.close();
+    }
+  } finally {
+    place.close();
+  }
+}
+
+const parentsOf = (path: string): string[] =>
+  path
+    .split('/')
+    .slice(0, -1)
+    .map((_, at, names) => names.slice(0, at + 1).join('/'));

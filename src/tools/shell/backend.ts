@@ -1,0 +1,52 @@
+import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import { LayoutError } from '../sandbox/layout.ts';
+import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
+import { failed, isStop, type Stop } from '../workspace/outcome.ts';
+import { type ShellContext, shellContext } from './context.ts';
+import { deployTool } from './deploy.ts';
+import { editTool } from './edit.ts';
+import { readOnlyTool } from './read-only.ts';
+import { testTool } from './test.ts';
+
+const TOOLS: { readonly [id: string]: (context: ShellContext) => Promise<ToolReport | Stop> } = {
+  'bash-readonly': readOnlyTool,
+  bash: editTool,
+  'bash-test': testTool,
+  'bash-deploy': deployTool,
+};
+
+/**
+ * Commands in a sandbox: `bash-readonly`, `bash`, `bash-test`, `bash-deploy`. What a command line may do is never judged by its text; the
+ * kernel decides it, by the layout that it runs in.
+ *
+ * Where the host cannot contain commands every call is refused with `sandbox-unavailable`, unless the operator opened the tools regardless
+ * (`grant.unsafeNoSandbox`): then results carry `unsandboxed: true` and effects are `unobserved`.
+ *
+ * @example
+ * const shell = shellBackend(await detectSandbox());
+ */
+export function shellBackend(sandbox: Sandbox): ToolBackend {
+  return {
+    name: 'shell',
+    tools: Object.keys(TOOLS),
+    async run(call: ToolCall): Promise<ToolReport> {
+      const tool = TOOLS[call.tool.id];
+      if (!tool) throw new Error(`[tools/shell] does not serve ${call.tool.id}`);
+      const context = shellContext(sandbox, call);
+      const report = isStop(context) ? context : await attempt(() => tool(context));
+      return isStop(report) ? { outcome: report.stop, effects: [] } : report;
+    },
+  };
+}
+
+async function attempt(work: () => Promise<ToolReport | Stop>): Promise<ToolReport | Stop> {
+  try {
+    return await work();
+  } catch (error) {
+    // In both cases the command did not run.
+    if (error instanceof LayoutError) return failed('layout-impossible', error.message);
+    if (error instanceof SandboxError)
+      return failed('sandbox-failed', `${error.message}; run \`hopgate doctor --probe\` to see what is wrong`);
+    throw error;
+  }
+}

@@ -1,0 +1,47 @@
+import type { ObservedEffects } from '../../ports/effects.ts';
+import type { ToolReport } from '../../ports/tool-backend.ts';
+import type { Json } from '../../spec/types.ts';
+import { editLayout } from '../sandbox/layouts.ts';
+import { isStop, type Stop } from '../workspace/outcome.ts';
+import { type Applied, applyChanges, finishLeftStages } from './apply-changes.ts';
+import { shellCommand } from './command-argument.ts';
+import { type ShellContext, treeOf } from './context.ts';
+import { type Dropped, judgeChanges, mayHoldScope } from './judge-change.ts';
+import { overlayChanges } from './overlay-changes.ts';
+import { commandReport } from './report.ts';
+
+/** More than this is a build, and a list of it helps nobody. */
+const MAX_DROPPED = 100;
+
+/**
+ * `bash`: any command line, on an overlay. When it has ended by itself, what it changed within the scope is brought into the repository, file by
+ * file; everything else is discarded and listed as `dropped`. A command that was killed changes nothing.
+ */
+export async function editTool(context: ShellContext): Promise<ToolReport | Stop> {
+  const { call } = context;
+  const argv = shellCommand(call);
+  if (isStop(argv)) return argv;
+  const left = finishLeftStages(call.grant.root);
+  const startedAt = Date.now();
+  let applied: Applied = { effects: [], dropped: [] };
+  let refused: readonly Dropped[] = [];
+  const result = await context.run(editLayout(treeOf(call)), argv, {
+    inspect: async (view) => {
+      const judged = judgeChanges(
+        call.grant,
+        overlayChanges(call.grant.root, view, mayHoldScope(call.grant)),
+        startedAt,
+      );
+      refused = judged.dropped;
+      applied = applyChanges(call.grant, judged, view);
+    },
+  });
+  const dropped = [...left.dropped, ...refused, ...applied.dropped];
+  const effects: ObservedEffects = [...left.effects, ...applied.effects];
+  return commandReport(context, result, effects, {
+    changed: applied.effects.map(({ path, op }) => ({ path, op })),
+    dropped: dropped.slice(0, MAX_DROPPED).map(({ path, why }) => ({ path, why })),
+    ...(dropped.length > MAX_DROPPED ? { droppedInAll: dropped.length } : {}),
+    ...(left.effects.length > 0 ? { completed: left.effects.map(({ path }): Json => path) } : {}),
+  });
+}

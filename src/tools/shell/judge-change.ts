@@ -1,0 +1,99 @@
+import { lstatSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Grant } from '../../ports/tool-backend.ts';
+import { within } from '../../gate/paths.ts';
+import { isProtected, maskMatcher } from '../masks.ts';
+import type { Change } from './overlay-changes.ts';
+
+/** A change that was not kept, and why. */
+export interface Dropped {
+  readonly path: string;
+  readonly why: string;
+}
+
+/** What of a command's changes may reach the repository. */
+export interface Judgement {
+  readonly folders: readonly string[];
+  readonly files: readonly Extract<Change, { kind: 'file' }>[];
+  /** Files and links, each beneath a folder before it; then the folders that become empty. */
+  readonly deletions: readonly string[];
+  readonly emptied: readonly string[];
+  readonly dropped: readonly Dropped[];
+}
+
+const SET_ID = 0o6000;
+/** File times may differ from ours by so much, and no command gets going sooner than that. */
+const CLOCK_SLACK_MS = 2;
+
+/**
+ * Divides changes into those within the grant and the rest. Only regular files with one name and no set-id bits, in the scope, neither masked
+ * nor protected, not touched by anyone else since `startedAt` (epoch milliseconds).
+ */
+export function judgeChanges(grant: Grant, changes: readonly Change[], startedAt: number): Judgement {
+  const masked = maskMatcher(grant.config.mask);
+  const folders: string[] = [];
+  const files: Extract<Change, { kind: 'file' }>[] = [];
+  const deletions: string[] = [];
+  const emptied: string[] = [];
+  const dropped: Dropped[] = [];
+
+  const outside = (path: string): string | null => {
+    if (!within(path, grant.scope.write))
+      return `it is outside the scope (${grant.scope.write.join(', ') || 'nothing'})`;
+    if (isProtected(path)) return 'it steers git, an editor, an agent or hopgate itself';
+    if (masked(path)) return 'it is masked';
+    return null;
+  };
+  const wrongFile = ({ upper, lower }: Extract<Change, { kind: 'file' }>): string | null => {
+    if (upper.mode & SET_ID) return 'it has a setuid or setgid bit';
+    if (upper.nlink > 1) return 'it is a hard link; copy the file instead';
+    if (lower && !lower.isFile()) return 'it replaces a link or special file';
+    if (lower && lower.nlink > 1) return 'the file has other names (hard links), which may lie outside the root';
+    if (lower && lower.ctimeMs > startedAt + CLOCK_SLACK_MS) return 'someone else changed it while the command ran; run it again';
+    return null;
+  };
+  /** True if all of it may go. */
+  const remove = (path: string): boolean => {
+    const why = outside(path);
+    if (why !== null) {
+      dropped.push({ path, why: `deleted, but ${why}` });
+      return false;
+    }
+    const stats = lstatSync(join(grant.root, path), { throwIfNoEntry: false });
+    if (!stats) return true;
+    if (!stats.isDirectory()) {
+      deletions.push(path);
+      return true;
+    }
+    const all = readdirSync(join(grant.root, path)).map((name) => remove(`${path}/${name}`));
+    if (all.includes(false)) return false;
+    emptied.push(path);
+    return true;
+  };
+
+  for (const change of changes) {
+    if (change.kind === 'delete') {
+      remove(change.path);
+      continue;
+    }
+    const why =
+      outside(change.path) ??
+      (change.kind === 'special' ? `it is ${nameOf(change.upper)}, and only regular files are kept` : null) ??
+      (change.kind === 'file' ? wrongFile(change) : null);
+    if (why !== null) dropped.push({ path: change.path, why });
+    else if (change.kind === 'folder') folders.push(change.path);
+    else if (change.kind === 'file') files.push(change);
+  }
+  return { folders, files, deletions, emptied, dropped };
+}
+
+/** Whether something beneath a new folder could be kept; else the folder is reported alone. */
+export const mayHoldScope = (grant: Grant) => (folder: string) =>
+  !isProtected(folder) &&
+  (within(folder, grant.scope.write) || grant.scope.write.some((path) => within(path.replace(/\/+$/, ''), [folder])));
+
+function nameOf(stats: { isSymbolicLink(): boolean; isFIFO(): boolean; isSocket(): boolean }): string {
+  if (stats.isSymbolicLink()) return 'a link';
+  if (stats.isFIFO()) return 'a FIFO';
+  return stats.isSocket() ? 'a socket' : 'a device';
+}

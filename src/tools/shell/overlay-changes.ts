@@ -1,0 +1,52 @@
+import { lstatSync, readdirSync, type Stats } from 'node:fs';
+import { join } from 'node:path';
+import type { OverlayView } from '../sandbox/sandbox.ts';
+
+/** One thing that a command did to the tree, as its overlay shows it. Root-relative path. */
+export type Change =
+  | { readonly kind: 'file'; readonly path: string; readonly upper: Stats; readonly lower: Stats | null }
+  | { readonly kind: 'folder'; readonly path: string }
+  | { readonly kind: 'delete'; readonly path: string; readonly lower: Stats }
+  /** A link, FIFO, socket or device. */
+  | { readonly kind: 'special'; readonly path: string; readonly upper: Stats };
+
+/**
+ * Lists what the overlay changed, folder by folder; a folder that is deleted is listed once. Deletions are found by what the merged tree does
+ * not show any more, so that whiteouts and opaque folders come to the same thing.
+ *
+ * @param descend whether to look into a new folder, which otherwise is listed alone
+ */
+export function overlayChanges(root: string, view: OverlayView, descend: (folder: string) => boolean): Change[] {
+  const changes: Change[] = [];
+  const walk = (folder: string): void => {
+    const lower = lookAt(join(root, folder));
+    if (lower?.isDirectory()) listDeleted(folder);
+    for (const name of readdirSync(join(view.upper, folder)).sort()) {
+      const path = folder === '' ? name : `${folder}/${name}`;
+      const upper = lstatSync(join(view.upper, path));
+      if (upper.isCharacterDevice() && upper.rdev === 0) continue;
+      const before = lower?.isDirectory() ? lookAt(join(root, path)) : null;
+      if (before && before.isDirectory() !== upper.isDirectory()) changes.push({ kind: 'delete', path, lower: before });
+      if (upper.isDirectory()) {
+        const known = before?.isDirectory() === true;
+        if (!known) changes.push({ kind: 'folder', path });
+        if (known || descend(path)) walk(path);
+      } else if (upper.isFile())
+        changes.push({ kind: 'file', path, upper, lower: before?.isDirectory() ? null : before });
+      else changes.push({ kind: 'special', path, upper });
+    }
+  };
+  const listDeleted = (folder: string): void => {
+    const kept = new Set(readdirSync(join(view.merged, folder)));
+    for (const name of readdirSync(join(root, folder)).sort()) {
+      if (kept.has(name)) continue;
+      const path = folder === '' ? name : `${folder}/${name}`;
+      const lower = lookAt(join(root, path));
+      if (lower) changes.push({ kind: 'delete', path, lower });
+    }
+  };
+  walk('');
+  return changes;
+}
+
+const lookAt = (path: string): Stats | null => lstatSync(path, { throwIfNoEntry: false }) ?? null;

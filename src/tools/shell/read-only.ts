@@ -1,0 +1,14 @@
+import type { ToolReport } from '../../ports/tool-backend.ts';
+import { readOnlyLayout } from '../sandbox/layouts.ts';
+import { isStop, type Stop } from '../workspace/outcome.ts';
+import { shellCommand } from './command-argument.ts';
+import { commandReport } from './report.ts';
+import { type ShellContext, treeOf } from './context.ts';
+
+/** `bash-readonly`: any command line, on a tree that cannot change. */
+export async function readOnlyTool(context: ShellContext): Promise<ToolReport | Stop> {
+  const argv = shellCommand(context.call);
+  if (isStop(argv)) return argv;
+  const result = await context.run(readOnlyLayout(treeOf(context.call)), argv);
+  return commandReport(context, result, []);
+}

@@ -1,0 +1,20 @@
+import type { ObservedEffects } from '../../ports/effects.ts';
+import type { ToolReport } from '../../ports/tool-backend.ts';
+import type { Json } from '../../spec/types.ts';
+import type { CommandResult } from '../sandbox/sandbox.ts';
+import { commandJson } from './command-json.ts';
+import type { ShellContext } from './context.ts';
+
+/** The report of a command that ran. Without containment nobody saw what it did, and the result says so. */
+export function commandReport(
+  context: ShellContext,
+  result: CommandResult,
+  effects: ObservedEffects,
+  more: { readonly [key: string]: Json } = {},
+): ToolReport {
+  const json = { ...commandJson(result), ...more, ...(context.contained ? {} : { unsandboxed: true }) };
+  const seen = context.contained ? effects : 'unobserved';
+  if (!result.aborted) return { outcome: { status: 'ok', result: json }, effects: seen };
+  const message = 'The call was aborted; everything that it had started was killed.';
+  return { outcome: { status: 'failed', code: 'aborted', message, result: json }, effects: seen };
+}

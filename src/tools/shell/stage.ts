@@ -1,0 +1,163 @@
+import { createHash, randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import { join } from 'node:path';
+import type { Json } from '../../spec/types.ts';
+
+const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_DIRECTORY, O_NONBLOCK } = fs.constants;
+const PREFIX = '.hopgate-stage-';
+const JOURNAL = 'journal.json';
+const CHUNK = 1 << 20;
+
+/** One step of what is to be done to the tree. `before` is the sha256 that has to be there still; null: nothing. */
+export type Step =
+  | { readonly do: 'folder'; readonly path: string }
+  | { readonly do: 'remove-folder'; readonly path: string }
+  | { readonly do: 'delete'; readonly path: string; readonly before: string | null }
+  | {
+      readonly do: 'put';
+      readonly path: string;
+      readonly before: string | null;
+      readonly staged: string;
+      readonly after: string;
+    };
+
+/** A folder in the root that holds everything a command's changes need, durable before the first of them is made. */
+export interface Stage {
+  readonly folder: string;
+  /** Copies a file into the stage. */
+  add(
+    source: string,
+    like: { readonly mode: number; readonly uid: number; readonly gid: number },
+  ): { staged: string; after: string };
+  /** From here on a killed engine's changes can be completed by {@link leftStages}. */
+  commit(steps: readonly Step[]): void;
+  remove(): void;
+}
+
+export function makeStage(root: string): Stage {
+  const folder = join(root, `${PREFIX}${process.pid}-${randomBytes(6).toString('hex')}`);
+  fs.mkdirSync(folder, { mode: 0o700 });
+  let count = 0;
+  return {
+    folder,
+    add(source, like) {
+      count += 1;
+      const staged = `${count}`;
+      return { staged, after: copyFile(source, join(folder, staged), like) };
+    },
+    commit(steps) {
+      const path = join(folder, JOURNAL);
+      writeDurably(`${path}.new`, JSON.stringify(steps));
+      fs.renameSync(`${path}.new`, path);
+      syncFolder(folder);
+      syncFolder(root);
+    },
+    remove: () => fs.rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** Stages of engines that are gone. `steps` is null where it never came to a commit: nothing of it was done. */
+export function leftStages(root: string): { readonly folder: string; readonly steps: readonly Step[] | null }[] {
+  return fs
+    .readdirSync(root)
+    .filter((name) => name.startsWith(PREFIX) && !isAlive(name.slice(PREFIX.length)))
+    .map((name) => join(root, name))
+    .filter((folder) => fs.lstatSync(folder).isDirectory())
+    .map((folder) => ({ folder, steps: readJournal(join(folder, JOURNAL)) }));
+}
+
+/** sha256 (hex) of a regular file; null if there is none. A link or special file counts as something else than any file. */
+export function hashFile(path: string): string | null {
+  let fd: number;
+  try {
+    fd = fs.openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    if (code === 'ELOOP' || code === 'ENXIO') return 'no regular file';
+    throw error;
+  }
+  try {
+    if (!fs.fstatSync(fd).isFile()) return 'no regular file';
+    const hash = createHash('sha256');
+    eachChunk(fd, (chunk) => hash.update(chunk));
+    return hash.digest('hex');
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+export function syncFolder(path: string): void {
+  const fd = fs.openSync(path, O_RDONLY | O_DIRECTORY);
+  try {
+    fs.fsyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+function copyFile(source: string, target: string, like: { mode: number; uid: number; gid: number }): string {
+  const from = fs.openSync(source, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const to = fs.openSync(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+  try {
+    if (!fs.fstatSync(from).isFile()) throw new Error(`[tools/shell] ${source} is no regular file`);
+    const hash = createHash('sha256');
+    eachChunk(from, (chunk) => {
+      hash.update(chunk);
+      for (let at = 0; at < chunk.length; ) at += fs.writeSync(to, chunk, at);
+    });
+    giveTo(to, like);
+    fs.fchmodSync(to, like.mode & 0o777);
+    fs.fsyncSync(to);
+    return hash.digest('hex');
+  } finally {
+    fs.closeSync(from);
+    fs.closeSync(to);
+  }
+}
+
+function giveTo(fd: number, { uid, gid }: { uid: number; gid: number }): void {
+  const own = fs.fstatSync(fd);
+  if (own.uid === uid && own.gid === gid) return;
+  try {
+    fs.fchownSync(fd, uid, gid);
+  } catch (error) {
+    // only root may give files away; then we own the new content
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
+  }
+}
+
+function eachChunk(fd: number, use: (chunk: Buffer) => void): void {
+  const buffer = Buffer.allocUnsafe(CHUNK);
+  for (let size = fs.readSync(fd, buffer); size > 0; size = fs.readSync(fd, buffer)) use(buffer.subarray(0, size));
+}
+
+function writeDurably(path: string, text: string): void {
+  const fd = fs.openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+  try {
+    fs.writeFileSync(fd, text);
+    fs.fsyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+function readJournal(path: string): readonly Step[] | null {
+  try {
+    return JSON.parse(fs.readFileSync(path, 'utf8')) as Step[] & Json;
+  } catch {
+    return null;
+  }
+}
+
+/** Whose name starts with the pid of an engine that lives. */
+function isAlive(name: string): boolean {
+  const pid = Number.parseInt(name, 10);
+  if (!(pid > 0)) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

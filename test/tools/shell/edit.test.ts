@@ -1,0 +1,199 @@
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ok, scratch } from './support.ts';
+
+const shell = (root: string, command: string) => ok(root, 'bash', { command });
+const sha = (text: string) => createHash('sha256').update(text).digest('hex');
+const read = (root: string, path: string) => readFileSync(join(root, path), 'utf8');
+const why = (result: { dropped: { path: string; why: string }[] }, path: string) =>
+  result.dropped.find((drop) => drop.path === path)?.why;
+
+describe('bash keeps what a command does within the scope', () => {
+  test('new, changed and deleted files, with their hashes', async () => {
+    const root = scratch({ 'src/a.txt': 'a', 'src/b.txt': 'b', 'src/same.txt': 's' });
+    const { result, effects } = await shell(
+      root,
+      `sed -i s/a/A/ src/a.txt; rm src/b.txt; mkdir -p "src/neu ä/x"; echo new > "src/neu ä/x/c.txt"; touch src/same.txt`,
+    );
+    expect(result).toMatchObject({ exit: 0, dropped: [] });
+    expect(read(root, 'src/a.txt')).toBe('A');
+    expect(existsSync(join(root, 'src/b.txt'))).toBe(false);
+    expect(read(root, 'src/neu ä/x/c.txt')).toBe('new\n');
+    expect(effects).toEqual([
+      { path: 'src/b.txt', op: 'delete', before: sha('b') },
+      { path: 'src/a.txt', op: 'modify', before: sha('a'), after: sha('A') },
+      { path: 'src/neu ä/x/c.txt', op: 'create', after: sha('new\n') },
+    ]);
+  });
+
+  test('a whole folder removed and made anew shows exactly what is different', async () => {
+    const root = scratch({ 'src/d/a': '1', 'src/d/b': '2', 'src/d/e/c': '3', 'src/other': 'o' });
+    const { effects } = await shell(root, 'rm -rf src/d && mkdir src/d && echo -n 1 > src/d/a && echo -n 9 > src/d/b');
+    expect(effects).toEqual([
+      { path: 'src/d/e/c', op: 'delete', before: sha('3') },
+      { path: 'src/d/e', op: 'delete' },
+      { path: 'src/d/b', op: 'modify', before: sha('2'), after: sha('9') },
+    ]);
+    expect(readdirSync(join(root, 'src/d')).sort()).toEqual(['a', 'b']);
+  });
+
+  test('moves, also of folders', async () => {
+    const root = scratch({ 'src/d/a': '1', 'src/d/b': '2' });
+    const { result } = await shell(root, 'mv src/d src/moved');
+    expect(result).toMatchObject({ exit: 0, dropped: [] });
+    expect(existsSync(join(root, 'src/d'))).toBe(false);
+    expect(read(root, 'src/moved/b')).toBe('2');
+  });
+
+  test('a file that becomes a folder, and the other way round', async () => {
+    const root = scratch({ 'src/a': 'file', 'src/b/x': 'x' });
+    await shell(root, 'rm src/a && mkdir src/a && echo 1 > src/a/y; rm -r src/b && echo 2 > src/b');
+    expect(read(root, 'src/a/y')).toBe('1\n');
+    expect(read(root, 'src/b')).toBe('2\n');
+  });
+
+  test('permissions', async () => {
+    const root = scratch({ 'src/run.sh': '#!/bin/sh\n' });
+    const { effects } = await shell(root, 'chmod 755 src/run.sh; printf x > src/new.sh; chmod 700 src/new.sh');
+    expect(lstatSync(join(root, 'src/run.sh')).mode & 0o777).toBe(0o755);
+    expect(lstatSync(join(root, 'src/new.sh')).mode & 0o777).toBe(0o700);
+    expect(effects).toContainEqual({
+      path: 'src/run.sh',
+      op: 'mode',
+      before: sha('#!/bin/sh\n'),
+      after: sha('#!/bin/sh\n'),
+    });
+  });
+
+  test('nothing where nothing changed, and no traces', async () => {
+    const root = scratch({ 'src/a': 'a' });
+    const { result, effects } = await shell(root, 'cat src/a; echo y > /tmp/y');
+    expect(result).toMatchObject({ exit: 0, stdout: 'a', changed: [], dropped: [] });
+    expect(effects).toEqual([]);
+    await shell(root, 'echo 1 > src/b');
+    expect(readdirSync(root)).toEqual(['src']);
+  });
+
+  test('a change of a command that failed by itself', async () => {
+    const root = scratch({ 'src/a': 'a' });
+    const { result } = await shell(root, 'echo half > src/a; exit 7');
+    expect(result.exit).toBe(7);
+    expect(read(root, 'src/a')).toBe('half\n');
+  });
+});
+
+describe('bash drops everything else, and says so', () => {
+  test('writes outside the scope', async () => {
+    const root = scratch({ 'src/a': 'a', 'package.json': '{}', 'src-evil/a': 'x' });
+    const { result, effects } = await shell(
+      root,
+      'echo bad > package.json; echo bad > src-evil/a; mkdir build; echo bad > build/x; rm -rf docs; echo ok > src/a',
+    );
+    expect(result.exit).toBe(0);
+    expect(result.dropped.map((drop: { path: string }) => drop.path)).toEqual(['build', 'package.json', 'src-evil/a']);
+    expect(read(root, 'package.json')).toBe('{}');
+    expect(existsSync(join(root, 'build'))).toBe(false);
+    expect(effects).toHaveLength(1);
+  });
+
+  test('deletions outside the scope, and protected or masked files within a deleted folder', async () => {
+    const root = scratch({ 'src/a': 'a', 'README.md': 'r', 'src/keep/.env': 'SECRET', 'src/keep/b': 'b' });
+    const { result } = await shell(root, 'rm README.md; rm -rf src/keep');
+    expect(read(root, 'README.md')).toBe('r');
+    expect(read(root, 'src/keep/.env')).toBe('SECRET');
+    expect(existsSync(join(root, 'src/keep/b'))).toBe(false);
+    expect(why(result, 'README.md')).toMatch(/outside the scope/);
+  });
+
+  test('git’s own folder and other files that steer tools', async () => {
+    const root = scratch({ 'src/a': 'a', '.git/config': 'c', '.git/hooks/x': 'x', 'src/.vscode/tasks.json': '{}' });
+    const { result } = await shell(
+      root,
+      'echo evil > .git/hooks/pre-commit; echo evil > .git/config; echo evil > src/.vscode/tasks.json; mkdir -p src/n/.git/hooks; echo evil > src/n/.git/hooks/h; echo x > src/.npmrc; echo x > hopgate.yaml',
+    );
+    expect(result.stderr.match(/Read-only file system/g)).toHaveLength(3);
+    expect(read(root, '.git/config')).toBe('c');
+    expect(read(root, 'src/.vscode/tasks.json')).toBe('{}');
+    expect(existsSync(join(root, 'src/n/.git'))).toBe(false);
+    expect(existsSync(join(root, 'src/.npmrc'))).toBe(false);
+    expect(existsSync(join(root, 'hopgate.yaml'))).toBe(false);
+    expect(why(result, 'src/n/.git')).toMatch(/steers/);
+  });
+
+  test('links, FIFOs, sockets and hard links', async () => {
+    const root = scratch({ 'src/a': 'a' });
+    const { result } = await shell(
+      root,
+      `ln -s /etc/passwd src/out; ln -s a src/in; mkfifo src/fifo; ln src/a src/hard; ln -s /tmp src/folder; mkdir src/ok; echo 1 > src/ok/f`,
+    );
+    expect(readdirSync(join(root, 'src')).sort()).toEqual(['a', 'ok']);
+    for (const path of ['src/out', 'src/in', 'src/fifo', 'src/hard', 'src/folder'])
+      expect(why(result, path), path).toBeDefined();
+  });
+
+  test('a write through a link that was there before', async () => {
+    const root = scratch({ 'src/a': 'a', 'package.json': '{}' });
+    symlinkSync('../package.json', join(root, 'src/link'));
+    mkdirSync(join(root, 'lib'));
+    symlinkSync('../lib', join(root, 'src/lib'));
+    const { result } = await shell(root, 'echo bad > src/link; echo bad > src/lib/x');
+    expect(read(root, 'package.json')).toBe('{}');
+    expect(readdirSync(join(root, 'lib'))).toEqual([]);
+    expect(result.dropped.map((drop: { path: string }) => drop.path)).toEqual(['lib/x', 'package.json']);
+  });
+
+  test('a write through a hard link that was there before', async () => {
+    const outside = scratch({ victim: 'v' });
+    const root = scratch({ 'src/a': 'a' });
+    linkSync(join(outside, 'victim'), join(root, 'src/hard'));
+    const { result } = await shell(root, 'echo bad > src/hard');
+    expect(read(outside, 'victim')).toBe('v');
+    expect(why(result, 'src/hard')).toMatch(/hard links/);
+  });
+
+  test('setuid files, those made before included', async () => {
+    const root = scratch({ 'src/suid': 'x' });
+    chmodSync(join(root, 'src/suid'), 0o4755);
+    const { result } = await shell(
+      root,
+      'cp /usr/bin/id src/id && chmod u+s src/id; touch src/suid; chmod 755 src/suid; true',
+    );
+    expect(lstatSync(join(root, 'src/id')).mode & 0o6000).toBe(0);
+    expect(result.stderr).toMatch(/Operation not permitted/);
+  });
+
+  test('all that a killed command did', async () => {
+    const root = scratch({ 'src/a': 'a' });
+    const { result, effects } = await ok(
+      root,
+      'bash',
+      { command: 'echo bad > src/a; echo bad > src/b; sleep 60' },
+      { seconds: 1 },
+    );
+    expect(result).toMatchObject({ timedOut: true, changed: [] });
+    expect(effects).toEqual([]);
+    expect(read(root, 'src/a')).toBe('a');
+  });
+
+  test('a change of a file that someone else changed meanwhile', async () => {
+    const root = scratch({ 'src/a': 'a' });
+    const running = shell(root, 'echo agent > src/a; sleep 1');
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    writeFileSync(join(root, 'src/a'), 'person');
+    const { result } = await running;
+    expect(read(root, 'src/a')).toBe('person');
+    expect(why(result, 'src/a')).toMatch(/someone else/);
+  });
+});

@@ -1,0 +1,227 @@
+import { execFileSync } from 'node:child_process';
+import { createServer } from 'node:net';
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { ok, run, scratch } from './support.ts';
+
+const shell = (root: string, command: string) => ok(root, 'bash-readonly', { command });
+
+describe('bash-readonly lets ordinary commands work', () => {
+  test.each([
+    ['pipes', 'printf "b\\na\\n" | sort | head -1', 'a\n'],
+    ['2>&1', 'cat missing 2>&1 | grep -c No', '1\n'],
+    ['quoting', `echo 'it'"'"'s "fine"' "$((1+2))"`, 'it\'s "fine" 3\n'],
+    ['loops and substitution', 'for f in $(ls src); do echo "<$f>"; done', '<b.txt>\n<ä.txt>\n'],
+    ['spaces and unicode in names', 'cat "dir with space/ünïcode.txt"', 'grüße\n'],
+    ['here documents', 'cat <<EOF\nx\nEOF', 'x\n'],
+    ['process substitution', 'diff <(echo 1) <(echo 1) && echo same', 'same\n'],
+    ['its own temporary files', 'f=$(mktemp) && echo t > "$f" && cat "$f"', 't\n'],
+    ['a home folder', 'echo x > ~/x && cat ~/x', 'x\n'],
+    [
+      'node with a child process',
+      `node -e 'console.log(require("child_process").execSync("echo hi").toString().trim())'`,
+      'hi\n',
+    ],
+    [
+      'servers of its own on loopback',
+      `node -e 'const s=require("net").createServer(c=>c.end("pong")).listen(0,"localhost",()=>require("net").connect(s.address().port,"localhost").on("data",d=>{console.log(""+d);s.close()}))'`,
+      'pong\n',
+    ],
+  ])('%s', async (_name, command, stdout) => {
+    const root = scratch({ 'src/ä.txt': '1', 'src/b.txt': '2', 'dir with space/ünïcode.txt': 'grüße\n' });
+    const { result, effects } = await shell(root, command);
+    expect(result).toMatchObject({ exit: 0, stdout, truncated: false, timedOut: false });
+    expect(effects).toEqual([]);
+  });
+
+  test('git reads the history', async () => {
+    const root = scratch({ 'a.txt': 'a' });
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...args], { cwd: root });
+    git('init', '-q');
+    git('add', '.');
+    git('commit', '-qm', 'first commit');
+    writeFileSync(join(root, 'a.txt'), 'b');
+    const { result } = await shell(root, 'git log --format=%s && git diff --stat && git status --short');
+    expect(result).toMatchObject({ exit: 0 });
+    expect(result.stdout).toContain('first commit');
+    expect(result.stdout).toContain(' M a.txt');
+  });
+
+  test('a failing command is a result with its exit status', async () => {
+    const { result } = await shell(scratch(), 'echo out; echo err >&2; exit 3');
+    expect(result).toMatchObject({ exit: 3, stdout: 'out\n', stderr: 'err\n' });
+  });
+});
+
+describe('bash-readonly contains', () => {
+  test.each([
+    ['writing into the tree', 'echo x > new || echo x > src/a || rm src/a'],
+    ['writing git hooks', 'echo x > .git/hooks/pre-commit || rm -rf .git'],
+    ['sort -o', 'sort -o src/a src/a'],
+    ['sed -i and w', `sed -i s/a/b/ src/a || sed -n 'w src/new' src/a`],
+    ['remounting', 'mount -o remount,rw,bind / || mount -t tmpfs x src'],
+    ['a nested user namespace', 'unshare -Urm mount -t tmpfs x src'],
+    ['links out of the tree', 'cat outside'],
+    ['the host’s secrets', 'cat /etc/shadow || ls /root/.ssh || cat /root/.bashrc'],
+    ['kernel settings', '(: >> /proc/sys/kernel/core_pattern) || (: >> /proc/sysrq-trigger)'],
+    ['setuid bits', 'cp /usr/bin/id /tmp/id && chmod 4755 /tmp/id'],
+    ['setuid through install', 'install -m 4755 /usr/bin/id /tmp/id'],
+    ['device nodes', 'mknod /tmp/d b 254 0'],
+    ['tracing', `python3 -c 'import ctypes,sys; sys.exit(0 if ctypes.CDLL(None).ptrace(0,0,0,0)==0 else 1)'`],
+  ])('%s', async (_name, command) => {
+    const root = scratch({ 'src/a': 'a\n', '.git/hooks/.keep': '' });
+    symlinkSync('/etc/hostname', join(root, 'outside'));
+    const before = tree(root);
+    const { result } = await shell(root, command);
+    expect(result.exit).not.toBe(0);
+    expect(tree(root)).toBe(before);
+  });
+
+  test('it sees no masked content, also through links and in folders', async () => {
+    const root = scratch({
+      '.env': 'SECRET1',
+      'deploy/key.pem': 'SECRET2',
+      'a/.ENV': 'SECRET3',
+      '.git/config': '[remote "o"]\n url = https://SECRET4@example.com\n',
+      'secrets/x': 'SECRET5',
+      'plain.txt': 'SECRET6',
+    });
+    symlinkSync('.env', join(root, 'alias'));
+    symlinkSync('plain.txt', join(root, 'b.pem'));
+    const { result } = await ok(
+      root,
+      'bash-readonly',
+      { command: 'grep -rs SECRET . ; cat alias secrets/* b.pem; echo done' },
+      { config: { mask: ['.env', '**/*.pem', 'secrets/'] } },
+    );
+    expect(result.stdout).toBe('done\n');
+  });
+
+  test('it reaches neither the network nor unix sockets of the host', async () => {
+    const root = scratch();
+    const connections: string[] = [];
+    const listen = async (where: object | string, name: string) => {
+      const server = createServer((socket) => {
+        connections.push(name);
+        socket.end();
+      });
+      await new Promise<void>((resolve) => server.listen(where as never, resolve));
+      onTestFinished(() => void server.close());
+      return server;
+    };
+    const tcp = await listen({ port: 0, host: '127.0.0.1' }, 'tcp');
+    await listen(join(root, 'socket'), 'unix');
+    const { port } = tcp.address() as { port: number };
+    const connect = (to: string) =>
+      `node -e 'require("net").connect(${to}).on("connect",()=>process.exit(0)).on("error",e=>{console.log(e.code);process.exit(1)})'`;
+    const { result } = await shell(root, `${connect(`${port},"127.0.0.1"`)}; ${connect(`"${root}/socket"`)}`);
+    expect(result.stdout).toMatch(/^ECONNREFUSED\n(EACCES|EPERM)\n$/);
+    expect(connections).toEqual([]);
+  });
+
+  test('it does not see our processes or environment', async () => {
+    process.env['HOPGATE_TEST_SECRET'] = 'SECRET';
+    onTestFinished(() => void delete process.env['HOPGATE_TEST_SECRET']);
+    const { result } = await shell(
+      scratch(),
+      `env; ls /proc | grep -c '^[0-9]'; kill -9 ${process.pid}; echo "kill $?"; ls -l /proc/self/fd`,
+    );
+    expect(result.stdout).not.toContain('SECRET');
+    expect(result.stdout).toContain('kill 1');
+    expect(Number(/^(\d+)$/m.exec(result.stdout)?.[1])).toBeLessThan(6);
+    expect(result.stdout).not.toMatch(/ -> \/(?!dev\/null|proc\/)/);
+  });
+});
+
+describe('bash-readonly ends', () => {
+  test('a command and everything that it started, when time is up', async () => {
+    const mark = `7${Date.now()}`.slice(0, 12);
+    const { result } = await ok(
+      scratch(),
+      'bash-readonly',
+      {
+        command: `trap '' TERM INT HUP; setsid sleep ${mark} & (setsid nohup sleep ${mark} &) ; echo started; sleep ${mark}`,
+      },
+      { seconds: 1 },
+    );
+    expect(result).toMatchObject({ exit: null, timedOut: true, stdout: 'started\n' });
+    expect(processesNamed(mark)).toEqual([]);
+  });
+
+  test('what was left in the background, when the command is done', async () => {
+    const mark = `8${Date.now()}`.slice(0, 12);
+    const { result } = await shell(
+      scratch(),
+      `setsid sleep ${mark} >/dev/null 2>&1 & setsid sleep ${mark} & echo done`,
+    );
+    expect(result).toMatchObject({ exit: 0, timedOut: false, stdout: 'done\n' });
+    expect(processesNamed(mark)).toEqual([]);
+  });
+
+  test('a command whose caller gives up', async () => {
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(), 200);
+    const { outcome } = await run(scratch(), 'bash-readonly', { command: 'sleep 60' }, { signal: controller.signal });
+    expect(outcome).toMatchObject({ status: 'failed', code: 'aborted' });
+  });
+
+  test('a fork bomb, by a limit on processes', async () => {
+    const { result } = await ok(
+      scratch(),
+      'bash-readonly',
+      { command: 'b() { b | b & }; b; sleep 60' },
+      { seconds: 2 },
+    );
+    expect(result.exit === null || result.exit > 0).toBe(true);
+    expect((await shell(scratch(), 'echo alive')).result.stdout).toBe('alive\n');
+  });
+
+  test('it keeps head and tail of a long output without cutting a character', async () => {
+    const { result } = await ok(
+      scratch(),
+      'bash-readonly',
+      { command: `echo FIRST; yes ä | head -c 3000000; echo LAST` },
+      { outputBytes: 1001 },
+    );
+    expect(result).toMatchObject({ exit: 0, truncated: true });
+    expect(result.stdout).toMatch(/^FIRST\n[\s\S]*bytes left out[\s\S]*LAST\n$/);
+    expect(result.stdout).not.toContain('\uFFFD');
+    expect(Buffer.byteLength(result.stdout)).toBeLessThan(1100);
+  });
+
+  test('an endless output', async () => {
+    const { result } = await ok(scratch(), 'bash-readonly', { command: 'yes' }, { outputBytes: 1000 });
+    expect(result).toMatchObject({ exit: null, timedOut: false, flooded: true, truncated: true });
+  });
+});
+
+test.each([[''], ['  '], ['a\0b'], [42], [undefined]])('it refuses the command %j', async (command) => {
+  const { outcome } = await run(scratch(), 'bash-readonly', { command: command as string });
+  expect(outcome).toMatchObject({ status: 'refused', code: 'invalid-action', argument: 'command' });
+});
+
+/** Every name and content, so that any change shows. */
+function tree(root: string): string {
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .map((entry) => {
+      const path = join(entry.parentPath, entry.name);
+      return `${path} ${entry.isFile() ? readFileSync(path, 'latin1') : ''}`;
+    })
+    .sort()
+    .join('\n');
+}
+
+function processesNamed(mark: string): string[] {
+  return readdirSync('/proc')
+    .filter((pid) => /^\d+$/.test(pid) && existsSync(`/proc/${pid}/cmdline`))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+      } catch {
+        return '';
+      }
+    })
+    .filter((line) => line.includes(mark) && line.includes('sleep'));
+}

@@ -71,11 +71,11 @@ function walkOnce(root: string, turn: Turn, anchors: Anchors): Place | Turn {
     const real: string[] = [];
     for (const [i, name] of again.entries()) {
       const rest = again.slice(i + 1);
+      if (!here.stat.isDirectory()) return { kind: 'not-a-folder', at: real.join('/') };
       if (name === '..') {
         if (real.length === 0) return { kind: 'leaves', link: turn.link };
         return { ...turn, again: [...real.slice(0, -1), ...rest] };
       }
-      if (!here.stat.isDirectory()) return { kind: 'not-a-folder', at: real.join('/') };
       const next = anchors.child(here, name);
       if (next === null) {
         if (rest.includes('..')) return { kind: 'dangling' };

@@ -1,0 +1,160 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { ToolReport } from '../../../src/ports/tool-backend.ts';
+import { type Anchors, byDescriptor, Moved } from '../../../src/tools/workspace/anchors.ts';
+import { editTool } from '../../../src/tools/workspace/edit.ts';
+import { globTool } from '../../../src/tools/workspace/glob.ts';
+import { grepTool } from '../../../src/tools/workspace/grep.ts';
+import type { Stop } from '../../../src/tools/workspace/outcome.ts';
+import { readTool } from '../../../src/tools/workspace/read.ts';
+import { writeTool } from '../../../src/tools/workspace/write.ts';
+import { freshWorld } from './world.ts';
+
+/** How long the storm of swaps lasts, in milliseconds. */
+const STORM = Number(process.env['HOPGATE_RACE_MS'] ?? 1000);
+
+const CALLS = [
+  ['read', { path: 'src/d/a.ts' }, readTool],
+  ['glob', { pattern: '**', path: 'src/d' }, globTool],
+  ['grep', { pattern: '.', path: 'src/d' }, grepTool],
+  ['grep', { pattern: '.' }, grepTool],
+  ['edit', { path: 'src/d/a.ts', old: 'inside', new: 'inside!' }, editTool],
+  ['write', { path: 'src/d/new/x.ts', content: 'written' }, writeTool],
+  ['write', { path: 'src/d/a.ts', content: 'written' }, writeTool],
+] as const;
+
+describe.runIf(process.platform === 'linux')('a tree that changes under a tool', () => {
+  const world = freshWorld();
+  const src = (name: string) => path.join(world().root, 'src', name);
+  const prepare = () => {
+    world().make({ 'root/src/d/a.ts': 'inside\n', 'beside/a.ts': 'OUTSIDE inside\n' });
+    world().link('root/src/evil', '../../beside');
+  };
+  const swap = () => {
+    fs.renameSync(src('d'), src('was'));
+    fs.renameSync(src('evil'), src('d'));
+  };
+
+  it.each(CALLS)('%s %j does not leave the root, whichever step it is swapped at', async (_id, args, tool) => {
+    for (let step = 1; ; step++) {
+      fs.rmSync(world().root, { recursive: true });
+      prepare();
+      const before = world().outside();
+      let steps = 0;
+      const swapping: Anchors = {
+        root: byDescriptor.root,
+        child(folder, name) {
+          const found = byDescriptor.child(folder, name);
+          if (++steps === step) swap();
+          return found;
+        },
+      };
+      const report = await attempt(() => tool(world().call(_id, args), swapping));
+      expect(JSON.stringify(report), `swapped at step ${step}`).not.toContain('OUTSIDE');
+      expect(world().outside(), `swapped at step ${step}`).toBe(before);
+      expect(world().leftovers()).toEqual([]);
+      if (steps < step) break;
+      expect(step).toBeLessThan(100);
+    }
+  });
+
+  it('grep believes no line that ripgrep read elsewhere', async () => {
+    prepare();
+    let swapped = false;
+    const swapBeforeSearch: Anchors = {
+      root: byDescriptor.root,
+      child(folder, name) {
+        const found = byDescriptor.child(folder, name);
+        if (name === 'src' && !swapped) {
+          // ripgrep is about to walk by name: what it finds below `src/d` now lies outside
+          fs.writeFileSync(src('late.ts'), 'inside\n');
+          swapped = true;
+          swap();
+        }
+        return found;
+      },
+    };
+    const report = await grepTool(world().call('grep', { pattern: 'inside', path: 'src' }), swapBeforeSearch);
+    expect(report).toMatchObject({ outcome: { result: { files: ['src/late.ts', 'src/was/a.ts'] } } });
+  });
+
+  it('an edit does not overwrite what someone else wrote meanwhile', () => {
+    prepare();
+    const meddling: Anchors = {
+      root: byDescriptor.root,
+      child(folder, name) {
+        const found = byDescriptor.child(folder, name);
+        if (!found || name !== 'a.ts') return found;
+        const open = (flags: number) => {
+          const fd = found.open(flags);
+          fs.renameSync(src('new.ts'), src('d/a.ts'));
+          return fd;
+        };
+        return { ...found, open };
+      },
+    };
+    fs.writeFileSync(src('new.ts'), 'theirs\n');
+    expect(() => editTool(world().call('edit', { path: 'src/d/a.ts', old: 'inside', new: 'mine' }), meddling)).toThrow(
+      Moved,
+    );
+    expect(world().text('root/src/d/a.ts')).toBe('theirs\n');
+    expect(world().leftovers()).toEqual([]);
+  });
+
+  it('a storm of swaps leads nowhere', { timeout: STORM + 20_000 }, async () => {
+    prepare();
+    const before = world().outside();
+    const storm = spawn(process.execPath, ['-e', STORM_SCRIPT, src('')], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const ended = once(storm, 'exit');
+    await once(storm.stdout, 'data');
+    try {
+      const until = performance.now() + STORM;
+      for (let round = 0; performance.now() < until; round++) {
+        const searching = round % 50 === 0;
+        for (const [id, args] of CALLS) {
+          if (!searching && (id === 'glob' || id === 'grep')) continue;
+          const { outcome } = await world().run(id, args);
+          expect(JSON.stringify(outcome)).not.toContain('OUTSIDE');
+        }
+      }
+    } finally {
+      expect(storm.exitCode, 'the storm blew to the end').toBeNull();
+      storm.kill('SIGKILL');
+      await ended;
+    }
+    expect(world().outside()).toBe(before);
+    expect(world().leftovers()).toEqual([]);
+  });
+});
+
+// a writer may make `d` in the moment when it is not there: then the storm clears it away and goes on
+const STORM_SCRIPT = `
+  const fs = require('node:fs');
+  process.chdir(process.argv[1]);
+  console.log('ready');
+  const isLink = (name) => fs.lstatSync(name, { throwIfNoEntry: false })?.isSymbolicLink();
+  for (;;) {
+    try {
+      fs.renameSync('d', 'was'); fs.renameSync('evil', 'd');
+      fs.renameSync('d', 'evil'); fs.renameSync('was', 'd');
+    } catch {
+      try {
+        if (isLink('d')) fs.unlinkSync('d');
+        if (fs.existsSync('was')) { fs.rmSync('d', { recursive: true, force: true }); fs.renameSync('was', 'd'); }
+        if (!isLink('evil')) fs.symlinkSync('../../beside', 'evil');
+      } catch {}
+    }
+  }`;
+
+/** As the backend does: what the file system says is an answer too. */
+async function attempt(run: () => ToolReport | Stop | Promise<ToolReport | Stop>): Promise<unknown> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof Moved || (error as NodeJS.ErrnoException).code) return (error as Error).message;
+    throw error;
+  }
+}

@@ -1,0 +1,243 @@
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ripgrep } from '../../../src/tools/workspace/ripgrep.ts';
+import { freshWorld, resultOf } from './world.ts';
+
+describe('glob', () => {
+  const world = freshWorld();
+  const files = async (pattern: string, more = {}, grant = {}) => {
+    const outcome = await world().ask('glob', { pattern, ...more }, grant);
+    return resultOf<{ files: string[] }>(outcome).files;
+  };
+
+  it('it lists matching files in order, hidden ones too', async () => {
+    world().make({ 'root/src/z.ts': '', 'root/src/b/c.ts': '', 'root/.hidden/x.ts': '', 'root/top.ts': '' });
+    expect(await files('**/*.ts')).toEqual([
+      '.hidden/x.ts',
+      'src-evil/a.ts',
+      'src/a.ts',
+      'src/b/c.ts',
+      'src/z.ts',
+      'top.ts',
+    ]);
+    expect(await files('*.ts')).toEqual(['top.ts']);
+    expect(await files('src/*.{ts,js}')).toEqual(['src/a.ts', 'src/z.ts']);
+    expect(await files('./src/[ab].ts')).toEqual(['src/a.ts']);
+    expect(await files(`${world().root}/src/**`)).toEqual(['src/a.ts', 'src/b/c.ts', 'src/z.ts']);
+    expect(await files('**/*.ts', { path: 'src/b' })).toEqual(['src/b/c.ts']);
+    expect(await files('nothing')).toEqual([]);
+  });
+
+  it('it leaves out what git ignores, and git itself', async () => {
+    execFileSync('git', ['init', '-q', world().root]);
+    world().make({
+      'root/.gitignore': 'dist/\n*.log\n',
+      'root/dist/x.ts': '',
+      'root/src/x.log': '',
+      'root/lib/.git/HEAD': 'x',
+    });
+    expect(await files('**')).toEqual(['.gitignore', 'docs/guide.md', 'src-evil/a.ts', 'src/a.ts']);
+    expect(await files('**/*.log', { path: 'src' })).toEqual([]);
+  });
+
+  it('what is masked or linked is not there', async () => {
+    world().make({ 'root/.env': '', 'root/secrets/x.ts': '', 'root/src/k.pem': '' });
+    world().link('root/src/out', '../../beside');
+    world().link('root/src/file', '../../beside/secret.txt');
+    expect(await files('**')).toEqual(['docs/guide.md', 'src-evil/a.ts', 'src/a.ts']);
+    expect(await world().ask('glob', { pattern: '**', path: 'secrets' })).toMatchObject({ status: 'refused' });
+    expect(await world().ask('glob', { pattern: '**', path: 'nowhere' })).toMatchObject({
+      status: 'failed',
+      code: 'not-found',
+    });
+  });
+
+  it('it shows no more than the session log names, where the scope says so', async () => {
+    const scope = { read: 'session-log', write: [], command: 'none', url: 'none' } as const;
+    expect(await files('**', {}, { scope, readableFiles: ['src/a.ts'] })).toEqual(['src/a.ts']);
+    expect(await world().ask('glob', { pattern: '**' }, { scope: { ...scope, read: 'none' } })).toMatchObject({
+      status: 'refused',
+    });
+  });
+
+  it('it stops at the output cap and says so', async () => {
+    for (let i = 0; i < 50; i++) world().make({ [`root/many/${String(i).padStart(3, '0')}.txt`]: '' });
+    const { outcome } = await world().run('glob', { pattern: 'many/*' }, {}, { limits: { outputBytes: 100 } });
+    expect(outcome).toMatchObject({
+      result: {
+        files: ['many/000.txt', 'many/001.txt', 'many/002.txt', 'many/003.txt', 'many/004.txt', 'many/005.txt'],
+        truncated: true,
+      },
+    });
+  });
+
+  it.each(['../*', '/etc/*', 'src/../../*', '**/../../x'])('it refuses %s, which reaches outside', async (pattern) => {
+    expect(await world().ask('glob', { pattern })).toMatchObject({
+      status: 'refused',
+      code: 'out-of-scope',
+      argument: 'pattern',
+    });
+  });
+  it.each(['', 'a\0b', '*a*a*a*a*a*b', '**/a/**/b/**/c/**/d/**/e', 'x'.repeat(600)])(
+    'it refuses %j as a pattern',
+    async (pattern) => {
+      expect(await world().ask('glob', { pattern })).toMatchObject({
+        status: 'refused',
+        code: 'invalid-action',
+        argument: 'pattern',
+      });
+    },
+  );
+
+  it('it lists names as they are, except those that no argument could name', async () => {
+    world().make({ 'root/odd/a b.txt': '', 'root/odd/日本.txt': '', 'root/odd/-e': '', 'root/odd/new\nline': '' });
+    fs.writeFileSync(Buffer.concat([Buffer.from(`${world().root}/odd/`), Buffer.from([0xff])]), '');
+    expect(await files('odd/*')).toEqual(['odd/-e', 'odd/a b.txt', 'odd/日本.txt']);
+  });
+});
+
+describe('grep', () => {
+  const world = freshWorld();
+  const grep = (pattern: string, more = {}, grant = {}, limits = {}) =>
+    world().ask('grep', { pattern, ...more }, grant, { limits });
+
+  it('it finds lines with their places', async () => {
+    expect(await grep('^t')).toEqual({
+      status: 'ok',
+      result: {
+        matches: [
+          { path: 'docs/guide.md', line: 1, text: 'two words' },
+          { path: 'src/a.ts', line: 2, text: 'two' },
+          { path: 'src/a.ts', line: 3, text: 'three' },
+        ],
+        truncated: false,
+        files: ['docs/guide.md', 'src/a.ts'],
+      },
+    });
+    expect(await grep('^t', { path: 'src/a.ts' })).toMatchObject({ result: { files: ['src/a.ts'] } });
+    expect(await grep('^t', { path: 'src', glob: '*.md' })).toMatchObject({ result: { matches: [] } });
+    expect(await grep('^t', { glob: '*.md' })).toMatchObject({ result: { files: ['docs/guide.md'] } });
+    expect(await grep('^T')).toMatchObject({ result: { matches: [] } });
+    expect(await grep('^T', { 'ignore-case': true, path: 'src' })).toMatchObject({
+      result: { matches: [{ line: 2 }, { line: 3 }] },
+    });
+  });
+
+  it('it hands the pattern over as a pattern, whatever it looks like', async () => {
+    world().make({ 'root/src/flags': '--pre=touch owned\n-e x\n--files\n' });
+    for (const pattern of ['--pre=touch', '-e x', '--files']) {
+      expect(await grep(pattern, { path: 'src' })).toMatchObject({ result: { files: ['src/flags'] } });
+    }
+    world().make({ 'root/src/--pre=touch': 'dashed\n' });
+    expect(await grep('dashed', { path: 'src/--pre=touch' })).toMatchObject({ result: { files: ['src/--pre=touch'] } });
+  });
+
+  it("it says in ripgrep's words what is wrong with a pattern", async () => {
+    for (const pattern of ['(', '[z-a]', 'a{1000000000}', '\\p{Nonsense}', '(?=look)'])
+      expect(await grep(pattern), pattern).toMatchObject({
+        status: 'failed',
+        code: 'bad-pattern',
+        message: expect.stringContaining('rg:'),
+      });
+    for (const pattern of ['', 'a\0'])
+      expect(await grep(pattern)).toMatchObject({ status: 'refused', code: 'invalid-action', argument: 'pattern' });
+  });
+
+  it('it finds nothing in what is masked, ignored, linked or git', async () => {
+    execFileSync('git', ['init', '-q', world().root]);
+    world().make({
+      'root/.env': 'needle\n',
+      'root/secrets/deep/x': 'needle\n',
+      'root/.git/description': 'needle\n',
+      'root/.gitignore': 'dist\n',
+      'root/dist/x': 'needle\n',
+      'root/.shown': 'needle\n',
+      'beside/n': 'needle\n',
+    });
+    world().link('root/src/out', '../../beside');
+    world().link('root/src/n', '../../beside/n');
+    expect(await grep('needle')).toMatchObject({ result: { files: ['.shown'] } });
+    expect(await grep('needle', { glob: '**/*' })).toMatchObject({ result: { files: ['.shown'] } });
+    for (const target of ['.env', 'secrets', 'secrets/deep', 'src/out', 'src/n'])
+      expect(await grep('needle', { path: target })).toMatchObject({ status: 'refused', code: 'out-of-scope' });
+    const scope = { read: 'session-log', write: [], command: 'none', url: 'none' } as const;
+    expect(await grep('.', {}, { scope, readableFiles: ['src/a.ts'] })).toMatchObject({
+      result: { files: ['src/a.ts'] },
+    });
+  });
+
+  it('no configuration of the host or of the tree steers it', async () => {
+    world().make({
+      'root/.ripgreprc': '--pre=touch\n',
+      'beside/rc': `--pre\n${world().base}/beside/pre.sh\n`,
+      'beside/pre.sh': `#!/bin/sh\ntouch ${world().base}/beside/owned\n`,
+    });
+    fs.chmodSync(path.join(world().base, 'beside/pre.sh'), 0o755);
+    process.env['RIPGREP_CONFIG_PATH'] = path.join(world().base, 'beside/rc');
+    try {
+      expect(await grep('two')).toMatchObject({ result: { files: ['docs/guide.md', 'src/a.ts'] } });
+    } finally {
+      delete process.env['RIPGREP_CONFIG_PATH'];
+    }
+    expect(world().exists('beside/owned')).toBe(false);
+  });
+
+  it('it cuts long lines and long results, and says so', async () => {
+    world().make({ 'root/src/long': `${'é'.repeat(5000)}needle\n`, 'root/src/many': 'needle\n'.repeat(1000) });
+    expect(await grep('needle', { path: 'src/long' })).toMatchObject({
+      result: { matches: [{ text: 'é'.repeat(1000), cut: true }] },
+    });
+    const outcome = await grep('needle', { path: 'src/many' }, {}, { outputBytes: 500 });
+    expect(outcome).toMatchObject({ result: { truncated: true, files: ['src/many'] } });
+    expect(JSON.stringify(resultOf<{ matches: object[] }>(outcome).matches).length).toBeLessThan(550);
+  });
+
+  it('it gets by a line of many megabytes', async () => {
+    world().make({ 'root/src/aaa': `needle ${'x'.repeat(9_000_000)}\n`, 'root/src/bbb': 'needle\n' });
+    expect(await grep('needle', { path: 'src' })).toMatchObject({ result: { files: ['src/bbb'] } });
+  });
+
+  it('it shows lines that are not UTF-8, and lines with CRLF, as text', async () => {
+    world().make({ 'root/src/latin': Buffer.from([0x63, 0x61, 0x66, 0xe9, 13, 10]) });
+    expect(await grep('caf', { path: 'src' })).toMatchObject({ result: { matches: [{ text: 'caf\ufffd', line: 1 }] } });
+  });
+});
+
+describe('running ripgrep', () => {
+  const world = freshWorld();
+  const many = () => {
+    world().make({ 'root/src/many': 'needle\n'.repeat(50_000) });
+    return ['--json', '-e', 'needle'];
+  };
+
+  it('it kills the search on abort', async () => {
+    const control = new AbortController();
+    const limits = { seconds: 20, signal: control.signal };
+    const run = await ripgrep(world().root, many(), './', '\n', limits, () => {
+      control.abort();
+      return true;
+    });
+    expect(run.end).toBe('aborted');
+  });
+
+  it('it kills the search at its time limit', async () => {
+    const limits = { seconds: 0.05, signal: new AbortController().signal };
+    const until = Date.now() + 200;
+    const run = await ripgrep(world().root, many(), './', '\n', limits, () => {
+      while (Date.now() < until);
+      return true;
+    });
+    expect(run.end).toBe('time-limit');
+  });
+
+  it('it tells whose fault it was when the search cannot run', async () => {
+    const limits = { seconds: 20, signal: new AbortController().signal };
+    expect(await ripgrep(world().root, ['--no-such-flag'], './', '\n', limits, () => true)).toMatchObject({
+      end: 'error',
+      complaint: expect.stringContaining('no-such-flag'),
+    });
+    await expect(ripgrep('/nowhere/at/all', ['-e', 'x'], './', '\n', limits, () => true)).rejects.toThrow();
+  });
+});

@@ -60,8 +60,8 @@ async function readSet(path: string): Promise<SetOnDisk> {
     const suggestion = 'name a folder of spec files, an .edn or .yaml file, or default';
     return { sources: [], issues: [{ file: path, path: '', message: 'there is no such file or folder', suggestion }] };
   }
-  if (!found.isDirectory()) return { sources: [await readSource(path)], issues: [] };
   const issues: SpecIssue[] = [];
+  if (!found.isDirectory()) return { sources: await readSources([path], issues), issues };
   const files: string[] = [];
   for (const name of (await readdir(path)).sort()) {
     if (SET_FILES.includes(name) || name.endsWith('.edn')) files.push(join(path, name));
@@ -73,12 +73,22 @@ async function readSet(path: string): Promise<SetOnDisk> {
     else if (name.endsWith('.yml'))
       issues.push({ file, path: '', message: 'ends in .yml', suggestion: 'rename it to .yaml' });
   }
-  return { sources: await Promise.all(files.map(readSource)), issues };
+  return { sources: await readSources(files, issues), issues };
 }
 
 function strayFile(file: string, name: string): SpecIssue {
   const suggestion = `${suggest(name, SET_FILES)}; peripherals go into the folder peripherals`;
   return { file, path: '', message: 'is no file of a spec set', suggestion };
+}
+
+async function readSources(files: readonly string[], issues: SpecIssue[]): Promise<SpecSource[]> {
+  const read = files.map((file) =>
+    readSource(file).catch(({ message }: Error) => {
+      issues.push({ file, path: '', message: `cannot be read: ${message}`, suggestion: null });
+      return [];
+    }),
+  );
+  return (await Promise.all(read)).flat();
 }
 
 async function readSource(file: string): Promise<SpecSource> {

@@ -5,6 +5,7 @@ import type { Report, SpecIssue } from './issues.ts';
 import type { KnownNames } from './known-names.ts';
 import { type Drafts, type PeripheralDraft, readSources } from './read-sources.ts';
 import { resolveGate, resolveScopes, resolveTools } from './resolve-catalogue.ts';
+import { isSourceName } from './resolve-entry.ts';
 import { resolvePeripheral } from './resolve-peripheral.ts';
 import type { SpecSource } from './source-document.ts';
 import { type PeripheralSpec, type SpecSet, TESTS_PASSED } from './types.ts';
@@ -77,7 +78,10 @@ function readCatalogue(drafts: Drafts) {
     drafts[kind].flatMap(({ raw }) => Object.keys((raw[kind] as object | null | undefined) ?? {}));
   return {
     tools: Object.assign({}, ...drafts.tools.map(({ file, report }) => resolveTools(file, report))) as SpecSet['tools'],
-    scopes: Object.assign({}, ...drafts.scopes.map(({ file }) => resolveScopes(file))) as SpecSet['scopes'],
+    scopes: Object.assign(
+      {},
+      ...drafts.scopes.map(({ file, report }) => resolveScopes(file, report)),
+    ) as SpecSet['scopes'],
     toolNames: names('tools'),
     scopeNames: names('scopes'),
   };
@@ -87,7 +91,9 @@ function readConditions({ conditions }: Drafts): { [name: string]: string } {
   const rules: { [name: string]: string } = {};
   for (const [name, cel] of Object.entries(conditions?.file?.conditions ?? {})) {
     if (name === TESTS_PASSED) conditions?.report(['conditions', name], `"${name}" is built in`, 'choose another name');
-    else if (cel !== undefined) rules[name] = cel;
+    else if (isSourceName(name)) {
+      conditions?.report(['conditions', name], `"${name}" is an entry source`, 'choose another name');
+    } else if (cel !== undefined) rules[name] = cel;
   }
   return rules;
 }

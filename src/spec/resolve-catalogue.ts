@@ -61,11 +61,15 @@ function schemaProblem(schema: { [keyword: string]: Json }): string | null {
   }
 }
 
+/** What the inline `{ paths }` of a peripheral is called. */
+export const INLINE_SCOPE = 'paths';
+
 /** Resolves `scopes.yaml` as far as it is sound. */
-export function resolveScopes(file: Salvaged<ScopesFile> | undefined): { [name: string]: ScopeRule } {
+export function resolveScopes(file: Salvaged<ScopesFile> | undefined, report: Report): { [name: string]: ScopeRule } {
   const scopes: { [name: string]: ScopeRule } = {};
   for (const [name, scope] of Object.entries(file?.scopes ?? {})) {
     if (scope === undefined) continue;
+    if (name === INLINE_SCOPE) report(['scopes', name], `"${name}" names the inline form`, 'choose another name');
     const { read = 'none', write = [], command = 'none', url = 'none' } = scope;
     scopes[name] = { read, write, command, url };
   }

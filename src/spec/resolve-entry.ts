@@ -30,6 +30,11 @@ export function resolveEntry(entry: string | readonly string[] | undefined, know
   return { sources, conditions };
 }
 
+/** Whether a name is (or looks like) a source, so that no condition may have it. */
+export function isSourceName(name: string): boolean {
+  return name.startsWith('from-') || PLAIN_SOURCES.some((kind) => kind === name);
+}
+
 /** Whether an authored entry names a source at all; conditions alone let nobody in. */
 export function namesNoSource(entry: Entry): boolean {
   return entry.sources.length === 0 && entry.conditions.length > 0;

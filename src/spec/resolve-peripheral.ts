@@ -2,6 +2,7 @@ import type { Report } from './issues.ts';
 import type { KnownNames } from './known-names.ts';
 import { own, RESERVED_PERIPHERALS, suggest } from './names.ts';
 import type { PeripheralFile } from './peripheral-file.ts';
+import { INLINE_SCOPE } from './resolve-catalogue.ts';
 import { resolveContext } from './resolve-context.ts';
 import { namesNoSource, resolveEntry } from './resolve-entry.ts';
 import { resolveExits } from './resolve-exits.ts';
@@ -51,7 +52,7 @@ const NOTHING: Scope = { name: 'none', rule: { read: 'none', write: [], command:
 function resolveScope(scope: Salvaged<PeripheralFile>['scope'], known: KnownNames, report: Report): Scope {
   if (scope === undefined) return NOTHING;
   if (typeof scope !== 'string') {
-    return { name: 'paths', rule: { read: 'root', write: scope.paths ?? [], command: 'contained', url: 'none' } };
+    return { name: INLINE_SCOPE, rule: { read: 'root', write: scope.paths ?? [], command: 'contained', url: 'none' } };
   }
   if (!known.scopeNames.has(scope)) report(['scope'], `unknown scope "${scope}"`, suggest(scope, known.scopeNames));
   return { name: scope, rule: own(known.scopes, scope) ?? NOTHING.rule };

@@ -1,0 +1,72 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { SpecError } from '../../src/spec/issues.ts';
+import { loadCatalogue, loadSpecs } from '../../src/spec/load-specs.ts';
+import { parseSpecSet } from '../../src/spec/parse-spec-set.ts';
+
+const catalogue = await loadCatalogue();
+const shipped = [
+  ...['gate', 'tools', 'scopes'].map((name) => `specs/${name}.yaml`),
+  ...readdirSync('specs/peripherals').map((name) => `specs/peripherals/${name}`),
+].map((file) => ({ file, text: readFileSync(file, 'utf8') }));
+
+it('never throws on a damaged file: it loads, or every issue has a file and a message', () => {
+  const damage = fc.record({
+    which: fc.nat(shipped.length - 1),
+    at: fc.nat(),
+    length: fc.nat(12),
+    instead: fc.oneof(
+      fc.string({ maxLength: 6 }),
+      fc.constantFrom('[', '{', ': ', '\n', '- ', '&a ', '*a', '!!x ', '__proto__', '"', '1e999'),
+    ),
+  });
+  fc.assert(
+    fc.property(damage, ({ which, at, length, instead }) => {
+      const sources = shipped.map((source, index) => {
+        if (index !== which) return source;
+        const from = at % source.text.length;
+        return { ...source, text: source.text.slice(0, from) + instead + source.text.slice(from + length) };
+      });
+      const parsed = parseSpecSet(sources, catalogue);
+      if (parsed.ok) expect(parsed.specs.hash).toHaveLength(64);
+      else for (const issue of parsed.issues) expect([issue.file, issue.message]).not.toContain('');
+    }),
+    { numRuns: 300 },
+  );
+});
+
+it.each([
+  [
+    'an alias bomb',
+    `a: &a [x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b]\nd: [*c, *c, *c, *c]`,
+  ],
+  ['two documents', 'id: a\n---\nid: b\n'],
+  ['an own tag', 'id: !!js/function a\n'],
+  ['a number', '7'],
+  ['nothing', ''],
+  ['a list', '[a, b]'],
+  ['__proto__ as a key', 'id: a\n__proto__: { purpose: x }\n'],
+])('refuses %s with an issue', (_, text) => {
+  const parsed = parseSpecSet([{ file: 'peripherals/a.yaml', text }], catalogue);
+  expect(parsed.ok).toBe(false);
+});
+
+it('reports a folder in the place of a file instead of failing on it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hopgate-specs-'));
+  try {
+    mkdirSync(join(folder, 'gate.yaml'));
+    mkdirSync(join(folder, 'peripherals'));
+    writeFileSync(join(folder, 'peripherals', 'a.yml'), 'id: a');
+    const error = await loadSpecs(folder).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(SpecError);
+    expect((error as SpecError).issues.map(({ message }) => message)).toEqual([
+      'ends in .yml',
+      expect.stringContaining('cannot be read'),
+    ]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

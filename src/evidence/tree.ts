@@ -90,7 +90,7 @@ const EVENTS: { readonly [event: string]: (body: Fields) => string } = {
   mode: (body) =>
     `mode ${show(body['from'])} → ${show(body['to'])}${maybe(' by ', how(body['how']))}${maybe(': ', body['summary'] ?? body['reason'])}${by(body)}`,
   approval: (body) => {
-    const record = fields(body['record'] ?? body);
+    const record = fields(body['record']);
     const action = fields(fields(body['request'])['action']);
     const what = action['to'] === undefined ? '' : ` of ${show(action['from'])} → ${show(action['to'])}`;
     return `approval${what}${maybe(' by ', record['by'])}${maybe(' via ', record['via'])}`;

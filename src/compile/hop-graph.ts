@@ -4,9 +4,9 @@ import type { PeripheralSpec, SpecSet } from '../spec/types.ts';
 import { guarded } from './guarded.ts';
 import type { MachineJson, StateJson, TransitionJson } from './machine-json.ts';
 
-/** The states of the hop graph that are no peripherals. */
+/** The states of the hop graph that are no peripherals: names that no peripheral may have. */
 export const OUTSIDE = 'outside';
-export const CLOSED = 'closed';
+const CLOSED = 'closed';
 
 const APPLIES_OUTSIDE: readonly string[] = ['default', 'user-request', 'session-close'];
 

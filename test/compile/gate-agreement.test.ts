@@ -116,7 +116,7 @@ it.each([
         seen.refused++;
       }
     }),
-    { numRuns: 80 },
+    { numRuns: 50 },
   );
   expect(seen.opened).toBeGreaterThan(0);
   expect(seen.refused).toBeGreaterThan(0);

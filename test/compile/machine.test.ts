@@ -100,6 +100,23 @@ describe('advance', () => {
     expect(advance(hopGraph, before, event).snapshot.value).toBe(first.snapshot.value);
   });
 
+  it('it does what the pure transition of xstate does, for every machine, state and event', () => {
+    let moved = 0;
+    for (const machine of machines) {
+      for (const value of Object.keys(machine.states)) {
+        const snapshot = restore(machine, { value });
+        for (const event of events(machine).filter(({ facts: { source } }) => source === null || source === value)) {
+          const [next, actions] = transition(machine, snapshot, event);
+          const { snapshot: ours, taken } = advance(machine, snapshot, event);
+          expect(machine.getPersistedSnapshot(ours)).toEqual(machine.getPersistedSnapshot(next));
+          expect(actions).toEqual([]);
+          if (taken && ours.value !== value) moved++;
+        }
+      }
+    }
+    expect(moved).toBeGreaterThan(30);
+  });
+
   it('it takes a transition to the same state, and says so', () => {
     const machine = compiled.lifecycle['edit'];
     if (!machine) throw new Error('no such machine');

@@ -8,7 +8,7 @@ export interface DiagramWay {
 }
 
 /** All the ways between two states, joined. */
-export interface DiagramEdge {
+interface DiagramEdge {
   readonly from: string;
   readonly to: string;
   readonly ways: readonly DiagramWay[];

@@ -1,7 +1,7 @@
 import type { Requirement } from '../gate/requirement.ts';
 
 /** The guard of every transition that needs something: the gate's own predicates, as data. */
-export interface GuardJson {
+interface GuardJson {
   readonly type: 'requirements';
   readonly params: { readonly all: readonly Requirement[] };
 }

@@ -1,0 +1,118 @@
+import { XMLParser, XMLValidator } from 'fast-xml-parser';
+import { type ReportProblem, Tally, type TestRunReport } from './report.ts';
+
+/** With `preserveOrder` an element is `{ <name>: children, ':@': attributes }`, and a text `{ '#text': … }`. */
+type Node = { readonly [name: string]: readonly Node[] | string } & {
+  readonly ':@'?: { readonly [name: string]: string };
+};
+
+interface Case {
+  readonly name: string;
+  readonly group: string;
+  readonly outcome: 'passed' | 'failed' | 'skipped';
+  readonly message: string;
+}
+
+const parser = new XMLParser({
+  preserveOrder: true,
+  ignoreAttributes: false,
+  attributeNamePrefix: '',
+  parseTagValue: false,
+  parseAttributeValue: false,
+  processEntities: false,
+  trimValues: false,
+  ignoreDeclaration: true,
+  ignorePiTags: true,
+});
+
+/**
+ * Reads a JUnit XML report, whoever wrote it. Where a report lists a test and its subtests side by side (`T` and `T/one`, as for Go), only the
+ * subtests count, unless none of them accounts for the failure. A document type is refused: reports have none, attacks do.
+ */
+export function parseJunit(xml: string): TestRunReport | ReportProblem {
+  if (/<!(DOCTYPE|ENTITY)/i.test(xml)) return { problem: 'the report declares a document type' };
+  const valid = XMLValidator.validate(xml);
+  if (valid !== true)
+    return { problem: `the report is not well-formed XML: ${valid.err.msg} (line ${valid.err.line})` };
+  const document = parse(xml);
+  if ('problem' in document) return document;
+  const root = document.find((node) => 'testsuites' in node || 'testsuite' in node);
+  if (!root) return { problem: 'the report has neither <testsuites> nor <testsuite>' };
+  const cases: Case[] = [];
+  collect(document, '', cases);
+  const tally = new Tally();
+  for (const found of leaves(cases)) {
+    if (found.outcome === 'passed') tally.pass();
+    else if (found.outcome === 'skipped') tally.skip();
+    else tally.fail(found.name, found.message);
+  }
+  return tally.report('junit');
+}
+
+/** The parser bounds nesting and the like by throwing. */
+function parse(xml: string): Node[] | ReportProblem {
+  try {
+    return parser.parse(xml) as Node[];
+  } catch (error) {
+    return { problem: `the report cannot be read: ${(error as Error).message}` };
+  }
+}
+
+function collect(nodes: readonly Node[], group: string, cases: Case[]): void {
+  for (const node of nodes) {
+    const suite = node['testsuites'] ?? node['testsuite'];
+    if (Array.isArray(suite)) collect(suite, attribute(node, 'name') || group, cases);
+    const children = node['testcase'];
+    if (Array.isArray(children)) cases.push(readCase(node, children, group));
+  }
+}
+
+function readCase(node: Node, children: readonly Node[], group: string): Case {
+  const child = (name: string) => children.find((each) => name in each);
+  const className = attribute(node, 'classname');
+  const own = attribute(node, 'name');
+  const name = className === '' || className === 'test' || own.startsWith(className) ? own : `${className} > ${own}`;
+  const failure = child('failure') ?? child('error');
+  // A test to do may carry both: that it failed is no failure.
+  const outcome = child('skipped') ? 'skipped' : failure ? 'failed' : 'passed';
+  const message = failure ? attribute(failure, 'message') || textOf(failure) : '';
+  // Go's reports say no more than "Failed" there.
+  const detail = failure && /^(failed)?$/i.test(message.trim()) ? textOf(failure) || message : message;
+  return { name, group: `${group}\0${className}`, outcome, message: detail };
+}
+
+function leaves(cases: readonly Case[]): Case[] {
+  const failedUnder = new Map<string, boolean>();
+  for (const { group, name, outcome } of cases)
+    for (let at = name.indexOf('/'); at > 0; at = name.indexOf('/', at + 1)) {
+      const parent = `${group}\0${name.slice(0, at)}`;
+      failedUnder.set(parent, failedUnder.get(parent) === true || outcome === 'failed');
+    }
+  return cases.filter(({ group, name, outcome }) => {
+    const failedBelow = failedUnder.get(`${group}\0${name}`);
+    return failedBelow === undefined || (outcome === 'failed' && !failedBelow);
+  });
+}
+
+const attribute = (node: Node, name: string): string => decode(node[':@']?.[name] ?? '');
+
+function textOf(node: Node): string {
+  return Object.entries(node)
+    .map(([name, value]) => {
+      if (name === ':@') return '';
+      if (typeof value === 'string') return decode(value);
+      return Array.isArray(value) ? value.map(textOf).join('') : '';
+    })
+    .join('');
+}
+
+const NAMED: { readonly [name: string]: string } = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
+
+/** The five entities of XML and numeric references: all that a report without a document type can have. */
+function decode(text: string): string {
+  return text.replace(/&(?:(lt|gt|amp|quot|apos)|#(\d{1,7})|#x([0-9a-f]{1,6}));/gi, (whole, name, decimal, hex) => {
+    if (name !== undefined) return NAMED[String(name).toLowerCase()]!;
+    const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
+    return code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? String.fromCodePoint(code) : whole;
+  });
+}

@@ -1,0 +1,52 @@
+/** A test that failed. `message` is cut at a bound. */
+export interface TestFailure {
+  readonly name: string;
+  readonly message: string;
+}
+
+/** What a test run reported: leaf tests, each counted once. */
+export interface TestRunReport {
+  readonly format: 'tap' | 'junit';
+  readonly total: number;
+  readonly passed: number;
+  readonly failed: number;
+  /** Skipped or to do; a failing to-do counts here, too. */
+  readonly skipped: number;
+  /** The first ones. */
+  readonly failures: readonly TestFailure[];
+}
+
+/** A report that cannot be read: what is wrong with it. */
+export interface ReportProblem {
+  readonly problem: string;
+}
+
+const MAX_FAILURES = 50;
+const MAX_MESSAGE = 2000;
+
+/** Adds up leaf tests. */
+export class Tally {
+  passed = 0;
+  failed = 0;
+  skipped = 0;
+  readonly failures: TestFailure[] = [];
+
+  pass(): void {
+    this.passed += 1;
+  }
+
+  skip(): void {
+    this.skipped += 1;
+  }
+
+  fail(name: string, message: string): void {
+    this.failed += 1;
+    if (this.failures.length < MAX_FAILURES)
+      this.failures.push({ name: name.slice(0, MAX_MESSAGE), message: message.trim().slice(0, MAX_MESSAGE) });
+  }
+
+  report(format: TestRunReport['format']): TestRunReport {
+    const { passed, failed, skipped, failures } = this;
+    return { format, total: passed + failed + skipped, passed, failed, skipped, failures };
+  }
+}

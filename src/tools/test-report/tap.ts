@@ -1,0 +1,74 @@
+import { Parser, type Result } from 'tap-parser';
+import { type ReportProblem, Tally, type TestRunReport } from './report.ts';
+
+/**
+ * Reads TAP out of a command's output; lines that are no TAP are passed over. A test with subtests counts by its subtests, and once itself if
+ * it failed although none of them did. A missing or broken plan and a bail-out are failures.
+ *
+ * @example
+ * parseTap('1..2\nok 1 - a\nnot ok 2 - b\n'); // { format: 'tap', total: 2, passed: 1, failed: 1, … }
+ */
+export function parseTap(text: string): TestRunReport | ReportProblem {
+  const tally = new Tally();
+  const parser = new Parser();
+  let holdsTap = false;
+  for (const event of ['version', 'plan', 'assert', 'bailout'] as const)
+    parser.on(event, () => {
+      holdsTap = true;
+    });
+  count(parser, tally, true);
+  let planProblem: string | null = null;
+  parser.on('complete', (results: { failures: { tapError?: string | null; name?: string }[] }) => {
+    planProblem = results.failures.find(({ tapError }) => tapError)?.tapError ?? null;
+  });
+  parser.write(withoutEarlyPlans(text.endsWith('\n') ? text : `${text}\n`));
+  // The end brings a plan of the parser's own making, but also the last test point.
+  const heldTap = holdsTap;
+  let points = 0;
+  parser.on('assert', () => {
+    points += 1;
+  });
+  parser.end();
+  if (!heldTap && points === 0) return { problem: 'the output holds no TAP' };
+  if (parser.bailedOut) tally.fail('bail out', String(parser.bailedOut));
+  else if (planProblem !== null) tally.fail('test plan', planProblem);
+  return tally.report('tap');
+}
+
+/** Adds up a parser's leaves, and those of its subtests. */
+function count(parser: Parser, tally: Tally, isTop: boolean): void {
+  let failedBefore = tally.failed;
+  parser.on('child', (child: Parser) => {
+    failedBefore = tally.failed;
+    count(child, tally, false);
+  });
+  parser.on('assert', (result: Result) => {
+    if (result.closingTestPoint) {
+      // A skipped or to-do parent says so of all; its own failure counts if no subtest accounts for it.
+      if (!result.ok && !isExcused(result) && tally.failed === failedBefore) fail(result);
+    } else if (isExcused(result)) tally.skip();
+    else if (!result.ok) fail(result);
+    else if (!(isTop && isFileWithoutTests(result))) tally.pass();
+  });
+  const fail = (result: Result) => tally.fail(result.fullname || result.name || `test ${result.id}`, messageOf(result));
+}
+
+const isExcused = ({ skip, todo }: Result) => skip !== false || todo !== false;
+
+/** Node reports a file in which no test ran as a passing test of the file's name. */
+const isFileWithoutTests = ({ name, diag }: Result) =>
+  /\.[cm]?[jt]sx?$/.test(name) && (diag as { type?: unknown } | null)?.type === 'test';
+
+function messageOf({ diag, tapError }: Result): string {
+  if (typeof tapError === 'string') return tapError;
+  const { error, message } = (diag ?? {}) as { error?: unknown; message?: unknown };
+  const nested = typeof error === 'object' && error !== null ? (error as { message?: unknown }).message : error;
+  return typeof nested === 'string' ? nested : typeof message === 'string' ? message : '';
+}
+
+/** Node passes on the `1..0` of a file without tests although others follow; it holds for all only where nothing follows. */
+function withoutEarlyPlans(text: string): string {
+  const lines = text.split('\n');
+  const lastPoint = lines.findLastIndex((line) => /^(not )?ok\b/.test(line));
+  return lines.filter((line, at) => at > lastPoint || !/^1\.\.0\s*$/.test(line)).join('\n');
+}

@@ -2,8 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
 import { SpecError } from '../spec/issues.ts';
+import { detectSandbox } from '../tools/sandbox/detect.ts';
+import type { SandboxAvailability } from '../tools/sandbox/sandbox.ts';
 import { findProgram } from './find-program.ts';
-import type { Io } from './io.ts';
+import { CliError, type Io } from './io.ts';
 import { CONFIG_FILE, openProject } from './project.ts';
 import { runProgram, type RunProgram } from './run-program.ts';
 import { ensureStateDir } from './state-dir.ts';
@@ -18,48 +20,63 @@ export interface Finding {
   readonly without?: string;
   /** How to get it. */
   readonly fix?: string;
+  /** What else is worth knowing. */
+  readonly details?: readonly string[];
 }
 
-const PROGRAMS = [
-  {
-    name: 'git',
-    program: 'git',
-    args: ['--version'],
-    without: 'Everything but bash-git works; "init" finds no remote.',
-    fix: 'Install git (Debian: apt-get install git).',
-  },
-  {
-    name: 'bubblewrap',
-    program: 'bwrap',
-    args: ['--version'],
-    without:
-      'read, glob, grep, edit, write and web-fetch work; bash, bash-readonly, bash-test, bash-git and bash-deploy answer sandbox-unavailable.',
-    fix: 'Install bubblewrap (Debian: apt-get install bubblewrap). It needs Linux.',
-  },
-] as const;
+/** The world that {@link examine} looks at; tests take parts of it away. */
+export interface Examined {
+  readonly run: RunProgram;
+  readonly sandbox: () => Promise<SandboxAvailability>;
+}
 
-/** Looks at everything once. Changes nothing but the state folder, which it makes. */
-export async function examine(root: string, io: Io, run: RunProgram = runProgram): Promise<readonly Finding[]> {
-  const programs = PROGRAMS.map(async ({ name, program, args, without, fix }): Promise<Finding> => {
-    const path = findProgram(program, io.env['PATH']);
-    const version = path === null ? null : await run(path, args);
-    return version === null
-      ? {
-          name,
-          status: 'missing',
-          found: path === null ? `no ${program} on the PATH` : `${path} does not run`,
-          without,
-          fix,
-        }
-      : { name, status: 'ok', found: `${numberIn(version)} (${path})` };
-  });
+const HERE: Examined = { run: runProgram, sandbox: async () => (await detectSandbox()).availability };
+
+/** Looks at everything once, and tries the sandbox. Changes nothing but the state folder, which it makes. */
+export async function examine(root: string, io: Io, { run, sandbox }: Examined = HERE): Promise<readonly Finding[]> {
   return [
     { name: 'Node', status: 'ok', found: `${process.versions.node} (${process.execPath})` },
-    ...(await Promise.all(programs)),
-    await ripgrep(run),
+    ...(await Promise.all([git(io, run), bubblewrap(sandbox), ripgrep(run)])),
     stateFolder(root, io),
     ...(await project(root, io)),
   ];
+}
+
+async function git(io: Io, run: RunProgram): Promise<Finding> {
+  const path = findProgram('git', io.env['PATH']);
+  const version = path === null ? null : await run(path, ['--version']);
+  if (version !== null) return { name: 'git', status: 'ok', found: `${numberIn(version)} (${path})` };
+  return {
+    name: 'git',
+    status: 'missing',
+    found: path === null ? 'no git on the PATH' : `${path} does not run`,
+    without: 'Everything but bash-git works; "hopgate init" finds no remote.',
+    fix: 'Install git (Debian: apt-get install git).',
+  };
+}
+
+async function bubblewrap(sandbox: Examined['sandbox']): Promise<Finding> {
+  const name = 'bubblewrap';
+  const found = await sandbox();
+  if (!found.ok)
+    return {
+      name,
+      status: 'missing',
+      found: found.reason,
+      without:
+        'read, glob, grep, edit, write and web-fetch work; bash, bash-readonly, bash-test, bash-git and bash-deploy answer sandbox-unavailable.',
+      fix: `To have them: ${found.remedy}.`,
+    };
+  const limits = Object.entries(found.limits).map(([limit, how]) => `${limit}: ${how}`);
+  if (!found.overlay)
+    return {
+      name,
+      status: 'missing',
+      found: `${found.version}, which contains commands, but has no overlays here`,
+      without: 'bash and bash-test answer sandbox-unavailable; bash-readonly, bash-git and bash-deploy work.',
+      fix: 'Use Linux 5.11 or newer, where user namespaces may mount overlays.',
+    };
+  return { name, status: 'ok', found: `${found.version}; contains commands (tried)`, details: limits };
 }
 
 const numberIn = (text: string): string => /\d+(?:\.\d+)+/.exec(text)?.[0] ?? text.trim();
@@ -88,10 +105,7 @@ function stateFolder(root: string, io: Io): Finding {
       status: 'broken',
       found: (error as Error).message,
       without: 'No session can start: its evidence would have no place.',
-      fix:
-        error instanceof Error && 'remedy' in error
-          ? String(error.remedy)
-          : 'Set XDG_STATE_HOME to a folder that you can write.',
+      fix: error instanceof CliError ? error.remedy : 'Set XDG_STATE_HOME to a folder that you can write.',
     };
   }
 }
@@ -115,7 +129,9 @@ async function project(root: string, io: Io): Promise<readonly Finding[]> {
         fix:
           error instanceof SpecError
             ? `Run "hopgate check --root ${root}" and correct what it names.`
-            : String((error as { remedy?: string }).remedy ?? ''),
+            : error instanceof CliError
+              ? error.remedy
+              : '',
       },
     ];
   }

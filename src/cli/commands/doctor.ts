@@ -2,11 +2,9 @@ import type { Command } from 'commander';
 import { examine, type Finding } from '../doctor.ts';
 import { type Io, paint, print, printJson, type Style } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
-import { probeFindings } from '../probe.ts';
 
 interface Options {
   readonly root: string;
-  readonly probe?: boolean;
 }
 
 export function register(program: Command, io: Io): void {
@@ -17,14 +15,13 @@ export function register(program: Command, io: Io): void {
       'Looks for Node, git, bubblewrap and ripgrep, the state folder, hopgate.yaml and the specs. Exit code 1 only where no session could start;\nwhat is merely missing is named with what works without it and how to get it.',
     )
     .addOption(rootOption())
-    .option('--probe', 'also try the sandbox: what a command in it can see and reach')
-    .addHelpText('after', examples('hopgate doctor', 'hopgate doctor --probe', 'hopgate doctor --json'))
+    .addHelpText('after', examples('hopgate doctor', 'hopgate doctor --json'))
     .action((options: Options) => doctor(io, options));
 }
 
 async function doctor(io: Io, options: Options): Promise<void> {
   const root = rootOf(io, options);
-  const findings = [...(await examine(root, io)), ...(options.probe ? await probeFindings(root) : [])];
+  const findings = await examine(root, io);
   const ok = findings.every(({ status }) => status !== 'broken');
   io.exitCode = ok ? 0 : 1;
   if (io.json) printJson(io, { ok, root, findings });
@@ -37,9 +34,9 @@ const MARKS: { readonly [status in Finding['status']]: readonly [mark: string, s
   broken: ['broken ', 'red'],
 };
 
-function describe(io: Io, { name, status, found, without, fix }: Finding): string {
+function describe(io: Io, { name, status, found, without, fix, details = [] }: Finding): string {
   const [mark, style] = MARKS[status];
   const lines = [`${paint(io, style, mark)}  ${name.padEnd(12)}  ${found}`];
-  for (const line of [without, fix]) if (line) lines.push(`${' '.repeat(23)}${line}`);
+  for (const line of [without, fix, ...details]) if (line) lines.push(`${' '.repeat(23)}${line}`);
   return lines.join('\n');
 }

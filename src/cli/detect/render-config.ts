@@ -1,10 +1,21 @@
-import { stringify } from 'yaml';
+import { isDeepStrictEqual } from 'node:util';
+import { parse } from 'yaml';
 import { DEFAULT_PROJECT_CONFIG } from '../../spec/load-project-config.ts';
 import type { Json, TestReport } from '../../spec/types.ts';
 import type { DetectedProject } from './project.ts';
 
-const flow = (value: Json): string =>
-  stringify(value, { collectionStyle: 'flow', lineWidth: 0, flowCollectionPadding: false }).trim();
+/** A value on one line. Words that YAML reads back as themselves stand plain; everything else is quoted as in JSON, which is YAML too. */
+function flow(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`;
+  if (typeof value === 'object' && value !== null)
+    return `{${Object.entries(value)
+      .map(([key, inner]) => `${flow(key)}: ${flow(inner)}`)
+      .join(', ')}}`;
+  return typeof value === 'string' && isPlain(value) ? value : JSON.stringify(value);
+}
+
+const isPlain = (text: string): boolean =>
+  /^[\w./@%+=:-]+$/.test(text) && !text.endsWith(':') && isDeepStrictEqual(parse(`[${text}]`), [text]);
 
 const testLine = (run: readonly string[], report: TestReport): string =>
   flow({ run: [...run], report: report as Json });
@@ -36,7 +47,7 @@ export function renderConfig({ edit, test, deploy, git }: DetectedProject): stri
     ...entries(
       deploy,
       'deploy: {staging: [./deploy.sh, staging]}',
-      (it) => `  ${it.name}: ${flow([...it.run])} # ${comment(it.because)}`,
+      (it) => `  ${flow(it.name)}: ${flow([...it.run])} # ${comment(it.because)}`,
     ),
     '',
     '# Where deploy pushes.',

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { type Examined, examine } from '../../src/cli/doctor.ts';
+import { type Io, processIo } from '../../src/cli/io.ts';
+import { runProgram } from '../../src/cli/run-program.ts';
+import { folder, machine } from './run.ts';
+
+const io = (env: Io['env']): Io => ({ ...processIo(), env });
+const works: Examined = {
+  run: runProgram,
+  sandbox: async () => ({ ok: true, version: '1.2.3', overlay: true, limits: { memory: 'none' } }),
+};
+
+async function finding(
+  name: string,
+  files: { readonly [path: string]: string },
+  without: Partial<Examined> = {},
+  env: Io['env'] = {},
+) {
+  const { root, env: world } = machine(files);
+  const findings = await examine(root, io({ ...world, ...env }), { ...works, ...without });
+  return findings.find((it) => it.name === name);
+}
+
+describe('doctor', () => {
+  it('finds what is here, and tries the sandbox', async () => {
+    const { root, run } = machine();
+    const { code, out } = await run('doctor', '--json');
+    const { ok, findings } = JSON.parse(out) as {
+      ok: boolean;
+      findings: { name: string; status: string; found: string }[];
+    };
+    expect({ code, ok }).toEqual({ code: 0, ok: true });
+    const by = Object.fromEntries(findings.map(({ name, status, found }) => [name, `${status}: ${found}`]));
+    expect(by['Node']).toContain(`ok: ${process.versions.node}`);
+    expect(by['git']).toMatch(/^ok: \d+\.\d+.* \(\/.*git\)$/);
+    expect(by['ripgrep']).toMatch(/^ok: \d+\.\d+/);
+    expect(by['bubblewrap']).toMatch(/^ok: \d+\.\d+.*contains commands \(tried\)/);
+    expect(by['specs']).toMatch(/^ok: \d+ peripherals/);
+    expect(by['hopgate.yaml']).toBe('missing: none');
+    expect((await run('doctor')).out).toContain('Run "hopgate init".');
+    expect(root).not.toBe('');
+  });
+
+  it('says what works without a sandbox and how to get one', async () => {
+    const sandbox = async () => ({
+      ok: false as const,
+      reason: 'bubblewrap is not installed',
+      remedy: 'install bubblewrap',
+    });
+    const found = await finding('bubblewrap', {}, { sandbox });
+    expect(found).toMatchObject({
+      status: 'missing',
+      found: 'bubblewrap is not installed',
+      fix: 'To have them: install bubblewrap.',
+    });
+    expect(found?.without).toContain('bash-test');
+  });
+
+  it('says that a sandbox without overlays runs no tests', async () => {
+    const sandbox = async () => ({ ok: true as const, version: '1', overlay: false, limits: {} });
+    expect((await finding('bubblewrap', {}, { sandbox }))?.without).toContain(
+      'bash and bash-test answer sandbox-unavailable',
+    );
+  });
+
+  it('finds no git and no ripgrep where there are none', async () => {
+    expect(await finding('git', {}, {}, { PATH: folder() })).toMatchObject({
+      status: 'missing',
+      found: 'no git on the PATH',
+    });
+    expect(await finding('git', {}, { run: async () => null })).toMatchObject({
+      status: 'missing',
+      found: expect.stringContaining('does not run'),
+    });
+    expect(await finding('ripgrep', {}, { run: async () => null })).toMatchObject({
+      status: 'missing',
+      without: 'Everything but grep works.',
+    });
+  });
+
+  it('names what a file that is not trusted cannot do', async () => {
+    const found = await finding('hopgate.yaml', { 'hopgate.yaml': 'test: [{run: [make]}]\n' });
+    expect(found).toMatchObject({ status: 'missing', without: 'It only narrows; left out: test.' });
+  });
+
+  it('exits with 1 where no session could start', async () => {
+    const { run } = machine({ 'hopgate.yaml': 'tests: []\n' });
+    const { code, out } = await run('doctor');
+    expect(code).toBe(1);
+    expect(out).toMatch(/^broken {3}specs .*1 problem/m);
+    expect(await finding('state folder', {}, {}, { XDG_STATE_HOME: '/dev/null' })).toMatchObject({ status: 'broken' });
+  });
+});

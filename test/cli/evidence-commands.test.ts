@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import { evidenceFile } from '../../src/cli/open-store.ts';
+import { ensureStateDir } from '../../src/cli/state-dir.ts';
+import { excerpt, visible } from '../../src/cli/visible.ts';
+import { EMPTY_CHAIN, type EntryDraft } from '../../src/evidence/entry.ts';
+import type { Json } from '../../src/spec/types.ts';
+import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { type Machine, machine } from './run.ts';
+
+const draft = (sessionId: string, n: number, body: Json, more: Partial<EntryDraft> = {}): EntryDraft => ({
+  id: `${sessionId}-${n}`,
+  at: `2026-01-02T03:04:0${n}.000Z`,
+  type: 'coordination',
+  claim: n === 0 ? 'goal' : 'step',
+  subject: { type: 'session', id: sessionId },
+  author: 'agent-1',
+  sessionId,
+  peripheral: null,
+  mode: 'discuss',
+  body,
+  tags: [],
+  ...(n === 0 ? {} : { inReplyTo: `${sessionId}-${n - 1}` }),
+  ...more,
+});
+
+const DENIED = {
+  event: 'denial',
+  request: {},
+  code: 'tool-not-allowed',
+  message: 'no \u202ebash\u001b[2K here',
+  remedy: 'hop',
+  about: {},
+};
+
+async function withSessions({ root, env }: Machine, ...ids: string[]): Promise<void> {
+  ensureStateDir(root, env);
+  const store = sqliteStore(evidenceFile(root, env));
+  for (const id of ids) {
+    const lease = await store.acquire(id, 'w', 60_000);
+    await store.append(lease, EMPTY_CHAIN, [
+      draft(id, 0, {
+        event: 'session-open',
+        agent: 'agent-1',
+        root,
+        pin: 'p',
+        specHash: 'h',
+        unsafeNoSandbox: false,
+        version: '0',
+      }),
+      draft(
+        id,
+        1,
+        { event: 'start', peripheral: 'explore', by: 'agent', context: {}, deadline: null },
+        { peripheral: 'explore' },
+      ),
+      draft(id, 2, DENIED, { peripheral: 'explore', claim: 'observation' }),
+      draft(id, 3, { event: 'of-a-later-version', x: 1 }),
+    ]);
+    await store.release(lease);
+  }
+  await store.close();
+}
+
+describe('sessions', () => {
+  it('lists none before there are any, and makes no store', async () => {
+    const { run } = machine();
+    expect(await run('sessions')).toEqual({ code: 0, out: 'No sessions yet.\n', err: '' });
+    expect(await run('sessions', '--json')).toEqual({ code: 0, out: '', err: '' });
+    expect((await run('log', 'x')).code).toBe(1);
+  });
+
+  it('lists them for people and as JSON lines', async () => {
+    const here = machine();
+    await withSessions(here, 's-one', 's-two');
+    const { out } = await here.run('sessions');
+    expect(out.split('\n')[0]).toMatch(/^session +agent +opened +last entry +entries +state$/);
+    expect(out).toMatch(/^s-one +agent-1 +2026-01-02T03:04:00.000Z +2026-01-02T03:04:03.000Z +4 +open$/m);
+    const lines = (await here.run('sessions', '--json')).out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { sessionId: string; entries: number });
+    expect(lines.map(({ sessionId, entries }) => [sessionId, entries]).sort()).toEqual([
+      ['s-one', 4],
+      ['s-two', 4],
+    ]);
+  });
+});
+
+describe('log', () => {
+  it('prints what happened, a line for each entry', async () => {
+    const here = machine();
+    await withSessions(here, 's-one');
+    const { code, out } = await here.run('log', 's-one');
+    expect(code).toBe(0);
+    const lines = out.trim().split('\n');
+    expect(lines[0]).toMatch(/^seq +time +peripheral +mode +claim +event +summary$/);
+    expect(lines[1]).toMatch(/^0 +2026-01-02T03:04:00.000Z +- +discuss +goal +session-open +agent-1 in \//);
+    expect(lines[2]).toMatch(/^1 .* explore +discuss +step +start +explore, by agent$/);
+    expect(lines[4]).toMatch(/^3 .* of-a-later-version +\{"event":"of-a-later-version","x":1\}$/);
+    expect(lines).toHaveLength(5);
+  });
+
+  it('shows what an agent wrote without letting it steer the terminal', async () => {
+    const here = machine();
+    await withSessions(here, 's-one');
+    for (const argv of [
+      ['log', 's-one'],
+      ['log', 's-one', '--full'],
+    ]) {
+      const { out } = await here.run(...argv);
+      expect(out).toContain('\\u{202e}bash');
+      expect(out).not.toMatch(/[\u001b\u202e]/);
+    }
+  });
+
+  it('prints whole bodies with --full, and stored entries with --json', async () => {
+    const here = machine();
+    await withSessions(here, 's-one');
+    expect((await here.run('log', 's-one', '--full')).out).toContain('  "remedy": "hop"');
+    const entries = (await here.run('log', 's-one', '--json')).out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { seq: number; body: Json; hash: string });
+    expect(entries.map(({ seq }) => seq)).toEqual([0, 1, 2, 3]);
+    expect(entries[2]!.body).toEqual(DENIED);
+    expect(entries[2]!.hash).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  it('takes the beginning of an id when it is unique, and names the nearest when there is none', async () => {
+    const here = machine();
+    await withSessions(here, 's-one', 's-two', 's-twofold');
+    expect((await here.run('log', 's-o')).out).toBe((await here.run('log', 's-one')).out);
+    expect((await here.run('log', 's-two')).code).toBe(0);
+    const many = await here.run('log', 's-');
+    expect(many.code).toBe(1);
+    expect(many.err).toContain('begins 3 sessions');
+    const none = await here.run('log', 's-onne');
+    expect(none.code).toBe(1);
+    expect(none.err).toContain('Did you mean s-one?');
+    expect((await here.run('log', '')).code).toBe(1);
+  });
+});
+
+describe('text that others wrote', () => {
+  it('shows on one line with everything hidden spelled out, and is cut at a length', () => {
+    expect(visible('a\nb\u001b[31m\u202e\u200bé漢😀')).toBe('a\\u{a}b\\u{1b}[31m\\u{202e}\\u{200b}é漢😀');
+    expect(excerpt('😀😀😀', 2)).toBe('😀…');
+    expect(excerpt('😀😀', 2)).toBe('😀😀');
+  });
+});

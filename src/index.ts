@@ -4,7 +4,7 @@ export { DENIAL_CODES, type Available, type Denial, type DenialCode, type WayLeg
 export { transferContext } from './gate/context.ts';
 export { validateHop } from './gate/validate-hop.ts';
 export type { GateContext, Request } from './gate/request.ts';
-export { guards } from './compile/guards.ts';
+export { guards, type MachineEvent } from './compile/guards.ts';
 export { type ApproveFunction, type OpenOptions, openSession } from './open-session.ts';
 export type { ApprovalRequest, Approver } from './ports/approver.ts';
 export type { Clock } from './ports/clock.ts';

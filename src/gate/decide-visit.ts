@@ -104,7 +104,7 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
   const before = requirementFacts(specs, view, all, options);
 
   const [notLeft] = unmet(exit, before);
-  if (notLeft) return exitNotMet(context, edge, exitProblem(notLeft, fruit));
+  if (notLeft) return exitNotMet(context, edge, exitProblem(notLeft, fruit), exitRemedy(context, notLeft));
   const closed = modeForbids(context, target) ?? firstUnmetEntry(context, target, unmet(entry, before));
   if (closed) return closed;
   const [shut] = unmet(gates, before).filter(({ kind }) => kind !== 'approval');
@@ -214,6 +214,21 @@ function exitProblem(requirement: Requirement, fruit: Fruit): string {
   }
   if (requirement.kind === 'principal') return `only the ${requirement.is} can make a user-request`;
   return `${describeRequirement(requirement)} does not hold`;
+}
+
+/** What would make the exit hold, and which other exits there are. */
+function exitRemedy({ specs, view }: GateContext, requirement: Requirement): string {
+  const from = view.visit?.peripheral;
+  const others = Map.groupBy(
+    specs.edges.filter((edge) => edge.from === from),
+    ({ exit }) => exit,
+  );
+  const exits = [...others].map(([exit, edges]) => `${exit} → ${edges.map(({ to }) => to).join(' or ')}`);
+  const first =
+    requirement.kind === 'principal'
+      ? `let the ${requirement.is} ask`
+      : `go on until ${describeRequirement(requirement)}`;
+  return `${first}, or leave by an exit that holds (${exits.join('; ')})`;
 }
 
 function firstUnmetEntry(

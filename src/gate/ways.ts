@@ -17,7 +17,9 @@ const startLeg = (specs: SpecSet, to: string): WayLeg => ({
   from: null,
   exit: null,
   to,
-  needs: startRequirements(specs, to).map(describeRequirement),
+  needs: startRequirements(specs, to)
+    .filter((requirement) => requirement.kind !== 'source')
+    .map(describeRequirement),
 });
 
 /** The peripherals that the agent itself could start from outside. */

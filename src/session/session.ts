@@ -13,7 +13,7 @@ import { available } from '../gate/ways.ts';
 import type { Approver } from '../ports/approver.ts';
 import { StoreError } from '../ports/evidence-store.ts';
 import type { Grant, ToolBackend } from '../ports/tool-backend.ts';
-import type { Json, Mode, Principal, ProjectConfig } from '../spec/types.ts';
+import type { Edge, Json, Mode, Principal, ProjectConfig, ToolSpec } from '../spec/types.ts';
 import { askApproval, type GivenApproval } from './approve.ts';
 import { isReflective } from './drafts.ts';
 import type { CloseResult, HopResult, ModeResult, Refused, StartResult, StepResult, StopResult } from './results.ts';
@@ -95,6 +95,21 @@ export class Session {
   why(call: { readonly tool: string; readonly args?: unknown }): Denial | null {
     const decision = decide(this.#context(), { kind: 'step', tool: call.tool, args: call.args ?? {} });
     return decision.ok ? null : decision.denial;
+  }
+
+  /** A tool of the session's catalogue, wherever it is available; undefined if there is none of this name. */
+  tool(id: string): ToolSpec | undefined {
+    const { tools } = this.#parts.compiled.specs;
+    return Object.hasOwn(tools, id) ? tools[id] : undefined;
+  }
+
+  /**
+   * Takes the lease and records what happened without the agent: a step that was interrupted, a deadline that passed, the mode's timeout.
+   * Every other call does this first.
+   */
+  settle(): Promise<{ readonly ok: true; readonly evidence: readonly Entry[] } | Refused> {
+    const from = this.#writer.state.head.seq + 1;
+    return this.#serially(async () => ({ ok: true as const, evidence: (await this.evidence()).slice(from) }));
   }
 
   /** This session's evidence, in order. */
@@ -340,9 +355,20 @@ export class Session {
         by,
         approval: approval?.body.record.id ?? null,
         facts: event.facts as never,
+        ...this.#reframe(edge, fruit),
       },
       this.#startBody(edge.to, by, context, null),
     ];
+  }
+
+  /** A hop back to where the session has been, because what was expected did not hold (A10). */
+  #reframe(edge: Edge, fruit: Fields): { reframe?: NonNullable<Extract<Body, { event: 'hop' }>['reframe']> } {
+    const { visits, visit } = this.#writer.state.facts;
+    const exits = this.#parts.compiled.specs.peripherals[edge.from]?.exits ?? [];
+    const expected = exits.find(({ implies }) => implies !== null)?.implies;
+    const actual = expected && fruit[expected.field];
+    if (!visits[edge.to] || !expected || typeof actual !== 'string' || actual === expected.value) return {};
+    return { reframe: { expected: expected.value, actual, shownBy: visit?.headId ?? null } };
   }
 
   #startBody(peripheral: string, by: Principal, context: Fields, facts: Fields | null): Body {

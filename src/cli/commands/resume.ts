@@ -1,0 +1,52 @@
+import type { Command } from 'commander';
+import { type Io, paint, print, printJson } from '../io.ts';
+import { examples, rootOption } from '../options.ts';
+import { openShellSession } from './shell.ts';
+
+interface Options {
+  readonly root: string;
+}
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('resume')
+    .summary('take up a session where its evidence ends')
+    .description(
+      'Folds a session from its evidence and says where it stands. A step whose writer died between intent and outcome is recorded as interrupted;\nit is never run again. "hopgate shell --session ID" goes on by hand.',
+    )
+    .argument('<session>', 'its id, or the beginning of it')
+    .addOption(rootOption())
+    .addHelpText('after', examples('hopgate resume s-4f1c', 'hopgate resume s-4f1c --root ../other --json'))
+    .action((id: string, options: Options) => resume(io, id, options));
+}
+
+async function resume(io: Io, id: string, { root }: Options): Promise<void> {
+  const session = await openShellSession(io, { root, agent: 'shell', session: id });
+  try {
+    const settled = await session.settle();
+    const { state } = session;
+    if (!settled.ok) io.exitCode = 1;
+    if (io.json)
+      return printJson(io, {
+        ...state,
+        settled: settled.ok ? settled.evidence : settled.denial,
+        available: session.available(),
+      });
+    if (!settled.ok)
+      return print(
+        io,
+        `${paint(io, 'red', settled.denial.code)}: ${settled.denial.message}\n  ${settled.denial.remedy}`,
+      );
+    print(
+      io,
+      `session ${state.sessionId} of ${state.agent}: ${state.closed ? 'closed' : `${state.mode ?? 'no mode gate'}, ${state.peripheral ?? 'outside of any peripheral'}`}`,
+    );
+    print(io, `  ${state.steps} steps, ${state.denials} refused`);
+    for (const entry of settled.evidence)
+      print(io, `  ${paint(io, 'yellow', String(entry.tags.at(-1)))} recorded now: ${entry.id}`);
+    if (!state.closed)
+      print(io, paint(io, 'dim', `Go on with: hopgate shell --session ${state.sessionId} --root ${root}`));
+  } finally {
+    await session.detach();
+  }
+}

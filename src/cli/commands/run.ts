@@ -1,0 +1,197 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { openSession } from '../../open-session.ts';
+import { runScenario, type ScenarioOutcome } from '../../session/run-scenario.ts';
+import type { Session } from '../../session/session.ts';
+import { loadScenario } from '../../spec/load-scenario.ts';
+import type { Scenario } from '../../spec/scenario-file.ts';
+import type { ProjectConfig } from '../../spec/types.ts';
+import { sqliteStore } from '../../stores/sqlite.ts';
+import { heading, type Io, note, paint, print, printJsonLine } from '../io.ts';
+import { evidenceFile } from '../open-store.ts';
+import { examples } from '../options.ts';
+import { openProject } from '../project.ts';
+import { makeFixture } from '../run/fixture.ts';
+import { operatorApprover } from '../run/operator.ts';
+import { fruitsOf, showEnd } from '../run/show-end.ts';
+import { describeAction, describeOutcome, describeRefusal } from '../run/show-result.ts';
+import { ensureStateDir, realRoot } from '../state-dir.ts';
+import { visible } from '../visible.ts';
+
+interface Options {
+  readonly root?: string;
+  readonly specs?: string;
+  readonly yes?: boolean;
+  readonly approve?: string[];
+  readonly unsafeNoSandbox?: boolean;
+}
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('run')
+    .summary('run a scenario')
+    .description(
+      'Plays a scenario (a YAML file of modes, peripherals, actions, exits and expected denials) into a session on a real repository, and shows\nwhat happens as it happens. Without --root it runs on the fixture repository that the scenario names, made in a temporary folder. Exit\ncode 1 if a step turned out otherwise than the scenario says.',
+    )
+    .argument('<scenario>', 'a scenario file')
+    .option('--root <dir>', 'the repository to run on')
+    .option('--specs <dir>', 'the spec set to run under')
+    .option('--yes', 'give every approval and ask nothing')
+    .option('--approve <names...>', 'give these approvals: destinations (deploy), modes (execute), or all')
+    .option('--unsafe-no-sandbox', 'run shell tools without a sandbox where there is none; every entry says so')
+    .addHelpText(
+      'after',
+      examples(
+        'hopgate run specs/scenarios/fix-a-bug.yaml',
+        'hopgate run my.yaml --root . --approve execute deploy',
+        'hopgate run my.yaml --root . --yes --json',
+      ),
+    )
+    .action((file: string, options: Options) => run(io, file, options));
+}
+
+interface Place {
+  readonly root: string;
+  readonly config: ProjectConfig;
+  readonly remote: string | null;
+}
+
+async function run(io: Io, file: string, options: Options): Promise<void> {
+  const scenario = await loadScenario(resolve(io.cwd, file));
+  const place = await placeOf(io, scenario, options);
+  let scripted: 'given' | 'refused' | null = null;
+  const specs = options.specs ?? scenario.specs ?? undefined;
+  ensureStateDir(place.root, io.env);
+  const store = sqliteStore(evidenceFile(place.root, io.env));
+  const session = await openSession({
+    root: place.root,
+    agent: scenario.agent,
+    config: place.config,
+    store,
+    unsafeNoSandbox: options.unsafeNoSandbox ?? false,
+    approver: operatorApprover(io, {
+      yes: options.yes ?? false,
+      approve: options.approve ?? [],
+      scripted: () => scripted,
+      root: place.root,
+    }),
+    ...(specs === undefined ? {} : { specs: specs === 'default' ? specs : resolve(io.cwd, specs) }),
+  });
+  try {
+    open(io, scenario, session, place);
+    const outcomes: ScenarioOutcome[] = [];
+    const steps = runScenario(session, scenario, (step, number) => {
+      scripted = step.approve;
+      announce(io, number, scenario, session, step.say, describeAction(step.action));
+    });
+    for await (const outcome of steps) {
+      outcomes.push(outcome);
+      show(io, outcome);
+    }
+    await finish(io, session, place, outcomes);
+  } finally {
+    await session.detach();
+    await store.close();
+  }
+}
+
+/** The repository that a run works on: the one named, or the scenario's fixture. */
+async function placeOf(io: Io, { fixture }: Scenario, { root }: Options): Promise<Place> {
+  if (root === undefined && fixture !== null) return makeFixture(fixture);
+  const project = await openProject(realRoot(root ?? '.', io.cwd), io.env);
+  if (project.narrowed)
+    note(
+      io,
+      `hopgate.yaml is not trusted; left out: ${project.ignored.join(', ')}. Read it, then run "hopgate trust".`,
+    );
+  return { root: project.root, config: project.config, remote: null };
+}
+
+function open(io: Io, scenario: Scenario, session: Session, { root }: Place): void {
+  if (io.json)
+    return printJsonLine(io, {
+      type: 'open',
+      session: session.id,
+      title: scenario.title,
+      root,
+      steps: scenario.steps.length,
+    });
+  print(io, heading(io, scenario.title));
+  print(io, paint(io, 'dim', `${session.state.agent} in ${root}, session ${session.id}`));
+}
+
+function announce(
+  io: Io,
+  number: number,
+  { steps }: Scenario,
+  session: Session,
+  say: string | null,
+  action: string,
+): void {
+  if (io.json) return;
+  if (say) print(io, `\n${paint(io, 'italic', `“${visible(say)}”`)}`);
+  const { mode, peripheral } = session.state;
+  const where = `${mode ?? '-'} ${peripheral ?? '(outside)'}`;
+  print(
+    io,
+    `${paint(io, 'dim', `${String(number).padStart(2)}/${steps.length}`)} ${paint(io, 'cyan', where.padEnd(18))} ${visible(action)}`,
+  );
+}
+
+function show(io: Io, { number, step, result, surprises }: ScenarioOutcome): void {
+  if (io.json) {
+    const { evidence, ...rest } = result;
+    printJsonLine(io, {
+      type: 'step',
+      number,
+      action: step.action,
+      ...rest,
+      evidence: evidence.map(({ id }) => id),
+      surprises,
+    });
+    return;
+  }
+  if (result.ok) print(io, `      ${paint(io, 'green', 'ok')} ${describeOutcome(result)}`);
+  else print(io, describeRefusal(io, result.denial));
+  for (const surprise of surprises) print(io, `      ${paint(io, 'red', 'unexpected')}: ${visible(surprise)}`);
+}
+
+async function finish(io: Io, session: Session, place: Place, outcomes: readonly ScenarioOutcome[]): Promise<void> {
+  const evidence = await session.evidence();
+  const unexpected = outcomes.filter(({ surprises }) => surprises.length > 0);
+  const denials = outcomes.filter(({ result }) => !result.ok).length;
+  const database = evidenceFile(place.root, io.env);
+  if (unexpected.length > 0) io.exitCode = 1;
+  if (io.json) {
+    const head = evidence.at(-1);
+    printJsonLine(io, {
+      type: 'end',
+      ok: unexpected.length === 0,
+      session: session.id,
+      steps: outcomes.length,
+      denials,
+      unexpected: unexpected.map(({ number, surprises }) => ({ number, surprises })),
+      fruits: fruitsOf(evidence),
+      entries: evidence.length,
+      head: head ? { seq: head.seq, hash: head.hash } : null,
+      evidence: database,
+      root: place.root,
+      remote: place.remote,
+    });
+    return;
+  }
+  showEnd(io, evidence, {
+    session: session.id,
+    entries: `${evidence.length}, head ${evidence.at(-1)?.hash.slice(0, 16)}…`,
+    database,
+    repository: place.root,
+    ...(place.remote === null ? {} : { remote: place.remote }),
+    'read it': `hopgate log ${session.id} --root ${place.root}`,
+  });
+  print(io);
+  const verdict =
+    unexpected.length === 0
+      ? paint(io, 'green', 'As the scenario says')
+      : paint(io, 'red', `${unexpected.length} steps turned out otherwise`);
+  print(io, `${verdict}: ${outcomes.length} steps, ${denials} refused.`);
+}

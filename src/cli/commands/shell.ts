@@ -1,0 +1,122 @@
+import { createInterface } from 'node:readline';
+import type { Command } from 'commander';
+import { openSession } from '../../open-session.ts';
+import type { Session } from '../../session/session.ts';
+import { CliError, heading, type Io, note, paint, print, printJsonLine } from '../io.ts';
+import { evidenceFile, findSession, withStore } from '../open-store.ts';
+import { examples, rootOf, rootOption } from '../options.ts';
+import { openProject } from '../project.ts';
+import { operatorApprover } from '../run/operator.ts';
+import { complete } from '../shell/complete.ts';
+import { runLine } from '../shell/run-line.ts';
+import { ensureStateDir } from '../state-dir.ts';
+
+interface Options {
+  readonly root: string;
+  readonly agent: string;
+  readonly session?: string;
+  readonly yes?: boolean;
+  readonly approve?: string[];
+  readonly unsafeNoSandbox?: boolean;
+}
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('shell')
+    .summary('be the agent yourself')
+    .description(
+      'Opens a session on a repository and a prompt that shows mode and peripheral. Type a tool of the peripheral with its arguments, or hop, mode,\nstart, stop, status, why, log, help; Tab completes what is available here. Without a terminal the lines are read from stdin.',
+    )
+    .addOption(rootOption())
+    .option('--agent <id>', "the agent's id", 'shell')
+    .option('--session <id>', 'go on with this session')
+    .option('--yes', 'give every approval and ask nothing')
+    .option('--approve <names...>', 'give these approvals: destinations (deploy), modes (execute), or all')
+    .option('--unsafe-no-sandbox', 'run shell tools without a sandbox where there is none; every entry says so')
+    .addHelpText(
+      'after',
+      examples(
+        'hopgate shell',
+        'hopgate shell --root ../other --yes',
+        "printf 'mode diagnose\\nstart explore\\nglob **/*.md\\n' | hopgate shell --json",
+      ),
+    )
+    .action((options: Options) => shell(io, options));
+}
+
+/** Opens the session that the options name, new or resumed, on a repository's own evidence. */
+export async function openShellSession(io: Io, options: Options): Promise<Session> {
+  const root = rootOf(io, options);
+  const project = await openProject(root, io.env);
+  if (project.narrowed)
+    note(
+      io,
+      `hopgate.yaml is not trusted; left out: ${project.ignored.join(', ')}. Read it, then run "hopgate trust".`,
+    );
+  if (project.configFile === null)
+    note(io, 'there is no hopgate.yaml here: no test, deploy or push is configured. "hopgate init" writes one.');
+  ensureStateDir(root, io.env);
+  const resumed = options.session === undefined ? null : await sessionToResume(io, root, options.session);
+  return openSession({
+    root,
+    agent: resumed?.agent ?? options.agent,
+    specs: project.specs,
+    config: project.config,
+    store: evidenceFile(root, io.env),
+    unsafeNoSandbox: options.unsafeNoSandbox ?? false,
+    approver: operatorApprover(io, { yes: options.yes ?? false, approve: options.approve ?? [], root }),
+    ...(resumed ? { session: resumed.sessionId } : {}),
+  });
+}
+
+async function sessionToResume(io: Io, root: string, id: string) {
+  const found = await withStore(root, io.env, null, async (store) => findSession(await store.sessions(), id));
+  if (found === null)
+    throw new CliError(
+      'unknown-session',
+      `there is no session "${id}" in ${root}`,
+      'List them with "hopgate sessions".',
+    );
+  return found;
+}
+
+async function shell(io: Io, options: Options): Promise<void> {
+  const session = await openShellSession(io, options);
+  try {
+    if (io.json) printJsonLine(io, { type: 'open', session: session.id });
+    else
+      print(
+        io,
+        `${heading(io, 'hopgate shell')}  session ${session.id}\n${paint(io, 'dim', 'help lists what can be typed; Ctrl-D leaves (the session can be resumed)')}`,
+      );
+    await readLines(io, session);
+  } finally {
+    await session.detach();
+    if (!io.json)
+      print(io, paint(io, 'dim', `\nGo on with: hopgate shell --session ${session.id} --root ${rootOf(io, options)}`));
+  }
+}
+
+async function readLines(io: Io, session: Session): Promise<void> {
+  const reader = createInterface({
+    input: io.stdin,
+    ...(io.isTty ? { output: io.stdout, completer: (line: string) => complete(session, line) } : {}),
+    terminal: io.isTty,
+    historySize: 500,
+  });
+  const prompt = () => {
+    if (!io.isTty) return;
+    const { mode, peripheral } = session.state;
+    reader.setPrompt(`${paint(io, 'cyan', mode ?? 'no gate')} ${paint(io, 'bold', peripheral ?? '(outside)')} › `);
+    reader.prompt();
+  };
+  prompt();
+  for await (const line of reader) {
+    reader.pause();
+    const done = await runLine(io, session, line);
+    reader.resume();
+    if (done) break;
+    prompt();
+  }
+  reader.close();
+}

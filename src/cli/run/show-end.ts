@@ -1,0 +1,35 @@
+import { bodyOf } from '../../evidence/bodies.ts';
+import type { Entry } from '../../evidence/entry.ts';
+import { renderThread } from '../../evidence/tree.ts';
+import type { Json } from '../../spec/types.ts';
+import { heading, type Io, paint, print } from '../io.ts';
+import { table } from '../table.ts';
+import { excerpt } from '../visible.ts';
+
+/** The fruit of each visit, in order. */
+export const fruitsOf = (
+  evidence: readonly Entry[],
+): { peripheral: string; fruit: { readonly [field: string]: Json } }[] =>
+  evidence.flatMap(({ body }) => {
+    const known = bodyOf(body);
+    return known?.event === 'stop' ? [{ peripheral: known.peripheral, fruit: known.fruit }] : [];
+  });
+
+/** The end of a run for a person: the thread, the fruits, where the evidence lies. */
+export function showEnd(io: Io, evidence: readonly Entry[], places: { readonly [name: string]: string }): void {
+  print(io);
+  print(io, heading(io, 'Thread'));
+  print(io, renderThread(evidence));
+  print(io);
+  print(io, heading(io, 'Fruits'));
+  const rows = fruitsOf(evidence).map(({ peripheral, fruit }) => [
+    paint(io, 'cyan', peripheral),
+    Object.entries(fruit)
+      .map(([field, value]) => `${field}: ${excerpt(typeof value === 'string' ? value : JSON.stringify(value), 60)}`)
+      .join(', '),
+  ]);
+  print(io, table(io, ['peripheral', 'fruit'], rows));
+  print(io);
+  print(io, heading(io, 'Evidence'));
+  for (const [name, value] of Object.entries(places)) print(io, `  ${name.padEnd(12)}${value}`);
+}

@@ -1,0 +1,76 @@
+import { describeWay } from '../../gate/describe-denial.ts';
+import type { Denial } from '../../gate/denial.ts';
+import type { Json } from '../../spec/types.ts';
+import type { ScenarioAction } from '../../spec/scenario-file.ts';
+import { type Io, paint } from '../io.ts';
+import { excerpt, visible } from '../visible.ts';
+
+const short = (value: Json | undefined, length = 60): string =>
+  excerpt(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''), length);
+
+/** An action as one line: `read src/a.js`, `hop edit --exit ready-to-edit`. */
+export function describeAction(action: ScenarioAction): string {
+  switch (action.verb) {
+    case 'mode':
+      return `mode ${action.to}${action.reset ? ' (reset)' : ''}`;
+    case 'start':
+      return `start ${action.peripheral}`;
+    case 'step':
+      return [
+        action.tool,
+        ...(Array.isArray(action.args) ? action.args : Object.values(action.args)).map((value) =>
+          short(value as Json, 40),
+        ),
+      ].join(' ');
+    case 'hop':
+      return `hop ${action.to}${action.exit ? ` --exit ${action.exit}` : ''}`;
+    case 'stop':
+      return `stop (${action.reason})`;
+    case 'close':
+      return 'close';
+    default:
+      return action satisfies never;
+  }
+}
+
+/** A denial: what is wrong, and what to do next. */
+export function describeRefusal(io: Io, { code, message, remedy, way }: Denial, indent = '      '): string {
+  const next = way && way.length > 0 && !remedy.includes(describeWay(way)) ? `${remedy}; ${describeWay(way)}` : remedy;
+  return `${indent}${paint(io, 'red', code)}: ${visible(message)}\n${indent}${paint(io, 'yellow', '→')} ${visible(next)}`;
+}
+
+/** A result in one line for a person: what a tool found, changed or printed. */
+export function describeOutcome(result: object): string {
+  if ('error' in result && result.error) {
+    const { code, message } = result.error as { code: string; message: string };
+    return `failed (${code}): ${excerpt(message, 160)}`;
+  }
+  if ('fruit' in result) return `fruit ${short(result.fruit as Json, 160)}`;
+  if ('mode' in result) return `mode is ${result.mode as string}`;
+  if (!('result' in result)) return '';
+  return describeValue(result.result as Json);
+}
+
+function describeValue(value: Json): string {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return short(value, 160);
+  const { text, matches, files, path, verdict, report, exit, stdout, stderr, committed, pushed, sha, entries } = value;
+  if (typeof text === 'string') return `${path}: ${text.split('\n').length} lines`;
+  if (Array.isArray(matches))
+    return `${matches.length} matches${matches[0] ? `, first ${short(matches[0], 100)}` : ''}`;
+  if (Array.isArray(files)) return `${files.length} files: ${short(files.join(' '), 120)}`;
+  if (typeof verdict === 'string')
+    return `verdict ${verdict}${report ? `, ${short(summaryOf(report), 140)}` : ', no report'}`;
+  if (committed !== undefined) return committed ? `committed ${short(sha, 12)}` : 'nothing was committed';
+  if (pushed !== undefined) return pushed ? `pushed ${short(sha, 12)}` : 'nothing was pushed';
+  if (Array.isArray(entries)) return `${entries.length} entries`;
+  if (exit !== undefined)
+    return `exit ${short(exit)}${stdout ? `: ${short(String(stdout).trim(), 120)}` : stderr ? `: ${short(String(stderr).trim(), 120)}` : ''}`;
+  return short(value, 160);
+}
+
+function summaryOf(report: Json): Json {
+  if (report === null || typeof report !== 'object' || Array.isArray(report)) return report;
+  const { total, passed, failed, failures } = report;
+  const names = Array.isArray(failures) ? failures.map((failure) => (failure as { name?: string }).name ?? '') : [];
+  return `${total} tests, ${passed} passed, ${failed} failed${names.length > 0 ? `: ${names.join('; ')}` : ''}`;
+}

@@ -1,0 +1,45 @@
+import { readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Session } from '../../session/session.ts';
+
+export const VERBS = ['hop', 'mode', 'start', 'stop', 'status', 'why', 'log', 'close', 'help', 'exit'] as const;
+
+/** Completions of a line by what is available here: `[matches, the part they complete]`, as node:readline wants them. */
+export function complete(session: Session, line: string): [string[], string] {
+  const words = line.split(/\s+/);
+  const last = words.at(-1) ?? '';
+  const matching = (candidates: readonly string[]): [string[], string] => {
+    const unique = [...new Set(candidates)].sort();
+    return [unique.filter((candidate) => candidate.startsWith(last)), last];
+  };
+  const here = session.available();
+  if (words.length <= 1) return matching([...here.tools, ...VERBS]);
+  const before = words.at(-2);
+  switch (words[0]) {
+    case 'hop':
+    case 'start':
+      if (before === '--exit')
+        return matching(here.hops.filter(({ to }) => to === words[1]).flatMap(({ exit }) => exit ?? []));
+      return words.length === 2 ? matching(here.hops.map(({ to }) => to)) : matching(['--exit', '--reason', '--by']);
+    case 'mode':
+      return words.length === 2
+        ? matching(here.modes.map(({ to }) => to))
+        : matching(['--summary', '--reset', '--reason']);
+    case 'why':
+      return words.length === 2 ? matching(here.tools) : matching(paths(last));
+    default:
+      return matching(paths(last));
+  }
+}
+
+/** Paths beneath the current folder; the gate judges them, this only saves typing. */
+function paths(text: string): string[] {
+  const folder = text.endsWith('/') ? text : dirname(text) === '.' ? '' : `${dirname(text)}/`;
+  try {
+    return readdirSync(folder === '' ? '.' : folder, { withFileTypes: true }).map((entry) =>
+      join(folder, entry.isDirectory() ? `${entry.name}/` : entry.name),
+    );
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,155 @@
+import { describeLeg } from '../../gate/describe-denial.ts';
+import type { Session } from '../../session/session.ts';
+import type { Json, Mode, Principal } from '../../spec/types.ts';
+import { type Io, paint, print, printJsonLine } from '../io.ts';
+import { describeOutcome, describeRefusal } from '../run/show-result.ts';
+import { summariseEntry } from '../summarise-entry.ts';
+import { excerpt, visible } from '../visible.ts';
+import { VERBS } from './complete.ts';
+import { parseArguments, parseLine, type ShellLine } from './parse-line.ts';
+
+type Result = Awaited<
+  ReturnType<
+    Session['step'] | Session['hop'] | Session['start'] | Session['stop'] | Session['setMode'] | Session['close']
+  >
+>;
+
+/** Runs one line of the shell. True: the shell is to end. */
+export async function runLine(io: Io, session: Session, text: string): Promise<boolean> {
+  const line = parseLine(text);
+  if (line.verb === '' || line.verb.startsWith('#')) return false;
+  if (line.verb === 'exit' || line.verb === 'quit') return true;
+  if (line.verb === 'help') help(io, session);
+  else if (line.verb === 'status') status(io, session);
+  else if (line.verb === 'log') await log(io, session, line);
+  else if (line.verb === 'why') why(io, session, line);
+  else show(io, await act(session, line));
+  return line.verb === 'close' && session.state.closed;
+}
+
+/** The verbs that change something; anything else is a tool. */
+function act(session: Session, { verb, words, options }: ShellLine): Promise<Result> {
+  const text = (name: string): string | undefined => (typeof options[name] === 'string' ? options[name] : undefined);
+  const by = text('by') as Principal | undefined;
+  const reason = text('reason');
+  const [first = ''] = words;
+  const fruit = fruitOf(options);
+  switch (verb) {
+    case 'start':
+      return session.start(first, by ? { by } : {});
+    case 'stop':
+      return session.stop(reason ?? (words.join(' ') || 'done'), {
+        ...(fruit ? { fruit } : {}),
+        ...(by ? { by } : {}),
+      });
+    case 'close':
+      return session.close(words.join(' ') || 'done');
+    case 'mode': {
+      const summary = text('summary');
+      return session.setMode({
+        to: first as Mode,
+        ...(summary === undefined ? {} : { summary }),
+        ...(reason === undefined ? {} : { reason }),
+        ...(options['reset'] ? { reset: true, by: 'operator' as const } : by ? { by } : {}),
+      });
+    }
+    case 'hop': {
+      const exit = text('exit');
+      return session.hop({
+        to: first,
+        reason: reason ?? `asked for at the prompt`,
+        ...(exit === undefined ? {} : { exit }),
+        ...(fruit ? { fruit } : {}),
+        ...(by ? { by } : {}),
+      });
+    }
+    default:
+      return session.step({ tool: verb, args: parseArguments(session.tool(verb), words) });
+  }
+}
+
+/** `--fruit.summary "…"` states a field of the fruit. */
+function fruitOf(options: ShellLine['options']): { [field: string]: Json } | null {
+  const fields = Object.entries(options).filter(([name]) => name.startsWith('fruit.'));
+  return fields.length === 0
+    ? null
+    : Object.fromEntries(fields.map(([name, value]) => [name.slice('fruit.'.length), value]));
+}
+
+function show(io: Io, result: Result): void {
+  if (!result.ok) io.exitCode = 1;
+  if (io.json) {
+    const { evidence, ...rest } = result;
+    return printJsonLine(io, { type: 'result', ...rest, evidence: evidence.map(({ id }) => id) });
+  }
+  if (!result.ok) return print(io, describeRefusal(io, result.denial, '  '));
+  const line = describeOutcome(result);
+  print(io, `  ${paint(io, 'green', 'ok')}${line ? ` ${line}` : ''}`);
+  if (!('result' in result)) return;
+  const { text, stdout, stderr, matches, files } = (result.result ?? {}) as { [key: string]: Json };
+  for (const output of [text, stdout, stderr])
+    if (typeof output === 'string' && output !== '') print(io, lines(output));
+  for (const match of Array.isArray(matches) ? matches : []) {
+    const { path, line: number, text: found } = match as { path: string; line: number; text: string };
+    print(io, `${visible(path)}:${number}: ${excerpt(found, 200)}`);
+  }
+  if (Array.isArray(files) && !Array.isArray(matches)) print(io, files.map((file) => visible(String(file))).join('\n'));
+}
+
+const lines = (text: string): string => text.replace(/\n$/, '').split('\n').map(visible).join('\n');
+
+function status(io: Io, session: Session): void {
+  const here = session.available();
+  if (io.json) return printJsonLine(io, { type: 'status', ...session.state, available: here });
+  const { mode, peripheral, steps, denials } = session.state;
+  print(io, `  mode        ${mode ?? '(no mode gate)'}`);
+  print(io, `  peripheral  ${peripheral ?? '(outside)'}`);
+  print(io, `  tools       ${here.tools.join(', ') || 'none in this mode'}`);
+  for (const [index, leg] of here.hops.entries())
+    print(io, `  ${index === 0 ? 'ways on ' : '        '}    ${describeLeg(leg)}`);
+  for (const { to, needs } of here.modes)
+    print(io, `  mode →      ${to}${needs.length > 0 ? ` (needs: ${needs.join('; ')})` : ''}`);
+  print(io, `  so far      ${steps} steps, ${denials} refused`);
+}
+
+async function log(io: Io, session: Session, { words }: ShellLine): Promise<void> {
+  const evidence = (await session.evidence()).slice(-(Number(words[0]) || 20));
+  for (const entry of evidence) {
+    if (io.json) printJsonLine(io, { type: 'entry', entry });
+    else {
+      const { event, text } = summariseEntry({ entry, head: '', body: '' });
+      print(io, `  ${String(entry.seq).padStart(4)} ${event.padEnd(14)} ${excerpt(text, 120)}`);
+    }
+  }
+}
+
+function why(io: Io, session: Session, { words: [tool = '', ...words] }: ShellLine): void {
+  const denial = session.why({ tool, args: parseArguments(session.tool(tool), words) });
+  if (io.json) return printJsonLine(io, { type: 'why', tool, allowed: denial === null, denial });
+  print(
+    io,
+    denial === null
+      ? `  ${paint(io, 'green', 'allowed')} ${tool} may be called here`
+      : describeRefusal(io, denial, '  '),
+  );
+}
+
+function help(io: Io, session: Session): void {
+  const tools = session.available().tools.map((id) => {
+    const parameters = session.tool(id)?.parameters.map(({ name, required }) => (required ? name : `[${name}]`)) ?? [];
+    return `  ${[id, ...parameters].join(' ')}`;
+  });
+  print(
+    io,
+    [
+      ...(tools.length > 0 ? ['Tools here:', ...tools] : ['No tools here in this mode.']),
+      'Always:',
+      '  start <peripheral>                        enter one from outside',
+      '  hop <peripheral> --exit <exit> [--reason …] [--fruit.<field> …]',
+      '  mode <mode> [--summary …] [--reset]       change the mode',
+      '  why <tool> [args…]                        would it be let through?',
+      '  status · log [n] · stop [reason] · close [reason] · exit',
+      `  (${VERBS.length} verbs; --by operator speaks as the operator)`,
+    ].join('\n'),
+  );
+}

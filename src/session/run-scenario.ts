@@ -1,0 +1,100 @@
+import type { Denial } from '../gate/denial.ts';
+import type { Json } from '../spec/types.ts';
+import type { Scenario, ScenarioAction, ScenarioStep } from '../spec/scenario-file.ts';
+import type { CloseResult, HopResult, ModeResult, StartResult, StepResult, StopResult } from './results.ts';
+import type { Session } from './session.ts';
+
+type AnyResult = StartResult | StepResult | HopResult | StopResult | ModeResult | CloseResult;
+
+/** What came of one step of a scenario. */
+export interface ScenarioOutcome {
+  /** From 1. */
+  readonly number: number;
+  readonly step: ScenarioStep;
+  readonly result: AnyResult;
+  /** What was expected and did not come; empty when all is as the scenario says. */
+  readonly surprises: readonly string[];
+}
+
+/**
+ * Plays a scenario's steps into a session, one after the other. A step that turns out otherwise than the scenario says (a denial nobody
+ * expected, an expected one that did not come, another result) is a surprise; the scenario goes on, as an agent would.
+ *
+ * @param onStep is told of a step before it is taken; the caller's approver may look at its `approve`.
+ */
+export async function* runScenario(
+  session: Session,
+  scenario: Scenario,
+  onStep: (step: ScenarioStep, number: number) => void = () => {},
+): AsyncGenerator<ScenarioOutcome> {
+  for (const [index, step] of scenario.steps.entries()) {
+    onStep(step, index + 1);
+    const result = await take(session, step.action);
+    yield { number: index + 1, step, result, surprises: surprises(step, result) };
+  }
+}
+
+function take(session: Session, action: ScenarioAction): Promise<AnyResult> {
+  switch (action.verb) {
+    case 'mode': {
+      const { verb: _, ...options } = action;
+      return session.setMode(options);
+    }
+    case 'start': {
+      const { verb: _, peripheral, ...options } = action;
+      return session.start(peripheral, options);
+    }
+    case 'step':
+      return session.step({ tool: action.tool, args: action.args });
+    case 'hop': {
+      const { verb: _, reason = '', ...options } = action;
+      return session.hop({ reason, ...options });
+    }
+    case 'stop':
+      return session.stop(action.reason, action.fruit ? { fruit: action.fruit } : {});
+    case 'close':
+      return session.close(action.reason);
+    default:
+      return action satisfies never;
+  }
+}
+
+function surprises({ expect }: ScenarioStep, result: AnyResult): string[] {
+  if (expect && 'denied' in expect) {
+    if (result.ok) return [`expected the denial ${expect.denied}, but it was let through`];
+    return result.denial.code === expect.denied
+      ? []
+      : [`expected the denial ${expect.denied}, got ${result.denial.code}`];
+  }
+  if (!result.ok) return [`nobody expected the denial ${(result.denial satisfies Denial).code}`];
+  if (!expect)
+    return 'outcome' in result && result.outcome === 'failed' ? [`the tool failed: ${result.error?.message}`] : [];
+  const seen = asSeen(result);
+  return Object.entries(expect.result).flatMap(([path, wanted]) => {
+    const value = at(seen, path);
+    return contains(value, wanted)
+      ? []
+      : [`expected ${path} to be ${JSON.stringify(wanted)}, got ${JSON.stringify(value) ?? 'nothing'}`];
+  });
+}
+
+/** What a scenario may look at: a step's result, a failed step's error, a visit's fruit and context. */
+function asSeen(result: Extract<AnyResult, { ok: true }>): Json {
+  const { evidence: _, ok: __, ...rest } = result;
+  const own = 'result' in result && result.result !== null && typeof result.result === 'object' ? result.result : {};
+  return { ...own, ...JSON.parse(JSON.stringify(rest)) };
+}
+
+const at = (value: Json | undefined, path: string): Json | undefined =>
+  path.split('.').reduce<Json | undefined>((inner, key) => {
+    if (inner === null || typeof inner !== 'object') return undefined;
+    return Array.isArray(inner) ? inner[Number(key)] : inner[key];
+  }, value);
+
+/** Equal; of an object only the keys that are wanted. */
+function contains(value: Json | undefined, wanted: Json): boolean {
+  if (wanted === null || typeof wanted !== 'object' || Array.isArray(wanted))
+    return JSON.stringify(value) === JSON.stringify(wanted);
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return false;
+  return Object.entries(wanted).every(([key, item]) => contains(value?.[key as keyof typeof value], item));
+}

@@ -1,0 +1,124 @@
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Approver } from '../../src/ports/approver.ts';
+import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
+import type { ToolBackend } from '../../src/ports/tool-backend.ts';
+import { createSession } from '../../src/session/open.ts';
+import type { Session } from '../../src/session/session.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load-project-config.ts';
+import { loadSpecs } from '../../src/spec/load-specs.ts';
+import { parseSpecSet } from '../../src/spec/parse-spec-set.ts';
+import type { Json, ProjectConfig, SpecSet } from '../../src/spec/types.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
+import { scriptedBackend } from '../../src/tools/scripted.ts';
+
+export const shipped: SpecSet = await loadSpecs('default');
+
+/** A clock that stands still until it is moved. */
+export class TestClock {
+  time = Date.parse('2026-01-01T00:00:00.000Z');
+  now(): number {
+    return this.time;
+  }
+  advance(minutes: number): void {
+    this.time += minutes * 60_000;
+  }
+}
+
+export const yes: Approver = { via: 'approver', approve: async () => ({ by: 'operator' }) };
+export const no: Approver = { via: 'approver', approve: async () => null };
+
+export const testRun = (verdict: 'pass' | 'fail' | 'none', more: { [key: string]: Json } = {}): Json => ({
+  command: ['npm', 'test'],
+  narrowed: false,
+  verdict,
+  exit: verdict === 'fail' ? 1 : 0,
+  report: { format: 'tap', total: verdict === 'none' ? 0 : 3, passed: 3, failed: 0, skipped: 0, failures: [] },
+  ...more,
+});
+
+export interface Stage {
+  readonly session: Session;
+  readonly store: EvidenceStore;
+  readonly clock: TestClock;
+  readonly backend: ReturnType<typeof scriptedBackend>;
+  readonly root: string;
+}
+
+interface StageOptions {
+  readonly specs?: SpecSet;
+  readonly config?: Partial<ProjectConfig>;
+  readonly approver?: Approver | null;
+  readonly results?: Parameters<typeof scriptedBackend>[0];
+  readonly backends?: readonly ToolBackend[];
+  readonly store?: EvidenceStore;
+  readonly clock?: TestClock;
+  readonly agent?: string;
+}
+
+/** A session over the memory store with a scripted backend that changes `src/a.ts` when it is told to edit. */
+export async function stage(options: StageOptions = {}): Promise<Stage> {
+  const clock = options.clock ?? new TestClock();
+  const store = options.store ?? memoryStore({ clock });
+  const specs = options.specs ?? shipped;
+  const edited = { outcome: { status: 'ok' as const, result: { path: 'src/a.ts' } }, effects: [{ path: 'src/a.ts', op: 'modify' as const, after: 'f'.repeat(64) }] };
+  const backend = scriptedBackend({
+    ...Object.fromEntries(Object.keys(specs.tools).map((id) => [id, { ok: true } as Json])),
+    edit: edited,
+    write: edited,
+    read: { path: 'src/a.ts', text: 'a' },
+    'bash-test': testRun('pass'),
+    ...options.results,
+  });
+  const root = temporaryTree({ 'src/a.ts': 'a\n' });
+  let next = 0;
+  const session = await createSession(
+    {
+      store,
+      clock,
+      ids: { next: (kind) => `${kind}-${options.agent ?? 'a'}-${next++}` },
+      backends: options.backends ?? [backend],
+      approver: options.approver === undefined ? yes : options.approver,
+    },
+    { specs, config: { ...DEFAULT_PROJECT_CONFIG, ...options.config }, agent: options.agent ?? 'tester', root, unsafeNoSandbox: false, version: '0.0.0' },
+  );
+  return { session, store, clock, backend, root };
+}
+
+/** A folder with these files, by its real path. */
+export function temporaryTree(files: { readonly [path: string]: string }): string {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-test-')));
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  return root;
+}
+
+/** A spec set from peripheral files by id; gate, tools and scopes are given or absent. */
+export function specsOf(files: { readonly [file: string]: string }): SpecSet {
+  const parsed = parseSpecSet(Object.entries(files).map(([file, text]) => ({ file, text })));
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues, null, 2));
+  return parsed.specs;
+}
+
+/** Leads a session with the shipped specs to a peripheral, in EXECUTE. Throws when it is turned away. */
+export async function lead(session: Session, to: 'explore' | 'edit' | 'test' | 'deploy' | 'reflect'): Promise<void> {
+  const must = async (call: Promise<{ ok: boolean }>) => {
+    const result = await call;
+    if (!result.ok) throw new Error(JSON.stringify(result));
+  };
+  await must(session.start('explore'));
+  await must(session.setMode({ to: 'diagnose' }));
+  await must(session.setMode({ to: 'execute' }));
+  if (to === 'explore') return;
+  await must(session.hop({ to: 'edit', exit: 'ready-to-edit', reason: 'found it' }));
+  if (to === 'edit') return;
+  await must(session.step({ tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } }));
+  await must(session.hop({ to: 'test', exit: 'hop-test', reason: 'changed', fruit: { 'commit-message': 'Change a' } }));
+  if (to === 'test') return;
+  await must(session.step({ tool: 'bash-test' }));
+  if (to === 'reflect') return must(session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'enough' }));
+  await must(session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' }));
+}

@@ -94,6 +94,22 @@ describe("the session's log", () => {
     expect(await page({}, 'nobody')).toEqual({ entries: [], next: null, total: 0 });
   });
 
+  it('it shows the log as it was when it was asked', async () => {
+    const inner = store;
+    store = {
+      ...inner,
+      async head(sessionId) {
+        const head = await inner.head(sessionId);
+        const lease = await inner.acquire(sessionId, 'w', 60_000);
+        await inner.append(lease, head, [draft({ id: 'late', at: '2026-01-31T09:01:00.000Z', inReplyTo: 's-1-8' })]);
+        return head;
+      },
+    };
+    const shown = await page({ after: 7 });
+    expect(seqs(shown)).toEqual([8, 9]);
+    expect(shown).toMatchObject({ total: 10, next: null });
+  });
+
   it('it keeps to the output cap, and a cursor still gets everything', async () => {
     const seen: number[] = [];
     for (let after: number | null = -1; after !== null; ) {

@@ -45,12 +45,16 @@ export async function ripgrep(
   const closed = once(child, 'close');
   closed.catch(() => {});
   try {
-    const enough = !(await eachRecord(child.stdout, separator.charCodeAt(0), onRecord));
+    const enough = !(await eachRecord(
+      child.stdout,
+      separator.charCodeAt(0),
+      (record) => !either.aborted && onRecord(record),
+    ));
     if (enough) kill();
     const [status] = await closed;
     if (limits.signal.aborted) return { end: 'aborted', complaint };
-    if (enough) return { end: 'stopped', complaint };
     if (deadline.aborted) return { end: 'time-limit', complaint };
+    if (enough) return { end: 'stopped', complaint };
     return { end: status === 0 || status === 1 ? 'done' : 'error', complaint };
   } finally {
     kill();

@@ -136,6 +136,10 @@ describe('write', () => {
     expect(fs.readdirSync(world().root).sort()).toEqual(['docs', 'src', 'src-evil']);
   });
 
+  it('it points to the git tool for what belongs to git', async () => {
+    expect((await write('src/.git/config')).outcome).toMatchObject({ remedy: expect.stringContaining('git tool') });
+  });
+
   it('it never writes what defines its own limits', async () => {
     const scope = { read: 'root', write: ['.'], command: 'none', url: 'none' } as const;
     const config = { ...world().call('write', {}).grant.config, specs: 'my/specs' };

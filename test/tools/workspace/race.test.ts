@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ToolReport } from '../../../src/ports/tool-backend.ts';
-import { type Anchors, byDescriptor, Moved } from '../../../src/tools/workspace/anchors.ts';
+import { type Anchors, byDescriptor, byRealPath, Moved } from '../../../src/tools/workspace/anchors.ts';
 import { editTool } from '../../../src/tools/workspace/edit.ts';
 import { globTool } from '../../../src/tools/workspace/glob.ts';
 import { grepTool } from '../../../src/tools/workspace/grep.ts';
@@ -79,6 +79,73 @@ describe.runIf(process.platform === 'linux')('a tree that changes under a tool',
     };
     const report = await grepTool(world().call('grep', { pattern: 'inside', path: 'src' }), swapBeforeSearch);
     expect(report).toMatchObject({ outcome: { result: { files: ['src/late.ts', 'src/was/a.ts'] } } });
+  });
+
+  /** Lets `meddle` at the tree after the search has run and before its first hit is looked up. */
+  const afterSearch = (meddle: () => void): Anchors => {
+    let walks = 0;
+    return {
+      root(at) {
+        if (++walks === 2) meddle();
+        return byDescriptor.root(at);
+      },
+      child: byDescriptor.child,
+    };
+  };
+  const matches = (anchors: Anchors) => grepTool(world().call('grep', { pattern: 'inside', path: 'src/d' }), anchors);
+
+  it('grep believes no line that the file does not hold in that place', async () => {
+    prepare();
+    expect(await matches(byDescriptor)).toMatchObject({ outcome: { result: { matches: [{ text: 'inside' }] } } });
+    const rewrite = afterSearch(() => fs.writeFileSync(src('d/a.ts'), 'changed\n'));
+    expect(await matches(rewrite)).toMatchObject({ outcome: { result: { matches: [] } } });
+  });
+
+  it('grep and glob believe no name that has come to lead into what is masked', async () => {
+    for (const [tool, args] of [
+      [grepTool, { pattern: 'inside', path: 'src' }],
+      [globTool, { pattern: 'd/*', path: 'src' }],
+    ] as const) {
+      fs.rmSync(world().root, { recursive: true });
+      prepare();
+      world().make({ 'root/secrets/a.ts': 'inside\n' });
+      const relink = afterSearch(() => {
+        fs.rmSync(src('d'), { recursive: true });
+        fs.symlinkSync('../secrets', src('d'));
+      });
+      expect(JSON.stringify(await tool(world().call('grep', args), relink))).not.toContain('src/d');
+    }
+  });
+
+  it('folders are not made through a link that takes the place of a new one', () => {
+    prepare();
+    const before = world().outside();
+    const relink: Anchors = {
+      root: byDescriptor.root,
+      child(folder, name) {
+        if (name === 'new' && fs.existsSync(src('d/new'))) {
+          fs.rmdirSync(src('d/new'));
+          fs.symlinkSync('../../../beside', src('d/new'));
+        }
+        return byDescriptor.child(folder, name);
+      },
+    };
+    expect(() => writeTool(world().call('write', { path: 'src/d/new/deep/x.ts', content: 'x' }), relink)).toThrow(
+      Moved,
+    );
+    expect(world().outside()).toBe(before);
+  });
+
+  it('without /proc, a file that was replaced after it was looked at is not opened', () => {
+    prepare();
+    const root = byRealPath.root(world().root);
+    const d = byRealPath.child(byRealPath.child(root, 'src')!, 'd')!;
+    const file = byRealPath.child(d, 'a.ts')!;
+    fs.writeFileSync(src('new.ts'), 'other\n');
+    fs.renameSync(src('new.ts'), src('d/a.ts'));
+    expect(() => file.open(fs.constants.O_RDONLY)).toThrow(Moved);
+    swap();
+    expect(() => d.check()).toThrow(Moved);
   });
 
   it('an edit does not overwrite what someone else wrote meanwhile', () => {

@@ -214,12 +214,15 @@ describe('running ripgrep', () => {
 
   it('it kills the search on abort', async () => {
     const control = new AbortController();
+    let records = 0;
     const limits = { seconds: 20, signal: control.signal };
     const run = await ripgrep(world().root, many(), './', '\n', limits, () => {
+      records++;
       control.abort();
       return true;
     });
     expect(run.end).toBe('aborted');
+    expect(records).toBe(1);
   });
 
   it('it kills the search at its time limit', async () => {

@@ -65,9 +65,17 @@ export function seal(
   }
 }
 
+/** A renewal lasts this much longer than promised, in parts of the ttl, so that the next appends need not write the lease again. */
+const RENEWAL_SLACK = 1 / 8;
+
+function renew(held: LeaseRow, now: number): LeaseRow | null {
+  const promised = now + held.ttl;
+  return held.until >= promised ? null : { ...held, until: Math.ceil(promised + held.ttl * RENEWAL_SLACK) };
+}
+
 /**
  * Judges one append against the store as it stands. Returns the entries to add (`fresh`) and the answer (`stored`), which differ only if the
- * same drafts were appended before: a writer that did not hear the answer may ask again.
+ * same drafts were appended before: a writer that did not hear the answer may ask again. `lease` is null while the one kept stands long enough.
  */
 export function judgeAppend(
   store: StoreView,
@@ -76,7 +84,11 @@ export function judgeAppend(
   after: ChainHead,
   drafts: readonly EntryDraft[],
   sealed: readonly StoredEntry[],
-): { readonly fresh: readonly StoredEntry[]; readonly stored: readonly StoredEntry[]; readonly lease: LeaseRow } {
+): {
+  readonly fresh: readonly StoredEntry[];
+  readonly stored: readonly StoredEntry[];
+  readonly lease: LeaseRow | null;
+} {
   const { sessionId, holder } = lease;
   const held = store.leaseOf(sessionId);
   if (held === null || held.holder !== holder || held.until <= now) {
@@ -84,7 +96,7 @@ export function judgeAppend(
     const message = `${holder} has lost its lease of session ${sessionId} (${why}); acquire it again and read the head before writing`;
     throw storeError(store.name, 'lease-expired', message);
   }
-  const renewed = { ...held, until: now + held.ttl };
+  const renewed = renew(held, now);
 
   const known = new Map<string, StoredEntry>();
   const isRepeat = (draft: EntryDraft): boolean => {

@@ -85,7 +85,7 @@ export function memoryStore({ clock = Date }: { readonly clock?: Clock } = {}): 
       const sealed = seal(NAME, lease, after, drafts);
       return write(lease.sessionId, (now) => {
         const granted = judgeAppend(view, now, lease, after, drafts, sealed);
-        leases.set(lease.sessionId, granted.lease);
+        if (granted.lease !== null) leases.set(lease.sessionId, granted.lease);
         const chain = chains.get(lease.sessionId) ?? [];
         for (const { entry, head, body } of granted.fresh) {
           const bytes = { head, body, prev: entry.prev, hash: entry.hash };

@@ -10,7 +10,8 @@ const APPLICATION_ID = 0x68706774;
 
 /**
  * An entry is four texts; every other column is computed from the hashed bytes by SQLite itself, so that no column can tell another story than
- * the chain.
+ * the chain. Each index costs every append a page, so there are few: one in order of time covers the filters with few values (it is scanned
+ * alone, newest first), and entries about their own session are found by session.
  */
 const DDL = `
   CREATE TABLE entries (
@@ -22,22 +23,19 @@ const DDL = `
     id TEXT NOT NULL GENERATED ALWAYS AS (head ->> '$.id') VIRTUAL UNIQUE,
     session_id TEXT NOT NULL GENERATED ALWAYS AS (head ->> '$.sessionId') VIRTUAL,
     seq INTEGER NOT NULL GENERATED ALWAYS AS (head ->> '$.seq') VIRTUAL,
-    at TEXT NOT NULL GENERATED ALWAYS AS (head ->> '$.at') VIRTUAL,
-    type TEXT NOT NULL GENERATED ALWAYS AS (head ->> '$.type') VIRTUAL,
-    claim TEXT NOT NULL GENERATED ALWAYS AS (head ->> '$.claim') VIRTUAL,
-    author TEXT NOT NULL GENERATED ALWAYS AS (head ->> '$.author') VIRTUAL,
-    subject_type TEXT NOT NULL GENERATED ALWAYS AS (head ->> '$.subject.type') VIRTUAL,
-    subject_id TEXT NOT NULL GENERATED ALWAYS AS (head ->> '$.subject.id') VIRTUAL,
+    at TEXT GENERATED ALWAYS AS (head ->> '$.at') VIRTUAL,
+    type TEXT GENERATED ALWAYS AS (head ->> '$.type') VIRTUAL,
+    claim TEXT GENERATED ALWAYS AS (head ->> '$.claim') VIRTUAL,
+    author TEXT GENERATED ALWAYS AS (head ->> '$.author') VIRTUAL,
+    subject_type TEXT GENERATED ALWAYS AS (head ->> '$.subject.type') VIRTUAL,
+    subject_id TEXT GENERATED ALWAYS AS (head ->> '$.subject.id') VIRTUAL,
     pattern_id TEXT GENERATED ALWAYS AS (head ->> '$.patternId') VIRTUAL,
     in_reply_to TEXT GENERATED ALWAYS AS (head ->> '$.inReplyTo') VIRTUAL,
     event TEXT GENERATED ALWAYS AS (body ->> '$.event') VIRTUAL,
     UNIQUE (session_id, seq)
   ) STRICT;
-  CREATE INDEX entries_subject ON entries (subject_id, subject_type);
-  CREATE INDEX entries_type ON entries (type);
-  CREATE INDEX entries_claim ON entries (claim);
-  CREATE INDEX entries_author ON entries (author);
-  CREATE INDEX entries_at ON entries (at);
+  CREATE INDEX entries_at ON entries (at, type, claim, author);
+  CREATE INDEX entries_subject ON entries (subject_id, subject_type) WHERE subject_id <> session_id;
   CREATE INDEX entries_pattern ON entries (pattern_id) WHERE pattern_id IS NOT NULL;
   CREATE INDEX entries_reply ON entries (in_reply_to) WHERE in_reply_to IS NOT NULL;
   CREATE INDEX entries_opening ON entries (at) WHERE seq = 0;

@@ -111,7 +111,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
       return write(lease.sessionId, (now) => {
         const granted = judgeAppend(view, now, lease, after, drafts, sealed);
         for (const { entry, head, body } of granted.fresh) sql.add.run(entry.prev, entry.hash, head, body);
-        putLease(lease.sessionId, granted.lease);
+        if (granted.lease !== null) putLease(lease.sessionId, granted.lease);
         return granted.stored;
       });
     },

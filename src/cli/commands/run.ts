@@ -14,7 +14,7 @@ import { openProject } from '../project.ts';
 import { makeFixture } from '../run/fixture.ts';
 import { operatorApprover } from '../run/operator.ts';
 import { fruitsOf, showEnd } from '../run/show-end.ts';
-import { describeAction, describeOutcome, describeRefusal } from '../run/show-result.ts';
+import { describeAction, describeOutcome, describeRefusal, verdictOf } from '../run/show-result.ts';
 import { ensureStateDir, realRoot } from '../state-dir.ts';
 import { visible } from '../visible.ts';
 
@@ -151,7 +151,7 @@ function show(io: Io, { number, step, result, surprises }: ScenarioOutcome): voi
     });
     return;
   }
-  if (result.ok) print(io, `      ${paint(io, 'green', 'ok')} ${describeOutcome(result)}`);
+  if (result.ok) print(io, `      ${verdictOf(io, result)} ${describeOutcome(result)}`.trimEnd());
   else print(io, describeRefusal(io, result.denial));
   for (const surprise of surprises) print(io, `      ${paint(io, 'red', 'unexpected')}: ${visible(surprise)}`);
 }

@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline';
+import { createInterface, type Interface } from 'node:readline';
 import type { Command } from 'commander';
 import { openSession } from '../../open-session.ts';
 import type { Session } from '../../session/session.ts';
@@ -45,7 +45,11 @@ export function register(program: Command, io: Io): void {
 }
 
 /** Opens the session that the options name, new or resumed, on a repository's own evidence. */
-export async function openShellSession(io: Io, options: Options): Promise<Session> {
+export async function openShellSession(
+  io: Io,
+  options: Options,
+  confirm?: (question: string) => Promise<boolean>,
+): Promise<Session> {
   const root = rootOf(io, options);
   const project = await openProject(root, io.env);
   if (project.narrowed)
@@ -64,7 +68,12 @@ export async function openShellSession(io: Io, options: Options): Promise<Sessio
     config: project.config,
     store: evidenceFile(root, io.env),
     unsafeNoSandbox: options.unsafeNoSandbox ?? false,
-    approver: operatorApprover(io, { yes: options.yes ?? false, approve: options.approve ?? [], root }),
+    approver: operatorApprover(io, {
+      yes: options.yes ?? false,
+      approve: options.approve ?? [],
+      root,
+      ...(confirm ? { confirm } : {}),
+    }),
     ...(resumed ? { session: resumed.sessionId } : {}),
   });
 }
@@ -81,42 +90,46 @@ async function sessionToResume(io: Io, root: string, id: string) {
 }
 
 async function shell(io: Io, options: Options): Promise<void> {
-  const session = await openShellSession(io, options);
+  let opened: Session | null = null;
+  const reader = createInterface({
+    input: io.stdin,
+    ...(io.isTty
+      ? { output: io.stdout, completer: (line: string) => (opened ? complete(opened, line) : [[], line]) }
+      : {}),
+    terminal: io.isTty,
+    historySize: 500,
+  });
+  const lines = reader[Symbol.asyncIterator]();
+  const confirm = (question: string) =>
+    new Promise<boolean>((resolve) => {
+      reader.question(`${question} [y/N] `, (answer) => resolve(/^y(es)?$/i.test(answer.trim())));
+    });
+  const session = await openShellSession(io, options, confirm);
+  opened = session;
+  const root = rootOf(io, options);
   try {
-    if (io.json) printJsonLine(io, { type: 'open', session: session.id });
+    if (io.json) printJsonLine(io, { type: 'open', session: session.id, root });
     else
       print(
         io,
         `${heading(io, 'hopgate shell')}  session ${session.id}\n${paint(io, 'dim', 'help lists what can be typed; Ctrl-D leaves (the session can be resumed)')}`,
       );
-    await readLines(io, session);
+    prompt(io, reader, session);
+    for await (const line of lines) {
+      if (await runLine(io, session, line)) break;
+      prompt(io, reader, session);
+    }
   } finally {
+    reader.close();
     await session.detach();
-    if (!io.json)
-      print(io, paint(io, 'dim', `\nGo on with: hopgate shell --session ${session.id} --root ${rootOf(io, options)}`));
+    if (!io.json && !session.state.closed)
+      print(io, paint(io, 'dim', `Go on with: hopgate shell --session ${session.id} --root ${root}`));
   }
 }
 
-async function readLines(io: Io, session: Session): Promise<void> {
-  const reader = createInterface({
-    input: io.stdin,
-    ...(io.isTty ? { output: io.stdout, completer: (line: string) => complete(session, line) } : {}),
-    terminal: io.isTty,
-    historySize: 500,
-  });
-  const prompt = () => {
-    if (!io.isTty) return;
-    const { mode, peripheral } = session.state;
-    reader.setPrompt(`${paint(io, 'cyan', mode ?? 'no gate')} ${paint(io, 'bold', peripheral ?? '(outside)')} › `);
-    reader.prompt();
-  };
-  prompt();
-  for await (const line of reader) {
-    reader.pause();
-    const done = await runLine(io, session, line);
-    reader.resume();
-    if (done) break;
-    prompt();
-  }
-  reader.close();
+function prompt(io: Io, reader: Interface, session: Session): void {
+  if (!io.isTty) return;
+  const { mode, peripheral } = session.state;
+  reader.setPrompt(`${paint(io, 'cyan', mode ?? 'no gate')} ${paint(io, 'bold', peripheral ?? '(outside)')} › `);
+  reader.prompt();
 }

@@ -14,6 +14,8 @@ export interface OperatorOptions {
   /** The scenario's answer for the step under way; null: it has none. */
   readonly scripted?: () => 'given' | 'refused' | null;
   readonly root: string;
+  /** How a yes or no is asked on the terminal; by default a prompt of its own. */
+  readonly confirm?: (question: string) => Promise<boolean>;
 }
 
 /**
@@ -27,17 +29,25 @@ export function operatorApprover(io: Io, options: OperatorOptions): Approver {
     async approve(request) {
       if (options.yes || options.approve.includes('all') || options.approve.includes(request.action.to))
         return { by: 'operator' };
-      if (asks) return (await ask(io, request, options.root)) ? { by: 'operator' } : null;
+      if (asks) return (await ask(io, request, options)) ? { by: 'operator' } : null;
       return options.scripted?.() === 'given' ? { by: 'operator' } : null;
     },
   };
 }
 
-async function ask(io: Io, request: ApprovalRequest, root: string): Promise<boolean> {
+async function ask(
+  io: Io,
+  request: ApprovalRequest,
+  { root, confirm: confirmed = promptFor }: OperatorOptions,
+): Promise<boolean> {
   io.stdout.write(`\n${describeRequest(io, request)}\n`);
   if (request.action.kind === 'hop' && Object.keys(request.view['changes'] ?? {}).length > 0)
     io.stdout.write(`${diffOf(root)}\n`);
-  const answer = await confirm({ message: `Approve ${titleOf(request)}?`, initialValue: false });
+  return confirmed(`Approve ${titleOf(request)}?`);
+}
+
+async function promptFor(message: string): Promise<boolean> {
+  const answer = await confirm({ message, initialValue: false });
   return !isCancel(answer) && answer;
 }
 

@@ -39,11 +39,15 @@ export function describeRefusal(io: Io, { code, message, remedy, way }: Denial, 
   return `${indent}${paint(io, 'red', code)}: ${visible(message)}\n${indent}${paint(io, 'yellow', '→')} ${visible(next)}`;
 }
 
+/** `ok`, or `failed` where the tool ran and could not do what was asked. */
+export const verdictOf = (io: Io, result: object): string =>
+  'outcome' in result && result.outcome === 'failed' ? paint(io, 'yellow', 'failed') : paint(io, 'green', 'ok');
+
 /** A result in one line for a person: what a tool found, changed or printed. */
 export function describeOutcome(result: object): string {
   if ('error' in result && result.error) {
     const { code, message } = result.error as { code: string; message: string };
-    return `failed (${code}): ${excerpt(message, 160)}`;
+    return `${code}: ${excerpt(message, 160)}`;
   }
   if ('fruit' in result) return `fruit ${short(result.fruit as Json, 160)}`;
   if ('mode' in result) return `mode is ${result.mode as string}`;

@@ -2,7 +2,7 @@ import { describeLeg } from '../../gate/describe-denial.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json, Mode, Principal } from '../../spec/types.ts';
 import { type Io, paint, print, printJsonLine } from '../io.ts';
-import { describeOutcome, describeRefusal } from '../run/show-result.ts';
+import { describeOutcome, describeRefusal, verdictOf } from '../run/show-result.ts';
 import { summariseEntry } from '../summarise-entry.ts';
 import { excerpt, visible } from '../visible.ts';
 import { VERBS } from './complete.ts';
@@ -83,10 +83,11 @@ function show(io: Io, result: Result): void {
     return printJsonLine(io, { type: 'result', ...rest, evidence: evidence.map(({ id }) => id) });
   }
   if (!result.ok) return print(io, describeRefusal(io, result.denial, '  '));
-  const line = describeOutcome(result);
-  print(io, `  ${paint(io, 'green', 'ok')}${line ? ` ${line}` : ''}`);
-  if (!('result' in result)) return;
-  const { text, stdout, stderr, matches, files } = (result.result ?? {}) as { [key: string]: Json };
+  const { text, stdout, stderr, matches, files, exit } = (('result' in result && result.result) || {}) as {
+    [key: string]: Json;
+  };
+  const line = stdout === undefined ? describeOutcome(result) : `exit ${exit}`;
+  print(io, `  ${verdictOf(io, result)}${line ? ` ${line}` : ''}`);
   for (const output of [text, stdout, stderr])
     if (typeof output === 'string' && output !== '') print(io, lines(output));
   for (const match of Array.isArray(matches) ? matches : []) {

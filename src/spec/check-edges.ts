@@ -17,9 +17,10 @@ export function checkEdges(
   peripherals: Peripherals,
   edges: readonly Edge[],
   reports: Reports,
-  isSound: (id: string, key: 'entry' | 'exit') => boolean,
+  isSound: (id: string, key: 'id' | 'entry' | 'exit') => boolean,
 ): void {
   for (const { id, exits, gates } of Object.values(peripherals)) {
+    if (!isSound(id, 'id')) continue;
     const report = reports[id]!;
     for (const { name, bound, opens } of exits) {
       const hop = hopTarget(name);

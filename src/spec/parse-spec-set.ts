@@ -39,13 +39,16 @@ export function parseSpecSet(
 
   const unique = uniquePeripherals(drafts.peripherals);
   const known: KnownNames = {
-    peripherals: new Set(unique.map(({ id }) => id)),
+    peripherals: new Set(unique.flatMap(({ id, alias }) => [id, alias])),
     tools: new Set([...Object.keys(tools), ...own.toolNames, ...shipped.toolNames]),
     scopeNames: new Set([...Object.keys(scopes), ...own.scopeNames, ...shipped.scopeNames]),
     scopes,
     conditions: new Set([TESTS_PASSED, ...Object.keys(conditions)]),
     fruitFields: Object.fromEntries(
-      unique.map(({ id, raw, file }) => [id, file ? Object.keys(raw['fruit'] ?? {}) : null]),
+      unique.flatMap(({ id, alias, raw, file }) => {
+        const fields = file ? Object.keys(raw['fruit'] ?? {}) : null;
+        return [id, alias].map((name) => [name, fields]);
+      }),
     ),
   };
   const gate = drafts.gate?.file ? resolveGate(drafts.gate.file, known.peripherals, drafts.gate.report) : null;

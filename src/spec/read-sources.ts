@@ -20,6 +20,8 @@ export interface Draft<T> {
 
 export interface PeripheralDraft extends Draft<PeripheralFile> {
   readonly id: string;
+  /** The name of its file, or of its key; the same as `id` unless that is an issue. */
+  readonly alias: string;
 }
 
 /** The authored files of a spec set, read and checked one by one. */
@@ -59,12 +61,8 @@ export function readSources(sources: readonly SpecSource[], issues: SpecIssue[])
     else if (kind === 'conditions') drafts.conditions = draft(ConditionsFile, document, [], found.length > 0, issues);
     else if (found.length > 0) {
       const id = stemOf(source.file);
-      drafts.peripherals.push({
-        id,
-        file: undefined,
-        raw: {},
-        report: reporter(document, ['peripherals', id], issues),
-      });
+      const report = reporter(document, ['peripherals', id], issues);
+      drafts.peripherals.push({ id, alias: id, file: undefined, raw: {}, report });
     } else drafts.peripherals.push(peripheralDraft(document, stemOf(source.file), issues));
   }
   return drafts;
@@ -88,7 +86,7 @@ function peripheralDraft(document: SourceDocument, stem: string | null, issues: 
   const made = draft(PeripheralFile, document, ['peripherals', id], false, issues);
   if (stem !== null && id !== stem)
     made.report(['id'], `"${id}" stands in ${stem}.yaml`, `rename the file to ${id}.yaml`);
-  return { ...made, id };
+  return { ...made, id, alias: stem ?? id };
 }
 
 function mapping(value: unknown): { readonly [key: string]: unknown } {

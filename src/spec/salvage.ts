@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Path, Report } from './issues.ts';
-import { suggest } from './names.ts';
+import { nearest, suggest } from './names.ts';
 
 /** What is left of a value when the bad parts were taken out. */
 export type Salvaged<T> = T extends readonly (infer Item)[]
@@ -73,12 +73,12 @@ function isMapping(value: unknown): value is Mapping {
 function inObject(def: Definition, value: Mapping, path: Path, report: Report): Mapping {
   const shape = def.shape!;
   const kept: { [key: string]: unknown } = {};
-  for (const key of Object.keys(value)) {
-    if (!Object.hasOwn(shape, key)) report([...path, key], `unknown key "${key}"`, suggest(key, Object.keys(shape)));
-  }
+  const unknown = Object.keys(value).filter((key) => !Object.hasOwn(shape, key));
+  for (const key of unknown) report([...path, key], `unknown key "${key}"`, suggest(key, Object.keys(shape)));
+  const misspelt = new Set(unknown.map((key) => nearest(key, Object.keys(shape))));
   for (const [key, schema] of Object.entries(shape)) {
     if (!Object.hasOwn(value, key) && isRequired(schema)) {
-      report(path, `"${key}" is missing`, descriptionOf(schema));
+      if (!misspelt.has(key)) report(path, `"${key}" is missing`, descriptionOf(schema));
       continue;
     }
     const good = descend(schema, Object.hasOwn(value, key) ? value[key] : undefined, [...path, key], report);

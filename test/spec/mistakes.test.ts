@@ -66,6 +66,7 @@ const MISTAKES: readonly Mistake[] = [
   [look, 'full-codebase', 'full-code', 'peripherals.look.scope', 4, 'unknown scope "full-code"', /full-codebase/],
   [look, 'from-fix', 'from-fx', 'peripherals.look.entry.1', 5, /"from-fx"/, 'did you mean "from-fix"?'],
   [look, '[default, from-fix]', 'tests-passed', 'peripherals.look.entry', 5, 'names only conditions', /add a source/],
+  [look, 'from-fix]', 'default]', 'peripherals.look.entry.1', 5, '"default" stands twice', 'keep one of them'],
   [look, '[default, from-fix]', '7', 'peripherals.look.entry', 5, 'expected a name or a list, got 7', null],
   [
     look,
@@ -208,8 +209,7 @@ const MISTAKES: readonly Mistake[] = [
 it.each(MISTAKES)('in %s, "%s" become "%s" is reported at %s', (file, from, to, path, line, message, suggestion) => {
   const text = SOUND[file]!.replace(from, () => to);
   expect(text).not.toBe(SOUND[file]);
-  const found = issuesOf({ [file]: text }).filter((issue) => issue.path === path);
-  expect(found).toEqual([
+  expect(issuesOf({ [file]: text })).toEqual([
     expect.objectContaining({
       file,
       path,
@@ -235,9 +235,7 @@ it('reports what is wrong in each file at once, and nothing that only follows fr
       'gate.yaml gate.reset',
       'peripherals/fix.yaml peripherals.fix.scope.paths.0',
       'peripherals/fix.yaml peripherals.fix.tools.1',
-      'peripherals/look.yaml peripherals.look',
       'peripherals/look.yaml peripherals.look.fruit.found.obsreved',
-      'peripherals/look.yaml peripherals.look.fruit.found',
       'peripherals/look.yaml peripherals.look.tolls',
       'tools.yaml tools.dig.effect',
       'tools.yaml tools.dig.limits',
@@ -245,9 +243,37 @@ it('reports what is wrong in each file at once, and nothing that only follows fr
   );
 });
 
-it('never lets a faulty file poison the files that name it', () => {
-  const found = issuesOf({ [look]: 'id: look\nfruit: { summary: 3 }\nentry: [', 'tools.yaml': 'tools: { dig: 3 }' });
-  expect(found.filter(({ file }) => file === fix)).toEqual([]);
+it.each([
+  ['an unreadable peripheral', look, LOOK.replace('entry: [', 'entry: [['), [look]],
+  ['a faulty entry, where a hop leads', fix, FIX.replace('[from-look]', '[from-lok]'), [fix]],
+  ['a faulty fruit field, which a context names', look, LOOK.replace('stated: string', 'stated: strnig'), [look]],
+  [
+    'a faulty exit, whose destination has a gate',
+    fix,
+    FIX.replace('done: look', 'done: lok\ngates: { look: [{ when: "true" }] }'),
+    [fix],
+  ],
+] as const)('reports only %s itself', (_, file, text, files) => {
+  const found = issuesOf({ [file]: text });
+  expect([...new Set(found.map((issue) => issue.file))]).toEqual(files);
+  expect(found.filter(({ path }) => path.includes('hop-') || path.includes('gates'))).toEqual([]);
+});
+
+it('lets peripherals name tools and scopes whose own definitions are faulty', () => {
+  const found = issuesOf({
+    'tools.yaml': 'tools: { dig: 3 }',
+    'scopes.yaml': 'scopes: { pit: 3 }',
+    [look]: LOOK.replace('grep', 'dig').replace('full-codebase', 'pit'),
+  });
+  expect(found.map(({ path }) => path)).toEqual(['tools.dig', 'scopes.pit']);
+});
+
+it('refuses a condition that is named like a source, and a scope like the inline form', () => {
+  const found = issuesOf({
+    'conditions.yaml': 'conditions: { from-look: "true" }',
+    'scopes.yaml': 'scopes: { paths: { read: none, write: [], command: none, url: none } }',
+  });
+  expect(found.map(({ path }) => path).sort()).toEqual(['conditions.from-look', 'scopes.paths']);
 });
 
 it.each(['outside', 'closed', 'any'])('refuses %s as the id of a peripheral', (id) => {

@@ -10,7 +10,7 @@ import type { OverlayView } from '../sandbox/sandbox.ts';
 import type { Dropped, Judgement } from './judge-change.ts';
 import { hashFile, leftStages, makeStage, type Stage, type Step } from './stage.ts';
 
-/** What reached the repository. */
+/** What reached the repository. Folders have no content of their own: they show by their files. */
 export interface Applied {
   readonly effects: readonly ObservedEffect[];
   /** What had to be left out because the repository changed meanwhile. */
@@ -69,12 +69,10 @@ function perform(
 ): Applied {
   const effects: ObservedEffect[] = [];
   const dropped: Dropped[] = [];
-  const filled = new Set(steps.flatMap((step) => (step.do === 'put' ? parentsOf(step.path) : [])));
   for (const step of steps) {
     try {
       const effect = performStep(root, stage, step, modes);
-      // A folder shows by what is in it; only an empty one is an effect of its own.
-      if (effect && !(step.do === 'folder' && filled.has(step.path))) effects.push(effect);
+      if (effect) effects.push(effect);
     } catch (error) {
       if (!(error instanceof Moved) && (error as NodeJS.ErrnoException).code === undefined) throw error;
       dropped.push({ path: step.path, why: `it could not be put in place: ${(error as Error).message}` });
@@ -92,13 +90,13 @@ function performStep(
   const segments = step.path.split('/');
   if (step.do === 'folder') {
     inFolder(root, segments, byDescriptor, () => {});
-    return { path: step.path, op: 'create' };
+    return null;
   }
   return inFolder(root, segments.slice(0, -1), byDescriptor, (folder) => {
     const target = `${folder}/${segments.at(-1)!}`;
     if (step.do === 'remove-folder') {
       fs.rmdirSync(target);
-      return { path: step.path, op: 'delete' };
+      return null;
     }
     const now = hashFile(target);
     if (step.do === 'put' && now === step.after && !fs.existsSync(join(stage, step.staged))) return null;
@@ -138,9 +136,3 @@ function inFolder<T>(root: string, segments: readonly string[], anchors: Anchors
     place.close();
   }
 }
-
-const parentsOf = (path: string): string[] =>
-  path
-    .split('/')
-    .slice(0, -1)
-    .map((_, at, names) => names.slice(0, at + 1).join('/'));

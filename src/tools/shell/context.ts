@@ -10,6 +10,8 @@ export interface ShellContext {
   readonly call: ToolCall;
   /** False: the operator opened the shell tools on a host that cannot contain them. */
   readonly contained: boolean;
+  /** Layouts with an overlay work here. */
+  readonly overlay: boolean;
   /** Runs a command within the call's limits, in the layout if we are contained, else bare. */
   run(layout: Layout, argv: readonly string[], options?: Partial<RunOptions>): Promise<CommandResult>;
 }
@@ -26,6 +28,7 @@ export function shellContext(sandbox: Sandbox, call: ToolCall): ShellContext | S
   return {
     call,
     contained: availability.ok,
+    overlay: availability.ok && availability.overlay,
     run: (layout, argv, options) =>
       run(layout, argv, { seconds: limits.seconds, outputBytes: limits.outputBytes, signal: call.signal, ...options }),
   };
@@ -37,3 +40,12 @@ export const treeOf = ({ grant }: ToolCall): TreeRequest => ({
   masks: grant.config.mask,
   toolchains: grant.config.toolchains,
 });
+
+/** A refusal where commands can be contained but overlays cannot be mounted, and the tool needs one. */
+export function overlayRefusal(context: ShellContext): Stop | null {
+  if (!context.contained || context.overlay) return null;
+  const message = 'Commands that write cannot be contained here: overlayfs cannot be mounted.';
+  const remedy =
+    'Ask the operator for Linux 5.11 or later with user namespaces; until then use bash-readonly, edit and write.';
+  return { stop: { status: 'refused', code: 'sandbox-unavailable', message, remedy } };
+}

@@ -5,7 +5,7 @@ import { editLayout } from '../sandbox/layouts.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
 import { type Applied, applyChanges, finishLeftStages } from './apply-changes.ts';
 import { shellCommand } from './command-argument.ts';
-import { type ShellContext, treeOf } from './context.ts';
+import { overlayRefusal, type ShellContext, treeOf } from './context.ts';
 import { type Dropped, judgeChanges, mayHoldScope } from './judge-change.ts';
 import { overlayChanges } from './overlay-changes.ts';
 import { commandReport } from './report.ts';
@@ -21,6 +21,8 @@ export async function editTool(context: ShellContext): Promise<ToolReport | Stop
   const { call } = context;
   const argv = shellCommand(call);
   if (isStop(argv)) return argv;
+  const refusal = overlayRefusal(context);
+  if (refusal) return refusal;
   const left = finishLeftStages(call.grant.root);
   const startedAt = Date.now();
   let applied: Applied = { effects: [], dropped: [] };

@@ -49,7 +49,8 @@ export function judgeChanges(grant: Grant, changes: readonly Change[], startedAt
     if (upper.nlink > 1) return 'it is a hard link; copy the file instead';
     if (lower && !lower.isFile()) return 'it replaces a link or special file';
     if (lower && lower.nlink > 1) return 'the file has other names (hard links), which may lie outside the root';
-    if (lower && lower.ctimeMs > startedAt + CLOCK_SLACK_MS) return 'someone else changed it while the command ran; run it again';
+    if (lower && lower.ctimeMs > startedAt + CLOCK_SLACK_MS)
+      return 'someone else changed it while the command ran; run it again';
     return null;
   };
   /** True if all of it may go. */

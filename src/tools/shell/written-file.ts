@@ -1,0 +1,29 @@
+import fs from 'node:fs';
+import { join, normalize } from 'node:path';
+
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
+const MAX_BYTES = 32 << 20;
+
+/**
+ * Reads a text that a command wrote below `folder`, where nothing may be trusted: no link is followed, nothing but a regular file read.
+ * null: it is not there, or too large.
+ */
+export function readWritten(folder: string, path: string): string | null {
+  const segments = normalize(path)
+    .split('/')
+    .filter((name) => name !== '' && name !== '.');
+  if (segments.length === 0 || segments.includes('..')) return null;
+  let here = folder;
+  for (const [at, name] of segments.entries()) {
+    here = join(here, name);
+    const stats = fs.lstatSync(here, { throwIfNoEntry: false });
+    const last = at === segments.length - 1;
+    if (!stats || (last ? !stats.isFile() || stats.size > MAX_BYTES : !stats.isDirectory())) return null;
+  }
+  const fd = fs.openSync(here, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    return fs.readFileSync(fd, 'utf8');
+  } finally {
+    fs.closeSync(fd);
+  }
+}

@@ -1,0 +1,225 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { ProjectConfig } from '../../../src/spec/types.ts';
+import { type CallChanges, ok, run, scratch } from './support.ts';
+
+type Tests = ProjectConfig['test'];
+const changes = (test: Tests, more: Partial<ProjectConfig> = {}): CallChanges => ({ config: { test, ...more } });
+const script = (text: string, report: Tests[number]['report'] = 'none'): Tests => [
+  { run: ['bash', '-c', text], report },
+];
+const verdict = async (root: string, tests: Tests, args = {}) =>
+  (await ok(root, 'bash-test', args, changes(tests))).result;
+
+describe('bash-test runs the configured commands', () => {
+  const PACKAGE = JSON.stringify({
+    name: 'p',
+    scripts: { test: 'mkdir -p build && echo built > build/out && node --test --test-reporter=tap' },
+  });
+
+  test('npm test with build output, and the tree stays as it is', async () => {
+    const root = scratch({
+      'package.json': PACKAGE,
+      'a.test.js': `require('node:test').test('reads build', () => require('node:assert').equal(require('fs').readFileSync('build/out','utf8'), 'built\\n'));`,
+    });
+    const before = readdirSync(root);
+    const { result, effects } = await ok(root, 'bash-test', {}, changes([{ run: ['npm', 'test'], report: 'tap' }]));
+    expect(result).toMatchObject({
+      exit: 0,
+      command: ['npm', 'test'],
+      narrowed: false,
+      verdict: 'pass',
+      report: { format: 'tap', total: 1, passed: 1, failed: 0, skipped: 0, failures: [] },
+    });
+    expect(effects).toEqual([]);
+    expect(readdirSync(root)).toEqual(before);
+  });
+
+  test('a failing test is a fail with its name and message, although the output speaks of 0 failures', async () => {
+    const root = scratch({
+      'a.test.js': `const {test}=require('node:test'); test('good',()=>{console.log('0 failures')}); test('bad',()=>{throw new Error('broken thing')});`,
+    });
+    const result = await verdict(root, [{ run: ['node', '--test', '--test-reporter=tap'], report: 'tap' }]);
+    expect(result).toMatchObject({
+      exit: 1,
+      verdict: 'fail',
+      report: { total: 2, failed: 1, failures: [{ name: 'bad', message: 'broken thing' }] },
+    });
+  });
+
+  test('a JUnit file is read from what the run wrote', async () => {
+    const root = scratch({
+      'a.test.js': `const {test}=require('node:test'); test('good',()=>{}); test.skip('later',()=>{});`,
+    });
+    const result = await verdict(root, [
+      {
+        run: ['node', '--test', '--test-reporter=junit', '--test-reporter-destination=out.xml'],
+        report: { junit: 'out.xml' },
+      },
+    ]);
+    expect(result).toMatchObject({ verdict: 'pass', report: { format: 'junit', total: 2, passed: 1, skipped: 1 } });
+    expect(existsSync(join(root, 'out.xml'))).toBe(false);
+  });
+});
+
+describe('the verdict rests on exit status and report', () => {
+  const OLD = '<testsuites><testcase name="old"/></testsuites>';
+  test.each<[string, Tests, object]>([
+    ['exit 0, no report promised', script('echo 3 failures, Error'), { verdict: 'pass', report: null }],
+    ['exit 1, words of success', script('echo 0 failures, all passed; exit 1'), { verdict: 'fail', report: null }],
+    ['exit 0 with a failing test', script('printf "1..1\\nnot ok 1 - x\\n"', 'tap'), { verdict: 'fail' }],
+    [
+      'exit 1 with passing tests',
+      script('printf "1..1\\nok 1\\n"; exit 1', 'tap'),
+      { verdict: 'fail', report: { passed: 1 } },
+    ],
+    ['no test ran', script('echo 1..0', 'tap'), { verdict: 'none', report: { total: 0 } }],
+    ['all were skipped', script('printf "1..1\\nok 1 # SKIP\\n"', 'tap'), { verdict: 'none', report: { skipped: 1 } }],
+    [
+      'the TAP is missing',
+      script('echo OK 12 tests', 'tap'),
+      { verdict: 'none', report: null, reportProblem: expect.stringMatching(/no TAP/) },
+    ],
+    [
+      'the JUnit file is missing',
+      script('true', { junit: 'r.xml' }),
+      { verdict: 'none', reportProblem: expect.any(String) },
+    ],
+    ['the JUnit file is an old one', script('cat old.xml', { junit: 'old.xml' }), { verdict: 'none', report: null }],
+    ['the JUnit file is a link', script('ln -s old.xml r.xml', { junit: 'r.xml' }), { verdict: 'none', report: null }],
+    [
+      'the JUnit file lies behind a link',
+      script('mkdir /tmp/d; ln -s . d; cp old.xml r.xml', { junit: 'd/r.xml' }),
+      { verdict: 'none', report: null },
+    ],
+    ['the JUnit file is a FIFO', script('mkfifo r.xml', { junit: 'r.xml' }), { verdict: 'none', report: null }],
+    [
+      'the JUnit file is cut off',
+      script('head -c 30 old.xml > r.xml', { junit: 'r.xml' }),
+      { verdict: 'none', report: null },
+    ],
+    ['a JUnit file from elsewhere', script('true', { junit: '../../etc/passwd' }), { verdict: 'none', report: null }],
+    ['a good JUnit file', script('cp old.xml r.xml', { junit: './r.xml' }), { verdict: 'pass', report: { total: 1 } }],
+  ])('%s', async (_name, tests, expected) => {
+    expect(await verdict(scratch({ 'old.xml': OLD }), tests)).toMatchObject(expected);
+  });
+
+  test('time ran out', async () => {
+    const { result } = await ok(
+      scratch(),
+      'bash-test',
+      {},
+      { ...changes(script('echo 1..0; sleep 60', 'tap')), seconds: 1 },
+    );
+    expect(result).toMatchObject({ timedOut: true, verdict: 'fail' });
+  });
+
+  test('a report longer than what the agent may see is still read', async () => {
+    const { result } = await ok(
+      scratch(),
+      'bash-test',
+      {},
+      {
+        ...changes(script('echo 1..2000; for i in $(seq 2000); do echo "ok $i - a test"; done', 'tap')),
+        outputBytes: 500,
+      },
+    );
+    expect(result).toMatchObject({ verdict: 'pass', truncated: true, report: { total: 2000 } });
+    expect(result.stdout.length).toBeLessThan(600);
+  });
+});
+
+describe('bash-test cannot change what it tests', () => {
+  test('the repository and its git folder', async () => {
+    const root = scratch({ 'src/a': 'a' });
+    execFileSync('git', ['init', '-q'], { cwd: root });
+    const result = await verdict(
+      root,
+      script('echo bad > src/a; rm -rf src; echo bad > new; echo x > .git/hooks/pre-commit; git config a.b c; true'),
+    );
+    expect(result.stderr).toMatch(/pre-commit: Read-only file system/);
+    expect(readFileSync(join(root, 'src/a'), 'utf8')).toBe('a');
+    expect(existsSync(join(root, 'new'))).toBe(false);
+    expect(existsSync(join(root, '.git/hooks/pre-commit'))).toBe(false);
+  });
+
+  test('secrets stay masked, and there is no network', async () => {
+    const root = scratch({ '.env': 'SECRET' });
+    symlinkSync('.env', join(root, 'alias'));
+    const result = await verdict(
+      root,
+      script('cat .env alias; (: < /dev/tcp/1.1.1.1/53) 2>&1; cp .env copy; cat copy'),
+    );
+    expect(result.stdout).not.toContain('SECRET');
+    expect(result.stdout).toMatch(/unreachable/);
+  });
+});
+
+describe('bash-test refuses what is not configured', () => {
+  const tests: Tests = [
+    { run: ['node', '-e', '0'], report: 'none' },
+    { run: ['node', '--test', '--', '{args}'], report: 'none' },
+    { run: ['echo', '{args}', 'end'], report: 'none' },
+  ];
+  const attempt = (command: unknown, configured = tests) =>
+    run(scratch(), 'bash-test', { command: command as string }, changes(configured));
+
+  test.each([
+    [['node', '-e', '0'], ['node', '-e', '0'], false],
+    ["node -e '0'", ['node', '-e', '0'], false],
+    ['node --test', ['node', '--test'], false],
+    ['echo end', ['echo', 'end'], false],
+    ['node --test -- "a b.test.js" -x', ['node', '--test', '--', 'a b.test.js', '-x'], true],
+    ['echo a --b end', ['echo', 'a', '--b', 'end'], true],
+  ])('it runs %j', async (command, argv, narrowed) => {
+    const { outcome } = await attempt(command);
+    expect(outcome).toMatchObject({ status: 'ok', result: { command: argv, narrowed } });
+  });
+
+  test.each([
+    ['npm test'],
+    ['node'],
+    ['node -e 1'],
+    ['node -e 0 x'],
+    [['node', '-e', '0', '']],
+    ['echo a'],
+    ['{args}'],
+  ])('out of scope: %j', async (command) => {
+    const { outcome } = await attempt(command);
+    expect(outcome).toMatchObject({ status: 'refused', code: 'out-of-scope', argument: 'command' });
+    expect(outcome).toHaveProperty('remedy', expect.stringContaining('node --test -- {args}'));
+  });
+
+  test.each([
+    ['node -e 0; id'],
+    ['node -e 0 && id'],
+    ['node -e 0 > x'],
+    ['echo $(id) end'],
+    ['echo `id` end'],
+    ['echo * end'],
+    ['echo $HOME end'],
+    ['A=1 node -e 0'],
+    ['node -e 0 | cat'],
+    [''],
+    [[]],
+    [[1]],
+    [7],
+  ])('invalid: %j', async (command) => {
+    const { outcome } = await attempt(command);
+    expect(outcome).toMatchObject({ status: 'refused', code: 'invalid-action', argument: 'command' });
+  });
+
+  test('everything, where nothing is configured', async () => {
+    const { outcome } = await attempt(undefined, []);
+    expect(outcome).toMatchObject({ status: 'refused', code: 'invalid-action' });
+    expect(outcome).toHaveProperty('remedy', expect.stringContaining('hopgate init'));
+  });
+});
+
+test('a program that is not there is a failed run that says so', async () => {
+  const result = await verdict(scratch(), [{ run: ['no-such-program'], report: 'none' }]);
+  expect(result).toMatchObject({ exit: 127, verdict: 'fail' });
+  expect(result.stderr).toContain('no-such-program');
+});

@@ -1,0 +1,56 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
+import { shellBackend } from '../../../src/tools/shell/backend.ts';
+import { scratch, toolCall } from './support.ts';
+
+const backend = async () => shellBackend(await detectSandbox({ bwrap: '/nowhere/bwrap' }));
+const CALLS = [
+  ['bash-readonly', { command: 'echo x > mark' }],
+  ['bash', { command: 'echo x > mark' }],
+  ['bash-test', {}],
+  ['bash-deploy', { name: 'd' }],
+] as const;
+const config = { test: [{ run: ['touch', 'mark'], report: 'none' as const }], deploy: { d: ['touch', 'mark'] } };
+
+describe('without a sandbox', () => {
+  test.each(CALLS)('%s is refused with a remedy, and nothing runs', async (tool, args) => {
+    const root = scratch();
+    const { outcome, effects } = await (await backend()).run(toolCall(root, tool, args, { config }));
+    expect(outcome).toMatchObject({ status: 'refused', code: 'sandbox-unavailable' });
+    expect(outcome).toHaveProperty('remedy', expect.stringContaining('apt-get install bubblewrap'));
+    expect(effects).toEqual([]);
+    expect(existsSync(join(root, 'mark'))).toBe(false);
+  });
+
+  test.each(CALLS)('%s runs bare if the operator opened it, and says so', async (tool, args) => {
+    const root = scratch();
+    const call = toolCall(root, tool, args, { config, grant: { unsafeNoSandbox: true } });
+    const { outcome, effects } = await (await backend()).run(call);
+    expect(outcome).toMatchObject({ status: 'ok', result: { exit: 0, unsandboxed: true } });
+    expect(effects).toBe('unobserved');
+    expect(existsSync(join(root, 'mark'))).toBe(true);
+  });
+
+  test('time and output limits hold all the same', async () => {
+    const call = toolCall(
+      scratch(),
+      'bash',
+      { command: 'head -c 100000 /dev/zero | tr "\\0" x; sleep 60 & sleep 60' },
+      { seconds: 1, outputBytes: 1000, grant: { unsafeNoSandbox: true } },
+    );
+    const { outcome } = await (await backend()).run(call);
+    expect(outcome).toMatchObject({ status: 'ok', result: { timedOut: true, truncated: true } });
+  });
+});
+
+test('the operator’s flag does not take away a sandbox that works', async () => {
+  const root = scratch();
+  const shell = shellBackend(await detectSandbox());
+  const call = toolCall(root, 'bash-readonly', { command: 'echo x > mark' }, { grant: { unsafeNoSandbox: true } });
+  const { outcome } = await shell.run(call);
+  expect(outcome).toMatchObject({ status: 'ok', result: { exit: 1 } });
+  expect(outcome).not.toHaveProperty('result.unsandboxed');
+  expect(existsSync(join(root, 'mark'))).toBe(false);
+});

@@ -5,6 +5,7 @@ import { detectSandbox } from './tools/sandbox/detect.ts';
 import type { Sandbox } from './tools/sandbox/sandbox.ts';
 import { sessionLogBackend } from './tools/session-log.ts';
 import { shellBackend } from './tools/shell/backend.ts';
+import { webBackend } from './tools/web/backend.ts';
 import { workspaceBackend } from './tools/workspace/backend.ts';
 
 /** The real tools on a real repository. The sandbox is tried out when the first command needs it, once for all backends. */
@@ -20,6 +21,7 @@ export function defaultBackends(store: EvidenceStore, options: { readonly unsafe
       shellBackend(await detect()),
     ),
     onFirstUse('git', ['bash-git'], async () => gitBackend(await detect())),
+    webBackend(),
     sessionLogBackend(store),
   ];
 }

@@ -1,5 +1,5 @@
 import type { Grant, ToolCall } from '../../ports/tool-backend.ts';
-import { isGitInternal, isProtected, maskMatcher } from '../masks.ts';
+import { isGitInternal, isMasked, isProtected } from '../masks.ts';
 import type { Anchors } from './anchors.ts';
 import { type Existing, type Missing, walkBeneath } from './beneath.ts';
 import { failed, outOfScope, type Stop } from './outcome.ts';
@@ -47,13 +47,12 @@ export function locate(call: ToolCall, argument: string, access: Access, anchors
 
 /** What the grant lets file tools read. The folder that holds a readable file is not itself judged: see the search tools. */
 export function readJudge({ scope, readableFiles, config }: Grant): Judge {
-  const masked = maskMatcher(config.mask);
   const named = new Set(readableFiles?.map((file) => split(file).join('/')));
   return (segments) => {
     const path = segments.join('/');
     if (scope.read === 'none')
       return { message: 'This scope reads no files.', remedy: 'Go on with what is already known.' };
-    if (masked(path))
+    if (isMasked(path, config.mask))
       return { message: `"${path}" is masked.`, remedy: 'Work without it: its content is kept from agents.' };
     if (scope.read === 'session-log' && !named.has(path))
       return {
@@ -65,7 +64,6 @@ export function readJudge({ scope, readableFiles, config }: Grant): Judge {
 }
 
 function writeJudge({ scope, config }: Grant): Judge {
-  const masked = maskMatcher(config.mask);
   const reach = scope.write.flatMap((prefix) => {
     const segments = prefix === '' || prefix.startsWith('/') ? null : resolveSegments(split(prefix));
     return segments ? [segments] : [];
@@ -86,7 +84,7 @@ function writeJudge({ scope, config }: Grant): Judge {
         message: `"${path}" steers tools or this agent's own limits, so no agent writes it.`,
         remedy: 'Ask the operator to change it.',
       };
-    if (masked(path))
+    if (isMasked(path, config.mask))
       return { message: `"${path}" is masked.`, remedy: 'Work without it: its content is kept from agents.' };
     return null;
   };

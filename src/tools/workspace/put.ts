@@ -5,9 +5,12 @@ import { contentEffect, sha256 } from '../effects.ts';
 import type { Anchors } from './anchors.ts';
 import type { Missing } from './beneath.ts';
 import { type Held, locate } from './locate.ts';
-import { isStop, outOfScope, type Stop } from './outcome.ts';
+import { failed, isStop, outOfScope, type Stop } from './outcome.ts';
 import { notAFile, notReplaceable } from './regular-file.ts';
 import { makeFolders, replaceFile } from './replace-file.ts';
+
+/** A file beyond this is not held in memory to be hashed and replaced. */
+const MAX_BYTES = 256 * 2 ** 20;
 
 /** What was put where. */
 export interface Put {
@@ -32,6 +35,8 @@ export function putFile(
     const wrong = notAFile(place, 'path') ?? onAnotherDevice(call.grant.root, place, anchors);
     if (wrong) return wrong;
     if (place.kind === 'missing') return create(place, path, compose, anchors);
+    if (place.anchor.stat.size > MAX_BYTES)
+      return failed('too-large', `"${path}" has more than ${MAX_BYTES / 2 ** 20} MiB; only commands can change it.`);
     const linked = notReplaceable(place.anchor.stat, path, 'path');
     if (linked) return linked;
     const fd = place.anchor.open(fs.constants.O_RDONLY);

@@ -20,9 +20,14 @@ export async function readTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
   if (isStop(file)) return file;
   const { fd, path } = file;
   try {
-    const range = await readLines(fd, offset.value, limit.value, call.tool.limits.outputBytes, call.signal);
+    const range = await readLines(fd, offset.value, limit.value, call.tool.limits, call.signal);
     if (range === 'binary') return failed('binary-file', `"${path}" is binary; read shows text only.`);
     if (range === 'aborted') return failed('aborted', 'The call was aborted.');
+    if (range === 'time-limit')
+      return failed(
+        'time-limit',
+        `"${path}" could not be read within ${call.tool.limits.seconds} s; search it with grep.`,
+      );
     if (offset.value > Math.max(range.lines, 1))
       return failed('no-such-line', `"${path}" has ${range.lines} lines; give an offset up to that.`);
     const { bytes, ...rest } = range;
@@ -49,9 +54,10 @@ async function readLines(
   fd: number,
   from: number,
   limit: number,
-  cap: number,
+  { outputBytes: cap, seconds }: ToolCall['tool']['limits'],
   signal: AbortSignal,
-): Promise<Range | 'binary' | 'aborted'> {
+): Promise<Range | 'binary' | 'aborted' | 'time-limit'> {
+  const deadline = performance.now() + seconds * 1000;
   const chunk = Buffer.allocUnsafe(CHUNK);
   const kept: Buffer[] = [];
   const end = from + limit;
@@ -65,6 +71,7 @@ async function readLines(
   };
   for (let at = 0; ; ) {
     if (signal.aborted) return 'aborted';
+    if (performance.now() >= deadline) return 'time-limit';
     const { bytesRead } = await readAsync(fd, chunk, 0, CHUNK, at);
     if (bytesRead === 0) break;
     const seen = chunk.subarray(0, bytesRead);

@@ -136,6 +136,11 @@ describe('write', () => {
     expect(fs.readdirSync(world().root).sort()).toEqual(['docs', 'src', 'src-evil']);
   });
 
+  it('it does not take in a file of hundreds of megabytes', async () => {
+    fs.truncateSync(path.join(world().root, 'src/a.ts'), 300 * 2 ** 20);
+    expect((await write('src/a.ts')).outcome).toMatchObject({ status: 'failed', code: 'too-large' });
+  });
+
   it('it points to the git tool for what belongs to git', async () => {
     expect((await write('src/.git/config')).outcome).toMatchObject({ remedy: expect.stringContaining('git tool') });
   });

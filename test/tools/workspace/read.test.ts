@@ -107,6 +107,13 @@ describe('read', () => {
     });
   });
 
+  it('it stops at its time limit', async () => {
+    expect(await world().ask('read', { path: 'src/a.ts' }, {}, { limits: { seconds: 0 } })).toMatchObject({
+      status: 'failed',
+      code: 'time-limit',
+    });
+  });
+
   it('it reads only the files that the log names, where the scope says so', async () => {
     world().make({ 'root/src/f': 'f' });
     world().link('root/src/near', 'f');

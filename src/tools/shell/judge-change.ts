@@ -4,6 +4,7 @@ import type { Grant } from '../../ports/tool-backend.ts';
 import { within } from '../../gate/paths.ts';
 import { isProtected, maskMatcher } from '../masks.ts';
 import type { Change } from './overlay-changes.ts';
+import { STAGE_PREFIX } from './stage.ts';
 
 /** A change that was not kept, and why. */
 export interface Dropped {
@@ -40,7 +41,8 @@ export function judgeChanges(grant: Grant, changes: readonly Change[], startedAt
   const outside = (path: string): string | null => {
     if (!within(path, grant.scope.write))
       return `it is outside the scope (${grant.scope.write.join(', ') || 'nothing'})`;
-    if (isProtected(path)) return 'it steers git, an editor, an agent or hopgate itself';
+    if (isProtected(path) || path.startsWith(STAGE_PREFIX))
+      return 'it steers git, an editor, an agent or hopgate itself';
     if (masked(path)) return 'it is masked';
     return null;
   };

@@ -1,11 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { join } from 'node:path';
-import type { Json } from '../../spec/types.ts';
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_DIRECTORY, O_NONBLOCK } = fs.constants;
-const PREFIX = '.hopgate-stage-';
+/** How the folder of a stage is called; no command's changes of such a name are kept. */
+export const STAGE_PREFIX = '.hopgate-stage-';
 const JOURNAL = 'journal.json';
+const MARK = 'mark.json';
 const CHUNK = 1 << 20;
 
 /** One step of what is to be done to the tree. `before` is the sha256 that has to be there still; null: nothing. */
@@ -35,8 +36,9 @@ export interface Stage {
 }
 
 export function makeStage(root: string): Stage {
-  const folder = join(root, `${PREFIX}${process.pid}-${randomBytes(6).toString('hex')}`);
+  const folder = join(root, `${STAGE_PREFIX}${process.pid}-${randomBytes(6).toString('hex')}`);
   fs.mkdirSync(folder, { mode: 0o700 });
+  writeDurably(join(folder, MARK), identityOf(folder));
   let count = 0;
   return {
     folder,
@@ -56,14 +58,22 @@ export function makeStage(root: string): Stage {
   };
 }
 
-/** Stages of engines that are gone. `steps` is null where it never came to a commit: nothing of it was done. */
+/**
+ * Stages of engines that are gone. `steps` is null where it never came to a commit: nothing of it was done. A folder that only looks like one (it
+ * came with a clone, say) does not hold its own inode number.
+ */
 export function leftStages(root: string): { readonly folder: string; readonly steps: readonly Step[] | null }[] {
   return fs
     .readdirSync(root)
-    .filter((name) => name.startsWith(PREFIX) && !isAlive(name.slice(PREFIX.length)))
+    .filter((name) => name.startsWith(STAGE_PREFIX) && !isAlive(name.slice(STAGE_PREFIX.length)))
     .map((name) => join(root, name))
-    .filter((folder) => fs.lstatSync(folder).isDirectory())
+    .filter((folder) => fs.lstatSync(folder).isDirectory() && readText(join(folder, MARK)) === identityOf(folder))
     .map((folder) => ({ folder, steps: readJournal(join(folder, JOURNAL)) }));
+}
+
+function identityOf(folder: string): string {
+  const { dev, ino, birthtimeMs } = fs.lstatSync(folder);
+  return JSON.stringify({ dev, ino, birthtimeMs });
 }
 
 /** sha256 (hex) of a regular file; null if there is none. A link or special file counts as something else than any file. */
@@ -143,8 +153,13 @@ function writeDurably(path: string, text: string): void {
 }
 
 function readJournal(path: string): readonly Step[] | null {
+  const text = readText(path);
+  return text === null ? null : (JSON.parse(text) as readonly Step[]);
+}
+
+function readText(path: string): string | null {
   try {
-    return JSON.parse(fs.readFileSync(path, 'utf8')) as Step[] & Json;
+    return fs.readFileSync(path, 'utf8');
   } catch {
     return null;
   }

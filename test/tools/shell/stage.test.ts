@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { finishLeftStages } from '../../../src/tools/shell/apply-changes.ts';
+import { hashFile, makeStage, STAGE_PREFIX, type Step } from '../../../src/tools/shell/stage.ts';
+import { scratch } from './support.ts';
+
+/** A stage as an engine leaves it that is killed right after the commit. */
+async function killedAfterCommit(root: string): Promise<string> {
+  const stage = makeStage(root);
+  writeFileSync(join(root, 'source'), 'new');
+  const put = (path: string, before: string | null): Step => ({
+    do: 'put',
+    path,
+    before,
+    ...stage.add(join(root, 'source'), { mode: 0o644, uid: process.getuid!(), gid: process.getgid!() }),
+  });
+  stage.commit([
+    { do: 'delete', path: 'src/gone', before: hashFile(join(root, 'src/gone')) },
+    put('src/a', hashFile(join(root, 'src/a'))),
+    put('src/new/b', null),
+  ]);
+  const gone = spawn('true');
+  await new Promise((resolve) => gone.once('exit', resolve));
+  const folder = join(root, `${STAGE_PREFIX}${gone.pid}-dead`);
+  renameSync(stage.folder, folder);
+  return folder;
+}
+
+test('it completes what a killed engine had committed', async () => {
+  const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
+  await killedAfterCommit(root);
+  const { effects, dropped } = finishLeftStages(root);
+  expect(effects.map(({ path, op }) => `${op} ${path}`)).toEqual([
+    'delete src/gone',
+    'modify src/a',
+    'create src/new/b',
+  ]);
+  expect(dropped).toEqual([]);
+  expect(readFileSync(join(root, 'src/a'), 'utf8')).toBe('new');
+  expect(readdirSync(root).sort()).toEqual(['source', 'src']);
+});
+
+test('it completes only what was not done yet', async () => {
+  const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
+  const folder = await killedAfterCommit(root);
+  renameSync(join(folder, '1'), join(root, 'src/a'));
+  const { effects } = finishLeftStages(root);
+  expect(effects.map(({ path }) => path)).toEqual(['src/gone', 'src/new/b']);
+});
+
+test('it leaves alone what someone changed since', async () => {
+  const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
+  await killedAfterCommit(root);
+  writeFileSync(join(root, 'src/a'), 'by hand');
+  const { dropped } = finishLeftStages(root);
+  expect(dropped.map(({ path }) => path)).toEqual(['src/a']);
+  expect(readFileSync(join(root, 'src/a'), 'utf8')).toBe('by hand');
+});
+
+test('it does not trust a folder that came with the repository', async () => {
+  const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
+  const folder = await killedAfterCommit(root);
+  const clone = scratch({ 'src/a': 'old', 'src/gone': 'x' });
+  mkdirSync(join(clone, STAGE_PREFIX));
+  cpSync(folder, join(clone, folder.slice(root.length + 1)), { recursive: true });
+  expect(finishLeftStages(clone)).toEqual({ effects: [], dropped: [] });
+  expect(existsSync(join(clone, 'src/gone'))).toBe(true);
+});
+
+test('it discards what never came to a commit, and not what a living engine is at', async () => {
+  const root = scratch();
+  const mine = makeStage(root);
+  const dead = await killedAfterCommit(root);
+  renameSync(join(dead, 'journal.json'), join(dead, 'journal.json.new'));
+  expect(finishLeftStages(root)).toEqual({ effects: [], dropped: [] });
+  expect(existsSync(dead)).toBe(false);
+  expect(existsSync(mine.folder)).toBe(true);
+  mine.remove();
+});

@@ -1,0 +1,117 @@
+import type { ObservedEffect } from '../../ports/effects.ts';
+import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
+import { type Answer, fetchOnce, INTERNET, type Network } from './fetch-once.ts';
+import { type JudgedUrl, judgeUrl } from './judge-url.ts';
+import { isText, readableText } from './readable-text.ts';
+
+const MAX_REDIRECTS = 5;
+/** HTML shrinks when it is made readable, so more of it is read than is shown. */
+const READ_FACTOR = 8;
+
+export interface WebBackendOptions {
+  /** For tests: their own names and addresses. The default resolves by the system and reaches public addresses only. */
+  readonly network?: Network;
+}
+
+/** Serves `web-fetch`: GET from listed hosts, at addresses that were checked, each redirect judged again. */
+export function webBackend({ network = INTERNET }: WebBackendOptions = {}): ToolBackend {
+  return { name: 'web', tools: ['web-fetch'], run: (call) => fetchPage(network, call) };
+}
+
+async function fetchPage(network: Network, call: ToolCall): Promise<ToolReport> {
+  const effects: ObservedEffect[] = [];
+  const report = (outcome: ToolOutcome): ToolReport => ({ outcome, effects });
+  const { url: asked } = call.args;
+  const { allow } = call.grant.config.web;
+  if (typeof asked !== 'string')
+    return report(refused('invalid-action', '"url" must be a string', 'Give an https:// address.'));
+  const { seconds, outputBytes } = call.tool.limits;
+  const timeout = AbortSignal.timeout(seconds * 1000);
+  const signal = AbortSignal.any([call.signal, timeout]);
+  const redirects: string[] = [];
+  let next = asked;
+  for (;;) {
+    const verdict = judgeUrl(next, allow);
+    if (!verdict.ok) {
+      const whence = redirects.length === 0 ? '' : `the redirect to ${next} is not followed: `;
+      return report(refused(verdict.code, `${whence}${verdict.message}`, verdict.remedy));
+    }
+    const { judged } = verdict;
+    const answer = await fetchOnce(judged, network, { bytes: outputBytes * READ_FACTOR, accepts: isText, signal });
+    if (answer.kind === 'blocked')
+      return report(
+        refused(
+          'out-of-scope',
+          `${judged.host} leads to ${answer.address}, which is not a public address`,
+          'Fetch from a public host; hosts of the local network are never reached from here.',
+        ),
+      );
+    if (answer.kind === 'failed') {
+      const late = answer.code === 'aborted' && timeout.aborted && !call.signal.aborted;
+      const code = late ? 'timed-out' : answer.code;
+      return report({
+        status: 'failed',
+        code,
+        message: late ? `${judged.host} did not answer within ${seconds} s` : answer.message,
+      });
+    }
+    effects.push({ path: judged.host, op: 'connect' });
+    if (answer.kind === 'body') return report(shown(answer, judged, outputBytes, redirects));
+    if (redirects.length === MAX_REDIRECTS)
+      return report({
+        status: 'failed',
+        code: 'too-many-redirects',
+        message: `${asked} redirects more than ${MAX_REDIRECTS} times`,
+      });
+    if (!URL.canParse(answer.location, judged.url.href))
+      return report({
+        status: 'failed',
+        code: 'fetch-failed',
+        message: `${judged.host} redirects to nowhere: ${answer.location.slice(0, 200)}`,
+      });
+    next = new URL(answer.location, judged.url).href;
+    if (judged.url.protocol === 'https:' && next.startsWith('http:'))
+      return report(
+        refused(
+          'out-of-scope',
+          `the redirect from https to ${next} is not followed`,
+          'Fetch an address that stays on https.',
+        ),
+      );
+    redirects.push(next);
+  }
+}
+
+function shown(
+  answer: Extract<Answer, { kind: 'body' }>,
+  { url }: JudgedUrl,
+  outputBytes: number,
+  redirects: readonly string[],
+): ToolOutcome {
+  const { title, text } = readableText(answer.bytes, answer.type, url.href);
+  const bytes = Buffer.from(text);
+  const long = bytes.length > outputBytes;
+  // A cut inside a character leaves a replacement mark; drop it.
+  const kept = long
+    ? bytes
+        .subarray(0, outputBytes)
+        .toString('utf8')
+        .replace(/\uFFFD$/, '')
+    : text;
+  return {
+    status: 'ok',
+    result: {
+      url: url.href,
+      status: answer.status,
+      type: answer.type,
+      title,
+      text: kept,
+      truncated: answer.truncated || long,
+      redirects: [...redirects],
+    },
+  };
+}
+
+function refused(code: 'invalid-action' | 'out-of-scope', message: string, remedy: string): ToolOutcome {
+  return { status: 'refused', code, argument: 'url', message: `${message}.`, remedy };
+}

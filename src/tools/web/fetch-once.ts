@@ -1,0 +1,199 @@
+import { lookup as dnsLookup } from 'node:dns/promises';
+import http from 'node:http';
+import https from 'node:https';
+import { isIP, isIPv4, type LookupFunction } from 'node:net';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { isPublicAddress } from './address.ts';
+import type { JudgedUrl } from './judge-url.ts';
+
+/** How names become addresses and which of those may be reached. Only tests give their own; no configuration reaches this. */
+export interface Network {
+  /** All addresses of a name. */
+  resolve(host: string): Promise<readonly string[]>;
+  mayReach(address: string): boolean;
+  /** More options of the connection, such as a test's certificate authority. */
+  readonly tls?: https.RequestOptions;
+}
+
+export const INTERNET: Network = {
+  resolve: async (host) => (await dnsLookup(host, { all: true, verbatim: true })).map(({ address }) => address),
+  mayReach: isPublicAddress,
+};
+
+/** One answer, without following it. */
+export type Answer =
+  | { readonly kind: 'redirect'; readonly location: string; readonly status: number }
+  | {
+      readonly kind: 'body';
+      readonly status: number;
+      readonly type: string;
+      readonly bytes: Buffer;
+      readonly truncated: boolean;
+    }
+  | { readonly kind: 'blocked'; readonly address: string }
+  | { readonly kind: 'failed'; readonly code: string; readonly message: string };
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * Gets one URL. The name is resolved here, every address of it is checked, and the connection goes to a checked address and no other, so a name
+ * that resolves differently a moment later changes nothing.
+ */
+export async function fetchOnce(
+  target: JudgedUrl,
+  network: Network,
+  limits: { readonly bytes: number; readonly accepts: (type: string) => boolean; readonly signal: AbortSignal },
+): Promise<Answer> {
+  let addresses: readonly string[];
+  try {
+    addresses = isIP(target.host) === 0 ? await abortable(network.resolve(target.host), limits.signal) : [target.host];
+  } catch (error) {
+    return limits.signal.aborted
+      ? aborted()
+      : failure('name-not-found', `${target.host} has no address: ${(error as Error).message}`);
+  }
+  const refused = addresses.find((address) => !network.mayReach(address));
+  if (refused !== undefined) return { kind: 'blocked', address: refused };
+  if (addresses[0] === undefined) return failure('name-not-found', `${target.host} has no address`);
+  return connect(target, addresses, network, limits);
+}
+
+function connect(
+  { url, host, port }: JudgedUrl,
+  addresses: readonly string[],
+  network: Network,
+  limits: { readonly bytes: number; readonly accepts: (type: string) => boolean; readonly signal: AbortSignal },
+): Promise<Answer> {
+  const pinned = addresses.map((address) => ({ address, family: isIPv4(address) ? 4 : 6 }));
+  const lookup: LookupFunction = (_, options, done) =>
+    options.all ? done(null, pinned) : done(null, pinned[0]!.address, pinned[0]!.family);
+  const secure = url.protocol === 'https:';
+  const options: https.RequestOptions & { autoSelectFamily: boolean } = {
+    ...(secure ? network.tls : {}),
+    method: 'GET',
+    host,
+    port,
+    path: `${url.pathname}${url.search}`,
+    lookup,
+    autoSelectFamily: true,
+    agent: false,
+    signal: limits.signal,
+    maxHeaderSize: 32_768,
+    headers: {
+      host: url.host,
+      'user-agent': 'hopgate',
+      accept: 'text/html,text/plain,application/json,text/markdown,application/xml;q=0.9,*/*;q=0.1',
+      'accept-encoding': 'gzip, deflate, br',
+    },
+    ...(secure && isIP(host) === 0 ? { servername: host } : {}),
+  };
+  return new Promise((settle) => {
+    const request = (secure ? https : http).request(options);
+    request.on('error', (error: NodeJS.ErrnoException) =>
+      settle(
+        limits.signal.aborted ? aborted() : failure('fetch-failed', `${host} cannot be fetched from: ${error.message}`),
+      ),
+    );
+    request.on('response', (response) => {
+      const remote = response.socket.remoteAddress;
+      // The lookup above is the only way to an address; this holds even if a library forgets it.
+      if (remote === undefined || !addresses.some((address) => sameAddress(address, remote))) {
+        request.destroy();
+        settle({ kind: 'blocked', address: remote ?? 'unknown' });
+        return;
+      }
+      read(response, limits, settle, () => request.destroy());
+    });
+    request.end();
+  });
+}
+
+function read(
+  response: http.IncomingMessage,
+  limits: { readonly bytes: number; readonly accepts: (type: string) => boolean; readonly signal: AbortSignal },
+  settle: (answer: Answer) => void,
+  hangUp: () => void,
+): void {
+  const status = response.statusCode ?? 0;
+  const { location } = response.headers;
+  if (REDIRECTS.has(status) && location !== undefined) {
+    hangUp();
+    settle({ kind: 'redirect', location, status });
+    return;
+  }
+  const type = (response.headers['content-type'] ?? 'application/octet-stream').toLowerCase();
+  if (!limits.accepts(type)) {
+    hangUp();
+    settle(failure('not-text', `the answer is ${type}, which is not text`));
+    return;
+  }
+  const body = decompressed(response);
+  if (body === null) {
+    hangUp();
+    settle(
+      failure(
+        'fetch-failed',
+        `the answer is encoded as ${response.headers['content-encoding']}, which is not understood`,
+      ),
+    );
+    return;
+  }
+  const chunks: Buffer[] = [];
+  let kept = 0;
+  const finish = (truncated: boolean) =>
+    settle({ kind: 'body', status, type, bytes: Buffer.concat(chunks), truncated });
+  const fail = (error: Error) => {
+    hangUp();
+    settle(limits.signal.aborted ? aborted() : failure('fetch-failed', `the answer broke off: ${error.message}`));
+  };
+  response.on('error', fail);
+  body.on('error', fail);
+  body.on('end', () => finish(false));
+  body.on('data', (chunk: Buffer) => {
+    const part = chunk.subarray(0, limits.bytes - kept);
+    chunks.push(part);
+    kept += part.length;
+    if (part.length < chunk.length) {
+      finish(true);
+      hangUp();
+    }
+  });
+}
+
+/** Limits count what comes out, so a small answer that unpacks into a huge one is cut as well. */
+function decompressed(response: http.IncomingMessage): NodeJS.ReadableStream | null {
+  switch ((response.headers['content-encoding'] ?? 'identity').toLowerCase()) {
+    case 'identity':
+    case '':
+      return response;
+    case 'gzip':
+    case 'x-gzip':
+      return response.pipe(createGunzip());
+    case 'deflate':
+      return response.pipe(createInflate());
+    case 'br':
+      return response.pipe(createBrotliDecompress());
+    default:
+      return null;
+  }
+}
+
+/** A dual-stack socket reports an IPv4 peer in its mapped form. */
+function sameAddress(wanted: string, actual: string): boolean {
+  return (
+    wanted === actual || (isIPv4(wanted) && actual === `::ffff:${wanted}`) || canonical(wanted) === canonical(actual)
+  );
+}
+
+const canonical = (address: string): string => (isIPv4(address) ? address : new URL(`http://[${address}]/`).hostname);
+
+function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) reject(new Error('aborted'));
+    signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
+    promise.then(resolve, reject);
+  });
+}
+
+const failure = (code: string, message: string): Answer => ({ kind: 'failed', code, message });
+const aborted = (): Answer => failure('aborted', 'the call ended before the answer came');

@@ -1,0 +1,76 @@
+import { isIP } from 'node:net';
+import { domainToASCII } from 'node:url';
+
+/** An address that may be fetched, in its one canonical form. */
+export interface JudgedUrl {
+  readonly url: URL;
+  /** Lower case, punycode, no trailing dot, IPv6 without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+export type UrlVerdict =
+  | { readonly ok: true; readonly judged: JudgedUrl }
+  | {
+      readonly ok: false;
+      readonly code: 'invalid-action' | 'out-of-scope';
+      readonly message: string;
+      readonly remedy: string;
+    };
+
+const MAX_URL = 4096;
+
+/**
+ * Parses a URL once, to a canonical form, and checks its host and port against the allow-list: `example.com`, `*.example.com` (any name beneath it,
+ * not itself), `example.com:8443` (the only way to a port that is not the protocol's own).
+ */
+export function judgeUrl(text: string, allow: readonly string[]): UrlVerdict {
+  const form = 'Give a plain https:// address of a listed host.';
+  if (text.length > MAX_URL) return invalid(`the address is longer than ${MAX_URL} characters`, form);
+  if (/[\u0000-\u0020\u007f-\u00a0\\]/.test(text))
+    return invalid('the address holds a control character, a blank or a backslash', form);
+  if (!URL.canParse(text)) return invalid(`"${text}" is not an absolute address`, form);
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    return invalid(`${url.protocol} is not a web address`, form);
+  if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?#]*@/.test(text))
+    return invalid('the address holds a user name', form);
+  url.hash = '';
+  const host = canonicalHost(url.hostname);
+  if (host === '') return invalid('the address has no host', form);
+  const port = Number(url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port);
+  if (allow.length === 0)
+    return outside('no hosts may be fetched from', 'Ask the operator to list hosts under web.allow in hopgate.yaml.');
+  if (!allow.some((pattern) => admits(pattern, host, port, url.port === '')))
+    return outside(
+      `${url.host} is not listed`,
+      `Fetch from one of: ${allow.join(', ')}; or ask the operator to list it under web.allow in hopgate.yaml.`,
+    );
+  return { ok: true, judged: { url, host, port } };
+}
+
+function canonicalHost(hostname: string): string {
+  return hostname
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '')
+    .toLowerCase();
+}
+
+function admits(pattern: string, host: string, port: number, usual: boolean): boolean {
+  const [, name = '', listedPort = ''] =
+    /^(.*?)(?::(\d+))?$/.exec(pattern.startsWith('[') ? pattern : pattern.trim()) ?? [];
+  if (listedPort === '' ? !usual : Number(listedPort) !== port) return false;
+  if (!name.startsWith('*.')) return canonicalHost(canonicalName(name)) === host;
+  const parent = canonicalHost(canonicalName(name.slice(2)));
+  return parent.includes('.') && isIP(host) === 0 && host.endsWith(`.${parent}`) && host.length > parent.length + 1;
+}
+
+const canonicalName = (name: string): string => (name.startsWith('[') ? name : domainToASCII(name));
+
+function invalid(message: string, remedy: string): UrlVerdict {
+  return { ok: false, code: 'invalid-action', message, remedy };
+}
+
+function outside(message: string, remedy: string): UrlVerdict {
+  return { ok: false, code: 'out-of-scope', message, remedy };
+}

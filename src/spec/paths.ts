@@ -1,10 +1,13 @@
 import { z } from 'zod';
 
 /** A root-relative folder or file, compared segment by segment. `.` is the root itself. */
-export const RelativePath = z.string().superRefine((path, context) => {
-  const problem = relativePathProblem(path);
-  if (problem) context.addIssue({ code: 'custom', message: `is not a path beneath the root: ${problem}` });
-});
+export const RelativePath = z
+  .string()
+  .superRefine((path, context) => {
+    const problem = relativePathProblem(path);
+    if (problem) context.addIssue({ code: 'custom', message: `is not a path beneath the root: ${problem}` });
+  })
+  .meta({ pattern: '^(?![/~]|[A-Za-z]:)(?!(.*/)?\\.\\.(/|$))[^\\\\]*[^\\s\\\\][^\\\\]*$' });
 
 /** Why a text cannot be a path beneath the root; null if it can. */
 export function relativePathProblem(path: string): string | null {

@@ -2,7 +2,12 @@ import { z } from 'zod';
 import { Name } from './names.ts';
 import { RelativePath } from './paths.ts';
 
-const Argv = z.array(z.string().min(1)).min(1);
+const Argv = z.array(z.string().regex(/^[^\0]+$/, 'is not a word of a command: not empty, no NUL')).min(1);
+// What git would take for an option, a range or a pattern is none.
+const Remote = z.string().regex(/^[^-\s\0][^\s\0]*$/, 'is not a remote: no blank, no - in front');
+const Branch = z
+  .string()
+  .regex(/^(?![-/.])(?!.*(?:\.\.|\/\/|@\{|\.lock$|\/$))[^\s\0~^:?*[\\]+$/, 'is not the name of a branch');
 const Host = z
   .string()
   .regex(
@@ -39,8 +44,8 @@ export const ProjectFile = z
     deploy: z.record(Name, Argv).optional().describe('The deploy commands by name, each as a list of words.'),
     git: z
       .strictObject({
-        remote: z.string().min(1).describe('The remote that may be pushed to.'),
-        branch: z.string().min(1).describe('The branch that may be pushed.'),
+        remote: Remote.describe('The remote that may be pushed to.'),
+        branch: Branch.describe('The branch that may be pushed.'),
       })
       .optional()
       .describe('Where pushes go; no push if left out.'),

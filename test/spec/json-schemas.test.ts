@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { RelativePath, relativePathProblem } from '../../src/spec/paths.ts';
 import { jsonSchemas } from '../../src/spec/json-schemas.ts';
 
 const SHIPPED = [
@@ -40,6 +42,17 @@ describe.each(Object.keys(jsonSchemas()))('%s', (name) => {
   it('describes every key', () => {
     expect(undescribed(jsonSchemas()[name])).toEqual([]);
   });
+});
+
+it('lets an editor find the paths that loading would refuse', () => {
+  const pattern = new RegExp(RelativePath.meta()?.['pattern'] as string, 'u');
+  const relative = fc.string({ unit: fc.constantFrom('a', '.', '/', '\\', '~', ' ', ':'), maxLength: 6 });
+  fc.assert(
+    fc.property(relative, (path) => {
+      expect(pattern.test(path)).toBe(relativePathProblem(path) === null);
+    }),
+    { numRuns: 1000 },
+  );
 });
 
 describe.each(SHIPPED)('$file', ({ file, schema }) => {

@@ -53,6 +53,9 @@ describe('parseProjectConfig', () => {
     ['mask: [/etc/passwd]', 'mask.0', expect.stringContaining('no leading /'), null],
     ['toolchains: [node]', 'toolchains.0', expect.stringContaining('is not an absolute folder'), null],
     ['git: { remote: origin }', 'git', '"branch" is missing', 'The branch that may be pushed.'],
+    ['git: { remote: --upload-pack=x, branch: main }', 'git.remote', expect.stringContaining('is not a remote'), null],
+    ['git: { remote: origin, branch: -f }', 'git.branch', '"-f" is not the name of a branch', null],
+    ['git: { remote: origin, branch: "a:b" }', 'git.branch', '"a:b" is not the name of a branch', null],
     ['deploy: { Staging: [x] }', 'deploy.Staging', expect.stringContaining('is not a name'), null],
   ])('reports %j at %s', (text, path, message, suggestion) => {
     expect(parseProjectConfig(text)).toEqual({

@@ -36,7 +36,7 @@ export function judgeLease(store: StoreView, now: number, sessionId: string, hol
   if (!(Number.isFinite(ttl) && ttl > 0))
     throw new RangeError(`ttl must be a positive number of milliseconds, got ${ttl}`);
   const held = store.leaseOf(sessionId);
-  const lease = { holder, until: now + ttl, ttl };
+  const lease = { holder, until: Math.ceil(now + ttl), ttl: Math.ceil(ttl) };
   if (held === null || held.holder === holder) return { lease, note: null };
   if (held.until > now) {
     const message = `session ${sessionId} is being written by ${held.holder} until ${time(held.until)}; ${holder} was turned away. Wait, or end the other writer`;

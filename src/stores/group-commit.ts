@@ -72,17 +72,19 @@ export class GroupCommit {
 
   #commitNext(): void {
     const jobs = this.#queue.splice(0, MAX_BATCH);
+    let settled: readonly Settle[];
     try {
       this.#sql.begin.run();
-      const settled = jobs.map((job) => this.#runOne(job));
+      settled = jobs.map((job) => this.#runOne(job));
       this.#sql.commit.run();
-      this.#onCommit(jobs.length);
-      for (const settle of settled) settle();
     } catch (error) {
       this.#rollBack();
       const failure = this.#explain(error);
       for (const { reject } of jobs) reject(failure);
+      return;
     }
+    for (const settle of settled) settle();
+    this.#onCommit(jobs.length);
   }
 
   /** Throws only if the disk or the file is at fault. */
@@ -103,9 +105,9 @@ export class GroupCommit {
 
   #rollBack(): void {
     try {
-      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+      this.#db.exec('ROLLBACK');
     } catch {
-      // The failure that brought us here is the one to tell.
+      // SQLite may have rolled back by itself. The failure that brought us here is the one to tell.
     }
   }
 

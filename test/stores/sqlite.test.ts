@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,6 +41,7 @@ function runWriter(
   const script = join(import.meta.dirname, 'writer.ts');
   const child = spawn(process.execPath, [script, file, holder, String(appends), ...sessionIds], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_COMPILE_CACHE: join(folder, 'compiled') },
   });
   let said = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -76,7 +77,7 @@ describe('group commit', () => {
 });
 
 describe('several processes on one file', () => {
-  it('interleave their sessions; a session that both want goes to one', async () => {
+  it('interleave their sessions; a session that both want goes to one', { timeout: 60_000 }, async () => {
     const runs = await Promise.all([runWriter('w-1', 30, ['a', 'both']), runWriter('w-2', 30, ['b', 'both'])]);
     expect(runs.map(({ code }) => code)).toEqual([0, 0]);
     const store = sqliteStore(file);
@@ -113,7 +114,8 @@ describe('several processes on one file', () => {
 });
 
 describe('a crash', () => {
-  it('of writing processes loses nothing that was acknowledged, 20 times over', { timeout: 60_000 }, async () => {
+  it('of writing processes loses nothing that was acknowledged, 20 times over', { timeout: 120_000 }, async () => {
+    expect(await runWriter('w-0', 10, ['whole'])).toMatchObject({ code: 0 });
     for (let round = 0; round < 5; round++) {
       const runs = [0, 1, 2, 3].map(async (writer) => {
         const ids = ['a', 'b'].map((name) => `${round}-${writer}-${name}`);
@@ -191,6 +193,34 @@ describe.skipIf(!canMount)('a full disk (mounting a small one needs root)', () =
     }
     expect(count).toBe(acknowledged.length);
     await again.close();
+  });
+});
+
+const hasCompiler = process.platform === 'linux' && spawnSync('cc', ['--version']).status === 0;
+
+describe.skipIf(!hasCompiler)('a failing disk (making calls fail needs Linux and cc)', () => {
+  interface Run {
+    readonly fired: boolean;
+    readonly failure: string | null;
+    readonly tookMore: boolean;
+    readonly lost: readonly string[];
+    readonly ok: boolean;
+  }
+
+  it.each(['write', 'sync'])('loses nothing, whichever %s fails, and takes no more', { timeout: 60_000 }, (kind) => {
+    const library = join(folder, 'fault.so');
+    execFileSync('cc', ['-shared', '-fPIC', '-o', library, join(import.meta.dirname, 'fault.c'), '-ldl']);
+    const script = join(import.meta.dirname, 'fault-loop.ts');
+    const env = { ...process.env, LD_PRELOAD: library };
+    const runs: Run[] = JSON.parse(execFileSync(process.execPath, [script, folder, kind], { env, encoding: 'utf8' }));
+    expect(runs.length).toBeGreaterThan(10);
+    expect(runs.map(({ fired }) => fired)).toEqual([...runs.slice(1).map(() => true), false]);
+    for (const run of runs) {
+      expect(run).toMatchObject({ lost: [], ok: true, tookMore: false });
+      expect([null, 'store-failed']).toContain(run.failure);
+    }
+    expect(runs.filter(({ failure }) => failure !== null).length).toBeGreaterThan(5);
+    expect(runs.at(-1)?.failure).toBeNull();
   });
 });
 

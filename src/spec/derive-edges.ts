@@ -4,7 +4,7 @@ import type { Edge, EntrySource, Exit, GateRule, PeripheralSpec } from './types.
 type Peripherals = { readonly [id: string]: PeripheralSpec };
 
 /** The sources of the target's entry through which a hop from `from` comes in. */
-export function admittingSources(target: PeripheralSpec, from: string): EntrySource[] {
+function admittingSources(target: PeripheralSpec, from: string): EntrySource[] {
   return target.entry.sources.filter((source) => {
     if (source.kind === 'from') return source.peripheral === from;
     return source.kind === 'from-any' || source.kind === 'user-request' || source.kind === 'agent-request';

@@ -25,12 +25,12 @@ export const FACTS: { readonly [fact: string]: { readonly [member: string]: stri
 };
 
 /** A name as CEL writes it: `changed-files` is `changed_files`. */
-export function celName(name: string): string {
+function celName(name: string): string {
   return name.replaceAll('-', '_');
 }
 
 /** The CEL type of a fruit field. */
-export function celType(type: FruitType): string {
+function celType(type: FruitType): string {
   if (typeof type !== 'string') return 'string';
   const types = { string: 'string', integer: 'int', number: 'dyn', boolean: 'bool', list: 'list<dyn>' } as const;
   return type === 'object' ? 'map<string, dyn>' : (types[type as keyof typeof types] ?? 'dyn');
@@ -40,7 +40,7 @@ export function celType(type: FruitType): string {
  * The environment in which a rule is checked and evaluated. Facts of type `int` have to be given as `bigint`; the
  * backpack is an open map.
  */
-export function factEnvironment({ fruit, peripherals }: FactScope): Environment {
+function factEnvironment({ fruit, peripherals }: FactScope): Environment {
   const environment = new Environment({ unlistedVariablesAreDyn: false });
   const all: { [fact: string]: { readonly [member: string]: string } } = {
     ...FACTS,

@@ -2,7 +2,7 @@ import { distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 
 /** Every name in a spec: `.` and `#` are path syntax in xstate, and integer-like keys would be reordered by JavaScript. */
-export const NAME = /^[a-z][a-z0-9-]*$/;
+const NAME = /^[a-z][a-z0-9-]*$/;
 
 /** Ids that no peripheral may have: two mean a place outside of every peripheral, `from-any` is an entry source. */
 export const RESERVED_PERIPHERALS: readonly string[] = ['outside', 'closed', 'any'];

@@ -12,7 +12,7 @@ import { reporter, type SourceDocument, type SpecSource } from './source-documen
 import { ToolsFile } from './tools-file.ts';
 
 /** One file's content as far as it is sound, what it looked like before, and where its problems go. */
-export interface Draft<T> {
+interface Draft<T> {
   readonly file: Salvaged<T> | undefined;
   readonly raw: { readonly [key: string]: unknown };
   readonly report: Report;

@@ -23,8 +23,3 @@ export function reporter(document: SourceDocument, prefix: Path, into: SpecIssue
     into.push({ file: document.file, path: full, ...(line === undefined ? {} : { line }), message, suggestion });
   };
 }
-
-/** A part of a document as a document of its own. */
-export function subdocument(document: SourceDocument, at: Path, value: unknown): SourceDocument {
-  return { file: document.file, value, lineOf: (path) => document.lineOf([...at, ...path]) };
-}

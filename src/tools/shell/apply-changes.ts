@@ -8,7 +8,7 @@ import { walkBeneath } from '../workspace/beneath.ts';
 import { makeFolders } from '../workspace/replace-file.ts';
 import type { OverlayView } from '../sandbox/sandbox.ts';
 import type { Dropped, Judgement } from './judge-change.ts';
-import { hashFile, leftStages, makeStage, type Stage, type Step } from './stage.ts';
+import { hashFile, leftStages, makeStage, type Ownership, type Stage, type Step, takeOver } from './stage.ts';
 
 /** What reached the repository. Folders have no content of their own: they show by their files. */
 export interface Applied {
@@ -36,7 +36,7 @@ export function applyChanges(grant: Grant, judged: Judgement, view: OverlayView)
     const steps: Step[] = [
       ...deletions.map((path): Step => ({ do: 'delete', path, before: hashFile(join(grant.root, path)) })),
       ...emptied.map((path): Step => ({ do: 'remove-folder', path })),
-      ...folders.map((path): Step => ({ do: 'folder', path })),
+      ...folders.map(({ path, upper: { mode, uid, gid } }): Step => ({ do: 'folder', path, mode, uid, gid })),
       ...puts,
     ];
     stage.commit(steps);
@@ -89,7 +89,9 @@ function performStep(
 ): ObservedEffect | null {
   const segments = step.path.split('/');
   if (step.do === 'folder') {
-    inFolder(root, segments, byDescriptor, () => {});
+    inFolder(root, segments, byDescriptor, (folder, isNew) => {
+      if (isNew) ownFolder(folder, step);
+    });
     return null;
   }
   return inFolder(root, segments.slice(0, -1), byDescriptor, (folder) => {
@@ -117,22 +119,36 @@ function performStep(
 }
 
 /** Takes hold of a folder of the root, made if need be, and works in it. A link on the way means that the tree is not what was judged. */
-function inFolder<T>(root: string, segments: readonly string[], anchors: Anchors, work: (folder: string) => T): T {
+function inFolder<T>(
+  root: string,
+  segments: readonly string[],
+  anchors: Anchors,
+  work: (folder: string, isNew: boolean) => T,
+): T {
   const place = walkBeneath(root, segments, anchors);
   if (!('real' in place)) throw new Moved('its folder was replaced meanwhile');
   try {
     if (place.real.join('/') !== segments.join('/')) throw new Moved('a folder on its path is a link now');
     if (place.kind !== 'missing') {
       if (place.kind !== 'folder') throw new Moved('its folder is no folder any more');
-      return work(place.anchor.path);
+      return work(place.anchor.path, false);
     }
     const made = makeFolders(place.parent, place.names, anchors);
     try {
-      return work(made.folder.path);
+      return work(made.folder.path, true);
     } finally {
       made.close();
     }
   } finally {
     place.close();
+  }
+}
+
+function ownFolder(path: string, like: Ownership): void {
+  const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY);
+  try {
+    takeOver(fd, like);
+  } finally {
+    fs.closeSync(fd);
   }
 }

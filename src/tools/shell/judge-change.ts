@@ -14,7 +14,7 @@ export interface Dropped {
 
 /** What of a command's changes may reach the repository. */
 export interface Judgement {
-  readonly folders: readonly string[];
+  readonly folders: readonly Extract<Change, { kind: 'folder' }>[];
   readonly files: readonly Extract<Change, { kind: 'file' }>[];
   /** Files and links, each beneath a folder before it; then the folders that become empty. */
   readonly deletions: readonly string[];
@@ -32,7 +32,7 @@ const CLOCK_SLACK_MS = 2;
  */
 export function judgeChanges(grant: Grant, changes: readonly Change[], startedAt: number): Judgement {
   const masked = maskMatcher(grant.config.mask);
-  const folders: string[] = [];
+  const folders: Extract<Change, { kind: 'folder' }>[] = [];
   const files: Extract<Change, { kind: 'file' }>[] = [];
   const deletions: string[] = [];
   const emptied: string[] = [];
@@ -84,7 +84,7 @@ export function judgeChanges(grant: Grant, changes: readonly Change[], startedAt
       (change.kind === 'special' ? `it is ${nameOf(change.upper)}, and only regular files are kept` : null) ??
       (change.kind === 'file' ? wrongFile(change) : null);
     if (why !== null) dropped.push({ path: change.path, why });
-    else if (change.kind === 'folder') folders.push(change.path);
+    else if (change.kind === 'folder') folders.push(change);
     else if (change.kind === 'file') files.push(change);
   }
   return { folders, files, deletions, emptied, dropped };

@@ -5,7 +5,7 @@ import type { OverlayView } from '../sandbox/sandbox.ts';
 /** One thing that a command did to the tree, as its overlay shows it. Root-relative path. */
 export type Change =
   | { readonly kind: 'file'; readonly path: string; readonly upper: Stats; readonly lower: Stats | null }
-  | { readonly kind: 'folder'; readonly path: string }
+  | { readonly kind: 'folder'; readonly path: string; readonly upper: Stats }
   | { readonly kind: 'delete'; readonly path: string; readonly lower: Stats }
   /** A link, FIFO, socket or device. */
   | { readonly kind: 'special'; readonly path: string; readonly upper: Stats };
@@ -29,7 +29,7 @@ export function overlayChanges(root: string, view: OverlayView, descend: (folder
       if (before && before.isDirectory() !== upper.isDirectory()) changes.push({ kind: 'delete', path, lower: before });
       if (upper.isDirectory()) {
         const known = before?.isDirectory() === true;
-        if (!known) changes.push({ kind: 'folder', path });
+        if (!known) changes.push({ kind: 'folder', path, upper });
         if (known || descend(path)) walk(path);
       } else if (upper.isFile())
         changes.push({ kind: 'file', path, upper, lower: before?.isDirectory() ? null : before });

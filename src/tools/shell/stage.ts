@@ -9,9 +9,16 @@ const JOURNAL = 'journal.json';
 const MARK = 'mark.json';
 const CHUNK = 1 << 20;
 
+/** What a new file or folder takes over from the one that the command made. */
+export interface Ownership {
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
 /** One step of what is to be done to the tree. `before` is the sha256 that has to be there still; null: nothing. */
 export type Step =
-  | { readonly do: 'folder'; readonly path: string }
+  | ({ readonly do: 'folder'; readonly path: string } & Ownership)
   | { readonly do: 'remove-folder'; readonly path: string }
   | { readonly do: 'delete'; readonly path: string; readonly before: string | null }
   | {
@@ -26,10 +33,7 @@ export type Step =
 export interface Stage {
   readonly folder: string;
   /** Copies a file into the stage. */
-  add(
-    source: string,
-    like: { readonly mode: number; readonly uid: number; readonly gid: number },
-  ): { staged: string; after: string };
+  add(source: string, like: Ownership): { staged: string; after: string };
   /** From here on a killed engine's changes can be completed by {@link leftStages}. */
   commit(steps: readonly Step[]): void;
   remove(): void;
@@ -106,7 +110,7 @@ export function syncFolder(path: string): void {
   }
 }
 
-function copyFile(source: string, target: string, like: { mode: number; uid: number; gid: number }): string {
+function copyFile(source: string, target: string, like: Ownership): string {
   const from = fs.openSync(source, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   const to = fs.openSync(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
   try {
@@ -116,8 +120,7 @@ function copyFile(source: string, target: string, like: { mode: number; uid: num
       hash.update(chunk);
       for (let at = 0; at < chunk.length; ) at += fs.writeSync(to, chunk, at);
     });
-    giveTo(to, like);
-    fs.fchmodSync(to, like.mode & 0o777);
+    takeOver(to, like);
     fs.fsyncSync(to);
     return hash.digest('hex');
   } finally {
@@ -126,15 +129,16 @@ function copyFile(source: string, target: string, like: { mode: number; uid: num
   }
 }
 
-function giveTo(fd: number, { uid, gid }: { uid: number; gid: number }): void {
+/** Gives a file or folder of ours its owner and permissions. Set-id bits are not taken over. */
+export function takeOver(fd: number, { mode, uid, gid }: Ownership): void {
   const own = fs.fstatSync(fd);
-  if (own.uid === uid && own.gid === gid) return;
   try {
-    fs.fchownSync(fd, uid, gid);
+    if (own.uid !== uid || own.gid !== gid) fs.fchownSync(fd, uid, gid);
   } catch (error) {
     // only root may give files away; then we own the new content
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
   }
+  fs.fchmodSync(fd, mode & 0o777);
 }
 
 function eachChunk(fd: number, use: (chunk: Buffer) => void): void {

@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { ok, scratch } from './support.ts';
+
+const SOMEONE = 12_345;
+const asRoot = process.getuid?.() === 0;
+const ENGINE = join(import.meta.dirname, 'engine.ts');
+
+/** Runs `engine.ts` in a process of its own. */
+function engine(root: string, tool: string, command: string, prefix: readonly string[] = []): ChildProcess {
+  const argv = [...prefix, process.execPath, ENGINE, root, tool, command];
+  return spawn(argv[0]!, argv.slice(1), { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+async function outputOf(child: ChildProcess): Promise<string> {
+  let text = '';
+  for await (const chunk of child.stdout!) text += chunk;
+  return text;
+}
+
+function owned(files: { readonly [path: string]: string }): string {
+  const root = scratch(files);
+  for (const path of ['.', ...readdirSync(root, { recursive: true, encoding: 'utf8' })])
+    chownSync(join(root, path), SOMEONE, SOMEONE);
+  return root;
+}
+
+describe.runIf(asRoot)('an engine of root in a repository of someone else', () => {
+  test('works as its owner, and what is kept belongs to the owner', async () => {
+    const root = owned({ 'src/a': 'a', 'src/private': 'p' });
+    chmodSync(join(root, 'src/private'), 0o600);
+    const { result } = await ok(root, 'bash', {
+      command: 'cat src/private; echo b > src/a; mkdir src/n; echo c > src/n/c; ls -ln src/a | cut -d" " -f3',
+    });
+    expect(result).toMatchObject({ exit: 0, stdout: 'p1000\n', dropped: [] });
+    expect(readFileSync(join(root, 'src/a'), 'utf8')).toBe('b\n');
+    for (const path of ['src/a', 'src/n', 'src/n/c']) expect(lstatSync(join(root, path)).uid, path).toBe(SOMEONE);
+  });
+
+  test('stays itself where the owner could not get there', async () => {
+    const root = owned({ 'in/src/a': 'a' });
+    chownSync(root, 0, 0);
+    chmodSync(root, 0o700);
+    const { result } = await ok(join(root, 'in'), 'bash-readonly', { command: 'cat src/a' });
+    expect(result).toMatchObject({ exit: 0, stdout: 'a' });
+  });
+});
+
+describe.runIf(asRoot)('an engine without privileges', () => {
+  test('contains, and keeps the changes of the scope', async () => {
+    const root = owned({ 'src/a': 'a', 'src/d/x': 'x', '.env': 'SECRET' });
+    const command = 'cat .env; rm -r src/d && mkdir src/d && echo y > src/d/y; echo b > src/a; echo bad > out';
+    const child = engine(root, 'bash', command, [
+      'setpriv',
+      `--reuid=${SOMEONE}`,
+      `--regid=${SOMEONE}`,
+      '--clear-groups',
+    ]);
+    const report = JSON.parse(await outputOf(child));
+    expect(report.outcome).toMatchObject({ status: 'ok', result: { exit: 0, stdout: '' } });
+    expect(report.effects.map(({ path, op }: { path: string; op: string }) => `${op} ${path}`)).toEqual([
+      'delete src/d/x',
+      'modify src/a',
+      'create src/d/y',
+    ]);
+    expect(readdirSync(join(root, 'src/d'))).toEqual(['y']);
+    expect(existsSync(join(root, 'out'))).toBe(false);
+  });
+});
+
+describe('an engine that is killed', () => {
+  test.each(['bash-readonly', 'bash'])('takes every process of %s with it', async (tool) => {
+    const root = scratch({ 'src/a': 'a' });
+    const mark = `6${process.pid}${tool.length}`;
+    const command = `trap '' TERM HUP; setsid sleep ${mark} & (setsid sleep ${mark} &); sleep ${mark}`;
+    const child = engine(root, tool, command);
+    await until(() => sleepers(mark) === 3);
+    child.kill('SIGKILL');
+    await until(() => sleepers(mark) === 0);
+    expect(readdirSync(root)).toEqual(['src']);
+  });
+});
+
+/** Waits for something that has to come about; the test's own time limit is what fails it. */
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await sleep(20);
+}
+
+function sleepers(mark: string): number {
+  return readdirSync('/proc').filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1') === `sleep\0${mark}\0`;
+    } catch {
+      return false;
+    }
+  }).length;
+}

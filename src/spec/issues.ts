@@ -29,7 +29,8 @@ export function formatIssues(issues: readonly SpecIssue[]): string {
   const files = [...new Set(issues.map((issue) => issue.file))];
   const count = `${issues.length} problem${issues.length === 1 ? '' : 's'}`;
   const blocks = files.map((file) => {
-    const lines = issues.filter((issue) => issue.file === file).map(formatIssue);
+    const inFile = issues.filter((issue) => issue.file === file).sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
+    const lines = inFile.map(formatIssue);
     return `${file}\n${lines.join('\n')}`;
   });
   return `${count} in the spec files\n\n${blocks.join('\n\n')}`;

@@ -107,6 +107,8 @@ function leaf(schema: z.ZodType, value: unknown, path: Path, report: Report): un
       report(at, `unknown value "${value}"`, suggest(value, issue.values.map(String)));
     } else if (issue.code === 'invalid_type') {
       report(at, `expected ${article(issue.expected)}, got ${show(value)}`);
+    } else if (issue.code === 'too_small' && (issue.origin === 'array' || issue.origin === 'string')) {
+      report(at, 'must not be empty');
     } else if (issue.message.startsWith('is ')) {
       report(at, `${show(value)} ${issue.message}`);
     } else {

@@ -45,7 +45,7 @@ describe('parseProjectConfig', () => {
   it.each([
     ['tset: []', 'tset', 'unknown key "tset"', 'did you mean "test"?'],
     ['test: [{ run: npm test }]', 'test.0.run', 'expected a list, got "npm test"', null],
-    ['test: [{ run: [] }]', 'test.0.run', 'Too small: expected array to have >=1 items', null],
+    ['test: [{ run: [] }]', 'test.0.run', 'must not be empty', null],
     ['test: [{ run: [x], report: tpa }]', 'test.0.report', 'unknown value "tpa"', 'did you mean "tap"?'],
     ['specs: ../specs', 'specs', '"../specs" is not a path beneath the root: it contains ..', null],
     ['scopes: { edit: [/etc] }', 'scopes.edit.0', expect.stringContaining('absolute'), null],

@@ -49,7 +49,7 @@ export function decideMode(context: GateContext, request: ModeRequest): Decision
       ...(request.exitCriteria === undefined ? {} : { 'exit criteria': request.exitCriteria }),
       ...(request.summary === undefined ? {} : { summary: request.summary }),
     };
-    const refused = checkApproval(context, { kind: 'mode', from, to }, request, shown, true);
+    const refused = checkApproval(context, { kind: 'mode', from, to }, request, shown);
     if (refused) return refused;
   }
   const facts = requirementFacts(specs, view, transitionRequirements(transition), {

@@ -78,8 +78,8 @@ export function decideStart(context: GateContext, request: StartRequest): Decisi
 }
 
 /**
- * Whether a hop may happen, judged before anything changes: prospective fruit → exit → entry → gates → context. When nothing but an approval
- * is missing, the decision says which one is wanted.
+ * Whether a hop may happen, judged before anything changes: prospective fruit → exit → entry → gates → context, and the approval last. When
+ * nothing but it is missing, the decision says which one is wanted.
  */
 export function decideHop(context: GateContext, request: HopRequest): Decision<HopPlan> {
   const { specs, view } = context;
@@ -115,14 +115,14 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
     fruits: { ...view.fruits, [from]: fruit },
     backpack: { ...view.backpack, ...backpackOf(fruit) },
   });
+  if (carried.missing.length > 0) return missingContext(context, target, carried.missing);
   const needsApproval = gates.some(({ kind }) => kind === 'approval');
   if (needsApproval) {
     const action: ApprovalAction = { kind: 'hop', from, exit: edge.exit, to: target.id };
     const approvalView = { fruit: { ...fruit }, context: { ...carried.context }, changes: { ...view.changes } };
-    const checked = checkApproval(context, action, request, approvalView, carried.missing.length === 0);
+    const checked = checkApproval(context, action, request, approvalView);
     if (checked) return checked;
   }
-  if (carried.missing.length > 0) return missingContext(context, target, carried.missing);
   const facts = requirementFacts(specs, view, all, { ...options, approved: needsApproval });
   return {
     ok: true,
@@ -316,16 +316,12 @@ function modeForbids(context: GateContext, target: PeripheralSpec): Refusal | nu
   return deny(context, 'mode-forbids', { to: target.id, mode: view.mode, allowed });
 }
 
-/**
- * Judges the approval that came with a request, or says which one is wanted. null: it holds. `askable` is false when something else is
- * missing too, so that nobody is asked in vain.
- */
+/** Judges the approval that came with a request, or says which one is wanted; null: it holds. Comes last, so that nobody is asked in vain. */
 export function checkApproval(
   context: GateContext,
   action: ApprovalAction,
   request: { readonly reason?: string; readonly approval?: ApprovalGrant },
   shown: ApprovalSubject['view'],
-  askable: boolean,
 ): Refusal | null {
   const { view } = context;
   const subject: ApprovalSubject = { sessionId: view.sessionId, action, reason: request.reason ?? '', view: shown };
@@ -333,7 +329,7 @@ export function checkApproval(
   const what = action.kind === 'hop' ? `the hop from ${action.from} to ${action.to}` : `mode ${action.to}`;
   if (!request.approval) {
     const refusal = deny(context, 'approval-required', { what, ...actionAbout(action) });
-    return { ...refusal, wanted: askable ? { subject, hash: requestHash } : null };
+    return { ...refusal, wanted: { subject, hash: requestHash } };
   }
   const problem = approvalProblem(
     request.approval,

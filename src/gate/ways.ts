@@ -1,17 +1,24 @@
 import { MODES, type Edge, type Mode, type SpecSet } from '../spec/types.ts';
 import type { Available, WayLeg } from './denial.ts';
-import { describeRequirement } from './requirement.ts';
+import { describeRequirement, type Requirement } from './requirement.ts';
 import { requirementsOf, startRequirements, transitionRequirements } from './requirements.ts';
 import type { SessionView } from './view.ts';
+
+const ASKED_BY_OPERATOR: Requirement = { kind: 'principal', is: 'operator' };
 
 const legOf = (specs: SpecSet, edge: Edge): WayLeg => ({
   from: edge.from,
   exit: edge.exit,
   to: edge.to,
-  needs: requirementsOf(specs, edge)
-    .filter((requirement) => requirement.kind !== 'source')
-    .map(describeRequirement),
+  needs: needsOf(specs, edge).map(describeRequirement),
 });
+
+/** What an edge still needs. Its source is where one stands, unless it admits nobody from there but by the operator's word. */
+function needsOf(specs: SpecSet, edge: Edge): Requirement[] {
+  const others = requirementsOf(specs, edge).filter(({ kind }) => kind !== 'source');
+  const asked = edge.sources.every(({ kind }) => kind === 'user-request');
+  return asked && !others.some(({ kind }) => kind === 'principal') ? [ASKED_BY_OPERATOR, ...others] : others;
+}
 
 const startLeg = (specs: SpecSet, to: string): WayLeg => ({
   from: null,
@@ -80,8 +87,9 @@ export function shortestWay(
     here === null
       ? startable(specs, view).map((to) => startLeg(specs, to))
       : specs.edges.filter(({ from }) => from === here).map((edge) => legOf(specs, edge));
-  const byNeeds = (legs: WayLeg[]) => legs.toSorted((a, b) => a.needs.length - b.needs.length);
-  let frontier: WayLeg[][] = byNeeds(first).map((leg) => [leg]);
+  const needs = (way: WayLeg[]) => way.reduce((sum, leg) => sum + leg.needs.length, 0);
+  const byNeeds = (ways: WayLeg[][]) => ways.toSorted((a, b) => needs(a) - needs(b));
+  let frontier = byNeeds(first.map((leg) => [leg]));
   const seen = new Set(here === null ? [] : [here]);
   while (frontier.length > 0) {
     const next: WayLeg[][] = [];
@@ -93,9 +101,9 @@ export function shortestWay(
       const onward = specs.edges
         .filter(({ from, to }) => from === at && !seen.has(to))
         .map((edge) => legOf(specs, edge));
-      next.push(...byNeeds(onward).map((leg) => [...way, leg]));
+      next.push(...onward.map((leg) => [...way, leg]));
     }
-    frontier = next;
+    frontier = byNeeds(next);
   }
   return null;
 }

@@ -19,6 +19,7 @@ import { isReflective } from './drafts.ts';
 import type { CloseResult, HopResult, ModeResult, Refused, StartResult, StepResult, StopResult } from './results.ts';
 import { asJson } from './as-json.ts';
 import { keepFields, keepOutcome, runTool } from './run-tool.ts';
+import { isClosed, modeOf } from './state.ts';
 import { viewOf } from './view.ts';
 import type { Writer, WriterParts } from './writer.ts';
 
@@ -457,6 +458,7 @@ export class Session {
   /** Records what happened without the agent: an interrupted step, a passed deadline, the mode's timeout. */
   async #settle(): Promise<void> {
     const { clock, compiled } = this.#parts;
+    if (isClosed(this.#writer.state)) return;
     const { pending } = this.#writer.state.facts;
     if (pending) {
       const reason =
@@ -469,7 +471,7 @@ export class Session {
       await this.#writer.append([{ event: 'expired', peripheral: visit.peripheral, deadline: visit.deadline }]);
     }
     const { gate } = compiled.specs;
-    const mode = this.#view().mode;
+    const mode = modeOf(this.#writer.state);
     if (
       gate &&
       mode &&

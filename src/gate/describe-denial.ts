@@ -163,7 +163,8 @@ export function describeDenial(
     case 'lease-expired':
       return {
         message: 'this writer lost its lease: another writer took the session over',
-        remedy: 'open the session again to see what the other writer did; nothing of this call was written',
+        remedy:
+          'open the session again to see what the other writer did; if the tool of this call ran, its outcome is not recorded',
       };
     default:
       return code satisfies never;

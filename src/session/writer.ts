@@ -60,11 +60,30 @@ export class Writer {
     await this.catchUp();
   }
 
-  /** Appends bodies in one durable batch and folds them. */
+  /**
+   * The lease in the middle of a call. One that ran out is taken again if nobody wrote meanwhile; otherwise what was decided stands on a state
+   * that is past.
+   */
+  async #keep(): Promise<Lease> {
+    const { store, clock } = this.#parts;
+    const { facts, head } = this.#state;
+    if (this.#lease && this.#lease.until > clock.now()) return this.#lease;
+    this.#lease = null;
+    const lost = (cause?: unknown) =>
+      new StoreError('lease-expired', `another writer took session ${facts.sessionId} over in the middle of a call`, {
+        cause,
+      });
+    const lease = await store.acquire(facts.sessionId, this.#holder, LEASE_MS).catch((error) => {
+      throw error instanceof StoreError && error.code === 'session-busy' ? lost(error) : error;
+    });
+    if ((await store.head(facts.sessionId)).hash !== head.hash) throw lost();
+    this.#lease = lease;
+    return lease;
+  }
+
+  /** Appends bodies in one durable batch and folds them. Throws StoreError `lease-expired` when another writer took the session over. */
   async append(bodies: readonly Body[]): Promise<readonly Entry[]> {
-    await this.hold();
-    const lease = this.#lease;
-    if (!lease) throw new StoreError('lease-expired', 'the lease was lost');
+    const lease = await this.#keep();
     const { store, clock, ids } = this.#parts;
     const now = clock.now();
     const drafts: EntryDraft[] = [];

@@ -1,10 +1,12 @@
-import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { bodyOf } from '../../src/evidence/bodies.ts';
+import type { Entry } from '../../src/evidence/entry.ts';
 import type { Approver } from '../../src/ports/approver.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import type { ToolBackend } from '../../src/ports/tool-backend.ts';
-import { createSession } from '../../src/session/open.ts';
+import { createSession, resumeSession } from '../../src/session/open.ts';
 import type { Session } from '../../src/session/session.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load-project-config.ts';
 import { loadSpecs } from '../../src/spec/load-specs.ts';
@@ -29,6 +31,12 @@ export class TestClock {
 export const yes: Approver = { via: 'approver', approve: async () => ({ by: 'operator' }) };
 export const no: Approver = { via: 'approver', approve: async () => null };
 
+/** An approver that gives its answers in turn, the last one from then on. */
+export function inTurn(...answers: Awaited<ReturnType<Approver['approve']>>[]): Approver {
+  let next = 0;
+  return { via: 'approver', approve: async () => answers[Math.min(next++, answers.length - 1)] ?? null };
+}
+
 export const testRun = (verdict: 'pass' | 'fail' | 'none', more: { [key: string]: Json } = {}): Json => ({
   command: ['npm', 'test'],
   narrowed: false,
@@ -44,9 +52,14 @@ export interface Stage {
   readonly clock: TestClock;
   readonly backend: ReturnType<typeof scriptedBackend>;
   readonly root: string;
+  /** Opens the same session once more, as another process would. */
+  reopen(options?: {
+    readonly approver?: Approver | null;
+    readonly onEntry?: (entry: Entry) => void;
+  }): Promise<Session>;
 }
 
-interface StageOptions {
+export interface StageOptions {
   readonly specs?: SpecSet;
   readonly config?: Partial<ProjectConfig>;
   readonly approver?: Approver | null;
@@ -55,6 +68,7 @@ interface StageOptions {
   readonly store?: EvidenceStore;
   readonly clock?: TestClock;
   readonly agent?: string;
+  readonly onEntry?: (entry: Entry) => void;
 }
 
 /** A session over the memory store with a scripted backend that changes `src/a.ts` when it is told to edit. */
@@ -62,7 +76,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
   const clock = options.clock ?? new TestClock();
   const store = options.store ?? memoryStore({ clock });
   const specs = options.specs ?? shipped;
-  const edited = { outcome: { status: 'ok' as const, result: { path: 'src/a.ts' } }, effects: [{ path: 'src/a.ts', op: 'modify' as const, after: 'f'.repeat(64) }] };
+  const edited = changed('src/a.ts');
   const backend = scriptedBackend({
     ...Object.fromEntries(Object.keys(specs.tools).map((id) => [id, { ok: true } as Json])),
     edit: edited,
@@ -73,22 +87,40 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
   });
   const root = temporaryTree({ 'src/a.ts': 'a\n' });
   let next = 0;
+  const parts = {
+    store,
+    clock,
+    ids: { next: (kind: string) => `${kind}-${options.agent ?? 'a'}-${next++}` },
+    backends: options.backends ?? [backend],
+    approver: options.approver === undefined ? yes : options.approver,
+  };
   const session = await createSession(
+    { ...parts, ...(options.onEntry ? { onEntry: options.onEntry } : {}) },
     {
-      store,
-      clock,
-      ids: { next: (kind) => `${kind}-${options.agent ?? 'a'}-${next++}` },
-      backends: options.backends ?? [backend],
-      approver: options.approver === undefined ? yes : options.approver,
+      specs,
+      config: { ...DEFAULT_PROJECT_CONFIG, ...options.config },
+      agent: options.agent ?? 'tester',
+      root,
+      unsafeNoSandbox: false,
+      version: '0.0.0',
     },
-    { specs, config: { ...DEFAULT_PROJECT_CONFIG, ...options.config }, agent: options.agent ?? 'tester', root, unsafeNoSandbox: false, version: '0.0.0' },
   );
-  return { session, store, clock, backend, root };
+  const reopen: Stage['reopen'] = (other = {}) => resumeSession({ ...parts, ...other }, session.id);
+  return { session, store, clock, backend, root, reopen };
 }
 
-/** A folder with these files, by its real path. */
-export function temporaryTree(files: { readonly [path: string]: string }): string {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-test-')));
+/** A report of a tool that changed these files. */
+export const changed = (...paths: string[]) => ({
+  outcome: { status: 'ok' as const, result: { path: paths[0] ?? null } },
+  effects: paths.map((path) => ({ path, op: 'modify' as const, after: 'f'.repeat(64) })),
+});
+
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-test-')));
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+
+/** A folder with these files, by its real path. It is removed when the process ends. */
+export function temporaryTree(files: { readonly [path: string]: string } = {}): string {
+  const root = mkdtempSync(join(folder, 'tree-'));
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
@@ -96,19 +128,42 @@ export function temporaryTree(files: { readonly [path: string]: string }): strin
   return root;
 }
 
-/** A spec set from peripheral files by id; gate, tools and scopes are given or absent. */
+/** A spec set from its files by name; gate, tools and scopes are given or absent. */
 export function specsOf(files: { readonly [file: string]: string }): SpecSet {
   const parsed = parseSpecSet(Object.entries(files).map(([file, text]) => ({ file, text })));
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues, null, 2));
   return parsed.specs;
 }
 
+/** The result of a call that has to be let through. */
+export async function must<T extends { readonly ok: boolean }>(call: Promise<T>): Promise<Extract<T, { ok: true }>> {
+  const result = await call;
+  if (!result.ok) throw new Error(JSON.stringify(result, null, 2));
+  return result as Extract<T, { ok: true }>;
+}
+
+/** The denial of a call that has to be refused. */
+export async function denied<T extends { readonly ok: boolean }>(call: Promise<T>): Promise<Extract<T, { ok: false }>> {
+  const result = await call;
+  if (result.ok) throw new Error(`it was let through: ${JSON.stringify(result, null, 2)}`);
+  return result as Extract<T, { ok: false }>;
+}
+
+/** The entries' bodies, in order. */
+export const bodies = async (session: Session) =>
+  (await session.evidence()).map(({ body }) => {
+    const known = bodyOf(body);
+    if (!known) throw new Error(`not a body of ours: ${JSON.stringify(body)}`);
+    return known;
+  });
+
+/** What happened, in order: the events of the entries. */
+export const events = async (session: Session) => (await bodies(session)).map(({ event }) => event);
+
+export type Place = 'explore' | 'edit' | 'test' | 'deploy' | 'reflect';
+
 /** Leads a session with the shipped specs to a peripheral, in EXECUTE. Throws when it is turned away. */
-export async function lead(session: Session, to: 'explore' | 'edit' | 'test' | 'deploy' | 'reflect'): Promise<void> {
-  const must = async (call: Promise<{ ok: boolean }>) => {
-    const result = await call;
-    if (!result.ok) throw new Error(JSON.stringify(result));
-  };
+export async function lead(session: Session, to: Place): Promise<void> {
   await must(session.start('explore'));
   await must(session.setMode({ to: 'diagnose' }));
   await must(session.setMode({ to: 'execute' }));
@@ -119,6 +174,6 @@ export async function lead(session: Session, to: 'explore' | 'edit' | 'test' | '
   await must(session.hop({ to: 'test', exit: 'hop-test', reason: 'changed', fruit: { 'commit-message': 'Change a' } }));
   if (to === 'test') return;
   await must(session.step({ tool: 'bash-test' }));
-  if (to === 'reflect') return must(session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'enough' }));
+  if (to === 'reflect') return void (await must(session.hop({ to, exit: 'hop-reflect', reason: 'enough' })));
   await must(session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' }));
 }

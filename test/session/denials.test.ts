@@ -1,0 +1,402 @@
+import { describe, expect, it } from 'vitest';
+import { DENIAL_CODES, type DenialCode } from '../../src/gate/denial.ts';
+import type { Session } from '../../src/session/session.ts';
+import type { Json } from '../../src/spec/types.ts';
+import {
+  changed,
+  denied,
+  inTurn,
+  lead,
+  must,
+  specsOf,
+  type Stage,
+  type StageOptions,
+  stage,
+  testRun,
+} from './sessions.ts';
+
+type Answer = Promise<{ readonly ok: boolean }>;
+
+interface Case {
+  readonly on?: () => StageOptions;
+  readonly before?: (stage: Stage) => Promise<unknown>;
+  readonly provoke: (session: Session, stage: Stage) => Answer;
+  /** The request, as the evidence has to show it. */
+  readonly asked: Json;
+  readonly message: string;
+  /** A part of the remedy that names what can be done… */
+  readonly remedy: string;
+  /** …and doing it: all of it has to be let through. */
+  readonly follow: (session: Session, stage: Stage) => readonly (() => Answer)[];
+}
+
+const read = { tool: 'read', args: { path: 'src/a.ts' } };
+const step = (tool: string, args: Json): Json => ({ kind: 'step', tool, args });
+const hopTo = (to: string, exit: string, reason: string): Json => ({ kind: 'hop', to, exit, reason, by: 'agent' });
+const at = (to: Parameters<typeof lead>[1]) => ({ before: ({ session }: Stage) => lead(session, to) });
+const narrowed = (args: { readonly [name: string]: Json }) =>
+  testRun('pass', args['command'] === undefined ? {} : { command: args['command'], narrowed: true });
+const guarded = specsOf({
+  'peripherals/lobby.yaml':
+    'id: lobby\npurpose: All may come in.\ntools: [look]\nscope: conversation\nentry: [default, from-any]\nexit: { hop-vault: vault, hop-hall: hall }',
+  'peripherals/hall.yaml':
+    'id: hall\npurpose: All may pass.\ntools: [look]\nscope: conversation\nentry: [from-lobby]\nexit: { hop-lobby: lobby }',
+  'peripherals/vault.yaml':
+    'id: vault\npurpose: One may come in.\ntools: [look]\nscope: conversation\nentry: [from-lobby]\nexit: { hop-lobby: lobby }\nagents: [keeper]',
+  'scopes.yaml': 'scopes: { conversation: { read: none, write: [], command: none, url: none } }',
+  'tools.yaml':
+    'tools: { look: { purpose: Looks., effect: observe, parameters: [], limits: { seconds: 1, output-bytes: 100 } } }',
+});
+
+/** Each code that is recorded in the session's own chain. */
+const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } = {
+  'unknown-tool': {
+    ...at('explore'),
+    provoke: (session) => session.step({ tool: 'raed', args: ['src/a.ts'] }),
+    asked: step('raed', ['src/a.ts']),
+    message: 'there is no tool "raed"',
+    remedy: 'did you mean read? available in explore: read, glob, grep, bash-readonly, web-fetch',
+    follow: (session) => [() => session.step({ tool: 'read', args: ['src/a.ts'] })],
+  },
+  'tool-not-allowed': {
+    ...at('explore'),
+    provoke: (session) => session.step({ tool: 'write', args: { path: 'src/a.ts', content: '' } }),
+    asked: step('write', { path: 'src/a.ts', content: '' }),
+    message: 'explore has no write',
+    remedy: 'shortest lawful way: hop to edit with exit found-target',
+    follow: (session) => [
+      () => session.hop({ to: 'edit', exit: 'found-target', reason: 'it is there' }),
+      () => session.step({ tool: 'write', args: { path: 'src/a.ts', content: '' } }),
+    ],
+  },
+  'invalid-action': {
+    ...at('explore'),
+    provoke: (session) => session.step({ tool: 'read', args: { file: 'src/a.ts' } }),
+    asked: step('read', { file: 'src/a.ts' }),
+    message: 'read: read has no parameter "file" (it has: path, offset, limit)',
+    remedy: 'call it as read { path, offset?, limit? }',
+    follow: (session) => [() => session.step(read)],
+  },
+  'out-of-scope': {
+    ...at('edit'),
+    provoke: (session) => session.step({ tool: 'write', args: { path: 'package.json', content: '{}' } }),
+    asked: step('write', { path: 'package.json', content: '{}' }),
+    message: 'write: path "package.json" is out of scope: it is outside the paths that may be written',
+    remedy: 'in scope here: src/, docs/, scripts/',
+    follow: (session) => [() => session.step({ tool: 'write', args: { path: 'docs/a.md', content: '' } })],
+  },
+  'mode-forbids': {
+    before: ({ session }) => must(session.start('explore')),
+    provoke: (session) => session.step(read),
+    asked: step('read', { path: 'src/a.ts' }),
+    message: 'read (effect: observe) is not allowed in mode discuss',
+    remedy: 'from discuss: diagnose',
+    follow: (session) => [() => session.setMode({ to: 'diagnose' }), () => session.step(read)],
+  },
+  'mode-not-allowed': {
+    provoke: (session) => session.setMode({ to: 'execute', reason: 'now' }),
+    asked: { kind: 'mode', by: 'agent', to: 'execute', reason: 'now' },
+    message: 'the mode cannot go from discuss to execute: the gate has no such transition',
+    remedy: 'from discuss: diagnose',
+    follow: (session) => [() => session.setMode({ to: 'diagnose' }), () => session.setMode({ to: 'execute' })],
+  },
+  'summary-required': {
+    ...at('explore'),
+    provoke: (session) => session.setMode({ to: 'discuss', summary: ' \n' }),
+    asked: { kind: 'mode', by: 'agent', to: 'discuss', summary: ' \n' },
+    message: 'leaving execute for discuss needs a summary of what was done',
+    remedy: 'call setMode again with a summary that is not blank',
+    follow: (session) => [() => session.setMode({ to: 'discuss', summary: 'looked around' })],
+  },
+  'no-peripheral': {
+    provoke: (session) => session.step(read),
+    asked: step('read', { path: 'src/a.ts' }),
+    message: 'the session is outside of any peripheral',
+    remedy: 'from here: start chat | start explore',
+    follow: (session) => [() => session.start('explore')],
+  },
+  'already-active': {
+    ...at('explore'),
+    provoke: (session) => session.start('chat', { context: { topic: 'weather' } }),
+    asked: { kind: 'start', peripheral: 'chat', by: 'agent', context: { topic: 'weather' } },
+    message: 'a visit to explore is under way',
+    remedy: 'hop instead of starting, or stop the visit first; from here: hop to edit with exit found-target',
+    follow: (session) => [() => session.hop({ to: 'edit', exit: 'found-target', reason: 'there' })],
+  },
+  'hop-not-allowed': {
+    ...at('explore'),
+    provoke: (session) => session.hop({ to: 'deploy', exit: 'hop-deploy', reason: 'ship it' }),
+    asked: hopTo('deploy', 'hop-deploy', 'ship it'),
+    message: 'no edge leads from explore by hop-deploy to deploy',
+    remedy: 'shortest lawful way: hop to edit with exit found-target, then hop to test',
+    follow: (session) => [
+      () => session.hop({ to: 'edit', exit: 'found-target', reason: 'there' }),
+      () => session.hop({ to: 'test', exit: 'hop-test', reason: 'on' }),
+    ],
+  },
+  'exit-not-met': {
+    on: () => ({ results: { 'bash-test': testRun('fail') } }),
+    before: async ({ session }) => {
+      await lead(session, 'test');
+      await must(session.step({ tool: 'bash-test' }));
+    },
+    provoke: (session) => session.hop({ to: 'deploy', exit: 'pass', reason: 'almost all pass' }),
+    asked: hopTo('deploy', 'pass', 'almost all pass'),
+    message: 'exit pass of test does not hold: it implies that result is pass, but it is "fail"',
+    remedy: 'go on until result is pass, or leave by an exit that holds (fail → edit or reflect;',
+    follow: (session) => [() => session.hop({ to: 'edit', exit: 'fail', reason: 'a test fails' })],
+  },
+  'entry-not-met': {
+    provoke: (session) => session.start('edit'),
+    asked: { kind: 'start', peripheral: 'edit', by: 'agent' },
+    message: 'edit does not admit this entry: it admits from explore or from test or user-request',
+    remedy: 'shortest lawful way: start explore, then hop to edit with exit found-target',
+    follow: (session) => [
+      () => session.start('explore'),
+      () => session.hop({ to: 'edit', exit: 'found-target', reason: 'there' }),
+    ],
+  },
+  'condition-failed': {
+    on: () => ({ results: { 'bash-test': narrowed } }),
+    before: async ({ session }) => {
+      await lead(session, 'test');
+      await must(session.step({ tool: 'bash-test', args: { command: ['npm', 'test', 'a'] } }));
+    },
+    provoke: (session) => session.hop({ to: 'deploy', exit: 'pass', reason: 'this one passes' }),
+    asked: hopTo('deploy', 'pass', 'this one passes'),
+    message: 'deploy stays closed: tests-passed does not hold',
+    remedy: 'run the configured tests in full with bash-test after the last change, until they pass',
+    follow: (session) => [
+      () => session.step({ tool: 'bash-test' }),
+      () => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' }),
+    ],
+  },
+  'approval-required': {
+    on: () => ({ approver: inTurn({ by: 'operator' }, null, { by: 'operator' }) }),
+    before: async ({ session }) => {
+      await lead(session, 'test');
+      await must(session.step({ tool: 'bash-test' }));
+    },
+    provoke: (session) => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' }),
+    asked: hopTo('deploy', 'pass', 'all pass'),
+    message: 'the hop from test to deploy needs an approval by the operator, and it was not given',
+    remedy: 'ask the operator, who answers on a terminal',
+    follow: (session) => [() => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' })],
+  },
+  'approval-invalid': {
+    on: () => ({ approver: inTurn({ by: 'operator' }, { by: 'operator', minutes: 0 }, { by: 'operator' }) }),
+    before: async ({ session }) => {
+      await lead(session, 'test');
+      await must(session.step({ tool: 'bash-test' }));
+    },
+    provoke: (session) => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' }),
+    asked: hopTo('deploy', 'pass', 'all pass'),
+    message: 'the approval for the hop from test to deploy does not hold: it has expired',
+    remedy: 'ask for a new approval of exactly this request',
+    follow: (session) => [() => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' })],
+  },
+  'missing-context': {
+    before: async ({ session }) => {
+      await lead(session, 'edit');
+      await must(session.hop({ to: 'test', exit: 'hop-test', reason: 'on' }));
+      await must(session.step({ tool: 'bash-test' }));
+    },
+    provoke: (session) => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' }),
+    asked: hopTo('deploy', 'pass', 'all pass'),
+    message: 'deploy needs commit-message (from edit)',
+    remedy: 'state commit-message in the fruit when leaving edit',
+    follow: (session) => [
+      () => session.hop({ to: 'edit', exit: 'hop-edit', reason: 'no message' }),
+      () => session.hop({ to: 'test', exit: 'hop-test', reason: 'on', fruit: { 'commit-message': 'Change a' } }),
+      () => session.step({ tool: 'bash-test' }),
+      () => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' }),
+    ],
+  },
+  'invalid-fruit': {
+    ...at('edit'),
+    provoke: (session) => session.stop('enough', { fruit: { 'commit-message': 7, colour: 'red' } }),
+    asked: { kind: 'stop', reason: 'enough', by: 'agent', fruit: { 'commit-message': 7, colour: 'red' } },
+    message:
+      'the fruit of edit does not fit: commit-message: it has to be string, colour: edit yields no field of this name (it yields: changes, changed-files, commit-message)',
+    remedy: 'correct the stated fields and call again',
+    follow: (session) => [() => session.stop('enough', { fruit: { 'commit-message': 'Seven' } })],
+  },
+  'limit-reached': {
+    before: async ({ session, clock }) => {
+      await lead(session, 'test');
+      clock.advance(30);
+    },
+    provoke: (session) => session.step({ tool: 'bash-test' }),
+    asked: step('bash-test', {}),
+    message: 'the minutes limit of test is reached (30 minutes)',
+    remedy: 'only stop and lawful hops remain; from here: hop to edit with exit fail',
+    follow: (session) => [() => session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'out of time' })],
+  },
+  'sandbox-unavailable': {
+    on: () => ({
+      results: {
+        'bash-readonly': {
+          outcome: {
+            status: 'refused',
+            code: 'sandbox-unavailable',
+            message: 'bwrap is not installed',
+            remedy: 'install bubblewrap, or use read and grep',
+          },
+          effects: [],
+        },
+      },
+    }),
+    ...at('explore'),
+    provoke: (session) => session.step({ tool: 'bash-readonly', args: { command: 'ls' } }),
+    asked: step('bash-readonly', { command: 'ls' }),
+    message: 'bash-readonly needs a sandbox: bwrap is not installed',
+    remedy: 'install bubblewrap, or use read and grep',
+    follow: (session) => [() => session.step(read), () => session.step({ tool: 'grep', args: ['a'] })],
+  },
+  'agent-not-allowed': {
+    on: () => ({ specs: guarded }),
+    before: ({ session }) => must(session.start('lobby')),
+    provoke: (session) => session.hop({ to: 'vault', exit: 'hop-vault', reason: 'in' }),
+    asked: hopTo('vault', 'hop-vault', 'in'),
+    message: 'agent tester may not enter vault',
+    remedy: 'vault admits: keeper; from here: hop to hall with exit hop-hall',
+    follow: (session) => [() => session.hop({ to: 'hall', exit: 'hop-hall', reason: 'on' })],
+  },
+};
+
+/** These go to the store's operator notes: the chain belongs to another writer, or is finished. */
+const OUTSIDE_THE_CHAIN = ['session-closed', 'session-busy', 'lease-expired'] as const;
+type OutsideTheChain = (typeof OUTSIDE_THE_CHAIN)[number];
+
+it('it provokes every code of the closed union', () => {
+  expect([...Object.keys(CASES), ...OUTSIDE_THE_CHAIN].toSorted()).toEqual([...DENIAL_CODES].toSorted());
+});
+
+describe.each(Object.entries(CASES))('%s', (code, { on, before, provoke, asked, message, remedy, follow }) => {
+  const provoked = async () => {
+    const on_stage = await stage(on?.());
+    await before?.(on_stage);
+    const ran = on_stage.backend.calls.length;
+    const result = await provoke(on_stage.session, on_stage);
+    return {
+      on_stage,
+      ran,
+      refused: (await denied(Promise.resolve(result as never))) as Awaited<ReturnType<typeof denied>>,
+    };
+  };
+
+  it('it says what is wrong and what can be done, and doing it works', async () => {
+    const { on_stage, refused } = await provoked();
+    const { denial } = refused as never as { denial: { code: string; message: string; remedy: string } };
+    expect(denial.code).toBe(code);
+    expect(denial.message).toContain(message);
+    expect(denial.remedy).toContain(remedy);
+    for (const act of follow(on_stage.session, on_stage)) expect(await act()).toMatchObject({ ok: true });
+  });
+
+  it('it is in the evidence with the request as asked', async () => {
+    const { on_stage, refused } = await provoked();
+    const { denial, evidence } = refused as never as { denial: Record<string, Json>; evidence: unknown[] };
+    const entry = (await on_stage.session.evidence()).at(-1);
+    expect(entry).toMatchObject({
+      claim: 'observation',
+      author: 'tester',
+      body: { event: 'denial', request: asked, code, message: denial['message'], remedy: denial['remedy'] },
+    });
+    expect(evidence.at(-1)).toEqual(entry);
+    expect(on_stage.session.state.denials).toBe(1);
+  });
+});
+
+describe('outside the chain', () => {
+  const notes = async ({ store }: Stage) => (await store.notes()).map(({ code, sessionId }) => ({ code, sessionId }));
+
+  it('it answers session-closed on a finished session and notes it', async () => {
+    const on = await stage();
+    await must(on.session.close('enough'));
+    const entries = await (await on.reopen()).evidence();
+    const later = await on.reopen();
+    for (const call of [
+      () => later.step(read),
+      () => later.start('explore'),
+      () => later.hop({ to: 'edit', reason: 'on' }),
+      () => later.stop('enough'),
+      () => later.setMode({ to: 'diagnose' }),
+      () => later.close(),
+    ]) {
+      const { denial, evidence } = await denied(call() as Answer as ReturnType<Session['step']>);
+      expect(denial).toMatchObject({
+        code: 'session-closed',
+        message: 'the session is closed',
+        remedy: 'open a new session',
+      });
+      expect(denial.available).toMatchObject({ tools: [], hops: [], modes: [] });
+      expect(evidence).toEqual([]);
+    }
+    expect(await later.evidence()).toEqual(entries);
+    expect(await notes(on)).toEqual(Array(6).fill({ code: 'session-closed', sessionId: later.id }));
+    expect((await on.store.notes()).at(-1)?.message).toBe('step: the session is closed');
+    await must((await stage({ store: on.store, agent: 'next' })).session.start('explore'));
+  });
+
+  it('it still answers session-closed when the mode would have timed out', async () => {
+    const on = await stage();
+    await must(on.session.setMode({ to: 'diagnose' }));
+    await must(on.session.close('enough'));
+    on.clock.advance(600);
+    expect((await denied((await on.reopen()).step(read))).denial.code).toBe('session-closed');
+  });
+
+  it('it turns a second writer away until the first is done', async () => {
+    const on = await stage();
+    await must(on.session.start('explore'));
+    const entries = await on.session.evidence();
+    const second = await on.reopen();
+    const { denial, evidence } = await denied(second.setMode({ to: 'diagnose' }));
+    expect(denial).toMatchObject({ code: 'session-busy' });
+    expect(denial.message).toContain('another writer holds the session');
+    expect(denial.remedy).toContain('wait until it is done');
+    expect(evidence).toEqual([]);
+    expect(await on.session.evidence()).toEqual(entries);
+    expect(await notes(on)).toEqual([{ code: 'session-busy', sessionId: on.session.id }]);
+    await on.session.detach();
+    await must(second.setMode({ to: 'diagnose' }));
+  });
+
+  it('it tells a writer whose session was taken over while its tool ran, and leaves the chain to the other one', async () => {
+    for (const release of [false, true]) {
+      let during = async (): Promise<Json> => null;
+      const on = await stage({ results: { read: () => during() } });
+      await lead(on.session, 'explore');
+      const second = await on.reopen();
+      during = async () => {
+        on.clock.advance(1);
+        await must(second.setMode({ to: 'discuss', summary: 'taken over' }));
+        if (release) await second.detach();
+        return 'late';
+      };
+      const { denial, evidence } = await denied(on.session.step(read));
+      expect(denial).toMatchObject({ code: 'lease-expired' });
+      expect(denial.message).toContain('another writer took the session over');
+      expect(denial.remedy).toContain('open the session again to see what the other writer did');
+      expect(evidence).toEqual([]);
+      expect((await second.evidence()).at(-1)?.body).toMatchObject({ event: 'mode', to: 'discuss' });
+      expect((await on.store.notes()).map(({ sessionId }) => sessionId)).toContain(on.session.id);
+      await second.detach();
+      // Only now does it see where the session stands.
+      expect((await denied(on.session.step(read))).denial.code).toBe('mode-forbids');
+    }
+  });
+
+  it('it keeps the outcome when its lease ran out and nobody wrote meanwhile', async () => {
+    let during = () => changed('src/a.ts');
+    const on = await stage({ results: { edit: () => during() } });
+    await lead(on.session, 'edit');
+    during = () => {
+      on.clock.advance(5);
+      return changed('src/a.ts');
+    };
+    await must(on.session.step({ tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } }));
+    expect((await on.session.evidence()).at(-1)?.body).toMatchObject({ event: 'outcome', outcome: { status: 'ok' } });
+  });
+});

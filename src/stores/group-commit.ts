@@ -23,15 +23,19 @@ export class GroupCommit {
   readonly #name: string;
   readonly #db: Database;
   readonly #onCommit: (jobs: number) => void;
-  readonly #sql: Record<'begin' | 'commit' | 'save' | 'undo' | 'release', { run(): unknown }>;
+  readonly #busyMs: number;
+  readonly #sql: Record<'begin' | 'commit' | 'save' | 'undo' | 'release' | 'patient' | 'impatient', { run(): unknown }>;
   #queue: Job[] = [];
   #scheduled = false;
   #idle: (() => void)[] = [];
   #failure: StoreError | null = null;
+  /** Since when another process has kept the lock from us. */
+  #lockedSince: number | null = null;
 
-  constructor(name: string, db: Database, onCommit: (jobs: number) => void) {
+  constructor(name: string, db: Database, busyMs: number, onCommit: (jobs: number) => void) {
     this.#name = name;
     this.#db = db;
+    this.#busyMs = busyMs;
     this.#onCommit = onCommit;
     this.#sql = {
       begin: db.prepare('BEGIN IMMEDIATE'),
@@ -39,6 +43,8 @@ export class GroupCommit {
       save: db.prepare('SAVEPOINT job'),
       undo: db.prepare('ROLLBACK TO job'),
       release: db.prepare('RELEASE job'),
+      patient: db.prepare(`PRAGMA busy_timeout = ${Math.trunc(busyMs)}`),
+      impatient: db.prepare('PRAGMA busy_timeout = 0'),
     };
   }
 
@@ -59,32 +65,55 @@ export class GroupCommit {
     return this.#scheduled ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve();
   }
 
-  #schedule(): void {
+  #schedule(delay = 0): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    setImmediate(() => {
+    const next = (): void => {
       this.#scheduled = false;
       this.#commitNext();
-      if (this.#queue.length > 0) return this.#schedule();
+      if (this.#queue.length > 0) return this.#schedule(this.#lockedSince === null ? 0 : 1 + 3 * Math.random());
       for (const resolve of this.#idle.splice(0)) resolve();
-    });
+    };
+    if (delay === 0) setImmediate(next);
+    else setTimeout(next, delay);
   }
 
   #commitNext(): void {
-    const jobs = this.#queue.splice(0, MAX_BATCH);
+    let jobs: Job[] = [];
     let settled: readonly Settle[];
     try {
-      this.#sql.begin.run();
+      if (!this.#begin()) return;
+      jobs = this.#queue.splice(0, MAX_BATCH);
       settled = jobs.map((job) => this.#runOne(job));
       this.#sql.commit.run();
     } catch (error) {
       this.#rollBack();
-      const failure = this.#explain(error);
-      for (const { reject } of jobs) reject(failure);
+      this.#fail(jobs, error);
       return;
     }
     for (const settle of settled) settle();
     this.#onCommit(jobs.length);
+  }
+
+  /**
+   * False while another process has the lock: then we come back soon, and meanwhile this process does other things (SQLite itself would
+   * sleep, and let the other win again and again). Throws once that took too long.
+   */
+  #begin(): boolean {
+    this.#sql.impatient.run();
+    try {
+      this.#sql.begin.run();
+      this.#lockedSince = null;
+      return true;
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      this.#lockedSince ??= performance.now();
+      if (performance.now() - this.#lockedSince < this.#busyMs) return false;
+      this.#lockedSince = null;
+      throw error;
+    } finally {
+      this.#sql.patient.run();
+    }
   }
 
   /** Throws only if the disk or the file is at fault. */
@@ -111,15 +140,14 @@ export class GroupCommit {
     }
   }
 
-  #explain(error: unknown): StoreError {
+  /** A lock that stays taken fails those who wait, nothing more. Any other failure ends the writer. */
+  #fail(jobs: readonly Job[], error: unknown): void {
     const { message } = error as Error;
-    if (isBusy(error)) {
-      const text = `another process kept the store locked (${message}); nothing was written, try again`;
-      return storeError(this.#name, 'store-failed', text, error);
-    }
-    const text = `cannot write: ${message}. Nothing of this batch was acknowledged and no more is accepted: free space or repair the disk, then open the store again`;
-    this.#failure = storeError(this.#name, 'store-failed', text, error);
-    for (const { reject } of this.#queue.splice(0)) reject(this.#failure);
-    return this.#failure;
+    const waiting = [...jobs, ...this.#queue.splice(0)];
+    const busy = `another process kept the store locked (${message}); nothing was written, try again`;
+    const broken = `cannot write: ${message}. Nothing of this batch was acknowledged and no more is accepted: free space or repair the disk, then open the store again`;
+    const failure = storeError(this.#name, 'store-failed', isBusy(error) ? busy : broken, error);
+    if (!isBusy(error)) this.#failure = failure;
+    for (const { reject } of waiting) reject(failure);
   }
 }

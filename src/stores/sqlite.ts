@@ -21,7 +21,7 @@ import { summarise } from './summary.ts';
 
 export interface SqliteStoreOptions {
   readonly clock?: Clock;
-  /** How long a write waits for another process's lock. Default 5000. */
+  /** How long a write waits for another process's lock, in milliseconds. Default 5000. */
   readonly busyMs?: number;
   /** Is told after each transaction how many writes it made durable. */
   readonly onCommit?: (writes: number) => void;
@@ -43,7 +43,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   const { clock = Date, busyMs = 5000, onCommit = () => {} } = options;
   const db = openDatabase(NAME, file, busyMs);
   const sql = prepare(db);
-  const writer = new GroupCommit(NAME, db, onCommit);
+  const writer = new GroupCommit(NAME, db, busyMs, onCommit);
   let closing: Promise<void> | null = null;
 
   const assertOpen = (): void => {

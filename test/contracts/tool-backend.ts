@@ -71,9 +71,20 @@ export function toolCall(
   };
 }
 
+/** The names of everything below a folder, sorted; links are not followed. */
+export function namesBelow(folder: string, below = ''): string[] {
+  const entries = fs.readdirSync(path.join(folder, below), { withFileTypes: true });
+  return entries
+    .flatMap((entry) => {
+      const name = path.join(below, entry.name);
+      return entry.isDirectory() ? [name, ...namesBelow(folder, name)] : [name];
+    })
+    .sort();
+}
+
 /** Everything in a folder: names, kinds, modes, contents and targets, as one string to compare. */
 export function picture(folder: string): string {
-  const rows = (fs.readdirSync(folder, { recursive: true }) as string[]).sort().map((name) => {
+  const rows = namesBelow(folder).map((name) => {
     const stat = fs.lstatSync(path.join(folder, name));
     const content = stat.isFile()
       ? fs.readFileSync(path.join(folder, name)).toString('base64')

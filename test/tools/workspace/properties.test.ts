@@ -36,7 +36,7 @@ describe('whatever path an agent writes', () => {
       ),
     },
     {
-      weight: 4,
+      weight: 2,
       arbitrary: fc.constantFrom(
         '..',
         '.',
@@ -59,8 +59,20 @@ describe('whatever path an agent writes', () => {
   const argument = (world: World) =>
     fc
       .tuple(
-        fc.constantFrom('', '', '', '/', './', `${world.root}/`, `${world.root}`, `${world.base}/`, '//', '../root/'),
-        fc.array(piece, { maxLength: 6 }),
+        fc.constantFrom(
+          '',
+          './',
+          'src/',
+          'src/in/',
+          'src/out/',
+          'src/up/',
+          `${world.root}/src/`,
+          world.root,
+          `${world.base}/`,
+          '/',
+          '../root/',
+        ),
+        fc.array(piece, { maxLength: 5 }),
       )
       .map(([start, pieces]) => start + pieces.join('/'));
 
@@ -72,6 +84,7 @@ describe('whatever path an agent writes', () => {
       world.link('root/src/abs', path.join(world.base, 'beside'));
       const before = world.outside();
       const entries = fs.readdirSync(world.base).sort();
+      const seen = new Set<string>();
       await fc.assert(
         fc.asyncProperty(argument(world), async (given) => {
           for (const [tool, more] of [
@@ -81,6 +94,7 @@ describe('whatever path an agent writes', () => {
           ] as const) {
             const { outcome, effects } = await world.run(tool, { path: given, ...more });
             expect(JSON.stringify(outcome)).not.toContain('OUTSIDE');
+            seen.add(`${tool} ${outcome.status}`);
             if (effects === 'unobserved') throw new Error('the workspace observes');
             expect(effects.length > 0).toBe(outcome.status === 'ok');
             for (const effect of effects) {
@@ -89,7 +103,14 @@ describe('whatever path an agent writes', () => {
             }
           }
         }),
-        { numRuns: 500 },
+        {
+          numRuns: 500,
+          examples: [['src/a.ts'], ['src/out/secret.txt'], ['src/up/src/new.ts']],
+        },
+      );
+      // the property is worth something only if calls of every kind came through
+      expect([...seen]).toEqual(
+        expect.arrayContaining(['read ok', 'write ok', 'edit ok', 'read refused', 'write refused']),
       );
       expect(world.outside()).toBe(before);
       expect(fs.readdirSync(world.base).sort()).toEqual(entries);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
 import type { Grant, ToolCall, ToolOutcome, ToolReport } from '../../../src/ports/tool-backend.ts';
 import { workspaceBackend } from '../../../src/tools/workspace/backend.ts';
-import { picture, toolCall } from '../../contracts/tool-backend.ts';
+import { namesBelow, picture, toolCall } from '../../contracts/tool-backend.ts';
 
 /** A root with a sentinel tree beside it; every text that must never be seen holds the word OUTSIDE. */
 export interface World {
@@ -57,7 +57,7 @@ export function makeWorld(options: Parameters<typeof workspaceBackend>[0] = {}):
     ask: async (tool, args, grant, more) => (await world.run(tool, args, grant, more)).outcome,
     outside: () =>
       picture(path.join(base, 'beside')) + picture(path.join(base, 'src-evil')) + picture(path.join(base, 'root-evil')),
-    leftovers: () => (fs.readdirSync(base, { recursive: true }) as string[]).filter((name) => /\.tmp$/.test(name)),
+    leftovers: () => namesBelow(base).filter((name) => /\.tmp$/.test(name)),
     remove: () => fs.rmSync(base, { recursive: true, force: true }),
   };
   world.make({

@@ -102,7 +102,8 @@ export function isWithin(outer: string, inner: string): boolean {
 }
 
 /**
- * A layout that sees the system's programs and the toolchains but nothing of the repository: add mounts with {@link withMounts}.
+ * A layout that sees the system's programs and the toolchains but nothing of the repository: add mounts with {@link withMounts}. It starts in
+ * the root, so mount that, or set `chdir`.
  *
  * @throws LayoutError if the root is not a real absolute folder, or is so wide that it holds the system, or a toolchain is.
  */

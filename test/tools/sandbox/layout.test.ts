@@ -1,0 +1,221 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+  chmodSync,
+  closeSync,
+} from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
+import { baseLayout, LayoutError, type Layout, type Mount, withMounts } from '../../../src/tools/sandbox/layout.ts';
+import { readOnlyLayout, testLayout } from '../../../src/tools/sandbox/layouts.ts';
+import type { RunOptions, Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
+import { scanTree } from '../../../src/tools/sandbox/tree.ts';
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await detectSandbox();
+});
+
+function scratch(files: { readonly [path: string]: string } = {}): string {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-test-')));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  return root;
+}
+
+/** The system alone. */
+const bare = (request: Parameters<typeof baseLayout>[1]): Layout => ({ ...baseLayout('x', request), chdir: '/tmp' });
+
+const run = (layout: Layout, command: string, options: Partial<RunOptions> = {}) =>
+  sandbox.run(layout, ['bash', '-c', command], {
+    seconds: 20,
+    outputBytes: 1 << 16,
+    signal: new AbortController().signal,
+    ...options,
+  });
+
+describe('a layout cannot be built', () => {
+  test.each(['/', '/etc', '/home', '/usr', '/tmp', homedir()])('on the root %s', (root) => {
+    expect(() => baseLayout('x', { root })).toThrow(LayoutError);
+  });
+
+  test('on a root that is a link, relative or missing', () => {
+    const root = scratch();
+    symlinkSync('.', join(root, 'link'));
+    for (const wrong of [join(root, 'link'), 'src', join(root, 'missing'), `${root}/.`])
+      expect(() => baseLayout('x', { root: wrong }), wrong).toThrow(LayoutError);
+  });
+
+  test.each(['/', '/etc', '/root/', '/home', '/var/', homedir(), 'relative', '/no/such/folder'])(
+    'with the toolchain %s',
+    (folder) => {
+      expect(() => baseLayout('x', { root: scratch(), toolchains: [folder] })).toThrow(LayoutError);
+    },
+  );
+
+  test('on a tree that is too large to look for masked files', () => {
+    const root = scratch({ a: '', b: '', 'node_modules/c': '', 'node_modules/d': '' });
+    expect(() => scanTree(root, [], 2)).toThrow(/smaller folder/);
+    expect(() => scanTree(root, [], 3)).not.toThrow();
+  });
+});
+
+describe('a layout shows', () => {
+  test('nothing but the system and what was mounted', async () => {
+    const root = scratch({ a: 'x' });
+    const { stdout } = await run(bare({ root, toolchains: [] }), 'ls -A / | tr "\\n" " "; ls -A /home /tmp');
+    expect(stdout).toMatch(/^bin dev etc home lib (lib32 )?(lib64 )?(libx32 )?proc sbin tmp usr /);
+    expect(stdout).toContain('agent');
+  });
+
+  test('a toolchain outside /usr, read-only and first on PATH, and only if it is configured', async () => {
+    const root = scratch();
+    const tools = scratch({ 'bin/node': '#!/bin/sh\necho toolchain' });
+    chmodSync(join(tools, 'bin/node'), 0o755);
+    const with_ = await run(readOnlyLayout({ root, masks: [], toolchains: [tools] }), `node; echo x > ${tools}/bin/y`);
+    expect(with_).toMatchObject({ stdout: 'toolchain\n', exit: 1 });
+    const without = await run(readOnlyLayout({ root, masks: [] }), `ls ${tools}`);
+    expect(without.exit).toBe(2);
+  });
+
+  test('mounts in their order, and optional ones only if they exist', async () => {
+    const root = scratch({ 'git/config': 'c', 'git/objects/x': '', 'w/x': '' });
+    const at = (path: string) => join(root, path);
+    const mounts: Mount[] = [
+      { kind: 'read-only', source: root, target: root },
+      { kind: 'writable', source: at('git'), target: at('git') },
+      { kind: 'read-only', source: at('git/config'), target: at('git/config') },
+      { kind: 'read-only', source: at('git/hooks'), target: at('git/hooks'), optional: true },
+      { kind: 'scratch', target: at('w'), bytes: 1 << 20 },
+    ];
+    const { stdout } = await run(
+      withMounts(baseLayout('x', { root }), mounts),
+      `for f in git/objects/y git/config new w/y; do (echo x > $f) 2>/dev/null && echo $f; done; head -c 2000000 /dev/zero 2>/dev/null > w/big || echo full`,
+    );
+    expect(stdout).toBe('git/objects/y\nw/y\nfull\n');
+  });
+
+  test('odd names of roots', async () => {
+    const root = join(scratch(), `a b,c:d'"\\ü`);
+    mkdirSync(root);
+    writeFileSync(join(root, 'f'), 'x');
+    let seen = '';
+    const { exit } = await run(testLayout({ root, masks: [] }), 'cat f && echo y > g', {
+      inspect: async ({ upper }) => {
+        seen = upper;
+      },
+    });
+    expect(exit).toBe(0);
+    expect(seen).toMatch(/^\/proc\/\d+\/root\//);
+  });
+
+  test('descriptors that were handed over, and no others', async () => {
+    const root = scratch({ given: 'given', other: 'other' });
+    const fds = [openSync(join(root, 'given'), 'r'), openSync(join(root, 'other'), 'r')];
+    onTestFinished(() => fds.forEach((fd) => void closeSync(fd)));
+    const { stdout } = await run(bare({ root }), 'cat <&6; ls -l /proc/self/fd | grep -c other', {
+      keepFds: [fds[0]!],
+    });
+    expect(stdout).toBe('given0\n');
+  });
+
+  test('what is given on stdin', async () => {
+    const { stdout } = await run(bare({ root: scratch() }), 'wc -c', { stdin: 'ä'.repeat(100_000) });
+    expect(stdout).toBe('200000\n');
+  });
+
+  test('its own environment only', async () => {
+    const layout = bare({ root: scratch(), env: { A: '1' } });
+    const { stdout } = await run(layout, 'env | cut -d= -f1 | sort | tr "\\n" " "', { env: { B: '2' } });
+    expect(stdout).toBe('A B HOME LANG OLDPWD PATH PWD SHLVL TMPDIR USER _ '.replace('OLDPWD ', ''));
+  });
+
+  test('the network of the host only if asked', async () => {
+    const layout = bare({ root: scratch() });
+    const interfaces = 'tail -n +3 /proc/net/dev | wc -l';
+    expect((await run(layout, interfaces)).stdout).toBe('1\n');
+    expect(Number((await run({ ...layout, network: true }, interfaces)).stdout)).toBeGreaterThan(1);
+  });
+});
+
+describe('limits hold', () => {
+  test('memory in /tmp and in an overlay', async () => {
+    const root = scratch();
+    const layout = withMounts(baseLayout('x', { root, limits: { tmpBytes: 1 << 20 } }), [
+      { kind: 'overlay', source: root, target: root, bytes: 1 << 20 },
+    ]);
+    const { stdout } = await run(
+      layout,
+      'for f in /tmp/x ./x; do head -c 3000000 /dev/zero 2>/dev/null > $f || echo full; done',
+    );
+    expect(stdout).toBe('full\nfull\n');
+  });
+
+  test('the number of processes', async () => {
+    const toolchains = [dirname(realpathSync(process.execPath))];
+    const spawnMany = `let up = 0, left = 80;
+      const done = () => { if (--left === 0) { console.log(up); process.exit(); } };
+      for (let i = 80; i > 0; i--) require('child_process').spawn('sleep', ['60'], { stdio: 'ignore' }).on('spawn', () => { up++; done(); }).on('error', done);`;
+    const count = async (processes: number) => {
+      const layout = bare({ root: scratch(), toolchains, limits: { processes } });
+      return Number((await run(layout, `node -e "${spawnMany}"`)).stdout);
+    };
+    expect(await count(500)).toBe(80);
+    expect(await count(40)).toBeLessThan(40);
+  });
+
+  test('the size of a file', async () => {
+    const layout = bare({ root: scratch(), limits: { fileBytes: 1000 } });
+    const { exit } = await run(layout, 'head -c 5000 /dev/zero > /tmp/x');
+    expect(exit).not.toBe(0);
+  });
+});
+
+describe('a sandbox that cannot be used', () => {
+  test('says why and what to do', async () => {
+    const none = await detectSandbox({ bwrap: '/nowhere/bwrap' });
+    expect(none.availability).toMatchObject({ ok: false, reason: expect.stringMatching(/not installed/) });
+    await expect(none.run(bare({ root: scratch() }), ['true'], {} as RunOptions)).rejects.toThrow(/apt-get/);
+  });
+
+  test('is one that does not contain', async () => {
+    const fake = join(scratch(), 'bwrap');
+    // Takes bubblewrap's place, reports what it would report, and runs the command bare.
+    writeFileSync(
+      fake,
+      '#!/bin/bash\n[ "$1" = --version ] && echo bubblewrap 9.9 && exit\nwhile [ "$1" != -- ]; do shift; done; shift\n"$@"; code=$?\necho "{ \\"exit-code\\": $code }" >&4\n',
+    );
+    chmodSync(fake, 0o755);
+    const { availability } = await detectSandbox({ bwrap: fake });
+    expect(availability).toMatchObject({ ok: false, reason: expect.stringMatching(/does not hold on this host/) });
+  });
+
+  test('is one that fails to start, with what it said', async () => {
+    const fake = join(scratch(), 'bwrap');
+    writeFileSync(
+      fake,
+      '#!/bin/sh\n[ "$1" = --version ] && echo bubblewrap 9.9 && exit\necho no permission to unshare >&2; exit 1\n',
+    );
+    chmodSync(fake, 0o755);
+    const { availability } = await detectSandbox({ bwrap: fake });
+    expect(availability).toMatchObject({ ok: false, reason: expect.stringMatching(/no permission to unshare/) });
+  });
+
+  test('a mount that cannot be made stops the command', async () => {
+    const root = scratch();
+    const layout = withMounts(baseLayout('x', { root }), [
+      { kind: 'read-only', source: join(root, 'no'), target: '/no' },
+    ]);
+    await expect(run(layout, 'echo ran')).rejects.toThrow(/could not be set up.*no/);
+  });
+});

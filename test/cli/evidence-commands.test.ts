@@ -64,8 +64,8 @@ async function withSessions({ root, env }: Machine, ...ids: string[]): Promise<v
 describe('sessions', () => {
   it('lists none before there are any, and makes no store', async () => {
     const { run } = machine();
-    expect(await run('sessions')).toEqual({ code: 0, out: 'No sessions yet.\n', err: '' });
-    expect(await run('sessions', '--json')).toEqual({ code: 0, out: '', err: '' });
+    expect(await run('sessions')).toMatchObject({ code: 0, out: 'No sessions yet.\n', err: '' });
+    expect(await run('sessions', '--json')).toMatchObject({ code: 0, out: '', err: '' });
     expect((await run('log', 'x')).code).toBe(1);
   });
 

@@ -10,7 +10,7 @@ const COMMANDS = createProgram(processIo()).commands.map((command) => command.na
 describe('the command line', () => {
   it('prints its version and its help', async () => {
     const { run } = machine();
-    expect(await run('--version')).toEqual({ code: 0, out: `${manifest.version}\n`, err: '' });
+    expect(await run('--version')).toMatchObject({ code: 0, out: `${manifest.version}\n`, err: '' });
     const help = await run('--help');
     expect(help.code).toBe(0);
     for (const name of COMMANDS) expect(help.out).toContain(`  ${name} `);

@@ -38,6 +38,8 @@ export interface Ran {
   readonly code: number;
   readonly out: string;
   readonly err: string;
+  /** Both, as a terminal shows them. */
+  readonly all: string;
 }
 
 export interface Machine {
@@ -47,6 +49,8 @@ export interface Machine {
   run(...argv: string[]): Promise<Ran>;
   /** Runs with a terminal at which `keys` are typed. */
   type(keys: string, ...argv: string[]): Promise<Ran>;
+  /** Runs with a text on stdin, without a terminal. */
+  feed(text: string, ...argv: string[]): Promise<Ran>;
 }
 
 /** A repository and a state folder of their own, and the command line in-process over them. */
@@ -57,14 +61,15 @@ export function machine(
   const root = folder(files);
   const state = folder();
   const world = { PATH: process.env['PATH'], HOME: state, XDG_STATE_HOME: state, ...env };
-  const run = async (argv: readonly string[], keys: string | null): Promise<Ran> => {
+  const run = async (argv: readonly string[], keys: string | null, fed = ''): Promise<Ran> => {
+    const all: string[] = [];
     const out: string[] = [];
     const err: string[] = [];
     const typed = new PassThrough();
     const io: Io = {
-      stdout: sink(out),
-      stderr: sink(err),
-      stdin: keys === null ? Readable.from([]) : typed,
+      stdout: sink(out, all),
+      stderr: sink(err, all),
+      stdin: keys === null ? Readable.from(fed === '' ? [] : [fed]) : typed,
       isTty: keys !== null,
       env: world,
       cwd: root,
@@ -74,15 +79,21 @@ export function machine(
     };
     if (keys !== null) typed.write(keys);
     const code = await runCli(argv, io);
-    return { code, out: out.join(''), err: err.join('') };
+    return { code, out: out.join(''), err: err.join(''), all: all.join('') };
   };
-  return { root, env: world, run: (...argv) => run(argv, null), type: (keys, ...argv) => run(argv, keys) };
+  return {
+    root,
+    env: world,
+    run: (...argv) => run(argv, null),
+    type: (keys, ...argv) => run(argv, keys),
+    feed: (text, ...argv) => run(argv, null, text),
+  };
 }
 
-const sink = (chunks: string[]): Writable =>
+const sink = (...lists: string[][]): Writable =>
   new Writable({
     write(chunk, _encoding, done) {
-      chunks.push(String(chunk));
+      for (const list of lists) list.push(String(chunk));
       done();
     },
   });
@@ -98,7 +109,7 @@ export function spawnCli(
       options.node ?? process.execPath,
       [main, ...argv],
       { cwd: options.cwd, env: options.env ?? process.env },
-      (error, out, err) => done({ code: error === null ? 0 : Number(error.code), out, err }),
+      (error, out, err) => done({ code: error === null ? 0 : Number(error.code), out, err, all: out + err }),
     );
   });
 }

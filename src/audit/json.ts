@@ -1,0 +1,44 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { FruitType, Json } from '../spec/types.ts';
+
+export type Fields = { readonly [name: string]: Json };
+
+/** A JSON object's members; none for anything else. */
+export const fieldsOf = (value: Json | undefined): Fields =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
+
+export const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
+
+export const textOf = (value: Json | undefined): string | null =>
+  typeof value === 'string' && value !== '' ? value : null;
+
+/** The same JSON: the order of members never matters. */
+export const sameJson = (a: unknown, b: unknown): boolean => isDeepStrictEqual(a, b);
+
+/** Whether a value is not here but in a blob of the store, because it was large. */
+export function isElsewhere(value: Json | undefined): boolean {
+  const { blob, bytes, ...rest } = fieldsOf(value);
+  return (
+    typeof blob === 'string' && /^[0-9a-f]{64}$/.test(blob) && Number.isInteger(bytes) && Object.keys(rest).length === 0
+  );
+}
+
+/** Whether a value is of a fruit's type. */
+export function fits(value: Json, type: FruitType): boolean {
+  if (Array.isArray(type)) return type.includes(value as string);
+  const kinds: { readonly [name: string]: boolean } = {
+    string: typeof value === 'string',
+    integer: Number.isSafeInteger(value),
+    number: typeof value === 'number',
+    boolean: typeof value === 'boolean',
+    list: Array.isArray(value),
+    object: value !== null && typeof value === 'object' && !Array.isArray(value),
+  };
+  return kinds[type as string] === true;
+}
+
+/** A value for a message, cut to what one can read. */
+export function show(value: Json | undefined): string {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > 120 ? `${text.slice(0, 120)}…` : text;
+}

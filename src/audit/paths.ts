@@ -1,0 +1,37 @@
+export type Place = { readonly inside: true; readonly path: string } | { readonly inside: false; readonly why: string };
+
+const split = (path: string): string[] => path.split('/').filter((segment) => segment !== '' && segment !== '.');
+
+/**
+ * Where a path leads beneath an absolute root, walking it name by name. The root itself is the empty path.
+ * @example placeOf('/repo', 'src/../docs/a.md') // { inside: true, path: 'docs/a.md' }
+ */
+export function placeOf(root: string, path: unknown): Place {
+  if (typeof path !== 'string' || path === '') return { inside: false, why: 'it is no path' };
+  if (path.length > 4096) return { inside: false, why: 'it is longer than any path' };
+  if (hasControl(path)) return { inside: false, why: 'it holds a control character' };
+  const home = split(root);
+  const walked = path.startsWith('/') ? [] : [...home];
+  for (const name of split(path)) {
+    if (name === '..') walked.pop();
+    else walked.push(name);
+  }
+  const inside = home.every((name, index) => walked[index] === name);
+  return inside
+    ? { inside: true, path: walked.slice(home.length).join('/') }
+    : { inside: false, why: 'it leads out of the root' };
+}
+
+/** Whether a root-relative path is one of the granted places or lies beneath one, name by name. */
+export function liesIn(path: string, places: readonly string[]): boolean {
+  const names = split(path);
+  return places.some((place) => split(place).every((name, index) => names[index] === name));
+}
+
+function hasControl(text: string): boolean {
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code < 0x20 || code === 0x7f) return true;
+  }
+  return false;
+}

@@ -1,0 +1,66 @@
+import picomatch from 'picomatch';
+
+/** Whatever a scope grants: no agent writes what steers git, shells, editors, agents or this program. */
+const STEERING = [
+  ...['.git', '.gitconfig', '.gitmodules', '.husky'],
+  ...['.claude', '.codex', '.mcp.json', '.vscode', '.idea'],
+  ...['.bashrc', '.bash_profile', '.profile', '.zshrc', '.zprofile', '.envrc'],
+  ...['.npmrc', '.yarnrc.yml', '.ripgreprc'],
+];
+
+/** A name as a file system may read it that folds case, drops trailing dots and blanks, and knows streams and short names. */
+function asRead(name: string): string {
+  const bare = name
+    .normalize('NFKC')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .toLowerCase()
+    .split(':')[0]!;
+  const trimmed = /[^. ]/.test(bare) ? bare.replace(/[. ]+$/, '') : bare;
+  return /^git~[0-9]+$/.test(trimmed) ? '.git' : trimmed;
+}
+
+/** Whether a root-relative path steers something that an agent must not steer. */
+export function steers(path: string): boolean {
+  const names = path.split('/').map(asRead);
+  return names.some((name) => STEERING.includes(name)) || (names.length === 1 && names[0] === 'hopgate.yaml');
+}
+
+type Test = (path: string) => boolean;
+const tests = new WeakMap<readonly string[], Test>();
+
+/** Whether a root-relative path is masked, or lies in a folder that is: no tool shows it. */
+export function hidden(path: string, masks: readonly string[]): boolean {
+  let test = tests.get(masks);
+  if (!test) {
+    test = maskTest(masks);
+    tests.set(masks, test);
+  }
+  return test(path);
+}
+
+function maskTest(masks: readonly string[]): Test {
+  const options = { dot: true, nocase: true, nonegate: true };
+  const bare = masks.map((mask) => mask.replace(/^(\.\/)+/, '').replace(/\/+$/, '')).filter((mask) => mask !== '');
+  const byName = bare.filter((mask) => !mask.includes('/'));
+  const byPath = bare.filter((mask) => mask.includes('/')).map((mask) => mask.replace(/^\/+/, ''));
+  const matchesName = byName.length > 0 ? picomatch(byName, options) : () => false;
+  const matchesPath = byPath.length > 0 ? picomatch(byPath, options) : () => false;
+  return (path) => {
+    if (path === '') return false;
+    const names = path.split('/');
+    return names.some(
+      (name, index) =>
+        matchesName(name) ||
+        (byPath.length > 0 && matchesPath(names.slice(0, index + 1).join('/'))) ||
+        keepsKeys(names),
+    );
+  };
+}
+
+/** Where git keeps the tokens of a remote. */
+function keepsKeys(names: readonly string[]): boolean {
+  const read = names.map(asRead);
+  const last = read.at(-1)!;
+  if (last === '.git-credentials') return true;
+  return ['config', 'config.worktree', 'credentials'].includes(last) && read.slice(0, -1).includes('.git');
+}

@@ -1,0 +1,137 @@
+import type { Entry } from './entry.ts';
+
+/** The seven invariants of a thread of evidence. */
+export const INVARIANTS = [
+  'tree-validity',
+  'root',
+  'no-orphans',
+  'claim-ordering',
+  'author-tracking',
+  'monotonic-time',
+  'entry-count',
+] as const;
+export type Invariant = (typeof INVARIANTS)[number];
+
+/** One broken invariant at one entry. */
+export interface InvariantViolation {
+  readonly rule: Invariant;
+  /** Empty when no entry is at fault, but a missing one. */
+  readonly entryId: string;
+  readonly message: string;
+}
+
+/** What somebody says of the entries, to be held against them. */
+export interface ThreadClaims {
+  readonly participants?: readonly string[];
+  readonly count?: number;
+}
+
+export interface InvariantVerdict {
+  readonly ok: boolean;
+  readonly violations: readonly InvariantViolation[];
+  readonly count: number;
+  readonly participants: readonly string[];
+}
+
+type Linked = Pick<Entry, 'id' | 'at' | 'claim' | 'author' | 'inReplyTo' | 'forkOf'>;
+
+/**
+ * Checks the seven invariants over a set of entries, in the order in which they were written: a session's, or a thread's.
+ *
+ * 1. tree-validity: what an entry replies to, or forks, is an earlier entry of the set.
+ * 2. root: the first entry is a goal and replies to nothing.
+ * 3. no-orphans: every other entry replies to something or forks something.
+ * 4. claim-ordering: a conclusion never replies to a conclusion.
+ * 5. author-tracking: every entry has an author, and the participants are exactly these.
+ * 6. monotonic-time: no entry is older than the one before it.
+ * 7. entry-count: no entry is there twice, and there are as many as claimed.
+ *
+ * @example checkInvariants(entries, { count: head.seq + 1 }).violations
+ */
+export function checkInvariants(entries: Iterable<Linked>, claims: ThreadClaims = {}): InvariantVerdict {
+  const violations: InvariantViolation[] = [];
+  const claimOf = new Map<string, Linked['claim']>();
+  const authors = new Set<string>();
+  let before: Linked | null = null;
+  let count = 0;
+  let lastId = '';
+  for (const entry of entries) {
+    const broken = (rule: Invariant, message: string) => violations.push({ rule, entryId: entry.id, message });
+    count += 1;
+    lastId = entry.id;
+    if (claimOf.has(entry.id)) {
+      broken('entry-count', 'the entry is there twice');
+      continue;
+    }
+    checkLinks(entry, before === null, claimOf, broken);
+    if (entry.author.trim() === '') broken('author-tracking', 'the entry has no author');
+    else authors.add(entry.author);
+    if (Number.isNaN(Date.parse(entry.at))) broken('monotonic-time', `"${entry.at}" is no time`);
+    else if (before !== null && Date.parse(entry.at) < Date.parse(before.at))
+      broken('monotonic-time', `${entry.at} is earlier than ${before.at} of the entry before it`);
+    claimOf.set(entry.id, entry.claim);
+    before = entry;
+  }
+  if (before === null) violations.push({ rule: 'root', entryId: '', message: 'there are no entries, so no goal' });
+  violations.push(...checkClaims(claims, count, authors, lastId));
+  return { ok: violations.length === 0, violations, count, participants: [...authors] };
+}
+
+type Broken = (rule: Invariant, message: string) => void;
+
+function checkLinks(
+  entry: Linked,
+  first: boolean,
+  claimOf: ReadonlyMap<string, Linked['claim']>,
+  broken: Broken,
+): void {
+  const { inReplyTo, forkOf } = entry;
+  if (first) {
+    if (entry.claim !== 'goal') broken('root', `the first entry is a ${entry.claim}, not a goal`);
+    if (inReplyTo !== undefined || forkOf !== undefined)
+      broken('root', `the first entry replies to ${inReplyTo ?? forkOf}`);
+    return;
+  }
+  if (inReplyTo === undefined && forkOf === undefined)
+    broken('no-orphans', 'the entry replies to nothing: a second root');
+  for (const [link, target] of [
+    ['replies to', inReplyTo],
+    ['forks', forkOf],
+  ] as const) {
+    if (target !== undefined && !claimOf.has(target))
+      broken('tree-validity', `it ${link} ${target}, which is no earlier entry here`);
+  }
+  if (entry.claim === 'conclusion' && inReplyTo !== undefined && claimOf.get(inReplyTo) === 'conclusion')
+    broken('claim-ordering', `a conclusion that replies to the conclusion ${inReplyTo}`);
+}
+
+function checkClaims(
+  { participants, count: claimed }: ThreadClaims,
+  count: number,
+  authors: ReadonlySet<string>,
+  lastId: string,
+): InvariantViolation[] {
+  const violations: InvariantViolation[] = [];
+  if (claimed !== undefined && claimed !== count)
+    violations.push({
+      rule: 'entry-count',
+      entryId: lastId,
+      message: `${claimed} entries are claimed, ${count} are here`,
+    });
+  if (participants === undefined) return violations;
+  const missing = [...authors].filter((author) => !participants.includes(author));
+  const idle = participants.filter((author) => !authors.has(author));
+  for (const author of missing)
+    violations.push({
+      rule: 'author-tracking',
+      entryId: lastId,
+      message: `${author} wrote here and is no participant`,
+    });
+  for (const author of idle)
+    violations.push({
+      rule: 'author-tracking',
+      entryId: lastId,
+      message: `${author} is a participant and wrote nothing here`,
+    });
+  return violations;
+}

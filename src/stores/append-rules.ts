@@ -145,7 +145,6 @@ export function judgeAppend(
 
 /** Sealed at the same place, a draft of the same content has the same hash: this holds for an erased body, too. */
 function sameContent({ entry }: StoredEntry, draft: EntryDraft): boolean {
-  if (entry.sessionId !== draft.sessionId) return false;
   const [again] = sealDrafts({ seq: entry.seq - 1, hash: entry.prev }, [draft]);
   return again!.entry.hash === entry.hash;
 }

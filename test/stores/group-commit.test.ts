@@ -1,0 +1,57 @@
+import { DatabaseSync } from 'node:sqlite';
+import { expect, it } from 'vitest';
+import { StoreError } from '../../src/ports/evidence-store.ts';
+import { GroupCommit } from '../../src/stores/group-commit.ts';
+
+function setUp() {
+  const db = new DatabaseSync(':memory:');
+  db.exec('CREATE TABLE rows (word TEXT)');
+  const add = (word: string) => db.prepare('INSERT INTO rows VALUES (?)').run(word);
+  const words = () =>
+    db
+      .prepare('SELECT word FROM rows')
+      .all()
+      .map(({ word }) => word);
+  return { writer: new GroupCommit('sqlite', db, 1000, () => {}), add, words };
+}
+
+it('undoes what a failing job wrote, and only that', async () => {
+  const { writer, add, words } = setUp();
+  const refusal = new StoreError('session-busy', 'busy');
+  const results = await Promise.allSettled([
+    writer.run(() => add('first')),
+    writer.run(
+      () => {
+        add('half');
+        throw refusal;
+      },
+      () => add('noted'),
+    ),
+    writer.run(() => {
+      add('half');
+      throw new TypeError('a bug');
+    }),
+    writer.run(() => add('last')),
+  ]);
+  expect(results.map((result) => (result.status === 'rejected' ? result.reason : 'done'))).toEqual([
+    'done',
+    refusal,
+    new TypeError('a bug'),
+    'done',
+  ]);
+  expect(words()).toEqual(['first', 'noted', 'last']);
+});
+
+it('fails the whole batch, and all that follows, when the disk fails within a job', async () => {
+  const { writer, add, words } = setUp();
+  const results = await Promise.allSettled([
+    writer.run(() => add('first')),
+    writer.run(() => {
+      throw Object.assign(new Error('database or disk is full'), { errcode: 13 });
+    }),
+  ]);
+  const failed = { code: 'store-failed', message: expect.stringMatching(/disk is full.*open the store again/) };
+  expect(results).toMatchObject([{ reason: failed }, { reason: failed }]);
+  await expect(writer.run(() => add('later'))).rejects.toMatchObject(failed);
+  expect(words()).toEqual([]);
+});

@@ -11,9 +11,11 @@ export function deny(
   way: readonly WayLeg[] | null = null,
 ): { readonly ok: false; readonly denial: Denial; readonly wanted: null } {
   const here = available(specs, view);
+  const { message, remedy } = describeDenial(code, about, here, way);
   return {
     ok: false,
-    denial: { code, ...describeDenial(code, about, here, way), about, available: here, way },
+    // What was asked is quoted, and may be cut, inside of a character.
+    denial: { code, message: message.toWellFormed(), remedy: remedy.toWellFormed(), about, available: here, way },
     wanted: null,
   };
 }

@@ -101,7 +101,7 @@ function pathProblem({ scope, config, root, files }: Call, role: 'path:read' | '
     };
   }
   if (role === 'path:write') {
-    if (isProtected(located.path)) {
+    if (isProtected(located.path) || (config.specs !== 'default' && within(located.path, [config.specs]))) {
       return { why: 'it steers git, an editor, an agent or hopgate itself; no agent writes it', scope: scope.write };
     }
     if (scope.write.length === 0) return { why: 'this scope writes nothing', scope: [] };

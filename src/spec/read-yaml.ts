@@ -1,4 +1,4 @@
-import { isNode, LineCounter, parseDocument } from 'yaml';
+import { isNode, LineCounter, parseDocument, type YAMLError } from 'yaml';
 import type { Path, SpecIssue } from './issues.ts';
 import type { SourceDocument, SpecSource } from './source-document.ts';
 
@@ -9,7 +9,7 @@ import type { SourceDocument, SpecSource } from './source-document.ts';
 export function readYaml({ file, text }: SpecSource): { document: SourceDocument; issues: SpecIssue[] } {
   const lines = new LineCounter();
   const parsed = parseDocument(text, { lineCounter: lines, uniqueKeys: true, prettyErrors: false, strict: true });
-  const issues: SpecIssue[] = [...parsed.errors, ...parsed.warnings].map((problem) => ({
+  const issues: SpecIssue[] = tellingProblems([...parsed.errors, ...parsed.warnings]).map((problem) => ({
     file,
     path: '',
     line: lines.linePos(problem.pos[0]).line,
@@ -32,6 +32,12 @@ export function readYaml({ file, text }: SpecSource): { document: SourceDocument
     }
   }
   return { document: { file, value, lineOf }, issues };
+}
+
+/** After the first syntax error the parser is lost, and what it says of the rest is noise; duplicate keys are told in full. */
+function tellingProblems(problems: readonly YAMLError[]): readonly YAMLError[] {
+  const lost = problems.find(({ code }) => code !== 'DUPLICATE_KEY');
+  return lost === undefined ? problems : problems.filter((problem) => problem === lost || problem.pos[0] < lost.pos[0]);
 }
 
 function keyAt(text: string, offset: number): string {

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { SpecError } from '../../src/spec/issues.ts';
 import { loadCatalogue, loadSpecs } from '../../src/spec/load-specs.ts';
+import { parseScenario } from '../../src/spec/parse-scenario.ts';
 import { parseSpecSet } from '../../src/spec/parse-spec-set.ts';
 
 const catalogue = await loadCatalogue();
@@ -69,4 +70,11 @@ it('reports a folder in the place of a file instead of failing on it', async () 
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+it('tells the first syntax error of a YAML file, not the noise that follows it', () => {
+  const text =
+    'title: x\nsteps:\n  - mode: { to: diagnose, reason: the median of [1, 2] }\n  - start: explore\n  - step: { tool: read }\n';
+  const parsed = parseScenario({ file: 's.yaml', text });
+  expect(parsed).toMatchObject({ ok: false, issues: [{ file: 's.yaml', line: 3 }] });
 });

@@ -1,4 +1,4 @@
-import type { Json } from '../spec/types.ts';
+import { type Json, PRINCIPALS, type Principal } from '../spec/types.ts';
 
 /**
  * A value from outside as plain JSON, so that it can be judged and recorded whatever it is: what JSON cannot say (a function, a cycle, a
@@ -11,7 +11,8 @@ export function asJson(value: unknown, above: readonly object[] = []): Json {
     case 'boolean':
       return value;
     case 'number':
-      return Number.isFinite(value) ? value : `[${value}]`;
+      // -0 is written as 0: what lives and what is read back have to be the same.
+      return Number.isFinite(value) ? value + 0 : `[${value}]`;
     case 'object':
       break;
     default:
@@ -27,3 +28,14 @@ export function asJson(value: unknown, above: readonly object[] = []): Json {
 }
 
 const MAX_DEPTH = 64;
+
+/** A text from outside: itself if it is one; nothing is the empty text, anything else its JSON. */
+export function asText(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value.toWellFormed() : JSON.stringify(asJson(value));
+}
+
+/** Who asks. Whoever says anything else is taken for the agent, who may least. */
+export function asPrincipal(value: unknown): Principal {
+  return PRINCIPALS.find((principal) => principal === value) ?? 'agent';
+}

@@ -3,11 +3,15 @@ import type { StepPlan } from '../gate/decide-step.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { Grant, ToolBackend, ToolReport } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';
+import { asJson, asText } from './as-json.ts';
 
 /** Results beyond this many bytes of JSON go to a blob; the entry keeps the reference. */
 const INLINE_BYTES = 32 * 1024;
 
-/** Runs one granted call. A backend that throws is a broken world: the outcome says so, and nothing is known of its effects. */
+/**
+ * Runs one granted call. A backend that throws, or answers something else than a report, is a broken world: the outcome says so, and nothing is
+ * known of its effects. What it reports is made plain JSON, so that it can be recorded whatever it is.
+ */
 export async function runTool(
   backend: ToolBackend,
   plan: StepPlan,
@@ -15,9 +19,15 @@ export async function runTool(
   { sessionId, signal }: { readonly sessionId: string; readonly signal: AbortSignal },
 ): Promise<ToolReport> {
   try {
-    return await backend.run({ tool: plan.tool, args: plan.args, grant, sessionId, signal });
+    const report = await backend.run({ tool: plan.tool, args: plan.args, grant, sessionId, signal });
+    const { outcome, effects } = asJson(report) as unknown as ToolReport;
+    if (!['ok', 'failed', 'refused'].includes(outcome.status)) throw new Error('it answered without an outcome');
+    return {
+      outcome: outcome.status === 'ok' ? { status: 'ok', result: outcome.result ?? null } : outcome,
+      effects: effects === 'unobserved' ? effects : [...effects],
+    };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = asText(error instanceof Error ? error.message : error);
     return {
       outcome: { status: 'failed', code: 'backend-error', message: `[tools/${backend.name}] ${message}` },
       effects: plan.tool.effect === 'act' ? 'unobserved' : [],

@@ -17,7 +17,7 @@ import type { Edge, Json, Mode, Principal, ProjectConfig, ToolSpec } from '../sp
 import { askApproval, type GivenApproval } from './approve.ts';
 import { isReflective } from './drafts.ts';
 import type { CloseResult, HopResult, ModeResult, Refused, StartResult, StepResult, StopResult } from './results.ts';
-import { asJson } from './as-json.ts';
+import { asJson, asPrincipal, asText } from './as-json.ts';
 import { keepFields, keepOutcome, runTool } from './run-tool.ts';
 import { isClosed, modeOf } from './state.ts';
 import { viewOf } from './view.ts';
@@ -94,7 +94,11 @@ export class Session {
 
   /** Would this call be let through? A dry run: nothing is recorded, nothing runs. null: yes. */
   why(call: { readonly tool: string; readonly args?: unknown }): Denial | null {
-    const decision = decide(this.#context(), { kind: 'step', tool: call.tool, args: call.args ?? {} });
+    const decision = decide(this.#context(), {
+      kind: 'step',
+      tool: asText(call.tool),
+      args: asJson(call.args ?? {}),
+    });
     return decision.ok ? null : decision.denial;
   }
 
@@ -126,26 +130,26 @@ export class Session {
     options: { readonly context?: Fields; readonly by?: Principal } = {},
   ): Promise<StartResult> {
     return this.#serially(async () => {
-      const request: Request = {
+      const request: Extract<Request, { kind: 'start' }> = {
         kind: 'start',
-        peripheral,
-        by: options.by ?? 'agent',
-        ...(options.context ? { context: options.context } : {}),
+        peripheral: asText(peripheral),
+        by: asPrincipal(options.by),
+        ...(options.context ? { context: asJson(options.context) as Fields } : {}),
       };
       const decision = decide(this.#context(), request);
       if (!decision.ok) return this.#refuse(request, decision.denial);
       const { context, event } = decision.plan;
       const evidence = await this.#writer.append([
-        this.#startBody(peripheral, request.by, context, event.facts as never),
+        this.#startBody(request.peripheral, request.by, context, event.facts as never),
       ]);
-      return { ok: true, peripheral, context, evidence };
+      return { ok: true, peripheral: request.peripheral, context, evidence };
     });
   }
 
   /** Calls a tool. An acting tool's intent is durable before it runs; an outcome is durable before this answers. */
   step(call: { readonly tool: string; readonly args?: unknown; readonly signal?: AbortSignal }): Promise<StepResult> {
     return this.#serially(async () => {
-      const request: Request = { kind: 'step', tool: String(call.tool), args: asJson(call.args ?? {}) };
+      const request: Request = { kind: 'step', tool: asText(call.tool), args: asJson(call.args ?? {}) };
       const decision = decide(this.#context(), request);
       if (!decision.ok) return this.#refuse(request, decision.denial);
       const { plan } = decision;
@@ -162,18 +166,18 @@ export class Session {
   /** Ends the visit; the session is outside of any peripheral then. */
   stop(reason: string, options: { readonly fruit?: Fields; readonly by?: Principal } = {}): Promise<StopResult> {
     return this.#serially(async () => {
-      const request: Request = {
+      const request: Extract<Request, { kind: 'stop' }> = {
         kind: 'stop',
-        reason,
-        by: options.by ?? 'agent',
-        ...(options.fruit ? { fruit: options.fruit } : {}),
+        reason: asText(reason),
+        by: asPrincipal(options.by),
+        ...(options.fruit ? { fruit: asJson(options.fruit) as Fields } : {}),
       };
-      const review = await this.#review(options.fruit);
+      const review = await this.#review(request.fruit);
       const decision = decide(review ? this.#contextWith(review) : this.#context(), request);
       if (!decision.ok) return this.#refuse(request, decision.denial);
       const evidence = await this.#writer.append([
         ...(review ? [review] : []),
-        this.#stopBody(decision.plan, request.by, reason, null),
+        this.#stopBody(decision.plan, request.by, request.reason, null),
       ]);
       return { ok: true, fruit: decision.plan.fruit, context: this.state.backpack, evidence };
     });
@@ -188,16 +192,16 @@ export class Session {
     readonly by?: Principal;
   }): Promise<HopResult> {
     return this.#serially(async () => {
-      const { to, exit, reason, fruit, by = 'agent' } = options;
+      const { exit, fruit } = options;
       const request: Extract<Request, { kind: 'hop' }> = {
         kind: 'hop',
-        to,
-        reason,
-        by,
-        ...(exit === undefined ? {} : { exit }),
-        ...(fruit === undefined ? {} : { fruit }),
+        to: asText(options.to),
+        reason: asText(options.reason),
+        by: asPrincipal(options.by),
+        ...(exit === undefined ? {} : { exit: asText(exit) }),
+        ...(fruit === undefined ? {} : { fruit: asJson(fruit) as Fields }),
       };
-      const review = await this.#review(fruit);
+      const review = await this.#review(request.fruit);
       const context = () => (review ? this.#contextWith(review) : this.#context());
       const { decision, approval } = await this.#decideWithApproval(context, request, (grant) =>
         decide(context(), grant ? { ...request, approval: grant } : request),
@@ -207,12 +211,12 @@ export class Session {
       const evidence = await this.#writer.append([
         ...(review ? [review] : []),
         ...(approval ? [approval.body] : []),
-        ...this.#hopBodies(plan, by, approval),
+        ...this.#hopBodies(plan, request.by, approval),
       ]);
       return {
         ok: true,
         from: plan.edge.from,
-        to,
+        to: plan.edge.to,
         exit: plan.edge.exit,
         fruit: plan.fruit,
         context: plan.context,
@@ -231,20 +235,29 @@ export class Session {
     readonly by?: Principal;
   }): Promise<ModeResult> {
     return this.#serially(async () => {
-      const request: Extract<Request, { kind: 'mode' }> = { kind: 'mode', by: 'agent', ...options };
+      const { to, summary, reset, reason, exitCriteria } = options;
+      const request: Extract<Request, { kind: 'mode' }> = {
+        kind: 'mode',
+        by: asPrincipal(options.by),
+        to: asText(to) as Mode,
+        ...(summary === undefined ? {} : { summary: asText(summary) }),
+        ...(reset === undefined ? {} : { reset: reset === true }),
+        ...(reason === undefined ? {} : { reason: asText(reason) }),
+        ...(exitCriteria === undefined ? {} : { exitCriteria: asText(exitCriteria) }),
+      };
       const { decision, approval } = await this.#decideWithApproval(
         () => this.#context(),
         request,
         (grant) => decide(this.#context(), grant ? { ...request, approval: grant } : request),
       );
       if (!decision.ok) return this.#refuse(request, decision.denial);
-      const { from, to, how, event } = decision.plan;
+      const { from, how, event } = decision.plan;
       const evidence = await this.#writer.append([
         ...(approval ? [approval.body] : []),
         {
           event: 'mode',
           from,
-          to,
+          to: request.to,
           how,
           by: request.by,
           summary: request.summary ?? null,
@@ -254,17 +267,24 @@ export class Session {
           facts: event.facts as never,
         },
       ]);
-      return { ok: true, mode: to, evidence };
+      return { ok: true, mode: request.to, evidence };
     });
   }
 
   /** Ends the session for good and frees what it holds. Refused in the middle of a visit: stop first. */
   async close(reason = 'done', options: { readonly by?: Principal } = {}): Promise<CloseResult> {
     const result = await this.#serially(async (): Promise<CloseResult> => {
-      const request: Request = { kind: 'close', reason, by: options.by ?? 'agent' };
+      const request: Extract<Request, { kind: 'close' }> = {
+        kind: 'close',
+        reason: asText(reason),
+        by: asPrincipal(options.by),
+      };
       const decision = decide(this.#context(), request);
       if (!decision.ok) return this.#refuse(request, decision.denial);
-      return { ok: true, evidence: await this.#writer.append([{ event: 'session-closed', reason, by: request.by }]) };
+      return {
+        ok: true,
+        evidence: await this.#writer.append([{ event: 'session-closed', reason: request.reason, by: request.by }]),
+      };
     });
     if (result.ok) await this.detach();
     return result;
@@ -379,7 +399,7 @@ export class Session {
   }
 
   #stopBody({ peripheral, fruit }: StopPlan, by: Principal, reason: string, exit: string | null): Body {
-    return { event: 'stop', peripheral: peripheral.id, reason: String(reason), by, fruit, exit };
+    return { event: 'stop', peripheral: peripheral.id, reason, by, fruit, exit };
   }
 
   #grant(plan: StepPlan): Grant {

@@ -1,0 +1,169 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { verifyChain } from '../../src/evidence/chain.ts';
+import type { Session } from '../../src/session/session.ts';
+import type { Json } from '../../src/spec/types.ts';
+import { bodies, denied, lead, must, stage } from './sessions.ts';
+
+const cycle: Record<string, unknown> = { name: 'cycle' };
+cycle['self'] = cycle;
+const deep = Array.from({ length: 500 }).reduce<unknown>((inner) => [inner], 'bottom');
+/** What a caller in plain JavaScript may hand over. */
+const ODD: readonly [string, unknown][] = [
+  ['a cycle', cycle],
+  ['a bigint', 10n ** 30n],
+  ['a function', () => 1],
+  ['a symbol', Symbol('s')],
+  ['NaN', Number.NaN],
+  ['minus zero', -0],
+  ['an unpaired surrogate', 'a\ud800b'],
+  ['a key with an unpaired surrogate', { '\udfff': 1 }],
+  ['a text that is cut inside of a character when it is shown', `${'x'.repeat(199)}😀${'y'.repeat(300)}`],
+  ['a text of 5 MB', 'x'.repeat(5_000_000)],
+  ['control characters', '\u0000\u001b[2J\u202e'],
+  ['nesting beyond measure', deep],
+  ['__proto__', JSON.parse('{"__proto__": {"tools": []}, "constructor": 1}')],
+  ['null', null],
+  ['a number', 7],
+  ['a list', ['src/a.ts', { a: 1 }]],
+  ['an instance', new Date(0)],
+  ['nothing', undefined],
+];
+
+type Calls = { readonly [name: string]: (session: Session, odd: never) => Promise<{ readonly ok: boolean }> };
+const CALLS: Calls = {
+  'the args of a step': (session, odd) => session.step({ tool: 'read', args: odd }),
+  'an argument of a step': (session, odd) => session.step({ tool: 'read', args: { path: odd } }),
+  'an argument of an acting step': (session, odd) =>
+    session.step({ tool: 'write', args: { path: 'src/b.ts', content: odd } }),
+  'a tool': (session, odd) => session.step({ tool: odd }),
+  'a peripheral to start': (session, odd) => session.start(odd),
+  'the context of a start': (session, odd) => session.start('explore', { context: { topic: odd } }),
+  'the principal': (session, odd) => session.start('edit', { by: odd }),
+  'the target of a hop': (session, odd) => session.hop({ to: odd, reason: 'on' }),
+  'the exit of a hop': (session, odd) => session.hop({ to: 'test', exit: odd, reason: 'on' }),
+  'the reason of a hop': (session, odd) => session.hop({ to: 'test', exit: 'blocked', reason: odd }),
+  'the fruit of a hop': (session, odd) =>
+    session.hop({ to: 'test', exit: 'blocked', reason: 'on', fruit: { 'commit-message': odd } }),
+  'the fruit of a stop': (session, odd) => session.stop('enough', { fruit: { colour: odd } }),
+  'a mode': (session, odd) => session.setMode({ to: odd }),
+  'a summary': (session, odd) => session.setMode({ to: 'diagnose', summary: odd, reason: odd, exitCriteria: odd }),
+  'the reason of a close': (session, odd) => session.close(odd),
+};
+
+const sound = async (session: Session, store: Awaited<ReturnType<typeof stage>>['store']) =>
+  expect(await verifyChain(store.entries(session.id))).toMatchObject({ ok: true });
+
+describe.each(Object.entries(CALLS))('%s', (_name, call) => {
+  it.each(ODD)('it answers and records %s', async (_odd, value) => {
+    const { session, store } = await stage();
+    await lead(session, 'edit');
+    const before = (await session.evidence()).length;
+    const result = await call(session, value as never);
+    expect(typeof result.ok).toBe('boolean');
+    expect((await session.evidence()).length).toBeGreaterThan(before);
+    await sound(session, store);
+    await must(session.settle());
+  });
+});
+
+it('it takes whoever is no principal for the agent', async () => {
+  const { session } = await stage();
+  expect((await denied(session.start('edit', { by: 'root' as never }))).denial.code).toBe('entry-not-met');
+  expect((await bodies(session)).at(-1)).toMatchObject({ event: 'denial', request: { by: 'agent' } });
+});
+
+it('it records an odd argument so that a reader sees what it was', async () => {
+  const { session } = await stage();
+  await lead(session, 'explore');
+  const args = { path: cycle, offset: 10n, limit: () => 1 };
+  await denied(session.step({ tool: 'read', args }));
+  expect((await bodies(session)).at(-1)).toMatchObject({
+    request: { args: { path: { name: 'cycle', self: '[cycle]' }, offset: '[bigint 10]', limit: '[function]' } },
+  });
+});
+
+it('it judges the same value in a dry run as in a step', async () => {
+  const { session } = await stage();
+  await lead(session, 'edit');
+  for (const [, odd] of ODD) {
+    for (const args of [odd, { path: odd }, { path: 'src/a.ts', content: odd }]) {
+      const dry = session.why({ tool: 'write', args });
+      const wet = await session.step({ tool: 'write', args });
+      expect(dry?.message ?? null).toBe(wet.ok ? null : wet.denial.message);
+    }
+  }
+});
+
+it('it takes any arguments at all', async () => {
+  const { session, store } = await stage();
+  await lead(session, 'edit');
+  const anything = fc.anything({
+    withBigInt: true,
+    withDate: true,
+    withMap: true,
+    withNullPrototype: true,
+    withTypedArray: true,
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom('read', 'edit', 'write', 'bash', 'nothing'), anything, async (tool, args) => {
+      expect(typeof (await session.step({ tool, args })).ok).toBe('boolean');
+    }),
+    { numRuns: 200 },
+  );
+  await sound(session, store);
+});
+
+describe('a backend', () => {
+  const reports: readonly [string, unknown, { [key: string]: unknown }][] = [
+    ['answers nothing', undefined, { outcome: 'failed', error: { code: 'backend-error' } }],
+    ['answers without an outcome', { effects: [] }, { outcome: 'failed', error: { code: 'backend-error' } }],
+    [
+      'answers an unknown outcome',
+      { outcome: { status: 'perhaps' }, effects: [] },
+      { outcome: 'failed', error: { code: 'backend-error' } },
+    ],
+    [
+      'answers without effects',
+      { outcome: { status: 'ok', result: 1 } },
+      { outcome: 'failed', error: { code: 'backend-error' } },
+    ],
+    [
+      'answers no JSON',
+      { outcome: { status: 'ok', result: { n: Number.NaN, s: '\ud800' } }, effects: [] },
+      { outcome: 'ok', result: { n: '[NaN]', s: '\ufffd' } },
+    ],
+    ['answers no result', { outcome: { status: 'ok' }, effects: [] }, { outcome: 'ok', result: null }],
+    [
+      'leaves members undefined',
+      { outcome: { status: 'ok', result: 1 }, effects: [{ path: 'src/a.ts', op: 'modify', before: undefined }] },
+      { outcome: 'ok', result: 1 },
+    ],
+  ];
+  it.each(reports)('that %s does not break the session', async (_name, report, expected) => {
+    const backend = { name: 'odd', tools: ['edit'], run: async () => report as never };
+    const { session, store } = await stage({ backends: [backend] });
+    await lead(session, 'explore');
+    await must(session.hop({ to: 'edit', exit: 'hop-edit', reason: 'on' }));
+    const result = await must(session.step({ tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } }));
+    expect(result).toMatchObject(expected);
+    expect((await bodies(session)).slice(-2).map(({ event }) => event)).toEqual(['intent', 'outcome']);
+    await sound(session, store);
+  });
+});
+
+it('it keeps large arguments and results in blobs and gives the caller the whole result', async () => {
+  const text = 'x'.repeat(100_000);
+  const { session, store } = await stage({ results: { write: { path: 'src/b.ts', text, note: 'short' } } });
+  await lead(session, 'edit');
+  const result = await must(session.step({ tool: 'write', args: { path: 'src/b.ts', content: text } }));
+  expect(result.result).toEqual({ path: 'src/b.ts', text, note: 'short' });
+  const [intent, outcome] = (await bodies(session)).slice(-2) as unknown as [
+    { args: { [name: string]: Json } },
+    { outcome: { result: { [name: string]: Json } } },
+  ];
+  expect(intent.args).toMatchObject({ path: 'src/b.ts', content: { bytes: 100_002 } });
+  expect(outcome.outcome.result).toMatchObject({ path: 'src/b.ts', note: 'short', text: { bytes: 100_002 } });
+  const { blob } = outcome.outcome.result['text'] as { blob: string };
+  expect(JSON.parse(new TextDecoder().decode((await store.getBlob(blob)) ?? undefined))).toBe(text);
+});

@@ -146,7 +146,7 @@ describe.skipIf(!canMount)('a full disk (mounting a small one needs root)', () =
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=0700', 'tmpfs', disk]);
     file = join(disk, 'evidence.db');
   });
-  afterEach(() => execFileSync('umount', [disk]));
+  afterEach(() => execFileSync('umount', ['--lazy', disk]));
 
   it('stops the store at the first failed write; what was acknowledged is there after reopening', async () => {
     const store = sqliteStore(file);

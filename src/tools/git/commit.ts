@@ -33,7 +33,8 @@ export async function commitGit(session: GitSession, call: ToolCall, parsed: Par
   ];
   const result = await session.run(words, { access: { kind: 'commit' }, env: identity(session) });
   const after = await headOf(session);
-  if (isStop(after)) return after;
+  // The commit may have been made, and nobody saw.
+  if (isStop(after)) return { outcome: after.stop, effects: 'unobserved' };
   const committed = after.sha !== null && after.sha !== before.sha;
   const paths = committed ? await committedPaths(session) : { paths: [] };
   if (isStop(paths)) return paths;

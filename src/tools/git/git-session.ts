@@ -61,7 +61,8 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
     const stdin = options.stdin === undefined ? {} : { stdin: options.stdin };
     const runOptions = { seconds, outputBytes, env, signal, ...stdin };
     const layout = gitLayout(repository, access, grant.config.toolchains);
-    return availability.ok ? sandbox.run(layout, argv, runOptions) : runUnsandboxed(layout, argv, runOptions);
+    if (availability.ok) return sandbox.run(layout, argv, runOptions);
+    return runUnsandboxed(layout, argv, { ...runOptions, env: { ...env, ...sshAgent(access) } });
   };
 
   let config: readonly ConfigValue[] = [];
@@ -104,6 +105,12 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
       'Ask the operator to remove these keys from .git/config (or to put them into their own ~/.gitconfig, which is not read here).',
     );
   return { ...session, config };
+}
+
+/** Without a sandbox, ssh asks the operator's own agent for keys. */
+function sshAgent(access: Access): { readonly [name: string]: string } {
+  const socket = process.env['SSH_AUTH_SOCK'];
+  return access.kind === 'push' && socket !== undefined ? { SSH_AUTH_SOCK: socket } : {};
 }
 
 /** Why a command that did not end by itself has no result. */

@@ -37,13 +37,16 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
     const line = listed.stdout?.split('\n').find((entry) => entry.endsWith(`\t${ref}`));
     return { sha: line?.split('\t')[0] ?? null, reached: listed.stdout !== null };
   };
+  const connects: ObservedEffect[] = target.kind === 'network' ? [{ path: target.host, op: 'connect' }] : [];
   const before = await remoteTip();
   if (isStop(before)) return before;
-  if (!before.reached)
-    return failed(
+  if (!before.reached) {
+    const { stop } = failed(
       'remote-unreachable',
       `The remote "${remote}" (${target.url}) does not answer, or lets nobody in; ask the operator to check it.`,
     );
+    return { outcome: stop, effects: connects };
+  }
   const options = [
     '--porcelain',
     '--no-verify',
@@ -55,7 +58,15 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   ];
   const result = await session.run(['push', ...options, '--', remote, `${ref}:${ref}`], { access });
   const after = await remoteTip();
-  if (isStop(after)) return after;
+  // The push may have gone through, and nobody saw.
+  if (isStop(after)) return { outcome: after.stop, effects: 'unobserved' };
+  if (!after.reached) {
+    const { stop } = failed(
+      'remote-unreachable',
+      `The remote "${remote}" stopped answering; ask what it has before you push again.`,
+    );
+    return { outcome: stop, effects: 'unobserved' };
+  }
   const pushed = after.sha === sha && before.sha !== sha;
   const rejected = rejection(result.stdout);
   const more = {
@@ -67,7 +78,6 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
     network: target.kind === 'network',
     ...(rejected === null ? {} : { rejected }),
   };
-  const connects: ObservedEffect[] = target.kind === 'network' ? [{ path: target.host, op: 'connect' }] : [];
   return gitReport('push', result, more, [...connects, ...refEffects(ref, before.sha, after.sha)]);
 }
 

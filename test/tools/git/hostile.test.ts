@@ -157,7 +157,7 @@ describe.each<[string, typeof sandbox, CallOptions]>([
   test.each(Object.entries(REFUSED))('it refuses a repository with %s, and names the key', async (_name, keys) => {
     const { root, program, ran } = planted(keys);
     const run = runner(box, root, defaults);
-    for (const args of EVERYTHING) {
+    for (const args of [{ sub: 'status' }, { sub: 'add', args: ['.'] }, { sub: 'push' }]) {
       const { outcome } = await run(args);
       expect(outcome).toMatchObject({ status: 'refused', code: 'out-of-scope' });
       if (outcome.status === 'refused') expect(outcome.message).toContain(Object.keys(keys(program))[0]!.toLowerCase());
@@ -219,7 +219,7 @@ test("it runs nothing of a submodule's configuration", async () => {
     expect(found.ran(), 'plain git runs it').not.toBeNull();
     found.reset();
     const run = runner(box, root, defaults);
-    for (const args of EVERYTHING) {
+    for (const args of [...EVERYTHING, { sub: 'commit -m again' }]) {
       resultOf(await run(args));
       expect(found.ran(), JSON.stringify(args)).toBeNull();
     }

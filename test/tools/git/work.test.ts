@@ -2,6 +2,7 @@ import { chmodSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from 
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
+import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
 import { git, noSandbox, put, repository, resultOf, runner, temporaryFolder } from './support.ts';
 
 const sandbox = await detectSandbox();
@@ -306,6 +307,28 @@ describe('bash-git', () => {
     const { root } = repository();
     const report = await run(root, { signal: AbortSignal.abort() })({ sub: 'status' });
     expect(report.outcome).toMatchObject({ status: 'failed', code: 'aborted' });
+  });
+
+  test('it does not claim to know what a call did that ended too early', async () => {
+    for (const [sub, verb] of [
+      ['commit -am x', 'commit'],
+      ['push', 'push'],
+    ] as const) {
+      const { root } = repository();
+      put(root, 'src/a.txt', 'two\n');
+      if (sub === 'push') git(root, 'commit', '-qam', 'second');
+      const ending = new AbortController();
+      const box: Sandbox = {
+        availability: sandbox.availability,
+        run: async (layout, argv, options) => {
+          const result = await sandbox.run(layout, argv, options);
+          if (argv.includes(verb)) ending.abort();
+          return result;
+        },
+      };
+      const report = await runner(box, root, { signal: ending.signal })({ sub });
+      expect(report).toMatchObject({ outcome: { status: 'failed', code: 'aborted' }, effects: 'unobserved' });
+    }
   });
 
   test('it does not store content past a filter that is not run', async () => {

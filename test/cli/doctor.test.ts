@@ -41,6 +41,15 @@ describe('doctor', () => {
     expect(root).not.toBe('');
   });
 
+  it('tries to leave the sandbox with --probe, and finds every attempt stopped', async () => {
+    const { run } = machine();
+    const { code, out } = await run('doctor', '--probe', '--json');
+    const { attempts } = JSON.parse(out) as { attempts: { name: string; stopped: boolean }[] };
+    expect(attempts.length).toBeGreaterThan(8);
+    expect(attempts.filter(({ stopped }) => !stopped)).toEqual([]);
+    expect(code).toBe(0);
+  });
+
   it('says what works without a sandbox and how to get one', async () => {
     const sandbox = async () => ({
       ok: false as const,

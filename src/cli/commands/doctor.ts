@@ -1,10 +1,15 @@
 import type { Command } from 'commander';
+import { detectSandbox } from '../../tools/sandbox/detect.ts';
+import { type ProbeResult, probeSandbox } from '../../tools/sandbox/probe.ts';
 import { examine, type Finding } from '../doctor.ts';
-import { type Io, paint, print, printJson, type Style } from '../io.ts';
+import { heading, type Io, paint, print, printJson, type Style } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
+import { table } from '../table.ts';
+import { visible } from '../visible.ts';
 
 interface Options {
   readonly root: string;
+  readonly probe?: boolean;
 }
 
 export function register(program: Command, io: Io): void {
@@ -12,20 +17,41 @@ export function register(program: Command, io: Io): void {
     .command('doctor')
     .summary('show what is there, what is missing, and what works without it')
     .description(
-      'Looks for Node, git, bubblewrap and ripgrep, the state folder, hopgate.yaml and the specs. Exit code 1 only where no session could start;\nwhat is merely missing is named with what works without it and how to get it.',
+      'Looks for Node, git, bubblewrap and ripgrep, the state folder, hopgate.yaml and the specs. Exit code 1 only where no session could start;\nwhat is merely missing is named with what works without it and how to get it. With --probe also where an attempt to leave the sandbox is not\nstopped, or there is no sandbox to try.',
     )
     .addOption(rootOption())
-    .addHelpText('after', examples('hopgate doctor', 'hopgate doctor --json'))
+    .option('--probe', 'also try to leave the sandbox in every way we know')
+    .addHelpText('after', examples('hopgate doctor', 'hopgate doctor --probe', 'hopgate doctor --json'))
     .action((options: Options) => doctor(io, options));
 }
 
 async function doctor(io: Io, options: Options): Promise<void> {
   const root = rootOf(io, options);
   const findings = await examine(root, io);
-  const ok = findings.every(({ status }) => status !== 'broken');
+  const attempts = options.probe ? await probe() : null;
+  const held = !options.probe || attempts?.every(({ stopped }) => stopped) === true;
+  const ok = held && findings.every(({ status }) => status !== 'broken');
   io.exitCode = ok ? 0 : 1;
-  if (io.json) printJson(io, { ok, root, findings });
-  else print(io, findings.map((finding) => describe(io, finding)).join('\n'));
+  if (io.json) printJson(io, { ok, root, findings, ...(options.probe ? { attempts } : {}) });
+  else {
+    print(io, findings.map((finding) => describe(io, finding)).join('\n'));
+    if (options.probe)
+      print(io, `\n${attempts === null ? 'There is no sandbox to probe.' : describeAttempts(io, attempts)}`);
+  }
+}
+
+async function probe(): Promise<readonly ProbeResult[] | null> {
+  const sandbox = await detectSandbox();
+  return sandbox.availability.ok ? probeSandbox(sandbox) : null;
+}
+
+function describeAttempts(io: Io, attempts: readonly ProbeResult[]): string {
+  const rows = attempts.map(({ name, stopped, detail }) => [
+    stopped ? paint(io, 'green', 'stopped') : paint(io, 'red', 'NOT stopped'),
+    name,
+    visible(detail),
+  ]);
+  return `${heading(io, 'Attempts to leave the sandbox')}\n${table(io, ['', 'attempt', 'what it was told'], rows)}`;
 }
 
 const MARKS: { readonly [status in Finding['status']]: readonly [mark: string, style: Style] } = {

@@ -2,11 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import type { ToolCall, ToolReport } from '../../../src/ports/tool-backend.ts';
 import type { Json, ProjectConfig } from '../../../src/spec/types.ts';
 import { gitBackend } from '../../../src/tools/git/backend.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
+
+// Real repositories on a busy machine: time never decides these tests.
+vi.setConfig({ testTimeout: 120_000 });
 
 /** A sandbox that is not there. */
 export const noSandbox: Sandbox = {

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { v7 as uuid } from 'uuid';
 import manifest from '../package.json' with { type: 'json' };
 import { openProject } from './cli/project.ts';
 import { ensureStateDir, realRoot } from './cli/state-dir.ts';
@@ -51,7 +51,8 @@ export interface OpenOptions {
 }
 
 const systemClock: Clock = { now: () => Date.now() };
-const randomIds: Ids = { next: (kind) => `${kind === 'session' ? 's' : kind[0]}-${randomUUID()}` };
+/** Time-ordered, so that a store's index grows at its end. */
+const randomIds: Ids = { next: (kind) => `${kind[0]}-${uuid()}` };
 
 /**
  * Opens a session: one agent, one repository, one spec set, from start to close.

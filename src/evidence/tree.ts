@@ -86,7 +86,7 @@ const EVENTS: { readonly [event: string]: (body: Fields) => string } = {
   interrupted: (body) => `${show(body['tool'])} interrupted${maybe(': ', body['reason'])}`,
   denial: (body) => `denied (${show(body['code'])})${maybe(': ', body['message'])}`,
   hop: (body) =>
-    `hop ${show(body['from'])} → ${show(body['to'])}${maybe(' by exit ', body['exit'])}${maybe(': ', body['reason'])}${by(body)}`,
+    `hop ${show(body['from'])} → ${show(body['to'])}${maybe(' by exit ', body['exit'])}${maybe(': ', body['reason'])}${by(body)}${reframe(body['reframe'])}`,
   mode: (body) =>
     `mode ${show(body['from'])} → ${show(body['to'])}${maybe(' by ', how(body['how']))}${maybe(': ', body['summary'] ?? body['reason'])}${by(body)}`,
   approval: (body) => {
@@ -104,6 +104,12 @@ function describe({ type, body }: EntryDraft): string {
   const event = content['event'];
   const words = typeof event === 'string' && Object.hasOwn(EVENTS, event) ? EVENTS[event] : undefined;
   return words === undefined ? `${type} ${show(body)}` : words(content);
+}
+
+/** A hop back, because what was expected did not hold. */
+function reframe(value: Json | undefined): string {
+  const { expected, actual } = fields(value ?? null);
+  return expected === undefined ? '' : ` · reframe: expected ${show(expected)}, got ${show(actual)}`;
 }
 
 function call(body: Fields): string {

@@ -57,7 +57,22 @@ export function describeOutcome(result: object): string {
 
 function describeValue(value: Json): string {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return short(value, 160);
-  const { text, matches, files, path, verdict, report, exit, stdout, stderr, committed, pushed, sha, entries } = value;
+  const {
+    text,
+    matches,
+    files,
+    path,
+    verdict,
+    report,
+    exit,
+    stdout,
+    stderr,
+    committed,
+    pushed,
+    sha,
+    entries,
+    dropped,
+  } = value;
   if (typeof text === 'string') return `${path}: ${text.split('\n').length} lines`;
   if (Array.isArray(matches))
     return `${matches.length} matches${matches[0] ? `, first ${short(matches[0], 100)}` : ''}`;
@@ -67,6 +82,8 @@ function describeValue(value: Json): string {
   if (committed !== undefined) return committed ? `committed ${short(sha, 12)}` : 'nothing was committed';
   if (pushed !== undefined) return pushed ? `pushed ${short(sha, 12)}` : 'nothing was pushed';
   if (Array.isArray(entries)) return `${entries.length} entries`;
+  if (Array.isArray(dropped) && dropped.length > 0)
+    return `exit ${short(exit)}, dropped: ${short(dropped.map(nameWhy).join('; '), 140)}`;
   if (exit !== undefined)
     return `exit ${short(exit)}${stdout ? `: ${short(String(stdout).trim(), 120)}` : stderr ? `: ${short(String(stderr).trim(), 120)}` : ''}`;
   return short(value, 160);
@@ -78,3 +95,8 @@ function summaryOf(report: Json): Json {
   const names = Array.isArray(failures) ? failures.map((failure) => (failure as { name?: string }).name ?? '') : [];
   return `${total} tests, ${passed} passed, ${failed} failed${names.length > 0 ? `: ${names.join('; ')}` : ''}`;
 }
+
+const nameWhy = (drop: Json): string => {
+  const { path, why } = drop as { path: string; why: string };
+  return `${path} (${why})`;
+};

@@ -1,0 +1,129 @@
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto';
+import canonicalize from 'canonicalize';
+import { z } from 'zod';
+import type { ChainHead } from './entry.ts';
+
+const Hash = z.string().regex(/^[0-9a-f]{64}$/);
+
+const Statement = z.strictObject({
+  kind: z.literal('hopgate-seal/1'),
+  sessionId: z.string().min(1),
+  /** How many entries are sealed: those of seq 0 to size - 1. */
+  size: z.int().positive(),
+  /** The hash of the last sealed entry in the chain. */
+  head: Hash,
+  /** The RFC 9162 root over the sealed entries. */
+  root: Hash,
+  sealedAt: z.iso.datetime(),
+});
+/** What a seal says of a session. */
+export type SealStatement = z.output<typeof Statement>;
+
+const SealFile = z.strictObject({
+  statement: Statement,
+  /** sha256 (hex) of the public key's SPKI bytes, so that one finds the key; it proves nothing. */
+  key: Hash,
+  /** Base64 of the Ed25519 signature over the RFC 8785 form of the statement. */
+  signature: z.base64(),
+});
+/** A signed statement of where a session's chain stood. Keep it where whoever can write the store cannot. */
+export type Seal = z.output<typeof SealFile>;
+
+/** A key or a seal file that is none. */
+export class SealError extends Error {
+  override readonly name = 'SealError';
+}
+
+/** A new Ed25519 key pair as PEM. */
+export function newSealKey(): { readonly privateKey: string; readonly publicKey: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  return { privateKey: pem(privateKey), publicKey: pem(publicKey) };
+}
+
+/** The public half of a private key, both PEM. @throws SealError */
+export const publicKeyOf = (privateKey: string): string => pem(createPublicKey(readPrivate(privateKey)));
+
+/** Signs where a session stands. @param privateKey PEM of an Ed25519 key. @throws SealError */
+export function sealHead(
+  { sessionId, head, root }: { readonly sessionId: string; readonly head: ChainHead; readonly root: Uint8Array },
+  privateKey: string,
+  now: number,
+): Seal {
+  const key = readPrivate(privateKey);
+  const statement = Statement.parse({
+    kind: 'hopgate-seal/1',
+    sessionId,
+    size: head.seq + 1,
+    head: head.hash,
+    root: Buffer.from(root).toString('hex'),
+    sealedAt: new Date(now).toISOString(),
+  });
+  return {
+    statement,
+    key: fingerprint(createPublicKey(key)),
+    signature: sign(null, bytesOf(statement), key).toString('base64'),
+  };
+}
+
+/** The seal in a file's text. @throws SealError */
+export function parseSeal(text: string): Seal {
+  try {
+    return SealFile.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new SealError('this is no seal: it is not the JSON that hopgate seal writes', { cause });
+  }
+}
+
+/** Whether a seal was made with the private half of this key, and not altered since. @throws SealError for a text that is no key */
+export function isSignedBy({ statement, signature }: Seal, publicKey: string): boolean {
+  return verify(null, bytesOf(statement), readPublic(publicKey), Buffer.from(signature, 'base64'));
+}
+
+/** What a session turned out to be, read to the end. */
+export interface ReadSession {
+  readonly sessionId: string;
+  readonly size: number;
+  /** The hash of the entry at seq `seal.size - 1`, and the root over the entries up to it; null if the session is shorter. */
+  readonly sealed: { readonly head: string; readonly root: Uint8Array } | null;
+}
+
+/** How a session departs from its seal; null when it is the sealed one, perhaps with more entries after it. */
+export function sealProblem({ statement }: Seal, read: ReadSession): string | null {
+  const { sessionId, size, head, root } = statement;
+  if (read.sessionId !== sessionId) return `the seal is of session ${sessionId}, not of ${read.sessionId}`;
+  if (read.sealed === null)
+    return `entries were cut off: ${size} were sealed on ${statement.sealedAt}, ${read.size} are left`;
+  if (read.sealed.head !== head) return `entry ${size - 1} is not the one that was sealed: the chain was rewritten`;
+  return Buffer.from(read.sealed.root).toString('hex') === root ? null : 'an entry before the sealed head was replaced';
+}
+
+const bytesOf = (statement: SealStatement): Buffer => Buffer.from(canonicalize(statement) ?? '');
+const fingerprint = (key: KeyObject): string =>
+  createHash('sha256')
+    .update(key.export({ type: 'spki', format: 'der' }))
+    .digest('hex');
+const pem = (key: KeyObject): string =>
+  key.export({ type: key.type === 'private' ? 'pkcs8' : 'spki', format: 'pem' }).toString();
+
+const readPrivate = (text: string): KeyObject => readKey(text, createPrivateKey);
+const readPublic = (text: string): KeyObject => readKey(text, createPublicKey);
+
+function readKey(text: string, read: (text: string) => KeyObject): KeyObject {
+  let key: KeyObject;
+  try {
+    key = read(text);
+  } catch (cause) {
+    throw new SealError('this is no key in PEM', { cause });
+  }
+  if (key.asymmetricKeyType !== 'ed25519')
+    throw new SealError(`this is a key of ${key.asymmetricKeyType}, not of ed25519`);
+  return key;
+}

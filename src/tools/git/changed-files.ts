@@ -24,7 +24,7 @@ export async function changedFiles(session: GitSession): Promise<{ readonly file
 }
 
 /** Reads `git status --porcelain=v2 -z`. */
-export function parseStatus(stdout: string): ChangedFile[] {
+function parseStatus(stdout: string): ChangedFile[] {
   const records = stdout.split('\0');
   const files: ChangedFile[] = [];
   for (let i = 0; i < records.length; i++) {

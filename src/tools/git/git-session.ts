@@ -24,7 +24,7 @@ export interface GitSession {
   ask(args: readonly string[], options?: GitRunOptions): Promise<{ readonly stdout: string | null } | Stop>;
 }
 
-export interface GitRunOptions {
+interface GitRunOptions {
   /** Default: read. */
   readonly access?: Access;
   readonly stdin?: string;
@@ -114,7 +114,7 @@ function sshAgent(access: Access): { readonly [name: string]: string } {
 }
 
 /** Why a command that did not end by itself has no result. */
-export function stopped(result: CommandResult): Stop | null {
+function stopped(result: CommandResult): Stop | null {
   if (result.aborted) return failed('aborted', 'The call was aborted.');
   if (result.timedOut) return failed('timed-out', 'git took too long; name fewer files, or ask for less.');
   return null;

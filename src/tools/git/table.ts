@@ -6,7 +6,7 @@ export interface OptionSpec {
 }
 
 /** What a sub-command's words without a dash are. */
-export type Operands = 'none' | 'refs' | 'refs-and-paths' | 'paths' | 'remote-and-branch';
+type Operands = 'none' | 'refs' | 'refs-and-paths' | 'paths' | 'remote-and-branch';
 
 export interface SubCommand {
   readonly purpose: string;

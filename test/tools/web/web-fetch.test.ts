@@ -294,6 +294,8 @@ describe('judgeUrl', () => {
     'https://user@example.com/',
     'https://user:pass@example.com/',
     'https://@example.com/',
+    'https:user@example.com/',
+    'https:/user@example.com/',
     'https://example.com\0.evil.net/',
     'https://example.com/\r\nHost: evil',
     ' https://example.com/',

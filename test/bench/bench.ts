@@ -1,0 +1,80 @@
+import { decisionsPerSecond, transitionsPerSecond } from './decisions.ts';
+import { gatedStepsPerSecond } from './gated-steps.ts';
+import { appendsPerSecond, rawInsertsPerSecond } from './raw-sqlite.ts';
+
+/**
+ * What a gated step costs next to what the disk costs, in one run: each round measures the base and what is held against it one after the
+ * other, so that a busy machine slows both. Ratios are medians over the rounds. `--json` for programs.
+ */
+interface Row {
+  readonly what: string;
+  readonly against: string;
+  /** Rates per second, one pair a round. */
+  readonly rounds: readonly { readonly rate: number; readonly base: number }[];
+}
+
+const ROUNDS = 5;
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+
+async function measure(
+  what: string,
+  against: string,
+  rate: () => number | Promise<number>,
+  base: () => number | Promise<number>,
+): Promise<Row> {
+  await base();
+  await rate();
+  const rounds = [];
+  for (let round = 0; round < ROUNDS; round++) rounds.push({ base: await base(), rate: await rate() });
+  return { what, against, rounds };
+}
+
+const rows: Row[] = [];
+for (const sessions of [1, 16, 64]) {
+  const together = sessions === 1 ? 'one session' : `${sessions} sessions at once`;
+  const raw = () => rawInsertsPerSecond({ rows: Math.min(500 * sessions, 6400), batch: sessions });
+  const against = `raw inserts, ${sessions} a transaction`;
+  const steps = Math.min(400 * sessions, 2560);
+  rows.push(
+    await measure(`durable gated steps, ${together}`, against, () => gatedStepsPerSecond({ steps, sessions }), raw),
+  );
+  rows.push(
+    await measure(`store appends, ${together}`, against, () => appendsPerSecond({ appends: steps, sessions }), raw),
+  );
+}
+rows.push(
+  await measure(
+    'decide, one step',
+    "xstate's pure transition",
+    () => decisionsPerSecond(),
+    () => transitionsPerSecond(),
+  ),
+);
+
+const results = rows.map(({ what, against, rounds }) => ({
+  what,
+  against,
+  perSecond: Math.round(median(rounds.map(({ rate }) => rate))),
+  basePerSecond: Math.round(median(rounds.map(({ base }) => base))),
+  /** How many times the base one of these costs; below 1 it is cheaper. */
+  costs: Number(median(rounds.map(({ rate, base }) => base / rate)).toFixed(2)),
+}));
+
+if (process.argv.includes('--json')) console.log(JSON.stringify(results, null, 2));
+else {
+  const cells = [
+    ['what', 'per second', 'against', 'per second', 'costs'],
+    ...results.map((row) => [row.what, `${row.perSecond}`, row.against, `${row.basePerSecond}`, `× ${row.costs}`]),
+  ];
+  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
+  for (const row of cells)
+    console.log(
+      row
+        .map((cell, column) =>
+          [1, 3, 4].includes(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+        )
+        .join('  '),
+    );
+  console.log(`\nMedians of ${ROUNDS} rounds, node ${process.version}; "costs": how many of the base one takes.`);
+}

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { linkProblems } from '../../src/audit/check-links.ts';
+import { verifySession } from '../../src/audit/verify-session.ts';
+import { parseStored, sealDrafts, type StoredBytes } from '../../src/evidence/chain.ts';
+import { type ChainHead, EMPTY_CHAIN } from '../../src/evidence/entry.ts';
+import { entryLeaf, merkleRoot } from '../../src/evidence/merkle.ts';
+import { newSealKey, sealHead } from '../../src/evidence/seal.ts';
+import { conversation } from '../evidence/drafts.ts';
+import { CONFIG, SPECS } from './world.ts';
+
+const log: readonly StoredBytes[] = sealDrafts(EMPTY_CHAIN, conversation('s-1', 199)).map(({ entry, head, body }) => ({
+  head,
+  body,
+  prev: entry.prev,
+  hash: entry.hash,
+}));
+const headAt = (index: number): ChainHead => (index < 0 ? EMPTY_CHAIN : { seq: index, hash: log[index]!.hash });
+
+/** Whether reading these links from `after` on shows damage; it ends at the first sign. */
+function damaged(links: readonly StoredBytes[], after: ChainHead): boolean {
+  let last = after;
+  for (const link of links) {
+    try {
+      const stored = parseStored(link);
+      if (linkProblems(last, stored)) return true;
+      last = { seq: stored.entry.seq, hash: stored.entry.hash };
+    } catch {
+      return true;
+    }
+  }
+  return false;
+}
+
+describe('a log of 200 entries', () => {
+  it('is whole as it was written', () => expect(damaged(log, EMPTY_CHAIN)).toBe(false));
+
+  it('shows every flipped bit', () => {
+    let flips = 0;
+    const unseen: string[] = [];
+    for (const [index, link] of log.entries()) {
+      for (const part of ['head', 'body', 'prev', 'hash'] as const) {
+        const bytes = Buffer.from(link[part]!);
+        for (let bit = 0; bit < bytes.length * 8; bit++) {
+          const at = bit >> 3;
+          const mask = 1 << (bit & 7);
+          bytes[at]! ^= mask;
+          if (!damaged([{ ...link, [part]: bytes.toString() }], headAt(index - 1)))
+            unseen.push(`${index} ${part} ${bit}`);
+          bytes[at]! ^= mask;
+          flips += 1;
+        }
+      }
+    }
+    expect(unseen).toEqual([]);
+    expect(flips).toBeGreaterThan(200 * 500 * 8);
+  }, 120_000);
+
+  it('shows every two entries that changed places', () => {
+    const unseen: string[] = [];
+    for (let a = 0; a < log.length; a++) {
+      for (let b = a + 1; b < log.length; b++) {
+        const swapped = [log[b]!, ...log.slice(a + 1, b), log[a]!, ...log.slice(b + 1)];
+        if (!damaged(swapped, headAt(a - 1))) unseen.push(`${a} ${b}`);
+      }
+    }
+    expect(unseen).toEqual([]);
+  });
+
+  it('shows every entry that is there again, wherever', () => {
+    const unseen: string[] = [];
+    for (const [index, link] of log.entries())
+      for (let at = 0; at <= log.length; at++)
+        if (!damaged([link, ...log.slice(at)], headAt(at - 1))) unseen.push(`${index} at ${at}`);
+    expect(unseen).toEqual([]);
+  });
+
+  it('shows every entry that was left out, unless it was the last', () => {
+    for (let index = 0; index < log.length - 1; index++)
+      expect(damaged(log.slice(index + 1), headAt(index - 1))).toBe(true);
+    expect(damaged(log.slice(0, -1), EMPTY_CHAIN)).toBe(false);
+  });
+
+  it('shows every truncation against its seal', async () => {
+    const key = newSealKey();
+    const entries = log.map((link) => parseStored(link));
+    const root = merkleRoot(entries.map(({ entry }) => entryLeaf(entry)));
+    const seal = sealHead({ sessionId: 's-1', head: headAt(199), root }, key.privateKey, 0);
+    const check = async (size: number) => {
+      const sealed = { seal, publicKey: key.publicKey };
+      return (await verifySession('s-1', { specs: SPECS, config: CONFIG }, entries.slice(0, size), { seal: sealed }))
+        .seal;
+    };
+    expect(await check(200)).toBeNull();
+    for (let size = 0; size < 200; size++) expect(await check(size)).toContain('entries were cut off');
+  });
+
+  it('shows a chain that was computed anew against its seal', async () => {
+    const key = newSealKey();
+    const root = merkleRoot(log.map(entryLeaf));
+    const seal = sealHead({ sessionId: 's-1', head: headAt(199), root }, key.privateKey, 0);
+    const forged = sealDrafts(
+      EMPTY_CHAIN,
+      conversation('s-1', 199).map((draft, index) => (index === 100 ? { ...draft, author: 'somebody' } : draft)),
+    );
+    expect(
+      damaged(
+        forged.map(({ entry, head, body }) => ({ head, body, prev: entry.prev, hash: entry.hash })),
+        EMPTY_CHAIN,
+      ),
+    ).toBe(false);
+    const verdict = await verifySession('s-1', { specs: SPECS, config: CONFIG }, forged, {
+      seal: { seal, publicKey: key.publicKey },
+    });
+    expect(verdict).toMatchObject({ ok: false, chain: [], seal: expect.stringContaining('rewritten') });
+  });
+});

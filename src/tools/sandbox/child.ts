@@ -103,7 +103,7 @@ export class BoundedChild {
 /** Descriptors that our own parent left open in us without close-on-exec would be inherited by the command: puts /dev/null in their place. */
 function withoutLeaks(stdio: ('pipe' | 'ignore' | number)[]): ('pipe' | 'ignore' | number)[] {
   inherited ??= findInherited();
-  const leaking = inherited.fds.filter((fd) => fd >= stdio.length);
+  const leaking = inherited.fds.filter((fd) => fd >= stdio.length || stdio[fd] === 'ignore');
   const all = Array.from(
     { length: Math.max(stdio.length, ...leaking.map((fd) => fd + 1)) },
     (_, fd) => stdio[fd] ?? 'ignore',

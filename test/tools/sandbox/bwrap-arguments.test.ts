@@ -1,0 +1,32 @@
+import { tmpdir } from 'node:os';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { bwrapArguments } from '../../../src/tools/sandbox/bwrap-arguments.ts';
+import { baseLayout } from '../../../src/tools/sandbox/layout.ts';
+
+const furniture = { folder: '/f', emptyFile: '/f/empty', overlayBase: '/f/overlay', etc: [] };
+
+/** Several layers stop the same escape, so an attempt alone would not notice that one is gone. */
+test('no layout goes without the fixed part', () => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-test-')));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  const wide = { ...baseLayout('x', { root }), network: true, unixSockets: true };
+  const line = ` ${bwrapArguments(wide, furniture, {}).join(' ')} `;
+  for (const part of [
+    '--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup',
+    '--disable-userns',
+    '--cap-drop ALL',
+    '--uid 1000 --gid 1000',
+    '--die-with-parent --new-session',
+    '--clearenv',
+    '--seccomp 3',
+    '--ro-bind /usr /usr',
+    '--proc /proc --ro-bind /proc/sys /proc/sys',
+    '--remount-ro /dev',
+    '--remount-ro / ',
+  ])
+    expect(line).toContain(` ${part.trim()} `);
+  expect(line).not.toMatch(/--(dev-)?bind\S* \/ /);
+  expect(bwrapArguments(baseLayout('x', { root }), furniture, {})).toContain('--unshare-net');
+});

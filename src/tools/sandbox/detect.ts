@@ -158,5 +158,3 @@ function describeLimits(self: HostIdentity, cgroups: Cgroups | null): { [limit: 
     memory: cgroups?.memory ? 'cgroup' : 'none (no writable cgroup)',
   };
 }
-
-export type { CommandResult };

@@ -131,6 +131,13 @@ describe('bash drops everything else, and says so', () => {
     expect(why(result, 'src/n/.git')).toMatch(/steers/);
   });
 
+  test('new files of a masked name', async () => {
+    const root = scratch({ 'src/a': 'a' });
+    const { result } = await shell(root, 'echo x > src/new.pem');
+    expect(existsSync(join(root, 'src/new.pem'))).toBe(false);
+    expect(why(result, 'src/new.pem')).toMatch(/masked/);
+  });
+
   test('links, FIFOs, sockets and hard links', async () => {
     const root = scratch({ 'src/a': 'a' });
     const { result } = await shell(

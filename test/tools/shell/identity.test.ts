@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, chownSync, closeSync, existsSync, lstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { ok, scratch } from './support.ts';
 
 const SOMEONE = 12_345;
@@ -10,9 +10,15 @@ const asRoot = process.getuid?.() === 0;
 const ENGINE = join(import.meta.dirname, 'engine.ts');
 
 /** Runs `engine.ts` in a process of its own. */
-function engine(root: string, tool: string, command: string, prefix: readonly string[] = []): ChildProcess {
+function engine(
+  root: string,
+  tool: string,
+  command: string,
+  prefix: readonly string[] = [],
+  fds: readonly (number | 'ignore')[] = [],
+): ChildProcess {
   const argv = [...prefix, process.execPath, ENGINE, root, tool, command];
-  return spawn(argv[0]!, argv.slice(1), { stdio: ['ignore', 'pipe', 'inherit'] });
+  return spawn(argv[0]!, argv.slice(1), { stdio: ['ignore', 'pipe', 'inherit', ...fds] });
 }
 
 async function outputOf(child: ChildProcess): Promise<string> {
@@ -69,6 +75,19 @@ describe.runIf(asRoot)('an engine without privileges', () => {
     expect(readdirSync(join(root, 'src/d'))).toEqual(['y']);
     expect(existsSync(join(root, 'out'))).toBe(false);
   });
+});
+
+test('an engine that was started with open descriptors does not hand them on', async () => {
+  const root = scratch();
+  const secret = scratch({ secret: 'SECRET' });
+  const fd = openSync(join(secret, 'secret'), 'r');
+  onTestFinished(() => closeSync(fd));
+  const places = [4, 5, 6, 9, 30, 35];
+  const fds = Array.from({ length: 40 }, (_, at) => (places.includes(at + 3) ? fd : 'ignore'));
+  const child = engine(root, 'bash-readonly', 'ls -l /proc/self/fd', [], fds);
+  const { outcome } = JSON.parse(await outputOf(child));
+  expect(outcome.result.stdout).toContain('/proc/');
+  expect(outcome.result.stdout).not.toMatch(/secret/i);
 });
 
 describe('an engine that is killed', () => {

@@ -99,6 +99,14 @@ describe('bash-readonly contains', () => {
     expect(result.stdout).toBe('done\n');
   });
 
+  test('links of a masked name that lead nowhere or out of the tree do no harm', async () => {
+    const root = scratch({ a: 'a' });
+    symlinkSync('missing', join(root, '.env'));
+    symlinkSync('/etc/hostname', join(root, 'x.pem'));
+    symlinkSync('../outside', join(root, '.netrc'));
+    expect((await shell(root, 'cat a')).result).toMatchObject({ exit: 0, stdout: 'a' });
+  });
+
   test('it reaches neither the network nor unix sockets of the host', async () => {
     const root = scratch();
     const connections: string[] = [];

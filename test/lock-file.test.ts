@@ -1,0 +1,23 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+
+type Locked = { readonly version?: string; readonly optionalDependencies?: Record<string, string> };
+
+const packages: Record<string, Locked> = JSON.parse(
+  await readFile(new URL('../package-lock.json', import.meta.url), 'utf8'),
+).packages;
+
+const lockedFor = (from: string, name: string): boolean => {
+  if (`${from === '' ? '' : `${from}/`}node_modules/${name}` in packages) return true;
+  if (from === '') return false;
+  const above = from.lastIndexOf('/node_modules/');
+  return lockedFor(above === -1 ? '' : from.slice(0, above), name);
+};
+
+// npm leaves out of the lock file what it could not fetch for another platform, and "npm ci" then refuses everywhere.
+test('the lock file holds the optional packages of every platform', () => {
+  const missing = Object.entries(packages).flatMap(([from, locked]) =>
+    Object.keys(locked.optionalDependencies ?? {}).filter((name) => !lockedFor(from, name)),
+  );
+  expect(missing).toEqual([]);
+});

@@ -9,13 +9,7 @@ import type { Host, HostIdentity } from './launch.ts';
 import { baseLayout, type Layout, withMounts } from './layout.ts';
 import { runSandboxed } from './run-sandboxed.ts';
 import { runUnsandboxed } from './run-unsandboxed.ts';
-import {
-  type CommandResult,
-  type RunOptions,
-  type Sandbox,
-  type SandboxAvailability,
-  SandboxError,
-} from './sandbox.ts';
+import { type RunOptions, type Sandbox, type SandboxAvailability, SandboxError } from './sandbox.ts';
 
 const INSTALL = 'install bubblewrap (`apt-get install bubblewrap`, `dnf install bubblewrap`) and start again';
 const PROBE_SECONDS = 20;

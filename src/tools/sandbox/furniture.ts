@@ -1,4 +1,13 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -14,6 +23,9 @@ export interface Furniture {
   readonly etc: readonly { readonly source: string; readonly target: string }[];
 }
 
+/** Names the pid namespace as well: in another one a pid means nothing to us. */
+const PREFIX = `hopgate-sandbox-${/\d+/.exec(readlinkIfAny('/proc/self/ns/pid'))?.[0] ?? '0'}-`;
+
 const ETC = {
   passwd: `agent:x:${SANDBOX_ID}:${SANDBOX_ID}:agent:/home/agent:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n`,
   group: `agent:x:${SANDBOX_ID}:\nnogroup:x:65534:\n`,
@@ -25,7 +37,8 @@ const ETC = {
 export function makeFurniture(): Furniture {
   // Its path ends up in mount options, where a comma or colon would mean something.
   const parent = /^[\w./-]+$/.test(tmpdir()) ? tmpdir() : '/tmp';
-  const folder = mkdtempSync(join(parent, 'hopgate-sandbox-'));
+  removeStale(parent);
+  const folder = mkdtempSync(join(parent, `${PREFIX}${process.pid}-`));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   chmodSync(folder, 0o755);
   const emptyFile = join(folder, 'empty');
@@ -38,4 +51,25 @@ export function makeFurniture(): Furniture {
     return { source, target: `/etc/${name}` };
   });
   return { folder, emptyFile, overlayBase, etc };
+}
+
+/** Folders of processes that were killed before they could remove them. */
+function removeStale(parent: string): void {
+  for (const name of readdirSync(parent).filter((each) => each.startsWith(PREFIX))) {
+    const pid = Number.parseInt(name.slice(PREFIX.length), 10);
+    if (!(pid > 0) || existsSync(`/proc/${pid}`)) continue;
+    try {
+      rmSync(join(parent, name), { recursive: true, force: true });
+    } catch {
+      // another user's
+    }
+  }
+}
+
+function readlinkIfAny(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
 }

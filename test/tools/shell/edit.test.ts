@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ok, scratch } from './support.ts';
+import { ok, scratch, sleepers } from './support.ts';
 
 const shell = (root: string, command: string) => ok(root, 'bash', { command });
 const sha = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -195,9 +195,11 @@ describe('bash drops everything else, and says so', () => {
 
   test('a change of a file that someone else changed meanwhile', async () => {
     const root = scratch({ 'src/a': 'a' });
-    const running = shell(root, 'echo agent > src/a; sleep 1');
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    const mark = `5${process.pid}`;
+    const running = shell(root, `echo agent > src/a; sleep ${mark}; true`);
+    while (sleepers(mark).length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
     writeFileSync(join(root, 'src/a'), 'person');
+    for (const pid of sleepers(mark)) process.kill(pid);
     const { result } = await running;
     expect(read(root, 'src/a')).toBe('person');
     expect(why(result, 'src/a')).toMatch(/someone else/);

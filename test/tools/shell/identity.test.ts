@@ -3,7 +3,7 @@ import { chmodSync, chownSync, closeSync, existsSync, lstatSync, openSync, readd
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ok, scratch } from './support.ts';
+import { ok, scratch, sleepers } from './support.ts';
 
 const SOMEONE = 12_345;
 const asRoot = process.getuid?.() === 0;
@@ -96,9 +96,9 @@ describe('an engine that is killed', () => {
     const mark = `6${process.pid}${tool.length}`;
     const command = `trap '' TERM HUP; setsid sleep ${mark} & (setsid sleep ${mark} &); sleep ${mark}`;
     const child = engine(root, tool, command);
-    await until(() => sleepers(mark) === 3);
+    await until(() => sleepers(mark).length === 3);
     child.kill('SIGKILL');
-    await until(() => sleepers(mark) === 0);
+    await until(() => sleepers(mark).length === 0);
     expect(readdirSync(root)).toEqual(['src']);
   });
 });
@@ -106,14 +106,4 @@ describe('an engine that is killed', () => {
 /** Waits for something that has to come about; the test's own time limit is what fails it. */
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await sleep(20);
-}
-
-function sleepers(mark: string): number {
-  return readdirSync('/proc').filter((pid) => {
-    try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1') === `sleep\0${mark}\0`;
-    } catch {
-      return false;
-    }
-  }).length;
 }

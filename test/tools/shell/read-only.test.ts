@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { createServer } from 'node:net';
-import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ok, run, scratch } from './support.ts';
+import { ok, run, scratch, sleepers } from './support.ts';
 
 const shell = (root: string, command: string) => ok(root, 'bash-readonly', { command });
 
@@ -155,7 +155,7 @@ describe('bash-readonly ends', () => {
       { seconds: 1 },
     );
     expect(result).toMatchObject({ exit: null, timedOut: true, stdout: 'started\n' });
-    expect(processesNamed(mark)).toEqual([]);
+    expect(sleepers(mark)).toEqual([]);
   });
 
   test('what was left in the background, when the command is done', async () => {
@@ -165,7 +165,7 @@ describe('bash-readonly ends', () => {
       `setsid sleep ${mark} >/dev/null 2>&1 & setsid sleep ${mark} & echo done`,
     );
     expect(result).toMatchObject({ exit: 0, timedOut: false, stdout: 'done\n' });
-    expect(processesNamed(mark)).toEqual([]);
+    expect(sleepers(mark)).toEqual([]);
   });
 
   test('a command whose caller gives up', async () => {
@@ -219,17 +219,4 @@ function tree(root: string): string {
     })
     .sort()
     .join('\n');
-}
-
-function processesNamed(mark: string): string[] {
-  return readdirSync('/proc')
-    .filter((pid) => /^\d+$/.test(pid) && existsSync(`/proc/${pid}/cmdline`))
-    .map((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'latin1');
-      } catch {
-        return '';
-      }
-    })
-    .filter((line) => line.includes(mark) && line.includes('sleep'));
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -46,4 +46,18 @@ export async function ok(root: string, tool: string, args: { [name: string]: Jso
   if (report.outcome.status !== 'ok') throw new Error(JSON.stringify(report.outcome));
   // biome-ignore lint/suspicious/noExplicitAny: results are JSON
   return { ...report, result: report.outcome.result as any };
+}
+
+/** The processes of this host that run `sleep <mark>`, in whatever sandbox. */
+export function sleepers(mark: string): number[] {
+  return readdirSync('/proc')
+    .filter((pid) => /^\d+$/.test(pid))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'latin1') === `sleep\0${mark}\0`;
+      } catch {
+        return false;
+      }
+    });
 }

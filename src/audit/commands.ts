@@ -44,7 +44,9 @@ export function configuredTest(
   for (const { run } of tests) {
     const at = run.indexOf(MARK);
     const plain = run.filter((word) => word !== MARK);
-    if (plain.length === words.length && plain.every((word, i) => word === words[i])) return { narrowed: false };
+    // A `--` that only announces arguments goes where they go.
+    const short = at > 0 && run[at - 1] === '--' ? plain.toSpliced(at - 1, 1) : plain;
+    if (spells(words, plain) || spells(words, short)) return { narrowed: false };
     if (at < 0 || words.length < plain.length) continue;
     const tail = plain.slice(at);
     const begins = plain.slice(0, at).every((word, i) => word === words[i]);
@@ -53,6 +55,9 @@ export function configuredTest(
   }
   return null;
 }
+
+const spells = (words: readonly string[], command: readonly string[]): boolean =>
+  words.length === command.length && command.every((word, i) => word === words[i]);
 
 const GIT_WORK = ['status', 'diff', 'log', 'show', 'branch', 'rev-parse', 'add', 'restore', 'commit', 'push'];
 const GIT_FORCE =

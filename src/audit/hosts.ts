@@ -1,5 +1,6 @@
 /**
- * Whether an address leads to an allowed host: `docs.example.com` means itself, `*.example.com` every host beneath it.
+ * Whether an address leads to an allowed host: `docs.example.com` means itself, `*.example.com` every host beneath it;
+ * `example.com:8443` is the only way to a port that is not the usual one.
  * Null when it does, else why it does not.
  */
 export function hostProblem(address: string, allowed: readonly string[]): string | null {
@@ -7,13 +8,21 @@ export function hostProblem(address: string, allowed: readonly string[]): string
   if (!url) return 'it is no address';
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return `${url.protocol} is no web address`;
   if (url.username !== '' || url.password !== '') return 'it carries a name or password';
-  return hostAllowed(url.hostname, allowed) ? null : `${url.hostname} is not an allowed host`;
+  const named = allowed.filter((rule) => portOf(rule) === url.port).map((rule) => rule.replace(/:[0-9]+$/, ''));
+  return hostAllowed(url.hostname, named) ? null : `${url.host} is not an allowed host`;
 }
 
+/** The port that a rule names; empty for the usual one. */
+const portOf = (rule: string): string => /:([0-9]+)$/.exec(rule)?.[1] ?? '';
+
+/** Whether a host, wherever it was connected to, is one that the rules name. */
 export function hostAllowed(host: string, allowed: readonly string[]): boolean {
   const labels = host.toLowerCase().replace(/\.$/, '').split('.');
   return allowed.some((rule) => {
-    const wanted = rule.toLowerCase().split('.');
+    const wanted = rule
+      .toLowerCase()
+      .replace(/:[0-9]+$/, '')
+      .split('.');
     if (wanted[0] !== '*') return wanted.length === labels.length && wanted.every((label, i) => label === labels[i]);
     const tail = wanted.slice(1);
     return labels.length > tail.length && tail.every((label, i) => label === labels[labels.length - tail.length + i]);

@@ -150,10 +150,14 @@ export class SessionAudit {
       report.breach('intent', 'an intent, then its outcome', `${event} came in between`, {
         tool: ledger.pending.body.tool,
       });
-    if (ledger.leaving && event !== 'hop')
+    if (ledger.leaving && event !== 'hop') {
       report.breach('lifecycle', `the hop by ${ledger.leaving.body.exit}`, `${event} came instead`);
-    if (ledger.hop && event !== 'start')
+      ledger.leaving = null;
+    }
+    if (ledger.hop && event !== 'start') {
       report.breach('lifecycle', `the start of ${ledger.hop.body.to}`, `${event} came instead`);
+      ledger.hop = null;
+    }
     if (event !== 'stop' && event !== 'hop' && event !== 'approval') ledger.successesBeforeReview = null;
     if (event !== 'stop' && event !== 'hop' && event !== 'mode') this.#unusedApproval();
     switch (body.event) {

@@ -1,0 +1,351 @@
+import { describe, expect, it } from 'vitest';
+import type { Rule } from '../../src/audit/verdict.ts';
+import { verifyConstraints } from '../../src/audit/verify-constraints.ts';
+import { verifySession } from '../../src/audit/verify-session.ts';
+import { sealDrafts } from '../../src/evidence/chain.ts';
+import { EMPTY_CHAIN, type Entry, type EntryDraft, type StoredEntry } from '../../src/evidence/entry.ts';
+import type { Json } from '../../src/spec/types.ts';
+import { answering, CONFIG, fivePeripherals, SPECS, world } from './world.ts';
+
+const PINNED = { specs: SPECS, config: CONFIG };
+
+async function honest(): Promise<StoredEntry[]> {
+  const at = await world();
+  await fivePeripherals(at);
+  return Array.fromAsync(at.store.entries(at.session.id));
+}
+const LOG = await honest();
+
+const draftOf = ({ seq, bodyHash, prev, hash, ...draft }: Entry): EntryDraft => draft;
+type Event = { readonly [name: string]: Json };
+const body = ({ entry }: StoredEntry): Event => entry.body as Event;
+const find = (event: string, nth = 0): number => {
+  const found = LOG.flatMap((stored, index) => (body(stored)['event'] === event ? [index] : []));
+  return found.at(nth)!;
+};
+
+/** The log with some entries changed, and a chain computed anew by someone who can: only its meaning can give it away. */
+function forge(change: (drafts: EntryDraft[]) => EntryDraft[]): StoredEntry[] {
+  return sealDrafts(EMPTY_CHAIN, change(LOG.map(({ entry }) => draftOf(entry))));
+}
+const at = (index: number, fields: Partial<EntryDraft>) => (drafts: EntryDraft[]) =>
+  drafts.map((draft, i) => (i === index ? { ...draft, ...fields } : draft));
+const bodyAt = (index: number, fields: Event) => at(index, { body: { ...body(LOG[index]!), ...fields } });
+/** Leaves an entry out and links what replied to it to what it replied to. */
+const without = (index: number) => (drafts: EntryDraft[]) => {
+  const { id, inReplyTo } = drafts[index]!;
+  return drafts
+    .filter((_, i) => i !== index)
+    .map((draft) => (draft.inReplyTo === id ? { ...draft, inReplyTo: inReplyTo! } : draft));
+};
+const cutBetween = (from: number, to: number) => (drafts: EntryDraft[]) => drafts.filter((_, i) => i < from || i >= to);
+
+interface Forgery {
+  readonly name: string;
+  readonly rule: Rule;
+  readonly says: string;
+  readonly make: (drafts: EntryDraft[]) => EntryDraft[];
+}
+
+const FORGED: readonly Forgery[] = [
+  {
+    name: 'a forged step of a tool that the peripheral does not have',
+    rule: 'tool',
+    says: 'web-fetch was used here',
+    make: bodyAt(find('step', -1), { tool: 'web-fetch', args: { url: 'https://docs.example.com' } }),
+  },
+  {
+    name: 'a widened path',
+    rule: 'scope',
+    says: '"/etc/passwd": it leads out of the root',
+    make: bodyAt(find('intent'), { args: { path: '/etc/passwd', old: 'a', new: 'b' } }),
+  },
+  {
+    name: 'a widened effect',
+    rule: 'effect',
+    says: 'modify of hopgate.yaml was seen',
+    make: bodyAt(find('outcome'), { effects: [{ path: 'hopgate.yaml', op: 'modify' }] }),
+  },
+  {
+    name: 'an approval used again',
+    rule: 'approval',
+    says: 'was used before',
+    make: (drafts) => {
+      const first = (body(LOG[find('approval', 0)]!)['record'] as Event)['id']!;
+      return bodyAt(find('hop', 2), { approval: first })(drafts);
+    },
+  },
+  {
+    name: 'the record of an approval again',
+    rule: 'approval',
+    says: 'was used before',
+    make: (drafts) => {
+      const { body: again } = LOG[find('approval', 0)]!.entry;
+      return at(find('approval', 1), { body: again })(drafts);
+    },
+  },
+  {
+    name: 'an approval of something else',
+    rule: 'approval',
+    says: 'the hash is of something else',
+    make: (drafts) => {
+      const index = find('approval', 1);
+      const request = body(LOG[index]!)['request'] as Event;
+      return bodyAt(index, { request: { ...request, reason: 'nothing' } })(drafts);
+    },
+  },
+  {
+    name: 'an approval that was left out',
+    rule: 'approval',
+    says: 'is not there',
+    make: without(find('approval', 1)),
+  },
+  {
+    name: 'an approval that had expired',
+    rule: 'approval',
+    says: 'it was used at',
+    make: (drafts) => {
+      const index = find('approval', 1);
+      const record = body(LOG[index]!)['record'] as Event;
+      return bodyAt(index, { record: { ...record, expiresAt: '2026-01-31T09:00:00.000Z' } })(drafts);
+    },
+  },
+  {
+    name: 'an approval of another session',
+    rule: 'approval',
+    says: 'it was given for session other',
+    make: (drafts) => {
+      const index = find('approval', 1);
+      const record = body(LOG[index]!)['record'] as Event;
+      return bodyAt(index, { record: { ...record, sessionId: 'other' } })(drafts);
+    },
+  },
+  {
+    name: 'a fruit of the wrong shape',
+    rule: 'fruit',
+    says: 'test-count is "many", which is not of this type',
+    make: (drafts) => {
+      const index = find('stop', 2);
+      return bodyAt(index, { fruit: { ...(body(LOG[index]!)['fruit'] as Event), 'test-count': 'many' } })(drafts);
+    },
+  },
+  {
+    name: 'a fruit that was not observed',
+    rule: 'fruit',
+    says: 'changes is 7, but what happened amounts to 2',
+    make: (drafts) => {
+      const index = find('stop', 1);
+      return bodyAt(index, { fruit: { ...(body(LOG[index]!)['fruit'] as Event), changes: 7 } })(drafts);
+    },
+  },
+  {
+    name: 'a hop that no edge allows',
+    rule: 'edge',
+    says: 'a hop to deploy by ready-to-edit',
+    make: bodyAt(find('hop', 0), { to: 'deploy' }),
+  },
+  {
+    name: 'a changed author',
+    rule: 'author',
+    says: 'the entry names somebody',
+    make: at(find('step'), { author: 'somebody' }),
+  },
+  {
+    name: 'an earlier time',
+    rule: 'time',
+    says: 'the entry is of 2020-01-01T00:00:00.000Z',
+    make: at(find('step'), { at: '2020-01-01T00:00:00.000Z' }),
+  },
+  {
+    name: 'a removed denial',
+    rule: 'reply',
+    says: 'it replies to',
+    make: (drafts) => drafts.filter((_, i) => i !== find('denial', 0)),
+  },
+  {
+    name: 'a step of another session',
+    rule: 'one-session',
+    says: 'belongs to session other',
+    make: at(find('step'), { sessionId: 'other' }),
+  },
+  {
+    name: 'another claim',
+    rule: 'claim',
+    says: 'it claims to be a conclusion',
+    make: at(find('step'), { claim: 'conclusion' }),
+  },
+  {
+    name: 'a stop that is no conclusion',
+    rule: 'conclusion-last',
+    says: 'it claims to be a step',
+    make: at(find('stop'), { claim: 'step' }),
+  },
+  {
+    name: 'another type of evidence',
+    rule: 'evidence-type',
+    says: 'its type is reflection',
+    make: at(find('step'), { type: 'reflection' }),
+  },
+  {
+    name: 'another place',
+    rule: 'place',
+    says: 'the entry says deploy',
+    make: at(find('step'), { peripheral: 'deploy' }),
+  },
+  { name: 'another mode', rule: 'mode', says: 'the entry says execute', make: at(find('step'), { mode: 'execute' }) },
+  {
+    name: 'another parent',
+    rule: 'reply',
+    says: 'it replies to entry-',
+    make: at(find('outcome'), { inReplyTo: LOG[0]!.entry.id }),
+  },
+  {
+    name: 'a first entry that opens nothing',
+    rule: 'goal-first',
+    says: 'it tells of start',
+    make: (drafts) => drafts.slice(1),
+  },
+  {
+    name: 'an outcome without its intent',
+    rule: 'intent',
+    says: 'an outcome without one',
+    make: without(find('intent')),
+  },
+  { name: 'an intent without its outcome', rule: 'intent', says: 'came in between', make: without(find('outcome')) },
+  { name: 'a hop without its stop', rule: 'lifecycle', says: 'without one', make: without(find('stop', 1)) },
+  {
+    name: 'a start without its hop',
+    rule: 'entry',
+    says: 'was entered after the visits',
+    make: (drafts) => without(find('hop', 0))(drafts),
+  },
+  {
+    name: 'facts that were not so',
+    rule: 'facts',
+    says: 'the entry says naturalClose: false',
+    make: (drafts) => {
+      const index = find('hop', 0);
+      return bodyAt(index, { facts: { ...(body(LOG[index]!)['facts'] as Event), naturalClose: false } })(drafts);
+    },
+  },
+  {
+    name: 'a context that its sources do not hold',
+    rule: 'context',
+    says: 'target-files is ["secret.ts"]',
+    make: (drafts) => {
+      const index = find('start', 1);
+      return bodyAt(index, { context: { ...(body(LOG[index]!)['context'] as Event), 'target-files': ['secret.ts'] } })(
+        drafts,
+      );
+    },
+  },
+  {
+    name: 'another spec',
+    rule: 'pin',
+    says: 'the session was opened under',
+    make: bodyAt(0, { specHash: '0'.repeat(64) }),
+  },
+  {
+    name: 'entries after the end',
+    rule: 'lifecycle',
+    says: 'an entry follows',
+    make: (drafts) => [...drafts, { ...drafts.at(-1)!, id: 'more', inReplyTo: drafts.at(-1)!.id }],
+  },
+  {
+    name: 'a visit cut out with everything that passed the tests',
+    rule: 'condition',
+    says: 'deploy was entered while it did not hold',
+    make: (drafts) => cutBetween(find('step', -3), find('step', -3) + 1)(drafts),
+  },
+];
+
+describe('a log that was altered, its chain computed anew', () => {
+  it.each(FORGED)('$name is refused', async ({ rule, says, make }) => {
+    const { ok, violations } = await verifyConstraints(PINNED, forge(make));
+    expect(ok).toBe(false);
+    expect(violations.map((one) => `${one.rule}: ${one.message}`)).toContainEqual(
+      expect.stringMatching(new RegExp(`^${rule}: .*${says.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}`)),
+    );
+  });
+
+  it('is clean as it was', async () => {
+    expect(
+      await verifyConstraints(
+        PINNED,
+        forge((drafts) => drafts),
+      ),
+    ).toMatchObject({ ok: true, violations: [], gaps: [] });
+  });
+});
+
+describe('a log that was altered in place', () => {
+  it.each(LOG.map((_, index) => index))('is damaged when entry %i is taken out', async (index) => {
+    const verdict = await verifySession(LOG[0]!.entry.sessionId, PINNED, LOG.toSpliced(index, 1));
+    expect(verdict.ok || index === LOG.length - 1).toBe(index === LOG.length - 1);
+    if (index < LOG.length - 1) expect(verdict.chain.map(({ rule }) => rule)).toContain('seq');
+  });
+
+  it('names a violation by entry, tool, argument and constraint', async () => {
+    const index = find('intent');
+    const { violations } = await verifyConstraints(
+      PINNED,
+      forge(bodyAt(index, { args: { path: 'etc/x', old: 'a', new: 'b' } })),
+    );
+    expect(violations).toContainEqual({
+      rule: 'scope',
+      entryId: LOG[index]!.entry.id,
+      seq: index,
+      tool: 'edit',
+      argument: 'path',
+      constraint: 'write: src/, docs/, scripts/',
+      message: '"etc/x": it lies outside the places that may be written',
+    });
+  });
+});
+
+describe('what nobody can answer for', () => {
+  it('is a gap: effects that nobody watched', async () => {
+    const usual = answering();
+    const at = await world({
+      backend: { ...usual, run: async (call) => ({ ...(await usual.run(call)), effects: 'unobserved' }) },
+    });
+    await fivePeripherals(at);
+    const { gaps, counts } = await verifyConstraints(at, at.store.entries(at.session.id));
+    expect(gaps.filter(({ kind }) => kind === 'unobserved')).toHaveLength(counts.steps);
+  });
+
+  it('is a gap: commands without a sandbox', async () => {
+    const at = await world({ unsafeNoSandbox: true });
+    await fivePeripherals(at);
+    const { gaps } = await verifyConstraints(at, at.store.entries(at.session.id));
+    expect(gaps.map(({ kind, tool }) => `${kind} ${tool}`)).toEqual([
+      'unobserved bash',
+      'unobserved bash-test',
+      'unobserved bash-git',
+      'unobserved bash-git',
+    ]);
+  });
+
+  it('is a gap: a push that no reference bears out', async () => {
+    const at = (drafts: EntryDraft[]) => bodyAt(find('outcome', -1), { effects: [] })(drafts);
+    const { gaps } = await verifyConstraints(PINNED, forge(at));
+    expect(gaps).toMatchObject([{ kind: 'unconfirmed', tool: 'bash-git' }]);
+  });
+
+  it('is a gap: an erased body, and what rests on it', async () => {
+    const index = find('step', 1);
+    const erased = LOG.map((stored, i) =>
+      i === index ? { ...stored, entry: { ...stored.entry, body: null }, body: null } : stored,
+    );
+    const verdict = await verifySession(LOG[0]!.entry.sessionId, PINNED, erased);
+    expect(verdict).toMatchObject({ ok: true, chain: [] });
+    expect(verdict.audit.gaps[0]).toMatchObject({ kind: 'erased', seq: index });
+  });
+
+  it('is a gap: evidence that ends in the middle', async () => {
+    const index = find('intent', 0) + 1;
+    const { ok, gaps } = await verifyConstraints(PINNED, LOG.slice(0, index));
+    expect(ok).toBe(true);
+    expect(gaps.map(({ kind }) => kind)).toEqual(['no-outcome', 'open-visit']);
+  });
+});

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { commandProblem, configuredTest, plainWords } from '../../src/audit/commands.ts';
+import { hostProblem } from '../../src/audit/hosts.ts';
+import { liesIn, placeOf } from '../../src/audit/paths.ts';
+import { hidden, steers } from '../../src/audit/untouchable.ts';
+import { CONFIG } from './world.ts';
+
+describe('a place', () => {
+  it.each([
+    ['src/a.ts', 'src/a.ts'],
+    ['./src//x/../a.ts', 'src/a.ts'],
+    ['/repo/src/a.ts', 'src/a.ts'],
+    ['.', ''],
+    ['../repo/src', 'src'],
+  ])('%s leads to %j', (path, place) => expect(placeOf('/repo', path)).toEqual({ inside: true, path: place }));
+
+  it.each([['..'], ['../x'], ['/repository/a'], ['src/../../x'], ['/etc/passwd'], [''], ['a\0b'], [3]])(
+    '%j leads nowhere beneath the root',
+    (path) => expect(placeOf('/repo', path).inside).toBe(false),
+  );
+
+  it('lies in a folder name by name', () => {
+    expect(liesIn('src/a.ts', ['src/'])).toBe(true);
+    expect(liesIn('src-evil/a.ts', ['src'])).toBe(false);
+    expect(liesIn('src', ['src/a.ts'])).toBe(false);
+    expect(liesIn('anything', ['.'])).toBe(true);
+    expect(liesIn('anything', [])).toBe(false);
+  });
+});
+
+describe('what nobody touches', () => {
+  it.each([
+    ['.git/config'],
+    ['a/.GIT/hooks/x'],
+    ['.claude/settings.json'],
+    ['x/git~1/hooks'],
+    ['.git. /x'],
+    ['hopgate.yaml'],
+  ])('%s steers', (path) => expect(steers(path)).toBe(true));
+  it.each([['src/git.ts'], ['docs/hopgate.yaml'], ['.gitignore']])('%s does not', (path) =>
+    expect(steers(path)).toBe(false),
+  );
+
+  it.each([
+    ['.env', ['.env']],
+    ['deploy/.env', ['.env']],
+    ['keys/a.PEM', ['**/*.pem']],
+    ['secrets/deep/x', ['secrets/']],
+    ['a/.git/config', []],
+    ['.git-credentials', []],
+  ])('%s is hidden by %j', (path, masks) => expect(hidden(path, masks)).toBe(true));
+  it.each([
+    ['env', ['.env']],
+    ['src/secrets.ts', ['secrets/']],
+    ['src/config', []],
+  ])('%s is not by %j', (path, masks) => expect(hidden(path, masks)).toBe(false));
+});
+
+describe('an address', () => {
+  const allowed = ['docs.example.com', '*.example.org', 'local.example.com:8443'];
+  it.each([
+    ['https://docs.example.com/a'],
+    ['https://DOCS.example.com./a'],
+    ['https://a.b.example.org'],
+    ['https://local.example.com:8443/'],
+  ])('%s is allowed', (url) => expect(hostProblem(url, allowed)).toBeNull());
+  it.each([
+    ['https://example.com'],
+    ['https://example.org'],
+    ['https://docs.example.com.evil.net'],
+    ['https://docs.example.com:8443'],
+    ['https://user@docs.example.com'],
+    ['file:///etc/passwd'],
+    ['https://evildocs.example.com'],
+    ['nonsense'],
+  ])('%s is not', (url) => expect(hostProblem(url, allowed)).not.toBeNull());
+});
+
+describe('a command', () => {
+  it('is split at blanks outside of quotes', () => {
+    expect(plainWords(`commit -m 'fix: a b' "c d" e\\ f`)).toEqual(['commit', '-m', 'fix: a b', 'c d', 'e f']);
+    for (const text of ['a; b', 'a && b', '$(x)', 'a > b', "it's"]) expect(plainWords(text)).toBeNull();
+  });
+
+  it('is a configured test command only word for word, or where words may be added', () => {
+    const tests = [{ run: ['npm', 'test', '--', '{args}'], report: 'tap' as const }];
+    expect(configuredTest(['npm', 'test'], tests)).toEqual({ narrowed: false });
+    expect(configuredTest(['npm', 'test', '--'], tests)).toEqual({ narrowed: false });
+    expect(configuredTest(['npm', 'test', '--', 'a.test.ts'], tests)).toEqual({ narrowed: true });
+    expect(configuredTest(['npm', 'run', 'test'], tests)).toBeNull();
+    expect(configuredTest(['npm', 'test', 'x'], tests)).toBeNull();
+  });
+
+  it.each([
+    [{ sub: 'status' }],
+    [{ sub: 'git commit -m "x y"' }],
+    [{ sub: 'push', args: ['origin', 'main'] }],
+    [{ sub: 'push' }],
+  ])('git %j is deploy work', (args) => expect(commandProblem('deploy', 'bash-git', args, CONFIG)).toBeNull());
+  it.each([
+    [{ sub: 'push', args: ['--force'] }],
+    [{ sub: 'push', args: ['origin', '+main'] }],
+    [{ sub: 'push', args: ['origin', 'other'] }],
+    [{ sub: 'config', args: ['x', 'y'] }],
+    [{ sub: 'status; rm -rf .' }],
+    [{}],
+  ])('git %j is not', (args) => expect(commandProblem('deploy', 'bash-git', args, CONFIG)).toEqual(expect.any(String)));
+});

@@ -1,11 +1,11 @@
-import { type Draft, produce } from 'immer';
+import { type Draft, original, produce } from 'immer';
 import { advance, type CompiledSpecs, initialSnapshot, type MachineSnapshot } from '../compile/index.ts';
 import { type Body, bodyOf, type OutcomeRecord } from '../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../evidence/entry.ts';
 import { backpackOf } from '../gate/decide-visit.ts';
 import type { RequirementFacts } from '../gate/requirement.ts';
 import type { Json } from '../spec/types.ts';
-import { asRecord, changedPaths, NOTHING_OBSERVED, observeStep, testRun } from './observe.ts';
+import { asRecord, changedPaths, NOTHING_OBSERVED, observeStep, testRun, withFiles } from './observe.ts';
 import type { SessionFacts, SessionState } from './state.ts';
 
 /** The evidence tells of something that the machines of its spec do not do. The chain was written by another program, or altered. */
@@ -129,7 +129,8 @@ function count({ specs }: CompiledSpecs, draft: Draft<SessionFacts>, entry: Entr
       if (visit) {
         visit.steps += 1;
         visit.headId = entry.id;
-        visit.observations = observeStep(visit.observations, body, draft.change) as Draft<typeof visit.observations>;
+        const before = original(visit)?.observations ?? NOTHING_OBSERVED;
+        visit.observations = observeStep(before, body, draft.change) as Draft<typeof visit.observations>;
       }
       if (changes) mergeChanged(draft, changedPaths(body.effects));
       countPattern(draft, body.tool, body.outcome);
@@ -199,8 +200,7 @@ function mergeChanged(draft: Draft<SessionFacts>, paths: readonly string[]): voi
 const MAX_NAMED_FILES = 5000;
 
 function rememberFiles(draft: Draft<SessionFacts>, paths: readonly string[]): void {
-  for (const path of paths)
-    if (draft.files.length < MAX_NAMED_FILES && !draft.files.includes(path)) draft.files.push(path);
+  draft.files = withFiles(original(draft)?.files ?? [], paths, MAX_NAMED_FILES) as string[];
 }
 
 /** PSR selects a pattern; a PUR says whether it held. */

@@ -1,4 +1,3 @@
-import { produce } from 'immer';
 import type { EffectRecord, OutcomeRecord } from '../evidence/bodies.ts';
 import type { Json, Observation, PeripheralSpec } from '../spec/types.ts';
 
@@ -49,7 +48,7 @@ export const NOTHING_OBSERVED: Observations = {
 };
 
 /** Longest list of files that a fruit carries. */
-const MAX_FILES = 1000;
+export const MAX_FILES = 1000;
 
 export const asRecord = (value: Json | undefined): { readonly [key: string]: Json } =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
@@ -72,25 +71,41 @@ export function observeStep(
   },
   change: number,
 ): Observations {
-  return produce(before, (draft) => {
-    draft.steps += 1;
-    for (const path of changedPaths(step.effects)) addFile(draft.changedFiles, path);
-    if (step.outcome.status !== 'ok') return;
-    const result = asRecord(step.outcome.result);
-    if (step.tool === 'read') addFile(draft.read, textOf(result['path']));
-    for (const match of asList(result['matches'])) addFile(draft.matched, textOf(asRecord(match)['path']));
-    for (const file of asList(result['files'])) addFile(draft.listed, textOf(file));
-    const run = testRun(result, change);
-    if (run) draft.runs.push(run as never);
-    if (result['committed'] === true) draft.committed = true;
-    if (result['pushed'] === true) draft.pushed = true;
-    if (result['committed'] === true || result['pushed'] === true) draft.sha = textOf(result['sha']) ?? draft.sha;
-    if (step.tool === 'bash-deploy' && result['exit'] === 0) draft.deployed = true;
-  });
+  const seen = {
+    ...before,
+    steps: before.steps + 1,
+    changedFiles: withFiles(before.changedFiles, changedPaths(step.effects), MAX_FILES),
+  };
+  if (step.outcome.status !== 'ok') return seen;
+  const result = asRecord(step.outcome.result);
+  const path = step.tool === 'read' ? textOf(result['path']) : null;
+  const run = testRun(result, change);
+  const hasSha = result['committed'] === true || result['pushed'] === true;
+  return {
+    ...seen,
+    read: path === null ? seen.read : withFiles(seen.read, [path], MAX_FILES),
+    matched: withFiles(seen.matched, pathsIn(result['matches']), MAX_FILES),
+    listed: withFiles(seen.listed, pathsIn(result['files']), MAX_FILES),
+    runs: run ? [...seen.runs, run] : seen.runs,
+    committed: seen.committed || result['committed'] === true,
+    pushed: seen.pushed || result['pushed'] === true,
+    sha: (hasSha ? textOf(result['sha']) : null) ?? seen.sha,
+    deployed: seen.deployed || (step.tool === 'bash-deploy' && result['exit'] === 0),
+  };
 }
 
-function addFile(files: string[], path: string | null): void {
-  if (path !== null && files.length < MAX_FILES && !files.includes(path)) files.push(path);
+/** The files with more of them, each once, up to a number; the same list if none is new. */
+export function withFiles(files: readonly string[], more: readonly string[], max: number): readonly string[] {
+  if (more.length === 0 || files.length >= max) return files;
+  const all = new Set(files);
+  for (const file of more) if (all.size < max) all.add(file);
+  return all.size === files.length ? files : [...all];
+}
+
+/** The paths in a list of files or matches; one that is kept in a blob has them beside the reference. */
+export function pathsIn(list: Json | undefined): readonly string[] {
+  const items = Array.isArray(list) ? list : asList(asRecord(list)['paths']);
+  return items.flatMap((item) => textOf(item) ?? textOf(asRecord(item)['path']) ?? []);
 }
 
 /** A test run is recognised by what its backend reports, never by words in its output. */
@@ -104,7 +119,8 @@ export function testRun(result: { readonly [key: string]: Json }, change: number
     narrowed: result['narrowed'] === true,
     verdict,
     total: typeof total === 'number' ? total : null,
-    failures: asList(failures),
+    // Too many for the entry: the reference to them.
+    failures: failures !== undefined && 'blob' in asRecord(failures) ? [failures] : asList(failures),
     change,
   };
 }

@@ -4,6 +4,7 @@ import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { Grant, ToolBackend, ToolReport } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';
 import { asJson, asText } from './as-json.ts';
+import { MAX_FILES, pathsIn, withFiles } from './observe.ts';
 
 /** Results beyond this many bytes of JSON go to a blob; the entry keeps the reference. */
 const INLINE_BYTES = 32 * 1024;
@@ -56,13 +57,22 @@ export async function keepFields(
   return Object.fromEntries(kept);
 }
 
-/** An outcome as evidence keeps it. What the session's fold reads (verdict, sha, paths) stays beside the reference to a large result. */
+/** An outcome as evidence keeps it. What the session's fold reads (verdict, counts, sha, paths) stays beside the reference to a large result. */
 export async function keepOutcome(store: EvidenceStore, outcome: ToolReport['outcome']): Promise<OutcomeRecord> {
   if (outcome.status === 'refused') return { status: 'refused', code: outcome.code, message: outcome.message };
   if (outcome.result === undefined) return outcome as OutcomeRecord;
   const { result } = outcome;
-  if (result !== null && typeof result === 'object' && !Array.isArray(result)) {
-    return { ...outcome, result: await keepFields(store, result) } as OutcomeRecord;
+  if (!isObject(result)) return { ...outcome, result: await keep(store, result) } as OutcomeRecord;
+  const kept = await keepFields(store, result);
+  for (const list of ['matches', 'files']) {
+    const reference = kept[list];
+    if (reference !== result[list] && isObject(reference))
+      kept[list] = { ...reference, paths: [...withFiles([], pathsIn(result[list]), MAX_FILES)] };
   }
-  return { ...outcome, result: await keep(store, result) } as OutcomeRecord;
+  const { report } = result;
+  if (isObject(report)) kept['report'] = await keepFields(store, report);
+  return { ...outcome, result: kept } as OutcomeRecord;
 }
+
+const isObject = (value: Json | undefined): value is { [key: string]: Json } =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);

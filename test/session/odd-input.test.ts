@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { verifyChain } from '../../src/evidence/chain.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
-import { bodies, denied, lead, must, stage } from './sessions.ts';
+import { bodies, denied, lead, must, stage, testRun } from './sessions.ts';
 
 const cycle: Record<string, unknown> = { name: 'cycle' };
 cycle['self'] = cycle;
@@ -166,4 +166,24 @@ it('it keeps large arguments and results in blobs and gives the caller the whole
   expect(outcome.outcome.result).toMatchObject({ path: 'src/b.ts', note: 'short', text: { bytes: 100_002 } });
   const { blob } = outcome.outcome.result['text'] as { blob: string };
   expect(JSON.parse(new TextDecoder().decode((await store.getBlob(blob)) ?? undefined))).toBe(text);
+});
+
+it('it still knows the files that a large search found, and the counts of a large report', async () => {
+  const files = Array.from({ length: 3000 }, (_, index) => `src/folder/file-${index}.ts`);
+  const failures = files.map((name) => ({ name, message: 'x'.repeat(50) }));
+  const report = { format: 'tap', total: 3000, passed: 0, failed: 3000, skipped: 0, failures };
+  const { session } = await stage({
+    results: { grep: { matches: files.map((path) => ({ path, line: 1 })) }, 'bash-test': testRun('fail', { report }) },
+  });
+  await lead(session, 'explore');
+  const found = await must(session.step({ tool: 'grep', args: ['a'] }));
+  expect((found.result as { matches: Json[] }).matches).toHaveLength(3000);
+  const hopped = await must(session.hop({ to: 'edit', exit: 'found-target', reason: 'there' }));
+  expect(hopped.fruit['target-files']).toEqual(files.slice(0, 1000));
+  await must(session.hop({ to: 'test', exit: 'hop-test', reason: 'on' }));
+  await must(session.step({ tool: 'bash-test' }));
+  expect((await must(session.stop('enough'))).fruit).toMatchObject({
+    'test-count': 3000,
+    failures: [{ blob: expect.any(String) }],
+  });
 });

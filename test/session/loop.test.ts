@@ -1,0 +1,400 @@
+import { describe, expect, it } from 'vitest';
+import { bodyOf } from '../../src/evidence/bodies.ts';
+import type { Entry } from '../../src/evidence/entry.ts';
+import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
+import type { ToolCall } from '../../src/ports/tool-backend.ts';
+import { loadSpecs } from '../../src/spec/load-specs.ts';
+import { bodies, changed, denied, events, lead, must, shipped, stage, TestClock } from './sessions.ts';
+
+const edit = { tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } };
+const read = { tool: 'read', args: ['src/a.ts'] };
+
+/** A store that says when a batch has become durable, and takes its time. */
+function slowStore(clock: TestClock, said: string[]): EvidenceStore {
+  const store = memoryStore({ clock });
+  return {
+    ...store,
+    async append(lease, after, drafts) {
+      await new Promise((done) => setTimeout(done, 2));
+      const stored = await store.append(lease, after, drafts);
+      said.push(`durable ${stored.map(({ entry }) => bodyOf(entry.body)?.event).join(' ')}`);
+      return stored;
+    },
+  };
+}
+
+describe('the order of the loop', () => {
+  it('it makes the intent durable before the tool runs, and the outcome before it answers', async () => {
+    const said: string[] = [];
+    const clock = new TestClock();
+    const ran = () => {
+      said.push('ran');
+      return changed('src/a.ts');
+    };
+    const { session } = await stage({
+      clock,
+      store: slowStore(clock, said),
+      results: { edit: ran, read: () => String(said.push('ran')) },
+    });
+    await lead(session, 'edit');
+    said.length = 0;
+    await must(session.step(edit));
+    said.push('answered');
+    await must(session.step(read));
+    said.push('answered');
+    await denied(session.step({ tool: 'grep', args: ['a'] }));
+    said.push('answered');
+    expect(said).toEqual([
+      'durable intent',
+      'ran',
+      'durable outcome',
+      'answered',
+      'ran',
+      'durable step',
+      'answered',
+      'durable denial',
+      'answered',
+    ]);
+  });
+
+  it('it runs nothing when the intent cannot be made durable', async () => {
+    const clock = new TestClock();
+    const store = memoryStore({ clock });
+    let isFull = false;
+    const full: EvidenceStore = {
+      ...store,
+      append: (...batch) => (isFull ? Promise.reject(new Error('the disk is full')) : store.append(...batch)),
+    };
+    const { session, backend } = await stage({ clock, store: full });
+    await lead(session, 'edit');
+    isFull = true;
+    await expect(session.step(edit)).rejects.toThrow('the disk is full');
+    expect(backend.calls).toEqual([]);
+    isFull = false;
+    await must(session.step(edit));
+    expect(backend.calls).toHaveLength(1);
+  });
+
+  it('it tells of each entry once it is durable, in order', async () => {
+    const told: Entry[] = [];
+    const { session } = await stage({ onEntry: (entry) => told.push(entry) });
+    await lead(session, 'deploy');
+    expect(told).toEqual(await session.evidence());
+  });
+
+  it('it takes calls one at a time, in the order they were made', async () => {
+    let running = 0;
+    let most = 0;
+    const slow = async () => {
+      most = Math.max(most, ++running);
+      await new Promise((done) => setTimeout(done, 3));
+      running--;
+      return changed('src/a.ts');
+    };
+    const { session } = await stage({ results: { edit: slow, read: slow } });
+    await lead(session, 'edit');
+    const before = (await session.evidence()).length;
+    const results = await Promise.all([
+      session.step(edit),
+      session.step(read),
+      session.step({ tool: 'nothing' }),
+      session.step(edit),
+      session.hop({ to: 'test', exit: 'hop-test', reason: 'on' }),
+      session.step(edit),
+      session.stop('enough'),
+    ]);
+    expect(most).toBe(1);
+    expect(results.map(({ ok }) => ok)).toEqual([true, true, false, true, true, false, true]);
+    expect((await events(session)).slice(before)).toEqual([
+      ...['intent', 'outcome', 'step', 'denial', 'intent', 'outcome', 'stop', 'hop', 'start', 'denial', 'stop'],
+    ]);
+  });
+});
+
+describe('one rooted tree', () => {
+  it('it replies by the table, for every event', async () => {
+    const { session, clock, reopen } = await stage();
+    await denied(session.step(read));
+    await lead(session, 'edit');
+    await denied(session.step({ tool: 'grep', args: ['a'] }));
+    await must(session.step(edit));
+    await must(session.step(read));
+    await must(session.hop({ to: 'test', exit: 'hop-test', reason: 'on', fruit: { 'commit-message': 'Change a' } }));
+    await must(session.step({ tool: 'bash-test' }));
+    await must(session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' }));
+    await must(session.hop({ to: 'reflect', exit: 'blocked', reason: 'look back' }));
+    await must(session.hop({ to: 'chat', exit: 'hop-chat', reason: 'talk' }));
+    await must(session.hop({ to: 'edit', exit: 'user-request', reason: 'asked for', by: 'operator' }));
+    await must(session.hop({ to: 'test', exit: 'hop-test', reason: 'again' }));
+    clock.advance(31);
+    await denied(session.step({ tool: 'bash-test' }));
+    await must(session.stop('out of time'));
+    await must(session.start('edit', { by: 'operator' }));
+    await session.detach();
+    const again = await reopen();
+    await must(again.stop('enough'));
+    await must(again.start('reflect'));
+    await must(again.step({ tool: 'musn-log' }));
+    await must(again.setMode({ to: 'discuss', reset: true, by: 'operator' }));
+    await must(again.stop('looked back'));
+    await must(again.close());
+
+    const entries = await again.evidence();
+    const bodyAt = (id: string | undefined) => {
+      const parent = entries.find((entry) => entry.id === id);
+      return parent && bodyOf(parent.body);
+    };
+    const seen = new Set<string>();
+    let visit: string[] = [];
+    for (const [index, entry] of entries.entries()) {
+      const body = bodyOf(entry.body);
+      const before = entries[index - 1];
+      if (!body) throw new Error('no body');
+      seen.add(body.event);
+      switch (body.event) {
+        case 'session-open':
+          expect(entry).not.toHaveProperty('inReplyTo');
+          expect([index, entry.claim]).toEqual([0, 'goal']);
+          continue;
+        case 'start':
+          // The hop that led to it; without one what stands before it, the first time the root.
+          expect(entry.inReplyTo).toBe(visit.length === 0 && !seen.has('stop') ? entries[0]?.id : before?.id);
+          expect(entry.claim).toBe('goal');
+          visit = [entry.id];
+          break;
+        case 'step':
+        case 'intent':
+          expect(entry.inReplyTo).toBe(visit.at(-1));
+          expect(entry.claim).toBe('step');
+          visit.push(entry.id);
+          break;
+        case 'outcome':
+          expect(bodyAt(entry.inReplyTo)).toMatchObject({ event: 'intent', tool: body.tool });
+          expect(entry.claim).toBe('evidence');
+          visit.push(entry.id);
+          break;
+        case 'stop':
+          expect(entry.inReplyTo).toBe(visit.at(-1));
+          expect(entry.claim).toBe('conclusion');
+          expect(bodyAt(entry.inReplyTo)?.event).not.toBe('stop');
+          break;
+        case 'par':
+          expect(entry.inReplyTo).toBe(before?.id);
+          expect(entry.claim).toBe('evidence');
+          visit.push(entry.id);
+          break;
+        default:
+          expect(entry.inReplyTo).toBe(before?.id);
+          expect(entry.claim).toBe(
+            ['denial', 'expired', 'session-closed'].includes(body.event) ? 'observation' : 'step',
+          );
+      }
+      // One tree: no orphans, and only what came before is replied to.
+      expect(entries.slice(0, index).some(({ id }) => id === entry.inReplyTo)).toBe(true);
+    }
+    expect([...seen].toSorted()).toEqual([
+      'approval',
+      'denial',
+      'expired',
+      'hop',
+      'intent',
+      'mode',
+      'outcome',
+      'par',
+      'session-closed',
+      'session-open',
+      'start',
+      'step',
+      'stop',
+    ]);
+  });
+
+  it('it names each type and author', async () => {
+    const { session, clock } = await stage();
+    await lead(session, 'test');
+    clock.advance(31);
+    await must(session.settle());
+    await must(session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'back' }));
+    await must(session.step({ tool: 'musn-log' }));
+    await must(session.setMode({ to: 'discuss', reset: true, by: 'operator' }));
+    await must(session.stop('done'));
+    const entries = await session.evidence();
+    const of = (event: string) =>
+      entries
+        .filter(({ body }) => bodyOf(body)?.event === event)
+        .map(({ type, author, peripheral }) => ({ type, author, peripheral }));
+    expect(of('expired')).toEqual([{ type: 'coordination', author: 'clock', peripheral: 'test' }]);
+    expect(of('hop').map(({ type }) => type)).toEqual(Array(3).fill('gate-traversal'));
+    expect(of('approval')).toEqual([{ type: 'gate-traversal', author: 'operator', peripheral: 'explore' }]);
+    expect(of('mode').map(({ type, author }) => [type, author])).toEqual([
+      ['mode-transition', 'tester'],
+      ['mode-transition', 'tester'],
+      ['mode-transition', 'operator'],
+    ]);
+    expect(of('step')).toEqual([{ type: 'reflection', author: 'tester', peripheral: 'reflect' }]);
+    expect(of('par')).toEqual([{ type: 'reflection', author: 'tester', peripheral: 'reflect' }]);
+  });
+});
+
+describe('a hop', () => {
+  it('it is one append: stop, hop, start', async () => {
+    const said: string[] = [];
+    const clock = new TestClock();
+    const { session } = await stage({ clock, store: slowStore(clock, said) });
+    await lead(session, 'test');
+    await must(session.step({ tool: 'bash-test' }));
+    said.length = 0;
+    await must(session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' }));
+    await must(session.hop({ to: 'reflect', exit: 'blocked', reason: 'back' }));
+    await must(session.hop({ to: 'chat', exit: 'hop-chat', reason: 'talk' }));
+    expect(said).toEqual(['durable approval stop hop start', 'durable stop hop start', 'durable par stop hop start']);
+  });
+
+  it('it changes nothing when it is refused, but for the denial', async () => {
+    const { session } = await stage({ approver: null });
+    await must(session.start('explore'));
+    await must(session.setMode({ to: 'diagnose' }));
+    await must(session.step(read));
+    const { denials: _, ...before } = session.state;
+    for (const hop of [
+      { to: 'deploy', reason: 'ship' },
+      { to: 'edit', exit: 'par-generated', reason: 'x' },
+      { to: 'edit', exit: 'found-target', reason: ' ' },
+      { to: 'edit', exit: 'found-target', reason: 'there', fruit: { summary: 7 } },
+      { to: 'nowhere', reason: 'x' },
+    ])
+      await denied(session.hop(hop));
+    const { denials, ...after } = session.state;
+    expect(after).toEqual(before);
+    expect(denials).toBe(5);
+    expect((await events(session)).slice(-6)).toEqual(['step', ...Array(5).fill('denial')]);
+    await must(session.hop({ to: 'edit', exit: 'found-target', reason: 'there' }));
+  });
+
+  it('it infers the exit when only one opens the target, else it lists them', async () => {
+    const { session } = await stage();
+    await lead(session, 'deploy');
+    const refused = await denied(session.hop({ to: 'reflect', reason: 'back' }));
+    expect(refused.denial).toMatchObject({
+      code: 'exit-not-met',
+      about: { candidates: ['blocked', 'deployed', 'hop-reflect'] },
+    });
+    await must(session.hop({ to: 'reflect', exit: 'deployed', reason: 'back' }));
+    await must(session.hop({ to: 'chat', exit: 'hop-chat', reason: 'talk' }));
+    const asked = await denied(session.hop({ to: 'explore', reason: 'on', by: 'operator' }));
+    expect(asked.denial.about['candidates']).toEqual(['hop-explore', 'user-request']);
+    await must(session.hop({ to: 'explore', exit: 'hop-explore', reason: 'on' }));
+    await must(session.hop({ to: 'edit', exit: 'hop-edit', reason: 'on' }));
+    await must(session.hop({ to: 'test', exit: 'hop-test', reason: 'on' }));
+    await must(session.step({ tool: 'bash-test' }));
+    // Only pass opens deploy from here.
+    await denied(session.hop({ to: 'edit', reason: 'on' }));
+    expect((await denied(session.hop({ to: 'deploy', reason: 'ship' }))).denial.code).toBe('missing-context');
+  });
+});
+
+describe('what a tool comes to', () => {
+  it('it makes a denial of what the backend refuses', async () => {
+    const refusal = {
+      outcome: {
+        status: 'refused' as const,
+        code: 'out-of-scope' as const,
+        argument: 'path',
+        message: 'a link leaves the root',
+        remedy: 'name the file itself',
+      },
+      effects: [],
+    };
+    const { session } = await stage({ results: { read: refusal, edit: refusal } });
+    await lead(session, 'edit');
+    const looked = await denied(session.step({ tool: 'read', args: ['src/link'] }));
+    expect(looked.denial).toMatchObject({
+      code: 'out-of-scope',
+      message: 'read: path is out of scope: a link leaves the root',
+      remedy: 'name the file itself',
+    });
+    const acted = await denied(session.step(edit));
+    expect(acted.evidence.map(({ body }) => bodyOf(body)?.event)).toEqual(['intent', 'outcome', 'denial']);
+    expect((await events(session)).slice(-4)).toEqual(['denial', 'intent', 'outcome', 'denial']);
+    expect((await must(session.stop('enough'))).fruit['changes']).toBe(0);
+  });
+
+  it('it records a backend that throws as failed, its effects unobserved if it acts', async () => {
+    const broken = { name: 'broken', tools: ['read', 'edit'], run: async () => Promise.reject(new Error('lost')) };
+    const { session } = await stage({ backends: [broken] });
+    await must(session.start('explore'));
+    await must(session.setMode({ to: 'diagnose' }));
+    await must(session.setMode({ to: 'execute' }));
+    const looked = await must(session.step(read));
+    expect(looked).toMatchObject({
+      outcome: 'failed',
+      result: null,
+      error: { code: 'backend-error', message: '[tools/broken] lost' },
+    });
+    await must(session.hop({ to: 'edit', exit: 'hop-edit', reason: 'on' }));
+    await must(session.step(edit));
+    expect((await bodies(session)).at(-1)).toMatchObject({
+      event: 'outcome',
+      outcome: { status: 'failed', code: 'backend-error' },
+      effects: 'unobserved',
+    });
+  });
+
+  it('it says which tools no backend serves', async () => {
+    const { session } = await stage({ backends: [] });
+    await lead(session, 'explore');
+    expect((await denied(session.step(read))).denial).toMatchObject({
+      code: 'unknown-tool',
+      message: 'there is no tool "read" that a backend serves',
+    });
+  });
+
+  it('it hands the signal on', async () => {
+    const { session, backend } = await stage();
+    await lead(session, 'edit');
+    const result = await must(session.step({ ...edit, signal: AbortSignal.abort() }));
+    expect(result).toMatchObject({ outcome: 'failed', error: { code: 'aborted' } });
+    expect((await events(session)).slice(-2)).toEqual(['intent', 'outcome']);
+    expect(backend.calls).toEqual([]);
+  });
+
+  it('it grants what the peripheral and the repository say', async () => {
+    const grants: unknown[] = [];
+    const spy = {
+      name: 'spy',
+      tools: ['read', 'edit'],
+      run: async ({ grant }: ToolCall) => {
+        grants.push(grant);
+        return changed('src/a.ts');
+      },
+    };
+    const { session, root } = await stage({ backends: [spy], config: { scopes: { edit: ['lib/'] } } });
+    await lead(session, 'explore');
+    await must(session.hop({ to: 'edit', exit: 'hop-edit', reason: 'on' }));
+    await must(session.step({ tool: 'edit', args: { path: 'lib/a.ts', old: 'a', new: 'b' } }));
+    expect(grants).toMatchObject([
+      {
+        root,
+        peripheral: 'edit',
+        readableFiles: null,
+        unsafeNoSandbox: false,
+        scope: { ...shipped.peripherals['edit']?.scope.rule, write: ['lib/'] },
+      },
+    ]);
+    await denied(session.step(edit));
+  });
+});
+
+it('it stays under the spec that it was opened with', async () => {
+  const specs = structuredClone(await loadSpecs('default'));
+  const { session, reopen } = await stage({ specs });
+  await must(session.start('explore'));
+  await session.detach();
+  // The files change: explore loses its tools and its exits.
+  Object.assign(specs.peripherals['explore'] ?? {}, { tools: [], exits: [] });
+  const later = await reopen();
+  await must(later.setMode({ to: 'diagnose' }));
+  expect(later.available().tools).toContain('grep');
+  await must(later.step({ tool: 'grep', args: ['a'] }));
+});

@@ -50,7 +50,14 @@ function resolveConfig(authored: ProjectFile): ProjectConfig {
     ...rest,
     scopes: scopes ?? {},
     test: (test ?? []).map(({ run, report = 'none' }) => ({ run, report })),
-    deploy: deploy ?? {},
+    deploy: Object.fromEntries(
+      Object.entries(deploy ?? {}).map(([name, command]) => [
+        name,
+        Array.isArray(command)
+          ? { run: command, network: false }
+          : { run: command.run, network: command.network ?? false },
+      ]),
+    ),
     git: git ?? null,
     web: web ?? DEFAULT_PROJECT_CONFIG.web,
   };

@@ -41,7 +41,21 @@ export const ProjectFile = z
       )
       .optional()
       .describe('The test commands.'),
-    deploy: z.record(Name, Argv).optional().describe('The deploy commands by name, each as a list of words.'),
+    deploy: z
+      .record(
+        Name,
+        z.union([
+          Argv,
+          z.strictObject({
+            run: Argv.describe('The command as a list of words.'),
+            network: z.boolean().optional().describe('Whether it may reach the network; no if left out.'),
+          }),
+        ]),
+      )
+      .optional()
+      .describe(
+        'The deploy commands by name: a list of words, or { run, network: true } for one that ships over the network.',
+      ),
     git: z
       .strictObject({
         remote: Remote.describe('The remote that may be pushed to.'),

@@ -213,7 +213,8 @@ export interface ProjectConfig {
   /** Overrides a peripheral's write paths, by peripheral id. */
   readonly scopes: { readonly [peripheral: string]: readonly string[] };
   readonly test: readonly { readonly run: readonly string[]; readonly report: TestReport }[];
-  readonly deploy: { readonly [name: string]: readonly string[] };
+  /** `network`: the command may reach the network; without it, it reaches nothing outside the sandbox. */
+  readonly deploy: { readonly [name: string]: { readonly run: readonly string[]; readonly network: boolean } };
   readonly git: { readonly remote: string; readonly branch: string } | null;
   readonly web: { readonly allow: readonly string[] };
   readonly mask: readonly string[];

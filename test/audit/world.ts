@@ -18,7 +18,7 @@ export const SPECS: SpecSet = await loadSpecs('default');
 export const CONFIG: ProjectConfig = {
   ...DEFAULT_PROJECT_CONFIG,
   test: [{ run: ['npm', 'test', '{args}'], report: 'tap' }],
-  deploy: { staging: ['./deploy.sh', 'staging'] },
+  deploy: { staging: { run: ['./deploy.sh', 'staging'], network: false } },
   git: { remote: 'origin', branch: 'main' },
   web: { allow: ['docs.example.com'] },
 };

@@ -29,7 +29,7 @@ describe('parseProjectConfig', () => {
           { run: ['make', 'check'], report: 'none' },
           { run: ['pytest'], report: { junit: 'out/junit.xml' } },
         ],
-        deploy: { staging: ['./deploy.sh', 'staging'] },
+        deploy: { staging: { run: ['./deploy.sh', 'staging'], network: false } },
         git: { remote: 'origin', branch: 'main' },
         web: { allow: ['docs.example.com', '*.docs.example.com'] },
         mask: ['.env', '.npmrc', '.netrc', '**/*.pem'],

@@ -1,4 +1,5 @@
 import type { ToolReport } from '../../ports/tool-backend.ts';
+import type { ProjectConfig } from '../../spec/types.ts';
 import { readOnlyLayout } from '../sandbox/layouts.ts';
 import { splitCommand } from '../git/split-command.ts';
 import { invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
@@ -8,21 +9,27 @@ import { commandReport } from './report.ts';
 
 /**
  * `bash-deploy`: a configured deploy command, by its name or its exact command line, run without a shell. It sees the tree and cannot change it,
- * and has no network.
+ * and reaches the network only where its configuration says so.
  */
 export async function deployTool(context: ShellContext): Promise<ToolReport | Stop> {
   const { call } = context;
   const chosen = chooseDeploy(call.grant.config.deploy, call.args['name']);
   if (isStop(chosen)) return chosen;
-  const layout = { ...readOnlyLayout(treeOf(call)), name: 'deploy' };
-  const result = await context.run(layout, chosen.argv, { env: { CI: '1', NO_COLOR: '1' } });
-  return commandReport(context, result, [], { deploy: chosen.name, command: [...chosen.argv] });
+  const { run, network } = chosen.command;
+  const layout = { ...readOnlyLayout(treeOf(call)), name: 'deploy', network };
+  const result = await context.run(layout, run, { env: { CI: '1', NO_COLOR: '1' } });
+  // Nobody watches where it connects: with the network open, what it did out there is not known.
+  return commandReport(context, result, network ? 'unobserved' : [], {
+    deploy: chosen.name,
+    command: [...run],
+    network,
+  });
 }
 
 function chooseDeploy(
-  configured: { readonly [name: string]: readonly string[] },
+  configured: ProjectConfig['deploy'],
   given: unknown,
-): { readonly name: string; readonly argv: readonly string[] } | Stop {
+): { readonly name: string; readonly command: ProjectConfig['deploy'][string] } | Stop {
   const names = Object.keys(configured);
   if (names.length === 0)
     return outOfScope(
@@ -30,11 +37,11 @@ function chooseDeploy(
       'No deploy command is configured for this repository.',
       'Ask the operator to set deploy: in hopgate.yaml.',
     );
-  const list = `Configured are: ${names.map((name) => `${name} (${configured[name]!.join(' ')})`).join(' | ')}.`;
+  const list = `Configured are: ${names.map((name) => `${name} (${configured[name]!.run.join(' ')})`).join(' | ')}.`;
   if (typeof given !== 'string') return invalid('name', '"name" must be a string.', list);
-  if (Object.hasOwn(configured, given)) return { name: given, argv: configured[given]! };
+  if (Object.hasOwn(configured, given)) return { name: given, command: configured[given]! };
   const split = splitCommand(given);
-  const name = split.ok ? names.find((each) => sameWords(configured[each]!, split.words)) : undefined;
+  const name = split.ok ? names.find((each) => sameWords(configured[each]!.run, split.words)) : undefined;
   if (name === undefined) return outOfScope('name', `"${given}" is not a configured deploy command.`, list);
-  return { name, argv: configured[name]! };
+  return { name, command: configured[name]! };
 }

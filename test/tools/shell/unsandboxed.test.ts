@@ -12,7 +12,10 @@ const CALLS = [
   ['bash-test', {}],
   ['bash-deploy', { name: 'd' }],
 ] as const;
-const config = { test: [{ run: ['touch', 'mark'], report: 'none' as const }], deploy: { d: ['touch', 'mark'] } };
+const config = {
+  test: [{ run: ['touch', 'mark'], report: 'none' as const }],
+  deploy: { d: { run: ['touch', 'mark'], network: false } },
+};
 
 describe('without a sandbox', () => {
   test.each(CALLS)('%s is refused with a remedy, and nothing runs', async (tool, args) => {

@@ -16,12 +16,16 @@ export function transferContext(
   const context: Record<string, Json> = {};
   const missing: { field: string; from: string }[] = [];
   for (const [field, { source, optional }] of Object.entries(target.context)) {
-    const value = given[field] ?? sourceValue(field, source, view);
+    const own = OWN.includes(field) ? sourceValue(field, source, view) : undefined;
+    const value = own ?? given[field] ?? sourceValue(field, source, view);
     if (value !== undefined && value !== null) context[field] = value;
     else if (!optional) missing.push({ field, from: source.kind === 'fruit' ? source.peripheral : 'the backpack' });
   }
   return { context: { ...given, ...context }, missing };
 }
+
+/** Who the session is, is not the caller's to say. */
+const OWN = ['session-id', 'author'];
 
 function sourceValue(
   field: string,

@@ -109,7 +109,7 @@ function count({ specs }: CompiledSpecs, draft: Draft<SessionFacts>, entry: Entr
         observations: NOTHING_OBSERVED as Draft<typeof NOTHING_OBSERVED>,
       };
       draft.visits[body.peripheral] = (draft.visits[body.peripheral] ?? 0) + 1;
-      Object.assign(draft.backpack, body.context);
+      pack(draft, body.context);
       draft.hopId = null;
       return;
     case 'step':
@@ -162,14 +162,11 @@ function count({ specs }: CompiledSpecs, draft: Draft<SessionFacts>, entry: Entr
         visit.observations.par = body.par as Draft<Json>;
       }
       return;
-    case 'stop': {
+    case 'stop':
       draft.fruits[body.peripheral] = body.fruit as Draft<{ [field: string]: Json }>;
-      const before = draft.backpack['changed-files'];
-      Object.assign(draft.backpack, backpackOf(body.fruit));
-      if (before !== undefined) draft.backpack['changed-files'] = before;
+      pack(draft, backpackOf(body.fruit));
       draft.visit = null;
       return;
-    }
     case 'hop':
       draft.hopId = entry.id;
       return;
@@ -179,6 +176,14 @@ function count({ specs }: CompiledSpecs, draft: Draft<SessionFacts>, entry: Entr
     default:
       specs satisfies object;
   }
+}
+
+/** Who the session is, and what adds up step by step: nothing that is carried in or yielded takes their place. */
+const KEPT = ['session-id', 'author', 'changed-files'];
+
+function pack(draft: Draft<SessionFacts>, fields: { readonly [field: string]: Json }): void {
+  for (const [field, value] of Object.entries(fields))
+    if (!KEPT.includes(field) || draft.backpack[field] === undefined) draft.backpack[field] = value as Draft<Json>;
 }
 
 /** A change of the tree, or a chance of one: test results older than it prove nothing any more. */

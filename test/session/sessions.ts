@@ -46,6 +46,12 @@ export const testRun = (verdict: 'pass' | 'fail' | 'none', more: { [key: string]
   ...more,
 });
 
+interface Reopening {
+  readonly approver?: Approver | null;
+  readonly backends?: readonly ToolBackend[];
+  readonly onEntry?: (entry: Entry) => void;
+}
+
 export interface Stage {
   readonly session: Session;
   readonly store: EvidenceStore;
@@ -53,10 +59,7 @@ export interface Stage {
   readonly backend: ReturnType<typeof scriptedBackend>;
   readonly root: string;
   /** Opens the same session once more, as another process would. */
-  reopen(options?: {
-    readonly approver?: Approver | null;
-    readonly onEntry?: (entry: Entry) => void;
-  }): Promise<Session>;
+  reopen(options?: Reopening): Promise<Session>;
 }
 
 export interface StageOptions {

@@ -21,6 +21,7 @@ import { asJson, asPrincipal, asText } from './as-json.ts';
 import { keepFields, keepOutcome, runTool } from './run-tool.ts';
 import { isClosed, modeOf } from './state.ts';
 import { viewOf } from './view.ts';
+import { type HopOptions, readHop, type WireHop } from './wire-hop.ts';
 import type { Writer, WriterParts } from './writer.ts';
 
 type Fields = { readonly [field: string]: Json };
@@ -184,14 +185,9 @@ export class Session {
   }
 
   /** Leaves this peripheral and enters another in one append: stop, hop, start. Refused, the visit goes on. */
-  hop(options: {
-    readonly to: string;
-    readonly exit?: string;
-    readonly reason: string;
-    readonly fruit?: Fields;
-    readonly by?: Principal;
-  }): Promise<HopResult> {
+  hop(hop: HopOptions | WireHop): Promise<HopResult> {
     return this.#serially(async () => {
+      const options = readHop(hop, this.#fruitFields());
       const { exit, fruit } = options;
       const request: Extract<Request, { kind: 'hop' }> = {
         kind: 'hop',
@@ -351,6 +347,11 @@ export class Session {
     if (!approver) return Promise.resolve(null);
     const { agent } = this.#writer.state.facts;
     return this.#writer.during(() => askApproval(approver, wanted, agent, { ids, now: () => clock.now() }));
+  }
+
+  #fruitFields(): readonly string[] {
+    const { visit } = this.#writer.state.facts;
+    return Object.keys((visit && this.#parts.compiled.specs.peripherals[visit.peripheral]?.fruit) ?? {});
   }
 
   /** The PAR that a reflecting visit yields when it ends: mined from the evidence, the agent's own words added. */

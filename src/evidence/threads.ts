@@ -1,0 +1,189 @@
+import { bodyOf } from './bodies.ts';
+import type { Entry, Subject } from './entry.ts';
+import { type PatternOutcome, patternOutcome } from './pattern-outcome.ts';
+
+export type ThreadStatus = 'open' | 'closed' | 'stalled' | 'forked';
+
+export interface Conjecture {
+  readonly entry: Entry;
+  /** `refuted`: a correction replies to it; `confirmed`: a conclusion does, and no correction. */
+  readonly outcome: 'open' | 'confirmed' | 'refuted';
+  /** The replies that say so. */
+  readonly by: readonly string[];
+}
+
+export interface AppliedPattern {
+  readonly patternId: string;
+  /** Entries that name it. */
+  readonly applied: number;
+  readonly outcomes: { readonly [outcome in PatternOutcome]: number };
+  /** The last outcome; null while none is known. */
+  readonly stands: PatternOutcome | null;
+}
+
+/** A reading of the evidence of one subject. Nothing is stored: the entries are the thread. */
+export interface Thread {
+  /** `thread/<type>/<id>`; a fork adds `/fork/<entry id>`. */
+  readonly id: string;
+  readonly subject: Subject;
+  readonly goal: Entry;
+  /** In the order of time; of one time, in the order given. */
+  readonly entries: readonly Entry[];
+  readonly participants: readonly string[];
+  readonly count: number;
+  readonly status: ThreadStatus;
+  /** One for each entry that forks another: siblings stay apart. */
+  readonly forks: readonly Thread[];
+  readonly conjectures: readonly Conjecture[];
+  readonly patterns: readonly AppliedPattern[];
+}
+
+export interface ThreadOptions {
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** An open thread without an entry for longer than this many milliseconds is stalled. Default: a day. */
+  readonly staleAfter?: number;
+}
+
+const DAY = 24 * 60 * 60 * 1000;
+
+/**
+ * The thread of a subject among any entries; null if none of them is a goal for it.
+ *
+ * Its status, first that applies: `closed` (the session was closed, or the last word on the main line is a conclusion), `forked`, `stalled`,
+ * `open`.
+ *
+ * @example projectThread(entries, { type: 'session', id }, { now: Date.now() })?.status
+ */
+export function projectThread(
+  entries: Iterable<Entry>,
+  subject: Subject,
+  { now, staleAfter = DAY }: ThreadOptions,
+): Thread | null {
+  const own = [...entries]
+    .filter((entry) => entry.subject.type === subject.type && entry.subject.id === subject.id)
+    .sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  return project(`thread/${subject.type}/${subject.id}`, subject, own, { now, staleAfter }, null);
+}
+
+function project(
+  id: string,
+  subject: Subject,
+  entries: readonly Entry[],
+  options: Required<ThreadOptions>,
+  fork: Entry | null,
+): Thread | null {
+  const goal = entries.find(({ claim }) => claim === 'goal');
+  if (!goal) return null;
+  const forking = entries.filter(
+    (entry) => entry.forkOf !== undefined && entry.id !== fork?.id && !above(entries, fork, entry),
+  );
+  const forks = forking.flatMap((entry) => {
+    const part = branch(entries, entry);
+    const thread = project(`thread/${subject.type}/${subject.id}/fork/${entry.id}`, subject, part, options, entry);
+    return thread ? [thread] : [];
+  });
+  const aside = new Set(forking.flatMap((entry) => descendants(entries, entry)));
+  const mainLine = entries.filter((entry) => !aside.has(entry.id));
+  return {
+    id,
+    subject,
+    goal,
+    entries,
+    participants: [...new Set(entries.map(({ author }) => author))],
+    count: entries.length,
+    status: statusOf(mainLine, forks.length > 0, options),
+    forks,
+    conjectures: conjecturesOf(entries),
+    patterns: patternsOf(entries),
+  };
+}
+
+function statusOf(
+  mainLine: readonly Entry[],
+  forked: boolean,
+  { now, staleAfter }: Required<ThreadOptions>,
+): ThreadStatus {
+  const closed = mainLine.some((entry) => bodyOf(entry.body)?.event === 'session-closed');
+  const lastWord = mainLine.findLast(({ claim }) => claim !== 'observation');
+  if (closed || lastWord?.claim === 'conclusion') return 'closed';
+  if (forked) return 'forked';
+  const last = mainLine.at(-1);
+  return last && now - Date.parse(last.at) > staleAfter ? 'stalled' : 'open';
+}
+
+/** What a branch is: the way to the point it forks from, the fork, and what replies to it. */
+function branch(entries: readonly Entry[], fork: Entry): readonly Entry[] {
+  const part = new Set([...ancestors(entries, fork.forkOf!), ...descendants(entries, fork)]);
+  return entries.filter(({ id }) => part.has(id));
+}
+
+function ancestors(entries: readonly Entry[], id: string): readonly string[] {
+  const byId = new Map(entries.map((entry) => [entry.id, entry]));
+  const chain: string[] = [];
+  for (let at = byId.get(id); at && !chain.includes(at.id); at = byId.get(at.inReplyTo ?? at.forkOf ?? ''))
+    chain.push(at.id);
+  return chain;
+}
+
+/** The entry and everything that replies to it or forks it, however far down. */
+function descendants(entries: readonly Entry[], root: Entry): readonly string[] {
+  const found = new Set([root.id]);
+  for (const { id, inReplyTo, forkOf } of entries)
+    if (found.has(inReplyTo ?? '') || (id !== root.id && found.has(forkOf ?? ''))) found.add(id);
+  return [...found];
+}
+
+/** Whether an entry lies on the way to the fork whose branch is being projected: its own fork is told elsewhere. */
+const above = (entries: readonly Entry[], fork: Entry | null, entry: Entry): boolean =>
+  fork !== null && ancestors(entries, fork.forkOf!).includes(entry.id);
+
+function conjecturesOf(entries: readonly Entry[]): readonly Conjecture[] {
+  return entries
+    .filter(({ claim, type, conjecture }) => claim === 'conjecture' || type === 'conjecture' || conjecture === true)
+    .map((entry) => {
+      const replies = entries.filter(({ inReplyTo }) => inReplyTo === entry.id);
+      const against = replies.filter(({ type, claim }) => type === 'correction' || claim === 'correction');
+      const conclusions = replies.filter(({ claim }) => claim === 'conclusion');
+      const by = (against.length > 0 ? against : conclusions).map(({ id }) => id);
+      return { entry, by, outcome: against.length > 0 ? 'refuted' : by.length > 0 ? 'confirmed' : 'open' };
+    });
+}
+
+function patternsOf(entries: readonly Entry[]): readonly AppliedPattern[] {
+  const found = new Map<string, { applied: number; told: PatternOutcome[] }>();
+  for (const entry of entries) {
+    const named = patternIn(entry);
+    if (!named) continue;
+    const pattern = found.get(named.id) ?? { applied: 0, told: [] };
+    found.set(named.id, pattern);
+    pattern.applied += 1;
+    if (named.outcome) pattern.told.push(named.outcome);
+  }
+  return [...found]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([patternId, { applied, told }]) => {
+      const times = (outcome: PatternOutcome) => told.filter((one) => one === outcome).length;
+      const outcomes = {
+        success: times('success'),
+        partial: times('partial'),
+        failed: times('failed'),
+        pivoted: times('pivoted'),
+        deferred: times('deferred'),
+      };
+      return { patternId, applied, outcomes, stands: told.at(-1) ?? null };
+    });
+}
+
+/** The pattern that an entry names: in its own field, or as the result of a pattern tool. */
+function patternIn(entry: Entry): { readonly id: string; readonly outcome: PatternOutcome | null } | null {
+  if (entry.patternId !== undefined)
+    return { id: entry.patternId, outcome: entry.type === 'pattern-outcome' ? patternOutcome(entry.body) : null };
+  const body = bodyOf(entry.body);
+  if ((body?.event !== 'step' && body?.event !== 'outcome') || body.outcome.status !== 'ok') return null;
+  const { result } = body.outcome;
+  if (result === null || typeof result !== 'object' || Array.isArray(result) || typeof result['pattern'] !== 'string')
+    return null;
+  if (body.tool === 'psr-select') return { id: result['pattern'], outcome: null };
+  return body.tool === 'pur-update' ? { id: result['pattern'], outcome: patternOutcome(result) } : null;
+}

@@ -1,0 +1,235 @@
+import { type CompiledSpecs, compileSpecs } from '../compile/index.ts';
+import { type Body, bodyOf } from '../evidence/bodies.ts';
+import type { Entry, StoredEntry } from '../evidence/entry.ts';
+import type { ApprovalGrant } from '../gate/approval.ts';
+import { decide } from '../gate/decide.ts';
+import type { GateContext, Request } from '../gate/request.ts';
+import type { Json } from '../spec/types.ts';
+import { applyEntry } from './fold.ts';
+import type { Pin } from './pin.ts';
+import { initialState, type SessionState } from './state.ts';
+import { viewOf } from './view.ts';
+
+/** What was decided: `allow`, or the code of a denial. */
+export type Decided = 'allow' | (string & {});
+
+/** One decision, as it was taken and as it would be taken under other specs. */
+export interface ReplayedDecision {
+  readonly seq: number;
+  readonly entryId: string;
+  readonly peripheral: string | null;
+  /** In words: `step write src/a.ts`, `hop test → deploy (pass)`. */
+  readonly request: string;
+  readonly was: Decided;
+  readonly now: Decided;
+  /** Why, where it would be refused; null where it would be let through. */
+  readonly why: string | null;
+}
+
+export interface Replay {
+  readonly sessionId: string;
+  readonly decisions: number;
+  /** Those that would turn out otherwise. */
+  readonly changes: readonly ReplayedDecision[];
+}
+
+/**
+ * Takes every decision of a session again under another spec set and config. Each is judged where it was taken: what came before stays as it
+ * happened, whatever the other specs would have made of it. An approval that was given counts as given.
+ *
+ * @param pinned what the session was pinned to
+ * @param other what to decide by instead; the same gives no changes
+ * @throws FoldError if the evidence tells of what its own spec does not allow: verify it first.
+ */
+export async function replay(
+  pinned: Pin,
+  other: Pin,
+  sessionId: string,
+  entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>,
+): Promise<Replay> {
+  const compiled = compileSpecs(pinned.specs);
+  const old: Judge = { compiled, config: pinned.config, pinned };
+  const changed: Judge = { compiled: compileSpecs(other.specs), config: other.config, pinned };
+  let state = initialState(compiled, sessionId);
+  let before = state;
+  let batch: StoredEntry[] = [];
+  const changes: ReplayedDecision[] = [];
+  let decisions = 0;
+  for await (const stored of entries) {
+    const body = bodyOf(stored.entry.body);
+    // A hop is one decision over several entries: review, approval, stop, hop, start. It is judged before the first of them.
+    if (!isPart(body)) {
+      before = state;
+      batch = [];
+    } else if (batch.length === 0) before = state;
+    batch.push(stored);
+    for (const { request, was } of requestsOf(body, batch)) {
+      decisions += 1;
+      const taken = takeAgain(changed, before, stored.entry, request, batch);
+      // What the world refused (a link, a missing sandbox), or the operator, the gate did not decide: then and now it is held against the same.
+      const then = takeAgain(old, before, stored.entry, request, batch);
+      if (taken.now !== then.now)
+        changes.push({ ...about(stored.entry, before), request: inWords(request), was, ...taken });
+    }
+    state = applyEntry(compiled, state, stored);
+    if (endsBatch(body)) batch = [];
+  }
+  return { sessionId, decisions, changes };
+}
+
+const isPart = (body: Body | null): boolean =>
+  body !== null && ['par', 'approval', 'stop', 'hop', 'start', 'mode'].includes(body.event);
+const endsBatch = (body: Body | null): boolean =>
+  body?.event === 'start' || body?.event === 'mode' || (body?.event === 'stop' && body.exit === null);
+
+const about = ({ id, seq }: Entry, { facts }: SessionState) => ({
+  seq,
+  entryId: id,
+  peripheral: facts.visit?.peripheral ?? null,
+});
+
+interface Asked {
+  readonly request: Request;
+  readonly was: Decided;
+}
+
+/** What was asked for where an entry tells of a decision; most entries tell of none, or of a part of one. */
+function requestsOf(body: Body | null, batch: readonly StoredEntry[]): readonly Asked[] {
+  const allowed = (request: Request): Asked[] => [{ request, was: 'allow' }];
+  switch (body?.event) {
+    case 'start':
+      if (body.facts === null) return [];
+      return allowed({ kind: 'start', peripheral: body.peripheral, by: body.by, context: body.context });
+    case 'step':
+    case 'intent':
+      return allowed({ kind: 'step', tool: body.tool, args: body.args });
+    case 'stop':
+      if (body.exit !== null) return [];
+      return allowed({ kind: 'stop', reason: body.reason, by: body.by, fruit: body.fruit });
+    case 'hop': {
+      const { to, exit, reason, by } = body;
+      const stop = batch.map(({ entry }) => bodyOf(entry.body)).find((one) => one?.event === 'stop');
+      return allowed({ kind: 'hop', to, exit, reason, by, fruit: stop?.event === 'stop' ? stop.fruit : {} });
+    }
+    case 'mode':
+      return allowed({
+        kind: 'mode',
+        to: body.to,
+        by: body.by,
+        ...(body.how === 'reset' ? { reset: true } : {}),
+        ...(body.summary === null ? {} : { summary: body.summary }),
+        ...(body.reason === null ? {} : { reason: body.reason }),
+        ...(body.exitCriteria === null ? {} : { exitCriteria: body.exitCriteria }),
+      });
+    case 'denial':
+      return [{ request: body.request as unknown as Request, was: body.code }];
+    case 'session-closed':
+      return allowed({ kind: 'close', reason: body.reason, by: body.by });
+    default:
+      return [];
+  }
+}
+
+interface Judge {
+  readonly compiled: CompiledSpecs;
+  readonly config: Pin['config'];
+  /** What the session was pinned to: it tells which fruit was stated. */
+  readonly pinned: Pin;
+}
+
+function takeAgain(
+  other: Judge,
+  state: SessionState,
+  entry: Entry,
+  request: Request,
+  batch: readonly StoredEntry[],
+): { readonly now: Decided; readonly why: string | null } {
+  const context = contextFor(other, state, entry, batch);
+  if (typeof context === 'string') return { now: 'no-peripheral', why: context };
+  const fitted = asAsked(other.pinned, context, request);
+  const first = decide(context, fitted);
+  const approval = batch.map(({ entry: one }) => bodyOf(one.body)).find((one) => one?.event === 'approval');
+  const second =
+    first.ok || !first.wanted || approval?.event !== 'approval'
+      ? first
+      : decide(context, { ...fitted, approval: grantFor(context, first.wanted.hash, approval.record.by) } as Request);
+  return second.ok ? { now: 'allow', why: null } : { now: second.denial.code, why: second.denial.message };
+}
+
+const grantFor = ({ view }: GateContext, requestHash: string, by: string): ApprovalGrant => ({
+  id: 'replayed',
+  nonce: 'replayed',
+  sessionId: view.sessionId,
+  requestHash,
+  by,
+  expiresAt: view.now + 1,
+});
+
+/** The session as the other specs see it; a text where they have no place for it. */
+function contextFor(
+  { compiled, config }: Judge,
+  state: SessionState,
+  entry: Entry,
+  batch: readonly StoredEntry[],
+): GateContext | string {
+  const { specs } = compiled;
+  const { visit } = state.facts;
+  if (visit && !Object.hasOwn(specs.peripherals, visit.peripheral))
+    return `the other specs have no peripheral ${visit.peripheral}`;
+  // The mode machine is the old one: where the other specs have no mode gate, they see no mode.
+  const view = viewOf(compiled, state, Date.parse(entry.at));
+  const par = batch.map(({ entry: one }) => bodyOf(one.body)).find((one) => one?.event === 'par');
+  const observed = { ...view.visit?.observed };
+  const fruit = visit ? (specs.peripherals[visit.peripheral]?.fruit ?? {}) : {};
+  if (par?.event === 'par')
+    for (const [field, rule] of Object.entries(fruit))
+      if (rule.kind === 'observed' && rule.from === 'par') observed[field] = par.par as Json;
+  return {
+    specs,
+    config,
+    unsafeNoSandbox: state.facts.unsafeNoSandbox,
+    view: { ...view, mode: specs.gate ? view.mode : null, visit: view.visit ? { ...view.visit, observed } : null },
+  };
+}
+
+/** A request as it was made: of a fruit, what the agent stated; what is observed is for each spec to say. */
+function asAsked({ specs }: Pin, { view }: GateContext, request: Request): Request {
+  if (request.kind === 'step') return { ...request, args: inPlace(request.args) };
+  if ((request.kind !== 'hop' && request.kind !== 'stop') || !request.fruit || !view.visit) return request;
+  const rules = specs.peripherals[view.visit.peripheral]?.fruit ?? {};
+  const fruit = Object.fromEntries(
+    Object.entries(request.fruit).filter(([field]) => rules[field]?.kind !== 'observed'),
+  );
+  return { ...request, fruit };
+}
+
+/** A large text was stored apart. The gate judges paths, commands and addresses, which never are: an empty one stands in for it. */
+function inPlace(args: unknown): unknown {
+  if (args === null || typeof args !== 'object' || Array.isArray(args)) return args;
+  const apart = (value: unknown): boolean =>
+    value !== null && typeof value === 'object' && 'blob' in value && 'bytes' in value;
+  return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, apart(value) ? '' : value]));
+}
+
+function inWords(request: Request): string {
+  switch (request.kind) {
+    case 'step':
+      return ['step', request.tool, ...Object.values((request.args ?? {}) as object).map(short)].join(' ');
+    case 'start':
+      return `start ${request.peripheral}`;
+    case 'hop':
+      return `hop to ${request.to}${request.exit === undefined ? '' : ` (${request.exit})`}`;
+    case 'mode':
+      return `mode ${request.to}`;
+    case 'stop':
+    case 'close':
+      return request.kind;
+    default:
+      return request satisfies never;
+  }
+}
+
+const short = (value: unknown): string => {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+};

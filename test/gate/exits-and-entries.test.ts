@@ -1,0 +1,233 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { Request } from '../../src/gate/request.ts';
+import { sourceName } from '../../src/gate/requirements.ts';
+import type { SessionView } from '../../src/gate/view.ts';
+import type { Json } from '../../src/spec/types.ts';
+import { answer, contextOf, shipped, viewOf, visitTo } from './views.ts';
+
+const edited = { changes: 1, 'changed-files': ['src/a.ts'] };
+
+/** Whoever leaves here has worked, and carries what the next one demands. */
+const inside = (
+  peripheral: string,
+  observed: { readonly [field: string]: Json } = peripheral === 'edit' ? edited : {},
+  some: Partial<SessionView> = {},
+) =>
+  viewOf({
+    visit: visitTo(peripheral, { observed, steps: 1 }),
+    visits: { [peripheral]: 1 },
+    naturalClose: true,
+    tests: { passed: true, count: 1, failed: 0 },
+    fruits: { explore: { 'target-files': ['src/a.ts'] }, edit: { ...edited, 'commit-message': 'Change a' } },
+    ...some,
+  });
+const outside = (some: Partial<SessionView> = {}) => ({ ...inside('explore'), visit: null, ...some });
+const first = () => outside({ visits: {} });
+
+type By = 'agent' | 'operator';
+const hop = (to: string, exit: string, by: By = 'agent', reason = 'because'): Request => ({
+  kind: 'hop',
+  to,
+  exit,
+  reason,
+  by,
+});
+const start = (peripheral: string, by: By = 'agent'): Request => ({ kind: 'start', peripheral, by });
+
+interface Row {
+  readonly name: string;
+  /** Where it holds, and what is asked there. */
+  readonly holds: readonly [SessionView, Request];
+  /** Where it does not, what is asked, and the denial. */
+  readonly fails: readonly [SessionView, Request, string];
+}
+
+/** An exit that is the agent’s statement: it holds with a reason, not without. */
+const stated = (peripheral: string, exit: string, to: string): Row => ({
+  name: `${peripheral} ${exit}`,
+  holds: [inside(peripheral), hop(to, exit)],
+  fails: [inside(peripheral), hop(to, exit, 'agent', ' '), 'exit-not-met'],
+});
+/** An exit that implies what was observed. */
+const implied = (exit: string, to: string, other: Json): Row => ({
+  name: `test ${exit}`,
+  holds: [inside('test', { result: exit }), hop(to, exit, 'agent', '')],
+  fails: [inside('test', { result: other }), hop(to, exit), 'exit-not-met'],
+});
+
+const EXITS: readonly Row[] = [
+  {
+    name: 'chat user-request',
+    holds: [inside('chat'), hop('edit', 'user-request', 'operator')],
+    fails: [inside('chat'), hop('edit', 'user-request'), 'exit-not-met'],
+  },
+  stated('chat', 'hop-explore', 'explore'),
+  {
+    name: 'chat hop-edit',
+    holds: [inside('chat'), hop('edit', 'hop-edit', 'operator')],
+    fails: [inside('chat'), hop('edit', 'hop-edit', 'operator', ' '), 'exit-not-met'],
+  },
+  stated('chat', 'hop-reflect', 'reflect'),
+  stated('deploy', 'deployed', 'reflect'),
+  stated('deploy', 'blocked', 'reflect'),
+  stated('deploy', 'hop-reflect', 'reflect'),
+  stated('edit', 'tests-pass', 'test'),
+  stated('edit', 'ready-to-commit', 'test'),
+  stated('edit', 'blocked', 'reflect'),
+  stated('edit', 'hop-test', 'test'),
+  stated('edit', 'hop-reflect', 'reflect'),
+  stated('explore', 'found-target', 'edit'),
+  stated('explore', 'ready-to-edit', 'edit'),
+  stated('explore', 'hop-edit', 'edit'),
+  stated('explore', 'hop-reflect', 'reflect'),
+  stated('reflect', 'par-generated', 'explore'),
+  stated('reflect', 'hop-explore', 'explore'),
+  stated('reflect', 'hop-chat', 'chat'),
+  implied('pass', 'deploy', null),
+  implied('fail', 'edit', 'flaky'),
+  implied('flaky', 'edit', 'pass'),
+  stated('test', 'hop-edit', 'edit'),
+  stated('test', 'hop-reflect', 'reflect'),
+];
+
+const pass = { result: 'pass' };
+const ENTRIES: readonly Row[] = [
+  { name: 'chat default', holds: [first(), start('chat')], fails: [outside(), start('chat'), 'entry-not-met'] },
+  {
+    name: 'chat from-any',
+    holds: [inside('reflect'), hop('chat', 'hop-chat')],
+    fails: [outside(), start('chat'), 'entry-not-met'],
+  },
+  {
+    name: 'chat user-request',
+    holds: [outside(), start('chat', 'operator')],
+    fails: [outside(), start('chat'), 'entry-not-met'],
+  },
+  {
+    name: 'deploy from-test',
+    holds: [inside('test', pass), hop('deploy', 'pass')],
+    fails: [outside(), start('deploy', 'operator'), 'entry-not-met'],
+  },
+  {
+    name: 'deploy tests-passed',
+    holds: [inside('test', pass), hop('deploy', 'pass')],
+    fails: [
+      inside('test', pass, { tests: { passed: false, count: 1, failed: 0 } }),
+      hop('deploy', 'pass'),
+      'condition-failed',
+    ],
+  },
+  {
+    name: 'edit from-explore',
+    holds: [inside('explore'), hop('edit', 'hop-edit')],
+    fails: [inside('chat'), hop('edit', 'hop-edit'), 'entry-not-met'],
+  },
+  {
+    name: 'edit from-test',
+    holds: [inside('test'), hop('edit', 'hop-edit')],
+    fails: [outside(), start('edit'), 'entry-not-met'],
+  },
+  {
+    name: 'edit user-request',
+    holds: [inside('chat'), hop('edit', 'hop-edit', 'operator')],
+    fails: [inside('chat'), hop('edit', 'hop-edit'), 'entry-not-met'],
+  },
+  {
+    name: 'explore default',
+    holds: [first(), start('explore')],
+    fails: [outside(), start('explore'), 'entry-not-met'],
+  },
+  {
+    name: 'explore from-reflect',
+    holds: [inside('reflect'), hop('explore', 'hop-explore')],
+    fails: [outside(), start('explore'), 'entry-not-met'],
+  },
+  {
+    name: 'explore from-chat',
+    holds: [inside('chat'), hop('explore', 'hop-explore')],
+    fails: [outside(), start('explore', 'operator'), 'entry-not-met'],
+  },
+  {
+    name: 'reflect from-any',
+    holds: [inside('edit', {}, { naturalClose: false }), hop('reflect', 'blocked', 'operator')],
+    fails: [first(), start('reflect'), 'entry-not-met'],
+  },
+  {
+    name: 'reflect session-close',
+    holds: [outside(), start('reflect')],
+    fails: [first(), start('reflect'), 'entry-not-met'],
+  },
+  {
+    name: 'reflect user-request',
+    holds: [first(), start('reflect', 'operator')],
+    fails: [first(), start('reflect'), 'entry-not-met'],
+  },
+  {
+    name: 'reflect agent-request',
+    holds: [inside('edit'), hop('reflect', 'blocked')],
+    fails: [inside('edit', {}, { naturalClose: false }), hop('reflect', 'blocked'), 'entry-not-met'],
+  },
+  {
+    name: 'test from-edit',
+    holds: [inside('edit'), hop('test', 'hop-test')],
+    fails: [outside(), start('test'), 'entry-not-met'],
+  },
+  {
+    name: 'test user-request',
+    holds: [outside(), start('test', 'operator')],
+    fails: [outside(), start('test'), 'entry-not-met'],
+  },
+];
+
+describe('an exit', () => {
+  it.each(EXITS)('it holds, and does not: $name', ({ holds, fails }) => {
+    expect(answer(contextOf(holds[0]), holds[1])).toBe('ok');
+    expect(answer(contextOf(fails[0]), fails[1])).toBe(fails[2]);
+  });
+});
+
+describe('an entry', () => {
+  it.each(ENTRIES)('it holds, and does not: $name', ({ holds, fails }) => {
+    expect(answer(contextOf(holds[0]), holds[1])).toBe('ok');
+    expect(answer(contextOf(fails[0]), fails[1])).toBe(fails[2]);
+  });
+});
+
+const peripherals = Object.values(shipped.peripherals);
+const shippedExits = peripherals.flatMap(({ id, exits }) => exits.map(({ name }) => `${id} ${name}`));
+const shippedEntries = peripherals.flatMap(({ id, entry }) =>
+  [...entry.sources.map(sourceName), ...entry.conditions].map((name) => `${id} ${name}`),
+);
+
+it('it has a row for every exit and entry that is shipped, and for no other', () => {
+  expect(EXITS.map(({ name }) => name).toSorted()).toEqual(shippedExits.toSorted());
+  expect(ENTRIES.map(({ name }) => name).toSorted()).toEqual(shippedEntries.toSorted());
+});
+
+describe('docs/exits-and-entries.md', () => {
+  const text = readFileSync('docs/exits-and-entries.md', 'utf8');
+  /** The first two cells of each row of the table under a heading. */
+  const rowsUnder = (heading: string) => {
+    const section = text.split(/^## /m).find((part) => part.startsWith(heading)) ?? '';
+    return [...section.matchAll(/^\| `([^`]+)` \| `([^`]+)` \| (.*) \|$/gm)].map(([, peripheral, name, rest]) => ({
+      name: `${peripheral} ${name}`,
+      rest: rest ?? '',
+    }));
+  };
+  it('it lists every exit that is shipped, and where it leads', () => {
+    const rows = rowsUnder('Exits');
+    expect(rows.map(({ name }) => name).toSorted()).toEqual(shippedExits.toSorted());
+    for (const { name, rest } of rows) {
+      const [peripheral, exit] = name.split(' ');
+      const opens = shipped.peripherals[peripheral ?? '']?.exits.find((one) => one.name === exit)?.opens ?? [];
+      expect(rest.split(' | ')[0]).toBe(opens.map(({ to }) => to).join(', '));
+      expect(rest.split(' | ')[1]).not.toBe('');
+    }
+  });
+  it('it lists every entry that is shipped', () => {
+    const rows = rowsUnder('Entries');
+    expect(rows.map(({ name }) => name).toSorted()).toEqual(shippedEntries.toSorted());
+    for (const { rest } of rows) expect(rest).not.toBe('');
+  });
+});

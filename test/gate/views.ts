@@ -1,0 +1,70 @@
+import { decide } from '../../src/gate/decide.ts';
+import type { ApprovalGrant } from '../../src/gate/approval.ts';
+import type { GateContext, Request } from '../../src/gate/request.ts';
+import type { SessionView, VisitView } from '../../src/gate/view.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load-project-config.ts';
+import { loadSpecs } from '../../src/spec/load-specs.ts';
+import type { SpecSet } from '../../src/spec/types.ts';
+
+export const shipped: SpecSet = await loadSpecs('default');
+
+/** A session as the gate sees it: open, in EXECUTE, outside of any peripheral, nothing done. */
+export const viewOf = (some: Partial<SessionView> = {}): SessionView => ({
+  sessionId: 's',
+  agent: 'tester',
+  root: '/repository',
+  now: 1000,
+  closed: false,
+  mode: 'execute',
+  visit: null,
+  visits: {},
+  steps: 0,
+  denials: 0,
+  naturalClose: false,
+  tests: { passed: false, count: 0, failed: 0 },
+  patterns: {},
+  backpack: { 'session-id': 's', author: 'tester' },
+  fruits: {},
+  files: [],
+  changes: {},
+  usedNonces: [],
+  ...some,
+});
+
+/** A visit under way. */
+export const visitTo = (peripheral: string, some: Partial<VisitView> = {}): VisitView => ({
+  peripheral,
+  status: 'active',
+  steps: 0,
+  denials: 0,
+  deadline: null,
+  observed: {},
+  ...some,
+});
+
+export const contextOf = (view: SessionView, specs: SpecSet = shipped): GateContext => ({
+  specs,
+  config: DEFAULT_PROJECT_CONFIG,
+  view,
+  unsafeNoSandbox: false,
+});
+
+/** A grant for exactly what is wanted. */
+export const grantFor = (hash: string, some: Partial<ApprovalGrant> = {}): ApprovalGrant => ({
+  id: 'a-1',
+  nonce: 'n-1',
+  sessionId: 's',
+  requestHash: hash,
+  by: 'operator',
+  expiresAt: 2000,
+  ...some,
+});
+
+/** `ok`, or the code of the denial; where only an approval is wanted, it is given. */
+export function answer(context: GateContext, request: Request): string {
+  const first = decide(context, request);
+  if (first.ok) return 'ok';
+  if (!first.wanted) return first.denial.code;
+  const second = decide(context, { ...request, approval: grantFor(first.wanted.hash) } as Request);
+  return second.ok ? 'ok' : second.denial.code;
+}

@@ -31,6 +31,8 @@ export interface Replay {
   readonly decisions: number;
   /** Those that would turn out otherwise. */
   readonly changes: readonly ReplayedDecision[];
+  /** Those that were let through, and that the gate as it is now would refuse under the session's own specs: the gate has changed, or was broken. */
+  readonly drift: readonly ReplayedDecision[];
 }
 
 /**
@@ -54,6 +56,7 @@ export async function replay(
   let before = state;
   let batch: StoredEntry[] = [];
   const changes: ReplayedDecision[] = [];
+  const drift: ReplayedDecision[] = [];
   let decisions = 0;
   for await (const stored of entries) {
     const body = bodyOf(stored.entry.body);
@@ -68,13 +71,14 @@ export async function replay(
       const taken = takeAgain(changed, before, stored.entry, request, batch);
       // What the world refused (a link, a missing sandbox), or the operator, the gate did not decide: then and now it is held against the same.
       const then = takeAgain(old, before, stored.entry, request, batch);
-      if (taken.now !== then.now)
-        changes.push({ ...about(stored.entry, before), request: inWords(request), was, ...taken });
+      const decision = { ...about(stored.entry, before), request: inWords(request), was };
+      if (taken.now !== then.now) changes.push({ ...decision, ...taken });
+      if (was === 'allow' && then.now !== 'allow') drift.push({ ...decision, ...then });
     }
     state = applyEntry(compiled, state, stored);
-    if (endsBatch(body)) batch = [];
+    if (!isPart(body) || endsBatch(body)) batch = [];
   }
-  return { sessionId, decisions, changes };
+  return { sessionId, decisions, changes, drift };
 }
 
 const isPart = (body: Body | null): boolean =>

@@ -18,8 +18,7 @@ const told = async (specs: SpecSet, config = CONFIG) =>
 
 describe('decisions taken again', () => {
   it('turn out the same under the same spec', async () => {
-    expect(await again(SPECS)).toMatchObject({ changes: [] });
-    expect((await again(SPECS)).decisions).toBe(23);
+    expect(await again(SPECS)).toMatchObject({ decisions: 23, changes: [], drift: [] });
   });
 
   it('show what a narrower scope would refuse', async () => {

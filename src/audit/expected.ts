@@ -1,0 +1,429 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import {
+  type EntrySource,
+  type Exit,
+  type GateRule,
+  type Json,
+  MODES,
+  type PeripheralSpec,
+  type Principal,
+  TESTS_PASSED,
+  type ToolSpec,
+} from '../spec/types.ts';
+import { type Fields, fits, sameJson } from './json.ts';
+import type { Pinned } from './ledger.ts';
+import { liesIn, placeOf } from './paths.ts';
+import { celHolds } from './rules-in-cel.ts';
+import { observedNow, scopeNow, type Standing, testsOf } from './standing.ts';
+import { hidden, steers } from './untouchable.ts';
+
+/** A request as it is put to a session. `approves`: somebody is there who says yes. */
+export type Asked =
+  | { readonly kind: 'start'; readonly peripheral: string; readonly by: Principal; readonly context?: Fields }
+  | { readonly kind: 'step'; readonly tool: string; readonly args: Json }
+  | {
+      readonly kind: 'hop';
+      readonly to: string;
+      readonly exit?: string;
+      readonly reason: string;
+      readonly fruit?: Fields;
+      readonly by: Principal;
+      readonly approves: boolean;
+    }
+  | { readonly kind: 'stop'; readonly fruit?: Fields }
+  | {
+      readonly kind: 'mode';
+      readonly to: string;
+      readonly by: Principal;
+      readonly summary?: string;
+      readonly reset?: boolean;
+      readonly approves: boolean;
+    }
+  | { readonly kind: 'close' };
+
+/** What the spec says of a request. `code` is a denial code; `rule` names what stands against it, in the spec's words. */
+export type Expected = { readonly ok: true } | { readonly ok: false; readonly code: string; readonly rule: string };
+
+const LAWFUL: Expected = { ok: true };
+const refused = (code: string, rule: string): Expected => ({ ok: false, code, rule });
+
+/**
+ * What a session has to answer to a request where it stands: a second judgement, from the spec's meaning and the evidence alone. Nothing of the
+ * gate is used, so that a comparison with what the gate answers proves something. Pure.
+ *
+ * @param now epoch milliseconds
+ * @example expected(pinned, standing, { kind: 'stop' }, now) // { ok: false, code: 'no-peripheral', … } outside of any
+ */
+export function expected(pinned: Pinned, standing: Standing, asked: Asked, now: number): Expected {
+  if (standing.closed) return refused('session-closed', 'the session is closed');
+  switch (asked.kind) {
+    case 'start':
+      return expectedStart(pinned, standing, asked);
+    case 'step':
+      return expectedStep(pinned, standing, asked, now);
+    case 'hop':
+      return expectedHop(pinned, standing, asked);
+    case 'stop':
+      return expectedStop(pinned, standing, asked.fruit ?? {});
+    case 'mode':
+      return expectedMode(pinned, standing, asked);
+    case 'close':
+      return standing.visit ? refused('already-active', 'a visit ends before its session') : LAWFUL;
+    default:
+      return asked satisfies never;
+  }
+}
+
+const own = <T>(record: { readonly [key: string]: T }, key: string): T | undefined =>
+  Object.hasOwn(record, key) ? record[key] : undefined;
+
+/** Whoever asks, and what the CEL rules and the entries see of the moment. */
+interface Moment {
+  readonly pinned: Pinned;
+  readonly standing: Standing;
+  readonly by: Principal;
+  /** The fruit of the visit being left. */
+  readonly fruit: Fields;
+}
+
+function ruleHolds({ standing, fruit }: Moment, cel: string): boolean {
+  const { visit } = standing;
+  const peripheral = visit?.peripheral ?? null;
+  return celHolds(cel, {
+    fruit,
+    session: {
+      agent: standing.agent,
+      steps: standing.steps,
+      visits: Object.values(standing.visits).reduce((sum, count) => sum + count, 0),
+      denials: standing.denials,
+      mode: standing.mode,
+      peripheral,
+    },
+    visit: { steps: visit?.steps ?? 0, denials: visit?.denials ?? 0, peripheral },
+    tests: { ...testsOf(standing) },
+    backpack: standing.backpack,
+    visits: { ...standing.visits },
+  });
+}
+
+function conditionHolds(moment: Moment, name: string): boolean {
+  if (name === TESTS_PASSED) return testsOf(moment.standing).passed;
+  const rule = own(moment.pinned.specs.conditions, name);
+  return rule !== undefined && ruleHolds(moment, rule);
+}
+
+const atNaturalClose = ({ successes, pending }: Standing): boolean => successes > 0 && !pending;
+
+function sourceApplies(source: EntrySource, { standing, by }: Moment): boolean {
+  const visited = Object.keys(standing.visits).length > 0;
+  const { visit } = standing;
+  switch (source.kind) {
+    case 'default':
+      return !visited;
+    case 'from':
+      return visit?.peripheral === source.peripheral;
+    case 'from-any':
+      return visit !== null;
+    case 'user-request':
+      return by === 'operator';
+    case 'agent-request':
+      return visit !== null && by === 'agent' && atNaturalClose(standing);
+    case 'session-close':
+      return visited && visit === null;
+    default:
+      return source satisfies never;
+  }
+}
+
+const sourceName = (source: EntrySource): string =>
+  source.kind === 'from' ? `from-${source.peripheral}` : source.kind;
+
+/** What in a peripheral's entry, or in the mode, stands against coming in now; null: nothing. */
+function entryProblem(moment: Moment, target: PeripheralSpec): Expected | null {
+  const { pinned, standing, by } = moment;
+  const allowed = pinned.specs.gate && standing.mode ? pinned.specs.gate.peripherals[standing.mode] : null;
+  if (allowed && !allowed.includes(target.id)) return refused('mode-forbids', `mode ${standing.mode}`);
+  if (target.agents !== null && !target.agents.includes(standing.agent))
+    return refused('agent-not-allowed', `agents: ${target.agents.join(', ')}`);
+  const { sources, conditions } = target.entry;
+  if (!sources.some((source) => sourceApplies(source, moment)))
+    return refused('entry-not-met', `entry: ${sources.map(sourceName).join(', ')}`);
+  const onRequest = sources.some(({ kind }) => kind === 'agent-request');
+  if (standing.visit && onRequest && by === 'agent' && !atNaturalClose(standing))
+    return refused('entry-not-met', 'a natural close');
+  const unmet = conditions.find((name) => !conditionHolds(moment, name));
+  return unmet === undefined ? null : refused('condition-failed', `condition ${unmet}`);
+}
+
+/** The context that a visit would begin with, and the first field that nothing fills. */
+export function contextFor(
+  target: PeripheralSpec,
+  standing: Pick<Standing, 'sessionId' | 'backpack' | 'fruits'>,
+  given: Fields,
+): { readonly context: Fields; readonly missing: string | null } {
+  const context: { [field: string]: Json } = { ...given };
+  let missing: string | null = null;
+  for (const [field, { source, optional }] of Object.entries(target.context)) {
+    const due =
+      source.kind === 'session-log'
+        ? { session: standing.sessionId }
+        : source.kind === 'fruit'
+          ? standing.fruits[source.peripheral]?.[field]
+          : field === 'session-id'
+            ? standing.sessionId
+            : standing.backpack[field];
+    const value = given[field] ?? due ?? null;
+    if (value !== null) context[field] = value;
+    else if (!optional) missing ??= field;
+  }
+  return { context, missing };
+}
+
+function expectedStart(pinned: Pinned, standing: Standing, asked: Extract<Asked, { kind: 'start' }>): Expected {
+  if (standing.visit) return refused('already-active', 'one visit at a time');
+  const target = own(pinned.specs.peripherals, asked.peripheral);
+  if (!target) return refused('hop-not-allowed', 'a peripheral of the spec');
+  const closed = entryProblem({ pinned, standing, by: asked.by, fruit: {} }, target);
+  if (closed) return closed;
+  const { missing } = contextFor(target, standing, asked.context ?? {});
+  return missing === null ? LAWFUL : refused('missing-context', `context ${missing}`);
+}
+
+function fruitProblem({ fruit: rules }: PeripheralSpec, observed: Fields, stated: Fields): Expected | null {
+  for (const [field, rule] of Object.entries(rules)) {
+    const has = Object.hasOwn(stated, field);
+    if (rule.kind === 'observed') {
+      if (has && !sameJson(stated[field], observed[field] ?? null))
+        return refused('invalid-fruit', `fruit ${field} is observed`);
+    } else if (!has) {
+      if (!rule.optional) return refused('invalid-fruit', `fruit ${field} is stated`);
+    } else if (!fits(stated[field] ?? null, rule.type)) return refused('invalid-fruit', `fruit ${field} has a type`);
+  }
+  const stranger = Object.keys(stated).find((field) => !Object.hasOwn(rules, field));
+  return stranger === undefined ? null : refused('invalid-fruit', 'fruit fields of the spec');
+}
+
+/** The fruit that the visit would yield, with what the agent states. */
+export function fruitNow(pinned: Pinned, standing: Standing, stated: Fields): Fields {
+  const spec = standing.visit ? own(pinned.specs.peripherals, standing.visit.peripheral) : undefined;
+  return spec ? { ...stated, ...observedNow(standing, spec) } : stated;
+}
+
+function expectedStop(pinned: Pinned, standing: Standing, stated: Fields): Expected {
+  const spec = standing.visit ? own(pinned.specs.peripherals, standing.visit.peripheral) : undefined;
+  if (!spec) return refused('no-peripheral', 'a visit to stop');
+  return fruitProblem(spec, observedNow(standing, spec), stated) ?? LAWFUL;
+}
+
+/** Whether a target's entry admits hops from a source at all, whatever else it asks for. */
+const admitsHopsFrom = (target: PeripheralSpec, from: string): boolean =>
+  target.entry.sources.some(
+    (source) =>
+      ['from-any', 'user-request', 'agent-request'].includes(source.kind) ||
+      (source.kind === 'from' && source.peripheral === from),
+  );
+
+/** The gates on a destination, in whichever peripheral's file they stand; those of the peripheral being left come first. */
+function gatesOn({ specs }: Pinned, from: PeripheralSpec, to: string): readonly GateRule[] {
+  const others = Object.values(specs.peripherals).filter(({ id }) => id !== from.id);
+  return [from, ...others].flatMap(({ gates }) => own(gates, to) ?? []);
+}
+
+function exitProblem(moment: Moment, exit: Exit, when: string | null): Expected | null {
+  const { implies, name } = exit;
+  if (implies && moment.fruit[implies.field] !== implies.value)
+    return refused('exit-not-met', `exit: ${implies.field} is ${implies.value}`);
+  if (name === 'user-request' && moment.by !== 'operator') return refused('exit-not-met', 'exit: by the operator');
+  if (when !== null && !ruleHolds(moment, when)) return refused('exit-not-met', `exit: when ${when}`);
+  return null;
+}
+
+function gateProblem(moment: Moment, gate: GateRule): Expected | null {
+  switch (gate.kind) {
+    case 'approval':
+      return null;
+    case 'when':
+      return ruleHolds(moment, gate.cel) ? null : refused('condition-failed', `gate: when ${gate.cel}`);
+    case 'pattern': {
+      const is = own(moment.standing.patterns, gate.pattern);
+      const holds = gate.is === 'held' ? is === 'held' : is !== undefined;
+      return holds ? null : refused('condition-failed', `gate: pattern ${gate.pattern} ${gate.is}`);
+    }
+    default:
+      return gate satisfies never;
+  }
+}
+
+function expectedHop(pinned: Pinned, standing: Standing, asked: Extract<Asked, { kind: 'hop' }>): Expected {
+  const source = standing.visit ? own(pinned.specs.peripherals, standing.visit.peripheral) : undefined;
+  if (!source) return refused('no-peripheral', 'a visit to leave');
+  const target = own(pinned.specs.peripherals, asked.to);
+  if (!target) return refused('hop-not-allowed', 'a peripheral of the spec');
+  const bad = fruitProblem(source, observedNow(standing, source), asked.fruit ?? {});
+  if (bad) return bad;
+  const admits = admitsHopsFrom(target, source.id);
+  const opening = source.exits.filter(({ opens }) => admits && opens.some(({ to }) => to === target.id));
+  if (opening.length === 0) return refused('hop-not-allowed', 'an exit that opens it, and an entry that admits it');
+  if (asked.exit === undefined && opening.length > 1) return refused('exit-not-met', 'one exit');
+  const exit = asked.exit === undefined ? opening[0]! : opening.find(({ name }) => name === asked.exit);
+  if (!exit) {
+    const known = source.exits.some(({ name }) => name === asked.exit);
+    return known ? refused('hop-not-allowed', `exit ${asked.exit} opens it`) : refused('exit-not-met', 'a known exit');
+  }
+  if (exit.implies === null && asked.reason.trim() === '') return refused('exit-not-met', 'exit: a reason');
+  const moment: Moment = { pinned, standing, by: asked.by, fruit: fruitNow(pinned, standing, asked.fruit ?? {}) };
+  const when = exit.opens.find(({ to }) => to === target.id)?.when ?? null;
+  const shut = exitProblem(moment, exit, when) ?? entryProblem(moment, target);
+  if (shut) return shut;
+  const gates = gatesOn(pinned, source, target.id);
+  for (const gate of gates) {
+    const closed = gateProblem(moment, gate);
+    if (closed) return closed;
+  }
+  const said = Object.fromEntries(Object.entries(moment.fruit).filter(([, value]) => value !== null));
+  const carried = {
+    sessionId: standing.sessionId,
+    fruits: { ...standing.fruits, [source.id]: moment.fruit },
+    backpack: { ...standing.backpack, ...said },
+  };
+  const { missing } = contextFor(target, carried, {});
+  if (missing !== null) return refused('missing-context', `context ${missing}`);
+  return gates.some(({ kind }) => kind === 'approval') && !asked.approves
+    ? refused('approval-required', 'gate: approval')
+    : LAWFUL;
+}
+
+function expectedMode({ specs }: Pinned, { mode }: Standing, asked: Extract<Asked, { kind: 'mode' }>): Expected {
+  const { gate } = specs;
+  const { to, by } = asked;
+  if (!gate || mode === null) return refused('mode-not-allowed', 'a mode gate');
+  const no = (rule: string) => refused('mode-not-allowed', rule);
+  if (!MODES.some((known) => known === to)) return no('a mode');
+  if (asked.reset || by === 'clock') {
+    if (to !== gate.reset) return no(`reset: ${gate.reset}`);
+    if (asked.reset && by === 'agent') return no('reset: by the operator');
+    return mode === to ? no('another mode') : LAWFUL;
+  }
+  if (mode === to) return no('another mode');
+  const transition = gate.transitions.find((one) => one.from === mode && one.to === to);
+  if (!transition) return no('a transition of the gate');
+  if (transition.summary && (asked.summary ?? '').trim() === '') return refused('summary-required', 'a summary');
+  return transition.approval && !asked.approves ? refused('approval-required', 'mode: approval') : LAWFUL;
+}
+
+function expectedStep(
+  pinned: Pinned,
+  standing: Standing,
+  { tool: id, args }: Extract<Asked, { kind: 'step' }>,
+  now: number,
+): Expected {
+  const { specs } = pinned;
+  const { visit } = standing;
+  const spec = visit ? own(specs.peripherals, visit.peripheral) : undefined;
+  if (!visit || !spec) return refused('no-peripheral', 'a visit to step in');
+  const tool = own(specs.tools, id);
+  if (!tool) return refused('unknown-tool', 'a tool of the catalogue');
+  if (!spec.tools.includes(id)) return refused('tool-not-allowed', `tools: ${spec.tools.join(', ')}`);
+  const { steps, minutes } = spec.limits;
+  if (steps !== null && visit.steps >= steps) return refused('limit-reached', `limits: ${steps} steps`);
+  if (visit.expired || (visit.deadline !== null && now >= visit.deadline))
+    return refused('limit-reached', `limits: ${minutes} minutes`);
+  const { gate } = specs;
+  if (gate && standing.mode && !gate.effects[standing.mode].includes(tool.effect))
+    return refused('mode-forbids', `mode ${standing.mode}: ${gate.effects[standing.mode].join(', ')}`);
+  const named = namedArguments(tool, args);
+  if (!named) return refused('invalid-action', 'the parameters of the tool');
+  for (const parameter of tool.parameters) {
+    const problem = reachProblem(pinned, standing, parameter.role, named[parameter.name]);
+    if (problem) return problem;
+  }
+  return LAWFUL;
+}
+
+const ajv = new Ajv2020({ strict: false, validateFormats: false });
+const checks = new WeakMap<object, ValidateFunction>();
+
+/** The arguments by name; null when they are not what the catalogue asks for. */
+function namedArguments(tool: ToolSpec, args: Json): Fields | null {
+  const pairs: readonly (readonly [string, Json])[] | null = Array.isArray(args)
+    ? args.length > tool.parameters.length
+      ? null
+      : args.map((value, index) => [tool.parameters[index]!.name, value] as const)
+    : args !== null && typeof args === 'object'
+      ? Object.entries(args)
+      : args === null
+        ? []
+        : null;
+  if (!pairs) return null;
+  const named = Object.fromEntries(pairs.filter(([, value]) => value !== null));
+  if (Object.keys(named).some((name) => !tool.parameters.some((parameter) => parameter.name === name))) return null;
+  for (const { name, required, schema } of tool.parameters) {
+    const value = named[name];
+    if (value === undefined) {
+      if (required) return null;
+      continue;
+    }
+    let check = checks.get(schema);
+    if (!check) {
+      check = ajv.compile(schema);
+      checks.set(schema, check);
+    }
+    if (!check(value)) return null;
+  }
+  return named;
+}
+
+/** What an argument reaches that the scope does not grant. */
+function reachProblem(
+  pinned: Pinned,
+  standing: Standing,
+  role: ToolSpec['parameters'][number]['role'],
+  value: Json | undefined,
+): Expected | null {
+  const scope = scopeNow(pinned, standing);
+  const out = (rule: string) => refused('out-of-scope', rule);
+  switch (role) {
+    case 'text':
+      return null;
+    case 'command':
+      return value !== undefined && scope.command === 'none' ? out('scope command: none') : null;
+    case 'url':
+      return value !== undefined && scope.url === 'none' ? out('scope url: none') : null;
+    case 'path:read':
+    case 'path:write': {
+      if (value === undefined)
+        return role === 'path:read' && scope.read !== 'root' ? out(`scope read: ${scope.read}`) : null;
+      for (const path of Array.isArray(value) ? value : [value]) {
+        const problem = pathProblem(pinned, standing, role, path);
+        if (problem) return problem;
+      }
+      return null;
+    }
+    default:
+      return role satisfies never;
+  }
+}
+
+function pathProblem(
+  pinned: Pinned,
+  standing: Standing,
+  role: 'path:read' | 'path:write',
+  value: Json,
+): Expected | null {
+  const { config } = pinned;
+  const scope = scopeNow(pinned, standing);
+  const out = (rule: string) => refused('out-of-scope', rule);
+  const place = placeOf(standing.root, value);
+  if (!place.inside)
+    return place.why.includes('out of the root') ? out('beneath the root') : refused('invalid-action', 'a path');
+  if (hidden(place.path, config.mask)) return out('mask');
+  if (role === 'path:write') {
+    const own = config.specs !== 'default' && liesIn(place.path, [config.specs]);
+    if (own || steers(place.path)) return out('nothing that steers');
+    return liesIn(place.path, scope.write) ? null : out(`scope write: ${scope.write.join(', ') || 'nothing'}`);
+  }
+  if (scope.read === 'none') return out('scope read: none');
+  if (scope.read === 'session-log' && !standing.files.some((file) => liesIn(place.path, [file])))
+    return out('scope read: session-log');
+  return null;
+}

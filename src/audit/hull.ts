@@ -1,0 +1,42 @@
+/** More places than this are not readable; folders take the place of what lies in them. */
+const MOST = 8;
+
+const above = (path: string): string => (path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '');
+
+/**
+ * The tightest readable list of folders (`src/`) and files that holds all paths: files while they are few, then the folders that hold the most.
+ * @example hull(['src/a.ts', 'src/b/c.ts', 'docs/x.md']) // ['docs/x.md', 'src/a.ts', 'src/b/c.ts']
+ */
+export function hull(paths: Iterable<string>, most = MOST): readonly string[] {
+  let places = [...new Set(paths)];
+  while (places.length > most) {
+    const depth = Math.max(...places.map((place) => bare(place).split('/').length));
+    if (depth === 1) return ['.'];
+    const folded = places.map((place) => {
+      const path = bare(place);
+      return path.split('/').length === depth ? `${above(path)}/` : place;
+    });
+    places = [...new Set(folded)];
+    places = places.filter(
+      (place) => !places.some((other) => other !== place && other.endsWith('/') && place.startsWith(other)),
+    );
+  }
+  return places.sort();
+}
+
+const bare = (place: string): string => place.replace(/\/$/, '');
+
+/** Globs that hold all paths: by folder and ending where several share them. */
+export function globs(paths: Iterable<string>, most = MOST): readonly string[] {
+  const all = [...new Set(paths)];
+  if (all.length <= most) return all.sort();
+  const groups = new Map<string, string[]>();
+  for (const path of all) {
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    const ending = name.lastIndexOf('.') > 0 ? name.slice(name.lastIndexOf('.')) : '';
+    const key = `${path.includes('/') ? `${path.split('/')[0]}/**/` : ''}*${ending}`;
+    groups.set(key, [...(groups.get(key) ?? []), path]);
+  }
+  const found = [...groups].flatMap(([glob, members]) => (members.length === 1 ? members : [glob]));
+  return found.length <= most * 2 ? found.sort() : hull(all, most);
+}

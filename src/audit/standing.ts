@@ -1,0 +1,321 @@
+import type { Body, EffectRecord, OutcomeRecord } from '../evidence/bodies.ts';
+import type { Json, Mode, Observation, PeripheralSpec } from '../spec/types.ts';
+import { type Fields, fieldsOf, listOf, textOf } from './json.ts';
+import { type Pinned, scopeOf, type Standing as PatternStanding } from './ledger.ts';
+import { lastOfEach, type Run, runOf } from './test-runs.ts';
+
+/** What a visit has shown so far. */
+interface Seen {
+  readonly close: readonly string[];
+  readonly matched: readonly string[];
+  readonly listed: readonly string[];
+  readonly changed: readonly string[];
+  readonly runs: readonly Run[];
+  readonly committed: boolean;
+  readonly pushed: boolean;
+  readonly sha: string | null;
+  readonly deployed: boolean;
+  readonly steps: number;
+  readonly refusals: number;
+  readonly par: Json;
+}
+
+interface VisitStanding {
+  readonly peripheral: string;
+  readonly deadline: number | null;
+  readonly steps: number;
+  readonly denials: number;
+  readonly expired: boolean;
+  readonly seen: Seen;
+}
+
+/** Where a session stands, as its evidence tells it: a plain value, so that a planner can ask "and then?". */
+export interface Standing {
+  readonly sessionId: string;
+  readonly agent: string;
+  readonly root: string;
+  /** Epoch milliseconds of the last entry. */
+  readonly lastAt: number;
+  readonly mode: Mode | null;
+  readonly closed: boolean;
+  readonly visit: VisitStanding | null;
+  readonly visits: { readonly [peripheral: string]: number };
+  readonly steps: number;
+  readonly denials: number;
+  /** Successful steps since the last review. */
+  readonly successes: number;
+  readonly pending: boolean;
+  readonly change: number;
+  readonly runs: readonly Run[];
+  readonly patterns: { readonly [pattern: string]: PatternStanding };
+  readonly backpack: Fields;
+  readonly fruits: { readonly [peripheral: string]: Fields };
+  readonly files: readonly string[];
+}
+
+const NOTHING: Seen = {
+  close: [],
+  matched: [],
+  listed: [],
+  changed: [],
+  runs: [],
+  committed: false,
+  pushed: false,
+  sha: null,
+  deployed: false,
+  steps: 0,
+  refusals: 0,
+  par: null,
+};
+
+/** Before the first entry. */
+export const beforeAll = ({ specs }: Pinned): Standing => ({
+  sessionId: '',
+  agent: '',
+  root: '/',
+  lastAt: 0,
+  mode: specs.gate?.initial ?? null,
+  closed: false,
+  visit: null,
+  visits: {},
+  steps: 0,
+  denials: 0,
+  successes: 0,
+  pending: false,
+  change: 0,
+  runs: [],
+  patterns: {},
+  backpack: {},
+  fruits: {},
+  files: [],
+});
+
+const FILE_OPS = ['create', 'modify', 'delete', 'mode', 'link'];
+const joined = (list: readonly string[], more: readonly (string | null)[]): readonly string[] => {
+  const fresh = more.filter((item): item is string => item !== null && !list.includes(item));
+  return fresh.length === 0 ? list : [...list, ...new Set(fresh)];
+};
+
+/** Where a session stands after one more entry. Pure. `at`: epoch milliseconds; `sessionId` as the entry names it. */
+export function afterBody(pinned: Pinned, standing: Standing, body: Body, at: number, sessionId: string): Standing {
+  const next = { ...take(pinned, standing, body), lastAt: Math.max(standing.lastAt, at) };
+  return next.sessionId === '' ? { ...next, sessionId } : next;
+}
+
+function take(pinned: Pinned, now: Standing, body: Body): Standing {
+  const { visit } = now;
+  switch (body.event) {
+    case 'session-open':
+      return {
+        ...now,
+        agent: body.agent,
+        root: body.root,
+        backpack: { 'session-id': now.sessionId, author: body.agent },
+      };
+    case 'start':
+      return {
+        ...now,
+        visit: {
+          peripheral: body.peripheral,
+          deadline: body.deadline,
+          steps: 0,
+          denials: 0,
+          expired: false,
+          seen: NOTHING,
+        },
+        visits: { ...now.visits, [body.peripheral]: (now.visits[body.peripheral] ?? 0) + 1 },
+        backpack: { ...now.backpack, ...body.context },
+      };
+    case 'intent':
+      return { ...now, pending: true };
+    case 'interrupted':
+      return {
+        ...now,
+        pending: false,
+        change: now.change + 1,
+        visit: visit && { ...visit, steps: visit.steps + 1 },
+      };
+    case 'step':
+    case 'outcome':
+      return afterResult(now, body);
+    case 'denial':
+      return {
+        ...now,
+        denials: now.denials + 1,
+        visit: visit && {
+          ...visit,
+          denials: visit.denials + 1,
+          seen: { ...visit.seen, refusals: visit.seen.refusals + 1 },
+        },
+      };
+    case 'par':
+      return { ...now, successes: 0, visit: visit && { ...visit, seen: { ...visit.seen, par: { ...body.par } } } };
+    case 'stop': {
+      const said = Object.fromEntries(Object.entries(body.fruit).filter(([, value]) => value !== null));
+      const changed = now.backpack['changed-files'];
+      return {
+        ...now,
+        visit: null,
+        fruits: { ...now.fruits, [body.peripheral]: body.fruit },
+        backpack: { ...now.backpack, ...said, ...(changed === undefined ? {} : { 'changed-files': changed }) },
+      };
+    }
+    case 'mode':
+      return { ...now, mode: pinned.specs.gate ? body.to : null };
+    case 'expired':
+      return { ...now, visit: visit && { ...visit, expired: true } };
+    case 'session-closed':
+      return { ...now, closed: true };
+    case 'hop':
+    case 'approval':
+      return now;
+    default:
+      return body satisfies never;
+  }
+}
+
+function afterResult(now: Standing, body: Extract<Body, { event: 'step' | 'outcome' }>): Standing {
+  const { visit } = now;
+  const { tool, outcome } = body;
+  const effects = body.effects === 'unobserved' ? [] : body.effects;
+  const ok = outcome.status === 'ok';
+  const changed = effects.filter(({ op }) => FILE_OPS.includes(op)).map(({ path }) => path);
+  const changes = body.event === 'outcome' && (body.effects === 'unobserved' || changed.length > 0);
+  const change = now.change + (changes ? 1 : 0);
+  const result: Fields = ok ? fieldsOf(outcome.result) : {};
+  const run = ok ? runOf(result, change) : null;
+  const named = effects.filter(({ op }) => op !== 'ref' && op !== 'connect').map(({ path }) => path);
+  const before = now.backpack['changed-files'];
+  const pattern = ok ? textOf(result['pattern']) : null;
+  const standing = patternAfter(tool, result);
+  return {
+    ...now,
+    pending: false,
+    steps: now.steps + 1,
+    successes: now.successes + (ok ? 1 : 0),
+    change,
+    runs: run ? [...now.runs, run] : now.runs,
+    files: joined(now.files, named),
+    backpack: changes
+      ? {
+          ...now.backpack,
+          'changed-files': [...joined((Array.isArray(before) ? before : []) as string[], changed)],
+        }
+      : now.backpack,
+    patterns: pattern !== null && standing ? { ...now.patterns, [pattern]: standing } : now.patterns,
+    visit: visit && {
+      ...visit,
+      steps: visit.steps + 1,
+      seen: see(visit.seen, tool, outcome, effects, run),
+    },
+  };
+}
+
+function patternAfter(tool: string, result: Fields): PatternStanding | null {
+  if (tool === 'psr-select') return 'selected';
+  if (tool === 'pur-update') return result['held'] === true ? 'held' : 'failed';
+  return null;
+}
+
+function see(
+  seen: Seen,
+  tool: string,
+  outcome: OutcomeRecord,
+  effects: readonly EffectRecord[],
+  run: Run | null,
+): Seen {
+  const changed = joined(
+    seen.changed,
+    effects.filter(({ op }) => FILE_OPS.includes(op)).map(({ path }) => path),
+  );
+  const after = { ...seen, steps: seen.steps + 1, changed };
+  if (outcome.status !== 'ok') return after;
+  const result = fieldsOf(outcome.result);
+  const committed = result['committed'] === true;
+  const pushed = result['pushed'] === true;
+  return {
+    ...after,
+    close: tool === 'read' ? joined(seen.close, [textOf(result['path'])]) : seen.close,
+    matched: joined(
+      seen.matched,
+      listOf(result['matches']).map((match) => textOf(fieldsOf(match)['path'])),
+    ),
+    listed: joined(seen.listed, listOf(result['files']).map(textOf)),
+    runs: run ? [...seen.runs, run] : seen.runs,
+    committed: seen.committed || committed,
+    pushed: seen.pushed || pushed,
+    sha: (committed || pushed ? textOf(result['sha']) : null) ?? seen.sha,
+    deployed: seen.deployed || (tool === 'bash-deploy' && result['exit'] === 0),
+  };
+}
+
+const wavers = ({ runs }: Standing, command: string, change: number): boolean => {
+  const verdicts = runs.filter((run) => run.command === command && run.change === change).map(({ verdict }) => verdict);
+  return verdicts.includes('pass') && verdicts.includes('fail');
+};
+
+/** What can be said of the code as it stands: full runs since the last change, each command's last, none of them wavering. */
+export function testsOf(now: Standing): { readonly passed: boolean; readonly count: number; readonly failed: number } {
+  const current = now.runs.filter((run) => run.change === now.change);
+  const whole = lastOfEach(current.filter(({ narrowed }) => !narrowed));
+  const passed =
+    whole.some(({ verdict }) => verdict === 'pass') &&
+    whole.every(({ verdict, command }) => verdict !== 'fail' && !wavers(now, command, now.change));
+  return { passed, count: current.length, failed: current.filter(({ verdict }) => verdict === 'fail').length };
+}
+
+function observed(now: Standing, seen: Seen, name: Observation): Json {
+  const last = lastOfEach(seen.runs);
+  switch (name) {
+    case 'found': {
+      const close = [...new Set([...seen.matched, ...seen.close])];
+      return close.length > 0 ? close : [...seen.listed];
+    }
+    case 'changed-files':
+      return [...seen.changed];
+    case 'changes':
+      return seen.changed.length;
+    case 'result':
+      if (last.some(({ command, change }) => wavers(now, command, change))) return 'flaky';
+      return (['fail', 'pass'] as const).find((word) => last.some(({ verdict }) => verdict === word)) ?? null;
+    case 'test-count':
+      return last.some(({ total }) => total === null)
+        ? null
+        : last.reduce<number>((sum, { total }) => sum + (total ?? 0), 0);
+    case 'failures':
+      return last.flatMap(({ failures }) => [...failures]);
+    case 'committed':
+      return seen.committed;
+    case 'pushed':
+      return seen.pushed;
+    case 'sha':
+      return seen.sha;
+    case 'deployed':
+      return seen.deployed;
+    case 'steps':
+      return seen.steps;
+    case 'refusals':
+      return seen.refusals;
+    case 'patterns':
+      return [];
+    case 'par':
+      return seen.par;
+    default:
+      return name satisfies never;
+  }
+}
+
+/** The observed part of the fruit that the visit would yield if it ended now. */
+export function observedNow(now: Standing, spec: PeripheralSpec): Fields {
+  if (!now.visit) return {};
+  const { seen } = now.visit;
+  return Object.fromEntries(
+    Object.entries(spec.fruit).flatMap(([field, rule]) =>
+      rule.kind === 'observed' ? [[field, observed(now, seen, rule.from)]] : [],
+    ),
+  );
+}
+
+/** The scope of the visit in this repository. */
+export const scopeNow = (pinned: Pinned, { visit }: Standing) =>
+  scopeOf(visit ? pinned.specs.peripherals[visit.peripheral] : undefined, pinned.config);

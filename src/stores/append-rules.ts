@@ -1,7 +1,15 @@
 import { ChainError, parseStored, type StoredBytes, sealDrafts } from '../evidence/chain.ts';
 import type { ChainHead, EntryDraft, StoredEntry } from '../evidence/entry.ts';
-import { EntryError } from '../evidence/entry-schema.ts';
-import { type Lease, type OperatorNote, StoreError, type StoreErrorCode } from '../ports/evidence-store.ts';
+import { assertEntryDraft, EntryError } from '../evidence/entry-schema.ts';
+import type { EphemeralEntry } from '../evidence/query.ts';
+import {
+  type Lease,
+  type OperatorNote,
+  type ShortEntry,
+  StoreError,
+  type StoreErrorCode,
+} from '../ports/evidence-store.ts';
+import { completeDraft } from './short-entry.ts';
 
 /** What the rules need to know of a store; every method sees the writes of the transaction it is called in. */
 export interface StoreView {
@@ -10,6 +18,7 @@ export interface StoreView {
   headOf(sessionId: string): ChainHead;
   find(id: string): StoredEntry | null;
   has(id: string): boolean;
+  hasEphemeral(id: string): boolean;
 }
 
 /** A lease as it is kept: `ttl` (milliseconds) is what each append renews it by. */
@@ -46,22 +55,81 @@ export function judgeLease(store: StoreView, now: number, sessionId: string, hol
   return { lease, note };
 }
 
+/** An error about a draft in the store's voice; any other as it is. */
+function asInvalid<T>(store: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof EntryError) throw storeError(store, 'invalid-entry', error.message, error);
+    throw error;
+  }
+}
+
+function assertSession(store: string, sessionId: string, drafts: readonly EntryDraft[]): void {
+  const stranger = drafts.find((draft) => draft.sessionId !== sessionId);
+  if (stranger === undefined) return;
+  const message = `entry ${stranger.id} belongs to session ${stranger.sessionId}, the lease is for ${sessionId}`;
+  throw storeError(store, 'invalid-entry', message);
+}
+
 /** Drafts made into links before any lock is taken: broken drafts never reach the store. */
 export function seal(
   store: string,
   { sessionId }: Lease,
   after: ChainHead,
-  drafts: readonly EntryDraft[],
-): StoredEntry[] {
-  try {
-    const sealed = sealDrafts(after, drafts);
-    const stranger = sealed.find(({ entry }) => entry.sessionId !== sessionId);
-    if (stranger === undefined) return sealed;
-    const message = `entry ${stranger.entry.id} belongs to session ${stranger.entry.sessionId}, the lease is for ${sessionId}`;
-    throw storeError(store, 'invalid-entry', message);
-  } catch (error) {
-    if (error instanceof EntryError) throw storeError(store, 'invalid-entry', error.message, error);
-    throw error;
+  drafts: readonly (EntryDraft | ShortEntry)[],
+  now: number,
+): { readonly drafts: readonly EntryDraft[]; readonly sealed: readonly StoredEntry[] } {
+  return asInvalid(store, () => {
+    const complete = drafts.map((draft) => completeDraft(draft, sessionId, now));
+    const sealed = sealDrafts(after, complete);
+    assertSession(store, sessionId, complete);
+    return { drafts: complete, sealed };
+  });
+}
+
+/** Ephemeral entries, checked and free of what the caller holds. */
+export function sealEphemeral(
+  store: string,
+  sessionId: string,
+  drafts: readonly (EntryDraft | ShortEntry)[],
+  now: number,
+): readonly EphemeralEntry[] {
+  return asInvalid(store, () => {
+    const complete = drafts.map((draft) => completeDraft(draft, sessionId, now));
+    for (const draft of complete) assertEntryDraft(draft);
+    assertSession(store, sessionId, complete);
+    return complete.map((draft) => ({ ...JSON.parse(JSON.stringify(draft)), ephemeral: true }) as EphemeralEntry);
+  });
+}
+
+/** Judges ephemeral entries: their ids are new, and what they point at is here. Returns those to add. */
+export function judgeEphemeral(store: StoreView, entries: readonly EphemeralEntry[]): readonly EphemeralEntry[] {
+  const fresh = new Set<string>();
+  const exists = (id: string): boolean => fresh.has(id) || store.has(id) || store.hasEphemeral(id);
+  for (const { id, inReplyTo, forkOf } of entries) {
+    if (exists(id)) throw storeError(store.name, 'duplicate-id', `entry ${id} exists; give each entry its own id`);
+    assertPoints(store.name, exists, { id, inReplyTo, forkOf });
+    fresh.add(id);
+  }
+  return entries;
+}
+
+function assertPoints(
+  store: string,
+  exists: (id: string) => boolean,
+  {
+    id,
+    inReplyTo,
+    forkOf,
+  }: { readonly id: string; readonly inReplyTo?: string | undefined; readonly forkOf?: string | undefined },
+  why = 'which is not here',
+): void {
+  if (inReplyTo !== undefined && !exists(inReplyTo)) {
+    throw storeError(store, 'reply-not-found', `entry ${id} replies to ${inReplyTo}, ${why}`);
+  }
+  if (forkOf !== undefined && !exists(forkOf)) {
+    throw storeError(store, 'fork-not-found', `entry ${id} forks ${forkOf}, ${why}`);
   }
 }
 
@@ -100,32 +168,20 @@ export function judgeAppend(
 
   const known = new Map<string, StoredEntry>();
   const isRepeat = (draft: EntryDraft): boolean => {
-    const before = known.get(draft.id) ?? store.find(draft.id);
-    if (before === null) return false;
-    if (!sameContent(before, draft)) {
-      throw storeError(
-        store.name,
-        'duplicate-id',
-        `entry ${draft.id} exists with other content; give each entry its own id`,
-      );
+    const before = known.get(draft.id) ?? (store.has(draft.id) ? store.find(draft.id) : null);
+    if (before !== null && sameContent(before, draft)) {
+      known.set(draft.id, before);
+      return true;
     }
-    known.set(draft.id, before);
-    return true;
+    if (before === null && !store.hasEphemeral(draft.id)) return false;
+    const message = `entry ${draft.id} exists with other content; give each entry its own id`;
+    throw storeError(store.name, 'duplicate-id', message);
   };
   const exists = (id: string): boolean => known.has(id) || store.has(id);
   const fresh: EntryDraft[] = [];
   for (const [index, draft] of drafts.entries()) {
     if (isRepeat(draft)) continue;
-    if (draft.inReplyTo !== undefined && !exists(draft.inReplyTo)) {
-      throw storeError(
-        store.name,
-        'reply-not-found',
-        `entry ${draft.id} replies to ${draft.inReplyTo}, which is not here`,
-      );
-    }
-    if (draft.forkOf !== undefined && !exists(draft.forkOf)) {
-      throw storeError(store.name, 'fork-not-found', `entry ${draft.id} forks ${draft.forkOf}, which is not here`);
-    }
+    assertPoints(store.name, exists, draft, 'which is not here as a durable entry');
     known.set(draft.id, sealed[index]!);
     fresh.push(draft);
   }

@@ -1,20 +1,26 @@
 import { hash as digest } from 'node:crypto';
 import type { StoredBytes } from '../evidence/chain.ts';
 import { type ChainHead, EMPTY_CHAIN, type StoredEntry } from '../evidence/entry.ts';
+import type { EvidenceQuery, FoundEntry, QueryPage } from '../evidence/query.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type EvidenceStore, type OperatorNote, StoreError } from '../ports/evidence-store.ts';
 import {
   judgeAppend,
+  judgeEphemeral,
   judgeLease,
-  type LeaseRow,
   noteOf,
   readStored,
   type StoreView,
   seal,
+  sealEphemeral,
   storeError,
   takeoverNote,
 } from './append-rules.ts';
-import { eventOf, summarise } from './summary.ts';
+import { chainOf, notFound } from './links.ts';
+import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from './memory-removal.ts';
+import { findNewest, type MemoryTables } from './memory-tables.ts';
+import { answer, checkQuery, checkTime } from './query-rules.ts';
+import { eventOf, sessionFacts, summarise } from './summary.ts';
 
 const NAME = 'memory';
 
@@ -26,11 +32,17 @@ const NAME = 'memory';
  * const store = memoryStore({ clock: { now: () => 0 } });
  */
 export function memoryStore({ clock = Date }: { readonly clock?: Clock } = {}): EvidenceStore {
-  const chains = new Map<string, StoredBytes[]>();
-  const byId = new Map<string, StoredBytes>();
-  const leases = new Map<string, LeaseRow>();
-  const blobs = new Map<string, Uint8Array>();
+  const tables: MemoryTables = {
+    chains: new Map(),
+    byId: new Map(),
+    ephemeral: new Map(),
+    sessions: new Map(),
+    leases: new Map(),
+    blobs: new Map(),
+  };
+  const { chains, byId, ephemeral, leases, blobs } = tables;
   const notes: OperatorNote[] = [];
+  let nth = 0;
   let closed = false;
 
   const read = (bytes: StoredBytes): StoredEntry => readStored(NAME, bytes);
@@ -46,7 +58,9 @@ export function memoryStore({ clock = Date }: { readonly clock?: Clock } = {}): 
       return bytes === undefined ? null : read(bytes);
     },
     has: (id) => byId.has(id),
+    hasEphemeral: (id) => ephemeral.has(id),
   };
+  const findAny = (id: string): FoundEntry | null => view.find(id) ?? ephemeral.get(id)?.found ?? null;
   const assertOpen = (): void => {
     if (closed) throw storeError(NAME, 'store-failed', 'the store is closed; open it again');
   };
@@ -61,6 +75,12 @@ export function memoryStore({ clock = Date }: { readonly clock?: Clock } = {}): 
       if (note !== null) notes.unshift(note);
       throw error;
     }
+  };
+
+  const query = async (asked: EvidenceQuery): Promise<QueryPage> => {
+    assertOpen();
+    const checked = checkQuery(NAME, asked);
+    return answer(NAME, checked, findNewest(tables, checked, read));
   };
 
   return {
@@ -82,19 +102,39 @@ export function memoryStore({ clock = Date }: { readonly clock?: Clock } = {}): 
 
     async append(lease, after, drafts) {
       assertOpen();
-      const sealed = seal(NAME, lease, after, drafts);
+      const { drafts: complete, sealed } = seal(NAME, lease, after, drafts, clock.now());
       return write(lease.sessionId, (now) => {
-        const granted = judgeAppend(view, now, lease, after, drafts, sealed);
+        const granted = judgeAppend(view, now, lease, after, complete, sealed);
         if (granted.lease !== null) leases.set(lease.sessionId, granted.lease);
         const chain = chains.get(lease.sessionId) ?? [];
         for (const { entry, head, body } of granted.fresh) {
-          const bytes = { head, body, prev: entry.prev, hash: entry.hash };
+          const bytes = { head, body, prev: entry.prev, hash: entry.hash, nth: ++nth };
           chain.push(bytes);
           byId.set(entry.id, bytes);
+          const { sessionId } = entry;
+          if (entry.seq === 0) tables.sessions.set(sessionId, { ...sessionFacts(entry), closed: false });
+          if (eventOf(entry.body) === 'session-closed') tables.sessions.get(sessionId)!.closed = true;
         }
         if (chain.length > 0) chains.set(lease.sessionId, chain);
         return granted.stored;
       });
+    },
+
+    async appendEphemeral(sessionId, drafts) {
+      assertOpen();
+      const entries = sealEphemeral(NAME, sessionId, drafts, clock.now());
+      return write(sessionId, () => {
+        for (const entry of judgeEphemeral(view, entries)) {
+          const found = { entry: structuredClone(entry), head: null, body: JSON.stringify(entry.body) };
+          ephemeral.set(entry.id, { found, nth: ++nth });
+        }
+        return entries;
+      });
+    },
+
+    async compactEphemeral({ olderThan }) {
+      assertOpen();
+      return { compacted: compactEphemeral(tables, checkTime(NAME, olderThan)) };
     },
 
     async head(sessionId) {
@@ -113,12 +153,26 @@ export function memoryStore({ clock = Date }: { readonly clock?: Clock } = {}): 
       return view.find(id);
     },
 
+    query,
+    recent: async ({ limit } = {}) => (await query(limit === undefined ? {} : { limit })).entries,
+
+    async replyChain(id) {
+      assertOpen();
+      return chainOf(NAME, id, findAny);
+    },
+
+    async forks(id) {
+      assertOpen();
+      if (findAny(id) === null) throw notFound(NAME, id);
+      return [...byId.values()].map(read).filter(({ entry }) => entry.forkOf === id);
+    },
+
     async sessions() {
       assertOpen();
       const summaries = [...chains].map(([sessionId, chain]) => {
-        const entries = chain.map((bytes) => read(bytes).entry);
-        const isClosed = entries.some(({ body }) => eventOf(body) === 'session-closed');
-        return summarise(entries[0]!, entries.at(-1)!, isClosed, view.leaseOf(sessionId), clock.now());
+        const facts = tables.sessions.get(sessionId)!;
+        const [first, last] = [read(chain[0]!).entry, read(chain.at(-1)!).entry];
+        return summarise(facts, first, last, facts.closed, view.leaseOf(sessionId), clock.now());
       });
       return summaries.reverse().sort((a, b) => (a.openedAt < b.openedAt ? 1 : a.openedAt > b.openedAt ? -1 : 0));
     },
@@ -126,14 +180,29 @@ export function memoryStore({ clock = Date }: { readonly clock?: Clock } = {}): 
     async putBlob(bytes) {
       assertOpen();
       const hash = digest('sha256', bytes);
-      if (!blobs.has(hash)) blobs.set(hash, new Uint8Array(bytes));
+      blobs.set(hash, { bytes: new Uint8Array(bytes), putAt: clock.now() });
       return hash;
     },
 
     async getBlob(hash) {
       assertOpen();
-      const bytes = blobs.get(hash);
-      return bytes === undefined ? null : new Uint8Array(bytes);
+      const blob = blobs.get(hash);
+      return blob === undefined ? null : new Uint8Array(blob.bytes);
+    },
+
+    async blobReferences(hash) {
+      assertOpen();
+      return blobReferences(tables, hash);
+    },
+
+    async collectBlobs({ olderThan }) {
+      assertOpen();
+      return { collected: collectBlobs(tables, checkTime(NAME, olderThan)) };
+    },
+
+    async erase(what) {
+      assertOpen();
+      return { erased: eraseBodies(NAME, tables, what, clock.now()) };
     },
 
     async note(note) {

@@ -1,47 +1,83 @@
 import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { parseStored, type StoredBytes } from '../evidence/chain.ts';
 import { storeError } from './append-rules.ts';
+import { entryWriter } from './entry-writer.ts';
 import { type Database, isBusy, nodeSqlite } from './node-sqlite.ts';
 
 /** What this version reads and writes; kept in `user_version`. */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 /** "hpgt", so that `file` and we can tell our files from others'. */
 const APPLICATION_ID = 0x68706774;
 
 /**
- * An entry is four texts; every other column is computed from the hashed bytes by SQLite itself, so that no column can tell another story than
- * the chain. Each index costs every append a page, so there are few: one in order of time covers the filters with few values (it is scanned
- * alone, newest first), and entries about their own session are found by session.
+ * `head` and `body` are the bytes that the chain vouches for; the other columns of an entry repeat what it takes to find it, and what is found
+ * is held against the bytes again. Each index costs every append a page, so there are few:
+ *
+ * - `entries_at` answers everything newest first; with `facets` (type, claim, author, peripheral and tags, a line each) it also filters, and
+ *   entries that do not match are never fetched.
+ * - an entry about its own session has no `subject`: it is found by session. So `entries_subject` and `entries_pattern` hold the few others.
+ * - a session in order of `seq` is in order of time, unless an entry is `late`: older than the one before it.
  */
 const DDL = `
   CREATE TABLE entries (
-    rowid INTEGER PRIMARY KEY,
+    nth INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    session_id TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    late INTEGER,
+    facets TEXT NOT NULL,
+    subject TEXT,
+    pattern_id TEXT,
+    fork_of TEXT,
     prev TEXT NOT NULL,
     hash TEXT NOT NULL,
     head TEXT NOT NULL,
-    body TEXT,
-    id TEXT NOT NULL GENERATED ALWAYS AS (head ->> '$.id') VIRTUAL UNIQUE,
-    session_id TEXT NOT NULL GENERATED ALWAYS AS (head ->> '$.sessionId') VIRTUAL,
-    seq INTEGER NOT NULL GENERATED ALWAYS AS (head ->> '$.seq') VIRTUAL,
-    at TEXT GENERATED ALWAYS AS (head ->> '$.at') VIRTUAL,
-    type TEXT GENERATED ALWAYS AS (head ->> '$.type') VIRTUAL,
-    claim TEXT GENERATED ALWAYS AS (head ->> '$.claim') VIRTUAL,
-    author TEXT GENERATED ALWAYS AS (head ->> '$.author') VIRTUAL,
-    subject_type TEXT GENERATED ALWAYS AS (head ->> '$.subject.type') VIRTUAL,
-    subject_id TEXT GENERATED ALWAYS AS (head ->> '$.subject.id') VIRTUAL,
-    pattern_id TEXT GENERATED ALWAYS AS (head ->> '$.patternId') VIRTUAL,
-    in_reply_to TEXT GENERATED ALWAYS AS (head ->> '$.inReplyTo') VIRTUAL,
-    event TEXT GENERATED ALWAYS AS (body ->> '$.event') VIRTUAL,
-    UNIQUE (session_id, seq)
+    body TEXT
   ) STRICT;
-  CREATE INDEX entries_at ON entries (at, type, claim, author);
-  CREATE INDEX entries_subject ON entries (subject_id, subject_type) WHERE subject_id <> session_id;
-  CREATE INDEX entries_pattern ON entries (pattern_id) WHERE pattern_id IS NOT NULL;
-  CREATE INDEX entries_reply ON entries (in_reply_to) WHERE in_reply_to IS NOT NULL;
-  CREATE INDEX entries_opening ON entries (at) WHERE seq = 0;
-  CREATE INDEX entries_closing ON entries (session_id) WHERE event = 'session-closed';
+  CREATE UNIQUE INDEX entries_session ON entries (session_id, seq);
+  CREATE INDEX entries_at ON entries (at, nth, facets);
+  CREATE INDEX entries_late ON entries (session_id) WHERE late = 1;
+  CREATE INDEX entries_subject ON entries (subject, at, nth) WHERE subject IS NOT NULL;
+  CREATE INDEX entries_pattern ON entries (pattern_id, at, nth) WHERE pattern_id IS NOT NULL;
+  CREATE INDEX entries_fork ON entries (fork_of) WHERE fork_of IS NOT NULL;
+  CREATE TABLE ephemeral (
+    nth INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    session_id TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    facets TEXT NOT NULL,
+    subject TEXT,
+    pattern_id TEXT,
+    in_reply_to TEXT,
+    fork_of TEXT,
+    head TEXT NOT NULL,
+    body TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX ephemeral_session ON ephemeral (session_id, at, nth);
+  CREATE INDEX ephemeral_at ON ephemeral (at, nth, facets);
+  CREATE INDEX ephemeral_reply ON ephemeral (in_reply_to) WHERE in_reply_to IS NOT NULL;
+  CREATE INDEX ephemeral_fork ON ephemeral (fork_of) WHERE fork_of IS NOT NULL;
+  CREATE TABLE sessions (
+    session_id TEXT PRIMARY KEY,
+    opening INTEGER NOT NULL,
+    agent TEXT NOT NULL,
+    pin TEXT NOT NULL,
+    closed INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX sessions_pin ON sessions (pin);
+  CREATE TABLE blob_references (
+    id TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    PRIMARY KEY (id, hash)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX blob_references_hash ON blob_references (hash);
+`;
+
+const DDL_SINCE_1 = `
   CREATE TABLE leases (session_id TEXT PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL, ttl INTEGER NOT NULL) STRICT;
-  CREATE TABLE blobs (hash TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+  CREATE TABLE blobs (hash TEXT PRIMARY KEY, bytes BLOB NOT NULL, put_at INTEGER NOT NULL DEFAULT 0) STRICT;
   CREATE TABLE notes (
     rowid INTEGER PRIMARY KEY,
     at TEXT NOT NULL,
@@ -50,6 +86,24 @@ const DDL = `
     message TEXT NOT NULL
   ) STRICT;
 `;
+
+/** Version 1 computed its columns from the head; its entries are read again, in the order in which they came. */
+function migrateFrom1(db: Database): void {
+  for (const index of ['at', 'subject', 'pattern', 'reply', 'opening', 'closing'])
+    db.exec(`DROP INDEX entries_${index}`);
+  db.exec('ALTER TABLE entries RENAME TO entries_1; ALTER TABLE blobs ADD COLUMN put_at INTEGER NOT NULL DEFAULT 0');
+  db.exec(DDL);
+  const add = entryWriter(db);
+  const last = new Map<string, number>();
+  for (const row of db.prepare('SELECT head, body, prev, hash FROM entries_1 ORDER BY rowid').iterate()) {
+    const stored = parseStored(row as unknown as StoredBytes);
+    const { sessionId, at } = stored.entry;
+    const time = Date.parse(at);
+    add(stored, time < (last.get(sessionId) ?? Number.NEGATIVE_INFINITY));
+    last.set(sessionId, time);
+  }
+  db.exec('DROP TABLE entries_1');
+}
 
 /**
  * Opens the file, made with mode 0600 in a folder of mode 0700 if they are not there, and brings it to our schema.
@@ -60,7 +114,9 @@ export function openDatabase(name: string, file: string, busyMs: number): Databa
   try {
     makePrivate(file);
     db = new (nodeSqlite().DatabaseSync)(file);
-    db.exec(`PRAGMA busy_timeout = ${Math.trunc(busyMs)}; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF`);
+    db.exec(
+      `PRAGMA busy_timeout = ${Math.trunc(busyMs)}; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA secure_delete = ON`,
+    );
     assertOurs(db);
     switchToWal(db, Date.now() + busyMs);
     db.exec('PRAGMA synchronous = FULL');
@@ -117,10 +173,10 @@ function assertOurs(db: Database): void {
 function migrate(db: Database): void {
   db.exec('BEGIN IMMEDIATE');
   try {
-    if (pragma(db, 'user_version') === 0) {
-      db.exec(DDL);
-      db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`);
-    }
+    const version = pragma(db, 'user_version');
+    if (version === 0) db.exec(`${DDL_SINCE_1}${DDL}PRAGMA application_id = ${APPLICATION_ID}`);
+    if (version === 1) migrateFrom1(db);
+    if (version < SCHEMA_VERSION) db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
     db.exec('COMMIT');
   } catch (error) {
     db.exec('ROLLBACK');

@@ -1,21 +1,29 @@
 import { hash as digest } from 'node:crypto';
 import type { StoredBytes } from '../evidence/chain.ts';
 import { EMPTY_CHAIN, type StoredEntry } from '../evidence/entry.ts';
+import type { EvidenceQuery, FoundEntry, QueryPage } from '../evidence/query.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EvidenceStore, OperatorNote, StoreError } from '../ports/evidence-store.ts';
 import {
   judgeAppend,
+  judgeEphemeral,
   judgeLease,
   type LeaseRow,
   noteOf,
   readStored,
   type StoreView,
   seal,
+  sealEphemeral,
   storeError,
   takeoverNote,
 } from './append-rules.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { Database } from './node-sqlite.ts';
+import { entryWriter, ephemeralWriter } from './entry-writer.ts';
+import { chainOf, notFound } from './links.ts';
+import { answer, checkQuery, checkTime } from './query-rules.ts';
+import { readAll, readEphemeral, readingsOf, Statements } from './sqlite-query.ts';
+import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from './sqlite-removal.ts';
 import { openDatabase } from './sqlite-schema.ts';
 import { summarise } from './summary.ts';
 
@@ -43,6 +51,9 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   const { clock = Date, busyMs = 5000, onCommit = () => {} } = options;
   const db = openDatabase(NAME, file, busyMs);
   const sql = prepare(db);
+  const addEntry = entryWriter(db);
+  const addEphemeral = ephemeralWriter(db);
+  const statements = new Statements(db);
   const writer = new GroupCommit(NAME, db, busyMs, onCommit);
   let closing: Promise<void> | null = null;
 
@@ -73,6 +84,21 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
       return row === undefined ? null : read(row);
     },
     has: (id) => sql.hasId.get(id) !== undefined,
+    hasEphemeral: (id) => sql.hasEphemeral.get(id) !== undefined,
+  };
+  /** What was removed also leaves the write-ahead log, unless another process reads it just now; then it goes with the next checkpoint. */
+  const forget = (): void => {
+    if (closing === null) sql.truncate.get();
+  };
+  const findAny = (id: string): FoundEntry | null => {
+    const durable = view.find(id);
+    if (durable !== null) return durable;
+    const row = sql.ephemeral.get(id);
+    return row === undefined ? null : readEphemeral(row);
+  };
+  const query = async (asked: EvidenceQuery): Promise<QueryPage> => {
+    const checked = checkQuery(NAME, asked);
+    return reading(() => answer(NAME, checked, readAll(statements, readingsOf(statements, checked))));
   };
   const insertNote = ({ at, code, sessionId, message }: OperatorNote): void => {
     sql.addNote.run(at, code, sessionId, message);
@@ -107,13 +133,32 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
 
     async append(lease, after, drafts) {
       assertOpen();
-      const sealed = seal(NAME, lease, after, drafts);
+      const { drafts: complete, sealed } = seal(NAME, lease, after, drafts, clock.now());
       return write(lease.sessionId, (now) => {
-        const granted = judgeAppend(view, now, lease, after, drafts, sealed);
-        for (const { entry, head, body } of granted.fresh) sql.add.run(entry.prev, entry.hash, head, body);
+        const granted = judgeAppend(view, now, lease, after, complete, sealed);
+        let last = Number(sql.lastAt.get(lease.sessionId)?.['at'] ?? Number.NEGATIVE_INFINITY);
+        for (const stored of granted.fresh) {
+          const at = Date.parse(stored.entry.at);
+          addEntry(stored, at < last);
+          last = at;
+        }
         if (granted.lease !== null) putLease(lease.sessionId, granted.lease);
         return granted.stored;
       });
+    },
+
+    async appendEphemeral(sessionId, drafts) {
+      assertOpen();
+      const entries = sealEphemeral(NAME, sessionId, drafts, clock.now());
+      return write(sessionId, () => {
+        for (const entry of judgeEphemeral(view, entries)) addEphemeral(entry);
+        return entries;
+      });
+    },
+
+    async compactEphemeral({ olderThan }) {
+      const before = checkTime(NAME, olderThan);
+      return write(null, () => ({ compacted: compactEphemeral(statements, before) }));
     },
 
     head: async (sessionId) => reading(() => view.headOf(sessionId)),
@@ -129,20 +174,31 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
 
     get: async (id) => reading(() => view.find(id)),
 
+    query,
+    recent: async ({ limit } = {}) => (await query(limit === undefined ? {} : { limit })).entries,
+    replyChain: async (id) => reading(() => chainOf(NAME, id, findAny)),
+
+    forks: async (id) =>
+      reading(() => {
+        if (!view.has(id) && !view.hasEphemeral(id)) throw notFound(NAME, id);
+        return sql.forks.all(id).map(read);
+      }),
+
     sessions: async () =>
       reading(() =>
-        sql.openings.all().map((first) => {
-          const { entry } = read(first);
+        sql.openings.all().map((row) => {
+          const { entry } = read(row);
           const { sessionId } = entry;
-          const isClosed = sql.closing.get(sessionId) !== undefined;
-          return summarise(entry, read(sql.last.get(sessionId)).entry, isClosed, view.leaseOf(sessionId), clock.now());
+          const facts = { agent: String(row['agent']), pin: String(row['pin']) };
+          const last = read(sql.last.get(sessionId)).entry;
+          return summarise(facts, entry, last, row['closed'] === 1, view.leaseOf(sessionId), clock.now());
         }),
       ),
 
     async putBlob(bytes) {
       const hash = digest('sha256', bytes);
       const copy = new Uint8Array(bytes);
-      await write(null, () => sql.addBlob.run(hash, copy));
+      await write(null, (now) => sql.addBlob.run(hash, copy, now));
       return hash;
     },
 
@@ -153,6 +209,21 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
         if (digest('sha256', bytes) === hash) return bytes;
         throw storeError(NAME, 'store-failed', `blob ${hash} in ${file} was changed: its bytes have another hash`);
       }),
+
+    blobReferences: async (hash) => reading(() => blobReferences(statements, hash)),
+
+    async collectBlobs({ olderThan }) {
+      const before = checkTime(NAME, olderThan);
+      const collected = await write(null, () => collectBlobs(statements, before));
+      forget();
+      return { collected };
+    },
+
+    async erase(what) {
+      const erased = await write(null, (now) => eraseBodies(NAME, statements, what, now));
+      forget();
+      return { erased };
+    },
 
     note: (note) => write(null, () => insertNote(note)),
 
@@ -168,31 +239,38 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   };
 }
 
-type Statements = ReturnType<typeof prepare>;
+type Prepared = ReturnType<typeof prepare>;
 
 function prepare(db: Database) {
   const bytes = 'head, body, prev, hash';
   return {
-    add: db.prepare('INSERT INTO entries (prev, hash, head, body) VALUES (?, ?, ?, ?)'),
     byId: db.prepare(`SELECT ${bytes} FROM entries WHERE id = ?`),
     hasId: db.prepare('SELECT 1 FROM entries WHERE id = ?'),
+    truncate: db.prepare('PRAGMA wal_checkpoint(TRUNCATE)'),
+    hasEphemeral: db.prepare('SELECT 1 FROM ephemeral WHERE id = ?'),
+    ephemeral: db.prepare('SELECT head, body FROM ephemeral WHERE id = ?'),
+    forks: db.prepare(`SELECT ${bytes} FROM entries WHERE fork_of = ? ORDER BY nth`),
+    lastAt: db.prepare('SELECT at FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1'),
     head: db.prepare('SELECT seq, hash FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1'),
     last: db.prepare(`SELECT ${bytes} FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1`),
     page: db.prepare(`SELECT seq, ${bytes} FROM entries WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`),
-    openings: db.prepare(`SELECT ${bytes} FROM entries WHERE seq = 0 ORDER BY at DESC, rowid DESC`),
-    closing: db.prepare("SELECT 1 FROM entries WHERE event = 'session-closed' AND session_id = ?"),
+    openings: db.prepare(
+      `SELECT ${bytes}, agent, pin, closed FROM sessions JOIN entries ON nth = opening ORDER BY at DESC, nth DESC`,
+    ),
     lease: db.prepare('SELECT holder, until, ttl FROM leases WHERE session_id = ?'),
     putLease: db.prepare('INSERT OR REPLACE INTO leases (session_id, holder, until, ttl) VALUES (?, ?, ?, ?)'),
     dropLease: db.prepare('DELETE FROM leases WHERE session_id = ? AND holder = ?'),
     blob: db.prepare('SELECT bytes FROM blobs WHERE hash = ?'),
-    addBlob: db.prepare('INSERT OR IGNORE INTO blobs (hash, bytes) VALUES (?, ?)'),
+    addBlob: db.prepare(
+      'INSERT INTO blobs (hash, bytes, put_at) VALUES (?, ?, ?) ON CONFLICT (hash) DO UPDATE SET put_at = excluded.put_at',
+    ),
     addNote: db.prepare('INSERT INTO notes (at, code, session_id, message) VALUES (?, ?, ?, ?)'),
     notes: db.prepare('SELECT at, code, session_id AS sessionId, message FROM notes ORDER BY rowid DESC LIMIT ?'),
   };
 }
 
 /** Read in one go, so that no cursor stays open while the caller works; cut short where the bodies are large. */
-function pageFrom(sql: Statements, sessionId: string, from: number) {
+function pageFrom(sql: Prepared, sessionId: string, from: number) {
   const page = [];
   let characters = 0;
   for (const row of sql.page.iterate(sessionId, from, PAGE_ENTRIES)) {

@@ -4,6 +4,7 @@ import { EMPTY_CHAIN, type EntryDraft, type StoredEntry } from '../../src/eviden
 import type { Clock } from '../../src/ports/clock.ts';
 import type { EvidenceStore, Lease, StoreErrorCode } from '../../src/ports/evidence-store.ts';
 import { closing, conversation, draft, opening } from '../evidence/drafts.ts';
+import { describeFinding } from './evidence-store-finding.ts';
 
 export interface StoreUnderTest {
   readonly store: EvidenceStore;
@@ -47,6 +48,16 @@ export function describeEvidenceStore(name: string, make: (clock: Clock) => Prom
       const lease = await store.acquire(sessionId, holder, TTL);
       return store.append(lease, await store.head(sessionId), drafts);
     };
+
+    describeFinding({
+      store: () => store,
+      wait: (ms) => {
+        now += ms;
+      },
+      write,
+      release: (sessionId) => store.release({ sessionId, holder: 'w-1', until: 0 }),
+      rejects,
+    });
 
     describe('appending', () => {
       it('links entries from an empty chain on and verifies', async () => {

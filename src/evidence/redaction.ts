@@ -1,0 +1,23 @@
+import type { Json } from '../spec/types.ts';
+
+const HASH = /^[0-9a-f]{64}$/;
+
+/** The blobs that a body refers to, each as `{ blob, bytes }` wherever it stands. What is erased refers to nothing. */
+export function blobsIn(body: Json): readonly string[] {
+  const found = new Set<string>();
+  const visit = (value: Json): void => {
+    if (value === null || typeof value !== 'object') return;
+    if (Array.isArray(value)) {
+      for (const member of value) visit(member);
+      return;
+    }
+    const { blob, bytes } = value;
+    if (typeof blob === 'string' && HASH.test(blob) && typeof bytes === 'number') found.add(blob);
+    for (const member of Object.values(value)) visit(member);
+  };
+  visit(body);
+  return [...found];
+}
+
+/** Cheap: whether body bytes can hold a reference at all. */
+export const mayHoldBlobs = (bytes: string): boolean => bytes.includes('"blob":"');

@@ -1,0 +1,30 @@
+import type { EntryDraft, Subject } from '../evidence/entry.ts';
+import type { ResolvedQuery } from '../evidence/query.ts';
+
+// One line each, told apart by its first letter. Names hold no control characters, so no value can imitate a line.
+const lines = {
+  type: (value: string) => `\nt${value}\n`,
+  claim: (value: string) => `\nc${value}\n`,
+  author: (value: string) => `\na${value}\n`,
+  peripheral: (value: string | null) => `\np${value ?? ''}\n`,
+  tag: (value: string) => `\n#${value}\n`,
+};
+
+/** What an entry can be filtered by, in one text: a line per value. */
+export const facetsOf = ({ type, claim, author, peripheral, tags }: EntryDraft): string =>
+  `\nt${type}\nc${claim}\na${author}\np${peripheral ?? ''}\n${tags.map((tag) => `#${tag}\n`).join('')}`;
+
+/** The texts that the facets of an entry must contain to match a query. */
+export function wantedFacets({ type, claim, author, peripheral, tags = [] }: ResolvedQuery): readonly string[] {
+  return [
+    ...(type === undefined ? [] : [lines.type(type)]),
+    ...(claim === undefined ? [] : [lines.claim(claim)]),
+    ...(author === undefined ? [] : [lines.author(author)]),
+    ...(peripheral === undefined ? [] : [lines.peripheral(peripheral)]),
+    ...tags.map(lines.tag),
+  ];
+}
+
+/** A subject as it is looked up; null where it is the entry's own session. */
+export const subjectKey = ({ type, id }: Subject, sessionId: string | null): string | null =>
+  type === 'session' && id === sessionId ? null : `${type} ${id}`;

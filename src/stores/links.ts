@@ -1,0 +1,32 @@
+import type { FoundEntry } from '../evidence/query.ts';
+import { storeError } from './append-rules.ts';
+
+/** An entry and all that it replies to, the oldest first. What an entry replies to came before it, so this ends. */
+export function chainOf(store: string, id: string, find: (id: string) => FoundEntry | null): readonly FoundEntry[] {
+  const chain: FoundEntry[] = [];
+  for (let next: string | undefined = id; next !== undefined; ) {
+    const found: FoundEntry | null = find(next);
+    if (found === null) {
+      if (chain.length === 0) throw notFound(store, id);
+      break; // an ephemeral entry's parent, which nobody keeps
+    }
+    chain.push(found);
+    next = found.entry.inReplyTo;
+  }
+  return chain.reverse();
+}
+
+export const notFound = (store: string, id: string) =>
+  storeError(store, 'entry-not-found', `there is no entry ${id}; look it up with a query`);
+
+/** Erasing waits for the writer: its state would tell what the store no longer does. */
+export const writtenBy = (
+  store: string,
+  sessionId: string,
+  { holder, until }: { readonly holder: string; readonly until: number },
+) =>
+  storeError(
+    store,
+    'session-busy',
+    `session ${sessionId} is being written by ${holder} until ${new Date(until).toISOString()}; end that writer before you erase`,
+  );

@@ -1,0 +1,47 @@
+import type { StoredBytes } from '../evidence/chain.ts';
+import type { StoredEntry } from '../evidence/entry.ts';
+import { byNewest, type EphemeralEntry, matchesQuery, type ResolvedQuery } from '../evidence/query.ts';
+import type { LeaseRow } from './append-rules.ts';
+import type { Placed } from './query-rules.ts';
+import type { SessionFacts } from './summary.ts';
+
+/** An entry's bytes and when they came, counted over the whole store. */
+export interface MemoryRow extends StoredBytes {
+  body: string | null;
+  readonly nth: number;
+}
+
+export interface EphemeralRow {
+  readonly found: { readonly entry: EphemeralEntry; readonly head: null; readonly body: string };
+  readonly nth: number;
+}
+
+/** All that a memory store keeps. */
+export interface MemoryTables {
+  readonly chains: Map<string, MemoryRow[]>;
+  /** In the order in which they came. */
+  readonly byId: Map<string, MemoryRow>;
+  readonly ephemeral: Map<string, EphemeralRow>;
+  readonly sessions: Map<string, SessionFacts & { closed: boolean }>;
+  readonly leases: Map<string, LeaseRow>;
+  readonly blobs: Map<string, { readonly bytes: Uint8Array; readonly putAt: number }>;
+}
+
+/** Everything that a query asks for behind its cursor, the newest first: the reference, so it looks at all there is. */
+export function findNewest(
+  { byId, ephemeral }: MemoryTables,
+  query: ResolvedQuery,
+  read: (row: MemoryRow) => StoredEntry,
+): readonly Placed[] {
+  const durable = [...byId.values()].map((row) => placed(read(row), row.nth, false));
+  const passing = [...ephemeral.values()].map(({ found, nth }) => placed(structuredClone(found), nth, true));
+  return [...durable, ...(query.ephemeral === true ? passing : [])]
+    .filter(({ found }) => matchesQuery(query, found.entry))
+    .filter(({ place }) => query.after === null || byNewest(query.after, place) < 0)
+    .sort((a, b) => byNewest(a.place, b.place));
+}
+
+const placed = (found: Placed['found'], nth: number, ephemeral: boolean): Placed => ({
+  place: { at: Date.parse(found.entry.at), ephemeral, nth },
+  found,
+});

@@ -1,0 +1,28 @@
+import { v7 as uuid } from 'uuid';
+import type { EntryDraft } from '../evidence/entry.ts';
+import type { ShortEntry } from '../ports/evidence-store.ts';
+
+const isComplete = (draft: EntryDraft | ShortEntry): draft is EntryDraft =>
+  draft.id !== undefined &&
+  draft.at !== undefined &&
+  draft.subject !== undefined &&
+  draft.sessionId !== undefined &&
+  draft.peripheral !== undefined &&
+  draft.mode !== undefined &&
+  draft.tags !== undefined;
+
+/** A short entry with everything that its writer left out; what is given stays as it is, for the check that follows. */
+export function completeDraft(draft: EntryDraft | ShortEntry, sessionId: string, now: number): EntryDraft {
+  if (draft === null || typeof draft !== 'object' || isComplete(draft)) return draft as EntryDraft;
+  const given = Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined));
+  return {
+    id: `e-${uuid()}`,
+    at: new Date(now).toISOString(),
+    subject: { type: 'session', id: sessionId },
+    sessionId,
+    peripheral: null,
+    mode: null,
+    tags: [],
+    ...(given as unknown as ShortEntry),
+  };
+}

@@ -1,0 +1,177 @@
+import { parseStored, type StoredBytes } from '../evidence/chain.ts';
+import type { Subject } from '../evidence/entry.ts';
+import { byNewest, type EphemeralEntry, type FoundEntry, type ResolvedQuery } from '../evidence/query.ts';
+import { subjectKey, wantedFacets } from './facets.ts';
+import type { Database, Statement } from './node-sqlite.ts';
+import type { Placed } from './query-rules.ts';
+
+type Value = string | number | null;
+
+/** One ordered reading: the newest first, at most one more than the query's limit. */
+export interface Reading {
+  readonly sql: string;
+  readonly values: readonly Value[];
+  readonly ephemeral: boolean;
+}
+
+/**
+ * The readings that answer a query, each along one index and already in order, so that no page is sorted. Their merge, cut to the limit, is the
+ * answer. (Only a session whose entries are not in order of time is sorted, by itself.)
+ */
+export function readingsOf(db: Statements, query: ResolvedQuery): readonly Reading[] {
+  const { sessionId, subject, patternId, ephemeral } = query;
+  const durable =
+    sessionId !== undefined
+      ? [ofSession(db, query, sessionId)]
+      : patternId !== undefined
+        ? [along('entries_pattern', query)]
+        : subject === undefined
+          ? [along('entries_at', query)]
+          : [
+              durableReading('entries_subject', query, [['subject = ?', subjectKey(subject, null)]]),
+              ...(subject.type === 'session' ? [ofSession(db, query, subject.id, 'subject IS NULL')] : []),
+            ];
+  return ephemeral === true ? [...durable, ofEphemeral(query)] : durable;
+}
+
+type Condition = readonly [string, ...Value[]];
+
+const along = (index: string, query: ResolvedQuery): Reading => durableReading(index, query, subjectConditions(query));
+
+const durableReading = (index: string, query: ResolvedQuery, conditions: readonly Condition[]): Reading =>
+  reading(
+    `SELECT nth, at, head, body, prev, hash FROM entries INDEXED BY ${index}`,
+    [...conditions, ...timeConditions(query, false), ...filters(query)],
+    'at DESC, nth DESC',
+    query,
+    false,
+  );
+
+/** In order of time, a session's chain read backwards is its answer; a cursor is then a place in the chain. */
+function ofSession(db: Statements, query: ResolvedQuery, sessionId: string, subject?: string): Reading {
+  const conditions: Condition[] = [
+    ['session_id = ?', sessionId],
+    ...(subject === undefined ? subjectConditions(query) : [[subject] as Condition]),
+  ];
+  const isLate = db.get('SELECT 1 FROM entries INDEXED BY entries_late WHERE session_id = ? AND late = 1', sessionId);
+  if (isLate !== undefined) return durableReading('entries_session', query, conditions);
+  const { after } = query;
+  const ended =
+    after === null || after.ephemeral
+      ? undefined
+      : db.get('SELECT seq FROM entries WHERE nth = ? AND session_id = ?', after.nth, sessionId);
+  return reading(
+    'SELECT nth, at, head, body, prev, hash FROM entries INDEXED BY entries_session',
+    [
+      ...conditions,
+      ...(ended === undefined ? [] : [['seq < ?', Number(ended['seq'])] as Condition]),
+      ...timeConditions(query, false),
+      ...filters(query),
+    ],
+    'seq DESC',
+    query,
+    false,
+  );
+}
+
+function ofEphemeral(query: ResolvedQuery): Reading {
+  const { sessionId } = query;
+  const index = sessionId === undefined ? 'ephemeral_at' : 'ephemeral_session';
+  return reading(
+    `SELECT nth, at, head, body FROM ephemeral INDEXED BY ${index}`,
+    [
+      ...(sessionId === undefined ? [] : [['session_id = ?', sessionId] as Condition]),
+      ...subjectConditions(query),
+      ...timeConditions(query, true),
+      ...filters(query),
+    ],
+    'at DESC, nth DESC',
+    query,
+    true,
+  );
+}
+
+function reading(
+  from: string,
+  conditions: readonly Condition[],
+  order: string,
+  { limit }: ResolvedQuery,
+  ephemeral: boolean,
+): Reading {
+  const where = conditions.length === 0 ? '' : ` WHERE ${conditions.map(([sql]) => sql).join(' AND ')}`;
+  const values = conditions.flatMap(([, ...given]) => given);
+  return { sql: `${from}${where} ORDER BY ${order} LIMIT ?`, values: [...values, limit + 1], ephemeral };
+}
+
+/** An entry about its own session keeps no subject. */
+function subjectConditions({ subject }: ResolvedQuery): Condition[] {
+  if (subject === undefined) return [];
+  const key = subjectKey(subject as Subject, null);
+  return subject.type === 'session'
+    ? [['(subject = ? OR (subject IS NULL AND session_id = ?))', key, subject.id]]
+    : [['subject = ?', key]];
+}
+
+function filters(query: ResolvedQuery): Condition[] {
+  return [
+    ...(query.patternId === undefined ? [] : [['pattern_id = ?', query.patternId] as Condition]),
+    ...wantedFacets(query).map((wanted) => ['instr(facets, ?) > 0', wanted] as Condition),
+  ];
+}
+
+/** Of two entries of one time the ephemeral one comes first. */
+function timeConditions({ since, before, after }: ResolvedQuery, ephemeral: boolean): Condition[] {
+  return [
+    ...(since === null ? [] : [['at >= ?', since] as Condition]),
+    ...(before === null ? [] : [['at < ?', before] as Condition]),
+    ...(after === null
+      ? []
+      : after.ephemeral === ephemeral
+        ? [['(at, nth) < (?, ?)', after.at, after.nth] as Condition]
+        : [[after.ephemeral ? 'at <= ?' : 'at < ?', after.at] as Condition]),
+  ];
+}
+
+/** The newest of all readings together, in order. */
+export function readAll(db: Statements, readings: readonly Reading[]): readonly Placed[] {
+  return readings
+    .flatMap(({ sql, values, ephemeral }) =>
+      db.all(sql, ...values).map((row) => ({
+        place: { at: Number(row['at']), ephemeral, nth: Number(row['nth']) },
+        found: ephemeral ? readEphemeral(row) : parseStored(row as unknown as StoredBytes),
+      })),
+    )
+    .sort((a, b) => byNewest(a.place, b.place));
+}
+
+/** An ephemeral entry as it is kept. */
+export function readEphemeral(row: { readonly [column: string]: unknown }): FoundEntry {
+  const body = String(row['body']);
+  const entry: EphemeralEntry = { ...JSON.parse(String(row['head'])), body: JSON.parse(body), ephemeral: true };
+  return { entry, head: null, body };
+}
+
+/** Statements by their text, prepared once. */
+export class Statements {
+  readonly #db: Database;
+  readonly #prepared = new Map<string, Statement>();
+  constructor(db: Database) {
+    this.#db = db;
+  }
+  #of(sql: string): Statement {
+    const known = this.#prepared.get(sql);
+    if (known !== undefined) return known;
+    const prepared = this.#db.prepare(sql);
+    this.#prepared.set(sql, prepared);
+    return prepared;
+  }
+  all(sql: string, ...values: Value[]) {
+    return this.#of(sql).all(...values);
+  }
+  get(sql: string, ...values: Value[]) {
+    return this.#of(sql).get(...values);
+  }
+  run(sql: string, ...values: Value[]) {
+    return this.#of(sql).run(...values);
+  }
+}

@@ -1,0 +1,82 @@
+import type { BlobReferences, Erasure } from '../ports/evidence-store.ts';
+import { storeError } from './append-rules.ts';
+import { notFound, writtenBy } from './links.ts';
+import type { Statements } from './sqlite-query.ts';
+
+/**
+ * Removes the ephemeral entries from before a time that no remaining entry replies to or forks. From the newest to the oldest, because what
+ * points at an entry came after it: so a whole old thread goes at once.
+ */
+export function compactEphemeral(db: Statements, before: number): number {
+  const old = db.all('SELECT nth, id FROM ephemeral WHERE at < ? ORDER BY nth DESC', before);
+  let compacted = 0;
+  for (const { nth, id } of old) {
+    const pointing = db.get(
+      'SELECT 1 FROM ephemeral WHERE in_reply_to = ? UNION ALL SELECT 1 FROM ephemeral WHERE fork_of = ? LIMIT 1',
+      String(id),
+      String(id),
+    );
+    if (pointing !== undefined) continue;
+    db.run('DELETE FROM blob_references WHERE id = ?', String(id));
+    db.run('DELETE FROM ephemeral WHERE nth = ?', Number(nth));
+    compacted += 1;
+  }
+  return compacted;
+}
+
+/** Who refers to a blob. */
+export function blobReferences(db: Statements, hash: string): BlobReferences {
+  const texts = (sql: string): string[] => db.all(sql, hash).map(({ name }) => String(name));
+  return {
+    entries: texts('SELECT id AS name FROM blob_references WHERE hash = ? ORDER BY id'),
+    sessions: texts('SELECT session_id AS name FROM sessions WHERE pin = ? ORDER BY session_id'),
+  };
+}
+
+/** Removes blobs that nothing refers to, last put before a time. */
+export function collectBlobs(db: Statements, before: number): number {
+  const { changes } = db.run(
+    `DELETE FROM blobs WHERE put_at < ?
+       AND NOT EXISTS (SELECT 1 FROM blob_references AS r WHERE r.hash = blobs.hash)
+       AND NOT EXISTS (SELECT 1 FROM sessions WHERE pin = blobs.hash)`,
+    before,
+  );
+  return Number(changes);
+}
+
+/** Erases the bodies of a session or of single entries, and what they refer to. */
+export function eraseBodies(store: string, db: Statements, what: Erasure, now: number): number {
+  const rows =
+    'ids' in what
+      ? what.ids.map((id) => {
+          const row = db.get('SELECT nth, id, session_id FROM entries WHERE id = ?', id);
+          if (row === undefined) throw notFound(store, id);
+          return row;
+        })
+      : db.all('SELECT nth, id, session_id FROM entries WHERE session_id = ?', what.sessionId);
+  if ('sessionId' in what && rows.length === 0) {
+    throw storeError(store, 'session-not-found', `there is no session ${what.sessionId}`);
+  }
+  for (const sessionId of new Set(rows.map((row) => String(row['session_id'])))) assertFree(store, db, sessionId, now);
+  let erased = 0;
+  for (const { nth, id } of rows) {
+    const { changes } = db.run('UPDATE entries SET body = NULL WHERE nth = ? AND body IS NOT NULL', Number(nth));
+    db.run('DELETE FROM blob_references WHERE id = ?', String(id));
+    erased += Number(changes);
+  }
+  if ('sessionId' in what) erased += eraseEphemeral(db, what.sessionId);
+  return erased;
+}
+
+/** An ephemeral entry's body becomes null: it has no hash that would have to hold. */
+function eraseEphemeral(db: Statements, sessionId: string): number {
+  db.run('DELETE FROM blob_references WHERE id IN (SELECT id FROM ephemeral WHERE session_id = ?)', sessionId);
+  const { changes } = db.run("UPDATE ephemeral SET body = 'null' WHERE session_id = ? AND body <> 'null'", sessionId);
+  return Number(changes);
+}
+
+function assertFree(store: string, db: Statements, sessionId: string, now: number): void {
+  const held = db.get('SELECT holder, until FROM leases WHERE session_id = ? AND until > ?', sessionId, now);
+  if (held !== undefined)
+    throw writtenBy(store, sessionId, { holder: String(held['holder']), until: Number(held['until']) });
+}

@@ -1,0 +1,127 @@
+import { execFile, execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { blocksOf } from './blocks.ts';
+
+const CHECKOUT = process.cwd();
+const MAIN = resolve('src/cli/main.ts');
+
+/** The repository that a reader has: a shop with a test, a remote, a secret, and hopgate among its packages. */
+const FILES: { readonly [path: string]: string } = {
+  'package.json': '{ "name": "shop", "type": "module", "scripts": { "test": "node --test" } }\n',
+  'src/cart.js': `// TODO: discounts
+export const total = (items) => items.reduce((sum, item) => sum + item.price, 0);
+`,
+  'test/cart.test.js': `import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { total } from '../src/cart.js';
+
+test('the total of a cart', () => assert.equal(total([{ price: 2 }, { price: 3 }]), 5));
+`,
+  'docs/cart.md': '# The cart\n',
+  '.env': 'TOKEN=not-for-agents\n',
+  '.gitignore': 'node_modules/\n.env\n',
+};
+
+/** `hopgate` on the PATH. The word SESSION stands for the id of the newest session of the repository. */
+const LAUNCHER = `#!${process.execPath}
+const { spawnSync } = require('node:child_process');
+const hopgate = (argv, stdio) => spawnSync(process.execPath, [${JSON.stringify(MAIN)}, ...argv], { stdio, encoding: 'utf8' });
+const argv = process.argv.slice(2);
+const at = argv.indexOf('--root');
+const newest = () => JSON.parse(hopgate(['sessions', '--json', ...(at < 0 ? [] : argv.slice(at, at + 2))]).stdout.split('\\n')[0]).sessionId;
+process.exitCode = hopgate(argv.map((word) => (word === 'SESSION' ? newest() : word)), 'inherit').status;
+`;
+
+/** Programs import hopgate by its name; here that is the sources. */
+const HOOKS = `import { registerHooks } from 'node:module';
+const SOURCES = { hopgate: ${JSON.stringify(join(CHECKOUT, 'src/index.ts'))}, 'hopgate/testing': ${JSON.stringify(join(CHECKOUT, 'src/testing/index.ts'))} };
+registerHooks({
+  resolve: (name, context, next) =>
+    Object.hasOwn(SOURCES, name) ? { url: 'file://' + SOURCES[name], format: 'module-typescript', shortCircuit: true } : next(name, context),
+});
+`;
+
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly all: string;
+}
+
+/** A reader's machine: a repository, a state folder, a shell. */
+export interface Machine {
+  readonly root: string;
+  readonly state: string;
+  write(path: string, text: string): void;
+  bash(script: string): Promise<Ran>;
+  program(file: string): Promise<Ran>;
+}
+
+export function machine(): Machine {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-docs-')));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const root = join(folder, 'mine');
+  const state = join(folder, 'state');
+  const tools = join(folder, 'tools');
+  const put = (base: string, path: string, text: string): void => {
+    mkdirSync(dirname(join(base, path)), { recursive: true });
+    writeFileSync(join(base, path), text);
+  };
+  for (const [path, text] of Object.entries({ ...FILES, ...scenarios() })) put(root, path, text);
+  put(tools, 'hopgate', LAUNCHER);
+  put(tools, 'hooks.mjs', HOOKS);
+  chmodSync(join(tools, 'hopgate'), 0o755);
+  mkdirSync(join(root, 'node_modules'));
+  symlinkSync(CHECKOUT, join(root, 'node_modules/hopgate'));
+  const env = {
+    PATH: `${tools}:${dirname(process.execPath)}:${process.env['PATH']}`,
+    HOME: folder,
+    XDG_STATE_HOME: state,
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_CONFIG_NOSYSTEM: '1',
+    NODE_NO_WARNINGS: '1',
+  };
+  const remote = join(folder, 'remote.git');
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: root, env, stdio: 'pipe' });
+  git('init', '--quiet', '--bare', '--initial-branch=main', remote);
+  git('init', '--quiet', '--initial-branch=main');
+  git('config', 'user.name', 'Reader');
+  git('config', 'user.email', 'reader@example.com');
+  git('remote', 'add', 'origin', remote);
+  git('add', '--all');
+  git('commit', '--quiet', '--message=first');
+  git('push', '--quiet', '--set-upstream', 'origin', 'main');
+  const run = (file: string, args: readonly string[]): Promise<Ran> =>
+    new Promise((done) => {
+      const child = execFile(file, args, { cwd: root, env, maxBuffer: 16 << 20 }, (error, out, err) =>
+        done({ code: error === null ? 0 : Number(error.code), out, all: out + err }),
+      );
+      child.stdin?.end();
+    });
+  return {
+    root,
+    state,
+    write: (path, text) => put(root, path, text),
+    bash: (script) => run('bash', ['--norc', '-euo', 'pipefail', '-c', script]),
+    program: (file) => run(process.execPath, ['--import', `file://${join(tools, 'hooks.mjs')}`, file]),
+  };
+}
+
+/** The scenario of docs/scenarios.md, which other pages play, too. */
+const scenarios = (): { readonly [path: string]: string } =>
+  Object.fromEntries(
+    blocksOf('docs/scenarios.md', readFileSync('docs/scenarios.md', 'utf8')).flatMap(({ file, lang, text }) =>
+      lang === 'yaml' && file === 'mine.yaml' ? [[file, text]] : [],
+    ),
+  );

@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { blocksOf, pages } from './blocks.ts';
+
+/** What a few lines that are no program may speak of. */
+const AROUND = `
+declare global {
+  const session: import('hopgate').Session;
+  const specs: import('hopgate').SpecSet;
+}
+export {};
+`;
+
+const tsc = (folder: string): Promise<string> =>
+  new Promise((done) =>
+    execFile(resolve('node_modules/.bin/tsc'), ['--project', folder], { cwd: folder }, (_, out, err) =>
+      done(out + err),
+    ),
+  );
+
+/** A folder in which each block is a module, and `hopgate` is the sources. */
+function folderOf(modules: { readonly [file: string]: string }): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-types-')));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(join(folder, 'blocks'));
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  writeFileSync(join(folder, 'around.d.ts'), AROUND);
+  const compilerOptions = {
+    noEmit: true,
+    noUnusedLocals: false,
+    paths: { hopgate: [resolve('src/index.ts')], 'hopgate/testing': [resolve('src/testing/index.ts')] },
+  };
+  const config = { extends: resolve('tsconfig.json'), compilerOptions, include: ['blocks', 'around.d.ts'] };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+  for (const [file, text] of Object.entries(modules))
+    writeFileSync(join(folder, 'blocks', file), `${text}\nexport {};\n`);
+  return folder;
+}
+
+const named = (page: string, line: number): string => `${page.replaceAll(/[^\w]+/g, '-')}-line-${line}.ts`;
+
+it('every ts block of README.md and docs/ has types that hold', async () => {
+  const blocks = pages()
+    .flatMap((page) => blocksOf(page))
+    .filter(({ lang, notRun }) => lang === 'ts' && !notRun?.startsWith('not typed'));
+  expect(blocks.length).toBeGreaterThan(8);
+  const modules = Object.fromEntries(blocks.map(({ page, line, text }) => [named(page, line), text]));
+  expect(await tsc(folderOf(modules))).toBe('');
+});
+
+it('a block whose types do not hold is found', async () => {
+  const wrong = "import { openSession } from 'hopgate';\nawait openSession({ root: 1, agent: 'a' });\n";
+  expect(await tsc(folderOf({ 'wrong.ts': wrong }))).toContain('wrong.ts(2,21)');
+});

@@ -5,18 +5,41 @@ import { register as doctor } from './commands/doctor.ts';
 import { register as explain } from './commands/explain.ts';
 import { register as generate } from './commands/generate.ts';
 import { register as graph } from './commands/graph.ts';
+import { register as infer } from './commands/infer.ts';
 import { register as init } from './commands/init.ts';
 import { register as log } from './commands/log.ts';
+import { register as replay } from './commands/replay.ts';
 import { register as resume } from './commands/resume.ts';
 import { register as run } from './commands/run.ts';
+import { register as seal } from './commands/seal.ts';
 import { register as sessions } from './commands/sessions.ts';
 import { register as shell } from './commands/shell.ts';
+import { register as thread } from './commands/thread.ts';
 import { register as trust } from './commands/trust.ts';
+import { register as verify } from './commands/verify.ts';
 import { fail } from './fail.ts';
 import { CliError, type Io } from './io.ts';
 
 /** In the order in which help lists them. */
-const COMMANDS = [run, shell, init, trust, check, explain, doctor, sessions, log, resume, generate, graph];
+const COMMANDS = [
+  run,
+  shell,
+  init,
+  trust,
+  check,
+  explain,
+  doctor,
+  sessions,
+  log,
+  thread,
+  verify,
+  seal,
+  infer,
+  replay,
+  resume,
+  generate,
+  graph,
+];
 
 /** The command line of hopgate over one {@link Io}; parse it with {@link runCli}. */
 export function createProgram(io: Io): Command {

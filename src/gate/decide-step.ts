@@ -1,4 +1,4 @@
-import { nearest } from '../spec/names.ts';
+import { nearest, own } from '../spec/names.ts';
 import type { ProjectConfig, ScopeRule, SpecSet, ToolSpec } from '../spec/types.ts';
 import { type Arguments, bindArguments } from './arguments.ts';
 import { deny } from './deny.ts';
@@ -18,7 +18,12 @@ export interface StepPlan {
 
 /** A peripheral's scope rule in this repository: the config's paths take the place of the spec's, where the spec grants paths at all. */
 export function effectiveScope(specs: SpecSet, config: ProjectConfig, peripheral: string): ScopeRule {
-  const rule = specs.peripherals[peripheral]?.scope.rule ?? { read: 'none', write: [], command: 'none', url: 'none' };
+  const rule = own(specs.peripherals, peripheral)?.scope.rule ?? {
+    read: 'none',
+    write: [],
+    command: 'none',
+    url: 'none',
+  };
   const paths = Object.hasOwn(config.scopes, peripheral) ? config.scopes[peripheral] : undefined;
   return paths && rule.write.length > 0 ? { ...rule, write: paths } : rule;
 }

@@ -1,3 +1,4 @@
+import { own } from '../spec/names.ts';
 import type { FruitType, Json, PeripheralSpec } from '../spec/types.ts';
 
 export type Fruit = { readonly [field: string]: Json };
@@ -26,7 +27,7 @@ function hasType(value: Json, type: FruitType): boolean {
 
 /** The problem of one stated field; an observed field may only be repeated as it was observed. */
 function fieldProblem(spec: PeripheralSpec, field: string, value: Json, observed: Fruit): string | null {
-  const rule = spec.fruit[field];
+  const rule = own(spec.fruit, field);
   if (!rule)
     return `${spec.id} yields no field of this name (it yields: ${Object.keys(spec.fruit).join(', ') || 'none'})`;
   if (rule.kind === 'observed') {

@@ -149,7 +149,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
   'entry-not-met': {
     provoke: (session) => session.start('edit'),
     asked: { kind: 'start', peripheral: 'edit', by: 'agent' },
-    message: 'edit does not admit this entry: it admits from explore or from test or user-request',
+    message: 'edit does not admit this entry: it admits from explore or from test or ',
     remedy: 'shortest lawful way: start explore, then hop to edit with exit found-target',
     follow: (session) => [
       () => session.start('explore'),

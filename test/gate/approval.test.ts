@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { approvalHash, approvalProblem } from '../../src/gate/approval.ts';
+import { decide } from '../../src/gate/decide.ts';
+import type { SessionView } from '../../src/gate/view.ts';
+import { contextOf, grantFor, viewOf, visitTo } from './views.ts';
+
+const wanted = { sessionId: 's', requestHash: 'h' };
+
+describe('approvalProblem', () => {
+  it('it covers exactly what was asked for, until it expires', () => {
+    expect(approvalProblem(grantFor('h'), wanted, 1999, ['other'])).toBeNull();
+  });
+  it.each<[string, Parameters<typeof grantFor>[1], number, string[]]>([
+    ['it was given for another session', { sessionId: 't' }, 0, []],
+    ['it was given for something else (the hash differs)', { requestHash: 'H' }, 0, []],
+    ['it has expired', {}, 2000, []],
+    ['it was used before; an approval holds once', {}, 0, ['n-1']],
+  ])('it refuses: %s', (problem, grant, now, used) => {
+    expect(approvalProblem(grantFor('h', grant), wanted, now, used)).toBe(problem);
+  });
+});
+
+describe('the hash', () => {
+  const subject = {
+    sessionId: 's',
+    action: { kind: 'mode' as const, from: 'diagnose', to: 'execute' },
+    reason: 'r',
+    view: { a: 1, b: 2 },
+  };
+  it('it does not depend on the order of names', () => {
+    expect(approvalHash({ ...subject, view: { b: 2, a: 1 } })).toBe(approvalHash(subject));
+    expect(approvalHash(subject)).toMatch(/^[0-9a-f]{64}$/);
+  });
+  it('it depends on each part', () => {
+    const others = [
+      { ...subject, sessionId: 't' },
+      { ...subject, reason: '' },
+      { ...subject, view: { a: 1 } },
+      { ...subject, action: { ...subject.action, to: 'discuss' } },
+      { ...subject, action: { kind: 'hop' as const, from: 'diagnose', exit: 'x', to: 'execute' } },
+    ];
+    expect(new Set([subject, ...others].map(approvalHash)).size).toBe(6);
+  });
+});
+
+describe('an approval of a hop', () => {
+  const ready: Partial<SessionView> = {
+    visit: visitTo('test', { observed: { result: 'pass', 'test-count': 3, failures: [] } }),
+    tests: { passed: true, count: 1, failed: 0 },
+    fruits: { edit: { 'commit-message': 'Change a' } },
+    changes: { 'src/a.ts': 'a'.repeat(64) },
+  };
+  const ship = { kind: 'hop' as const, to: 'deploy', exit: 'pass', reason: 'all pass', by: 'agent' as const };
+  const asked = (view: SessionView, request = ship) => {
+    const decision = decide(contextOf(view), request);
+    if (decision.ok || !decision.wanted) throw new Error('no approval is wanted');
+    return decision.wanted;
+  };
+  it('it shows the fruit, the context and the changes', () => {
+    expect(asked(viewOf(ready)).subject).toEqual({
+      sessionId: 's',
+      action: { kind: 'hop', from: 'test', exit: 'pass', to: 'deploy' },
+      reason: 'all pass',
+      view: {
+        fruit: { result: 'pass', 'test-count': 3, failures: [] },
+        context: { 'session-id': 's', 'commit-message': 'Change a' },
+        changes: { 'src/a.ts': 'a'.repeat(64) },
+      },
+    });
+  });
+  it.each<[string, Partial<SessionView>, object]>([
+    ['the session', { sessionId: 't' }, {}],
+    ['the fruit', { visit: visitTo('test', { observed: { result: 'pass', 'test-count': 4, failures: [] } }) }, {}],
+    ['the commit message', { fruits: { edit: { 'commit-message': 'Change b' } } }, {}],
+    ['what was changed', { changes: { 'src/a.ts': 'b'.repeat(64) } }, {}],
+    ['one more file', { changes: { 'src/a.ts': 'a'.repeat(64), 'src/b.ts': null } }, {}],
+    ['the reason', {}, { reason: 'because' }],
+  ])('it does not carry over when %s is another', (_name, some, request) => {
+    const approval = grantFor(asked(viewOf(ready)).hash);
+    expect(decide(contextOf(viewOf(ready)), { ...ship, approval }).ok).toBe(true);
+    const other = decide(contextOf(viewOf({ ...ready, ...some })), { ...ship, ...request, approval });
+    expect(other).toMatchObject({ ok: false, denial: { code: 'approval-invalid' } });
+  });
+  it('it asks for none while anything else is missing', () => {
+    for (const some of [
+      { tests: { passed: false, count: 1, failed: 0 } },
+      { fruits: {} },
+      { visit: visitTo('test', { observed: { result: 'fail' } }) },
+      { closed: true },
+    ])
+      expect(decide(contextOf(viewOf({ ...ready, ...some })), ship)).toMatchObject({ ok: false, wanted: null });
+  });
+});

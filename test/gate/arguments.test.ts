@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { bindArguments } from '../../src/gate/arguments.ts';
+import type { Json } from '../../src/spec/types.ts';
+import { shipped } from './views.ts';
+
+const bind = (tool: string, given: unknown) => bindArguments(shipped.tools[tool]!, given);
+
+describe('bindArguments', () => {
+  it.each<[string, string, unknown, { [name: string]: Json }]>([
+    ['an object', 'read', { path: 'a', limit: 3 }, { path: 'a', limit: 3 }],
+    ['a list in order', 'grep', ['x', 'src'], { pattern: 'x', path: 'src' }],
+    ['a list with a gap', 'grep', ['x', null, '*.ts'], { pattern: 'x', glob: '*.ts' }],
+    ['nothing where all is optional', 'musn-log', undefined, {}],
+    ['an empty list', 'bash-test', [], {}],
+    ['null for what is optional', 'read', { path: 'a', offset: null }, { path: 'a' }],
+    ['one of several types', 'bash-test', { command: ['npm', 'test'] }, { command: ['npm', 'test'] }],
+    ['the other of several types', 'bash-test', ['npm test'], { command: 'npm test' }],
+  ])('it takes %s', (_name, tool, given, args) => {
+    expect(bind(tool, given)).toEqual({ ok: true, args });
+  });
+
+  it.each<[string, string, unknown, string | null, string]>([
+    [
+      'an unknown name',
+      'read',
+      { path: 'a', file: 'b' },
+      'file',
+      'read has no parameter "file" (it has: path, offset, limit)',
+    ],
+    [
+      'a name that every object inherits',
+      'read',
+      JSON.parse('{"path":"a","__proto__":1}'),
+      '__proto__',
+      'read has no parameter "__proto__" (it has: path, offset, limit)',
+    ],
+    ['one too many', 'read', ['a', 1, 2, 3], null, 'read takes at most 3 arguments, not 4'],
+    ['a missing one', 'edit', { path: 'a', old: 'b' }, 'new', '"new" is missing'],
+    ['null for a required one', 'read', { path: null }, 'path', '"path" is missing'],
+    ['a wrong type', 'read', { path: 7 }, 'path', '"path" must be string'],
+    ['a value below its least', 'read', { path: 'a', limit: 0 }, 'limit', '"limit" must be >= 1'],
+    ['a fraction of a line', 'read', ['a', 1.5], 'offset', '"offset" must be integer'],
+    ['a wrong type inside of a list', 'bash-test', { command: ['npm', 7] }, 'command', '"command"'],
+    ['a text', 'read', 'a', null, 'args has to be an object by parameter name, or a list in order'],
+    ['a number', 'read', 7, null, 'args has to be an object by parameter name, or a list in order'],
+  ])('it refuses %s', (_name, tool, given, argument, problem) => {
+    const bound = bind(tool, given);
+    expect(bound).toMatchObject({ ok: false, argument });
+    expect(!bound.ok && bound.problem).toContain(problem);
+  });
+});

@@ -1,0 +1,208 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decide } from '../../src/gate/decide.ts';
+import { DENIAL_CODES } from '../../src/gate/denial.ts';
+import { describeDenial } from '../../src/gate/describe-denial.ts';
+import type { Request } from '../../src/gate/request.ts';
+import { validateHop } from '../../src/gate/validate-hop.ts';
+import type { SessionView } from '../../src/gate/view.ts';
+import { available } from '../../src/gate/ways.ts';
+import { MODES, type Mode, PRINCIPALS, type Principal, type SpecSet } from '../../src/spec/types.ts';
+import { answer, contextOf, shipped, viewOf, visitTo } from './views.ts';
+
+const freeze = <T>(value: T): T => {
+  if (value !== null && typeof value === 'object' && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const inner of Object.values(value)) freeze(inner);
+  }
+  return value;
+};
+
+describe('decide is pure', () => {
+  const names = fc.constantFrom(...Object.keys(shipped.peripherals), 'nowhere', 'constructor', '');
+  const exits = fc.constantFrom(...new Set(shipped.edges.map(({ exit }) => exit)), 'none');
+  const by = fc.constantFrom(...PRINCIPALS);
+  const json = fc.jsonValue({ noUnicodeString: false } as never) as fc.Arbitrary<never>;
+  const request: fc.Arbitrary<Request> = fc.oneof(
+    fc.record({ kind: fc.constant('start' as const), peripheral: names, by }),
+    fc.record({
+      kind: fc.constant('step' as const),
+      tool: fc.constantFrom(...Object.keys(shipped.tools), 'toString'),
+      args: fc.oneof(json, fc.constant({ path: 'src/a.ts' })),
+    }),
+    fc.record({ kind: fc.constant('hop' as const), to: names, exit: exits, reason: fc.string(), by }),
+    fc.record({
+      kind: fc.constant('stop' as const),
+      reason: fc.string(),
+      by,
+      fruit: fc.dictionary(fc.constantFrom('commit-message', 'constructor', 'x'), json),
+    }),
+    fc.record({
+      kind: fc.constant('mode' as const),
+      to: fc.constantFrom(...MODES),
+      by,
+      reset: fc.boolean(),
+      summary: fc.string(),
+    }),
+    fc.record({ kind: fc.constant('close' as const), reason: fc.string(), by }),
+  );
+  const view: fc.Arbitrary<SessionView> = fc
+    .record({
+      visit: fc.option(
+        fc.constantFrom(...Object.keys(shipped.peripherals)).map((id) => visitTo(id, { observed: { result: 'pass' } })),
+      ),
+      mode: fc.constantFrom(...MODES),
+      closed: fc.boolean(),
+      naturalClose: fc.boolean(),
+      visits: fc.constantFrom<{ readonly [peripheral: string]: number }>({}, { explore: 1 }),
+    })
+    .map((some) => viewOf(some));
+  it('it answers the same twice, changes nothing, asks no clock and always has words', () => {
+    const clock = Date.now;
+    const codes = new Set<string>();
+    Date.now = () => {
+      throw new Error('the gate has no clock');
+    };
+    try {
+      fc.assert(
+        fc.property(view, request, (seen, asked) => {
+          const context = freeze(contextOf(seen));
+          const first = decide(context, freeze(asked));
+          expect(decide(context, asked)).toEqual(first);
+          if (first.ok) return;
+          codes.add(first.denial.code);
+          expect(first.denial.message).toMatch(/\S/);
+          expect(first.denial.remedy).toMatch(/\S/);
+          expect(`${first.denial.message} ${first.denial.remedy}`).not.toMatch(/undefined|\[object/);
+        }),
+        { numRuns: 2000 },
+      );
+    } finally {
+      Date.now = clock;
+    }
+    expect(codes.size).toBeGreaterThan(9);
+  });
+});
+
+it('it has words for every code, even where nothing is known', () => {
+  const here = available(shipped, viewOf());
+  const words = DENIAL_CODES.map((code) => describeDenial(code, {}, here, null));
+  for (const { message, remedy } of words) expect([message, remedy].every((text) => /\S/.test(text))).toBe(true);
+  expect(new Set(words.map(({ message }) => message)).size).toBe(DENIAL_CODES.length);
+});
+
+describe('validateHop', () => {
+  it('it judges as the hop would be judged, for the agent unless it says who asks', () => {
+    const context = contextOf(viewOf({ visit: visitTo('chat') }));
+    expect(validateHop(context, { to: 'explore', exit: 'hop-explore', reason: 'on' })).toMatchObject({
+      ok: true,
+      plan: { edge: { exit: 'hop-explore' } },
+    });
+    expect(validateHop(context, { to: 'edit', exit: 'hop-edit', reason: 'on' })).toMatchObject({
+      ok: false,
+      denial: { code: 'entry-not-met' },
+    });
+    expect(validateHop(context, { to: 'edit', exit: 'hop-edit', reason: 'on', by: 'operator' }).ok).toBe(true);
+  });
+});
+
+describe('the mode gate', () => {
+  const lawful: { readonly [pair: string]: string } = {
+    'discuss diagnose': 'ok',
+    'diagnose execute': 'ok',
+    'execute discuss': 'ok',
+  };
+  const pairs = MODES.flatMap((from) => MODES.map((to) => [from, to] as const));
+  const change = (from: Mode, to: Mode, by: Principal, more: object = {}) =>
+    answer(contextOf(viewOf({ mode: from })), { kind: 'mode', to, by, summary: 'done', ...more });
+
+  it.each(pairs)('it takes %s → %s by the table alone', (from, to) => {
+    const plain = lawful[`${from} ${to}`] ?? 'mode-not-allowed';
+    expect(change(from, to, 'agent')).toBe(plain);
+    expect(change(from, to, 'operator')).toBe(plain);
+    // Back to DISCUSS from anywhere else: the operator’s reset, the clock’s timeout; an agent’s reset never.
+    const back = to === 'discuss' && from !== 'discuss' ? 'ok' : 'mode-not-allowed';
+    expect(change(from, to, 'operator', { reset: true })).toBe(back);
+    expect(change(from, to, 'clock')).toBe(back);
+    expect(change(from, to, 'agent', { reset: true })).toBe('mode-not-allowed');
+  });
+  it('it wants an approval into EXECUTE and a summary out of it, but not of a reset', () => {
+    const decideMode = (from: Mode, to: Mode, more: object) =>
+      decide(contextOf(viewOf({ mode: from })), { kind: 'mode', to, by: 'operator', ...more });
+    expect(decideMode('diagnose', 'execute', {})).toMatchObject({ ok: false, denial: { code: 'approval-required' } });
+    expect(decideMode('diagnose', 'execute', { exitCriteria: 'green' })).toMatchObject({
+      wanted: { subject: { view: { 'exit criteria': 'green' } } },
+    });
+    expect(decideMode('execute', 'discuss', {})).toMatchObject({ ok: false, denial: { code: 'summary-required' } });
+    expect(decideMode('execute', 'discuss', { reset: true })).toMatchObject({
+      ok: true,
+      plan: { how: 'reset', approval: null },
+    });
+  });
+  it('it refuses every change where the spec set has no mode gate', () => {
+    const none: SpecSet = { ...shipped, gate: null };
+    const decision = decide(contextOf(viewOf({ mode: null }), none), { kind: 'mode', to: 'diagnose', by: 'operator' });
+    expect(decision).toMatchObject({
+      ok: false,
+      denial: { code: 'mode-not-allowed', message: 'this spec set has no mode gate' },
+    });
+  });
+  it('it keeps peripherals to their modes where gate.yaml says so', () => {
+    const gate = { ...shipped.gate!, peripherals: { ...shipped.gate!.peripherals, discuss: ['chat'] } };
+    const only = contextOf(viewOf({ mode: 'discuss' }), { ...shipped, gate });
+    expect(answer(only, { kind: 'start', peripheral: 'explore', by: 'agent' })).toBe('mode-forbids');
+    expect(answer(only, { kind: 'start', peripheral: 'chat', by: 'agent' })).toBe('ok');
+  });
+});
+
+describe('limits', () => {
+  const inTest = (some: Partial<SessionView['visit'] & object>, now = 1000) =>
+    contextOf(viewOf({ now, visit: visitTo('test', { observed: { result: null }, ...some }) }));
+  const read: Request = { kind: 'step', tool: 'read', args: ['src/a.ts'] };
+  it.each([
+    ['one step before the limit', inTest({ steps: 99 }), 'ok'],
+    ['at the limit of steps', inTest({ steps: 100 }), 'limit-reached'],
+    ['just before the deadline', inTest({ deadline: 1001 }), 'ok'],
+    ['at the deadline', inTest({ deadline: 1000 }), 'limit-reached'],
+    ['expired', inTest({ status: 'expired' }), 'limit-reached'],
+  ] as const)('it answers a step %s', (_name, context, expected) => {
+    expect(answer(context, read)).toBe(expected);
+    expect(answer(context, { kind: 'stop', reason: 'enough', by: 'agent' })).toBe('ok');
+    expect(answer(context, { kind: 'hop', to: 'reflect', exit: 'hop-reflect', reason: 'on', by: 'operator' })).toBe(
+      'ok',
+    );
+  });
+});
+
+describe('names', () => {
+  const explore = contextOf(viewOf({ visit: visitTo('explore') }));
+  const denial = (request: Request) => {
+    const decision = decide(explore, request);
+    return decision.ok ? null : decision.denial;
+  };
+  it('it asks what was meant by a peripheral or a tool that is not there', () => {
+    expect(denial({ kind: 'hop', to: 'eidt', reason: 'on', by: 'agent' })).toMatchObject({
+      code: 'hop-not-allowed',
+      message: 'there is no peripheral "eidt"',
+      remedy: expect.stringContaining('did you mean edit?'),
+    });
+    expect(denial({ kind: 'step', tool: 'gerp', args: {} })?.remedy).toContain('did you mean grep?');
+    expect(denial({ kind: 'step', tool: 'zzzzzzzz', args: {} })?.remedy).not.toContain('did you mean');
+  });
+  it('it finds nothing by the names that every object inherits', () => {
+    expect(denial({ kind: 'hop', to: 'constructor', reason: 'on', by: 'agent' })?.code).toBe('hop-not-allowed');
+    expect(denial({ kind: 'step', tool: 'constructor', args: {} })?.code).toBe('unknown-tool');
+    expect(denial({ kind: 'stop', reason: 'x', by: 'agent', fruit: { constructor: 1 } as never })?.code).toBe(
+      'invalid-fruit',
+    );
+  });
+  it('it admits the agents that a peripheral lists, and no others', () => {
+    const specs = {
+      ...shipped,
+      peripherals: { ...shipped.peripherals, chat: { ...shipped.peripherals['chat']!, agents: ['keeper'] } },
+    };
+    const start: Request = { kind: 'start', peripheral: 'chat', by: 'operator' };
+    expect(answer(contextOf(viewOf({ agent: 'keeper' }), specs), start)).toBe('ok');
+    expect(answer(contextOf(viewOf({ agent: 'keeper-2' }), specs), start)).toBe('agent-not-allowed');
+  });
+});

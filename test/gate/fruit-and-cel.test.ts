@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { holds } from '../../src/gate/cel.ts';
+import { celFacts } from '../../src/gate/facts.ts';
+import { prospectiveFruit } from '../../src/gate/fruit.ts';
+import type { FruitType, Json, PeripheralSpec } from '../../src/spec/types.ts';
+import { shipped, viewOf, visitTo } from './views.ts';
+
+const edit = shipped.peripherals['edit']!;
+const withFruit = (fruit: PeripheralSpec['fruit']): PeripheralSpec => ({ ...edit, fruit });
+
+describe('prospectiveFruit', () => {
+  it('it is null where nothing was observed', () => {
+    expect(prospectiveFruit(shipped.peripherals['test']!, {}, {})).toEqual({
+      fruit: { result: null, 'test-count': null, failures: null },
+      problems: [],
+    });
+  });
+  it.each<[FruitType, Json, Json]>([
+    ['string', 'a', 1],
+    ['integer', 3, 3.5],
+    ['number', 3.5, '3.5'],
+    ['boolean', false, 'false'],
+    ['list', [], {}],
+    ['object', {}, []],
+    ['object', { a: 1 }, null],
+    [['low', 'high'], 'low', 'middle'],
+  ])('it checks what is stated as %j', (type, good, bad) => {
+    const spec = withFruit({ it: { kind: 'stated', type, optional: false } });
+    expect(prospectiveFruit(spec, {}, { it: good })).toEqual({ fruit: { it: good }, problems: [] });
+    expect(prospectiveFruit(spec, {}, { it: bad }).problems).toMatchObject([
+      { field: 'it', problem: expect.stringContaining('it has to be') },
+    ]);
+  });
+  it('it demands what is stated and not optional', () => {
+    const spec = withFruit({
+      it: { kind: 'stated', type: 'string', optional: false },
+      or: { kind: 'stated', type: 'string', optional: true },
+    });
+    expect(prospectiveFruit(spec, {}, {})).toEqual({
+      fruit: {},
+      problems: [{ field: 'it', problem: 'it is missing; state it (string)' }],
+    });
+  });
+  it('it tells every problem at once', () => {
+    const { problems } = prospectiveFruit(
+      edit,
+      { changes: 1 },
+      { changes: 2, 'commit-message': 3, colour: 'red', constructor: 1 },
+    );
+    expect(problems.map(({ field }) => field).toSorted()).toEqual([
+      'changes',
+      'colour',
+      'commit-message',
+      'constructor',
+    ]);
+  });
+  it('it lets what was observed be repeated, not changed', () => {
+    expect(prospectiveFruit(edit, { changes: 1 }, { changes: 1 }).problems).toEqual([]);
+    expect(prospectiveFruit(edit, {}, { changes: 0 }).problems).toHaveLength(1);
+  });
+});
+
+describe('holds', () => {
+  const view = viewOf({
+    visit: visitTo('edit', { steps: 2 }),
+    steps: 5,
+    visits: { edit: 1, explore: 2 },
+    backpack: { 'target-files': ['a'] },
+    tests: { passed: true, count: 1, failed: 0 },
+  });
+  const facts = celFacts(view, { 'test-count': 3, result: 'pass', ratio: 0.5, nothing: null });
+  it.each<[string, boolean]>([
+    ['fruit.test_count > 2', true],
+    ['fruit.test_count > 3', false],
+    ["fruit.result == 'pass'", true],
+    ['fruit.ratio < 0.6', true],
+    ['session.steps == 5 && session.visits == 3', true],
+    ['visit.steps == 2', true],
+    ["visit.peripheral == 'edit'", true],
+    ['tests.passed', true],
+    ['size(backpack.target_files) == 1', true],
+    ['visits.explore == 2', true],
+    // Absent facts, types that do not fit, values that are not true, no rule at all: denied.
+    ['fruit.absent > 0', false],
+    ['fruit.absent == fruit.absent', false],
+    ['fruit.nothing > 0', false],
+    ["fruit.test_count > 'a'", false],
+    ['fruit.test_count', false],
+    ['fruit.result', false],
+    ['stranger == 1', false],
+    ['visits.deploy > 0', false],
+    ['1 / 0 == 1', false],
+    ['((', false],
+    ['', false],
+  ])('it finds %s %s', (rule, expected) => {
+    expect(holds(rule, facts)).toBe(expected);
+    expect(holds(rule, facts)).toBe(expected);
+  });
+  it('it writes the names inside of values with _, too', () => {
+    expect(
+      holds("backpack.plan.first_step == 'a-b'", celFacts(viewOf({ backpack: { plan: { 'first-step': 'a-b' } } }), {})),
+    ).toBe(true);
+  });
+});

@@ -1,0 +1,94 @@
+import { posix } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { locate, within } from '../../src/gate/paths.ts';
+
+const ROOT = '/home/me/repository';
+const at = (text: unknown) => {
+  const located = locate(ROOT, text);
+  return located.ok ? located.path : `! ${located.why}`;
+};
+
+describe('locate', () => {
+  it.each<[unknown, string]>([
+    ['src/a.ts', 'src/a.ts'],
+    ['./src//a.ts', 'src/a.ts'],
+    ['src/x/../a.ts', 'src/a.ts'],
+    ['.', '.'],
+    ['src/..', '.'],
+    [`${ROOT}/src/a.ts`, 'src/a.ts'],
+    [ROOT, '.'],
+    ['..a/b', '..a/b'],
+    ['.../b', '.../b'],
+    ['src/ü', 'src/ü'],
+    ['..', '! it lies outside the root'],
+    ['src/../../x', '! it lies outside the root'],
+    ['/etc/passwd', '! it lies outside the root'],
+    [`${ROOT}-evil/a`, '! it lies outside the root'],
+    [`${ROOT}/../repository-evil`, '! it lies outside the root'],
+    ['', '! the path is empty'],
+    ['a\u0000b', '! the path holds a control character'],
+    ['a\nb', '! the path holds a control character'],
+    ['\ud800', '! the path is not well-formed Unicode'],
+    ['x'.repeat(4097), '! the path is longer than 4096 bytes'],
+    ['ü'.repeat(2049), '! the path is longer than 4096 bytes'],
+    [['src'], '! a path has to be a string'],
+  ])('it says where %j lies', (text, place) => {
+    expect(at(text)).toBe(place);
+  });
+
+  const piece = fc.constantFrom('..', '.', '', 'src', 'a', '..a', '/', ROOT, 'repository', 'repository-evil', '…', ' ');
+  it('it never leads outside, whatever is written', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.array(piece).map((pieces) => pieces.join('/')),
+          fc.string({ unit: 'grapheme' }),
+        ),
+        (text) => {
+          const located = locate(ROOT, text);
+          if (!located.ok) return;
+          const real = posix.join(ROOT, located.path);
+          expect(real === ROOT || real === `${ROOT}/` || real.startsWith(`${ROOT}/`)).toBe(true);
+          expect(located.path.split('/')).not.toContain('..');
+          expect(real.replace(/\/$/, '')).toBe(posix.resolve(ROOT, text));
+          // A place is its own place.
+          expect(at(located.path)).toBe(located.path);
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('within', () => {
+  it.each<[string, string[], boolean]>([
+    ['src/a.ts', ['src/'], true],
+    ['src', ['src/'], true],
+    ['src/a.ts', ['src'], true],
+    ['src/a.ts', ['./src/'], true],
+    ['src/a/b', ['docs/', 'src/a/'], true],
+    ['anything', ['.'], true],
+    ['src/a.ts', ['src/a.ts'], true],
+    ['src-evil/a.ts', ['src/'], false],
+    ['src-evil/a.ts', ['src'], false],
+    ['src.ts', ['src'], false],
+    ['a/src/b', ['src/'], false],
+    ['Src/a.ts', ['src/'], false],
+    ['src/a.ts.bak', ['src/a.ts'], false],
+    ['.', ['src/'], false],
+    ['src/a.ts', [], false],
+  ])('it compares %s with %j segment by segment', (path, folders, expected) => {
+    expect(within(path, folders)).toBe(expected);
+  });
+
+  it('it agrees with the segments', () => {
+    const path = fc.array(fc.constantFrom('a', 'b', 'ab', 'a-b'), { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(path, path, fc.constantFrom('', '/'), (inner, outer, slash) => {
+        const expected = outer.every((segment, index) => inner[index] === segment);
+        expect(within(inner.join('/'), [outer.join('/') + slash])).toBe(expected);
+      }),
+    );
+  });
+});

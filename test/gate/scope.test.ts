@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest';
+import { effectiveScope } from '../../src/gate/decide-step.ts';
+import { scopeProblem } from '../../src/gate/scope.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load-project-config.ts';
+import type { ArgumentRole, Json, ScopeRule } from '../../src/spec/types.ts';
+import { shipped } from './views.ts';
+
+const closed: ScopeRule = { read: 'none', write: [], command: 'none', url: 'none' };
+const config = { ...DEFAULT_PROJECT_CONFIG, mask: ['.env', '*.pem'] };
+
+/** The answer to one argument of a role: null, or the code and why. */
+function problem(
+  role: ArgumentRole,
+  value: Json | undefined,
+  scope: Partial<ScopeRule>,
+  files: readonly string[] = [],
+) {
+  const parameter = { name: 'it', role, schema: {}, required: false, description: '' };
+  const tool = {
+    id: 'tool',
+    purpose: '',
+    effect: 'act' as const,
+    parameters: [parameter],
+    limits: { seconds: 1, outputBytes: 1 },
+  };
+  const args: { [name: string]: Json } = value === undefined ? {} : { it: value };
+  const found = scopeProblem({ tool, args, scope: { ...closed, ...scope }, config, root: '/r', files });
+  return found && `${found.code}: ${found.about['why']}`;
+}
+
+const src = { write: ['src/'] };
+it.each<[ArgumentRole, Json | undefined, Partial<ScopeRule>, string | null]>([
+  ['path:read', 'src/a', { read: 'root' }, null],
+  ['path:read', undefined, { read: 'root' }, null],
+  ['path:read', ['src/a', 'docs'], { read: 'root' }, null],
+  ['path:read', 'src/a', {}, 'out-of-scope: this scope reads no files'],
+  ['path:read', undefined, {}, 'out-of-scope: this scope does not read the whole tree'],
+  ['path:read', undefined, { read: 'session-log' }, 'out-of-scope: this scope does not read the whole tree'],
+  ['path:read', 'src/b', { read: 'session-log' }, 'out-of-scope: only files that this session named may be read here'],
+  ['path:read', 'seen/a', { read: 'session-log' }, null],
+  ['path:read', '../x', { read: 'root' }, 'out-of-scope: it lies outside the root'],
+  ['path:read', ['src/a', '../x'], { read: 'root' }, 'out-of-scope: it lies outside the root'],
+  ['path:read', 'a\u0000', { read: 'root' }, 'invalid-action: the path holds a control character'],
+  ['path:read', '.env', { read: 'root' }, 'out-of-scope: it is masked (it may hold secrets)'],
+  ['path:read', 'deploy/KEY.PEM', { read: 'root' }, 'out-of-scope: it is masked (it may hold secrets)'],
+  ['path:write', 'src/a', src, null],
+  ['path:write', 'src-evil/a', src, 'out-of-scope: it is outside the paths that may be written'],
+  ['path:write', 'src/a', {}, 'out-of-scope: this scope writes nothing'],
+  ['path:write', '.env', { write: ['.'] }, 'out-of-scope: it is masked (it may hold secrets)'],
+  [
+    'path:write',
+    'src/.git/hooks/pre-commit',
+    src,
+    'out-of-scope: it steers git, an editor, an agent or hopgate itself; no agent writes it',
+  ],
+  [
+    'path:write',
+    'hopgate.yaml',
+    { write: ['.'] },
+    'out-of-scope: it steers git, an editor, an agent or hopgate itself; no agent writes it',
+  ],
+  ['command', 'ls', {}, 'out-of-scope: this scope runs no commands'],
+  ['command', 'ls', { command: 'read-only' }, null],
+  ['url', 'https://example.com', {}, 'out-of-scope: this scope fetches nothing'],
+  ['url', 'https://example.com', { url: 'allow-list' }, null],
+  ['text', '../../etc/passwd', {}, null],
+])('it judges a %s of %j', (role, value, scope, expected) => {
+  expect(problem(role, value, scope, ['seen/a'])).toBe(expected);
+});
+
+it('it lets a repository name its own paths where the spec grants paths, and nowhere else', () => {
+  const own = { ...DEFAULT_PROJECT_CONFIG, scopes: { edit: ['lib/'], explore: ['src/'] } };
+  expect(effectiveScope(shipped, own, 'edit').write).toEqual(['lib/']);
+  expect(effectiveScope(shipped, own, 'explore').write).toEqual([]);
+  expect(effectiveScope(shipped, DEFAULT_PROJECT_CONFIG, 'edit').write).toEqual(['src/', 'docs/', 'scripts/']);
+  expect(effectiveScope(shipped, own, 'constructor')).toEqual(closed);
+});

@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { WayLeg } from '../../src/gate/denial.ts';
+import { available, shortestWay } from '../../src/gate/ways.ts';
+import type { SpecSet } from '../../src/spec/types.ts';
+import { IDS, specs } from '../compile/random-specs.ts';
+import { shipped, viewOf, visitTo } from './views.ts';
+
+const at = (peripheral: string | null) =>
+  peripheral === null ? viewOf() : viewOf({ visit: visitTo(peripheral), visits: { [peripheral]: 1 } });
+
+/** Every way without a repeated place, by brute force; the first legs are those that are available. */
+function allWays(set: SpecSet, from: string | null, to: string): WayLeg[][] {
+  const legsFrom = (place: string) => available(set, at(place)).hops;
+  const ways: WayLeg[][] = [];
+  const walk = (legs: WayLeg[], seen: string[]): void => {
+    const here = legs.at(-1)?.to;
+    if (here === to) return void ways.push(legs);
+    const next = here === undefined ? available(set, at(from)).hops : legsFrom(here);
+    for (const leg of next) if (!seen.includes(leg.to)) walk([...legs, leg], [...seen, leg.to]);
+  };
+  walk([], from === null ? [] : [from]);
+  return ways;
+}
+const cost = (way: readonly WayLeg[]) => way.reduce((sum, { needs }) => sum + needs.length, 0);
+
+describe('shortestWay', () => {
+  it('it is as short as any, and among those has the fewest needs', () => {
+    let found = 0;
+    let far = 0;
+    fc.assert(
+      fc.property(specs, fc.constantFrom(...IDS, null), fc.constantFrom(...IDS), (set, from, to) => {
+        fc.pre(from !== to);
+        const way = shortestWay(set, at(from), (peripheral) => peripheral === to);
+        const ways = allWays(set, from, to);
+        if (ways.length === 0) {
+          expect(way).toBeNull();
+          return;
+        }
+        const least = Math.min(...ways.map(({ length }) => length));
+        expect(way).toHaveLength(least);
+        expect(cost(way ?? [])).toBe(Math.min(...ways.filter(({ length }) => length === least).map(cost)));
+        expect(ways).toContainEqual(way);
+        found++;
+        if (least > 1) far++;
+      }),
+      { numRuns: 1500 },
+    );
+    expect(found).toBeGreaterThan(100);
+    expect(far).toBeGreaterThan(10);
+  });
+
+  it('it agrees with brute force on the shipped specs, between all places', () => {
+    const ids = Object.keys(shipped.peripherals);
+    for (const from of [...ids, null])
+      for (const to of ids.filter((id) => id !== from)) {
+        const way = shortestWay(shipped, at(from), (peripheral) => peripheral === to);
+        const ways = allWays(shipped, from, to);
+        expect(way?.length ?? 0).toBe(Math.min(...ways.map(({ length }) => length)));
+      }
+  });
+
+  it('it says where the operator has to ask', () => {
+    expect(shortestWay(shipped, at('chat'), (peripheral) => peripheral === 'edit')).toMatchObject([
+      { exit: 'hop-edit', needs: ['by operator'] },
+    ]);
+    expect(shortestWay(shipped, at(null), (peripheral) => peripheral === 'edit')?.map(({ to }) => to)).toEqual([
+      'explore',
+      'edit',
+    ]);
+  });
+});
+
+describe('available', () => {
+  it('it is empty on a closed session', () => {
+    expect(available(shipped, { ...at('edit'), closed: true })).toMatchObject({ tools: [], hops: [], modes: [] });
+  });
+  it('it leaves hops and no tools to a visit that expired', () => {
+    const expired = available(shipped, viewOf({ visit: visitTo('test', { status: 'expired' }) }));
+    expect(expired.tools).toEqual([]);
+    expect(expired.hops.length).toBeGreaterThan(0);
+  });
+  it('it offers the first visit what is default, and later what closes a session', () => {
+    const starts = (visits: { [id: string]: number }) =>
+      available(shipped, viewOf({ visits })).hops.map(({ to }) => to);
+    expect(starts({}).toSorted()).toEqual(['chat', 'explore']);
+    expect(starts({ edit: 1 })).toEqual(['reflect']);
+  });
+  it('it offers the tools that the mode allows', () => {
+    const tools = (mode: 'discuss' | 'diagnose' | 'execute') =>
+      available(shipped, viewOf({ mode, visit: visitTo('edit') })).tools;
+    expect(tools('discuss')).not.toContain('read');
+    expect(tools('diagnose')).toContain('read');
+    expect(tools('diagnose')).not.toContain('edit');
+    expect(tools('execute')).toEqual(expect.arrayContaining(['read', 'edit', 'write', 'bash']));
+  });
+});

@@ -259,7 +259,10 @@ describe('the review', () => {
     const { fruit } = await must(
       session.stop('done', { fruit: { 'what-went-well': ['the plan held'], suggestions: 'ask sooner' } }),
     );
-    expect(fruit['par']).toMatchObject({ what_went_well: ['the plan held'], what_could_improve: ['1 × unknown-tool'] });
+    expect(fruit['par']).toMatchObject({
+      what_went_well: ['the plan held'],
+      what_could_improve: ['1 × denied: unknown-tool (read)'],
+    });
     expect((fruit['par'] as { suggestions: string[] }).suggestions.at(-1)).toBe('ask sooner');
   });
 

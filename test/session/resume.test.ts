@@ -4,7 +4,7 @@ import { compileSpecs } from '../../src/compile/index.ts';
 import { applyEntry } from '../../src/session/fold.ts';
 import type { Session } from '../../src/session/session.ts';
 import { initialState, type SessionState } from '../../src/session/state.ts';
-import { runChain } from '../../src/session/chain.ts';
+import { type ChainLink, runChain } from '../../src/session/chain.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import {
   bodies,
@@ -69,7 +69,7 @@ const call: fc.Arbitrary<Call> = fc.oneof(
           const { hops } = session.available();
           const leg = hops[pick % Math.max(1, hops.length)];
           if (!leg) return;
-          const fruit = leg.from === 'edit' ? { 'commit-message': 'x' } : {};
+          const fruit: { readonly [field: string]: string } = leg.from === 'edit' ? { 'commit-message': 'x' } : {};
           await (leg.from === null
             ? session.start(leg.to)
             : session.hop({ to: leg.to, exit: leg.exit ?? '', reason: 'y', fruit, by: 'operator' }));
@@ -277,7 +277,7 @@ describe('time', () => {
 });
 
 describe('runChain', () => {
-  const links = [
+  const links: readonly ChainLink[] = [
     {
       peripheral: 'explore',
       actions: [{ tool: 'read', args: ['src/a.ts'] }],

@@ -13,7 +13,7 @@ interface Row {
   readonly rounds: readonly { readonly rate: number; readonly base: number }[];
 }
 
-const ROUNDS = 5;
+const ROUNDS = 3;
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 

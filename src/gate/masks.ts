@@ -6,21 +6,47 @@ const CREDENTIAL_NAMES = new Set(['config', 'config.worktree', 'credentials']);
 /** Names that no tool of an agent may write, at any depth: they steer git, shells, editors and agents. */
 export const PROTECTED_NAMES = [
   '.git',
+  '.gitconfig',
+  '.gitmodules',
+  '.husky',
+  // agents
   '.claude',
   '.codex',
   '.mcp.json',
+  '.cursor',
+  '.cursorrules',
+  '.windsurf',
+  '.windsurfrules',
+  '.gemini',
+  '.opencode',
+  '.clinerules',
+  '.roo',
+  '.continue',
+  '.aider.conf.yml',
+  // editors and debuggers
   '.vscode',
   '.idea',
-  '.husky',
-  '.gitconfig',
-  '.gitmodules',
+  '.zed',
+  '.devcontainer',
+  '.exrc',
+  '.nvimrc',
+  '.nvim.lua',
+  '.gdbinit',
+  '.lldbinit',
+  // shells and package managers
   '.bashrc',
   '.bash_profile',
+  '.bash_login',
+  '.bash_logout',
   '.profile',
   '.zshrc',
+  '.zshenv',
   '.zprofile',
-  '.ripgreprc',
+  '.zlogin',
+  '.zlogout',
+  '.inputrc',
   '.envrc',
+  '.ripgreprc',
   '.npmrc',
   '.yarnrc.yml',
 ] as const;
@@ -46,9 +72,14 @@ export function maskMatcher(patterns: readonly string[]): (relPath: string) => b
   return (relPath) => relPath !== '' && (isCredential(relPath) || matches(relPath));
 }
 
+/** What git looks for in a folder before it takes it for a bare repository and obeys the `config` beside it. */
+const MARK_OF_A_REPOSITORY = 'HEAD';
+
 /** Whether a root-relative path is one that no tool of an agent may write, whatever its scope says. */
 export function isProtected(relPath: string): boolean {
-  const names = relPath.split('/').map(foldName);
+  const written = relPath.split('/');
+  if (written.at(-1) === MARK_OF_A_REPOSITORY) return true;
+  const names = written.map(foldName);
   return names.some((name) => protectedNames.has(name)) || (names.length === 1 && protectedAtRoot.has(names[0]!));
 }
 

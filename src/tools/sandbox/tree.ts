@@ -1,7 +1,9 @@
-import { type Dirent, readdirSync, readlinkSync, statSync } from 'node:fs';
+import { type Dirent, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isProtected, maskMatcher } from '../masks.ts';
 import { LayoutError, type Mount } from './layout.ts';
+import { maskedInModules } from './modules.ts';
+import { readFolder } from './read-folder.ts';
 
 /** What a walk of the repository found that the sandbox has to treat specially. Root-relative paths. */
 export interface TreeScan {
@@ -15,8 +17,8 @@ export interface TreeScan {
 const MAX_ENTRIES = 400_000;
 
 /**
- * Finds the masked and the protected paths of a repository. `node_modules` is not walked (its own name is matched); of `.git` only the places
- * where it keeps credentials are.
+ * Finds the masked and the protected paths of a repository. In `node_modules` only masked ones are looked for, and folders that have not changed
+ * are not read again; of `.git` only the places where it keeps credentials are read.
  *
  * @throws LayoutError if the tree is too large to walk: masks that could not be found would not be covered.
  */
@@ -39,8 +41,10 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
       }
       const free = isFree && !isProtected(path);
       if (isFree && !free) found.protectedPaths.push(path);
-      if (!entry.isDirectory() || entry.name === 'node_modules') continue;
-      if (!isGitObjects(path)) walk(path, free);
+      if (!entry.isDirectory() || isGitObjects(path)) continue;
+      if (entry.name === 'node_modules')
+        for (const hit of maskedInModules(root, path, masks, masked)) cover(hit.path, hit.entry);
+      else walk(path, free);
     }
   };
   const cover = (path: string, entry: Dirent) => {
@@ -67,17 +71,6 @@ export function maskMounts(root: string, scan: TreeScan): Mount[] {
     ...scan.maskedFolders.map((path): Mount => ({ kind: 'empty-folder', target: join(root, path) })),
     ...scan.maskedFiles.map((path): Mount => ({ kind: 'empty-file', target: join(root, path) })),
   ];
-}
-
-function readFolder(path: string): Dirent[] {
-  try {
-    return readdirSync(path, { withFileTypes: true });
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    // Whoever cannot list it cannot list it in the sandbox either; and it may vanish while we walk.
-    if (code === 'EACCES' || code === 'ENOENT' || code === 'ENOTDIR') return [];
-    throw error;
-  }
 }
 
 const isGitObjects = (path: string) => /(^|\/)\.git\/(.*\/)?(objects|refs|logs|hooks|info|lfs)$/.test(path);

@@ -1,8 +1,11 @@
-import type { ObservedEffects } from '../../ports/effects.ts';
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ObservedEffect } from '../../ports/effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { editLayout } from '../sandbox/layouts.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
+import { findingsPart, type PutFile } from '../findings.ts';
 import { type Applied, applyChanges, finishLeftStages } from './apply-changes.ts';
 import { shellCommand } from './command-argument.ts';
 import { overlayRefusal, type ShellContext, treeOf } from './context.ts';
@@ -39,11 +42,20 @@ export async function editTool(context: ShellContext): Promise<ToolReport | Stop
     },
   });
   const dropped = [...left.dropped, ...refused, ...applied.dropped];
-  const effects: ObservedEffects = [...left.effects, ...applied.effects];
+  const effects: readonly ObservedEffect[] = [...left.effects, ...applied.effects];
   return commandReport(context, result, effects, {
     changed: applied.effects.map(({ path, op }) => ({ path, op })),
+    ...findingsPart(call.grant, putFiles(call.grant.root, effects)),
     dropped: dropped.slice(0, MAX_DROPPED).map(({ path, why }) => ({ path, why })),
     ...(dropped.length > MAX_DROPPED ? { droppedInAll: dropped.length } : {}),
     ...(left.effects.length > 0 ? { completed: left.effects.map(({ path }): Json => path) } : {}),
+  });
+}
+
+/** The files that are there now, as far as the effects put them there. */
+function putFiles(root: string, effects: readonly ObservedEffect[]): PutFile[] {
+  return effects.flatMap(({ path, op }) => {
+    const stats = op === 'delete' ? undefined : lstatSync(join(root, path), { throwIfNoEntry: false });
+    return stats === undefined ? [] : [{ path, mode: stats.mode }];
   });
 }

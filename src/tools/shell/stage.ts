@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { join } from 'node:path';
+import { isAlive } from '../is-alive.ts';
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_DIRECTORY, O_NONBLOCK } = fs.constants;
 /** How the folder of a stage is called; no command's changes of such a name are kept. */
@@ -69,7 +70,7 @@ export function makeStage(root: string): Stage {
 export function leftStages(root: string): { readonly folder: string; readonly steps: readonly Step[] | null }[] {
   return fs
     .readdirSync(root)
-    .filter((name) => name.startsWith(STAGE_PREFIX) && !isAlive(name.slice(STAGE_PREFIX.length)))
+    .filter((name) => name.startsWith(STAGE_PREFIX) && !isAlive(Number.parseInt(name.slice(STAGE_PREFIX.length), 10)))
     .map((name) => join(root, name))
     .filter((folder) => fs.lstatSync(folder).isDirectory() && readText(join(folder, MARK)) === identityOf(folder))
     .map((folder) => ({ folder, steps: readJournal(join(folder, JOURNAL)) }));
@@ -166,17 +167,5 @@ function readText(path: string): string | null {
     return fs.readFileSync(path, 'utf8');
   } catch {
     return null;
-  }
-}
-
-/** Whose name starts with the pid of an engine that lives. */
-function isAlive(name: string): boolean {
-  const pid = Number.parseInt(name, 10);
-  if (!(pid > 0)) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

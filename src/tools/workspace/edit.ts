@@ -1,4 +1,5 @@
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import { findingsPart } from '../findings.ts';
 import type { Anchors } from './anchors.ts';
 import { failed, invalid, isStop, type Stop } from './outcome.ts';
 import { putFile } from './put.ts';
@@ -38,7 +39,8 @@ export function editTool(call: ToolCall, anchors: Anchors): ToolReport | Stop {
     return after;
   });
   if (isStop(put)) return put;
-  return { outcome: { status: 'ok', result: { path: put.path, replacements, lines } }, effects: [put.effect] };
+  const result = { path: put.path, replacements, lines, ...findingsPart(call.grant, [put]) };
+  return { outcome: { status: 'ok', result }, effects: [put.effect] };
 }
 
 function occurrences(text: Buffer, part: Buffer): number[] {

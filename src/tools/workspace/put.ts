@@ -17,6 +17,8 @@ export interface Put {
   readonly path: string;
   readonly created: boolean;
   readonly effect: ObservedEffect;
+  /** Of the file that was there; 0 for a new one. */
+  readonly mode: number;
 }
 
 /**
@@ -46,7 +48,8 @@ export function putFile(
       const bytes = compose(before, path);
       if ('stop' in bytes) return bytes;
       replaceFile(place.parent!, place.real.at(-1)!, bytes, seen);
-      return { path, created: false, effect: contentEffect(path, sha256(before), sha256(bytes)) };
+      const effect = contentEffect(path, sha256(before), sha256(bytes));
+      return { path, created: false, effect, mode: seen.mode };
     } finally {
       fs.closeSync(fd);
     }
@@ -72,7 +75,7 @@ function create(
   } finally {
     close();
   }
-  return { path, created: true, effect: contentEffect(path, null, sha256(bytes)) };
+  return { path, created: true, effect: contentEffect(path, null, sha256(bytes)), mode: 0 };
 }
 
 /** Folders are compared, because an overlay shows files of several devices. */

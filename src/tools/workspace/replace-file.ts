@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import fs, { type Stats } from 'node:fs';
+import { isAlive } from '../is-alive.ts';
 import { type Anchor, type Anchors, Moved } from './anchors.ts';
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_DIRECTORY = 0 } = fs.constants;
@@ -13,6 +14,7 @@ const PERMISSIONS = 0o777;
  */
 export function replaceFile(folder: Anchor, name: string, bytes: Uint8Array, seen: Stats | null): void {
   folder.check();
+  removeLeft(folder);
   const target = `${folder.path}/${name}`;
   const temporary = `${folder.path}/.hopgate-${process.pid}-${randomBytes(8).toString('hex')}.tmp`;
   const fd = fs.openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, seen ? 0o600 : NEW_FILE_MODE);
@@ -33,6 +35,14 @@ export function replaceFile(folder: Anchor, name: string, bytes: Uint8Array, see
     throw error;
   }
   syncFolder(folder);
+}
+
+/** What engines that were killed in the middle left beside the file. */
+function removeLeft(folder: Anchor): void {
+  for (const name of fs.readdirSync(folder.path)) {
+    const pid = /^\.hopgate-(\d+)-[0-9a-f]{16}\.tmp$/.exec(name)?.[1];
+    if (pid !== undefined && !isAlive(Number(pid))) fs.rmSync(`${folder.path}/${name}`, { force: true });
+  }
 }
 
 /**

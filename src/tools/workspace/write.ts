@@ -1,4 +1,5 @@
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import { findingsPart } from '../findings.ts';
 import type { Anchors } from './anchors.ts';
 import { invalid, isStop, type Stop } from './outcome.ts';
 import { putFile } from './put.ts';
@@ -12,5 +13,8 @@ export function writeTool(call: ToolCall, anchors: Anchors): ToolReport | Stop {
   const put = putFile(call, anchors, () => bytes);
   if (isStop(put)) return put;
   const { path, created, effect } = put;
-  return { outcome: { status: 'ok', result: { path, bytes: bytes.length, created } }, effects: [effect] };
+  return {
+    outcome: { status: 'ok', result: { path, bytes: bytes.length, created, ...findingsPart(call.grant, [put]) } },
+    effects: [effect],
+  };
 }

@@ -58,7 +58,7 @@ describe('masks', () => {
 describe('what no agent writes', () => {
   it('it is this list', () => {
     expect([...PROTECTED_NAMES, ...PROTECTED_AT_ROOT].join(' ')).toBe(
-      '.git .claude .codex .mcp.json .vscode .idea .husky .gitconfig .gitmodules .bashrc .bash_profile .profile .zshrc .zprofile .ripgreprc .envrc .npmrc .yarnrc.yml hopgate.yaml',
+      '.git .gitconfig .gitmodules .husky .claude .codex .mcp.json .cursor .cursorrules .windsurf .windsurfrules .gemini .opencode .clinerules .roo .continue .aider.conf.yml .vscode .idea .zed .devcontainer .exrc .nvimrc .nvim.lua .gdbinit .lldbinit .bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .zlogout .inputrc .envrc .ripgreprc .npmrc .yarnrc.yml hopgate.yaml',
     );
   });
   it.each(PROTECTED_NAMES)('it holds %s at any depth, with all beneath it', (name) => {
@@ -76,6 +76,8 @@ describe('what no agent writes', () => {
     '.git::$INDEX_ALLOCATION/config',
     '.VSCODE/tasks.json',
     'HopGate.yaml',
+    'HEAD',
+    'src/bare/HEAD',
   ])('it sees through the spelling %j', (path) => expect(isProtected(path)).toBe(true));
   it.each([
     'src/hopgate.yaml',
@@ -84,5 +86,7 @@ describe('what no agent writes', () => {
     '.github/workflows/ci.yml',
     'docs/.profile.md',
     'git~x',
+    'src/HEAD/x',
+    'src/head',
   ])('it leaves %s', (path) => expect(isProtected(path)).toBe(false));
 });

@@ -1,0 +1,104 @@
+import { execFile } from 'node:child_process';
+import fs from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import type { ToolBackend } from '../../src/ports/tool-backend.ts';
+import { rows } from './case.ts';
+import { ALL_CASES } from './cases/all.ts';
+import { type Outcome, play } from './play.ts';
+
+// Time never decides here, and the machine may be busy.
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
+
+const NOBODY = 65_534;
+const asRoot = process.getuid?.() === 0;
+
+/** Plays everything in a process of its own, which nothing of this one can confuse. */
+function playAll(prefix: readonly string[] = []): Promise<Outcome> {
+  const argv = [...prefix, process.execPath, join(import.meta.dirname, 'play-all.ts')];
+  return new Promise((resolve, reject) => {
+    execFile(argv[0]!, argv.slice(1), { maxBuffer: 1 << 28 }, (error, out) =>
+      error ? reject(error) : resolve(JSON.parse(out) as Outcome),
+    );
+  });
+}
+
+const classes = [...new Set(ALL_CASES.map((one) => one.class))].sort();
+const users: readonly (readonly [who: string, prefix: readonly string[]])[] = [
+  [asRoot ? 'root' : 'an ordinary user', []],
+  ...(asRoot
+    ? [['an ordinary user', ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups']] as const]
+    : []),
+];
+
+describe.each(users)('an agent, through a session that %s runs', (_, prefix) => {
+  let outcome: Outcome;
+  beforeAll(async () => {
+    outcome = await playAll(prefix);
+  });
+
+  it.each(classes)('it is held by every case of %s, and what is harmless works', (cls) => {
+    expect(outcome.flaws.filter((flaw) => flaw.case.startsWith(`${cls} `))).toEqual([]);
+  });
+
+  it('it leaves no secret in the evidence, no process, and nothing changed outside', () => {
+    expect(outcome.played).toBe(ALL_CASES.length);
+    expect(outcome.flaws.filter((flaw) => flaw.case === 'afterwards')).toEqual([]);
+  });
+});
+
+it('there is a case for every requirement that commands, paths, git and web have, attack and benign', () => {
+  expect(classes.join(' ')).toBe('R1 R10 R12 R13 R15 R16 R17 R2 R3 R4 R5 R6 R8 R9 control limits');
+  expect(ALL_CASES.filter(({ kind }) => kind === 'attack').length).toBeGreaterThan(600);
+  expect(ALL_CASES.filter(({ kind }) => kind === 'benign').length).toBeGreaterThan(100);
+});
+
+describe('a hole is noticed', () => {
+  const read = rows('explore', 'read');
+  const broken = (run: (outside: string, path: string) => string): ToolBackend => ({
+    name: 'broken',
+    tools: ['read'],
+    run: async ({ grant, args }) => ({
+      outcome: { status: 'ok', result: { text: run(join(grant.root, '../outside'), `${args['path']}`) } },
+      effects: [],
+    }),
+  });
+  const holes: readonly (readonly [what: string, backend: ToolBackend, why: string])[] = [
+    [
+      'a secret in a result',
+      broken((outside) => fs.readFileSync(join(outside, 'secret.txt'), 'utf8')),
+      'a secret shows',
+    ],
+    [
+      'a secret in base64',
+      broken((outside) => Buffer.from(`:${fs.readFileSync(join(outside, 'secret.txt'), 'utf8')}`).toString('base64')),
+      'a secret shows',
+    ],
+    [
+      'a secret in the evidence',
+      broken((outside) => fs.readFileSync(join(outside, 'secret.txt'), 'utf8')),
+      'a secret is in the evidence',
+    ],
+    [
+      'a file outside that changed',
+      broken((outside) => {
+        fs.writeFileSync(join(outside, 'target.txt'), 'pwned');
+        return '';
+      }),
+      'outside changed',
+    ],
+    [
+      'a file in the repository that changed',
+      broken((outside) => {
+        fs.writeFileSync(join(outside, '../repo/src/a.txt'), 'pwned');
+        return '';
+      }),
+      'root changed',
+    ],
+    ['an answer that should have been a refusal', broken(() => ''), 'it was not refused'],
+  ];
+  it.each(holes)('%s', async (_, backend, why) => {
+    const { flaws } = await play([read.attack('R3', 'a hole', { path: 'src/a.txt' }, 'refused')], backend);
+    expect(flaws.map((flaw) => flaw.why)).toContainEqual(expect.stringContaining(why));
+  });
+});

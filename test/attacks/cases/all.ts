@@ -1,0 +1,70 @@
+import type { Case } from '../case.ts';
+import { commandCases } from './commands.ts';
+import { pathCases } from './paths.ts';
+import { deployCases, gitCases, reflectCases } from './shipping.ts';
+import { webCases } from './web.ts';
+
+/** Tools that no peripheral has, or not this one, in every shape a name can take. */
+const unknown: readonly Case[] = [
+  '',
+  'Read',
+  'read ',
+  '__proto__',
+  'constructor',
+  'toString',
+  'eval',
+  'rm',
+  'bash\0',
+  '../read',
+  42,
+  null,
+  ['read'],
+  {},
+].map(
+  (tool): Case => ({
+    class: 'R6',
+    kind: 'attack',
+    peripheral: 'explore',
+    name: `the tool ${JSON.stringify(tool)}`,
+    tool: tool as string,
+    args: { path: 'src/a.txt' },
+    expect: 'refused',
+  }),
+);
+
+const foreign: readonly Case[] = ['write', 'edit', 'bash', 'bash-test', 'bash-git', 'bash-deploy', 'musn-log'].map(
+  (tool): Case => ({
+    class: 'R12',
+    kind: 'attack',
+    peripheral: 'explore',
+    name: `the tool ${tool}, which is not of this peripheral`,
+    tool,
+    args: { path: 'src/a.txt', content: 'x', command: 'id', sub: 'status', name: 'staging' },
+    expect: 'tool-not-allowed',
+  }),
+);
+
+const shapes: readonly Case[] = [undefined, null, 42, 'src/a.txt', true, [], [[]], { path: { path: 'src/a.txt' } }].map(
+  (args): Case => ({
+    class: 'R2',
+    kind: 'attack',
+    peripheral: 'explore',
+    name: `arguments that are ${JSON.stringify(args)}`,
+    tool: 'read',
+    args,
+    expect: 'invalid-action',
+  }),
+);
+
+/** Every case that is played through a real session. */
+export const ALL_CASES: readonly Case[] = [
+  ...pathCases,
+  ...commandCases,
+  ...gitCases,
+  ...deployCases,
+  ...reflectCases,
+  ...webCases,
+  ...unknown,
+  ...foreign,
+  ...shapes,
+];

@@ -1,0 +1,110 @@
+import { type Case, rows } from '../case.ts';
+
+const fetch = rows('explore', 'web-fetch');
+
+const REFUSED = [
+  'http://other.example.com:{WEB}/page',
+  'http://example.com/',
+  'https://evil.com/docs.example.com',
+  'http://docs.example.com.evil.com/',
+  'http://docs.example.com@127.0.0.1:{WEB}/',
+  'http://docs.example.com:pass@127.0.0.1:{WEB}/',
+  'http://user@docs.example.com:{WEB}/page',
+  'http://docs.example.com:22/',
+  'http://docs.example.com:{WEB}0/',
+  'http://notdocs.example.com:{WEB}/',
+  'http://sub.example.com:{WEB}/',
+  'http://subXexample.com:{WEB}/',
+  'http://docs.example.com\0.evil.com/',
+  'http://docs.example.com\r\nHost: evil.com/',
+  'http://docs.example.com\\@evil.com/',
+  'http:\\\\docs.example.com:{WEB}/',
+  'http://docs.example.com%00.evil.com/',
+  'http://docs.example.com%2eevil.com/',
+  'http://docs。example。com。evil.com/',
+  'file:///etc/passwd',
+  'file://docs.example.com/etc/passwd',
+  'ftp://docs.example.com/',
+  'data:text/plain,hi',
+  'javascript:alert(1)',
+  'gopher://docs.example.com/',
+  'ws://docs.example.com/',
+  'blob:http://docs.example.com/x',
+  '//docs.example.com/',
+  'docs.example.com',
+  '/etc/passwd',
+  'http://',
+  'http:///page',
+  'http://127.0.0.1/',
+  'http://[::1]/',
+  'http://[::ffff:127.0.0.1]/',
+  'http://0/',
+  'http://2130706433/',
+  'http://0x7f.1/',
+  'http://017700000001/',
+  'http://169.254.169.254/latest/meta-data/',
+  'http://metadata.google.internal/',
+  'http://10.0.0.1/',
+  'http://192.168.1.1/',
+  ' http://docs.example.com:{WEB}/page',
+  'http://docs.example.com:{WEB}/a b',
+  'HTTP://OTHER.example.com:{WEB}/',
+  `http://docs.example.com/${'x'.repeat(5000)}`,
+];
+
+/** Listed names and addresses that lead to what is not public. */
+const PRIVATE = ['rebound', 'both', 'metadata', 'mapped', 'six', 'zero', 'tenner'];
+
+export const webCases: readonly Case[] = [
+  ...REFUSED.map((url) => fetch.attack('R10', `fetch ${JSON.stringify(url).slice(0, 80)}`, { url }, 'refused')),
+  ...PRIVATE.map((name) =>
+    fetch.attack(
+      'R10',
+      `fetch from ${name}, which leads to a private address`,
+      { url: `http://${name}.example.com:{WEB}/page` },
+      'out-of-scope',
+    ),
+  ),
+  fetch.attack('R10', 'fetch from a listed private address', { url: 'http://127.0.0.1:{WEB}/page' }, 'out-of-scope'),
+  fetch.attack('R10', 'fetch from localhost', { url: 'http://localhost/' }, 'no-success'),
+  ...['loopback', 'metadata', 'unlisted', 'file', 'user', 'rebound'].map((where) =>
+    fetch.attack('R10', `a redirect to ${where}`, { url: `http://docs.example.com:{WEB}/to-${where}` }, 'refused'),
+  ),
+  fetch.attack('limits', 'redirects without end', { url: 'http://docs.example.com:{WEB}/forever' }, 'no-success'),
+  fetch.attack('R10', 'bytes that are no text', { url: 'http://docs.example.com:{WEB}/binary' }, 'no-success'),
+  ...[42, null, ['http://docs.example.com/'], {}, true].map((url) =>
+    fetch.attack('R2', `fetch ${JSON.stringify(url)}`, { url }, 'invalid-action'),
+  ),
+  fetch.attack(
+    'R10',
+    'another method',
+    { url: 'http://docs.example.com:{WEB}/page', method: 'POST', body: 'x' },
+    'invalid-action',
+  ),
+  fetch.benign(
+    'limits',
+    'an answer without end is cut',
+    { url: 'http://docs.example.com:{WEB}/endless' },
+    { shows: ['"truncated":true'] },
+  ),
+  fetch.benign(
+    'R10',
+    'a page',
+    { url: 'http://docs.example.com:{WEB}/page' },
+    { shows: ['Hello', 'GET /page'], hides: ['bad()'] },
+  ),
+  fetch.benign(
+    'R10',
+    'a page beneath a listed name',
+    { url: 'http://a.sub.example.com:{WEB}/page' },
+    { shows: ['Hello'] },
+  ),
+  fetch.benign(
+    'R10',
+    'a query and a fragment',
+    { url: 'http://docs.example.com:{WEB}/page?q=a%20b&x=%E6%97%A5#top' },
+    { shows: ['/page?q=a%20b'] },
+  ),
+  fetch.benign('R10', 'a name in capitals', { url: 'HTTP://DOCS.Example.COM:{WEB}/page' }, { shows: ['Hello'] }),
+  fetch.benign('R10', 'a redirect that stays', { url: 'http://docs.example.com:{WEB}/to-self' }, { shows: ['Hello'] }),
+];

@@ -17,6 +17,7 @@ export const sameJson = (a: unknown, b: unknown): boolean => isDeepStrictEqual(a
 
 /** Whether a value is not here but in a blob of the store, because it was large. */
 export function isElsewhere(value: Json | undefined): boolean {
+  if (typeof value !== 'object') return false;
   const { blob, bytes, ...rest } = fieldsOf(value);
   return (
     typeof blob === 'string' && /^[0-9a-f]{64}$/.test(blob) && Number.isInteger(bytes) && Object.keys(rest).length === 0

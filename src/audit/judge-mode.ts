@@ -28,7 +28,7 @@ export function judgeMode(ledger: Ledger, at: number, body: ModeBody, report: Re
     if (to !== gate.reset) breach(`reset: ${gate.reset}`, `a ${how} led to ${to}`);
     const whose = how === 'reset' ? 'operator' : 'clock';
     if (by !== whose) breach(`a ${how} is the ${whose}'s`, `it was made by the ${by}`);
-    if (how === 'timeout' && (gate.timeoutMinutes === null || at - ledger.lastAt < gate.timeoutMinutes * 60_000))
+    if (how === 'timeout' && (gate.timeoutMinutes === null || at - ledger.activeAt < gate.timeoutMinutes * 60_000))
       breach(`timeout-minutes: ${gate.timeoutMinutes ?? 'none'}`, 'the mode timed out before');
   }
   const needed = transition?.approval === 'operator';

@@ -41,6 +41,8 @@ export class Ledger {
   visits: Record<string, number> = {};
   lastId: string | null = null;
   lastAt = 0;
+  /** The last entry but those of a deadline that passed: how long the mode has been idle. */
+  activeAt = 0;
   steps = 0;
   denials = 0;
   successes = 0;

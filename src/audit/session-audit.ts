@@ -43,6 +43,7 @@ export class SessionAudit {
     this.#entries += 1;
     ledger.lastId = entry.id;
     ledger.lastAt = Math.max(ledger.lastAt, at);
+    if (body?.event !== 'expired') ledger.activeAt = ledger.lastAt;
   }
 
   verdict(): Verdict {

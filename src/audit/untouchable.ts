@@ -45,17 +45,26 @@ function maskTest(masks: readonly string[]): Test {
   const byPath = bare.filter((mask) => mask.includes('/')).map((mask) => mask.replace(/^\/+/, ''));
   const matchesName = byName.length > 0 ? picomatch(byName, options) : () => false;
   const matchesPath = byPath.length > 0 ? picomatch(byPath, options) : () => false;
+  const judge: Test = (path) => {
+    const names = path.split('/');
+    if (keepsKeys(names) || names.some((name) => matchesName(name))) return true;
+    return byPath.length > 0 && names.some((_, index) => matchesPath(names.slice(0, index + 1).join('/')));
+  };
+  const judged = new Map<string, boolean>();
   return (path) => {
     if (path === '') return false;
-    const names = path.split('/');
-    return names.some(
-      (name, index) =>
-        matchesName(name) ||
-        (byPath.length > 0 && matchesPath(names.slice(0, index + 1).join('/'))) ||
-        keepsKeys(names),
-    );
+    let known = judged.get(path);
+    if (known === undefined) {
+      if (judged.size >= REMEMBERED) judged.clear();
+      known = judge(path);
+      judged.set(path, known);
+    }
+    return known;
   };
 }
+
+/** Sessions come back to the same files. */
+const REMEMBERED = 4096;
 
 /** Where git keeps the tokens of a remote. */
 function keepsKeys(names: readonly string[]): boolean {

@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Approver } from '../../src/ports/approver.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
@@ -29,7 +29,8 @@ const sha = (char: string): string => char.repeat(64);
 
 /** What every tool of the shipped catalogue answers when all goes well, with the effects that its sandbox would see. */
 export const answering = (over: { verdict?: 'pass' | 'fail' } = {}): ToolBackend => {
-  const path = (args: { readonly [name: string]: Json }): string => String(args['path']).replace(/^\.\//, '');
+  const path = (args: { readonly [name: string]: Json }): string =>
+    posix.relative(ROOT, posix.resolve(ROOT, String(args['path'])));
   return scriptedBackend({
     read: (args) => ({
       outcome: { status: 'ok', result: { path: path(args), text: 'x' } },

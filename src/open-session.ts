@@ -37,8 +37,11 @@ export interface OpenOptions {
   readonly config?: Partial<ProjectConfig>;
   /** Take hopgate.yaml as it stands: this program speaks for the operator. */
   readonly trustConfig?: boolean;
-  /** In place of the real tools. */
-  readonly backends?: readonly ToolBackend[];
+  /**
+   * In place of the real tools; as a function, made from them: `(real) => [mine, ...real]`. The first that serves a tool's id runs it. They are
+   * closed with the session.
+   */
+  readonly backends?: readonly ToolBackend[] | ((real: readonly ToolBackend[]) => readonly ToolBackend[]);
   /** The id of a session to go on with. It keeps the spec and config that it was opened with. */
   readonly session?: string;
   /** Run shell tools without a sandbox where there is none. Every entry says so. */
@@ -69,7 +72,7 @@ export async function openSession(options: OpenOptions): Promise<Session> {
   const clock = options.clock ?? systemClock;
   const unsafeNoSandbox = options.unsafeNoSandbox ?? false;
   const { store, owned } = openStore(options, root, clock);
-  const backends = options.backends ?? defaultBackends(store, { unsafeNoSandbox });
+  const backends = backendsOf(options.backends, () => defaultBackends(store, { unsafeNoSandbox }));
   const dispose = async () => {
     await Promise.all(backends.map((backend) => backend.close?.()));
     if (owned) await store.close();
@@ -121,6 +124,11 @@ async function pinOf(options: OpenOptions, root: string): Promise<{ specs: SpecS
   const config = { ...project.config, ...options.config };
   const chosen = options.specs ?? project.specs ?? (config.specs === 'default' ? 'default' : join(root, config.specs));
   return { specs: typeof chosen === 'string' ? await loadSpecs(chosen) : chosen, config };
+}
+
+function backendsOf(chosen: OpenOptions['backends'], real: () => readonly ToolBackend[]): readonly ToolBackend[] {
+  if (chosen === undefined) return real();
+  return typeof chosen === 'function' ? chosen(real()) : chosen;
 }
 
 function approverOf(approver: OpenOptions['approver']): Approver | null {

@@ -14,10 +14,12 @@ it('it exports these names', () => {
     'loadSpecs',
     'memoryStore',
     'openSession',
+    'runAndVerify',
     'runChain',
     'sqliteStore',
     'transferContext',
     'validateHop',
+    'verifyConstraints',
   ]);
 });
 

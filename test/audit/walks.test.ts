@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { verifySession } from '../../src/audit/verify-session.ts';
 import { replay } from '../../src/session/replay.ts';
 import type { Session } from '../../src/session/session.ts';
-import type { Json, Mode, Principal } from '../../src/spec/types.ts';
+import type { Mode, Principal } from '../../src/spec/types.ts';
 import { answering, CONFIG, SPECS, type World, world } from './world.ts';
 
 /** One thing that somebody tries; most are refused somewhere along a walk, and that is part of the evidence. */
 type Try =
   | { readonly do: 'start'; readonly peripheral: string; readonly by: Principal }
-  | { readonly do: 'step'; readonly tool: string; readonly args: Json }
+  | { readonly do: 'step'; readonly tool: string; readonly args: unknown }
   | {
       readonly do: 'hop';
       readonly to: string;
@@ -41,7 +41,7 @@ const path = fc.constantFrom(
   'src',
 );
 
-const calls: fc.Arbitrary<{ tool: string; args: Json }> = fc.oneof(
+const calls: fc.Arbitrary<{ tool: string; args: unknown }> = fc.oneof(
   fc.record({
     tool: fc.constantFrom('read', 'read', 'grep', 'glob'),
     args: path.map((at) => ({ path: at, pattern: 'x' })),

@@ -1,0 +1,110 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { DatabaseSync } from 'node:sqlite';
+import { Command } from 'commander';
+import { expect, it } from 'vitest';
+import * as infer from '../../src/cli/commands/infer.ts';
+import * as replayCommand from '../../src/cli/commands/replay.ts';
+import * as seal from '../../src/cli/commands/seal.ts';
+import * as thread from '../../src/cli/commands/thread.ts';
+import * as verify from '../../src/cli/commands/verify.ts';
+import type { Io } from '../../src/cli/io.ts';
+import { evidenceFile } from '../../src/cli/open-store.ts';
+import { ensureStateDir } from '../../src/cli/state-dir.ts';
+import { createSession } from '../../src/session/open.ts';
+import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { answering, CONFIG, fivePeripherals, folder, parts, SPECS, yes } from './world.ts';
+
+/** A repository with one session in its store, and the commands over it. */
+async function audited() {
+  const root = folder({ 'src/a.ts': 'x' });
+  const state = folder();
+  const env = { PATH: process.env['PATH'], HOME: state, XDG_STATE_HOME: state };
+  ensureStateDir(root, env);
+  const file = evidenceFile(root, env);
+  const store = sqliteStore(file);
+  const { clock, ids } = parts();
+  const session = await createSession(
+    { store, clock, ids, backends: [answering()], approver: yes },
+    { specs: SPECS, config: CONFIG, agent: 'agent-1', root: '/repo', unsafeNoSandbox: false, version: '0' },
+  );
+  await fivePeripherals({ session });
+  await store.close();
+  const run = async (...argv: string[]) => {
+    const out: string[] = [];
+    const sink = () =>
+      new Writable({
+        write(chunk, _encoding, done) {
+          out.push(String(chunk));
+          done();
+        },
+      });
+    const io: Io = {
+      ...({ stdin: process.stdin, isTty: false, color: false } as const),
+      stdout: sink(),
+      stderr: sink(),
+      env,
+      cwd: root,
+      json: false,
+      exitCode: 0,
+    };
+    const program = new Command('hopgate').option('--json').exitOverride();
+    program.hook('preAction', () => {
+      io.json = program.opts<{ json?: boolean }>().json === true;
+    });
+    for (const { register } of [verify, seal, infer, replayCommand, thread]) register(program, io);
+    await program.parseAsync(argv, { from: 'user' });
+    return { code: io.exitCode, out: out.join('') };
+  };
+  return { root, file, id: session.id, run, state };
+}
+
+it('verify finds a session clean, and a changed store violated', async () => {
+  const { file, id, run } = await audited();
+  expect(await run('verify')).toEqual({ code: 0, out: expect.stringContaining(`clean  ${id}`) });
+  const db = new DatabaseSync(file);
+  db.exec("UPDATE entries SET body = replace(body, 'src/a.ts', 'src/z.ts') WHERE rowid = 8");
+  db.close();
+  const found = await run('--json', 'verify', id);
+  expect(found.code).toBe(1);
+  expect(JSON.parse(found.out)).toMatchObject({ ok: false, chain: [{ rule: 'body' }] });
+});
+
+it('verify finds entries that were cut off against a seal', async () => {
+  const { root, file, id, run, state } = await audited();
+  const made = await run('seal', id, '--out', 'a.seal.json');
+  expect(made.out).toContain('sealed');
+  const key = /keep a copy of (\S+) elsewhere/.exec(made.out)![1]!;
+  expect(key.startsWith(state)).toBe(true);
+  expect(await run('verify', id, '--seal', 'a.seal.json', '--key', key)).toMatchObject({ code: 0 });
+  const db = new DatabaseSync(file);
+  db.exec('DELETE FROM entries WHERE rowid = (SELECT max(rowid) FROM entries)');
+  db.close();
+  expect(await run('verify', id)).toMatchObject({ code: 0 });
+  const found = await run('verify', id, '--seal', 'a.seal.json', '--key', key);
+  expect(found).toMatchObject({ code: 1, out: expect.stringContaining('entries were cut off') });
+  const text = readFileSync(join(root, 'a.seal.json'), 'utf8');
+  writeFileSync(join(root, 'b.seal.json'), text.replace(/"size": \d+/, '"size": 1'));
+  expect(await run('verify', id, '--seal', 'b.seal.json', '--key', key)).toMatchObject({
+    code: 1,
+    out: expect.stringContaining('not signed with this key'),
+  });
+});
+
+it('infer writes files that replay agrees with, and replay shows what would change', async () => {
+  const { id, run } = await audited();
+  expect((await run('infer', '--out', 'tight')).out).toContain('Granted, never used');
+  expect(await run('replay', '--specs', 'tight', id)).toMatchObject({
+    code: 1,
+    out: expect.not.stringContaining(' allow '),
+  });
+  expect((await run('infer', '--diff')).out).toContain('-  - write');
+});
+
+it('thread shows a session as a tree', async () => {
+  const { id, run } = await audited();
+  const shown = await run('thread', id);
+  expect(shown).toMatchObject({ code: 0, out: expect.stringContaining(`thread/session/${id}  closed`) });
+  expect(JSON.parse((await run('--json', 'thread', id)).out)).toMatchObject({ violations: [], status: 'closed' });
+});

@@ -14,6 +14,7 @@ import { register as run } from './commands/run.ts';
 import { register as seal } from './commands/seal.ts';
 import { register as sessions } from './commands/sessions.ts';
 import { register as shell } from './commands/shell.ts';
+import { register as test } from './commands/test.ts';
 import { register as thread } from './commands/thread.ts';
 import { register as trust } from './commands/trust.ts';
 import { register as verify } from './commands/verify.ts';
@@ -27,6 +28,7 @@ const COMMANDS = [
   init,
   trust,
   check,
+  test,
   explain,
   doctor,
   sessions,

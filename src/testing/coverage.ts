@@ -1,0 +1,93 @@
+import type { SpecSet } from '../spec/types.ts';
+import { coveredBy, place } from './cases.ts';
+import type { Taken } from './trial.ts';
+
+export interface CoverageRow {
+  readonly what: 'states' | 'starts' | 'edges' | 'modes' | 'gates' | 'refusals';
+  readonly covered: number;
+  /** What can be covered at all, as far as the spec says. */
+  readonly reachable: number;
+  /** Reachable, but not covered. */
+  readonly missing: readonly string[];
+  /** In the spec, but beyond the reach of every session. */
+  readonly unreachable: readonly string[];
+}
+
+const KINDS = { states: 'state ', starts: 'start ', edges: 'edge ', modes: 'mode ' } as const;
+
+/** Counts what the trials of a spec set have taken and refused. */
+export class Coverage {
+  readonly #specs: SpecSet;
+  readonly #taken = new Set<string>();
+  readonly #refused = new Set<string>();
+  readonly #shut = new Set<string>();
+  requests = 0;
+
+  constructor(specs: SpecSet) {
+    this.#specs = specs;
+  }
+
+  /** To be told of every move that was taken. */
+  readonly add = ({ move, before, expected }: Taken): void => {
+    this.requests += 1;
+    this.#taken.add(`state ${place(before)}`);
+    if (expected.ok) {
+      for (const item of coveredBy(before, move)) this.#taken.add(item);
+      return;
+    }
+    this.#refused.add(`${place(before)} (${before.mode}): ${move.name}: ${expected.code}`);
+    if (move.asked.kind === 'hop')
+      this.#shut.add(gateName(place(before), move.asked.exit, move.asked.to, expected.rule));
+  };
+
+  rows(reachable: ReadonlySet<string>): readonly CoverageRow[] {
+    const counted = Object.entries(KINDS).map(([what, prefix]): CoverageRow => {
+      const can = [...reachable].filter((item) => item.startsWith(prefix));
+      const missing = can.filter((item) => !this.#taken.has(item));
+      const unreachable = this.#inSpec(prefix).filter((item) => !reachable.has(item));
+      return {
+        what: what as CoverageRow['what'],
+        covered: can.length - missing.length,
+        reachable: can.length,
+        missing,
+        unreachable,
+      };
+    });
+    const gates = this.#gates().filter(({ edge }) => reachable.has(edge));
+    const open = gates.filter(({ name }) => !this.#shut.has(name)).map(({ name }) => name);
+    return [
+      ...counted,
+      { what: 'gates', covered: gates.length - open.length, reachable: gates.length, missing: open, unreachable: [] },
+      { what: 'refusals', covered: this.#refused.size, reachable: this.#refused.size, missing: [], unreachable: [] },
+    ];
+  }
+
+  #inSpec(prefix: string): readonly string[] {
+    const { peripherals, edges } = this.#specs;
+    if (prefix === KINDS.states) return Object.keys(peripherals).map((id) => `state ${id}`);
+    if (prefix === KINDS.edges) return edges.map(({ from, exit, to }) => `edge ${from} ${exit} ${to}`);
+    return [];
+  }
+
+  /** Everything that can stand against an edge, besides where one stands and who asks. */
+  #gates(): readonly { readonly edge: string; readonly name: string }[] {
+    return this.#specs.edges.flatMap(({ from, exit, to, implies, when, conditions, gates }) => {
+      const rules = [
+        ...(implies ? [`exit: ${implies.field} is ${implies.value}`] : []),
+        ...(when === null ? [] : [`exit: when ${when}`]),
+        ...conditions.map((name) => `condition ${name}`),
+        ...gates.map((gate) =>
+          gate.kind === 'approval'
+            ? 'gate: approval'
+            : gate.kind === 'when'
+              ? `gate: when ${gate.cel}`
+              : `gate: pattern ${gate.pattern} ${gate.is}`,
+        ),
+      ];
+      return rules.map((rule) => ({ edge: `edge ${from} ${exit} ${to}`, name: gateName(from, exit, to, rule) }));
+    });
+  }
+}
+
+const gateName = (from: string, exit: string | undefined, to: string, rule: string): string =>
+  `${from} ─${exit}→ ${to}: ${rule}`;

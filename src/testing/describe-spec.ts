@@ -1,0 +1,27 @@
+import type { SpecSet } from '../spec/types.ts';
+import { generateTests, type TestSpecsOptions } from './test-specs.ts';
+
+/**
+ * Makes a vitest suite out of a spec set: see {@link generateTests}. To be awaited at the top of a test file; vitest has to be installed.
+ *
+ * @example
+ * import { describeSpec } from 'hopgate/testing';
+ * await describeSpec('specs');
+ */
+export async function describeSpec(specs: SpecSet | string, options: TestSpecsOptions = {}): Promise<void> {
+  const { describe, expect, it } = await import('vitest');
+  const { tests, coverage } = await generateTests(specs, options);
+  const groups = Map.groupBy(tests, ({ group }) => group);
+  describe(typeof specs === 'string' ? `the spec set ${specs}` : 'the spec set', () => {
+    for (const [group, cases] of groups) {
+      describe(group, () => {
+        for (const { name, run } of cases) it(name, run);
+      });
+    }
+    if (options.backends) return;
+    it('covers every state, start, edge and mode transition that can be reached', () => {
+      const { rows } = coverage();
+      expect(rows.flatMap(({ what, missing }) => (what === 'gates' ? [] : missing))).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,32 @@
+/** What came of one generated test. */
+export interface TestResult {
+  readonly group: string;
+  readonly name: string;
+  readonly seconds: number;
+  /** null: it passed. */
+  readonly failure: string | null;
+}
+
+const inXml = (text: string): string =>
+  text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    // XML 1.0 has no way to write these.
+    .replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd');
+
+/** Results as a JUnit report, one suite a group. */
+export function junitReport(results: readonly TestResult[]): string {
+  const suites = [...Map.groupBy(results, ({ group }) => group)].map(([group, tests]) => {
+    const failures = tests.filter(({ failure }) => failure !== null).length;
+    const seconds = tests.reduce((sum, test) => sum + test.seconds, 0).toFixed(3);
+    const cases = tests.map(({ name, seconds: took, failure }) => {
+      const head = `    <testcase classname="hopgate.${inXml(group)}" name="${inXml(name)}" time="${took.toFixed(3)}"`;
+      if (failure === null) return `${head}/>`;
+      return `${head}>\n      <failure message="${inXml(failure.split('\n').at(-1)?.trim() ?? '')}">${inXml(failure)}</failure>\n    </testcase>`;
+    });
+    return `  <testsuite name="${inXml(group)}" tests="${tests.length}" failures="${failures}" time="${seconds}">\n${cases.join('\n')}\n  </testsuite>`;
+  });
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${suites.join('\n')}\n</testsuites>\n`;
+}

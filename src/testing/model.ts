@@ -1,0 +1,55 @@
+import { TestModel } from '@xstate/test';
+import { type EventObject, fromTransition } from 'xstate';
+
+/** A way through a model: what happens, in order, and where it ends. */
+export interface Route<State, Move> {
+  readonly moves: readonly Move[];
+  /** The state before each move, then the last. */
+  readonly states: readonly State[];
+}
+
+/** A finite model: where it begins, what may happen in a state, and what comes of it. All pure. */
+export interface Model<State, Move> {
+  readonly initial: State;
+  readonly moves: (state: State) => readonly (Move & { readonly name: string })[];
+  readonly next: (state: State, move: Move) => State;
+  /** Equal keys mean the same state. */
+  readonly key: (state: State) => string;
+}
+
+/**
+ * The shortest route to every transition of a model, enumerated by `@xstate/test`. This module is its only importer. For small models: the cost
+ * grows with transitions times route length.
+ */
+export function shortestRoutes<State, Move extends { readonly name: string }>(
+  model: Model<State, Move>,
+): readonly Route<State, Move>[] {
+  type Event = EventObject & { readonly move: Move };
+  const logic = fromTransition(({ state }: { state: State }, { move }: Event) => ({ state: model.next(state, move) }), {
+    state: model.initial,
+  });
+  type Snapshot = { readonly context: { readonly state: State } };
+  const keys = new WeakMap<object, string>();
+  const keyOf = ({ context }: Snapshot): string => {
+    const known = keys.get(context);
+    if (known !== undefined) return known;
+    const key = model.key(context.state);
+    keys.set(context, key);
+    return key;
+  };
+  const test = new TestModel(logic as never, {
+    events: ((snapshot: { context: { state: State } }) =>
+      model.moves(snapshot.context.state).map((move) => ({ type: move.name, move }))) as never,
+    // A transition counts as a state of its own: so every transition has a shortest route, not only every state.
+    serializeState: ((snapshot: Snapshot, event?: Event, before?: Snapshot) =>
+      `${keyOf(snapshot)}|${before ? `${keyOf(before)} ${event?.type}` : ''}`) as never,
+    serializeEvent: ((event: Event) => event.type) as never,
+  });
+  const paths = test.getShortestPaths() as unknown as readonly { readonly steps: readonly { event: Event }[] }[];
+  return paths.map(({ steps }) => {
+    const moves = steps.flatMap(({ event }) => (event.move === undefined ? [] : [event.move]));
+    const states = [model.initial];
+    for (const move of moves) states.push(model.next(states.at(-1)!, move));
+    return { moves, states };
+  });
+}

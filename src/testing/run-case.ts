@@ -1,0 +1,83 @@
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expected } from '../audit/expected.ts';
+import type { Pinned } from '../audit/ledger.ts';
+import type { ToolBackend } from '../ports/tool-backend.ts';
+import { memoryStore } from '../stores/memory.ts';
+import { sqliteStore } from '../stores/sqlite.ts';
+import { type PlannedCase, place } from './cases.ts';
+import { FixedClock } from './fixed-clock.ts';
+import type { Move } from './moves.ts';
+import { provocations } from './provoke.ts';
+import { type Taken, Trial, TrialFailure } from './trial.ts';
+
+export interface RunCaseOptions {
+  readonly agent: string;
+  readonly backends?: readonly ToolBackend[];
+  readonly onTaken?: (taken: Taken) => void;
+  /** Places and modes that were provoked already; shared between the walks of one run. */
+  readonly provoked: Set<string>;
+}
+
+const ROOT = '/repository';
+
+/** Executes a case on a session over the memory store. Throws {@link TrialFailure} where session and spec disagree. */
+export async function runCase(pinned: Pinned, planned: PlannedCase, options: RunCaseOptions): Promise<void> {
+  const clock = new FixedClock();
+  const trial = await new Trial({ ...options, pinned, store: memoryStore({ clock }), clock, root: ROOT }).open();
+  for (const move of planned.moves) {
+    if (planned.provoke === 'all') await provokeOnce(pinned, trial, options.provoked);
+    await takePlanned(trial, move, planned);
+  }
+  if (planned.provoke === 'end') await provoke(pinned, trial, true);
+  if (planned.provoke === 'all') await provokeOnce(pinned, trial, options.provoked);
+  for (const move of planned.tries ?? []) await trial.take(move);
+  await trial.finish();
+}
+
+/** Executes a case on SQLite, where the writer dies in every single call: in turn before it is on record, and after. */
+export async function runCaseWithDeaths(
+  pinned: Pinned,
+  planned: PlannedCase,
+  options: RunCaseOptions,
+  turn: number,
+): Promise<void> {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'hopgate-trial-'));
+  const clock = new FixedClock();
+  const store = sqliteStore(join(folder, 'evidence.db'), { clock });
+  try {
+    const trial = await new Trial({ ...options, pinned, store, clock, root: ROOT }).open();
+    for (const [index, move] of planned.moves.entries())
+      await trial.takeAndDie(move, (index + turn) % 2 === 0 ? 'before' : 'after');
+    await trial.finish();
+  } finally {
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function takePlanned(trial: Trial, move: Move, { group }: PlannedCase): Promise<void> {
+  const { expected: want } = await trial.take(move);
+  if (want.ok || group === 'visits') return;
+  throw new TrialFailure(
+    `${trial.way.join(' → ')}\n  ${move.name} was planned as lawful, but: ${want.code} (${want.rule})`,
+  );
+}
+
+async function provokeOnce(pinned: Pinned, trial: Trial, provoked: Set<string>): Promise<void> {
+  const { mode } = trial.standing;
+  const where = `${place(trial.standing)} ${mode}`;
+  if (provoked.has(where)) return;
+  provoked.add(where);
+  await provoke(pinned, trial, false);
+}
+
+/** Tries what is not lawful here; lawful steps too, which lead nowhere else. */
+async function provoke(pinned: Pinned, trial: Trial, whole: boolean): Promise<void> {
+  for (const move of provocations(pinned, trial.standing, whole)) {
+    const { standing } = trial;
+    const want = expected(pinned, standing, move.asked, standing.lastAt);
+    if (!want.ok || (whole && move.asked.kind === 'step')) await trial.take(move);
+  }
+}

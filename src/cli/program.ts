@@ -1,7 +1,9 @@
 import { Command, CommanderError } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
+import { register as activity } from './commands/activity.ts';
 import { register as check } from './commands/check.ts';
 import { register as doctor } from './commands/doctor.ts';
+import { register as erase } from './commands/erase.ts';
 import { register as explain } from './commands/explain.ts';
 import { register as generate } from './commands/generate.ts';
 import { register as graph } from './commands/graph.ts';
@@ -33,6 +35,8 @@ const COMMANDS = [
   doctor,
   sessions,
   log,
+  activity,
+  erase,
   thread,
   verify,
   seal,

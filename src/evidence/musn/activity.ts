@@ -1,0 +1,100 @@
+import type { Json } from '../../spec/types.ts';
+import { bodyOf } from '../bodies.ts';
+import type { EntryDraft } from '../entry.ts';
+import { instantOf } from './entry-form.ts';
+
+/** An event of the activity log, with the keys of the seeds. */
+export interface ActivityEvent {
+  readonly 'event/type': string;
+  readonly at: string;
+  readonly 'session/id': string;
+  readonly agent: string;
+  readonly source: string;
+  readonly metadata: { readonly [key: string]: Json };
+}
+
+type Fields = { readonly [key: string]: Json };
+
+const isFields = (value: Json | undefined): value is Fields =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+
+const EVENT_TYPES: { readonly [event: string]: string } = {
+  'session-open': 'session/open',
+  'session-closed': 'session/closed',
+  hop: 'session/hop',
+  mode: 'session/mode',
+  par: 'session/par',
+};
+
+/**
+ * An entry as an event of the activity log. An event that was imported comes out as it came in; an own entry says in its metadata which it is
+ * and what its body says.
+ */
+export function toActivity(entry: EntryDraft & { readonly seq?: number }): ActivityEvent | Fields {
+  const {
+    id,
+    at,
+    type,
+    claim,
+    author,
+    sessionId,
+    peripheral,
+    mode,
+    seq = null,
+    patternId,
+    inReplyTo = null,
+    body,
+  } = entry;
+  const known = bodyOf(body);
+  if (isFields(body) && body['event'] === 'activity' && isFields(body['activity'])) return body['activity'];
+  const eventType =
+    EVENT_TYPES[known?.event ?? ''] ??
+    (type === 'pattern-selection'
+      ? 'pattern/selected'
+      : type === 'pattern-outcome'
+        ? 'pattern/outcome'
+        : 'agent/interaction');
+  const said = known?.event === 'par' ? known.par : isFields(body) ? body : { body };
+  return {
+    'event/type': eventType,
+    at,
+    'session/id': sessionId,
+    agent: author,
+    source: 'hopgate',
+    metadata: {
+      ...said,
+      'evidence/id': id,
+      'evidence/seq': seq,
+      'evidence/claim-type': claim,
+      'evidence/in-reply-to': inReplyTo,
+      peripheral,
+      mode,
+      ...(patternId === undefined ? {} : { 'pattern/id': patternId }),
+    },
+  };
+}
+
+export const isActivity = (value: Fields): boolean => 'event/type' in value || ('agent' in value && 'source' in value);
+
+/**
+ * An event of the seeds' log as a draft; its check is the entry's. Whatever stands in it travels in the body, also what the seeds' own service
+ * would cut off beside `metadata`.
+ */
+export function readActivity(event: Fields, defaults: { readonly id: string; readonly sessionId: string }): EntryDraft {
+  const type = event['event/type'] ?? 'agent/interaction';
+  const sessionId = event['session/id'] ?? defaults.sessionId;
+  const source = event['source'];
+  return {
+    id: defaults.id,
+    at: instantOf(event['at']),
+    type: type === 'session/par' ? 'reflection' : 'coordination',
+    claim: 'observation',
+    subject: { type: 'session', id: sessionId },
+    author: event['agent'] ?? 'unknown-agent',
+    sessionId,
+    peripheral: null,
+    mode: null,
+    body: { event: 'activity', activity: event },
+    tags: ['musn', type, ...(typeof source === 'string' && source !== '' ? [source] : [])],
+  } as unknown as EntryDraft;
+}

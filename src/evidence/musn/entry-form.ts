@@ -1,0 +1,131 @@
+import type { Json } from '../../spec/types.ts';
+import type { EntryDraft } from '../entry.ts';
+import { entryIssues } from '../entry-schema.ts';
+import { type EdnValue, keywordOr, printEdn } from './print-edn.ts';
+
+type Fields = { readonly [key: string]: Json };
+
+/** The seeds' keys and ours; in the order in which they are printed. */
+const KEYS = {
+  'evidence/id': 'id',
+  'evidence/type': 'type',
+  'evidence/claim-type': 'claim',
+  'evidence/subject': 'subject',
+  'evidence/author': 'author',
+  'evidence/at': 'at',
+  'evidence/body': 'body',
+  'evidence/tags': 'tags',
+  'evidence/session-id': 'sessionId',
+  'evidence/pattern-id': 'patternId',
+  'evidence/in-reply-to': 'inReplyTo',
+  'evidence/fork-of': 'forkOf',
+  'evidence/conjecture?': 'conjecture',
+  'evidence/peripheral': 'peripheral',
+  'evidence/mode': 'mode',
+} as const satisfies { readonly [key: string]: keyof EntryDraft };
+
+const EPHEMERAL = 'evidence/ephemeral?';
+/** In EDN these are keywords. */
+const NAMES = new Set([
+  'evidence/type',
+  'evidence/claim-type',
+  'evidence/pattern-id',
+  'evidence/peripheral',
+  'evidence/mode',
+]);
+
+/** An entry in the seeds' form, as JSON: `{ "evidence/id": …, "evidence/type": …, … }`. The chain's fields stay behind. */
+export function toEntryForm(entry: EntryDraft & { readonly ephemeral?: boolean }): Fields {
+  const { subject } = entry;
+  const form: { [key: string]: Json } = {};
+  for (const [key, field] of Object.entries(KEYS)) {
+    const value =
+      field === 'subject' ? { 'ref/type': subject.type, 'ref/id': subject.id } : (entry[field] as Json | undefined);
+    if (value !== undefined && !(value === null && (field === 'peripheral' || field === 'mode'))) form[key] = value;
+  }
+  if (entry.ephemeral === true) form[EPHEMERAL] = true;
+  return form;
+}
+
+/** The seeds' form as EDN, on one line. */
+export function printEntryForm(form: Fields): string {
+  const named = (key: string, value: Json): EdnValue => {
+    if (NAMES.has(key) && typeof value === 'string') return keywordOr(value);
+    if (key === 'evidence/tags' && Array.isArray(value)) return value.map((tag) => keywordOr(String(tag)));
+    if (key === 'evidence/subject' && value !== null && typeof value === 'object' && !Array.isArray(value)) {
+      return { ...value, 'ref/type': keywordOr(String(value['ref/type'])) };
+    }
+    return value;
+  };
+  return printEdn(Object.fromEntries(Object.entries(form).map(([key, value]) => [key, named(key, value)])));
+}
+
+/** A form as a draft, or what is wrong with it, by path. */
+export type ReadForm =
+  | { readonly ok: true; readonly draft: EntryDraft; readonly ephemeral: boolean; readonly dropped: readonly string[] }
+  | { readonly ok: false; readonly issues: readonly { readonly path: string; readonly message: string }[] };
+
+export const isEntryForm = (value: Fields): boolean => Object.keys(value).some((key) => key.startsWith('evidence/'));
+
+const FORM_OF = Object.fromEntries(Object.entries(KEYS).map(([key, field]) => [field, key]));
+
+/**
+ * Reads the seeds' form. What it leaves out is filled in: the session it goes to, that session as subject, the claim `observation`, `id` as
+ * given. Keys that are not the form's are dropped and named, unless they pretend to be (`evidence/…`).
+ */
+export function readEntryForm(form: Fields, defaults: { readonly id: string; readonly sessionId: string }): ReadForm {
+  const fields: { [field: string]: unknown } = {};
+  const issues: { path: string; message: string }[] = [];
+  const dropped: string[] = [];
+  for (const [key, value] of Object.entries(form)) {
+    if (Object.hasOwn(KEYS, key)) fields[KEYS[key as keyof typeof KEYS]] = value;
+    else if (key.startsWith('evidence/') && key !== EPHEMERAL)
+      issues.push({ path: key, message: 'is no field of an entry' });
+    else if (key !== EPHEMERAL) dropped.push(key);
+  }
+  const ephemeral = form[EPHEMERAL] ?? false;
+  if (typeof ephemeral !== 'boolean') issues.push({ path: EPHEMERAL, message: 'must be true or false' });
+  const draft = {
+    id: defaults.id,
+    claim: 'observation',
+    sessionId: defaults.sessionId,
+    peripheral: null,
+    mode: null,
+    tags: [],
+    body: null,
+    ...fields,
+    at: instantOf(fields['at']),
+    author: authorOf(fields['author']),
+    subject: subjectOf(fields['subject'], defaults.sessionId),
+  };
+  issues.push(...entryIssues(draft).map(({ path, message }) => ({ path: formPath(path), message })));
+  return issues.length > 0
+    ? { ok: false, issues }
+    : { ok: true, draft: draft as unknown as EntryDraft, ephemeral: ephemeral === true, dropped };
+}
+
+function formPath(path: string): string {
+  const [field = '', ...rest] = path.split('.');
+  const inner = field === 'subject' ? rest.map((part) => `ref/${part}`) : rest;
+  return [FORM_OF[field] ?? field, ...inner].join('.');
+}
+
+/** Seconds and offsets are written as we write them; anything else is left for the check. */
+export function instantOf(at: unknown): unknown {
+  if (typeof at !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[-+]\d\d:\d\d)$/.test(at))
+    return at;
+  const time = new Date(at);
+  return Number.isNaN(time.getTime()) ? at : time.toISOString();
+}
+
+const isFields = (value: unknown): value is Fields =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+
+const authorOf = (author: unknown): unknown => (isFields(author) && 'id/value' in author ? author['id/value'] : author);
+
+function subjectOf(subject: unknown, sessionId: string): unknown {
+  if (subject === undefined) return { type: 'session', id: sessionId };
+  if (!isFields(subject)) return subject;
+  const { 'ref/type': type, 'ref/id': id, ...rest } = subject;
+  return { ...rest, ...(type === undefined ? {} : { type }), ...(id === undefined ? {} : { id }) };
+}

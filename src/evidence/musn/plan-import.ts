@@ -1,0 +1,123 @@
+import canonicalize from 'canonicalize';
+import type { Json } from '../../spec/types.ts';
+import { sha256 } from '../chain.ts';
+import type { EntryDraft } from '../entry.ts';
+import { entryIssues } from '../entry-schema.ts';
+import { isActivity, readActivity } from './activity.ts';
+import { isEntryForm, readEntryForm } from './entry-form.ts';
+import { type FormIssue, readForms } from './read-forms.ts';
+
+/** What an import would append. */
+export interface ImportPlan {
+  /** The root, which says where the evidence comes from, then the entries: oldest first, each after what it replies to. */
+  readonly drafts: readonly EntryDraft[];
+  readonly ephemeral: readonly EntryDraft[];
+  /** Keys that no entry has a place for. */
+  readonly dropped: readonly string[];
+}
+
+/**
+ * Reads a foreign log (entries or activity events, JSON or EDN) for one session. The same text gives the same plan, so importing twice adds
+ * nothing. Issues carry their path: `[3].evidence/type`.
+ */
+export function planImport(
+  text: string,
+  { sessionId, source }: { readonly sessionId: string; readonly source: string },
+): ({ readonly ok: true } & ImportPlan) | { readonly ok: false; readonly issues: readonly FormIssue[] } {
+  const read = readForms(text);
+  if (!read.ok) return read;
+  const issues: FormIssue[] = [];
+  const durable: EntryDraft[] = [];
+  const ephemeral: EntryDraft[] = [];
+  const dropped = new Set<string>();
+  const seen = new Map<string, number>();
+  for (const [index, form] of read.forms.entries()) {
+    const add = (more: readonly FormIssue[]) =>
+      issues.push(
+        ...more.map(({ path, message }) => ({ path: `[${index}]${path === '' ? '' : `.${path}`}`, message })),
+      );
+    const one = readOne(form, { id: idOf(form, seen), sessionId });
+    if (!one.ok) add(one.issues);
+    else if (one.draft.sessionId !== sessionId) {
+      add([{ path: '', message: `belongs to session ${one.draft.sessionId}; import it as that session` }]);
+    } else {
+      for (const key of one.dropped) dropped.add(key);
+      (one.ephemeral ? ephemeral : durable).push(one.draft);
+    }
+  }
+  if (issues.length > 0) return { ok: false, issues };
+  const ordered = parentsFirst(durable);
+  const first = [...ordered, ...ephemeral].reduce((a, b) => (b.at < a.at ? b : a));
+  const root = rootOf(text, first, read.forms.length, { sessionId, source });
+  return { ok: true, drafts: [root, ...ordered], ephemeral: parentsFirst(ephemeral), dropped: [...dropped] };
+}
+
+type Form = { readonly [key: string]: Json };
+
+function readOne(
+  form: Form,
+  defaults: { readonly id: string; readonly sessionId: string },
+): ReturnType<typeof readEntryForm> {
+  if (isEntryForm(form)) return readEntryForm(form, defaults);
+  if (!isActivity(form)) {
+    const message = 'is neither an entry ("evidence/type", …) nor an event ("event/type", …)';
+    return { ok: false, issues: [{ path: '', message }] };
+  }
+  const draft = readActivity(form, defaults);
+  const issues = entryIssues(draft);
+  return issues.length > 0 ? { ok: false, issues } : { ok: true, draft, ephemeral: false, dropped: [] };
+}
+
+/** From the content, so that the same event has the same id; the second of two equal ones gets another. */
+function idOf(form: Form, seen: Map<string, number>): string {
+  const text = canonicalize(form) ?? '';
+  const nth = seen.get(text) ?? 0;
+  seen.set(text, nth + 1);
+  return `e-${sha256(`${text}#${nth}`).slice(0, 32)}`;
+}
+
+/** Where the evidence comes from: the root of a session that hopgate did not write. */
+function rootOf(
+  text: string,
+  { at, author }: EntryDraft,
+  entries: number,
+  { sessionId, source }: { readonly sessionId: string; readonly source: string },
+): EntryDraft {
+  const digest = sha256(text);
+  return {
+    id: `import-${sha256(`${sessionId} ${digest}`).slice(0, 32)}`,
+    at,
+    type: 'coordination',
+    claim: 'goal',
+    subject: { type: 'session', id: sessionId },
+    author,
+    sessionId,
+    peripheral: null,
+    mode: null,
+    body: { event: 'import', source, sha256: digest, entries },
+    tags: ['import'],
+  };
+}
+
+/** By time, and each after what it replies to or forks. */
+function parentsFirst(drafts: readonly EntryDraft[]): EntryDraft[] {
+  const byTime = drafts.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+  const byId = new Map(byTime.map((draft) => [draft.id, draft]));
+  const ordered = new Set<EntryDraft>();
+  const entered = new Set<EntryDraft>();
+  for (const start of byTime) {
+    const waiting = [start];
+    while (waiting.length > 0) {
+      const draft = waiting.at(-1)!;
+      const parents = [draft.inReplyTo, draft.forkOf].flatMap((id) => (id === undefined ? [] : (byId.get(id) ?? [])));
+      const open = entered.has(draft) ? [] : parents.filter((parent) => !ordered.has(parent) && !entered.has(parent));
+      entered.add(draft);
+      if (open.length > 0) waiting.push(...open);
+      else {
+        ordered.add(draft);
+        waiting.pop();
+      }
+    }
+  }
+  return [...ordered];
+}

@@ -1,0 +1,53 @@
+/** A name that prints as `:name`. */
+export class Keyword {
+  readonly name: string;
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+/** What can be printed: JSON, and keywords among it. */
+export type EdnValue =
+  | string
+  | number
+  | boolean
+  | null
+  | Keyword
+  | readonly EdnValue[]
+  | { readonly [key: string]: EdnValue };
+
+const NAME = /^[A-Za-z_][\w.*+!?-]*(?:\/[A-Za-z_][\w.*+!?-]*)?$/;
+
+/** A keyword where a text can be one, else the text. */
+export const keywordOr = (text: string): Keyword | string => (NAME.test(text) ? new Keyword(text) : text);
+
+/**
+ * One EDN form on one line. Arrays become vectors, objects maps whose keys are keywords where they can be. Read back, each keyword as its name,
+ * it is the same value; -0 becomes 0.
+ *
+ * @example printEdn({ 'evidence/type': new Keyword('coordination') }) // {:evidence/type :coordination}
+ */
+export function printEdn(value: EdnValue): string {
+  if (value === null) return 'nil';
+  if (value instanceof Keyword) return `:${value.name}`;
+  if (typeof value === 'string') return printString(value);
+  if (typeof value === 'number') return printNumber(value);
+  if (typeof value === 'boolean') return String(value);
+  if (Array.isArray(value)) return `[${value.map(printEdn).join(' ')}]`;
+  const pairs = Object.entries(value as { readonly [key: string]: EdnValue });
+  return `{${pairs.map(([key, member]) => `${printEdn(keywordOr(key))} ${printEdn(member)}`).join(', ')}}`;
+}
+
+const ESCAPES: { readonly [char: string]: string } = {
+  '"': '\\"',
+  '\\': '\\\\',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+};
+
+const printString = (text: string): string => `"${text.replace(/["\\\n\r\t]/g, (char) => ESCAPES[char]!)}"`;
+
+/** Integers that a double does not hold exactly would read as big integers. */
+const printNumber = (value: number): string =>
+  Number.isInteger(value) && !Number.isSafeInteger(value) ? value.toExponential() : String(value);

@@ -1,0 +1,89 @@
+import { type EdnNode, type EdnProblem, identityOf } from '../../spec/edn/edn-node.ts';
+import { ednToPlain } from '../../spec/edn/edn-to-plain.ts';
+import { readEdn } from '../../spec/edn/read-edn.ts';
+import type { Json } from '../../spec/types.ts';
+
+export interface FormIssue {
+  readonly path: string;
+  readonly message: string;
+}
+
+export type ReadForms =
+  | { readonly ok: true; readonly forms: readonly { readonly [key: string]: Json }[] }
+  | { readonly ok: false; readonly issues: readonly FormIssue[] };
+
+/** The forms of an export: JSON (one, a list, or one a line) or EDN (one, a collection, or one after the other). */
+export function readForms(text: string): ReadForms {
+  const json = readJson(text);
+  const read = json === null ? readEdnForms(text) : { ok: true as const, values: json };
+  if (!read.ok) return read;
+  const values = read.values.length === 1 && Array.isArray(read.values[0]) ? read.values[0] : read.values;
+  const issues = values.flatMap((value, index) =>
+    value === null || typeof value !== 'object' || Array.isArray(value)
+      ? [{ path: `[${index}]`, message: 'must be an entry or an event, a map' }]
+      : [],
+  );
+  if (values.length === 0) return { ok: false, issues: [{ path: '', message: 'there is nothing to read' }] };
+  return issues.length > 0 ? { ok: false, issues } : { ok: true, forms: values as { [key: string]: Json }[] };
+}
+
+/** null: it is not JSON. */
+function readJson(text: string): Json[] | null {
+  try {
+    return [JSON.parse(text) as Json];
+  } catch {
+    // perhaps one value a line
+  }
+  try {
+    return text
+      .split('\n')
+      .filter((line) => line.trim() !== '')
+      .map((line) => JSON.parse(line) as Json);
+  } catch {
+    return null;
+  }
+}
+
+function readEdnForms(text: string): { ok: true; values: Json[] } | { ok: false; issues: FormIssue[] } {
+  const one = readEdn(text);
+  // Our brackets make many forms one; the line break ends a comment.
+  const many = one.ok ? one : readEdn(`[${text}\n]`);
+  if (!many.ok) {
+    const isOne = !one.ok && !one.problems.some(({ message }) => message.startsWith('a second form'));
+    return {
+      ok: false,
+      issues: isOne
+        ? one.problems.map((problem) => issueOf(problem))
+        : many.problems.map((problem) => issueOf(problem, 1)),
+    };
+  }
+  const { value, problems } = ednToPlain(withoutTags(many.node));
+  if (problems.length > 0) return { ok: false, issues: problems.map((problem) => issueOf(problem, one.ok ? 0 : 1)) };
+  return { ok: true, values: one.ok ? [value as Json] : (value as Json[]) };
+}
+
+/** `shift`: characters that we put before the text. */
+const issueOf = ({ line, column, message }: EdnProblem, shift = 0): FormIssue => ({
+  path: `line ${line}, column ${line === 1 ? column - shift : column}`,
+  message,
+});
+
+/** `#inst "…"` and `#uuid "…"` are their texts. */
+function withoutTags(node: EdnNode): EdnNode {
+  switch (node.kind) {
+    case 'tagged':
+      return ['inst', 'uuid'].includes(node.tag) && node.form.kind === 'string' ? node.form : node;
+    case 'map':
+      return { ...node, entries: node.entries.map(([key, value]) => [key, withoutTags(value)] as const) };
+    case 'set':
+      return {
+        ...node,
+        items: node.items.toSorted((a, b) => (identityOf(a) < identityOf(b) ? -1 : 1)).map(withoutTags),
+      };
+    case 'list':
+    case 'vector':
+      return { ...node, items: node.items.map(withoutTags) };
+    default:
+      return node;
+  }
+}

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import { evidenceFile } from '../../src/cli/open-store.ts';
+import { ensureStateDir } from '../../src/cli/state-dir.ts';
+import { verifyChain } from '../../src/evidence/chain.ts';
+import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
+import { readForms } from '../../src/evidence/musn/read-forms.ts';
+import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { conversation, draft } from '../evidence/drafts.ts';
+import { type Machine, machine, put } from './run.ts';
+
+async function withSession({ root, env }: Machine): Promise<void> {
+  ensureStateDir(root, env);
+  const store = sqliteStore(evidenceFile(root, env));
+  const pin = await store.putBlob(Buffer.from('pin'));
+  const [first, ...rest] = conversation('s-1', 2);
+  const lease = await store.acquire('s-1', 'w-1', 60_000);
+  const par = draft({
+    id: 'par',
+    at: '2026-01-31T09:01:00.000Z',
+    body: { event: 'par', par: { what_went_well: ['tests \u202e first'] } },
+  });
+  await store.append(lease, EMPTY_CHAIN, [
+    { ...first!, body: { event: 'session-open', agent: 'agent-1', pin } },
+    ...rest,
+    par,
+  ]);
+  await store.release(lease);
+  await store.close();
+}
+
+describe('hopgate activity', () => {
+  it('lists events, the newest first, page by page', async () => {
+    const here = machine();
+    await withSession(here);
+    const first = await here.run('activity', 's-1', '--limit', '2');
+    expect(first.out.split('\n').map((line) => line.split(/ {2,}/)[1])).toEqual([
+      'event',
+      'session/par',
+      'agent/interaction',
+      undefined,
+    ]);
+    expect(first.out).toContain('\\u{202e}');
+    const [, cursor] = /--after (\S+)/.exec(first.err) ?? [];
+    const second = await here.run('activity', 's', '--after', cursor!, '--json');
+    const { events, next } = JSON.parse(second.out);
+    expect(events.map((event: { [key: string]: string }) => event['event/type'])).toEqual([
+      'agent/interaction',
+      'session/open',
+    ]);
+    expect(next).toBeNull();
+  });
+
+  it('says what is wrong with a cursor, a limit or a session', async () => {
+    const here = machine();
+    expect(await here.run('activity', 's-1')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/has no sessions yet/),
+    });
+    await withSession(here);
+    expect(await here.run('activity', 's-1', '--limit', '0')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/limit: /),
+    });
+    expect(await here.run('activity', 's-1', '--after', 'x')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/after: is no cursor/),
+    });
+    expect(await here.run('activity', 's-2')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/no session "s-2".*s-1/s),
+    });
+  });
+
+  it.each([[], ['--entries'], ['--edn'], ['--entries', '--edn']])(
+    'exports what another store imports %j',
+    async (...flags: string[]) => {
+      const [here, there] = [machine(), machine()];
+      await withSession(here);
+      const exported = await here.run('activity', 's-1', ...flags, ...(flags.includes('--edn') ? [] : ['--json']));
+      const text = flags.includes('--edn') ? exported.out : JSON.stringify(Object.values(JSON.parse(exported.out))[0]);
+      put(there.root, { 'log.txt': text });
+      expect(await there.run('activity', 's-1', '--import', 'log.txt')).toMatchObject({
+        code: 0,
+        out: '4 imported as session s-1\n',
+      });
+      const again = await there.run('activity', 's-1', '--import', 'log.txt');
+      expect(again.out).toMatch(/imported before; nothing was added/);
+      const listed = await there.run(
+        'activity',
+        's-1',
+        '--limit',
+        '4',
+        ...flags,
+        ...(flags.includes('--edn') ? [] : ['--json']),
+      );
+      const forms = (out: string): unknown => {
+        const read = readForms(flags.includes('--edn') ? out : JSON.stringify(Object.values(JSON.parse(out))[0]));
+        return read.ok ? read.forms : read.issues;
+      };
+      expect(forms(listed.out)).toEqual(forms(exported.out));
+      expect(forms(listed.out)).toHaveLength(4);
+    },
+  );
+
+  it('refuses a file that is no log, and to write into a session of its own', async () => {
+    const here = machine({
+      'bad.edn': '{:evidence/type :gossip}',
+      'good.json': '{"event/type":"x","at":"2026-01-29T12:00:00Z"}',
+    });
+    await withSession(here);
+    const bad = await here.run('activity', 'f', '--import', 'bad.edn');
+    expect(bad).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/\[0\]\.evidence\/type: .*Nothing was imported/s),
+    });
+    expect(await here.run('activity', 's-1', '--import', 'good.json')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/kept apart/),
+    });
+    expect(await here.run('activity', 'f', '--import', 'gone.json')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/cannot read gone\.json/),
+    });
+    expect((await here.run('sessions')).out).not.toMatch(/^f /m);
+  });
+});
+
+describe('hopgate erase', () => {
+  it('asks for --yes, then erases the bodies and leaves a chain that verifies', async () => {
+    const here = machine();
+    await withSession(here);
+    expect(await here.run('erase', 's-1')).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/4 entries of session s-1 for good\n.*--yes/),
+    });
+    expect(await here.run('erase', 's-1', '--yes')).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^4 bodies of session s-1 erased, 0 blobs/),
+    });
+    const store = sqliteStore(evidenceFile(here.root, here.env));
+    expect(await verifyChain(store.entries('s-1'))).toMatchObject({ ok: true, count: 4 });
+    expect((await store.get('par'))?.body).toBeNull();
+    expect((await store.sessions())[0]).toMatchObject({
+      agent: 'agent-1',
+      pin: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    await store.close();
+    expect((await here.run('log', 's-1')).out).toMatch(/\(the body was erased\)/);
+  });
+});

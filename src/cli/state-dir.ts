@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
+import { accessSync, chmodSync, constants, lstatSync, mkdirSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { CliError, type Io } from './io.ts';
@@ -43,11 +43,21 @@ export function stateDir(root: string, env: Io['env']): string {
 /**
  * {@link stateDir}, made if it is not there and closed to everyone else (0700).
  *
- * @throws CliError `state-dir-unsafe`: it is a link, no folder, or someone else's. `state-dir-inside-root` as above.
+ * @throws CliError `state-dir-unwritable`; `state-dir-unsafe`: it is a link, no folder, or someone else's. `state-dir-inside-root` as above.
  */
 export function ensureStateDir(root: string, env: Io['env']): string {
   const dir = stateDir(root, env);
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    accessSync(dir, constants.W_OK);
+  } catch (cause) {
+    throw new CliError(
+      'state-dir-unwritable',
+      `the state folder ${dir} cannot be written (${(cause as NodeJS.ErrnoException).code})`,
+      'Make it writable, or set XDG_STATE_HOME to a folder of your own.',
+      { cause },
+    );
+  }
   for (const path of [dirname(dir), dir]) {
     const stat = lstatSync(path);
     const owner = process.getuid?.();

@@ -10,3 +10,7 @@ export function excerpt(text: string, length: number): string {
   const chars = [...visible(text)];
   return chars.length <= length ? chars.join('') : `${chars.slice(0, length - 1).join('')}…`;
 }
+
+/** A word as a shell takes it: quoted where it has to be. */
+export const quoted = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

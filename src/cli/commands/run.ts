@@ -16,7 +16,7 @@ import { operatorApprover } from '../run/operator.ts';
 import { fruitsOf, showEnd } from '../run/show-end.ts';
 import { describeAction, describeOutcome, describeRefusal, verdictOf } from '../run/show-result.ts';
 import { ensureStateDir, realRoot } from '../state-dir.ts';
-import { visible } from '../visible.ts';
+import { quoted, visible } from '../visible.ts';
 
 interface Options {
   readonly root?: string;
@@ -186,7 +186,7 @@ async function finish(io: Io, session: Session, place: Place, outcomes: readonly
     database,
     repository: place.root,
     ...(place.remote === null ? {} : { remote: place.remote }),
-    'read it': `hopgate log ${session.id} --root ${place.root}`,
+    'read it': `hopgate log ${session.id} --root ${quoted(place.root)}`,
   });
   print(io);
   const verdict =

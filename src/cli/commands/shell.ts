@@ -10,6 +10,7 @@ import { operatorApprover } from '../run/operator.ts';
 import { complete } from '../shell/complete.ts';
 import { runLine } from '../shell/run-line.ts';
 import { ensureStateDir } from '../state-dir.ts';
+import { quoted } from '../visible.ts';
 
 interface Options {
   readonly root: string;
@@ -94,7 +95,10 @@ async function shell(io: Io, options: Options): Promise<void> {
   const reader = createInterface({
     input: io.stdin,
     ...(io.isTty
-      ? { output: io.stdout, completer: (line: string) => (opened ? complete(opened, line) : [[], line]) }
+      ? {
+          output: io.stdout,
+          completer: (line: string) => (opened ? complete(opened, line, rootOf(io, options)) : [[], line]),
+        }
       : {}),
     terminal: io.isTty,
     historySize: 500,
@@ -123,7 +127,7 @@ async function shell(io: Io, options: Options): Promise<void> {
     reader.close();
     await session.detach();
     if (!io.json && !session.state.closed)
-      print(io, paint(io, 'dim', `Go on with: hopgate shell --session ${session.id} --root ${root}`));
+      print(io, paint(io, 'dim', `Go on with: hopgate shell --session ${session.id} --root ${quoted(root)}`));
   }
 }
 

@@ -72,20 +72,30 @@ function describeValue(value: Json): string {
     sha,
     entries,
     dropped,
+    timedOut,
+    flooded,
+    seconds,
   } = value;
+  const ended = timedOut
+    ? `timed out after ${short(seconds)} s`
+    : flooded
+      ? 'ended for too much output'
+      : exit === null
+        ? 'killed'
+        : `exit ${short(exit)}`;
   if (typeof text === 'string') return `${path}: ${text.split('\n').length} lines`;
   if (Array.isArray(matches))
     return `${matches.length} matches${matches[0] ? `, first ${short(matches[0], 100)}` : ''}`;
   if (Array.isArray(files)) return `${files.length} files: ${short(files.join(' '), 120)}`;
   if (typeof verdict === 'string')
-    return `verdict ${verdict}${report ? `, ${short(summaryOf(report), 140)}` : ', no report'}`;
+    return `verdict ${verdict}${report ? `, ${short(summaryOf(report), 140)}` : `, ${ended}, no report${value['reportProblem'] ? `: ${short(value['reportProblem'], 140)}` : ''}`}`;
   if (committed !== undefined) return committed ? `committed ${short(sha, 12)}` : 'nothing was committed';
   if (pushed !== undefined) return pushed ? `pushed ${short(sha, 12)}` : 'nothing was pushed';
   if (Array.isArray(entries)) return `${entries.length} entries`;
   if (Array.isArray(dropped) && dropped.length > 0)
-    return `exit ${short(exit)}, dropped: ${short(dropped.map(nameWhy).join('; '), 140)}`;
+    return `${ended}, dropped: ${short(dropped.map(nameWhy).join('; '), 140)}`;
   if (exit !== undefined)
-    return `exit ${short(exit)}${stdout ? `: ${short(String(stdout).trim(), 120)}` : stderr ? `: ${short(String(stderr).trim(), 120)}` : ''}`;
+    return `${ended}${stdout ? `: ${short(String(stdout).trim(), 120)}` : stderr ? `: ${short(String(stderr).trim(), 120)}` : ''}`;
   return short(value, 160);
 }
 

@@ -5,7 +5,7 @@ import type { Session } from '../../session/session.ts';
 export const VERBS = ['hop', 'mode', 'start', 'stop', 'status', 'why', 'log', 'close', 'help', 'exit'] as const;
 
 /** Completions of a line by what is available here: `[matches, the part they complete]`, as node:readline wants them. */
-export function complete(session: Session, line: string): [string[], string] {
+export function complete(session: Session, line: string, root: string): [string[], string] {
   const words = line.split(/\s+/);
   const last = words.at(-1) ?? '';
   const matching = (candidates: readonly string[]): [string[], string] => {
@@ -26,17 +26,17 @@ export function complete(session: Session, line: string): [string[], string] {
         ? matching(here.modes.map(({ to }) => to))
         : matching(['--summary', '--reset', '--reason']);
     case 'why':
-      return words.length === 2 ? matching(here.tools) : matching(paths(last));
+      return words.length === 2 ? matching(here.tools) : matching(paths(last, root));
     default:
-      return matching(paths(last));
+      return matching(paths(last, root));
   }
 }
 
-/** Paths beneath the current folder; the gate judges them, this only saves typing. */
-function paths(text: string): string[] {
+/** Paths beneath the root; the gate judges them, this only saves typing. */
+function paths(text: string, root: string): string[] {
   const folder = text.endsWith('/') ? text : dirname(text) === '.' ? '' : `${dirname(text)}/`;
   try {
-    return readdirSync(folder === '' ? '.' : folder, { withFileTypes: true }).map((entry) =>
+    return readdirSync(join(root, folder), { withFileTypes: true }).map((entry) =>
       join(folder, entry.isDirectory() ? `${entry.name}/` : entry.name),
     );
   } catch {

@@ -1,5 +1,6 @@
 import { describeLeg } from '../../gate/describe-denial.ts';
 import type { Session } from '../../session/session.ts';
+import { nearest } from '../../spec/names.ts';
 import type { Json, Mode, Principal } from '../../spec/types.ts';
 import { type Io, paint, print, printJsonLine } from '../io.ts';
 import { describeOutcome, describeRefusal, verdictOf } from '../run/show-result.ts';
@@ -19,12 +20,44 @@ export async function runLine(io: Io, session: Session, text: string): Promise<b
   const line = parseLine(text);
   if (line.verb === '' || line.verb.startsWith('#')) return false;
   if (line.verb === 'exit' || line.verb === 'quit') return true;
+  const mistake = mistakeIn(session, line);
+  if (mistake !== null) {
+    io.exitCode = 1;
+    if (io.json) printJsonLine(io, { type: 'mistake', line: text, message: mistake });
+    else print(io, `  ${paint(io, 'red', 'not understood')}: ${mistake}`);
+    return false;
+  }
   if (line.verb === 'help') help(io, session);
   else if (line.verb === 'status') status(io, session);
   else if (line.verb === 'log') await log(io, session, line);
   else if (line.verb === 'why') why(io, session, line);
   else show(io, await act(session, line));
   return line.verb === 'close' && session.state.closed;
+}
+
+const OPTIONS: { readonly [verb: string]: readonly string[] } = {
+  start: ['by'],
+  stop: ['reason', 'by'],
+  mode: ['summary', 'reason', 'reset', 'by'],
+  hop: ['exit', 'reason', 'by'],
+};
+
+/** What is mistyped in a line: a verb of the shell, or an option. Null: nothing; whether it may be done, the gate says. */
+function mistakeIn(session: Session, { verb, options }: ShellLine): string | null {
+  const allowed = OPTIONS[verb];
+  if (allowed === undefined) {
+    const isKnown = (VERBS as readonly string[]).includes(verb) || session.tool(verb) !== undefined;
+    const near = isKnown ? null : nearest(verb, [...session.available().tools, ...VERBS]);
+    return near === null || session.tool(near) !== undefined ? null : `"${visible(verb)}"; did you mean ${near}?`;
+  }
+  const takesFruit = verb === 'hop' || verb === 'stop';
+  const unknown = Object.keys(options).find(
+    (name) => !allowed.includes(name) && !(takesFruit && /^fruit\../.test(name)),
+  );
+  if (unknown === undefined) return null;
+  const known = [...allowed.map((name) => `--${name}`), ...(takesFruit ? ['--fruit.FIELD'] : [])];
+  const near = nearest(unknown, allowed);
+  return `${verb} has no option --${visible(unknown)}; ${near === null ? `it has ${known.join(', ')}` : `did you mean --${near}?`}`;
 }
 
 /** The verbs that change something; anything else is a tool. */
@@ -57,7 +90,7 @@ function act(session: Session, { verb, words, options }: ShellLine): Promise<Res
       const exit = text('exit');
       return session.hop({
         to: first,
-        reason: reason ?? `asked for at the prompt`,
+        reason: reason ?? (words.slice(1).join(' ') || 'asked for at the prompt'),
         ...(exit === undefined ? {} : { exit }),
         ...(fruit ? { fruit } : {}),
         ...(by ? { by } : {}),
@@ -83,10 +116,10 @@ function show(io: Io, result: Result): void {
     return printJsonLine(io, { type: 'result', ...rest, evidence: evidence.map(({ id }) => id) });
   }
   if (!result.ok) return print(io, describeRefusal(io, result.denial, '  '));
-  const { text, stdout, stderr, matches, files, exit } = (('result' in result && result.result) || {}) as {
+  const { text, stdout, stderr, matches, files } = (('result' in result && result.result) || {}) as {
     [key: string]: Json;
   };
-  const line = stdout === undefined ? describeOutcome(result) : `exit ${exit}`;
+  const line = describeOutcome(stdout === undefined ? result : withoutOutput(result));
   print(io, `  ${verdictOf(io, result)}${line ? ` ${line}` : ''}`);
   for (const output of [text, stdout, stderr])
     if (typeof output === 'string' && output !== '') print(io, lines(output));
@@ -96,6 +129,10 @@ function show(io: Io, result: Result): void {
   }
   if (Array.isArray(files) && !Array.isArray(matches)) print(io, files.map((file) => visible(String(file))).join('\n'));
 }
+
+/** Its output is shown below the line. */
+const withoutOutput = (result: object): object =>
+  'result' in result ? { ...result, result: { ...(result.result as object), stdout: '', stderr: '' } } : result;
 
 const lines = (text: string): string => text.replace(/\n$/, '').split('\n').map(visible).join('\n');
 

@@ -1,0 +1,92 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { complete } from '../../src/cli/shell/complete.ts';
+import { ensureStateDir } from '../../src/cli/state-dir.ts';
+import { quoted } from '../../src/cli/visible.ts';
+import type { Session } from '../../src/session/session.ts';
+import { commitAll, machine } from './run.ts';
+
+const FILES = {
+  'src/a.js': 'export const a = 1;\n',
+  'run.sh': '#!/bin/sh\necho 1..0\n',
+  'hopgate.yaml': 'scopes: { edit: [src/] }\ntest: [{ run: [sh, run.sh], report: tap }]\n',
+};
+
+const typed = async (...lines: string[]) => {
+  const here = machine(FILES);
+  commitAll(here.root);
+  await here.run('trust', '--yes');
+  return here.feed(`${lines.join('\n')}\n`, 'shell', '--yes');
+};
+
+describe('a line typed into the shell', () => {
+  it('takes the words after the destination of a hop for its reason', async () => {
+    const { out } = await typed(
+      'mode diagnose',
+      'start explore',
+      'hop edit --exit hop-edit the cause is known',
+      'log 9',
+    );
+    expect(out).toContain('the cause is known');
+  });
+
+  it('is not carried out with an option that does not exist', async () => {
+    const { out, code } = await typed('mode diagnose', 'start explore', 'hop edit --exti hop-edit', 'status');
+    expect(out).toContain('hop has no option --exti; did you mean --exit?');
+    expect(out).toContain('peripheral  explore');
+    expect(code).toBe(1);
+  });
+
+  it('names the field form where the whole fruit is given', async () => {
+    const { out } = await typed('mode diagnose', 'start explore', `hop edit --exit hop-edit --fruit '{"summary":"x"}'`);
+    expect(out).toContain('--fruit.FIELD');
+  });
+
+  it('suggests a verb for a mistyped one, and leaves no evidence of it', async () => {
+    const { out } = await typed('statsu', 'log');
+    expect(out).toContain('did you mean status?');
+    expect(out).not.toContain('denial');
+  });
+});
+
+describe('what the shell shows', () => {
+  it('says that a run without tests is no pass', async () => {
+    const { out } = await typed(
+      'mode diagnose',
+      'start explore',
+      'hop edit --exit hop-edit',
+      'hop test --exit hop-test',
+      'bash-test',
+    );
+    expect(out).toContain('verdict none, 0 tests');
+  });
+
+  it('names the changes of a command that were dropped', async () => {
+    const lines = ['mode diagnose', 'start explore', 'hop edit --exit hop-edit', 'mode execute'];
+    const { out } = await typed(...lines, 'bash echo b > src/b.js; echo c > c.js');
+    expect(out).toContain('dropped: c.js');
+  });
+});
+
+describe('what is offered for typing', () => {
+  it('completes paths beneath the root, whatever the current folder is', () => {
+    const { root } = machine(FILES);
+    const session = { available: () => ({ tools: ['read'], hops: [], modes: [] }) } as unknown as Session;
+    expect(complete(session, 'read sr', root)[0]).toEqual(['src/']);
+    expect(complete(session, 'read src/', root)[0]).toEqual(['src/a.js']);
+  });
+
+  it('quotes a root with spaces so that the line can be pasted', () => {
+    for (const word of ['/a b/ü', "it's", '/plain', '$HOME'])
+      expect(spawnSync('sh', ['-c', `printf %s ${quoted(word)}`], { encoding: 'utf8' }).stdout).toBe(word);
+  });
+});
+
+describe('a state folder that cannot be written', () => {
+  it('is named', () => {
+    const { root } = machine(FILES);
+    expect(() => ensureStateDir(root, { XDG_STATE_HOME: '/dev/null' })).toThrow(
+      /the state folder \/dev\/null\/hopgate\/[0-9a-f]{16} cannot be written \(ENOTDIR\)/,
+    );
+  });
+});

@@ -59,7 +59,7 @@ async function resume(io: Io, id: string, { root }: Options): Promise<void> {
 async function settleOnceFree(io: Io, session: Session): ReturnType<Session['settle']> {
   const first = await session.settle();
   if (first.ok || first.denial.code !== 'session-busy') return first;
-  const seconds = Math.ceil(LEASE_MS / 1000) + 1;
+  const seconds = Math.ceil(LEASE_MS / 1000) + 10;
   note(
     io,
     `another writer holds the session; if it was killed, its lease ends within ${seconds} s, so we wait for that`,

@@ -1,5 +1,6 @@
 import type { EvidenceStore } from './ports/evidence-store.ts';
 import type { ToolBackend } from './ports/tool-backend.ts';
+import { disciplineBackend } from './tools/discipline/backend.ts';
 import { gitBackend } from './tools/git/backend.ts';
 import { detectSandbox } from './tools/sandbox/detect.ts';
 import type { Sandbox } from './tools/sandbox/sandbox.ts';
@@ -23,6 +24,7 @@ export function defaultBackends(store: EvidenceStore, options: { readonly unsafe
     onFirstUse('git', ['bash-git'], async () => gitBackend(await detect())),
     webBackend(),
     sessionLogBackend(store),
+    disciplineBackend(store),
   ];
 }
 

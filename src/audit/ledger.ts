@@ -71,6 +71,8 @@ export class Ledger {
   readonly runs = new TestRuns();
   readonly files = new Set<string>();
   patterns: Record<string, Standing> = {};
+  /** The entry that last selected each pattern. */
+  readonly selections = new Map<string, string>();
   backpack: Record<string, Json> = {};
   fruits: Record<string, Fields> = {};
 

@@ -1,4 +1,5 @@
 import { type Body, bodyOf, type OutcomeBody, type StepBody } from '../evidence/bodies.ts';
+import { disciplineOf, standingAfter } from '../evidence/discipline.ts';
 import type { Entry, StoredEntry } from '../evidence/entry.ts';
 import { hashSpecs } from '../spec/hash-specs.ts';
 import { authorFor, CLAIM_OF, looksBack, typeFor } from './form.ts';
@@ -7,7 +8,7 @@ import { breachOutside, judgeCall } from './judge-call.ts';
 import { judgeEffects, unconfirmed } from './judge-effects.ts';
 import { judgeMode } from './judge-mode.ts';
 import { judgeHop, judgeStart, judgeStop, stated } from './judge-visit.ts';
-import { type Fields, fieldsOf, show, textOf } from './json.ts';
+import { type Fields, show } from './json.ts';
 import { Ledger, type Pinned } from './ledger.ts';
 import { Report } from './report.ts';
 import type { Counts, Verdict } from './verdict.ts';
@@ -104,14 +105,19 @@ export class SessionAudit {
     if (ledger.mode === null && ledger.pinned.specs.gate) ledger.mode = entry.mode;
     if (ledger.mode !== null && entry.mode !== ledger.mode)
       report.counted('mode', `the mode is ${ledger.mode}`, `the entry says ${entry.mode}`);
-    const claim = CLAIM_OF[body.event];
+    const rule = disciplineOf(body);
+    const claim = rule?.claim ?? CLAIM_OF[body.event];
     if (entry.claim !== claim)
       report.breach(
         body.event === 'stop' ? 'conclusion-last' : 'claim',
         `${body.event}: ${claim}`,
         `it claims to be a ${entry.claim}`,
       );
-    const type = typeFor(body.event, peripheral === null ? undefined : ledger.pinned.specs.peripherals[peripheral]);
+    const type =
+      rule?.type ?? typeFor(body.event, peripheral === null ? undefined : ledger.pinned.specs.peripherals[peripheral]);
+    const pattern = rule?.pattern ?? null;
+    if ((entry.patternId ?? null) !== pattern)
+      report.counted('reply', `about pattern ${pattern ?? 'none'}`, `it names ${entry.patternId ?? 'none'}`);
     if (entry.type !== type) report.breach('evidence-type', `${body.event}: ${type}`, `its type is ${entry.type}`);
     const author = authorFor(body, ledger.agent);
     if (entry.author !== author) report.breach('author', `author: ${author}`, `the entry names ${entry.author}`);
@@ -120,7 +126,12 @@ export class SessionAudit {
       report.counted('reply', `replies to ${parent ?? 'nothing'}`, `it replies to ${entry.inReplyTo ?? 'nothing'}`);
   }
 
-  #parentOf({ event }: Body): string | null {
+  #parentOf(body: Body): string | null {
+    const { event } = body;
+    const rule = disciplineOf(body);
+    const selection =
+      rule?.repliesTo === 'selection' && rule.pattern !== null ? this.#ledger.selections.get(rule.pattern) : undefined;
+    if (selection !== undefined) return selection;
     const { visit, pending, hop, visited, openedId, lastId } = this.#ledger;
     switch (event) {
       case 'session-open':
@@ -334,11 +345,12 @@ export class SessionAudit {
     for (const { op, path } of effects) if (op !== 'ref' && op !== 'connect') ledger.files.add(path);
     if (visit) {
       visit.steps += 1;
-      visit.headId = entry.id;
+      if (body.event === 'outcome' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))
+        visit.headId = entry.id;
       const run = visit.yields.take(id, outcome, effects, ledger.change);
       if (run) this.#takeRun(id, run);
     }
-    if (outcome.status === 'ok') this.#takePattern(id, fieldsOf(outcome.result));
+    this.#takePattern(entry.id, id, outcome);
   }
 
   /** A test run counts only where the scope runs tests, and its words have to agree with its exit. */
@@ -354,11 +366,11 @@ export class SessionAudit {
       );
   }
 
-  #takePattern(tool: string, result: Fields): void {
-    const pattern = textOf(result['pattern']);
-    if (pattern === null) return;
-    if (tool === 'psr-select') this.#ledger.patterns[pattern] = 'selected';
-    if (tool === 'pur-update') this.#ledger.patterns[pattern] = result['held'] === true ? 'held' : 'failed';
+  #takePattern(id: string, tool: string, outcome: StepBody['outcome']): void {
+    const after = standingAfter(tool, outcome);
+    if (!after) return;
+    this.#ledger.patterns[after.pattern] = after.standing;
+    if (after.selects) this.#ledger.selections.set(after.pattern, id);
   }
 
   #takeReview(entry: Entry, par: Fields): void {
@@ -423,7 +435,8 @@ export class SessionAudit {
     ledger.hop = null;
     ledger.leaving = null;
     if (visit && ledger.visit && event !== null && ADVANCES.includes(event)) {
-      visit.headId = entry.id;
+      if (event !== 'step' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))
+        visit.headId = entry.id;
       if (event !== 'intent' && event !== 'par') visit.steps += 1;
     }
   }

@@ -1,4 +1,5 @@
 import type { EffectRecord, OutcomeRecord } from '../evidence/bodies.ts';
+import { standingAfter } from '../evidence/discipline.ts';
 import type { Json, Observation, PeripheralSpec } from '../spec/types.ts';
 import { type Fields, fieldsOf, fits, listOf, sameJson, show, textOf } from './json.ts';
 import { lastOfEach, type Run, runOf, type TestRuns } from './test-runs.ts';
@@ -30,6 +31,8 @@ export class Yield {
     this.#steps += 1;
     for (const effect of effects) if (isFileChange(effect)) put(this.#changed, effect.path);
     if (outcome.status !== 'ok') return null;
+    const after = standingAfter(tool, outcome);
+    if (after) put(this.#patterns, after.pattern);
     const result = fieldsOf(outcome.result);
     if (tool === 'read') put(this.#close, textOf(result['path']));
     for (const match of listOf(result['matches'])) put(this.#matched, textOf(fieldsOf(match)['path']));

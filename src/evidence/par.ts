@@ -1,95 +1,141 @@
 import type { Json } from '../spec/types.ts';
-import { type Body, bodyOf } from './bodies.ts';
-import type { Entry } from './entry.ts';
+import { type Fields, fieldsOf, magnitude, patternId, pick, text, texts } from './dialects/fields.ts';
+import { outcomeOf, type PatternOutcome } from './pur.ts';
 
-type Fields = { readonly [field: string]: Json };
+export { minePar } from './mine-par.ts';
 
-interface Told {
-  readonly entry: Entry;
-  readonly body: Body;
-}
-
-const count = <T>(items: Iterable<T>): Map<T, number> => {
-  const counts = new Map<T, number>();
-  for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1);
-  return counts;
+/** A pattern as a review tells it. */
+export type PatternUse = {
+  readonly pattern: string;
+  readonly count: number;
+  /** Seen in what was done, not selected by name. */
+  readonly inferred: boolean;
+  /** What came of it; null: not told, or only inferred. */
+  readonly outcome: PatternOutcome | null;
 };
 
-const of = <E extends Body['event']>(told: readonly Told[], event: E) =>
-  told.flatMap(({ entry, body }) =>
-    body.event === event ? [{ entry, body: body as Extract<Body, { event: E }> }] : [],
-  );
+/** What was expected and what came. */
+export type PredictionError = {
+  readonly expected: string | null;
+  readonly actual: string | null;
+  /** How far off, 0 to 1; null: not told. */
+  readonly magnitude: number | null;
+};
 
 /**
- * A post-action review, mined from a session's evidence (seed 002, the reflect peripheral): the facts first, the agent's own words added to them,
- * never in their place. Fields are those of the seed's `session/par`.
+ * A post-action review: the superset of its dialects, in the JSON of the spec draft's `session/par`. Lists of texts hold facts, mined as
+ * `N × what`, and people's and agents' own words.
  */
-export function minePar(entries: readonly Entry[], stated: Fields): Fields {
-  const told = entries.flatMap((entry) => {
-    const body = bodyOf(entry.body);
-    return body ? [{ entry, body }] : [];
-  });
-  const denials = of(told, 'denial');
-  const stops = of(told, 'stop');
-  const steps = [...of(told, 'step'), ...of(told, 'outcome')];
-  const tools = count(steps.map(({ body }) => body.tool));
-  const reframes = of(told, 'hop').filter(({ body }) => body.reframe !== undefined);
-  const changed = new Set(
-    of(told, 'outcome').flatMap(({ body }) =>
-      body.effects === 'unobserved' ? [] : body.effects.filter(({ op }) => op !== 'ref').map(({ path }) => path),
-    ),
-  );
-  const commits = stops.flatMap(({ body }) => (typeof body.fruit['sha'] === 'string' ? [body.fruit['sha']] : []));
+export type Par = {
+  readonly 'event/type': 'session/par';
+  readonly 'par/id': string | null;
+  readonly 'session/id': string | null;
+  readonly at: string | null;
+  /** The how manieth review of its session, from 1. */
+  readonly 'par/sequence': number | null;
+  readonly 'par/span': { readonly from: string | null; readonly to: string | null } | null;
+  readonly 'par/tags': string[];
+  readonly problem: string | null;
+  readonly approach: string[];
+  readonly result: string | null;
+  readonly patterns_used: PatternUse[];
+  readonly what_went_well: string[];
+  readonly what_could_improve: string[];
+  readonly prediction_errors: PredictionError[];
+  readonly suggestions: string[];
+  /** Patterns that were selected and whose outcome was not told. */
+  readonly open_selections: string[];
+  readonly files_touched: string[];
+  readonly commits: string[];
+  /** Answers to the questions of a review (intention, happening, perspectives, learned, forward), by question. */
+  readonly questions: { readonly [question: string]: Json };
+  readonly lineage_trace: { readonly [field: string]: Json };
+};
+
+/** What tells a review from any other record. */
+const MARKS = [
+  'what-went-well',
+  'what-could-improve',
+  'what-worked',
+  'what-didnt',
+  'prediction-errors',
+  'suggestions',
+  'patterns-used',
+  'par-questions',
+  'questions',
+  'lineage-trace',
+];
+
+/**
+ * Reads a review in any of its dialects: the spec draft's and the slash commands' (`what_went_well`, …), the gate's (`par/id, session-ref,
+ * what-worked, what-didnt`), MUSN's `session/par` (`par/questions`, `par/span`), the peripheral's (`problem, approach, result`), also inside `{ par }`.
+ * @returns null if the value is no review
+ */
+export function readPar(value: Json): Par | null {
+  const fields = fieldsOf(value);
+  if (!fields) return null;
+  const inner = pick(fields, ['par']);
+  const nested = fieldsOf(inner) ? readPar(inner as Json) : null;
+  if (nested) return nested;
+  const peripheral = fields['problem'] !== undefined && fields['approach'] !== undefined;
+  const marked = text(fields['event-type']) === 'session/par' || MARKS.some((mark) => fields[mark] !== undefined);
+  if (!peripheral && !marked) return null;
+  const span = fieldsOf(pick(fields, ['par-span', 'span']));
+  const sequence = pick(fields, ['par-sequence', 'sequence']);
   return {
     'event/type': 'session/par',
-    'session/id': entries[0]?.sessionId ?? '',
-    patterns_used: [...tools].map(([pattern, times]) => ({ pattern, count: times, inferred: true })),
-    what_went_well: [
-      ...stops.flatMap(({ body }) => wentWell(body.peripheral, body.fruit)),
-      ...words(stated, 'what-went-well'),
-    ],
-    what_could_improve: [
-      ...[...count(denials.map(({ body }) => body.code))].map(([code, times]) => `${times} × ${code}`),
-      ...of(told, 'interrupted').map(({ body }) => `${body.tool} was interrupted; its outcome is unknown`),
-      ...stops.flatMap(({ body }) => (body.fruit['result'] === 'flaky' ? ['a test run was flaky'] : [])),
-      ...words(stated, 'what-could-improve'),
-    ],
-    prediction_errors: [
-      ...reframes.flatMap(({ body }) =>
-        body.reframe ? [{ expected: body.reframe.expected, actual: body.reframe.actual, magnitude: 1 }] : [],
-      ),
-    ],
-    suggestions: [
-      ...denials
-        .map(({ body }) => body.remedy)
-        .filter((remedy, index, all) => all.indexOf(remedy) === index)
-        .slice(0, 5),
-      ...words(stated, 'suggestions'),
-    ],
-    files_touched: [...changed],
-    commits: [...new Set(commits)],
-    lineage_trace: {
-      from: entries[0]?.id ?? null,
-      to: entries.at(-1)?.id ?? null,
-      entries: entries.length,
-      peripherals: of(told, 'start').map(({ body }) => body.peripheral),
-    },
+    'par/id': text(pick(fields, ['par-id', 'id'])),
+    'session/id': text(pick(fields, ['session-id', 'session-ref', 'session'])),
+    at: text(pick(fields, ['at', 'timestamp'])),
+    'par/sequence': typeof sequence === 'number' ? sequence : null,
+    'par/span': span && { from: text(pick(span, ['from', 'from-eid'])), to: text(pick(span, ['to', 'to-eid'])) },
+    'par/tags': texts(pick(fields, ['par-tags', 'tags'])),
+    problem: text(fields['problem']),
+    approach: texts(fields['approach']),
+    result: text(fields['result']),
+    patterns_used: usesOf(pick(fields, ['patterns-used', 'patterns'])),
+    what_went_well: texts(pick(fields, ['what-went-well', 'what-worked'])),
+    what_could_improve: texts(pick(fields, ['what-could-improve', 'what-didnt'])),
+    prediction_errors: errorsOf(fields['prediction-errors']),
+    suggestions: texts(fields['suggestions']),
+    open_selections: texts(fields['open-selections']),
+    files_touched: texts(pick(fields, ['files-touched', 'changed-files'])),
+    commits: texts(fields['commits']),
+    questions: { ...(record(pick(fields, ['par-questions', 'questions'])) ?? {}) },
+    lineage_trace: record(fields['lineage-trace']) ?? {},
   };
 }
 
-function wentWell(peripheral: string, fruit: Fields): string[] {
-  const said: string[] = [];
-  if (fruit['result'] === 'pass')
-    said.push(`${peripheral}: the tests passed (${fruit['test-count'] ?? 'count unknown'})`);
-  if (fruit['pushed'] === true) said.push(`${peripheral}: ${String(fruit['sha'] ?? 'the change')} was pushed`);
-  if (Array.isArray(fruit['changed-files']) && fruit['changed-files'].length > 0)
-    said.push(`${peripheral}: changed ${fruit['changed-files'].join(', ')}`);
-  return said;
+const record = (value: Json | undefined): { readonly [field: string]: Json } | null =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? value : null;
+
+const listOf = (value: Json | undefined): readonly Json[] =>
+  value === undefined || value === null ? [] : Array.isArray(value) ? value : [value];
+
+function usesOf(value: Json | undefined): PatternUse[] {
+  return listOf(value).flatMap((one) => {
+    const fields: Fields = fieldsOf(one) ?? {};
+    const pattern = patternId(fieldsOf(one) ? pick(fields, ['pattern', 'pattern-id', 'id']) : one);
+    if (pattern === null) return [];
+    const count = fields['count'];
+    return [
+      {
+        pattern,
+        count: typeof count === 'number' ? count : 1,
+        inferred: fields['inferred'] === true,
+        outcome: outcomeOf(fields['outcome']),
+      },
+    ];
+  });
 }
 
-/** The agent's own words for a field: a list of texts, or one text. */
-function words(stated: Fields, field: string): string[] {
-  const value = stated[field];
-  if (typeof value === 'string') return [value];
-  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
-}
+/** Prediction errors as a review lists them; a text alone is what came. */
+export const errorsOf = (value: Json | undefined): PredictionError[] =>
+  listOf(value).flatMap((one) => {
+    const fields = fieldsOf(one);
+    if (!fields) return text(one) === null ? [] : [{ expected: null, actual: text(one), magnitude: null }];
+    const expected = text(fields['expected']);
+    const actual = text(fields['actual']);
+    if (expected === null && actual === null) return [];
+    return [{ expected, actual, magnitude: magnitude(pick(fields, ['magnitude', 'prediction-error'])) }];
+  });

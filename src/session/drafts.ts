@@ -1,4 +1,5 @@
 import type { Body } from '../evidence/bodies.ts';
+import { disciplineOf } from '../evidence/discipline.ts';
 import type { ClaimType, EntryDraft, EvidenceType } from '../evidence/entry.ts';
 import type { Json, PeripheralSpec, SpecSet } from '../spec/types.ts';
 import { modeOf, type SessionState } from './state.ts';
@@ -34,6 +35,9 @@ function typeOf(specs: SpecSet, peripheral: string | null, body: Body): Evidence
 /** What an entry replies to, by the table of design §8. `last` is the id of the entry before it, in this batch or in the chain. */
 function replyTarget({ facts }: SessionState, body: Body, last: string | null): string | null {
   const { visit, pending, hopId, visits } = facts;
+  const rule = disciplineOf(body);
+  const selection = rule?.repliesTo === 'selection' && rule.pattern !== null ? facts.selections[rule.pattern] : null;
+  if (selection) return selection;
   switch (body.event) {
     case 'session-open':
       return null;
@@ -59,15 +63,16 @@ export function draftEntry(
   { id, now }: { readonly id: string; readonly now: number },
 ): EntryDraft {
   const { facts } = state;
+  const rule = disciplineOf(body);
   const peripheral = body.event === 'start' ? body.peripheral : (facts.visit?.peripheral ?? null);
   const inReplyTo = replyTarget(state, body, facts.lastId);
   const author = body.event === 'session-open' ? body.agent : authorOf(body, facts.agent);
   return {
     id,
     at: new Date(Math.max(now, facts.lastAt)).toISOString(),
-    type: typeOf(specs, peripheral, body),
-    claim: CLAIMS[body.event],
-    subject: { type: 'session', id: facts.sessionId },
+    type: rule?.type ?? typeOf(specs, peripheral, body),
+    claim: rule?.claim ?? CLAIMS[body.event],
+    subject: rule?.pattern ? { type: 'pattern', id: rule.pattern } : { type: 'session', id: facts.sessionId },
     author,
     sessionId: facts.sessionId,
     peripheral,
@@ -75,9 +80,11 @@ export function draftEntry(
     body: body as unknown as Json,
     tags: [
       ...(peripheral === null ? [] : ['peripheral', peripheral]),
+      ...(rule ? [rule.tag] : []),
       body.event,
       ...(facts.unsafeNoSandbox ? ['unsafe-no-sandbox'] : []),
     ],
+    ...(rule?.pattern ? { patternId: rule.pattern } : {}),
     ...(inReplyTo === null ? {} : { inReplyTo }),
   };
 }

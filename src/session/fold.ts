@@ -1,6 +1,7 @@
 import { type Draft, original, produce } from 'immer';
 import { advance, type CompiledSpecs, initialSnapshot, type MachineSnapshot } from '../compile/index.ts';
 import { type Body, bodyOf, type OutcomeRecord } from '../evidence/bodies.ts';
+import { standingAfter } from '../evidence/discipline.ts';
 import type { Entry, StoredEntry } from '../evidence/entry.ts';
 import { backpackOf } from '../gate/decide-visit.ts';
 import type { RequirementFacts } from '../gate/requirement.ts';
@@ -128,12 +129,14 @@ function count({ specs }: CompiledSpecs, draft: Draft<SessionFacts>, entry: Entr
       );
       if (visit) {
         visit.steps += 1;
-        visit.headId = entry.id;
+        // What answers a selection, or concludes, stands beside the visit's line.
+        if (body.event === 'outcome' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))
+          visit.headId = entry.id;
         const before = original(visit)?.observations ?? NOTHING_OBSERVED;
         visit.observations = observeStep(before, body, draft.change) as Draft<typeof visit.observations>;
       }
       if (changes) mergeChanged(draft, changedPaths(body.effects));
-      countPattern(draft, body.tool, body.outcome);
+      countPattern(draft, entry.id, body.tool, body.outcome);
       return;
     }
     case 'intent':
@@ -209,11 +212,9 @@ function rememberFiles(draft: Draft<SessionFacts>, paths: readonly string[]): vo
 }
 
 /** PSR selects a pattern; a PUR says whether it held. */
-function countPattern(draft: Draft<SessionFacts>, tool: string, outcome: OutcomeRecord): void {
-  if (outcome.status !== 'ok') return;
-  const result = asRecord(outcome.result);
-  const pattern = result['pattern'];
-  if (typeof pattern !== 'string') return;
-  if (tool === 'psr-select') draft.patterns[pattern] = 'selected';
-  if (tool === 'pur-update') draft.patterns[pattern] = result['held'] === true ? 'held' : 'failed';
+function countPattern(draft: Draft<SessionFacts>, id: string, tool: string, outcome: OutcomeRecord): void {
+  const after = standingAfter(tool, outcome);
+  if (!after) return;
+  draft.patterns[after.pattern] = after.standing;
+  if (after.selects) draft.selections[after.pattern] = id;
 }

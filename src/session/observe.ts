@@ -1,4 +1,5 @@
 import type { EffectRecord, OutcomeRecord } from '../evidence/bodies.ts';
+import { standingAfter } from '../evidence/discipline.ts';
 import type { Json, Observation, PeripheralSpec } from '../spec/types.ts';
 
 /** One run of a configured test command. */
@@ -90,9 +91,15 @@ export function observeStep(
     committed: seen.committed || result['committed'] === true,
     pushed: seen.pushed || result['pushed'] === true,
     sha: (hasSha ? textOf(result['sha']) : null) ?? seen.sha,
+    patterns: withFiles(seen.patterns, patternOf(step.tool, step.outcome), MAX_FILES),
     deployed: seen.deployed || (step.tool === 'bash-deploy' && result['exit'] === 0),
   };
 }
+
+const patternOf = (tool: string, outcome: OutcomeRecord): readonly string[] => {
+  const after = standingAfter(tool, outcome);
+  return after ? [after.pattern] : [];
+};
 
 /** The files with more of them, each once, up to a number; the same list if none is new. */
 export function withFiles(files: readonly string[], more: readonly string[], max: number): readonly string[] {

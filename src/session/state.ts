@@ -39,6 +39,8 @@ export interface SessionFacts {
   readonly runs: readonly TestRun[];
   readonly files: readonly string[];
   readonly patterns: { readonly [pattern: string]: PatternStanding };
+  /** The entry that last selected each pattern; what is told of the pattern replies to it. */
+  readonly selections: { readonly [pattern: string]: string };
   readonly backpack: { readonly [field: string]: Json };
   readonly fruits: { readonly [peripheral: string]: { readonly [field: string]: Json } };
   readonly usedNonces: readonly string[];
@@ -80,6 +82,7 @@ export function initialState({ modeGate, hopGraph }: CompiledSpecs, sessionId: s
       runs: [],
       files: [],
       patterns: {},
+      selections: {},
       backpack: {},
       fruits: {},
       usedNonces: [],

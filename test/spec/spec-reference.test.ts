@@ -22,7 +22,7 @@ const examples = new Map(
 const rows = (columns: number) =>
   page
     .split('\n')
-    .filter((line) => /^\| (chat|deploy|edit|explore|reflect|test) \|/.test(line))
+    .filter((line) => /^\| (chat|deploy|discipline|edit|explore|reflect|test) \|/.test(line))
     .map((line) =>
       line
         .split('|')

@@ -1,0 +1,59 @@
+import type { Json } from '../../spec/types.ts';
+
+/** A record of any dialect with its keys in one spelling: `psr/id`, `:psr/id` and `psr_id` are all `psr-id`; `success?` is `success`. */
+export type Fields = { readonly [field: string]: Json | undefined };
+
+/** The fields of a record, in one spelling; null for what is no record. */
+export function fieldsOf(value: unknown): Fields | null {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return null;
+  return Object.fromEntries(
+    Object.entries(value as { [key: string]: Json }).map(([key, field]) => [plain(key), field]),
+  );
+}
+
+const plain = (key: string): string =>
+  key
+    .replace(/^:/, '')
+    .replace(/\?$/, '')
+    .replaceAll(/[/_\s]/g, '-')
+    .toLowerCase();
+
+/** The first of the names that the record has. */
+export const pick = (fields: Fields, names: readonly string[]): Json | undefined => {
+  for (const name of names) if (fields[name] !== undefined && fields[name] !== null) return fields[name];
+  return undefined;
+};
+
+/** A text, a number or an EDN keyword as text; null for anything else and for blanks. */
+export function text(value: Json | undefined): string | null {
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value !== 'string') return null;
+  const trimmed = value.trim().replace(/^:(?=\S)/, '');
+  return trimmed === '' ? null : trimmed;
+}
+
+/** A list of texts; one text is a list of one. What is no text is written as JSON, so that nothing said is lost. */
+export function texts(value: Json | undefined): string[] {
+  if (value === undefined || value === null) return [];
+  const items = Array.isArray(value) ? value : [value];
+  return items.flatMap((item) => {
+    if (item === null) return [];
+    return text(item) ?? (typeof item === 'object' ? JSON.stringify(item) : []);
+  });
+}
+
+const LEVELS: { readonly [word: string]: number } = { none: 0, low: 0.25, medium: 0.5, high: 1 };
+
+/** How far a prediction was off, 0 to 1; the words none, low, medium and high stand for 0, 0.25, 0.5 and 1. null: not told. */
+export function magnitude(value: Json | undefined): number | null {
+  if (typeof value === 'number') return Number.isFinite(value) ? Math.min(1, Math.max(0, value)) : null;
+  const word = text(value)?.toLowerCase() ?? '';
+  if (Object.hasOwn(LEVELS, word)) return LEVELS[word] ?? null;
+  return word !== '' && Number.isFinite(Number(word)) ? magnitude(Number(word)) : null;
+}
+
+/** The pattern that a record names: an id, or a reference to one (`{ ref/type pattern, ref/id … }`). */
+export function patternId(value: Json | undefined): string | null {
+  const reference = fieldsOf(value);
+  return text(reference ? pick(reference, ['ref-id', 'id', 'pattern-id', 'pattern']) : value);
+}

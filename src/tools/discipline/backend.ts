@@ -1,0 +1,60 @@
+import { bodyOf } from '../../evidence/bodies.ts';
+import { type Cycle, learningCycles } from '../../evidence/cycles.ts';
+import type { Entry } from '../../evidence/entry.ts';
+import type { EvidenceStore } from '../../ports/evidence-store.ts';
+import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
+import { workspaceBackend } from '../workspace/backend.ts';
+import { libraryOf } from './library.ts';
+import { markPivot } from './mark-pivot.ts';
+import { punctuate } from './punctuate.ts';
+import { search } from './search.ts';
+import { select } from './select.ts';
+import { update } from './update.ts';
+
+/** What the discipline tools know when they are called. */
+export interface Desk {
+  readonly call: ToolCall;
+  /** This session's evidence so far. */
+  readonly entries: readonly Entry[];
+  /** Its rounds of learning. */
+  readonly cycles: readonly Cycle[];
+  library(): ReturnType<typeof libraryOf>;
+}
+
+type Tool = (desk: Desk) => Promise<ToolOutcome> | ToolOutcome;
+
+const TOOLS: { readonly [id: string]: Tool } = {
+  'psr-search': search,
+  'psr-select': select,
+  'pur-update': update,
+  'pur-mark-pivot': markPivot,
+  'par-punctuate': punctuate,
+};
+
+/**
+ * The discipline of patterns: search them, select one (PSR), tell what came of it (PUR), turn away from it, take stock (PAR). The tools change
+ * nothing but the session's own evidence, which they read to know what is selected: an outcome without its selection is refused.
+ */
+export function disciplineBackend(store: EvidenceStore): ToolBackend {
+  const files = workspaceBackend();
+  return {
+    name: 'discipline',
+    tools: Object.keys(TOOLS),
+    async run(call): Promise<ToolReport> {
+      const tool = Object.hasOwn(TOOLS, call.tool.id) ? TOOLS[call.tool.id] : undefined;
+      if (!tool) throw new Error(`[tools/discipline] serves no tool "${call.tool.id}"`);
+      if (call.signal.aborted)
+        return { outcome: { status: 'failed', code: 'aborted', message: 'The call was aborted.' }, effects: [] };
+      const entries: Entry[] = [];
+      for await (const { entry } of store.entries(call.sessionId)) if (bodyOf(entry.body)) entries.push(entry);
+      const read = new Set<string>();
+      const library = async () => {
+        const found = await libraryOf(call, files);
+        for (const file of found.read) read.add(file);
+        return found;
+      };
+      const outcome = await tool({ call, entries, cycles: learningCycles(entries), library });
+      return { outcome, effects: [...read].map((path) => ({ path, op: 'read' as const })) };
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ToolBackend, ToolCall } from '../../ports/tool-backend.ts';
+import { defaultSpecsFolder } from '../../spec/load-specs.ts';
+import type { Json } from '../../spec/types.ts';
+import { PATTERN_ENDINGS, type Pattern, readPatternFile } from './pattern-file.ts';
+
+/** Where a repository keeps patterns of its own. */
+export const PATTERNS_FOLDER = 'patterns';
+const MAX_PATTERNS = 500;
+const MAX_BYTES = 64 * 1024;
+
+export interface Library {
+  /** `patterns`, the repository's own folder, or `shipped`. */
+  readonly from: typeof PATTERNS_FOLDER | 'shipped';
+  readonly patterns: readonly Pattern[];
+  /** Files that are no patterns, and why. */
+  readonly faulty: readonly { readonly file: string; readonly problem: string }[];
+  /** The files of the repository that were read. */
+  readonly read: readonly string[];
+}
+
+/**
+ * The patterns that can be chosen here: those in the repository's `patterns/`, if it has any, else the shipped ones. The repository is read
+ * through the file tools, so its masks and the scope of the call hold, and no link leads out.
+ */
+export async function libraryOf(call: ToolCall, files: ToolBackend): Promise<Library> {
+  const own = call.grant.scope.read === 'root' ? await ownPatterns(call, files) : null;
+  return own && own.patterns.length + own.faulty.length > 0 ? own : shippedLibrary();
+}
+
+async function ownPatterns(call: ToolCall, files: ToolBackend): Promise<Library> {
+  const use = async (id: string, args: { readonly [name: string]: Json }) => {
+    const tool = { ...call.tool, id, limits: { seconds: call.tool.limits.seconds, outputBytes: MAX_BYTES } };
+    const { outcome } = await files.run({ ...call, tool, args });
+    return outcome.status === 'ok' ? (outcome.result as { readonly [field: string]: Json }) : null;
+  };
+  const listed = await use('glob', { pattern: `**/*{${PATTERN_ENDINGS.join(',')}}`, path: PATTERNS_FOLDER });
+  const paths = (Array.isArray(listed?.['files']) ? listed['files'] : []).filter((path) => typeof path === 'string');
+  const sources: Source[] = [];
+  for (const path of paths.slice(0, MAX_PATTERNS)) {
+    const { text, truncated } = (await use('read', { path })) ?? {};
+    if (typeof text === 'string' && truncated !== true) sources.push({ file: path, text });
+  }
+  return libraryFrom(
+    PATTERNS_FOLDER,
+    sources,
+    sources.map(({ file }) => file),
+  );
+}
+
+let shipped: Promise<Library> | null = null;
+
+/** The patterns that come with this package. */
+export function shippedLibrary(): Promise<Library> {
+  shipped ??= readShipped();
+  return shipped;
+}
+
+async function readShipped(): Promise<Library> {
+  const folder = join(defaultSpecsFolder(), PATTERNS_FOLDER);
+  const names = (await readdir(folder)).filter((name) => PATTERN_ENDINGS.some((ending) => name.endsWith(ending)));
+  const sources = names.sort().map(async (name) => ({ file: name, text: await readFile(join(folder, name), 'utf8') }));
+  return libraryFrom('shipped', await Promise.all(sources), []);
+}
+
+interface Source {
+  readonly file: string;
+  readonly text: string;
+}
+
+function libraryFrom(from: Library['from'], sources: readonly Source[], read: readonly string[]): Library {
+  const patterns = new Map<string, Pattern>();
+  const faulty: { file: string; problem: string }[] = [];
+  for (const { file, text } of sources) {
+    const pattern = readPatternFile(file, text);
+    if (typeof pattern === 'string') faulty.push({ file, problem: pattern });
+    else if (patterns.has(pattern.id)) faulty.push({ file, problem: `another file has the id ${pattern.id}` });
+    else patterns.set(pattern.id, pattern);
+  }
+  return { from, patterns: [...patterns.values()], faulty, read };
+}

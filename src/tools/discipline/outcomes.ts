@@ -1,0 +1,49 @@
+import { type Cycle, SETTLING_TOOLS } from '../../evidence/cycles.ts';
+import type { ToolOutcome } from '../../ports/tool-backend.ts';
+import type { Json } from '../../spec/types.ts';
+import type { Desk } from './backend.ts';
+
+export const done = (result: { readonly [field: string]: Json }): ToolOutcome => ({
+  status: 'ok',
+  result: { ...result },
+});
+
+export const invalid = (argument: string, message: string, remedy: string): ToolOutcome => ({
+  status: 'refused',
+  code: 'invalid-action',
+  argument,
+  message,
+  remedy,
+});
+
+/** A text that was given and is not blank. */
+export const textOf = (value: Json | undefined): string | null =>
+  typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
+
+/** The texts of a list, or one text. */
+export const textsOf = (value: Json | undefined): string[] =>
+  (Array.isArray(value) ? value : [value]).flatMap((one) => textOf(one) ?? []);
+
+/** The open selection of the pattern that a call names; a refusal if there is none: no outcome without its selection. */
+export function openSelection({ call, cycles }: Desk): Cycle | Extract<ToolOutcome, { status: 'refused' }> {
+  const pattern = textOf(call.args['pattern']) ?? '';
+  const own = cycles.filter((cycle) => cycle.pattern === pattern);
+  const open = own.findLast((cycle) => cycle.open);
+  if (open) return open;
+  const others = cycles.filter((cycle) => cycle.open).map((cycle) => cycle.pattern);
+  const settled = own.at(-1)?.pur;
+  const message = settled
+    ? `the outcome of "${pattern}" is recorded already: ${settled.outcome}`
+    : `"${pattern}" was not selected in this session, so it has no outcome`;
+  const remedy = `select it first: psr-select ${pattern === '' ? 'PATTERN' : pattern} with your rationale${
+    others.length > 0 ? `; open selections: ${others.join(', ')}` : ''
+  }`;
+  return { status: 'refused', code: 'invalid-action', argument: 'pattern', message, remedy };
+}
+
+export const isRefused = (value: object): value is Extract<ToolOutcome, { status: 'refused' }> =>
+  'status' in value && value.status === 'refused';
+
+/** How an open selection is settled, for remedies. */
+export const settleIt = (pattern: string): string =>
+  `tell what came of it: ${SETTLING_TOOLS.map((tool) => `${tool} ${pattern}`).join(' or ')}`;

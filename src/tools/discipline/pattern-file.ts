@@ -1,0 +1,96 @@
+import { parse } from 'yaml';
+import { PATTERN_ID } from '../../evidence/discipline.ts';
+
+/** One pattern of a library: when it fits, what to do then, and why. */
+export interface Pattern {
+  readonly id: string;
+  readonly title: string;
+  readonly when: string;
+  readonly do: string;
+  readonly because: string;
+  readonly tags: readonly string[];
+}
+
+/** The endings of pattern files, each with its reader. */
+const READERS: { readonly [ending: string]: (source: string) => { readonly [field: string]: unknown } } = {
+  '.md': frontMatter,
+  '.flexiarg': flexiarg,
+};
+
+export const PATTERN_ENDINGS: readonly string[] = Object.keys(READERS);
+
+/**
+ * Reads a pattern file: Markdown with `id`, `title`, `when`, `then`, `because` and perhaps `tags` in its front matter, or a flexiarg
+ * (`@flexiarg id`, `@title`, and the clauses IF, HOWEVER, THEN, BECAUSE). The id is the file's name if the file gives none.
+ * @returns a text that says what is wrong, if it is no pattern
+ */
+export function readPatternFile(path: string, source: string): Pattern | string {
+  const ending = PATTERN_ENDINGS.find((one) => path.endsWith(one));
+  const read = ending === undefined ? undefined : READERS[ending];
+  if (!read || ending === undefined) return `a pattern file ends in ${PATTERN_ENDINGS.join(' or ')}`;
+  let fields: { readonly [field: string]: unknown };
+  try {
+    fields = read(source.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n'));
+  } catch (error) {
+    return (error as Error).message.split('\n', 1)[0] ?? 'it cannot be read';
+  }
+  const stem = path.slice(path.lastIndexOf('/') + 1, -ending.length);
+  const said = (name: string) => {
+    const value = fields[name];
+    return typeof value === 'string' ? value.trim().replaceAll(/\s+/g, ' ') : '';
+  };
+  const id = said('id') || stem;
+  if (!PATTERN_ID.test(id)) return `"${id}" is no id: write small letters, digits and -, such as read-before-edit`;
+  const when = said('when');
+  const action = said('then') || said('do');
+  const missing = [
+    ['when', when],
+    ['then', action],
+  ].flatMap(([name, value]) => (value === '' ? [name] : []));
+  if (missing.length > 0) return `it does not say ${missing.join(' and ')}`;
+  const { tags } = fields;
+  return {
+    id,
+    title: said('title') || id,
+    when,
+    do: action,
+    because: said('because'),
+    tags: Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : [],
+  };
+}
+
+function frontMatter(source: string): { readonly [field: string]: unknown } {
+  const head = /^---\n([\s\S]*?)\n---(?:\n|$)/.exec(source)?.[1];
+  if (head === undefined) throw new Error('it has no front matter: begin the file with --- and its fields');
+  const fields: unknown = parse(head, { maxAliasCount: 0 });
+  if (fields === null || typeof fields !== 'object' || Array.isArray(fields))
+    throw new Error('its front matter is no mapping');
+  return fields as { readonly [field: string]: unknown };
+}
+
+/** `@flexiarg a/b`, `@title …`, `@keywords a, b`, then clauses: `+ IF: …`, which go on until the next clause. */
+function flexiarg(source: string): { readonly [field: string]: unknown } {
+  const at: { [name: string]: string } = {};
+  const clauses: { [name: string]: string } = {};
+  let clause: string | null = null;
+  for (const line of source.split('\n')) {
+    const attribute = /^@([a-z-]+)\s+(.*)$/.exec(line);
+    const begun = /^\s*[!+]\s*([A-Za-z][A-Za-z -]*?)\s*:\s*(.*)$/.exec(line);
+    if (attribute) {
+      at[attribute[1] ?? ''] ??= attribute[2] ?? '';
+      clause = null;
+    } else if (begun) {
+      clause = (begun[1] ?? '').toLowerCase();
+      clauses[clause] = begun[2] ?? '';
+    } else if (clause !== null && line.trim() !== '') clauses[clause] += ` ${line.trim()}`;
+  }
+  const when = [clauses['if'] ?? clauses['context'], clauses['however'] && `However: ${clauses['however']}`];
+  return {
+    id: at['flexiarg'] ?? at['arg'],
+    title: at['title'],
+    when: when.filter((part) => part).join(' '),
+    do: clauses['then'],
+    because: clauses['because'],
+    tags: at['keywords']?.split(/[,\s]+/).filter((word) => word !== ''),
+  };
+}

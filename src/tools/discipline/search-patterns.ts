@@ -1,0 +1,55 @@
+import type { Pattern } from './pattern-file.ts';
+
+export interface Found {
+  readonly pattern: Pattern;
+  /** How much of the question it answers, 0 to 1. */
+  readonly score: number;
+}
+
+/** How much a word counts where it stands; the tags and the title say most. */
+const WEIGHTS: { readonly [field in 'id' | 'title' | 'tags' | 'when' | 'do' | 'because']: number } = {
+  id: 3,
+  title: 3,
+  tags: 3,
+  when: 2,
+  do: 1,
+  because: 1,
+};
+
+/** The patterns that have words of the question, best first; of equal ones in the order of their ids. Without any word of it, none. */
+export function searchPatterns(patterns: readonly Pattern[], question: string): readonly Found[] {
+  const asked = [...new Set(wordsOf(question))];
+  if (asked.length === 0) return [];
+  return patterns
+    .map((pattern) => ({
+      pattern,
+      score: asked.reduce((sum, word) => sum + weightOf(pattern, word), 0) / (3 * asked.length),
+    }))
+    .filter(({ score }) => score > 0)
+    .map((found) => ({ ...found, score: Math.round(found.score * 100) / 100 }))
+    .sort((a, b) => b.score - a.score || (a.pattern.id < b.pattern.id ? -1 : 1));
+}
+
+function weightOf(pattern: Pattern, word: string): number {
+  let best = 0;
+  for (const [field, weight] of Object.entries(WEIGHTS)) {
+    const value = pattern[field as keyof typeof WEIGHTS];
+    if (weight > best && wordsOf(typeof value === 'string' ? value : value.join(' ')).some((one) => alike(one, word)))
+      best = weight;
+  }
+  return best;
+}
+
+/** Words of a text that carry meaning: three letters or more, without the commonest. */
+const wordsOf = (text: string): string[] =>
+  (text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []).filter((word) => !COMMON.has(word));
+
+/** The same word, or a form of it: `edit` and `edited`. */
+const alike = (a: string, b: string): boolean =>
+  a === b || (Math.min(a.length, b.length) >= 4 && (a.startsWith(b) || b.startsWith(a)));
+
+const COMMON = new Set(
+  'the and for that this with from are was not you your how what when then has have one its out into does should can'.split(
+    ' ',
+  ),
+);

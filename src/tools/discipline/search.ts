@@ -1,0 +1,22 @@
+import type { ToolOutcome } from '../../ports/tool-backend.ts';
+import type { Desk } from './backend.ts';
+import { done, invalid, textOf } from './outcomes.ts';
+import { searchPatterns } from './search-patterns.ts';
+
+const DEFAULT_LIMIT = 5;
+
+/** psr-search { query, limit? }: the patterns that fit, best first. Without one that does, the ids of all, so that the next search can hit. */
+export async function search({ call, library }: Desk): Promise<ToolOutcome> {
+  const query = textOf(call.args['query']);
+  if (query === null) return invalid('query', '"query" is blank', 'say in a few words what you are about to do');
+  const { limit = DEFAULT_LIMIT } = call.args;
+  const { from, patterns, faulty } = await library();
+  const candidates = searchPatterns(patterns, query).slice(0, Number(limit));
+  return done({
+    query,
+    from,
+    candidates: candidates.map(({ pattern: { tags, ...pattern }, score }) => ({ ...pattern, tags: [...tags], score })),
+    ...(candidates.length === 0 ? { all: patterns.map(({ id }) => id) } : {}),
+    ...(faulty.length > 0 ? { faulty: faulty.map((one) => ({ ...one })) } : {}),
+  });
+}

@@ -1,0 +1,56 @@
+import { CONFIDENCES } from '../../evidence/psr.ts';
+import type { ToolOutcome } from '../../ports/tool-backend.ts';
+import type { Json } from '../../spec/types.ts';
+import type { Desk } from './backend.ts';
+import { done, invalid, settleIt, textOf, textsOf } from './outcomes.ts';
+import { searchPatterns } from './search-patterns.ts';
+
+/** psr-select { pattern, rationale, expected?, confidence?, candidates? }: the selection (PSR). Its outcome has to be told later. */
+export async function select({ call, cycles, entries, library }: Desk): Promise<ToolOutcome> {
+  const { args } = call;
+  const id = textOf(args['pattern']) ?? '';
+  const rationale = textOf(args['rationale']);
+  if (rationale === null) return invalid('rationale', '"rationale" is blank', 'say why this pattern fits here');
+  const { patterns, from } = await library();
+  const pattern = patterns.find((one) => one.id === id);
+  if (!pattern) {
+    const near = searchPatterns(patterns, id.replaceAll(/[-/]/g, ' ')).slice(0, 3);
+    const names = (near.length > 0 ? near.map((found) => found.pattern.id) : patterns.map((one) => one.id)).join(', ');
+    return invalid('pattern', `there is no pattern "${id}"`, `search with psr-search; there are: ${names || 'none'}`);
+  }
+  if (cycles.some((cycle) => cycle.open && cycle.pattern === id))
+    return invalid('pattern', `"${id}" is selected already`, settleIt(id));
+  const searched = lastSearch(entries);
+  const confidence = textOf(args['confidence']);
+  return done({
+    pattern: id,
+    kind: 'selection',
+    title: pattern.title,
+    do: pattern.do,
+    rationale,
+    expected: textOf(args['expected']),
+    confidence: CONFIDENCES.find((word) => word === confidence) ?? null,
+    query: searched?.query ?? null,
+    candidates: args['candidates'] === undefined ? (searched?.candidates ?? []) : textsOf(args['candidates']),
+    from,
+  });
+}
+
+/** What was searched for last, if nothing was selected since: the candidates among which one selects. */
+function lastSearch(entries: Desk['entries']): { readonly query: string; readonly candidates: string[] } | null {
+  for (const { body } of entries.toReversed()) {
+    const { event, tool, outcome } = body as { readonly [field: string]: Json };
+    if (event === 'denial') continue;
+    if (event !== 'step' || tool === 'psr-select') return null;
+    if (tool !== 'psr-search') continue;
+    const { status, result } = outcome as { readonly [field: string]: Json };
+    if (status !== 'ok') continue;
+    const { query, candidates } = result as { readonly [field: string]: Json };
+    if (typeof query !== 'string' || !Array.isArray(candidates)) return null;
+    return {
+      query,
+      candidates: candidates.flatMap((one) => textOf((one as { readonly [field: string]: Json })['id']) ?? []),
+    };
+  }
+  return null;
+}

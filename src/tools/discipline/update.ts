@@ -1,0 +1,38 @@
+import { magnitude } from '../../evidence/dialects/fields.ts';
+import { HELD, outcomeOf, PATTERN_OUTCOMES } from '../../evidence/pur.ts';
+import type { ToolOutcome } from '../../ports/tool-backend.ts';
+import type { Desk } from './backend.ts';
+import { done, invalid, isRefused, openSelection, textOf, textsOf } from './outcomes.ts';
+
+/** pur-update { pattern, outcome, actual?, expected?, prediction-error?, actions?, notes? }: what came of a selected pattern (PUR). */
+export function update(desk: Desk): ToolOutcome {
+  const { args } = desk.call;
+  const selection = openSelection(desk);
+  if (isRefused(selection)) return selection;
+  const outcome = outcomeOf(args['outcome']);
+  if (outcome === null)
+    return invalid(
+      'outcome',
+      `"${String(args['outcome'])}" is no outcome`,
+      `say one of: ${PATTERN_OUTCOMES.join(', ')}`,
+    );
+  const error = args['prediction-error'];
+  const predictionError = magnitude(error);
+  if (error !== undefined && predictionError === null)
+    return invalid(
+      'prediction-error',
+      `"${String(error)}" is no error`,
+      'say none, low, medium or high, or a number from 0 to 1',
+    );
+  return done({
+    pattern: selection.pattern,
+    psr: selection.psrEntry,
+    outcome,
+    held: HELD[outcome],
+    expected: textOf(args['expected']) ?? selection.psr.expected,
+    actual: textOf(args['actual']),
+    predictionError,
+    actions: textsOf(args['actions']),
+    notes: textOf(args['notes']),
+  });
+}

@@ -10,6 +10,7 @@ import { register as graph } from './commands/graph.ts';
 import { register as infer } from './commands/infer.ts';
 import { register as init } from './commands/init.ts';
 import { register as log } from './commands/log.ts';
+import { register as par } from './commands/par.ts';
 import { register as replay } from './commands/replay.ts';
 import { register as resume } from './commands/resume.ts';
 import { register as run } from './commands/run.ts';
@@ -38,6 +39,7 @@ const COMMANDS = [
   activity,
   erase,
   thread,
+  par,
   verify,
   seal,
   infer,

@@ -65,7 +65,7 @@ export const PATTERN_ID = /^[a-z0-9][a-z0-9._-]*(\/[a-z0-9][a-z0-9._-]*)*$/;
 
 /** How an entry of a discipline tool stands in the thread; null for every other entry, and for a call that did not succeed. */
 export function disciplineOf(body: Body): (DisciplineRule & { readonly pattern: string | null }) | null {
-  if (body.event !== 'step' || body.outcome.status !== 'ok' || !Object.hasOwn(DISCIPLINE, body.tool)) return null;
+  if (body.event !== 'step' || body.outcome?.status !== 'ok' || !Object.hasOwn(DISCIPLINE, body.tool)) return null;
   const rule = DISCIPLINE[body.tool];
   return rule
     ? { ...rule, pattern: rule.subject === 'pattern' ? patternIn(body.outcome.result, body.args) : null }
@@ -78,7 +78,7 @@ export function standingAfter(
   outcome: OutcomeRecord,
 ): { readonly pattern: string; readonly standing: 'selected' | 'held' | 'failed'; readonly selects: boolean } | null {
   const does = Object.hasOwn(DISCIPLINE, tool) ? DISCIPLINE[tool]?.does : null;
-  if (!does || outcome.status !== 'ok') return null;
+  if (!does || outcome?.status !== 'ok') return null;
   const pattern = patternIn(outcome.result);
   if (pattern === null) return null;
   if (does === 'selects') return { pattern, standing: 'selected', selects: true };

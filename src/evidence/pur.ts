@@ -26,6 +26,7 @@ const WORDS: { readonly [outcome in PatternOutcome]: readonly string[] } = {
     'pass',
     'passed',
     'worked',
+    'confirmed',
     'done',
     'true',
     'yes',
@@ -69,7 +70,10 @@ const BOOLEANS = ['held', 'success', 'ok'];
 function outcomeIn(fields: Fields): PatternOutcome | null {
   const word = outcomeOf(pick(fields, ['outcome', 'pur-outcome', 'result-outcome', 'status']));
   if (word !== null) return word;
-  for (const name of BOOLEANS) if (typeof fields[name] === 'boolean') return fields[name] ? 'success' : 'failed';
+  for (const name of BOOLEANS) {
+    const flag = typeof fields[name] === 'object' ? null : outcomeOf(fields[name]);
+    if (flag !== null) return flag;
+  }
   return null;
 }
 

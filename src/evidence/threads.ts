@@ -1,4 +1,5 @@
 import { bodyOf } from './bodies.ts';
+import { standingAfter } from './discipline.ts';
 import type { Entry, Subject } from './entry.ts';
 import { type PatternOutcome, patternOutcome } from './pattern-outcome.ts';
 
@@ -61,9 +62,15 @@ export function projectThread(
   { now, staleAfter = DAY }: ThreadOptions,
 ): Thread | null {
   const own = [...entries]
-    .filter((entry) => entry.subject.type === subject.type && entry.subject.id === subject.id)
+    .filter((entry) => isAbout(entry, subject))
     .sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
   return project(`thread/${subject.type}/${subject.id}`, subject, own, { now, staleAfter }, null);
+}
+
+/** Whether an entry belongs to a subject's thread. What a session says of patterns belongs to its own thread as well as to theirs. */
+export function isAbout(entry: Pick<Entry, 'subject' | 'sessionId'>, { type, id }: Subject): boolean {
+  if (entry.subject.type === type && entry.subject.id === id) return true;
+  return type === 'session' && entry.subject.type === 'pattern' && entry.sessionId === id;
 }
 
 function project(
@@ -177,13 +184,10 @@ function patternsOf(entries: readonly Entry[]): readonly AppliedPattern[] {
 
 /** The pattern that an entry names: in its own field, or as the result of a pattern tool. */
 function patternIn(entry: Entry): { readonly id: string; readonly outcome: PatternOutcome | null } | null {
-  if (entry.patternId !== undefined)
+  const own = bodyOf(entry.body);
+  if (entry.patternId !== undefined && !own)
     return { id: entry.patternId, outcome: entry.type === 'pattern-outcome' ? patternOutcome(entry.body) : null };
-  const body = bodyOf(entry.body);
-  if ((body?.event !== 'step' && body?.event !== 'outcome') || body.outcome.status !== 'ok') return null;
-  const { result } = body.outcome;
-  if (result === null || typeof result !== 'object' || Array.isArray(result) || typeof result['pattern'] !== 'string')
-    return null;
-  if (body.tool === 'psr-select') return { id: result['pattern'], outcome: null };
-  return body.tool === 'pur-update' ? { id: result['pattern'], outcome: patternOutcome(result) } : null;
+  if ((own?.event !== 'step' && own?.event !== 'outcome') || own.outcome.status !== 'ok') return null;
+  const after = standingAfter(own.tool, own.outcome);
+  return after && { id: after.pattern, outcome: after.selects ? null : patternOutcome(own.outcome.result) };
 }

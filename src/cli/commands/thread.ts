@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { checkInvariants } from '../../evidence/invariants.ts';
 import { SUBJECT_TYPES, type Entry, type Subject } from '../../evidence/entry.ts';
-import { projectThread, type Thread } from '../../evidence/threads.ts';
+import { isAbout, projectThread, type Thread } from '../../evidence/threads.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import { chosenSessions, noSessions } from '../chosen-sessions.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../io.ts';
@@ -58,7 +58,10 @@ async function showThread(io: Io, name: string, options: Options): Promise<void>
       `there is no goal about ${subject.type}/${visible(subject.id)}`,
       'List the sessions with "hopgate sessions".',
     );
-  const { violations } = checkInvariants(thread.entries, { count: thread.count, participants: thread.participants });
+  const { violations } = checkInvariants(rooted(thread.entries), {
+    count: thread.count,
+    participants: thread.participants,
+  });
   if (violations.length > 0) io.exitCode = 1;
   if (io.json) printJson(io, { ...thread, violations });
   else {
@@ -66,6 +69,17 @@ async function showThread(io: Io, name: string, options: Options): Promise<void>
     for (const { rule, entryId, message } of violations)
       print(io, `${paint(io, 'red', rule)}  ${visible(entryId)}  ${visible(message)}`);
   }
+}
+
+/** Of what a subject's entries reply to, only its own entries are here: what leads out of the thread begins it, or goes on from its goal. */
+function rooted(entries: readonly Entry[]): Entry[] {
+  const here = new Set(entries.map(({ id }) => id));
+  const goal = entries[0]?.id;
+  return entries.map((entry) => {
+    const { inReplyTo, ...rest } = entry;
+    if (inReplyTo === undefined || here.has(inReplyTo) || entry.subject.type === 'session') return entry;
+    return entry.id === goal || goal === undefined ? rest : { ...rest, inReplyTo: goal };
+  });
 }
 
 function subjectOf(name: string): Subject | null {
@@ -78,8 +92,7 @@ async function about(store: EvidenceStore, subject: Subject): Promise<Entry[]> {
   const ids = subject.type === 'session' ? [subject.id] : (await store.sessions()).map(({ sessionId }) => sessionId);
   const found: Entry[] = [];
   for (const id of ids) {
-    for await (const { entry } of store.entries(id))
-      if (entry.subject.type === subject.type && entry.subject.id === subject.id) found.push(entry);
+    for await (const { entry } of store.entries(id)) if (isAbout(entry, subject)) found.push(entry);
   }
   return found;
 }

@@ -1,0 +1,101 @@
+import type { Par } from './par.ts';
+import { HELD, PATTERN_OUTCOMES, type PatternOutcome } from './pur.ts';
+
+/** A text that reviews have in common. */
+export interface Recurring {
+  readonly text: string;
+  /** How often in all; `3 × text` counts three. */
+  readonly times: number;
+  /** In how many reviews. */
+  readonly reviews: number;
+}
+
+/** How a pattern has done. */
+export interface PatternRecord {
+  readonly pattern: string;
+  readonly selected: number;
+  /** Seen in what was done, without being selected. */
+  readonly inferred: number;
+  readonly outcomes: { readonly [outcome in PatternOutcome]: number };
+  /** The share of its told outcomes that held, 0 to 1; null: none was told. */
+  readonly held: number | null;
+  /** Prediction errors a review, where it was used and where it was not. */
+  readonly errorsWith: number;
+  readonly errorsWithout: number | null;
+}
+
+export interface Aggregate {
+  readonly reviews: number;
+  /** What keeps going wrong: most reviews first. */
+  readonly wrong: readonly Recurring[];
+  readonly well: readonly Recurring[];
+  readonly suggestions: readonly Recurring[];
+  /** Which patterns help: the best held first. */
+  readonly patterns: readonly PatternRecord[];
+}
+
+/**
+ * What reviews add up to: what keeps going wrong, and which patterns help. Pure.
+ *
+ * @example aggregatePars(entries.flatMap(({ body }) => readPar(body) ?? [])).wrong[0]
+ */
+export function aggregatePars(pars: readonly Par[]): Aggregate {
+  return {
+    reviews: pars.length,
+    wrong: recurring(pars.map((par) => par.what_could_improve)),
+    well: recurring(pars.map((par) => par.what_went_well)),
+    suggestions: recurring(pars.map((par) => par.suggestions)),
+    patterns: patternRecords(pars),
+  };
+}
+
+function recurring(lists: readonly (readonly string[])[]): Recurring[] {
+  const found = new Map<string, { times: number; reviews: number }>();
+  for (const list of lists) {
+    const here = new Set<string>();
+    for (const item of list) {
+      const [, times, text = item] = /^(\d+) × (.+)$/s.exec(item) ?? [];
+      const before = found.get(text) ?? { times: 0, reviews: 0 };
+      const reviews = before.reviews + (here.has(text) ? 0 : 1);
+      found.set(text, { times: before.times + Number(times ?? 1), reviews });
+      here.add(text);
+    }
+  }
+  return [...found]
+    .map(([text, counts]) => ({ text, ...counts }))
+    .sort((a, b) => b.reviews - a.reviews || b.times - a.times || (a.text < b.text ? -1 : 1));
+}
+
+function patternRecords(pars: readonly Par[]): PatternRecord[] {
+  const names = [...new Set(pars.flatMap((par) => par.patterns_used.map(({ pattern }) => pattern)))];
+  return names
+    .map((pattern) => recordOf(pattern, pars))
+    .sort((a, b) => (b.held ?? -1) - (a.held ?? -1) || b.selected - a.selected || (a.pattern < b.pattern ? -1 : 1));
+}
+
+function recordOf(pattern: string, pars: readonly Par[]): PatternRecord {
+  const uses = pars.flatMap((par) => par.patterns_used.filter((use) => use.pattern === pattern));
+  const told = uses.flatMap(({ outcome }) => outcome ?? []);
+  const judged = told.filter((outcome) => HELD[outcome] !== null);
+  const [used, others] = [true, false].map((is) =>
+    pars.filter((par) => par.patterns_used.some((use) => use.pattern === pattern) === is),
+  ) as [Par[], Par[]];
+  const sum = (inferred: boolean) =>
+    uses.filter((use) => use.inferred === inferred).reduce((total, { count }) => total + count, 0);
+  return {
+    pattern,
+    selected: sum(false),
+    inferred: sum(true),
+    outcomes: Object.fromEntries(
+      PATTERN_OUTCOMES.map((outcome) => [outcome, told.filter((one) => one === outcome).length]),
+    ) as { [outcome in PatternOutcome]: number },
+    held: judged.length === 0 ? null : round(judged.filter((outcome) => HELD[outcome]).length / judged.length),
+    errorsWith: mean(used) ?? 0,
+    errorsWithout: mean(others),
+  };
+}
+
+const mean = (pars: readonly Par[]): number | null =>
+  pars.length === 0 ? null : round(pars.reduce((sum, par) => sum + par.prediction_errors.length, 0) / pars.length);
+
+const round = (value: number): number => Math.round(value * 100) / 100;

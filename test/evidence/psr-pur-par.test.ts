@@ -1,0 +1,168 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { aggregatePars } from '../../src/evidence/aggregate-pars.ts';
+import { readPar } from '../../src/evidence/par.ts';
+import { readPsr } from '../../src/evidence/psr.ts';
+import { HELD, PATTERN_OUTCOMES, readPur } from '../../src/evidence/pur.ts';
+import type { Json } from '../../src/spec/types.ts';
+
+describe('a selection in its dialects', () => {
+  it.each<[string, Json, object]>([
+    [
+      'slash',
+      { query: 'q', selected: 'a/b', candidates: ['a/b', 'c'], rationale: 'r', confidence: 'high', sigil: '※' },
+      { pattern: 'a/b', query: 'q', candidates: ['a/b', 'c'], rationale: 'r', confidence: 'high', sigil: '※' },
+    ],
+    [
+      'gate',
+      {
+        'psr/id': 'psr-1',
+        'task-id': 't',
+        type: ':selection',
+        'pattern-ref': { 'ref/type': 'pattern', 'ref/id': 'a' },
+        rationale: 'r',
+      },
+      { id: 'psr-1', task: 't', kind: 'selection', pattern: 'a' },
+    ],
+    [
+      'gap',
+      { 'psr/id': 'psr-2', type: 'gap', rationale: 'none fits' },
+      { kind: 'gap', pattern: null, rationale: 'none fits' },
+    ],
+    [
+      'discipline',
+      { kind: 'psr', tool: 'psr-select', 'pattern-id': ':a', result: { 'pattern-id': 'a' } },
+      { pattern: 'a' },
+    ],
+  ])('%s', (_, value, read) => expect(readPsr(value)).toMatchObject(read));
+
+  it('is none without a pattern or a gap', () => {
+    for (const value of [null, 1, 'a', [], {}, { query: 'q' }, { pattern: ' ' }]) expect(readPsr(value)).toBeNull();
+  });
+});
+
+describe('an outcome in its dialects', () => {
+  it.each<[Json, string]>([
+    [{ outcome: 'success' }, 'success'],
+    [{ outcome: ':partial' }, 'partial'],
+    [{ 'pur/outcome': 'FAILED' }, 'failed'],
+    [{ outcome: 'pivoted' }, 'pivoted'],
+    [{ outcome: 'deferred' }, 'deferred'],
+    [{ 'success?': true }, 'success'],
+    [{ success: false }, 'failed'],
+    [{ ok: true }, 'success'],
+    [{ held: false }, 'failed'],
+    [{ status: 'worked' }, 'success'],
+    [{ kind: 'pur', result: { 'success?': false } }, 'failed'],
+  ])('%j is %s', (value, outcome) => expect(readPur(value)?.outcome).toBe(outcome));
+
+  it('keeps what the gate says of it', () => {
+    expect(
+      readPur({
+        'pur/id': 'pur-1',
+        'psr-ref': 'psr-1',
+        outcome: 'partial',
+        'criteria-eval': { a: true },
+        'prediction-error': 'medium',
+      }),
+    ).toMatchObject({ id: 'pur-1', psr: 'psr-1', held: false, criteria: { a: true }, predictionError: 0.5 });
+  });
+
+  it('is none without an outcome', () => {
+    for (const value of [null, 'success', {}, { outcome: 'splendid' }, { success: {} }])
+      expect(readPur(value)).toBeNull();
+  });
+
+  it('reads its own form back', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...PATTERN_OUTCOMES),
+        fc.option(fc.double({ min: 0, max: 1, noNaN: true })),
+        (outcome, predictionError) => {
+          const read = readPur({ pattern: 'a', psr: 'e-1', outcome, held: HELD[outcome], predictionError });
+          expect(read).toMatchObject({ pattern: 'a', psr: 'e-1', outcome, held: HELD[outcome], predictionError });
+          expect(readPur(read as unknown as Json)).toEqual(read);
+        },
+      ),
+    );
+  });
+});
+
+describe('a review in its dialects', () => {
+  it.each<[string, Json, object]>([
+    [
+      'draft',
+      {
+        'event/type': 'session/par',
+        'session/id': 's',
+        patterns_used: [{ pattern: 'a', count: 2, inferred: true }, 'b'],
+        what_went_well: ['w'],
+        prediction_errors: [{ expected: 'x', actual: 'y', magnitude: 0.3 }],
+        lineage_trace: { n: 1 },
+      },
+      {
+        'session/id': 's',
+        patterns_used: [
+          { pattern: 'a', count: 2, inferred: true },
+          { pattern: 'b', count: 1, inferred: false },
+        ],
+        what_went_well: ['w'],
+        prediction_errors: [{ expected: 'x', actual: 'y', magnitude: 0.3 }],
+        lineage_trace: { n: 1 },
+      },
+    ],
+    [
+      'gate',
+      { 'par/id': 'par-1', 'session-ref': 's', 'what-worked': 'w', 'what-didnt': ['d'], suggestions: ['s'] },
+      { 'par/id': 'par-1', 'session/id': 's', what_went_well: ['w'], what_could_improve: ['d'], suggestions: ['s'] },
+    ],
+    [
+      'MUSN',
+      {
+        'event/type': 'session/par',
+        'par/sequence': 2,
+        'par/span': { 'from-eid': 'a', 'to-eid': 'b' },
+        'par/questions': { learned: 'l' },
+        'par/tags': ['detach'],
+      },
+      { 'par/sequence': 2, 'par/span': { from: 'a', to: 'b' }, questions: { learned: 'l' }, 'par/tags': ['detach'] },
+    ],
+    [
+      'peripheral',
+      { peripheral: 'reflect', par: { problem: 'p', approach: ['read'], result: 'r' } },
+      { problem: 'p', approach: ['read'], result: 'r' },
+    ],
+  ])('%s', (_, value, read) => expect(readPar(value)).toMatchObject(read));
+
+  it('reads its own form back, and nothing else as a review', () => {
+    const own = readPar({ 'what-worked': ['w'], suggestions: ['s'] })!;
+    expect(readPar(own)).toEqual(own);
+    for (const value of [null, 'x', [], {}, { result: 'r' }]) expect(readPar(value)).toBeNull();
+  });
+});
+
+describe('reviews add up', () => {
+  const par = (wrong: string[], used: Json[]) => readPar({ what_could_improve: wrong, patterns_used: used })!;
+
+  it('to what keeps going wrong, counting reviews before times', () => {
+    const { wrong } = aggregatePars([par(['9 × slow'], []), par(['1 × late', 'rude'], []), par(['2 × late'], [])]);
+    expect(wrong).toEqual([
+      { text: 'late', times: 3, reviews: 2 },
+      { text: 'slow', times: 9, reviews: 1 },
+      { text: 'rude', times: 1, reviews: 1 },
+    ]);
+  });
+
+  it('to which patterns help: what is open counts for nothing', () => {
+    const use = (pattern: string, outcome: string | null) => ({ pattern, count: 1, inferred: false, outcome });
+    const { patterns } = aggregatePars([
+      par([], [use('a', 'success'), use('b', 'failed')]),
+      par([], [use('a', 'partial'), use('c', 'deferred')]),
+    ]);
+    expect(patterns.map(({ pattern, held }) => [pattern, held])).toEqual([
+      ['a', 0.5],
+      ['b', 0],
+      ['c', null],
+    ]);
+  });
+});

@@ -17,6 +17,7 @@ import { loadProjectConfig } from './spec/load-project-config.ts';
 import { loadSpecs } from './spec/load-specs.ts';
 import type { ProjectConfig, SpecSet } from './spec/types.ts';
 import { memoryStore } from './stores/memory.ts';
+import { processHolder } from './stores/process-holder.ts';
 import { sqliteStore } from './stores/sqlite.ts';
 
 /** Answers an approval request in this process: true or a name approves it, anything else does not. */
@@ -55,7 +56,9 @@ export interface OpenOptions {
 
 const systemClock: Clock = { now: () => Date.now() };
 /** Time-ordered, so that a store's index grows at its end. */
-const randomIds: Ids = { next: (kind) => `${kind[0]}-${uuid()}` };
+const randomIds: Ids = {
+  next: (kind) => (kind === 'writer' ? processHolder(`w-${uuid()}`) : `${kind[0]}-${uuid()}`),
+};
 
 /**
  * Opens a session: one agent, one repository, one spec set, from start to close.

@@ -9,6 +9,7 @@ import {
   StoreError,
   type StoreErrorCode,
 } from '../ports/evidence-store.ts';
+import { isGone } from './process-holder.ts';
 import { completeDraft } from './short-entry.ts';
 
 /** What the rules need to know of a store; every method sees the writes of the transaction it is called in. */
@@ -40,18 +41,23 @@ export const storeError = (store: string, code: StoreErrorCode, message: string,
 
 const time = (ms: number): string => new Date(ms).toISOString();
 
-/** Who may write a session now: the holder, or anybody once the lease ran out. */
+/** Who may write a session now: the holder, or anybody once the lease ran out or the holder's process has ended. */
 export function judgeLease(store: StoreView, now: number, sessionId: string, holder: string, ttl: number): Granted {
   if (!(Number.isFinite(ttl) && ttl > 0))
     throw new RangeError(`ttl must be a positive number of milliseconds, got ${ttl}`);
   const held = store.leaseOf(sessionId);
   const lease = { holder, until: Math.ceil(now + ttl), ttl: Math.ceil(ttl) };
   if (held === null || held.holder === holder) return { lease, note: null };
-  if (held.until > now) {
+  const gone = isGone(held.holder);
+  if (held.until > now && !gone) {
     const message = `session ${sessionId} is being written by ${held.holder} until ${time(held.until)}; ${holder} was turned away. Wait, or end the other writer`;
     throw storeError(store.name, 'session-busy', message);
   }
-  const note = `${holder} took over session ${sessionId}: the lease of ${held.holder} ran out at ${time(held.until)}`;
+  const why =
+    held.until > now
+      ? `the process of ${held.holder} has ended`
+      : `the lease of ${held.holder} ran out at ${time(held.until)}`;
+  const note = `${holder} took over session ${sessionId}: ${why}`;
   return { lease, note };
 }
 

@@ -1,8 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { Session } from '../../session/session.ts';
-import { LEASE_MS } from '../../session/writer.ts';
-import { type Io, note, paint, print, printJson } from '../io.ts';
+import { type Io, paint, print, printJson } from '../io.ts';
 import { examples, rootOption } from '../options.ts';
 import { quoted } from '../visible.ts';
 import { openShellSession } from './shell.ts';
@@ -27,7 +24,7 @@ export function register(program: Command, io: Io): void {
 async function resume(io: Io, id: string, { root }: Options): Promise<void> {
   const session = await openShellSession(io, { root, agent: 'shell', session: id });
   try {
-    const settled = await settleOnceFree(io, session);
+    const settled = await session.settle();
     const { state } = session;
     if (!settled.ok) io.exitCode = 1;
     if (io.json)
@@ -53,21 +50,4 @@ async function resume(io: Io, id: string, { root }: Options): Promise<void> {
   } finally {
     await session.detach();
   }
-}
-
-/** A writer that was killed could not give its lease back; it runs out by itself soon after. One that lives renews it, and we give up. */
-async function settleOnceFree(io: Io, session: Session): ReturnType<Session['settle']> {
-  const first = await session.settle();
-  if (first.ok || first.denial.code !== 'session-busy') return first;
-  const seconds = Math.ceil(LEASE_MS / 1000) + 10;
-  note(
-    io,
-    `another writer holds the session; if it was killed, its lease ends within ${seconds} s, so we wait for that`,
-  );
-  let settled: Awaited<ReturnType<Session['settle']>> = first;
-  for (let waited = 0; waited < seconds && !settled.ok && settled.denial.code === 'session-busy'; waited += 1) {
-    await sleep(1000);
-    settled = await session.settle();
-  }
-  return settled;
 }

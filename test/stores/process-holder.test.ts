@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect, test } from 'vitest';
+import { memoryStore } from '../../src/stores/memory.ts';
+import { isGone, processHolder } from '../../src/stores/process-holder.ts';
+
+const linux = process.platform === 'linux';
+
+/** The holder's name of a process that lives until it is killed. */
+async function otherProcess() {
+  const url = new URL('../../src/stores/process-holder.ts', import.meta.url).href;
+  const script = `import(${JSON.stringify(url)}).then(({ processHolder }) => { console.log(processHolder('other')); setInterval(() => {}, 1000); });`;
+  const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [data] = await once(child.stdout, 'data');
+  return { child, holder: String(data).trim() };
+}
+
+test('a living process is not gone, a killed one is', { skip: !linux }, async () => {
+  const { child, holder } = await otherProcess();
+  expect(isGone(holder)).toBe(false);
+  child.kill('SIGKILL');
+  await once(child, 'close');
+  expect(isGone(holder)).toBe(true);
+});
+
+test('it calls nobody gone that it cannot know', () => {
+  expect(isGone('writer-1')).toBe(false);
+  expect(isGone(processHolder('me'))).toBe(false);
+  expect(isGone('w-1@00000000-0000-0000-0000-000000000000.1.1.1')).toBe(false);
+});
+
+test('a session whose writer was killed can be written at once', { skip: !linux }, async () => {
+  const { child, holder } = await otherProcess();
+  const store = memoryStore();
+  await store.acquire('s', holder, 30_000);
+  await expect(store.acquire('s', 'second', 30_000)).rejects.toMatchObject({ code: 'session-busy' });
+  child.kill('SIGKILL');
+  await once(child, 'close');
+  await expect(store.acquire('s', 'second', 30_000)).resolves.toMatchObject({ holder: 'second' });
+  expect(await store.notes()).toMatchObject([
+    { code: 'lease-taken-over', message: expect.stringContaining('has ended') },
+    {},
+  ]);
+});

@@ -1,7 +1,7 @@
 import { hash as digest } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import canonicalize from 'canonicalize';
 import type { Json } from '../spec/types.ts';
+import { canonical } from './canonical.ts';
 import { type ChainHead, EMPTY_CHAIN, type Entry, type EntryDraft, type StoredEntry } from './entry.ts';
 import { assertEntryDraft } from './entry-schema.ts';
 
@@ -22,8 +22,29 @@ export class ChainError extends Error {
 /** Sha256 (hex) of the UTF-8 bytes of a text. */
 export const sha256 = (text: string): string => digest('sha256', text);
 
-/** The RFC 8785 form of a value that is known to be JSON. */
-const canonical = (value: unknown): string => canonicalize(value)!;
+/** What is hashed, its keys in the canonical order already. */
+function headOf(draft: EntryDraft, seq: number, bodyHash: string): Omit<Entry, 'body' | 'prev' | 'hash'> {
+  const { at, author, claim, conjecture, forkOf, id, inReplyTo, mode, patternId, peripheral, sessionId, subject } =
+    draft;
+  return {
+    at,
+    author,
+    bodyHash,
+    claim,
+    ...(conjecture === undefined ? {} : { conjecture }),
+    ...(forkOf === undefined ? {} : { forkOf }),
+    id,
+    ...(inReplyTo === undefined ? {} : { inReplyTo }),
+    mode,
+    ...(patternId === undefined ? {} : { patternId }),
+    peripheral,
+    seq,
+    sessionId,
+    subject: { id: subject.id, type: subject.type },
+    tags: [...draft.tags],
+    type: draft.type,
+  };
+}
 
 /**
  * The links that append `drafts` to a chain that stands at `after`. Pure.
@@ -33,13 +54,15 @@ export function sealDrafts(after: ChainHead, drafts: readonly EntryDraft[]): Sto
   let { seq, hash: prev } = after;
   return drafts.map((draft) => {
     assertEntryDraft(draft);
-    const { body, ...fields } = draft;
-    const bodyBytes = canonical(body);
+    const bodyBytes = canonical(draft.body);
     seq += 1;
-    const head = canonical({ ...fields, seq, bodyHash: sha256(bodyBytes) });
-    const stored = parseStored({ head, body: bodyBytes, prev, hash: sha256(prev + head) });
-    prev = stored.entry.hash;
-    return stored;
+    const head = headOf(draft, seq, sha256(bodyBytes));
+    const headBytes = canonical(head as unknown as Json);
+    const hash = sha256(prev + headBytes);
+    // The body is read back from its bytes: what the caller does to its own later does not show in the entry.
+    const entry: Entry = { ...head, body: JSON.parse(bodyBytes) as Json, prev, hash };
+    prev = hash;
+    return { entry, head: headBytes, body: bodyBytes };
   });
 }
 

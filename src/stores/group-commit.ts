@@ -24,7 +24,12 @@ export class GroupCommit {
   readonly #db: Database;
   readonly #onCommit: (jobs: number) => void;
   readonly #busyMs: number;
-  readonly #sql: Record<'begin' | 'commit' | 'save' | 'undo' | 'release' | 'patient' | 'impatient', { run(): unknown }>;
+  readonly #begun: () => void;
+  readonly #undone: () => void;
+  readonly #sql: Record<
+    'begin' | 'commit' | 'all' | 'undoAll' | 'releaseAll' | 'save' | 'undo' | 'release' | 'patient' | 'impatient',
+    { run(): unknown }
+  >;
   #queue: Job[] = [];
   #scheduled = false;
   #idle: (() => void)[] = [];
@@ -32,7 +37,15 @@ export class GroupCommit {
   /** Since when another process has kept the lock from us. */
   #lockedSince: number | null = null;
 
-  constructor(name: string, db: Database, busyMs: number, onCommit: (jobs: number) => void) {
+  constructor(
+    name: string,
+    db: Database,
+    busyMs: number,
+    onCommit: (jobs: number) => void,
+    hooks: { readonly begun?: () => void; readonly undone?: () => void } = {},
+  ) {
+    this.#begun = hooks.begun ?? (() => {});
+    this.#undone = hooks.undone ?? (() => {});
     this.#name = name;
     this.#db = db;
     this.#busyMs = busyMs;
@@ -40,6 +53,9 @@ export class GroupCommit {
     this.#sql = {
       begin: db.prepare('BEGIN IMMEDIATE'),
       commit: db.prepare('COMMIT'),
+      all: db.prepare('SAVEPOINT batch'),
+      undoAll: db.prepare('ROLLBACK TO batch'),
+      releaseAll: db.prepare('RELEASE batch'),
       save: db.prepare('SAVEPOINT job'),
       undo: db.prepare('ROLLBACK TO job'),
       release: db.prepare('RELEASE job'),
@@ -49,7 +65,7 @@ export class GroupCommit {
   }
 
   /**
-   * Runs `work` in the next transaction. If it throws a StoreError, its writes are undone and `refused` may write instead, in the same
+   * Runs `work` in the next transaction; it may be run twice, the first time undone. If it throws a StoreError, its writes are undone and `refused` may write instead, in the same
    * transaction; the promise rejects with the error.
    */
   run<T>(work: () => T, refused: (error: StoreError) => void = () => {}): Promise<T> {
@@ -84,7 +100,8 @@ export class GroupCommit {
     try {
       if (!this.#begin()) return;
       jobs = this.#queue.splice(0, MAX_BATCH);
-      settled = jobs.map((job) => this.#runOne(job));
+      this.#begun();
+      settled = this.#runTogether(jobs) ?? jobs.map((job) => this.#runOne(job));
       this.#sql.commit.run();
     } catch (error) {
       this.#rollBack();
@@ -116,6 +133,28 @@ export class GroupCommit {
     }
   }
 
+  /**
+   * All jobs under one savepoint, because most never fail. If one does, everything is undone and null is returned: then each is run again, alone.
+   * Throws only if the disk or the file is at fault.
+   */
+  #runTogether(jobs: readonly Job[]): Settle[] | null {
+    this.#sql.all.run();
+    try {
+      const settled = jobs.map(({ work, resolve }) => {
+        const value = work();
+        return () => resolve(value);
+      });
+      this.#sql.releaseAll.run();
+      return settled;
+    } catch (error) {
+      if (isBroken(error)) throw error;
+      this.#sql.undoAll.run();
+      this.#sql.releaseAll.run();
+      this.#undone();
+      return null;
+    }
+  }
+
   /** Throws only if the disk or the file is at fault. */
   #runOne({ work, refused, resolve, reject }: Job): Settle {
     this.#sql.save.run();
@@ -127,12 +166,14 @@ export class GroupCommit {
       if (isBroken(error)) throw error;
       this.#sql.undo.run();
       this.#sql.release.run();
+      this.#undone();
       if (error instanceof StoreError) refused(error);
       return () => reject(error);
     }
   }
 
   #rollBack(): void {
+    this.#undone();
     try {
       this.#db.exec('ROLLBACK');
     } catch {

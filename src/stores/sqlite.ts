@@ -25,6 +25,7 @@ import { answer, checkQuery, checkTime } from './query-rules.ts';
 import { readAll, readEphemeral, readingsOf, Statements } from './sqlite-query.ts';
 import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from './sqlite-removal.ts';
 import { openDatabase } from './sqlite-schema.ts';
+import { type Last, Standing } from './standing.ts';
 import { summarise } from './summary.ts';
 
 export interface SqliteStoreOptions {
@@ -54,7 +55,11 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   const addEntry = entryWriter(db);
   const addEphemeral = ephemeralWriter(db);
   const statements = new Statements(db);
-  const writer = new GroupCommit(NAME, db, busyMs, onCommit);
+  const standing = new Standing(db);
+  const writer = new GroupCommit(NAME, db, busyMs, onCommit, {
+    begun: () => standing.refresh(),
+    undone: () => standing.forget(),
+  });
   let closing: Promise<void> | null = null;
 
   const assertOpen = (): void => {
@@ -72,12 +77,17 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     }
   };
   const read = (row: unknown): StoredEntry => readStored(NAME, row as StoredBytes);
+  const lastOf = (sessionId: string): Last => {
+    const row = sql.head.get(sessionId);
+    if (row === undefined) return { ...EMPTY_CHAIN, at: Number.NEGATIVE_INFINITY };
+    return { seq: Number(row['seq']), hash: String(row['hash']), at: Number(row['at']) };
+  };
   const view: StoreView = {
     name: NAME,
     leaseOf: (sessionId) => (sql.lease.get(sessionId) as LeaseRow | undefined) ?? null,
     headOf: (sessionId) => {
-      const row = sql.head.get(sessionId);
-      return row === undefined ? EMPTY_CHAIN : { seq: Number(row['seq']), hash: String(row['hash']) };
+      const { seq, hash } = lastOf(sessionId);
+      return { seq, hash };
     },
     find: (id) => {
       const row = sql.byId.get(id);
@@ -103,7 +113,15 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   const insertNote = ({ at, code, sessionId, message }: OperatorNote): void => {
     sql.addNote.run(at, code, sessionId, message);
   };
+  /** The view within our own transaction, where nobody else writes. */
+  const ours: StoreView = {
+    ...view,
+    leaseOf: (sessionId) => standing.lease(sessionId, view.leaseOf),
+    headOf: (sessionId) => standing.head(sessionId, lastOf),
+    has: (id) => standing.knows(id) || view.has(id),
+  };
   const putLease = (sessionId: string, { holder, until, ttl }: LeaseRow): void => {
+    standing.forgetLease(sessionId);
     sql.putLease.run(sessionId, holder, until, ttl);
   };
   const write = async <T>(sessionId: string | null, work: (now: number) => T): Promise<T> => {
@@ -120,7 +138,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
 
     acquire: (sessionId, holder, ttl) =>
       write(sessionId, (now) => {
-        const { lease, note } = judgeLease(view, now, sessionId, holder, ttl);
+        const { lease, note } = judgeLease(ours, now, sessionId, holder, ttl);
         putLease(sessionId, lease);
         if (note !== null) insertNote(takeoverNote(note, sessionId, now));
         return { sessionId, holder, until: lease.until };
@@ -128,6 +146,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
 
     release: ({ sessionId, holder }) =>
       write(sessionId, () => {
+        standing.forgetLease(sessionId);
         sql.dropLease.run(sessionId, holder);
       }),
 
@@ -135,12 +154,12 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
       assertOpen();
       const { drafts: complete, sealed } = seal(NAME, lease, after, drafts, clock.now());
       return write(lease.sessionId, (now) => {
-        const granted = judgeAppend(view, now, lease, after, complete, sealed);
-        let last = Number(sql.lastAt.get(lease.sessionId)?.['at'] ?? Number.NEGATIVE_INFINITY);
+        const granted = judgeAppend(ours, now, lease, after, complete, sealed);
         for (const stored of granted.fresh) {
+          const { sessionId, id, seq, hash } = stored.entry;
           const at = Date.parse(stored.entry.at);
-          addEntry(stored, at < last);
-          last = at;
+          addEntry(stored, at < standing.head(sessionId, lastOf).at);
+          standing.move(sessionId, id, { seq, hash, at });
         }
         if (granted.lease !== null) putLease(lease.sessionId, granted.lease);
         return granted.stored;
@@ -151,7 +170,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
       assertOpen();
       const entries = sealEphemeral(NAME, sessionId, drafts, clock.now());
       return write(sessionId, () => {
-        for (const entry of judgeEphemeral(view, entries)) addEphemeral(entry);
+        for (const entry of judgeEphemeral(ours, entries)) addEphemeral(entry);
         return entries;
       });
     },
@@ -250,8 +269,7 @@ function prepare(db: Database) {
     hasEphemeral: db.prepare('SELECT 1 FROM ephemeral WHERE id = ?'),
     ephemeral: db.prepare('SELECT head, body FROM ephemeral WHERE id = ?'),
     forks: db.prepare(`SELECT ${bytes} FROM entries WHERE fork_of = ? ORDER BY nth`),
-    lastAt: db.prepare('SELECT at FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1'),
-    head: db.prepare('SELECT seq, hash FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1'),
+    head: db.prepare('SELECT seq, hash, at FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1'),
     last: db.prepare(`SELECT ${bytes} FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1`),
     page: db.prepare(`SELECT seq, ${bytes} FROM entries WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`),
     openings: db.prepare(

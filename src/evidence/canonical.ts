@@ -1,0 +1,35 @@
+import type { Json } from '../spec/types.ts';
+
+/**
+ * The RFC 8785 form of a value that is known to be JSON with well-formed text: keys in the order of their UTF-16 units, numbers and strings as
+ * `JSON.stringify` writes them.
+ */
+export function canonical(value: Json): string {
+  return isOrdered(value) ? JSON.stringify(value) : spell(value);
+}
+
+/** Whether the engine lists every object's keys in the wanted order already. */
+function isOrdered(value: Json): boolean {
+  if (value === null || typeof value !== 'object') return true;
+  if (Array.isArray(value)) {
+    for (const member of value) if (!isOrdered(member)) return false;
+    return true;
+  }
+  let last: string | null = null;
+  for (const key of Object.keys(value)) {
+    if (last !== null && key < last) return false;
+    last = key;
+    if (!isOrdered(value[key]!)) return false;
+  }
+  return true;
+}
+
+function spell(value: Json): string {
+  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(spell).join(',')}]`;
+  let text = '';
+  for (const key of Object.keys(value).sort()) {
+    text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${spell(value[key]!)}`;
+  }
+  return `{${text}}`;
+}

@@ -1,0 +1,21 @@
+import canonicalize from 'canonicalize';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { canonical } from '../../src/evidence/canonical.ts';
+import type { Json } from '../../src/spec/types.ts';
+
+it('spells every JSON value as RFC 8785 wants it (as the reference implementation does)', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
+      expect(canonical(value as Json)).toBe(canonicalize(value));
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+it.each<[Json, string]>([
+  [{ 10: 1, 9: 2, a: { c: 1, b: [-0, 1e21] } }, '{"10":1,"9":2,"a":{"b":[0,1e+21],"c":1}}'],
+  [{ '\ufb33': 1, '\u{1f600}': 2, '\u20ac': 3 }, '{"€":3,"😀":2,"\ufb33":1}'],
+])('orders the keys of %j by their UTF-16 units', (value, text) => {
+  expect(canonical(value)).toBe(text);
+});

@@ -1,0 +1,192 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import fc from 'fast-check';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { sealDrafts, verifyChain } from '../../src/evidence/chain.ts';
+import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
+import { type EvidenceQuery, resolveQuery } from '../../src/evidence/query.ts';
+import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
+import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { readingsOf, Statements } from '../../src/stores/sqlite-query.ts';
+import { openDatabase } from '../../src/stores/sqlite-schema.ts';
+import { conversation, draft, opening } from '../evidence/drafts.ts';
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'hopgate-queries-'));
+  file = join(folder, 'evidence.db');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const AFTER = '1770000000000.0.7';
+const bySubject = { subject: { type: 'pattern', id: 'p' } } as const;
+
+it.each<[EvidenceQuery, string[]]>([
+  [{}, ['entries_at']],
+  [{ after: AFTER }, ['entries_at']],
+  [{ claim: 'goal', author: 'a', tags: ['x'], since: '2026-01-01T00:00:00Z' }, ['entries_at']],
+  [{ sessionId: 's' }, ['entries_session']],
+  [{ sessionId: 's', after: AFTER, claim: 'step' }, ['entries_session']],
+  [{ patternId: 'p', after: AFTER }, ['entries_pattern']],
+  [{ ...bySubject, after: AFTER }, ['entries_subject']],
+  [{ subject: { type: 'session', id: 's' } }, ['entries_subject', 'entries_session']],
+  [{ ephemeral: true, after: AFTER }, ['entries_at', 'ephemeral_at']],
+  [{ sessionId: 's', ephemeral: true }, ['entries_session', 'ephemeral_session']],
+])('a page of %j is read along an index and never sorted', (query, indexes) => {
+  const db = openDatabase('sqlite', file, 100);
+  const readings = readingsOf(new Statements(db), resolveQuery(query));
+  expect(readings.map(({ sql }) => /INDEXED BY (\w+)/.exec(sql)?.[1])).toEqual(indexes);
+  for (const { sql, values } of readings) {
+    const plan = db
+      .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+      .all(...values)
+      .map(({ detail }) => String(detail));
+    expect(plan).toHaveLength(1);
+    expect(plan[0]).toMatch(/USING (COVERING )?INDEX/);
+    expect(plan[0]).not.toMatch(/TEMP B-TREE/);
+    if (query.after !== undefined && query.sessionId === undefined)
+      expect(plan[0]).toMatch(/^SEARCH .*\(.*(at|\(at,nth\))<\(?/);
+  }
+  db.close();
+});
+
+const word = (...words: string[]) => fc.constantFrom(...words);
+const entry = fc.record({
+  at: fc.integer({ min: 0, max: 4 }).map((minute) => `2026-01-31T09:0${minute}:00.000Z`),
+  sessionId: word('a', 'b'),
+  type: word('coordination', 'correction') as fc.Arbitrary<'coordination'>,
+  claim: word('step', 'goal') as fc.Arbitrary<'step'>,
+  author: word('x', 'xx', 'p'),
+  peripheral: fc.option(word('x', 'edit')),
+  subject: fc.record({ type: word('session', 'agent') as fc.Arbitrary<'session'>, id: word('a', 'b') }),
+  tags: fc.subarray(['x', 'y', 'xx']),
+  patternId: fc.option(word('p', 'q'), { nil: undefined }),
+  ephemeral: fc.boolean(),
+});
+const queries = fc.record(
+  {
+    sessionId: word('a', 'b'),
+    type: word('coordination', 'correction') as fc.Arbitrary<'coordination'>,
+    claim: word('step', 'goal') as fc.Arbitrary<'step'>,
+    author: word('x', 'xx', 'p'),
+    peripheral: fc.option(word('x', 'edit')),
+    subject: fc.record({ type: word('session', 'agent') as fc.Arbitrary<'session'>, id: word('a', 'b') }),
+    tags: fc.subarray(['x', 'y', 'xx']),
+    patternId: word('p', 'q'),
+    since: fc.constant('2026-01-31T09:01:00Z'),
+    before: fc.constant('2026-01-31T09:03:00Z'),
+    ephemeral: fc.boolean(),
+    limit: fc.integer({ min: 1, max: 3 }),
+  },
+  { requiredKeys: [] },
+);
+
+async function pages(store: EvidenceStore, query: EvidenceQuery): Promise<string[]> {
+  const found: string[] = [];
+  for (let after: string | null = null; ; ) {
+    const page: Awaited<ReturnType<EvidenceStore['query']>> = await store.query(
+      after === null ? query : { ...query, after },
+    );
+    found.push(...page.entries.map(({ entry }) => entry.id));
+    if (page.next === null) return found;
+    after = page.next;
+  }
+}
+
+it('finds what the memory store finds, page by page, whatever is asked', { timeout: 60_000 }, async () => {
+  let run = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(entry, { maxLength: 14 }),
+      fc.array(queries, { minLength: 1, maxLength: 6 }),
+      async (entries, asked) => {
+        const stores = [memoryStore(), sqliteStore(join(folder, `${run++}.db`))];
+        for (const store of stores) {
+          for (const [index, { ephemeral, patternId, ...fields }] of entries.entries()) {
+            const one = draft({ id: `e-${index}`, ...fields, ...(patternId === undefined ? {} : { patternId }) });
+            if (ephemeral) await store.appendEphemeral(one.sessionId, [one]);
+            else
+              await store.append(await store.acquire(one.sessionId, 'w', 60_000), await store.head(one.sessionId), [
+                one,
+              ]);
+          }
+        }
+        for (const query of asked)
+          expect(await pages(stores[1]!, query), JSON.stringify(query)).toEqual(await pages(stores[0]!, query));
+        for (const store of stores) await store.close();
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
+it('erases for good: the words are in none of its files any more', async () => {
+  const store = sqliteStore(file);
+  const lease = await store.acquire('s-1', 'w-1', 60_000);
+  const secret = { event: 'step', said: 'the-secret-word '.repeat(1000) };
+  await store.append(lease, EMPTY_CHAIN, [
+    opening('s-1'),
+    draft({ id: 'one', body: secret }),
+    draft({ id: 'two', body: { said: 'the-secret-word' } }),
+  ]);
+  const blob = await store.putBlob(Buffer.from('the-secret-word in a blob'));
+  await store.release(lease);
+  const holding = () =>
+    readdirSync(folder).filter((name) => readFileSync(join(folder, name)).includes('the-secret-word'));
+  expect(holding()).not.toEqual([]);
+  await store.erase({ sessionId: 's-1' });
+  await store.collectBlobs({ olderThan: '2100-01-01T00:00:00Z' });
+  expect(await store.getBlob(blob)).toBeNull();
+  expect(holding()).toEqual([]);
+  expect(await verifyChain(store.entries('s-1'))).toMatchObject({ ok: true, count: 3 });
+  await store.close();
+});
+
+it('brings a file of the first schema to this one, with its chains, leases and blobs', async () => {
+  const db = new DatabaseSync(file);
+  db.exec(`
+    CREATE TABLE entries (rowid INTEGER PRIMARY KEY, prev TEXT NOT NULL, hash TEXT NOT NULL, head TEXT NOT NULL, body TEXT) STRICT;
+    CREATE INDEX entries_at ON entries (prev); CREATE INDEX entries_subject ON entries (prev); CREATE INDEX entries_pattern ON entries (prev);
+    CREATE INDEX entries_reply ON entries (prev); CREATE INDEX entries_opening ON entries (prev); CREATE INDEX entries_closing ON entries (prev);
+    CREATE TABLE leases (session_id TEXT PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL, ttl INTEGER NOT NULL) STRICT;
+    CREATE TABLE blobs (hash TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+    CREATE TABLE notes (rowid INTEGER PRIMARY KEY, at TEXT NOT NULL, code TEXT NOT NULL, session_id TEXT, message TEXT NOT NULL) STRICT;
+    INSERT INTO leases VALUES ('s-1', 'w-1', 4102444800000, 1000);
+    PRAGMA application_id = ${0x68706774}; PRAGMA user_version = 1;
+  `);
+  const stored = sealDrafts(EMPTY_CHAIN, conversation('s-1', 3));
+  const add = db.prepare('INSERT INTO entries (prev, hash, head, body) VALUES (?, ?, ?, ?)');
+  for (const {
+    entry: { prev, hash },
+    head,
+    body,
+  } of stored)
+    add.run(prev, hash, head, body);
+  db.close();
+  const store = sqliteStore(file);
+  expect(await verifyChain(store.entries('s-1'))).toMatchObject({ ok: true, count: 4 });
+  expect(await store.sessions()).toMatchObject([
+    { sessionId: 's-1', agent: 'agent-1', pin: 'f'.repeat(64), lease: { holder: 'w-1' } },
+  ]);
+  expect((await store.query({ claim: 'goal' })).entries).toEqual([stored[0]]);
+  await expect(store.acquire('s-1', 'w-2', 1000)).rejects.toMatchObject({ code: 'session-busy' });
+  await store.putBlob(Buffer.from('x'));
+  await store.close();
+});
+
+it('takes an entry for damage that was filed under what its bytes do not say', async () => {
+  const store = sqliteStore(file);
+  await store.append(await store.acquire('s-1', 'w-1', 60_000), EMPTY_CHAIN, conversation('s-1', 1));
+  const db = new DatabaseSync(file);
+  db.exec("UPDATE entries SET facets = replace(facets, 'aagent-1', 'aagent-2') WHERE id = 's-1-0'");
+  db.close();
+  await expect(store.query({ author: 'agent-2' })).rejects.toMatchObject({
+    code: 'store-failed',
+    message: expect.stringMatching(/damaged/),
+  });
+  await store.close();
+});

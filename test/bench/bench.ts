@@ -1,6 +1,7 @@
 import { decisionsPerSecond, transitionsPerSecond } from './decisions.ts';
 import { gatedStepsPerSecond } from './gated-steps.ts';
 import { appendsPerSecond, rawInsertsPerSecond } from './raw-sqlite.ts';
+import { sandboxBench } from './sandbox.ts';
 
 /**
  * What a gated step costs next to what the disk costs, in one run: each round measures the base and what is held against it one after the
@@ -51,6 +52,14 @@ rows.push(
     () => transitionsPerSecond(),
   ),
 );
+const sandbox = await sandboxBench();
+if (sandbox) {
+  await sandbox.inTurn(5);
+  const rounds = [];
+  for (let round = 0; round < ROUNDS; round++) rounds.push(await sandbox.inTurn());
+  rows.push({ what: 'sandboxed commands', against: 'the same bwrap command line by hand', rounds });
+  sandbox.close();
+}
 
 const results = rows.map(({ what, against, rounds }) => ({
   what,

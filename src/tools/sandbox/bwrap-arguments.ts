@@ -2,8 +2,8 @@ import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { type Furniture, SANDBOX_ID } from './furniture.ts';
 import { type Layout, type Mount, SANDBOX_HOME } from './layout.ts';
 
-/** The file descriptors that every sandboxed run uses; those of {@link RunOptions.keepFds} follow from 6 on. */
-export const FD = { seccomp: 3, status: 4, hold: 5 } as const;
+/** The file descriptors that every sandboxed run uses; those of {@link RunOptions.keepFds} follow from 7 on. */
+export const FD = { seccomp: 3, status: 4, hold: 5, block: 6 } as const;
 
 const NAMESPACES = ['user', 'pid', 'ipc', 'uts', 'cgroup'];
 const USR_LINKS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];

@@ -149,6 +149,6 @@ function describeLimits(self: HostIdentity, cgroups: Cgroups | null): { [limit: 
     output: 'head and tail kept; a flood is killed',
     files: 'size and number per process',
     processes: cgroups?.processes ? 'cgroup' : ofUser,
-    memory: cgroups?.memory ? 'cgroup' : 'none (no writable cgroup)',
+    memory: cgroups?.memory ? 'cgroup' : 'per process (no writable cgroup)',
   };
 }

@@ -17,8 +17,6 @@ export interface Host {
   readonly self: HostIdentity;
 }
 
-const JOIN_CGROUPS = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 125; shift; done; shift; exec "$@"';
-
 // Stays after the command has ended, until we let go of fd 5: as long as it lives, what the command wrote can be read through /proc/<pid>/root.
 // If we are killed it is killed too, and with it bubblewrap and everything in the sandbox.
 const WITH_OVERLAY = `
@@ -44,10 +42,11 @@ export const overlayOf = (layout: Layout): OverlayMount | null =>
   layout.mounts.find((mount): mount is OverlayMount => mount.kind === 'overlay') ?? null;
 
 /**
- * The whole command line of one run: join the cgroups, mount the overlay, drop the uid, limit, enter the sandbox, limit again, run.
- * Every link of the chain but the overlay's shell replaces itself with the next.
+ * The whole command line of one run: mount the overlay, drop the uid, enter the sandbox, limit, run. Every link of the chain but the overlay's
+ * shell replaces itself with the next.
  *
- * @param runAs another uid to run as; only root can
+ * @param options.runAs another uid to run as; only root can
+ * @param options.block the sandbox waits, set up but with nothing of the command running, until it is told to go on
  */
 export function launchCommand(
   host: Host,
@@ -55,7 +54,7 @@ export function launchCommand(
   argv: readonly string[],
   options: {
     readonly env: Readonly<Record<string, string>>;
-    readonly join: readonly string[];
+    readonly block: boolean;
     readonly runAs: HostIdentity | null;
     readonly cpuSeconds: number;
   },
@@ -63,13 +62,19 @@ export function launchCommand(
   const overlay = overlayOf(layout);
   const { limits } = layout;
   return [
-    ...(options.join.length > 0 ? ['/bin/sh', '-c', JOIN_CGROUPS, 'sh', ...options.join, '--'] : []),
     ...(overlay ? overlayPrefix(host, overlay) : []),
     ...(options.runAs ? dropTo(options.runAs) : []),
-    ...['prlimit', `--nofile=${limits.openFiles}`, '--core=0', `--fsize=${limits.fileBytes}`],
-    ...[`--cpu=${options.cpuSeconds}`, '--', host.bwrap, ...bwrapArguments(layout, host.furniture, options.env), '--'],
-    // Inside, where it counts this sandbox's processes only. It does not bind host uid 0.
-    ...['prlimit', `--nproc=${limits.processes}`, '--', ...argv],
+    ...[host.bwrap, ...(options.block ? ['--block-fd', `${FD.block}`] : [])],
+    ...[...bwrapArguments(layout, host.furniture, options.env), '--'],
+    // Inside, where processes are counted for this sandbox alone. Their number does not bind host uid 0; the data size binds each process.
+    ...[
+      'prlimit',
+      `--nofile=${limits.openFiles}`,
+      '--core=0',
+      `--fsize=${limits.fileBytes}`,
+      `--data=${limits.memoryBytes}`,
+    ],
+    ...[`--cpu=${options.cpuSeconds}`, `--nproc=${limits.processes}`, '--', ...argv],
   ];
 }
 

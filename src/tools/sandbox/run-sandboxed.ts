@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FD } from './bwrap-arguments.ts';
-import type { Cgroups } from './cgroup.ts';
+import type { Cgroups, ControlGroup } from './cgroup.ts';
 import { BoundedChild } from './child.ts';
 import type { Layout } from './layout.ts';
 import { type Host, type HostIdentity, launchCommand, overlayOf } from './launch.ts';
@@ -20,15 +20,16 @@ export async function runSandboxed(
   options: RunOptions,
 ): Promise<CommandResult> {
   const group = cgroups?.create(layout.limits) ?? null;
+  cgroups?.announce();
   try {
     const command = launchCommand(host, layout, argv, {
       env: options.env ?? {},
-      join: group?.join ?? [],
+      block: group !== null,
       runAs,
       // Wall time is what ends a command; this only ends one that burns every core after we are gone or stuck.
       cpuSeconds: Math.ceil(options.seconds + 10) * availableParallelism(),
     });
-    return await supervise(host, layout, command, options);
+    return await supervise(host, layout, command, group, options);
   } finally {
     await group?.remove();
   }
@@ -38,6 +39,7 @@ async function supervise(
   host: Host,
   layout: Layout,
   command: readonly string[],
+  group: ControlGroup | null,
   options: RunOptions,
 ): Promise<CommandResult> {
   const overlay = overlayOf(layout);
@@ -45,16 +47,19 @@ async function supervise(
     cwd: '/',
     env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' },
     stdin: options.stdin,
-    fds: ['pipe', 'pipe', overlay ? 'pipe' : 'ignore', ...(options.keepFds ?? [])],
+    fds: ['pipe', 'pipe', overlay ? 'pipe' : 'ignore', group ? 'pipe' : 'ignore', ...(options.keepFds ?? [])],
   });
   const stdio = child.process.stdio as unknown as Duplex[];
   stdio[FD.seccomp]?.end(seccompFilter({ arch: process.arch as FilterArch, unixSockets: layout.unixSockets }));
   const status = readStatus(stdio[FD.status]);
+  const joined = group ? joinGroup(group, status, stdio[FD.block]!, () => child.sweep()) : null;
+  joined?.catch(() => {});
   try {
     if (options.signal.aborted) child.kill('aborted');
     await Promise.race([child.exited, status.ended]);
     await child.outputEnded;
     child.settle();
+    await joined;
     if (status.childPid !== null) await processGone(status.childPid);
     if (overlay && options.inspect && child.killed === null && status.exit !== null) {
       const base = `/proc/${child.process.pid}/root${host.furniture.overlayBase}`;
@@ -84,18 +89,46 @@ async function supervise(
   };
 }
 
+/**
+ * Puts the sandbox's first process into its groups while it sets itself up, then lets it go on. If that fails nothing of the command runs.
+ *
+ * @throws SandboxError if it could not be put there
+ */
+async function joinGroup(group: ControlGroup, status: Status, block: Duplex, kill: () => void): Promise<void> {
+  const pid = await status.started;
+  try {
+    if (pid !== null) await group.join(pid);
+    block.end('go');
+  } catch (error) {
+    kill();
+    throw new SandboxError(`the sandbox cannot be limited: ${(error as Error).message}`, { cause: error });
+  }
+}
+
 /** What bubblewrap reports: the sandbox's first process, and how the command ended (null while, or if, it did not). */
 interface Status {
   childPid: number | null;
   exit: number | null;
+  /** The first process, once it is there; null if there never will be one. */
+  readonly started: Promise<number | null>;
   /** Settles when the command has ended or nothing more can be reported. */
   readonly ended: Promise<void>;
 }
 
 function readStatus(stream: Duplex | undefined): Status {
   let text = '';
-  let end = () => {};
-  const status: Status = { childPid: null, exit: null, ended: new Promise((resolve) => (end = resolve)) };
+  let start = (_: number | null) => {};
+  let settle = () => {};
+  const status: Status = {
+    childPid: null,
+    exit: null,
+    started: new Promise((resolve) => (start = resolve)),
+    ended: new Promise((resolve) => (settle = resolve)),
+  };
+  const end = () => {
+    start(status.childPid);
+    settle();
+  };
   const read = (pattern: RegExp) => {
     const found = pattern.exec(text)?.[1];
     return found === undefined ? null : Number(found);
@@ -104,6 +137,7 @@ function readStatus(stream: Duplex | undefined): Status {
     text += chunk.toString('latin1');
     status.childPid = read(/"child-pid": (\d+)/);
     status.exit = read(/"exit-code": (\d+)/);
+    if (status.childPid !== null) start(status.childPid);
     if (status.exit !== null) end();
   });
   stream?.once('end', () => end());

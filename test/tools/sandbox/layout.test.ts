@@ -123,7 +123,7 @@ describe('a layout shows', () => {
     const root = scratch({ given: 'given', other: 'other' });
     const fds = [openSync(join(root, 'given'), 'r'), openSync(join(root, 'other'), 'r')];
     onTestFinished(() => fds.forEach((fd) => void closeSync(fd)));
-    const { stdout } = await run(bare({ root }), 'cat <&6; ls -l /proc/self/fd | grep -c other', {
+    const { stdout } = await run(bare({ root }), 'cat <&7; ls -l /proc/self/fd | grep -c other', {
       keepFds: [fds[0]!],
     });
     expect(stdout).toBe('given0\n');

@@ -6,7 +6,7 @@ import type { Entry, StoredEntry } from '../evidence/entry.ts';
 import { backpackOf } from '../gate/decide-visit.ts';
 import type { RequirementFacts } from '../gate/requirement.ts';
 import type { Json } from '../spec/types.ts';
-import { asRecord, changedPaths, NOTHING_OBSERVED, observeStep, testRun, withFiles } from './observe.ts';
+import { asRecord, changedPaths, NOTHING_OBSERVED, observeStep, testRun, withFiles, witnessOf } from './observe.ts';
 import type { SessionFacts, SessionState } from './state.ts';
 
 /** The evidence tells of something that the machines of its spec do not do. The chain was written by another program, or altered. */
@@ -118,8 +118,11 @@ function count({ specs }: CompiledSpecs, draft: Draft<SessionFacts>, entry: Entr
       draft.pending = null;
       draft.steps += 1;
       if (body.outcome.status === 'ok') draft.successes += 1;
-      const changes = body.event === 'outcome' ? countChanges(draft, body.effects) : false;
-      const run = body.outcome.status === 'ok' ? testRun(asRecord(body.outcome.result), draft.change) : null;
+      const witness = witnessOf(specs, visit?.peripheral, body.tool);
+      const mayChange = body.event === 'outcome' || changedPaths(body.effects).length > 0;
+      const changes = mayChange && countChanges(draft, body.effects);
+      const counts = body.outcome.status === 'ok' && witness === 'test';
+      const run = counts ? testRun(asRecord(body.outcome.result), draft.change) : null;
       if (run) draft.runs.push(run as Draft<typeof run>);
       rememberFiles(
         draft,
@@ -133,7 +136,7 @@ function count({ specs }: CompiledSpecs, draft: Draft<SessionFacts>, entry: Entr
         if (body.event === 'outcome' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))
           visit.headId = entry.id;
         const before = original(visit)?.observations ?? NOTHING_OBSERVED;
-        visit.observations = observeStep(before, body, draft.change) as Draft<typeof visit.observations>;
+        visit.observations = observeStep(before, body, draft.change, witness) as Draft<typeof visit.observations>;
       }
       if (changes) mergeChanged(draft, changedPaths(body.effects));
       countPattern(draft, entry.id, body.tool, body.outcome);

@@ -1,6 +1,6 @@
 import type { EffectRecord, OutcomeRecord } from '../evidence/bodies.ts';
 import { standingAfter } from '../evidence/discipline.ts';
-import type { Json, Observation, PeripheralSpec } from '../spec/types.ts';
+import type { Json, Observation, PeripheralSpec, SpecSet } from '../spec/types.ts';
 
 /** One run of a configured test command. */
 export interface TestRun {
@@ -62,6 +62,15 @@ const FILE_OPS = new Set(['create', 'modify', 'delete', 'mode', 'link']);
 export const changedPaths = (effects: readonly EffectRecord[] | 'unobserved'): readonly string[] =>
   effects === 'unobserved' ? [] : effects.filter(({ op }) => FILE_OPS.has(op)).map(({ path }) => path);
 
+/** What a command tool's report is a witness of: test runs where the scope runs tests, shipping where it ships. Nothing else is believed. */
+export type Witness = 'test' | 'deploy' | null;
+
+export function witnessOf(specs: SpecSet, peripheral: string | undefined, tool: string): Witness {
+  const command = peripheral === undefined ? undefined : specs.peripherals[peripheral]?.scope.rule.command;
+  const runsCommands = specs.tools[tool]?.parameters.some(({ role }) => role === 'command') ?? false;
+  return runsCommands && (command === 'test' || command === 'deploy') ? command : null;
+}
+
 /** The visit's observations after one more step. Pure. */
 export function observeStep(
   before: Observations,
@@ -71,6 +80,7 @@ export function observeStep(
     readonly effects: readonly EffectRecord[] | 'unobserved';
   },
   change: number,
+  witness: Witness,
 ): Observations {
   const seen = {
     ...before,
@@ -80,19 +90,20 @@ export function observeStep(
   if (step.outcome.status !== 'ok') return seen;
   const result = asRecord(step.outcome.result);
   const path = step.tool === 'read' ? textOf(result['path']) : null;
-  const run = testRun(result, change);
-  const hasSha = result['committed'] === true || result['pushed'] === true;
+  const run = witness === 'test' ? testRun(result, change) : null;
+  const committed = witness === 'deploy' && result['committed'] === true;
+  const pushed = witness === 'deploy' && result['pushed'] === true;
   return {
     ...seen,
     read: path === null ? seen.read : withFiles(seen.read, [path], MAX_FILES),
     matched: withFiles(seen.matched, pathsIn(result['matches']), MAX_FILES),
     listed: withFiles(seen.listed, pathsIn(result['files']), MAX_FILES),
     runs: run ? [...seen.runs, run] : seen.runs,
-    committed: seen.committed || result['committed'] === true,
-    pushed: seen.pushed || result['pushed'] === true,
-    sha: (hasSha ? textOf(result['sha']) : null) ?? seen.sha,
+    committed: seen.committed || committed,
+    pushed: seen.pushed || pushed,
+    sha: (committed || pushed ? textOf(result['sha']) : null) ?? seen.sha,
     patterns: withFiles(seen.patterns, patternOf(step.tool, step.outcome), MAX_FILES),
-    deployed: seen.deployed || (step.tool === 'bash-deploy' && result['exit'] === 0),
+    deployed: seen.deployed || (witness === 'deploy' && step.tool === 'bash-deploy' && result['exit'] === 0),
   };
 }
 

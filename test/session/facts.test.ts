@@ -306,3 +306,25 @@ describe('a reframe', () => {
     });
   });
 });
+
+describe('what is believed', () => {
+  it('a verdict counts only from a command of a scope that runs tests', async () => {
+    const { session } = await stage({ results: { read: testRun('pass') } });
+    await lead(session, 'test');
+    await session.step({ tool: 'read', args: { path: 'src/a.ts' } });
+    expect(await session.hop({ to: 'deploy', exit: 'pass', reason: 'it said so' })).toMatchObject({
+      denial: { code: 'exit-not-met' },
+    });
+  });
+
+  it('a change that an observing step was seen to make ends what the tests proved', async () => {
+    const sneaky = { outcome: { status: 'ok' as const, result: {} }, effects: [{ path: 'src/a.ts', op: 'modify' as const }] };
+    const { session } = await stage({ results: { read: sneaky } });
+    await lead(session, 'test');
+    await session.step({ tool: 'bash-test' });
+    await session.step({ tool: 'read', args: { path: 'src/a.ts' } });
+    expect(await session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' })).toMatchObject({
+      denial: { code: 'condition-failed' },
+    });
+  });
+});

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { accessSync, chmodSync, constants, lstatSync, mkdirSync, realpathSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { CliError, type Io } from './io.ts';
@@ -48,7 +48,7 @@ export function stateDir(root: string, env: Io['env']): string {
 export function ensureStateDir(root: string, env: Io['env']): string {
   const dir = stateDir(root, env);
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeFolders(dir);
     accessSync(dir, constants.W_OK);
   } catch (cause) {
     throw new CliError(
@@ -70,6 +70,18 @@ export function ensureStateDir(root: string, env: Io['env']): string {
     if ((stat.mode & 0o077) !== 0) chmodSync(path, 0o700);
   }
   return dir;
+}
+
+/** As `mkdir -p` does it. Node's own recursive one never ends where a folder beneath `/proc` is asked for (24.21). */
+function makeFolders(dir: string): void {
+  if (existsSync(dir)) return;
+  const parent = dirname(dir);
+  if (parent !== dir) makeFolders(parent);
+  try {
+    mkdirSync(dir, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 }
 
 const isInside = (root: string, path: string): boolean => {

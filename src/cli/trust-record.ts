@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Io } from './io.ts';
 import { ensureStateDir, stateDir } from './state-dir.ts';
@@ -25,7 +25,9 @@ export function readTrust(root: string, env: Io['env']): TrustRecord | null {
       ? (record as TrustRecord)
       : null;
   } catch (error) {
-    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    // ENOTDIR: no state folder can be there, so nothing is trusted; whoever writes to it is told.
+    if (error instanceof SyntaxError || ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? ''))
+      return null;
     throw error;
   }
 }
@@ -40,6 +42,7 @@ export function writeTrust(record: TrustRecord, env: Io['env']): void {
 /** Forgets what is trusted for this root; false if there was nothing. */
 export function revokeTrust(root: string, env: Io['env']): boolean {
   const had = readTrust(root, env) !== null;
-  rmSync(fileOf(stateDir(root, env)), { force: true });
+  const file = fileOf(stateDir(root, env));
+  if (existsSync(file)) rmSync(file);
   return had;
 }

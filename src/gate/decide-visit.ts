@@ -1,5 +1,5 @@
 import { nearest } from '../spec/names.ts';
-import type { Edge, Json, PeripheralSpec } from '../spec/types.ts';
+import type { Edge, Json, PeripheralSpec, Principal } from '../spec/types.ts';
 import {
   approvalHash,
   approvalProblem,
@@ -104,7 +104,7 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
   const before = requirementFacts(specs, view, all, options);
 
   const [notLeft] = unmet(exit, before);
-  if (notLeft) return exitNotMet(context, edge, exitProblem(notLeft, fruit), exitRemedy(context, notLeft));
+  if (notLeft) return exitNotMet(context, edge, exitProblem(notLeft, fruit), exitRemedy(context, notLeft, options));
   const closed = modeForbids(context, target) ?? firstUnmetEntry(context, target, unmet(entry, before));
   if (closed) return closed;
   const [shut] = unmet(gates, before).filter(({ kind }) => kind !== 'approval');
@@ -216,19 +216,28 @@ function exitProblem(requirement: Requirement, fruit: Fruit): string {
   return `${describeRequirement(requirement)} does not hold`;
 }
 
-/** What would make the exit hold, and which other exits there are. */
-function exitRemedy({ specs, view }: GateContext, requirement: Requirement): string {
-  const from = view.visit?.peripheral;
-  const others = Map.groupBy(
-    specs.edges.filter((edge) => edge.from === from),
-    ({ exit }) => exit,
-  );
+/** What would make the exit hold, and which other exits hold now but for an approval. */
+function exitRemedy(
+  context: GateContext,
+  requirement: Requirement,
+  options: { readonly by: Principal; readonly fruit: Fruit },
+): string {
+  const { specs, view } = context;
+  const open = specs.edges.filter((edge) => {
+    const target = specs.peripherals[edge.to];
+    if (edge.from !== view.visit?.peripheral || !target || modeForbids(context, target)) return false;
+    const requirements = requirementsOf(specs, edge);
+    return unmet(requirements, requirementFacts(specs, view, requirements, options)).every(
+      ({ kind }) => kind === 'approval',
+    );
+  });
+  const others = Map.groupBy(open, ({ exit }) => exit);
   const exits = [...others].map(([exit, edges]) => `${exit} → ${edges.map(({ to }) => to).join(' or ')}`);
   const first =
     requirement.kind === 'principal'
       ? `let the ${requirement.is} ask`
       : `go on until ${describeRequirement(requirement)}`;
-  return `${first}, or leave by an exit that holds (${exits.join('; ')})`;
+  return exits.length === 0 ? first : `${first}, or leave by an exit that holds (${exits.join('; ')})`;
 }
 
 function firstUnmetEntry(

@@ -19,8 +19,12 @@ export function resolvePeripheral(
 ): PeripheralSpec {
   if (RESERVED_PERIPHERALS.includes(id)) report(['id'], `"${id}" is reserved`, 'choose another id');
   const fruit = resolveFruit(file.fruit, report);
-  const entry = resolveEntry(file.entry, known, report);
-  if (namesNoSource(entry))
+  let misnamed = 0;
+  const entry = resolveEntry(file.entry, known, (...issue) => {
+    misnamed += 1;
+    report(...issue);
+  });
+  if (misnamed === 0 && namesNoSource(entry))
     report(['entry'], 'names only conditions', 'add a source, such as from-any or user-request');
   return {
     id,

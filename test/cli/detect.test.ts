@@ -79,6 +79,10 @@ describe('how a repository is tested', () => {
       'uv run --no-sync pytest --junitxml=hopgate-junit.xml',
     ],
     [{ 'pyproject.toml': '[dependency-groups]\ndev = ["pytest>=8"]\n' }, 'pytest --junitxml=hopgate-junit.xml'],
+    [{ 'tests/test_a.py': '' }, 'python3 -m unittest discover -s tests'],
+    [{ 'tests/test_a.py': '', 'tests/__init__.py': '' }, 'python3 -m unittest discover -s tests -t .'],
+    [{ 'test_a.py': '', 'pyproject.toml': '[project]\nname = "a"\n' }, 'python3 -m unittest discover'],
+    [{ 'tests/test_a.py': '', 'pytest.ini': '' }, 'pytest --junitxml=hopgate-junit.xml'],
     [{ Makefile: 'all: a b\n\ntest: all\n\tcc\n' }, 'make test'],
   ])('finds %j', async (files, run) =>
     expect((await tests(files as { [path: string]: string })).map((it) => it.run)).toEqual([run]),
@@ -87,6 +91,7 @@ describe('how a repository is tested', () => {
   it.each([
     [{ 'pyproject.toml': '[project]\ndependencies = ["pytest-mock"]\n' }],
     [{ 'pyproject.toml': 'not = toml = at all' }],
+    [{ 'tests/helper.py': '', 'src/contest.py': '' }],
     [{ Makefile: 'test := 5\nTESTS = test\n' }],
   ])('finds nothing in %j', async (files) => expect(await tests(files as { [path: string]: string })).toEqual([]));
 

@@ -148,6 +148,15 @@ describe('the state folder', () => {
     expect(stateDir(join(dir, 'link'), env)).toBe(dir);
   });
 
+  it.each(['/proc', '/dev/null'])('is named, with the remedy, where it cannot be made: in %s', async (place) => {
+    const { root, run, env } = machine({ 'hopgate.yaml': 'mask: [a]\n' }, { XDG_STATE_HOME: place });
+    const { code, err } = await run('trust', '--yes');
+    expect(code).toBe(1);
+    expect(err).toContain(`the state folder ${stateDir(root, env)} cannot be written`);
+    expect(err).toContain('XDG_STATE_HOME');
+    expect((await run('trust', '--revoke')).out).toContain('was not trusted');
+  });
+
   it('is never inside the root', async () => {
     const { root } = machine();
     expect(() => stateDir(root, { XDG_STATE_HOME: join(root, 'state') })).toThrow('lies inside the root');

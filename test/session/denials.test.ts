@@ -143,7 +143,8 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.hop({ to: 'deploy', exit: 'pass', reason: 'almost all pass' }),
     asked: hopTo('deploy', 'pass', 'almost all pass'),
     message: 'exit pass of test does not hold: it implies that result is pass, but it is "fail"',
-    remedy: 'go on until result is pass, or leave by an exit that holds (fail → edit or reflect;',
+    remedy:
+      'go on until result is pass, or leave by an exit that holds (fail → edit or reflect; hop-discipline → discipline; hop-edit → edit; hop-reflect → reflect)',
     follow: (session) => [() => session.hop({ to: 'edit', exit: 'fail', reason: 'a test fails' })],
   },
   'entry-not-met': {

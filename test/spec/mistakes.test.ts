@@ -65,6 +65,7 @@ const MISTAKES: readonly Mistake[] = [
   [look, 'grep', 'read', 'peripherals.look.tools.1', 3, '"read" stands twice', 'keep one of them'],
   [look, 'full-codebase', 'full-code', 'peripherals.look.scope', 4, 'unknown scope "full-code"', /full-codebase/],
   [look, 'from-fix', 'from-fx', 'peripherals.look.entry.1', 5, /"from-fx"/, 'did you mean "from-fix"?'],
+  [look, '[default, from-fix]', '[from-fx, tests-passed]', 'peripherals.look.entry.0', 5, /"from-fx"/, /from-fix/],
   [look, '[default, from-fix]', 'tests-passed', 'peripherals.look.entry', 5, 'names only conditions', /add a source/],
   [look, 'from-fix]', 'default]', 'peripherals.look.entry.1', 5, '"default" stands twice', 'keep one of them'],
   [look, '[default, from-fix]', '7', 'peripherals.look.entry', 5, 'expected a name or a list, got 7', null],

@@ -19,6 +19,21 @@ export function pytest(tree: Tree): FoundTest | null {
   return { run: [...through, 'pytest', `--junitxml=${JUNIT_FILE}`], report: { junit: JUNIT_FILE }, because };
 }
 
+/** Python's own runner, where test files are there and nothing says pytest. */
+export function unittest(tree: Tree): FoundTest | null {
+  if (pytestSign(tree) !== null) return null;
+  for (const folder of ['tests', 'test', '']) {
+    const file = tree.list(folder).find((name) => /^test.*\.py$/.test(name));
+    if (file === undefined) continue;
+    const path = folder === '' ? file : `${folder}/${file}`;
+    // A package's tests import each other by the package's name, so they are found from above it.
+    const start =
+      folder === '' ? [] : ['-s', folder, ...(tree.list(folder).includes('__init__.py') ? ['-t', '.'] : [])];
+    return { run: ['python3', '-m', 'unittest', 'discover', ...start], report: 'none', because: path };
+  }
+  return null;
+}
+
 function pytestSign(tree: Tree): string | null {
   for (const file of ['pytest.ini', '.pytest.ini', 'conftest.py', 'tests/conftest.py'])
     if (tree.read(file) !== null) return file;

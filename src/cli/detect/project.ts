@@ -3,7 +3,7 @@ import { editScope } from './folders.ts';
 import type { FoundDeploy, FoundTest } from './found.ts';
 import { type AskGit, detectGit } from './git.ts';
 import { makeTest } from './makefile.ts';
-import { cargoTest, goTest, pytest } from './other-tests.ts';
+import { cargoTest, goTest, pytest, unittest } from './other-tests.ts';
 import { packageTest } from './package-json.ts';
 import type { Tree } from './tree.ts';
 
@@ -17,7 +17,9 @@ export interface DetectedProject {
 
 /** Reads files and asks git; runs nothing of the repository's. A Makefile counts for tests only where nothing else is found: it would run them again. */
 export async function detectProject(tree: Tree, git: AskGit): Promise<DetectedProject> {
-  const tests = [packageTest(tree), cargoTest(tree), goTest(tree), pytest(tree)].filter((found) => found !== null);
+  const tests = [packageTest(tree), cargoTest(tree), goTest(tree), pytest(tree), unittest(tree)].filter(
+    (found) => found !== null,
+  );
   const make = makeTest(tree);
   return {
     edit: editScope(tree),

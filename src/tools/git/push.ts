@@ -7,7 +7,8 @@ import type { ParsedGit } from './parse-arguments.ts';
 import { pushTarget } from './push-target.ts';
 import { gitReport, refEffects } from './report.ts';
 
-const SET_GIT = 'Ask the operator to set git: { remote: origin, branch: main } in hopgate.yaml.';
+const SET_GIT =
+  'Ask the operator to set git: { remote: origin, branch: main } in hopgate.yaml, or, where it is set, to accept the file (`hopgate trust`).';
 
 /** `git push`: the configured branch to the same branch of the configured remote, fast-forward only. */
 export async function pushGit(session: GitSession, call: ToolCall, parsed: ParsedGit): Promise<ToolReport | Stop> {

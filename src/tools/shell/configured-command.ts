@@ -37,7 +37,7 @@ export function chooseTest(configured: readonly TestCommand[], command: Json | u
     return invalid(
       'command',
       'No test command is configured for this repository.',
-      'Ask the operator to set test: in hopgate.yaml (`hopgate init` proposes it from what it finds).',
+      'Ask the operator to set test: in hopgate.yaml (`hopgate init` proposes it from what it finds), or, where it is set, to accept the file (`hopgate trust`).',
     );
   if (command === undefined || command === null)
     return { argv: bare(first.run), report: first.report, narrowed: false };

@@ -35,7 +35,7 @@ function chooseDeploy(
     return outOfScope(
       'name',
       'No deploy command is configured for this repository.',
-      'Ask the operator to set deploy: in hopgate.yaml.',
+      'Ask the operator to set deploy: in hopgate.yaml, or, where it is set, to accept the file (`hopgate trust`).',
     );
   const list = `Configured are: ${names.map((name) => `${name} (${configured[name]!.run.join(' ')})`).join(' | ')}.`;
   if (typeof given !== 'string') return invalid('name', '"name" must be a string.', list);

@@ -40,7 +40,10 @@ export function judgeUrl(text: string, allow: readonly string[]): UrlVerdict {
   if (host === '') return invalid('the address has no host', form);
   const port = Number(url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port);
   if (allow.length === 0)
-    return outside('no hosts may be fetched from', 'Ask the operator to list hosts under web.allow in hopgate.yaml.');
+    return outside(
+      'no hosts may be fetched from',
+      'Ask the operator to list hosts under web.allow in hopgate.yaml, or, where they are listed, to accept the file (`hopgate trust`).',
+    );
   if (!allow.some((pattern) => admits(pattern, host, port, url.port === '')))
     return outside(
       `${url.host} is not listed`,

@@ -188,6 +188,17 @@ describe('a sandbox that cannot be used', () => {
     await expect(none.run(bare({ root: scratch() }), ['true'], {} as RunOptions)).rejects.toThrow(/apt-get/);
   });
 
+  test('names the file that may not be executed', async () => {
+    const fake = join(scratch(), 'bwrap');
+    writeFileSync(fake, '#!/bin/sh\n', { mode: 0o644 });
+    const { availability } = await detectSandbox({ bwrap: fake });
+    expect(availability).toMatchObject({
+      ok: false,
+      reason: `${fake} cannot be executed`,
+      remedy: expect.stringContaining(`chmod +x ${fake}`),
+    });
+  });
+
   test('is one that does not contain', async () => {
     const fake = join(scratch(), 'bwrap');
     // Takes bubblewrap's place, reports what it would report, and runs the command bare.

@@ -215,6 +215,8 @@ describe('bash-test refuses what is not configured', () => {
     const { outcome } = await attempt(undefined, []);
     expect(outcome).toMatchObject({ status: 'refused', code: 'invalid-action' });
     expect(outcome).toHaveProperty('remedy', expect.stringContaining('hopgate init'));
+    // A hopgate.yaml that nobody accepted looks the same from here.
+    expect(outcome).toHaveProperty('remedy', expect.stringContaining('hopgate trust'));
   });
 });
 

@@ -13,8 +13,12 @@ export function guarded(from: string, target: string, requirements: readonly Req
 }
 
 /** What has to hold when leaving `from`, in words, without what the graph itself settles (`from test`, when leaving test). */
-export function needsInWords(from: string, requirements: readonly Requirement[]): readonly string[] {
+export const needsInWords = (from: string, requirements: readonly Requirement[]): readonly string[] =>
+  unsettled(from, requirements).map(describeRequirement);
+
+/** The requirements that the graph itself does not settle when leaving `from`. */
+export function unsettled(from: string, requirements: readonly Requirement[]): readonly Requirement[] {
   const isSettled = (need: Requirement) =>
     need.kind === 'source' && (need.any.includes(`from-${from}`) || need.any.includes('from-any'));
-  return requirements.filter((need) => !isSettled(need)).map(describeRequirement);
+  return requirements.filter((need) => !isSettled(need));
 }

@@ -30,7 +30,10 @@ describe('the command line', () => {
     [['check', '--rot', '.'], "unknown option '--rot' (Did you mean --root?)"],
     [['check', 'a', 'b'], "too many arguments for 'check'"],
     [['log'], "missing required argument 'session'"],
-    [['graph', '--format', 'gif'], "argument 'gif' is invalid. Allowed choices are mermaid, dot, json."],
+    [
+      ['graph', '--format', 'gif'],
+      "argument 'gif' is invalid. Allowed choices are mermaid, dot, json, svg, html, stately.",
+    ],
     [['check', '--root', '/nowhere/at/all'], 'there is no folder /nowhere/at/all'],
   ])('answers %j with exit code 2', async (argv, message) => {
     const { code, out, err } = await machine().run(...argv);

@@ -1,17 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { renderGraph } from '../../src/compile/render-graph.ts';
-import { loadSpecs } from '../../src/spec/load-specs.ts';
 
 const read = (file: string): string => readFileSync(file, 'utf8');
-
-it('README.md shows the hop graph as it is now', async () => {
-  const [, shown] =
-    /<!-- hopgate graph: begin -->\n\n```mermaid\n([\s\S]*?)```\n\n<!-- hopgate graph: end -->/.exec(
-      read('README.md'),
-    ) ?? [];
-  expect(shown).toBe(renderGraph(await loadSpecs('default'), 'mermaid'));
-});
 
 it('docs/dependencies.md lists the dependencies of package.json and no others', () => {
   const { dependencies, devDependencies } = JSON.parse(read('package.json'));

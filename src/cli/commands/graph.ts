@@ -1,16 +1,21 @@
+import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { GRAPH_FORMATS, type GraphFormat, renderGraph } from '../../compile/render-graph.ts';
+import { DRAWN_FORMATS, type DrawnFormat, drawGraph } from '../../compile/draw-graph.ts';
+import { OUTSIDE } from '../../compile/hop-graph.ts';
 import { loadProjectConfig } from '../../spec/load-project-config.ts';
 import { loadSpecs } from '../../spec/load-specs.ts';
-import type { Io } from '../io.ts';
+import type { SpecSet } from '../../spec/types.ts';
+import { CliError, type Io } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { specsFolder } from '../project.ts';
 
 interface Options {
   readonly root: string;
   readonly specs?: string;
-  readonly format?: GraphFormat;
+  readonly format?: DrawnFormat;
+  readonly current?: string;
+  readonly out?: string;
 }
 
 export function register(program: Command, io: Io): void {
@@ -20,12 +25,20 @@ export function register(program: Command, io: Io): void {
     .description(
       'Prints the hop graph: the peripherals, and on each arrow the exits that lead along it with what they need.',
     )
-    .addOption(new Option('--format <format>', 'how').choices(GRAPH_FORMATS).default('mermaid'))
+    .addOption(new Option('--format <format>', 'how').choices(DRAWN_FORMATS).default('mermaid'))
     .option('--specs <dir>', 'the spec set (default: what hopgate.yaml names)')
+    .option('--current <peripheral>', 'mark where a session stands (outside: in none)')
+    .option('--out <file>', 'write to a file instead')
     .addOption(rootOption())
     .addHelpText(
       'after',
-      examples('hopgate graph > hops.mmd', 'hopgate graph --format dot | dot -Tsvg > hops.svg', 'hopgate graph --json'),
+      examples(
+        'hopgate graph > hops.mmd',
+        'hopgate graph --format svg --out hops.svg',
+        'hopgate graph --format html --current test --out hops.html',
+        'hopgate graph --format stately > hop-graph.ts   # open it in Stately Studio',
+        'hopgate graph --json',
+      ),
     )
     .action((options: Options) => graph(io, options));
 }
@@ -36,5 +49,19 @@ async function graph(io: Io, options: Options): Promise<void> {
     options.specs === undefined
       ? specsFolder(root, (await loadProjectConfig(root)).config)
       : resolve(io.cwd, options.specs);
-  io.stdout.write(renderGraph(await loadSpecs(folder), io.json ? 'json' : (options.format ?? 'mermaid')));
+  const specs = await loadSpecs(folder);
+  const format = io.json ? 'json' : (options.format ?? 'mermaid');
+  const text = await drawGraph(specs, format, placeOf(specs, options.current));
+  if (options.out === undefined) io.stdout.write(text);
+  else await writeFile(resolve(io.cwd, options.out), text);
+}
+
+function placeOf(specs: SpecSet, current: string | undefined): { readonly current?: string | null } {
+  if (current === undefined) return {};
+  if (current === OUTSIDE) return { current: null };
+  if (Object.hasOwn(specs.peripherals, current)) return { current };
+  const names = Object.keys(specs.peripherals).join(', ');
+  throw new CliError('no-peripheral', `there is no peripheral "${current}"`, `Name one of ${names}, or ${OUTSIDE}.`, {
+    exitCode: 2,
+  });
 }

@@ -1,0 +1,121 @@
+import type { Point, Rectangle, Size } from './layout.ts';
+import { drawMark } from './marks.ts';
+import type { MarkedNeed, PictureEdge } from './picture.ts';
+import { widthOf, wrap, xml } from './text.ts';
+
+const LINE = 16;
+const SIDE = 7;
+const MARK = 15;
+const WORDS_WIDTH = 190;
+
+/** One line of a label, from left to right. */
+type Piece =
+  | { readonly kind: 'exit' | 'words'; readonly text: string }
+  | { readonly kind: 'mark'; readonly mark: MarkedNeed['mark'] };
+type Line = readonly Piece[];
+
+/** Nothing but `hop-<target>`, without needs: the arrow says it all. */
+export const isPlain = ({ to, ways, needs }: PictureEdge): boolean =>
+  needs.length === 0 && ways.length === 1 && ways[0]?.exit === `hop-${to}` && ways[0].needs.length === 0;
+
+/** How large an arrow's label is; nothing, if it is plain. */
+export function labelSize(edge: PictureEdge): Size {
+  if (isPlain(edge)) return { width: 0, height: 0 };
+  const lines = linesOf(edge);
+  return {
+    width: Math.ceil(Math.max(...lines.map(lineWidth))) + 2 * SIDE,
+    height: lines.length * LINE + 6,
+  };
+}
+
+/** An arrow with its label: the exits, and what they need. A gate is a bar across the arrow's end. */
+export function drawEdge(
+  edge: PictureEdge,
+  points: readonly Point[],
+  label: Rectangle,
+): { arrow: string; label: string } {
+  const kind = isGated(edge) ? 'edge gated' : 'edge';
+  const [before, end] = points.slice(-2);
+  const texts = linesOf(edge).map((line, index) => drawLine(line, label.x + SIDE, label.y + 3 + index * LINE));
+  const tip = before && end ? drawHead(before, end, isGated(edge)) : '';
+  return {
+    arrow: `<g class="${kind}"><path class="arrow" d="${pathOf(points)}"/>${tip}</g>`,
+    label: isPlain(edge)
+      ? ''
+      : `<g class="${kind}"><title>${xml(`${edge.from} to ${edge.to}`)}</title><rect class="label" x="${label.x}" y="${label.y}" width="${label.width}" height="${label.height}" rx="7"/>${texts.join('')}</g>`,
+  };
+}
+
+const isGated = ({ ways, needs }: PictureEdge): boolean =>
+  [...needs, ...ways.flatMap((way) => way.needs)].some(({ mark }) => mark === 'approval');
+
+function linesOf({ ways, needs }: PictureEdge): readonly Line[] {
+  return [
+    ...ways.flatMap((way): Line[] => {
+      const name: Piece[] = [
+        ...(way.observed ? [{ kind: 'mark', mark: 'observed' } as const] : []),
+        { kind: 'exit', text: way.exit },
+      ];
+      const [first, ...others] = way.needs.flatMap(needLines);
+      return [[...name, ...(first ?? [])], ...others];
+    }),
+    ...needs.flatMap(needLines),
+  ];
+}
+
+const needLines = ({ mark, words }: MarkedNeed): Line[] =>
+  wrap(words, { width: WORDS_WIDTH, size: 11, lines: 4 }).map((text, index) =>
+    index === 0
+      ? [
+          { kind: 'mark', mark },
+          { kind: 'words', text },
+        ]
+      : [{ kind: 'words', text: `   ${text}` }],
+  );
+
+function pieceWidth(piece: Piece): number {
+  if (piece.kind === 'mark') return MARK;
+  return piece.kind === 'exit' ? widthOf(piece.text, 11.5, 'mono') + 7 : widthOf(piece.text, 11);
+}
+const lineWidth = (line: Line): number => line.reduce((sum, piece) => sum + pieceWidth(piece), 0);
+
+function drawLine(line: Line, left: number, top: number): string {
+  let x = left;
+  return line
+    .map((piece) => {
+      const at = Math.round(x);
+      x += pieceWidth(piece);
+      if (piece.kind === 'mark') return drawMark(piece.mark, at, top + 2);
+      return `<text class="${piece.kind}" x="${at}" y="${top + 12}">${xml(piece.text)}</text>`;
+    })
+    .join('');
+}
+
+const CORNER = 7;
+
+/** Straight pieces with rounded corners. */
+function pathOf(points: readonly Point[]): string {
+  return points
+    .map((point, index) => {
+      const before = points[index - 1];
+      const after = points[index + 1];
+      if (!before) return `M${point.x} ${point.y}`;
+      if (!after) return `L${towards(point, before, 6)}`;
+      const room = Math.min(CORNER, distance(before, point) / 2, distance(point, after) / 2);
+      return `L${towards(point, before, room)}Q${point.x} ${point.y} ${towards(point, after, room)}`;
+    })
+    .join('');
+}
+
+const distance = (a: Point, b: Point): number => Math.hypot(b.x - a.x, b.y - a.y);
+function towards(from: Point, to: Point, by: number): string {
+  const far = distance(from, to) || 1;
+  const at = (a: number, b: number) => Math.round((a + ((b - a) * by) / far) * 10) / 10;
+  return `${at(from.x, to.x)} ${at(from.y, to.y)}`;
+}
+
+function drawHead(before: Point, end: Point, gated: boolean): string {
+  const angle = Math.round((Math.atan2(end.y - before.y, end.x - before.x) * 180) / Math.PI);
+  const bars = gated ? '<path class="bar" d="M-14 -7V7M-18 -7V7"/>' : '';
+  return `<g transform="translate(${end.x} ${end.y}) rotate(${angle})"><path class="head" d="M0 0L-9 -4.5L-9 4.5z"/>${bars}</g>`;
+}

@@ -1,0 +1,83 @@
+import { drawMark, MARK_WORDS } from './marks.ts';
+import type { Mark, Picture } from './picture.ts';
+import { widthOf, xml } from './text.ts';
+
+const LINE = 24;
+const GAP = 22;
+
+const EFFECT_WORDS = { observe: 'only looks', act: 'may change things', coordinate: 'coordinates', none: 'no tools' };
+
+interface Item {
+  readonly width: number;
+  draw(x: number, y: number): string;
+}
+
+/** What the marks and colours mean, as far as the picture has them; and what lies around the graph: outside and closed. */
+export function drawLegend(
+  { nodes, edges }: Picture,
+  width: number,
+  outside: boolean,
+): { readonly svg: string; readonly height: number } {
+  const needs = [
+    ...nodes.flatMap(({ door }) => door),
+    ...edges.flatMap((edge) => [...edge.needs, ...edge.ways.flatMap((way) => way.needs)]),
+  ];
+  const marks = new Set<Mark>(needs.map(({ mark }) => mark));
+  if (edges.some(({ ways }) => ways.some(({ observed }) => observed))) marks.add('observed');
+  const effects = new Set(nodes.map(({ effect }) => effect ?? ('none' as const)));
+  const items = [
+    around(outside),
+    ...(['observe', 'act', 'coordinate', 'none'] as const).filter((each) => effects.has(each)).map(effectItem),
+    ...(Object.keys(MARK_WORDS) as Mark[]).filter((mark) => marks.has(mark)).map(markItem),
+  ];
+  let x = 0;
+  let y = 0;
+  const drawn = items.map((item) => {
+    if (x > 0 && x + item.width > width) {
+      x = 0;
+      y += LINE;
+    }
+    const svg = item.draw(x, y);
+    x += item.width + GAP;
+    return svg;
+  });
+  return { svg: `<path class="rule" d="M0 -${MARGIN_ABOVE}H${width}"/>${drawn.join('')}`, height: y + LINE };
+}
+const MARGIN_ABOVE = 10;
+
+const small = (x: number, y: number, text: string): string =>
+  `<text class="small" x="${x}" y="${y + 14}">${xml(text)}</text>`;
+const sized = (text: string): number => Math.ceil(widthOf(text, 11));
+
+const markItem = (mark: Mark): Item => ({
+  width: 17 + sized(MARK_WORDS[mark]),
+  draw: (x, y) => drawMark(mark, x, y + 4) + small(x + 17, y, MARK_WORDS[mark]),
+});
+
+const effectItem = (effect: keyof typeof EFFECT_WORDS): Item => ({
+  width: 17 + sized(EFFECT_WORDS[effect]),
+  draw: (x, y) =>
+    `<g class="${effect}"><rect class="dot" x="${x}" y="${y + 4}" width="12" height="12" rx="3"/></g>${small(x + 17, y, EFFECT_WORDS[effect])}`,
+});
+
+/** The two states that are no peripherals: where a session starts and stops, and where it ends. */
+function around(here: boolean): Item {
+  const stop = 'outside: where visits start and stop';
+  return {
+    width: 40 + sized(stop) + 28 + sized('closed') + 26,
+    draw: (x, y) => {
+      const middle = y + 10;
+      const end = x + 20 + sized(stop) + 8;
+      return [
+        `<circle class="outside" cx="${x + 7}" cy="${middle}" r="5"/>`,
+        here
+          ? `<circle class="around here" cx="${x + 7}" cy="${middle}" r="8"/><circle class="outside" cx="${x + 7}" cy="${middle}" r="4"/>`
+          : '',
+        small(x + 20, y, stop),
+        `<path class="around" d="M${end} ${middle}h20m-4 -3.500l4 3.500l-4 3.500"/>`.replaceAll('3.500', '3.5'),
+        `<circle class="around" cx="${end + 32}" cy="${middle}" r="6"/><circle class="outside" cx="${end + 32}" cy="${middle}" r="3"/>`,
+        small(end + 44, y, 'closed'),
+      ].join('');
+    },
+  };
+}

@@ -1,0 +1,131 @@
+import { describeRequirement, type Requirement } from '../../gate/requirement.ts';
+import type { PeripheralSpec, SpecSet, ToolEffect } from '../../spec/types.ts';
+import { unsettled } from '../guarded.ts';
+import { compileHopGraph, OUTSIDE } from '../hop-graph.ts';
+
+/** What a need is about: the mark that is drawn before its words. */
+export type Mark = 'approval' | 'operator' | 'condition' | 'pattern' | 'close' | 'observed' | 'agent';
+
+export interface MarkedNeed {
+  readonly mark: Mark;
+  readonly words: string;
+}
+
+/** One exit on an arrow. `observed`: it holds only if what happened says so. */
+export interface PictureWay {
+  readonly exit: string;
+  readonly observed: boolean;
+  readonly needs: readonly MarkedNeed[];
+}
+
+export interface PictureEdge {
+  readonly from: string;
+  readonly to: string;
+  readonly ways: readonly PictureWay[];
+  /** What every way of this arrow needs; drawn once. */
+  readonly needs: readonly MarkedNeed[];
+}
+
+export interface PictureNode {
+  readonly id: string;
+  readonly purpose: string;
+  readonly tools: readonly string[];
+  /** The strongest effect of its tools; null: it has none. */
+  readonly effect: ToolEffect | null;
+  /** How a visit starts here from outside, in words; null: only by a hop. */
+  readonly start: string | null;
+  /** What every hop to it needs; then it stands here and not on the arrows. */
+  readonly door: readonly MarkedNeed[];
+}
+
+/** The hop graph as a person would draw it: peripherals, arrows, and what closes them. */
+export interface Picture {
+  readonly nodes: readonly PictureNode[];
+  readonly edges: readonly PictureEdge[];
+}
+
+/** The picture of a spec set. What all hops to a peripheral need is moved to the peripheral. Pure. */
+export function pictureOf(specs: SpecSet): Picture {
+  const { states } = compileHopGraph(specs);
+  const drawn: PictureEdge[] = [];
+  for (const from of Object.keys(specs.peripherals)) {
+    const byTarget = Map.groupBy(Object.entries(states[from]?.on ?? {}), ([, { target }]) => target);
+    for (const [to, transitions] of byTarget) {
+      if (to === OUTSIDE) continue;
+      const ways = transitions.map(([event, { guard }]) =>
+        wayOf(event.slice(0, -to.length - 1), unsettled(from, guard?.params.all ?? [])),
+      );
+      drawn.push(liftNeeds(from, to, ways));
+    }
+  }
+  const doors = new Map(Object.keys(specs.peripherals).map((id) => [id, doorOf(drawn.filter(({ to }) => to === id))]));
+  const edges = drawn.map((edge) => ({ ...edge, needs: without(edge.needs, doors.get(edge.to) ?? []) }));
+  const nodes = Object.values(specs.peripherals).map((peripheral) => ({
+    id: peripheral.id,
+    purpose: peripheral.purpose,
+    tools: peripheral.tools,
+    effect: effectOf(specs, peripheral),
+    start: startOf(states[OUTSIDE]?.on?.[`start.${peripheral.id}`]?.guard?.params.all),
+    door: doors.get(peripheral.id) ?? [],
+  }));
+  return { nodes, edges };
+}
+
+function wayOf(exit: string, requirements: readonly Requirement[]): PictureWay {
+  const observed = requirements.some((need) => need.kind === 'fruit' && need.value === exit);
+  const byOperator = requirements.some((need) => need.kind === 'principal' && need.is === 'operator');
+  const told = requirements.filter(
+    (need) =>
+      !(need.kind === 'fruit' && need.value === exit) &&
+      !(byOperator && need.kind === 'source' && need.any.includes('user-request')),
+  );
+  return { exit, observed, needs: told.map((need) => ({ mark: markOf(need), words: describeRequirement(need) })) };
+}
+
+function liftNeeds(from: string, to: string, ways: readonly PictureWay[]): PictureEdge {
+  const needs = shared(ways.map((way) => way.needs));
+  return { from, to, needs, ways: ways.map((way) => ({ ...way, needs: without(way.needs, needs) })) };
+}
+
+const doorOf = (edges: readonly PictureEdge[]): readonly MarkedNeed[] =>
+  edges.length < 2 ? [] : shared(edges.map(({ needs }) => needs));
+
+const isIn = (need: MarkedNeed, needs: readonly MarkedNeed[]): boolean =>
+  needs.some(({ mark, words }) => mark === need.mark && words === need.words);
+const shared = ([first = [], ...others]: readonly (readonly MarkedNeed[])[]): readonly MarkedNeed[] =>
+  first.filter((need) => others.every((needs) => isIn(need, needs)));
+const without = (needs: readonly MarkedNeed[], settled: readonly MarkedNeed[]): readonly MarkedNeed[] =>
+  needs.filter((need) => !isIn(need, settled));
+
+function startOf(requirements: readonly Requirement[] | undefined): string | null {
+  return requirements === undefined ? null : requirements.map(describeRequirement).join(', ');
+}
+
+function effectOf({ tools }: SpecSet, peripheral: PeripheralSpec): ToolEffect | null {
+  const effects = new Set(peripheral.tools.map((tool) => tools[tool]?.effect));
+  return (['act', 'observe', 'coordinate'] as const).find((effect) => effects.has(effect)) ?? null;
+}
+
+function markOf(need: Requirement): Mark {
+  switch (need.kind) {
+    case 'approval':
+      return 'approval';
+    case 'source':
+    case 'principal':
+      return 'operator';
+    case 'natural-close':
+      return 'close';
+    case 'fruit':
+      return 'observed';
+    case 'pattern':
+      return 'pattern';
+    case 'agent':
+      return 'agent';
+    case 'condition':
+    case 'when':
+    case 'summary':
+      return 'condition';
+    default:
+      throw new Error(`unknown requirement ${JSON.stringify(need satisfies never)}`);
+  }
+}

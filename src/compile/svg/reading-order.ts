@@ -1,0 +1,45 @@
+import type { Picture, PictureEdge } from './picture.ts';
+
+/**
+ * The order in which a person would tell the graph: first where a session starts by default, and from there with as few arrows back as
+ * possible. An arrow with an exit of its own name weighs more than a plain `hop-<target>`. Deterministic; ties keep the order in which they are reached.
+ */
+export function readingOrder({ nodes, edges }: Picture): readonly string[] {
+  const first = nodes.filter(({ start }) => start?.split(/[ ,]/).includes('default')).map(({ id }) => id);
+  const head = settle(first, edges);
+  const reached = new Set(head);
+  for (const id of reached) for (const { from, to } of edges) if (from === id) reached.add(to);
+  const others = nodes.map(({ id }) => id).filter((id) => !reached.has(id));
+  return settle([...reached, ...others], edges, head.length);
+}
+
+/** Moves one at a time to where the fewest arrows lead back, until no move helps; what stands before `from` stays. */
+function settle(given: readonly string[], edges: readonly PictureEdge[], from = 0): readonly string[] {
+  let order = given;
+  let cost = backWeight(order, edges);
+  for (let moved = true; moved; ) {
+    moved = false;
+    for (const id of order.slice(from)) {
+      const rest = order.filter((each) => each !== id);
+      for (let at = from; at <= rest.length; at++) {
+        const tried = rest.toSpliced(at, 0, id);
+        const weight = backWeight(tried, edges);
+        if (weight >= cost) continue;
+        order = tried;
+        cost = weight;
+        moved = true;
+      }
+    }
+  }
+  return order;
+}
+
+function backWeight(order: readonly string[], edges: readonly PictureEdge[]): number {
+  const place = new Map(order.map((id, index) => [id, index]));
+  let weight = 0;
+  for (const { from, to, ways } of edges) {
+    if ((place.get(from) ?? 0) <= (place.get(to) ?? 0)) continue;
+    weight += ways.every(({ exit }) => exit === `hop-${to}`) ? 1 : 3;
+  }
+  return weight;
+}

@@ -1,0 +1,70 @@
+import type { SpecSet } from '../../spec/types.ts';
+import { drawEdge, labelSize } from './draw-edge.ts';
+import { drawLegend } from './draw-legend.ts';
+import { drawNode, nodeSize } from './draw-node.ts';
+import { type Layout, layOut } from './layout.ts';
+import { type Picture, pictureOf } from './picture.ts';
+import { readingOrder } from './reading-order.ts';
+import { STYLE } from './style.ts';
+import { xml } from './text.ts';
+
+const MARGIN = 24;
+
+/**
+ * The hop graph as an SVG drawing for light and dark pages: no scripts, no fonts of its own, the same bytes for the same spec set. `current`
+ * marks where a session stands (null: outside). Ends in a line break.
+ */
+export async function renderSvg(
+  specs: SpecSet,
+  { current }: { readonly current?: string | null } = {},
+): Promise<string> {
+  const picture = inReadingOrder(pictureOf(specs));
+  const layout = await layOut(
+    picture.nodes.map((node) => ({ id: node.id, ...nodeSize(node) })),
+    picture.edges.map((edge) => ({ from: edge.from, to: edge.to, label: labelSize(edge) })),
+  );
+  return draw(picture, layout, current);
+}
+
+function inReadingOrder(picture: Picture): Picture {
+  const order = readingOrder(picture);
+  const place = (id: string) => order.indexOf(id);
+  return {
+    nodes: picture.nodes.toSorted((a, b) => place(a.id) - place(b.id)),
+    edges: picture.edges.toSorted((a, b) => place(a.from) - place(b.from) || place(a.to) - place(b.to)),
+  };
+}
+
+function draw(picture: Picture, layout: Layout, current: string | null | undefined): string {
+  const edges = picture.edges.map((edge, index) => {
+    const { points = [], label = { x: 0, y: 0, width: 0, height: 0 } } = layout.edges[index] ?? {};
+    return drawEdge(edge, points, label);
+  });
+  const nodes = picture.nodes.map((node) => {
+    const place = layout.nodes[node.id];
+    return place ? drawNode(node, place, node.id === current) : '';
+  });
+  const legend = drawLegend(picture, Math.max(layout.width, 640), current === null);
+  const width = Math.max(layout.width, 640) + 2 * MARGIN;
+  const height = layout.height + legend.height + 3 * MARGIN;
+  return `<svg xmlns="http://www.w3.org/2000/svg" class="hop-graph" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="hop-graph-title hop-graph-desc">
+<title id="hop-graph-title">The hop graph</title>
+<desc id="hop-graph-desc">${xml(inWords(picture, current))}</desc>
+<style>${STYLE}</style>
+<rect class="page" x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="12"/>
+<g transform="translate(${MARGIN + Math.round((width - 2 * MARGIN - layout.width) / 2)} ${MARGIN})">
+${[...edges.map(({ arrow }) => arrow), ...nodes, ...edges.map(({ label }) => label)].join('\n')}
+</g>
+<g transform="translate(${MARGIN} ${layout.height + 2 * MARGIN})">
+${legend.svg}
+</g>
+</svg>
+`;
+}
+
+/** The picture for those who hear it. */
+function inWords({ nodes, edges }: Picture, current: string | null | undefined): string {
+  const hops = edges.map(({ from, to, ways }) => `${from} to ${to} by ${ways.map(({ exit }) => exit).join(', ')}`);
+  const here = current === undefined ? '' : ` The session stands ${current === null ? 'outside' : `in ${current}`}.`;
+  return `Peripherals: ${nodes.map(({ id }) => id).join(', ')}. Hops: ${hops.join('; ')}.${here}`;
+}

@@ -1,0 +1,53 @@
+/** Text as XML: in an element or in a double-quoted attribute. */
+export const xml = (text: string): string =>
+  text
+    .replaceAll(/[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu, '\u{FFFD}')
+    .replaceAll(/[&<>"]/g, (character) => `&#${character.codePointAt(0)};`);
+
+/** A fixed-width font's advance, and a wide sans-serif's by kind of letter, in em: nobody's font is much wider. */
+const MONO = 0.61;
+const NARROW = 0.34;
+const WIDE = 0.9;
+const COMMON = 0.6;
+
+/** About how wide a text is at `size`, in the same unit; rather too wide than too narrow. */
+export function widthOf(text: string, size: number, font: 'mono' | 'sans' = 'sans'): number {
+  let em = 0;
+  for (const character of text) em += advance(character, font);
+  return em * size;
+}
+
+function advance(character: string, font: 'mono' | 'sans'): number {
+  if ((character.codePointAt(0) ?? 0) > 0x2e7f) return 1.05; // scripts whose letters fill a square
+  if (font === 'mono') return MONO;
+  if (/[ijlftrI.,:;'|!()[\]\s-]/.test(character)) return NARROW;
+  return /[mwMW@%&]/.test(character) ? WIDE : COMMON;
+}
+
+/** Words in lines no wider than `width`, at most `lines` of them; what is cut off is told by an ellipsis. */
+export function wrap(
+  text: string,
+  { width, size, lines, font }: { width: number; size: number; lines: number; font?: 'mono' | 'sans' },
+): readonly string[] {
+  const fits = (line: string): boolean => widthOf(line, size, font) <= width;
+  const wrapped: string[] = [];
+  let line = '';
+  for (const word of text.trim().split(/\s+/)) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (line !== '' && !fits(longer)) {
+      wrapped.push(line);
+      line = word;
+    } else line = longer;
+  }
+  wrapped.push(line);
+  const shown = wrapped.slice(0, lines);
+  if (wrapped.length > lines) shown[lines - 1] = `${shown[lines - 1]} …`;
+  return shown.map((each) => shorten(each, fits));
+}
+
+function shorten(line: string, fits: (line: string) => boolean): string {
+  const letters = [...line];
+  if (fits(line)) return line;
+  while (letters.length > 1 && !fits(`${letters.join('')}…`)) letters.pop();
+  return `${letters.join('').trimEnd()}…`;
+}

@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import { XMLParser, XMLValidator } from 'fast-xml-parser';
+import { describe, expect, it } from 'vitest';
+import { pictureOf } from '../../src/compile/svg/picture.ts';
+import { readingOrder } from '../../src/compile/svg/reading-order.ts';
+import { renderSvg } from '../../src/compile/svg/render-svg.ts';
+import { loadSpecs } from '../../src/spec/load-specs.ts';
+import { CORE, GATE, specSet } from './specs.ts';
+
+const specs = specSet(CORE, GATE);
+const textsOf = (svg: string): readonly string[] =>
+  [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text!);
+
+interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+const boxesOf = (svg: string, kind: string): readonly Box[] =>
+  [
+    ...svg.matchAll(new RegExp(`<rect class="${kind}" x="(-?\\d+)" y="(-?\\d+)" width="(\\d+)" height="(\\d+)"`, 'g')),
+  ].map(([, x, y, width, height]) => ({ x: Number(x), y: Number(y), width: Number(width), height: Number(height) }));
+const overlap = (a: Box, b: Box): boolean =>
+  a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+
+describe('renderSvg', () => {
+  it('it is well-formed, has a title and a description, and neither scripts nor anything to load', async () => {
+    const svg = await renderSvg(specs);
+    expect(XMLValidator.validate(svg)).toBe(true);
+    const root = new XMLParser({ ignoreAttributes: false }).parse(svg).svg;
+    expect(root['@_role']).toBe('img');
+    expect(root.title['#text']).toBe('The hop graph');
+    expect(root.desc['#text']).toContain('test to deploy by pass');
+    expect(svg).not.toMatch(/<script|href|url\(|@import|@font-face|<image|<foreignObject/);
+    expect(svg).toContain('@media(prefers-color-scheme:dark)');
+  });
+
+  it('it draws the same bytes every time, in round numbers', async () => {
+    const svg = await renderSvg(specs);
+    expect(await renderSvg(specs)).toBe(svg);
+    expect(svg.slice(svg.indexOf('</style>'))).not.toMatch(/\d\.\d\d/);
+  });
+
+  it('it shows every peripheral, every exit, and the words of every gate', async () => {
+    const texts = textsOf(await renderSvg(specs));
+    for (const id of Object.keys(CORE)) expect(texts).toContain(id);
+    for (const { from, exit, to } of specs.edges) {
+      const plain = specs.edges.filter((edge) => edge.from === from && edge.to === to).length === 1;
+      if (!(plain && exit === `hop-${to}`)) expect(texts).toContain(exit);
+    }
+    expect(texts).toEqual(expect.arrayContaining(['tests-passed', 'approval by operator', 'hop in: a natural close']));
+  });
+
+  it('one arrow joins two peripherals, however many exits lead along it', async () => {
+    const svg = await renderSvg(specs);
+    const pairs = new Set(specs.edges.map(({ from, to }) => `${from} ${to}`));
+    expect(svg.match(/class="arrow"/g)).toHaveLength(pairs.size);
+    expect(svg.match(/class="head"/g)).toHaveLength(pairs.size);
+  });
+
+  it('no box or label covers another', async () => {
+    for (const set of [specs, await loadSpecs('default')]) {
+      const svg = await renderSvg(set);
+      const boxes = [...boxesOf(svg, 'box'), ...boxesOf(svg, 'label')];
+      expect(boxes.length).toBeGreaterThan(Object.keys(set.peripherals).length);
+      const covering = boxes.flatMap((a, index) =>
+        boxes
+          .slice(index + 1)
+          .filter((b) => overlap(a, b))
+          .map((b) => [a, b]),
+      );
+      expect(covering).toEqual([]);
+    }
+  });
+
+  it('it marks where a session stands; null is outside', async () => {
+    expect(await renderSvg(specs)).not.toContain('"here"');
+    const inTest = await renderSvg(specs, { current: 'test' });
+    expect(inTest.match(/class="node \w+ here"/g)).toHaveLength(1);
+    expect(inTest).toContain('The session stands in test.');
+    const outside = await renderSvg(specs, { current: null });
+    expect(outside).toContain('class="around here"');
+    expect(outside).toContain('The session stands outside.');
+  });
+
+  it('it escapes what XML would read as its own, and shortens what is too long', async () => {
+    const cel = `fruit.note == "<b>" && ${'fruit.n < 3 && '.repeat(30)}true`;
+    const odd = specSet({
+      one: { entry: ['default'], exits: { out: ['two'] }, gates: { two: [{ kind: 'when', cel }] } },
+      two: { entry: ['from-one'], exits: {} },
+    });
+    const svg = await renderSvg(odd);
+    expect(XMLValidator.validate(svg)).toBe(true);
+    expect(svg).not.toContain('<b>');
+    expect(svg).toContain('…');
+  });
+
+  it('it draws a set without any hops', async () => {
+    const lone = specSet({ lone: { entry: ['default'], exits: {} } });
+    expect(textsOf(await renderSvg(lone))).toContain('lone');
+  });
+});
+
+describe('the order of reading', () => {
+  it('it starts where a session starts and follows the exits', () => {
+    const order = readingOrder(pictureOf(specs));
+    expect(order).toEqual(['explore', 'edit', 'test', 'deploy', 'reflect']);
+  });
+});
+
+it('docs/pictures/hop-graph.svg is the shipped graph (draw it anew with: npx vitest run test/compile/svg.test.ts -u)', async () => {
+  await expect(await renderSvg(await loadSpecs('default'))).toMatchFileSnapshot('../../docs/pictures/hop-graph.svg');
+  expect(readFileSync('README.md', 'utf8')).toContain('](docs/pictures/hop-graph.svg)');
+});

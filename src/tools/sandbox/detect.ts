@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -39,6 +39,11 @@ export async function detectSandbox(options: DetectOptions = {}): Promise<Sandbo
   if (process.arch !== 'x64' && process.arch !== 'arm64')
     return unavailable(`there is no system-call filter for ${process.arch}`, 'use an x86-64 or arm64 machine');
   if (bwrap === null || !existsSync(bwrap)) return unavailable('bubblewrap is not installed', INSTALL);
+  try {
+    accessSync(bwrap, constants.X_OK);
+  } catch {
+    return unavailable(`${bwrap} cannot be executed`, `make it executable (chmod +x ${bwrap}) or ${INSTALL}`);
+  }
   try {
     return await tryOut(bwrap);
   } catch (error) {

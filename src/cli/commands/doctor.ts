@@ -20,7 +20,7 @@ export function register(program: Command, io: Io): void {
       'Looks for Node, git, bubblewrap and ripgrep, the state folder, hopgate.yaml and the specs. Exit code 1 only where no session could start;\nwhat is merely missing is named with what works without it and how to get it. With --probe also where an attempt to leave the sandbox is not\nstopped, or there is no sandbox to try.',
     )
     .addOption(rootOption())
-    .option('--probe', 'also try to leave the sandbox in every way we know')
+    .option('--probe', 'also try to leave every layout of the sandbox in every way we know')
     .addHelpText('after', examples('hopgate doctor', 'hopgate doctor --probe', 'hopgate doctor --json'))
     .action((options: Options) => doctor(io, options));
 }
@@ -46,12 +46,13 @@ async function probe(): Promise<readonly ProbeResult[] | null> {
 }
 
 function describeAttempts(io: Io, attempts: readonly ProbeResult[]): string {
-  const rows = attempts.map(({ name, stopped, detail }) => [
+  const rows = attempts.map(({ layout, name, stopped, detail }) => [
     stopped ? paint(io, 'green', 'stopped') : paint(io, 'red', 'NOT stopped'),
+    layout,
     name,
     visible(detail),
   ]);
-  return `${heading(io, 'Attempts to leave the sandbox')}\n${table(io, ['', 'attempt', 'what it was told'], rows)}`;
+  return `${heading(io, 'Attempts to leave the sandbox')}\n${table(io, ['', 'layout', 'attempt', 'what it was told'], rows)}`;
 }
 
 const MARKS: { readonly [status in Finding['status']]: readonly [mark: string, style: Style] } = {

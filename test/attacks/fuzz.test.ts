@@ -1,0 +1,19 @@
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
+import { FUZZES } from './fuzz.ts';
+
+vi.setConfig({ testTimeout: 600_000 });
+
+/** Inputs of one run; `npm run fuzz` makes many more. */
+const INPUTS = 110_000;
+const shares = FUZZES.reduce((sum, { share }) => sum + share, 0);
+const seed = Date.now() & 0x7fffffff;
+
+describe(`whatever the input (seed ${seed})`, () => {
+  it.each(FUZZES)('it holds that $name', ({ share, property }) => {
+    const numRuns = Math.ceil((INPUTS * share) / shares);
+    const details = fc.check(property(), { seed, numRuns });
+    expect(details.failed, fc.defaultReportMessage(details)).toBe(false);
+    expect(details.numRuns).toBe(numRuns);
+  });
+});

@@ -223,10 +223,24 @@ const admitsHopsFrom = (target: PeripheralSpec, from: string): boolean =>
       (source.kind === 'from' && source.peripheral === from),
   );
 
+const gatesByTarget = new WeakMap<
+  object,
+  ReadonlyMap<string, readonly { readonly in: string; readonly rule: GateRule }[]>
+>();
+
 /** The gates on a destination, in whichever peripheral's file they stand; those of the peripheral being left come first. */
 function gatesOn({ specs }: Pinned, from: PeripheralSpec, to: string): readonly GateRule[] {
-  const others = Object.values(specs.peripherals).filter(({ id }) => id !== from.id);
-  return [from, ...others].flatMap(({ gates }) => own(gates, to) ?? []);
+  let all = gatesByTarget.get(specs.peripherals);
+  if (!all) {
+    const listed = Object.values(specs.peripherals).flatMap(({ id, gates }) =>
+      Object.entries(gates).flatMap(([target, rules]) => rules.map((rule) => ({ in: id, rule, target }))),
+    );
+    all = Map.groupBy(listed, ({ target }) => target);
+    gatesByTarget.set(specs.peripherals, all);
+  }
+  const gates = all.get(to) ?? [];
+  const own = gates.filter((gate) => gate.in === from.id);
+  return [...own, ...gates.filter((gate) => gate.in !== from.id)].map(({ rule }) => rule);
 }
 
 function exitProblem(moment: Moment, exit: Exit, when: string | null): Expected | null {

@@ -4,7 +4,7 @@ import type { Pinned } from '../audit/ledger.ts';
 import { afterBody, scopeNow, type Standing, testsOf } from '../audit/standing.ts';
 import type { Body } from '../evidence/bodies.ts';
 import type { ToolReport } from '../ports/tool-backend.ts';
-import { type Json, MODES, type PeripheralSpec, type ToolSpec } from '../spec/types.ts';
+import { type Json, MODES, type PeripheralSpec, type SpecSet, type ToolSpec } from '../spec/types.ts';
 import { fileIn, sampleArguments } from './sample-arguments.ts';
 
 /** One thing that a generated test does: a request, and for a step what the backend shall answer. */
@@ -40,6 +40,61 @@ function filled(type: PeripheralSpec['fruit'][string]['type']): Json {
   return values[type as string] ?? null;
 }
 
+const variants = new WeakMap<
+  PeripheralSpec,
+  readonly { readonly note: string; readonly fruit: { [field: string]: Json } }[]
+>();
+
+/** The stated fruits that a spec set's rules could tell apart: each stated field that a rule names, at each value that a rule names. */
+function statedFruits(specs: SpecSet, from: PeripheralSpec) {
+  const known = variants.get(from);
+  if (known) return known;
+  const base = statedFruit(from);
+  const rules = rulesOf(specs);
+  const more = Object.entries(from.fruit).flatMap(([field, rule]) => {
+    const name = field.replaceAll('-', '_');
+    if (rule.kind !== 'stated' || !new RegExp(`\\b${name}\\b`).test(rules)) return [];
+    return valuesFor(rule.type, rules)
+      .filter((value) => value !== base[field])
+      .map((value) => ({ note: ` {${field}: ${JSON.stringify(value)}}`, fruit: { ...base, [field]: value } }));
+  });
+  const all = [{ note: '', fruit: base }, ...more.slice(0, MOST_VARIANTS)];
+  variants.set(from, all);
+  return all;
+}
+
+const MOST_VARIANTS = 12;
+
+function valuesFor(type: PeripheralSpec['fruit'][string]['type'], rules: string): readonly Json[] {
+  if (typeof type !== 'string') return type;
+  const numbers = (rules.match(/\b\d+\b/g) ?? []).map(Number);
+  switch (type) {
+    case 'integer':
+    case 'number':
+      return [...new Set([0, ...numbers.flatMap((number) => [number - 1, number, number + 1])])];
+    case 'boolean':
+      return [true, false];
+    case 'string':
+      return ['', ...[...rules.matchAll(/"([^"]*)"|'([^']*)'/g)].map((match) => match[1] ?? match[2] ?? '')];
+    case 'list':
+      return [[]];
+    default:
+      return [];
+  }
+}
+
+/** Every CEL rule of a spec set. */
+const rulesOf = ({ conditions, edges }: SpecSet): string =>
+  [
+    ...Object.values(conditions),
+    ...new Set(
+      edges.flatMap(({ when, gates }) => [
+        ...(when === null ? [] : [when]),
+        ...gates.flatMap((gate) => (gate.kind === 'when' ? [gate.cel] : [])),
+      ]),
+    ),
+  ].join('\n');
+
 /** What one may try where a session stands: also what will be refused there. */
 export function movesFrom(pinned: Pinned, standing: Standing): readonly Move[] {
   if (standing.closed) return [];
@@ -67,15 +122,24 @@ function starts({ specs }: Pinned): Move[] {
   });
 }
 
-/** The hops of a peripheral's exits, by the agent; by the operator too where that makes a difference. */
+/** The hops of a peripheral's exits, by the agent; by the operator too where that makes a difference, and with every fruit that rules tell apart. */
 function hops({ specs }: Pinned, from: PeripheralSpec): Move[] {
+  return statedFruits(specs, from).flatMap(({ note, fruit }) => hopsWith(specs, from, fruit, note));
+}
+
+function hopsWith(
+  specs: SpecSet,
+  from: PeripheralSpec,
+  fruit: { readonly [field: string]: Json },
+  note: string,
+): Move[] {
   return from.exits.flatMap(({ name: exit, opens }) =>
     opens.flatMap(({ to }) => {
       const target = own(specs.peripherals, to);
       if (!target) return [];
-      const asked = { kind: 'hop', to, exit, reason: 'because', fruit: statedFruit(from), approves: true } as const;
-      const agent: Move = { name: `${exit}.${to}`, asked: { ...asked, by: 'agent' } };
-      const operator: Move = { name: `${exit}.${to} (operator)`, asked: { ...asked, by: 'operator' } };
+      const asked = { kind: 'hop', to, exit, reason: 'because', fruit, approves: true } as const;
+      const agent: Move = { name: `${exit}.${to}${note}`, asked: { ...asked, by: 'agent' } };
+      const operator: Move = { name: `${exit}.${to}${note} (operator)`, asked: { ...asked, by: 'operator' } };
       const matters =
         exit === 'user-request' ||
         target.entry.sources.some(({ kind }) => kind === 'user-request' || kind === 'agent-request');
@@ -164,11 +228,17 @@ function acts(pinned: Pinned, standing: Standing, from: PeripheralSpec): Move[] 
 
 const lookedAt = (tool: ToolSpec): Json => (tool.id === 'read' ? { path: 'README.md', text: 'x' } : { seen: true });
 
-const patternsOf = ({ specs }: Pinned): readonly string[] => [
-  ...new Set(
-    specs.edges.flatMap(({ gates }) => gates.flatMap((gate) => (gate.kind === 'pattern' ? [gate.pattern] : []))),
-  ),
-];
+const patterns = new WeakMap<SpecSet, readonly string[]>();
+
+/** The patterns that gates ask for. */
+function patternsOf({ specs }: Pinned): readonly string[] {
+  const known = patterns.get(specs);
+  if (known) return known;
+  const gates = specs.edges.flatMap((edge) => edge.gates);
+  const named = [...new Set(gates.flatMap((gate) => (gate.kind === 'pattern' ? [gate.pattern] : [])))];
+  patterns.set(specs, named);
+  return named;
+}
 
 function testRun(verdict: 'pass' | 'fail', narrowed = false): Json {
   const failed = verdict === 'fail' ? 1 : 0;
@@ -245,18 +315,9 @@ export const isLawful = (pinned: Pinned, standing: Standing, { asked }: Move): b
 
 const COUNTED =
   /\b(session\.steps|session\.denials|session\.visits|visit\.steps|visit\.denials|tests\.count|tests\.failed|visits\.[a-z0-9_]+|fruit\.[a-z0-9_]+|backpack\.[a-z0-9_]+|session\.mode)\b/g;
-/** Counters beyond this are taken for equal: no rule that people write counts further. */
-const FAR = 12;
-
 /** Makes the key under which two standings are the same for every rule of a spec set. */
 export function keyMaker({ specs }: Pinned): (standing: Standing) => string {
-  const rules = [
-    ...Object.values(specs.conditions),
-    ...specs.edges.flatMap(({ when, gates }) => [
-      ...(when === null ? [] : [when]),
-      ...gates.flatMap((gate) => (gate.kind === 'when' ? [gate.cel] : [])),
-    ]),
-  ].join('\n');
+  const rules = rulesOf(specs);
   const counted = new Set(rules.match(COUNTED) ?? []);
   const counts = (name: string) => counted.has(name);
   const sources = [
@@ -277,7 +338,12 @@ export function keyMaker({ specs }: Pinned): (standing: Standing) => string {
       ),
     ),
   ];
-  const cap = (count: number) => Math.min(count, FAR);
+  // Counters beyond the largest number that a rule names are equal to every rule.
+  const far = Math.max(1, ...(rules.match(/\d+/g) ?? []).map(Number).filter((count) => count < 1000)) + 1;
+  const cap = (count: number) => Math.min(count, far);
+  const countedVisits = Object.keys(specs.peripherals).filter((id) => counts(`visits.${id.replaceAll('-', '_')}`));
+  const readsFruit = [...counted].some((name) => name.startsWith('fruit.'));
+  const readsBackpack = [...counted].some((name) => name.startsWith('backpack.'));
   return (standing) => {
     const { visit, mode, closed, visits, fruits, backpack, patterns } = standing;
     const tests = testsOf(standing);
@@ -306,15 +372,13 @@ export function keyMaker({ specs }: Pinned): (standing: Standing) => string {
       counts('visit.steps') ? cap(visit?.steps ?? 0) : 0,
       counts('visit.denials') ? cap(visit?.denials ?? 0) : 0,
       counts('tests.count') ? cap(tests.count) : 0,
-      Object.keys(specs.peripherals)
-        .filter((id) => counts(`visits.${id.replaceAll('-', '_')}`))
-        .map((id) => cap(visits[id] ?? 0)),
-      [...counted].some((name) => name.startsWith('fruit.')) && spec
+      countedVisits.map((id) => cap(visits[id] ?? 0)),
+      readsFruit && spec
         ? Object.entries(fruitNow({ specs } as Pinned, standing, {})).filter(([field]) =>
             counts(`fruit.${field.replaceAll('-', '_')}`),
           )
         : 0,
-      [...counted].some((name) => name.startsWith('backpack.'))
+      readsBackpack
         ? Object.entries(backpack).filter(([field]) => counts(`backpack.${field.replaceAll('-', '_')}`))
         : 0,
     ]);

@@ -6,15 +6,18 @@ import { type Move, movesFrom, statedFruit } from './moves.ts';
 import { fileIn, sampleArguments } from './sample-arguments.ts';
 
 /** How many targets without an edge are tried from one place of a large spec set. */
-const SAMPLE = 4;
+const SAMPLE = 1;
+const OUTSIDE_SAMPLE = 20;
 
 /**
  * What one may ask where a session stands and the machines have no transition for, or a rule stands against: hops without an edge, exits that
  * open something else, tools outside of the envelope, arguments that do not fit, places out of scope, jumps of mode, starts inside, steps
  * outside. What is lawful after all is let through: the spec decides, not this list.
  */
-export function provocations(pinned: Pinned, standing: Standing, whole: boolean): readonly Move[] {
+export function provocations(pinned: Pinned, standing: Standing, how: 'whole' | 'sample' | 'edges'): readonly Move[] {
   const { specs } = pinned;
+  const whole = how === 'whole';
+  if (how === 'edges' && standing.visit) return atEdges(pinned, standing);
   const named = (name: string, asked: Asked): Move => ({ name: `? ${name}`, asked });
   const spec = standing.visit ? specs.peripherals[standing.visit.peripheral] : undefined;
   const ids = Object.keys(specs.peripherals);
@@ -38,14 +41,15 @@ export function provocations(pinned: Pinned, standing: Standing, whole: boolean)
     const tool = Object.keys(specs.tools)[0];
     if (tool) moves.push(named('step outside', { kind: 'step', tool, args: {} }));
     moves.push(named('stop outside', { kind: 'stop' }), named(`hop ${anyone} outside`, hop(anyone)));
-    moves.push(...movesFrom(pinned, standing));
+    const starts = movesFrom(pinned, standing);
+    moves.push(...(whole ? starts : starts.slice(0, OUTSIDE_SAMPLE)));
     return moves;
   }
   moves.push(
     named('close inside', { kind: 'close' }),
     named('start inside', { kind: 'start', peripheral: anyone, by: 'operator' }),
     ...fruits(spec, named),
-    ...tools(pinned, standing, named),
+    ...tools(pinned, standing, named, whole),
   );
   const closed = ids.filter((to) => !spec.exits.some(({ opens }) => opens.some((open) => open.to === to)));
   const tried = whole ? closed : rotate(closed, ids.indexOf(spec.id)).slice(0, SAMPLE);
@@ -54,6 +58,7 @@ export function provocations(pinned: Pinned, standing: Standing, whole: boolean)
     const exits = whole ? spec.exits : spec.exits.slice(0, 1);
     for (const { name } of exits) moves.push(named(`hop ${to} by ${name}`, hop(to, { exit: name, by: 'operator' })));
   }
+  if (!whole) moves.push(...atEdges(pinned, standing));
   for (const { name, opens, implies } of spec.exits) {
     for (const { to } of opens) {
       moves.push(
@@ -71,6 +76,52 @@ export function provocations(pinned: Pinned, standing: Standing, whole: boolean)
   }
   return moves;
 }
+
+/** Every edge out of here, that a rule may stand against; a target without an edge; a tool out of the envelope. */
+function atEdges(pinned: Pinned, standing: Standing): readonly Move[] {
+  const { specs, config } = pinned;
+  const spec = specs.peripherals[standing.visit!.peripheral]!;
+  const at = Object.keys(specs.peripherals).indexOf(spec.id);
+  const hops = movesFrom(pinned, standing).filter(({ asked }) => asked.kind === 'hop');
+  const approvals = hops.flatMap((move): Move[] =>
+    move.asked.kind === 'hop' && isApproved(pinned, move.asked.to)
+      ? [{ name: `${move.name} without approval`, asked: { ...move.asked, approves: false } }]
+      : [],
+  );
+  const closed = Object.keys(specs.peripherals).filter(
+    (to) => !spec.exits.some(({ opens }) => opens.some((open) => open.to === to)),
+  );
+  const [to] = rotate(closed, at);
+  const [tool] = rotate(
+    Object.values(specs.tools).filter(({ id }) => !spec.tools.includes(id)),
+    at,
+  );
+  const reason = { reason: 'because', by: 'agent', approves: true, fruit: statedFruit(spec) } as const;
+  return [
+    ...hops,
+    ...approvals,
+    ...(to === undefined
+      ? []
+      : [{ name: `? hop ${to} without an exit`, asked: { kind: 'hop', to, ...reason } as const }]),
+    ...(tool
+      ? [
+          {
+            name: `? ${tool.id} outside of the envelope`,
+            asked: {
+              kind: 'step',
+              tool: tool.id,
+              args: { ...sampleArguments(tool, { scope: ANY, config, files: [] }) },
+            } as const,
+          },
+        ]
+      : []),
+  ];
+}
+
+const ANY = { read: 'root', write: ['src/'], command: 'contained', url: 'allow-list' } as const;
+
+const isApproved = ({ specs }: Pinned, to: string): boolean =>
+  Object.values(specs.peripherals).some(({ gates }) => gates[to]?.some(({ kind }) => kind === 'approval'));
 
 const rotate = <T>(list: readonly T[], by: number): readonly T[] => {
   const at = list.length === 0 ? 0 : by % list.length;
@@ -122,18 +173,18 @@ function fruits(spec: NonNullable<Pinned['specs']['peripherals'][string]>, named
   ];
 }
 
-function tools(pinned: Pinned, standing: Standing, named: Named): Move[] {
+function tools(pinned: Pinned, standing: Standing, named: Named, whole: boolean): Move[] {
   const { specs, config } = pinned;
   const spec = specs.peripherals[standing.visit!.peripheral]!;
   const scope = scopeNow(pinned, standing);
   const reach = { scope, config, files: standing.files };
-  const open = {
-    scope: { read: 'root', write: ['src/'], command: 'contained', url: 'allow-list' },
-    config,
-    files: [],
-  } as const;
+  const open = { scope: ANY, config, files: [] };
+  const outside = Object.keys(specs.tools).filter((id) => !spec.tools.includes(id));
+  const at = Object.keys(specs.peripherals).indexOf(spec.id);
+  const tried = whole ? outside : rotate(outside, at).slice(0, SAMPLE);
   return Object.values(specs.tools).flatMap((tool) => {
     const call = (name: string, args: Json) => named(`${tool.id} ${name}`, { kind: 'step', tool: tool.id, args });
+    if (!spec.tools.includes(tool.id) && !tried.includes(tool.id)) return [];
     if (!spec.tools.includes(tool.id)) return [call('outside of the envelope', { ...sampleArguments(tool, open) })];
     const args = sampleArguments(tool, reach);
     const most = { ...(args ?? sampleArguments(tool, open)) };

@@ -97,8 +97,7 @@ export class Trial {
   /** Puts a move to the session. Throws {@link TrialFailure} when the session and the spec disagree. */
   async take(move: Move): Promise<Taken> {
     this.#way.push(move.name);
-    if (move.wait) this.#parts.clock.advance(move.wait * 60_000);
-    await this.#settle();
+    await this.#wait(move);
     const { pinned, clock, onTaken } = this.#parts;
     const before = this.#standing;
     const want = expected(pinned, before, move.asked, clock.now());
@@ -117,8 +116,7 @@ export class Trial {
    * did not come through, it is taken again.
    */
   async takeAndDie(move: Move, death: Death): Promise<void> {
-    if (move.wait) this.#parts.clock.advance(move.wait * 60_000);
-    await this.#settle();
+    await this.#wait(move);
     const before = this.#standing;
     const head = this.#seq;
     this.#process.dieAt(death);
@@ -161,6 +159,13 @@ export class Trial {
     });
   }
 
+  async #wait({ wait = 0 }: Move): Promise<void> {
+    if (wait === 0) return;
+    this.#parts.clock.advance(wait * 60_000);
+    await this.#settle();
+  }
+
+  /** Lets the session record what happened without the agent, so that it is known before the next request is judged. */
   async #settle(): Promise<void> {
     if (!this.#standing.closed) await this.session.settle();
     await this.#read();

@@ -1,4 +1,5 @@
 import type { Body, EffectRecord, OutcomeRecord } from '../evidence/bodies.ts';
+import { standingAfter } from '../evidence/discipline.ts';
 import type { Json, Mode, Observation, PeripheralSpec } from '../spec/types.ts';
 import { type Fields, fieldsOf, listOf, textOf } from './json.ts';
 import { type Pinned, scopeOf, type Standing as PatternStanding } from './ledger.ts';
@@ -186,8 +187,7 @@ function afterResult(now: Standing, body: Extract<Body, { event: 'step' | 'outco
   const run = ok ? runOf(result, change) : null;
   const named = effects.filter(({ op }) => op !== 'ref' && op !== 'connect').map(({ path }) => path);
   const before = now.backpack['changed-files'];
-  const pattern = ok ? textOf(result['pattern']) : null;
-  const standing = patternAfter(tool, result);
+  const told = standingAfter(tool, outcome);
   return {
     ...now,
     pending: false,
@@ -202,19 +202,13 @@ function afterResult(now: Standing, body: Extract<Body, { event: 'step' | 'outco
           'changed-files': [...joined((Array.isArray(before) ? before : []) as string[], changed)],
         }
       : now.backpack,
-    patterns: pattern !== null && standing ? { ...now.patterns, [pattern]: standing } : now.patterns,
+    patterns: told ? { ...now.patterns, [told.pattern]: told.standing } : now.patterns,
     visit: visit && {
       ...visit,
       steps: visit.steps + 1,
       seen: see(visit.seen, tool, outcome, effects, run),
     },
   };
-}
-
-function patternAfter(tool: string, result: Fields): PatternStanding | null {
-  if (tool === 'psr-select') return 'selected';
-  if (tool === 'pur-update') return result['held'] === true ? 'held' : 'failed';
-  return null;
 }
 
 function see(

@@ -57,7 +57,7 @@ function wording(body: Body): string | null {
     case 'par':
       return compact(body.par);
     case 'session-closed':
-      return `by ${body.by}: ${body.reason}`;
+      return `by ${body.by}: ${body.reason}${body.openSelections ? `; outcome not told: ${body.openSelections.join(', ')}` : ''}`;
     default:
       body satisfies never;
       return null;

@@ -152,6 +152,8 @@ export interface SessionClosedBody {
   readonly event: 'session-closed';
   readonly reason: string;
   readonly by: Principal;
+  /** Patterns that were selected and whose outcome was never told; absent if there are none. */
+  readonly openSelections?: readonly string[];
 }
 
 /** The body of an entry, if it is one of ours; null for foreign entries and erased bodies. */

@@ -76,7 +76,8 @@ type Fields = { readonly [key: string]: Json | undefined };
 /** What happened, in a few words, by the body's event. Bodies may come from elsewhere, so no field is taken for granted. */
 const EVENTS: { readonly [event: string]: (body: Fields) => string } = {
   'session-open': (body) => `session opened by ${show(body['agent'])}${maybe(', pin ', short(body['pin']))}`,
-  'session-closed': (body) => `session closed${maybe(': ', body['reason'])}${by(body)}`,
+  'session-closed': (body) =>
+    `session closed${maybe(': ', body['reason'])}${maybe(' · outcome not told: ', body['openSelections'])}${by(body)}`,
   start: (body) => `start ${show(body['peripheral'])}${by(body)}`,
   stop: (body) =>
     `stop ${show(body['peripheral'])}${maybe(' by exit ', body['exit'])}${maybe(': ', body['reason'])}${maybe(' · fruit ', full(body['fruit']))}`,

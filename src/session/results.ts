@@ -35,4 +35,9 @@ export type HopResult =
     })
   | Refused;
 export type ModeResult = (Done & { readonly mode: Mode }) | Refused;
-export type CloseResult = Done | Refused;
+export type CloseResult =
+  | (Done & {
+      /** Patterns that were selected and whose outcome was never told. */
+      readonly openSelections: readonly string[];
+    })
+  | Refused;

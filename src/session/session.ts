@@ -277,9 +277,14 @@ export class Session {
       };
       const decision = decide(this.#context(), request);
       if (!decision.ok) return this.#refuse(request, decision.denial);
+      const { patterns } = this.#writer.state.facts;
+      const openSelections = Object.keys(patterns).filter((pattern) => patterns[pattern] === 'selected');
+      const open = openSelections.length === 0 ? {} : { openSelections };
+      const { reason: why, by } = request;
       return {
         ok: true,
-        evidence: await this.#writer.append([{ event: 'session-closed', reason: request.reason, by: request.by }]),
+        openSelections,
+        evidence: await this.#writer.append([{ event: 'session-closed', reason: why, by, ...open }]),
       };
     });
     if (result.ok) await this.detach();

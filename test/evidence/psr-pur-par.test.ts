@@ -37,7 +37,8 @@ describe('a selection in its dialects', () => {
   ])('%s', (_, value, read) => expect(readPsr(value)).toMatchObject(read));
 
   it('is none without a pattern or a gap', () => {
-    for (const value of [null, 1, 'a', [], {}, { query: 'q' }, { pattern: ' ' }]) expect(readPsr(value)).toBeNull();
+    const values: Json[] = [null, 1, 'a', [], {}, { query: 'q' }, { pattern: ' ' }];
+    for (const value of values) expect(readPsr(value)).toBeNull();
   });
 });
 

@@ -120,4 +120,21 @@ describe('the discipline of patterns in a session', () => {
     const twice = await denied(session.step({ tool: 'pur-update', args: ['read-before-edit', 'success'] }));
     expect(twice.denial.message).toContain('recorded already: failed');
   });
+
+  it('reports a selection whose outcome was never told, in the review and at the close', async () => {
+    const { session, toDiscipline, select, verdict } = await atWork();
+    await must(toDiscipline());
+    await must(select('test-after-change'));
+    await must(session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'look back' }));
+    const { fruit } = await must(session.stop('done', { fruit: { suggestions: ['be brief'] } }));
+    expect(fruit['par']).toMatchObject({
+      open_selections: ['test-after-change'],
+      what_could_improve: ['1 × pattern test-after-change: its outcome was not told'],
+      suggestions: [expect.stringContaining('test-after-change'), 'be brief'],
+    });
+    const closed = await must(session.close('enough'));
+    expect(closed.openSelections).toEqual(['test-after-change']);
+    expect(closed.evidence[0]!.body).toMatchObject({ openSelections: ['test-after-change'] });
+    expect((await verdict()).audit.violations).toEqual([]);
+  });
 });

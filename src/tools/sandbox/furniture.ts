@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   rmSync,
   writeFileSync,
@@ -53,15 +54,32 @@ export function makeFurniture(): Furniture {
   return { folder, emptyFile, overlayBase, etc };
 }
 
-/** Folders of processes that were killed before they could remove them. */
+/** Folders of processes that were killed before they could remove them, and what of their sandboxes still waits for them. */
 function removeStale(parent: string): void {
   for (const name of readdirSync(parent).filter((each) => each.startsWith(PREFIX))) {
     const pid = Number.parseInt(name.slice(PREFIX.length), 10);
     if (!(pid > 0) || existsSync(`/proc/${pid}`)) continue;
+    const folder = join(parent, name);
+    killOrphans(folder);
     try {
-      rmSync(join(parent, name), { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true });
     } catch {
       // another user's
+    }
+  }
+}
+
+/**
+ * A launcher whose engine is killed in the milliseconds before it has asked to die along waits for it for good. Its command line names the
+ * engine's folder; nothing else does.
+ */
+function killOrphans(folder: string): void {
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+      if (command.split('\0').some((word) => word.startsWith(`${folder}/`))) process.kill(Number(pid), 'SIGKILL');
+    } catch {
+      // it has ended meanwhile, or is another user's
     }
   }
 }

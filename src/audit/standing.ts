@@ -18,6 +18,7 @@ interface Seen {
   readonly deployed: boolean;
   readonly steps: number;
   readonly refusals: number;
+  readonly patterns: readonly string[];
   readonly par: Json;
 }
 
@@ -66,6 +67,7 @@ const NOTHING: Seen = {
   deployed: false,
   steps: 0,
   refusals: 0,
+  patterns: [],
   par: null,
 };
 
@@ -239,6 +241,7 @@ function see(
     committed: seen.committed || committed,
     pushed: seen.pushed || pushed,
     sha: (committed || pushed ? textOf(result['sha']) : null) ?? seen.sha,
+    patterns: joined(seen.patterns, [standingAfter(tool, outcome)?.pattern ?? null]),
     deployed: seen.deployed || (tool === 'bash-deploy' && result['exit'] === 0),
   };
 }
@@ -291,7 +294,7 @@ function observed(now: Standing, seen: Seen, name: Observation): Json {
     case 'refusals':
       return seen.refusals;
     case 'patterns':
-      return [];
+      return [...seen.patterns];
     case 'par':
       return seen.par;
     default:

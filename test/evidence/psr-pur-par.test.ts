@@ -138,7 +138,8 @@ describe('a review in its dialects', () => {
   it('reads its own form back, and nothing else as a review', () => {
     const own = readPar({ 'what-worked': ['w'], suggestions: ['s'] })!;
     expect(readPar(own)).toEqual(own);
-    for (const value of [null, 'x', [], {}, { result: 'r' }]) expect(readPar(value)).toBeNull();
+    const values: Json[] = [null, 'x', [], {}, { result: 'r' }];
+    for (const value of values) expect(readPar(value)).toBeNull();
   });
 });
 

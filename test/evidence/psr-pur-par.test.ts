@@ -70,8 +70,8 @@ describe('an outcome in its dialects', () => {
   });
 
   it('is none without an outcome', () => {
-    for (const value of [null, 'success', {}, { outcome: 'splendid' }, { success: {} }])
-      expect(readPur(value)).toBeNull();
+    const values: Json[] = [null, 'success', {}, { outcome: 'splendid' }, { success: {} }];
+    for (const value of values) expect(readPur(value)).toBeNull();
   });
 
   it('reads its own form back', () => {

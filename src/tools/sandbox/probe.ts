@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { gitLayout } from '../git/layouts.ts';
 import { isWithin, type Layout } from './layout.ts';
 import { editLayout, readOnlyLayout, testLayout } from './layouts.ts';
@@ -63,7 +63,12 @@ const ATTEMPTS: { readonly [name: string]: Attempt } = {
     makes: ({ root, mine }) => [join(root, '.git/hooks', mine)],
   },
   'read /etc/shadow': { argv: () => node(`fs.readFileSync('/etc/shadow')`) },
-  'list the home folder': { argv: () => node(`fs.readdirSync(${JSON.stringify(homedir())})`) },
+  'list the home folder': {
+    argv: () =>
+      node(
+        `if (!fs.readdirSync(${JSON.stringify(homedir())}).some((name) => name !== ${JSON.stringify(nodeUnderHome())})) throw new Error('it is empty, but for the way to Node')`,
+      ),
+  },
   'change a kernel setting': { argv: () => node(`fs.closeSync(fs.openSync('/proc/sys/kernel/core_pattern', 'a'))`) },
   'connect to a port of the host': { argv: ({ port }) => connect(`{ host: '127.0.0.1', port: ${port} }`) },
   'connect to a unix socket': { argv: ({ socket }) => connect(`{ path: ${JSON.stringify(socket)} }`) },
@@ -183,6 +188,12 @@ async function tryEscape(
   if (exit === null || exit === 126 || exit === 127)
     return { stopped: false, detail: `it could not be tried: ${said || 'it did not end'}` };
   return { stopped: true, detail: said || (exit === 0 ? 'nothing of it is there' : `it ended with ${exit}`) };
+}
+
+/** The entry of the home folder that our own Node lies beneath; the sandbox makes it, and nothing beside it. */
+function nodeUnderHome(): string | null {
+  const way = relative(homedir(), realpathSync(process.execPath));
+  return way.startsWith('..') ? null : way.split(sep)[0]!;
 }
 
 /** Our own Node, where the sandbox does not see it anyway. */

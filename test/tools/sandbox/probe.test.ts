@@ -1,4 +1,7 @@
-import { expect, test, vi } from 'vitest';
+import { realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
 import { probeSandbox } from '../../../src/tools/sandbox/probe.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
@@ -14,6 +17,27 @@ test('every attempt to get out is stopped', async () => {
   for (const layout of new Set(results.map((result) => result.layout)))
     expect(results.filter((result) => result.layout === layout).length, layout).toBeGreaterThan(14);
   expect(results.filter(({ stopped }) => !stopped)).toEqual([]);
+});
+
+test('the way to a Node beneath the home folder is no way out, what lies beside it is', async () => {
+  vi.stubEnv('HOME', dirname(dirname(realpathSync(process.execPath))));
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+  });
+  const listed = async (sandbox: Sandbox) => {
+    const results = (await probeSandbox(sandbox)).filter(({ name }) => name === 'list the home folder');
+    return [...new Set(results.map(({ stopped }) => stopped))];
+  };
+  const sandbox = await detectSandbox();
+  expect(await listed(sandbox)).toEqual([true]);
+  const leaky: Sandbox = {
+    availability: sandbox.availability,
+    run: (layout, argv, options) => {
+      const home = { kind: 'read-only', source: homedir(), target: homedir() } as const;
+      return sandbox.run({ ...layout, mounts: [...layout.mounts, home] }, argv, options);
+    },
+  };
+  expect(await listed(leaky)).toEqual([false]);
 });
 
 test('the probe notices a sandbox that leaks', async () => {

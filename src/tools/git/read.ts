@@ -63,6 +63,9 @@ const SHOWS_FILES = new Set([
   'check',
 ]);
 
+/** Options that choose commits by what changed in files: the answer would tell what a masked one holds. */
+const SEARCHES = new Set(['S', 'G']);
+
 /** Options that choose commits: the listing has to choose the same ones. */
 const SELECTS = new Set(
   [
@@ -90,7 +93,11 @@ async function maskedPaths(
   revisions: readonly string[],
   wanted: readonly string[],
 ): Promise<{ readonly paths: readonly string[] } | Stop> {
-  if (sub === 'log' && !options.some(({ option }) => SHOWS_FILES.has(option.long ?? ''))) return { paths: [] };
+  if (
+    sub === 'log' &&
+    !options.some(({ option }) => SHOWS_FILES.has(option.long ?? '') || SEARCHES.has(option.short ?? ''))
+  )
+    return { paths: [] };
   const selection = optionWords(options.filter(({ option }) => SELECTS.has(option.long ?? '') || option.short === 'R'));
   const eachParent = sub === 'diff' ? [] : ['--format=', '-m'];
   const words = [

@@ -1,0 +1,18 @@
+import fs from 'node:fs';
+import { expect, it } from 'vitest';
+import { detectSandbox } from '../../src/tools/sandbox/detect.ts';
+import { git, put, repository, resultOf, runner } from '../tools/git/support.ts';
+
+it('a search of the history does not tell what a masked file that git tracks holds', async () => {
+  const { root } = repository();
+  put(root, '.env', 'TOKEN=abc123\n');
+  git(root, 'add', '--force', '.env');
+  git(root, 'commit', '-q', '-m', 'oops');
+  const run = runner(await detectSandbox(), root);
+  const found = async (...args: string[]) =>
+    resultOf(await run({ sub: 'log', args: ['--oneline', ...args] }))['stdout'];
+  expect(await found('-S', 'abc123')).toBe('');
+  expect(await found('-G', 'abc1.3')).toBe('');
+  expect(await found('-S', 'read me')).toContain('first');
+  expect(fs.existsSync(`${root}/.env`)).toBe(true);
+});

@@ -1,0 +1,139 @@
+import fs from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { runsLater } from '../../src/gate/runs-later.ts';
+import { detectSandbox } from '../../src/tools/sandbox/detect.ts';
+import { shellBackend } from '../../src/tools/shell/backend.ts';
+import { workspaceBackend } from '../../src/tools/workspace/backend.ts';
+import { type CallChanges, toolCall } from '../tools/shell/tool-call.ts';
+
+const deploy = { staging: { run: ['./tools/ship', '--to', 'staging'], network: true } };
+const why = (path: string, executable = false) => runsLater(path, { executable, deploy })?.why ?? null;
+
+describe('a file that runs outside the sandbox later', () => {
+  it.each([
+    ...[
+      'package.json',
+      'a/b/package.json',
+      'Package.JSON',
+      'package-lock.json',
+      'pnpm-lock.yaml',
+      'Cargo.toml',
+      'build.rs',
+      'setup.py',
+    ],
+    ...[
+      'Makefile',
+      'src/rules.mk',
+      'CMakeLists.txt',
+      'Dockerfile',
+      'docker-compose.prod.yml',
+      '.github/workflows/ci.yml',
+      '.gitlab-ci.yml',
+    ],
+    ...[
+      'vitest.config.ts',
+      '.eslintrc.cjs',
+      'conftest.py',
+      '.gitattributes',
+      '.githooks/pre-push',
+      'CLAUDE.md',
+      'AGENTS.md',
+      'run.sh',
+      'flake.nix',
+    ],
+  ])('%s', (path) => expect(why(path)).not.toBeNull());
+  it.each([
+    'src/main.ts',
+    'docs/guide.md',
+    'src/package.ts',
+    'README.md',
+    'src/makefile.ts',
+    'data/package.json.txt',
+    'src/config.ts',
+  ])('not %s', (path) => expect(why(path)).toBeNull());
+  it('whatever is executable, and what a deploy command names', () => {
+    expect(why('bin/tool', true)).toBe('it is executable');
+    expect(why('tools/ship')).toBe('the deploy command "staging" names it');
+  });
+});
+
+function repository(files: { readonly [path: string]: number }): string {
+  const root = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'hopgate-later-')));
+  onTestFinished(() => fs.rmSync(root, { recursive: true, force: true }));
+  fs.mkdirSync(join(root, 'src'));
+  for (const [path, mode] of Object.entries(files)) fs.writeFileSync(join(root, path), 'old\n', { mode });
+  return root;
+}
+
+describe('is named in the result', () => {
+  const grant: CallChanges['grant'] = { scope: { read: 'root', write: ['src/'], command: 'contained', url: 'none' } };
+  const findings = async (root: string, tool: string, args: { [name: string]: string }) => {
+    const backend = tool === 'bash' ? shellBackend(await detectSandbox()) : workspaceBackend();
+    const { outcome } = await backend.run(toolCall(root, tool, args, { grant }));
+    if (outcome.status !== 'ok') throw new Error(JSON.stringify(outcome));
+    return (outcome.result as { findings?: { path: string; why: string }[] }).findings;
+  };
+
+  it('of write and edit', async () => {
+    const root = repository({ 'src/run': 0o755, 'src/plain': 0o644 });
+    expect(await findings(root, 'write', { path: 'src/Makefile', content: 'x' })).toEqual([
+      { path: 'src/Makefile', why: 'a build tool runs it' },
+    ]);
+    expect(await findings(root, 'edit', { path: 'src/run', old: 'old', new: 'new' })).toEqual([
+      { path: 'src/run', why: 'it is executable' },
+    ]);
+    expect(await findings(root, 'edit', { path: 'src/plain', old: 'old', new: 'new' })).toBeUndefined();
+  });
+
+  it('of bash, where only the permissions changed, too; but not what it removed', async () => {
+    const root = repository({ 'src/run': 0o755, 'src/plain': 0o644 });
+    expect(await findings(root, 'bash', { command: 'chmod +x src/plain; rm src/run; echo x > src/new' })).toEqual([
+      { path: 'src/plain', why: 'it is executable' },
+    ]);
+  });
+});
+
+it('what an engine that was killed left beside a file goes with the next write; what a living one is writing stays', async () => {
+  const root = repository({});
+  const dead = '.hopgate-4194303-0123456789abcdef.tmp';
+  const living = `.hopgate-${process.pid}-0123456789abcdef.tmp`;
+  for (const name of [dead, living, '.hopgate-x.tmp']) fs.writeFileSync(join(root, 'src', name), 'half');
+  await workspaceBackend().run(
+    toolCall(
+      root,
+      'write',
+      { path: 'src/a', content: 'a' },
+      { grant: { scope: { read: 'root', write: ['src/'], command: 'none', url: 'none' } } },
+    ),
+  );
+  expect(fs.readdirSync(join(root, 'src')).sort()).toEqual([living, '.hopgate-x.tmp', 'a'].sort());
+});
+
+it('masks hold in node_modules, also for what appears there between two commands', async () => {
+  const root = repository({});
+  const modules = join(root, 'src/node_modules/dep/deep');
+  fs.mkdirSync(modules, { recursive: true });
+  fs.writeFileSync(join(modules, 'index.js'), 'code');
+  const shell = shellBackend(await detectSandbox());
+  const config = { mask: ['.env', '*.pem'] };
+  const cat = async () => {
+    const { outcome } = await shell.run(
+      toolCall(
+        root,
+        'bash-readonly',
+        { command: 'cat src/node_modules/dep/deep/* src/node_modules/dep/deep/.env' },
+        { config },
+      ),
+    );
+    return outcome.status === 'ok' ? (outcome.result as { stdout: string }).stdout : JSON.stringify(outcome);
+  };
+  expect(await cat()).toBe('code');
+  // Long enough for the folder to count as settled, so that it is remembered.
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(await cat()).toBe('code');
+  fs.writeFileSync(join(modules, '.env'), 'SECRET');
+  fs.writeFileSync(join(modules, 'key.pem'), 'SECRET');
+  expect(await cat()).toBe('code');
+});

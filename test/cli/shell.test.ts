@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process';
+import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import { runCli } from '../../src/cli/program.ts';
 import { complete } from '../../src/cli/shell/complete.ts';
 import { ensureStateDir } from '../../src/cli/state-dir.ts';
 import { quoted } from '../../src/cli/visible.ts';
 import type { Session } from '../../src/session/session.ts';
-import { commitAll, machine } from './run.ts';
+import { commitAll, machine, put } from './run.ts';
 
 const FILES = {
   'src/a.js': 'export const a = 1;\n',
@@ -46,6 +48,46 @@ describe('a line typed into the shell', () => {
     const { out } = await typed('statsu', 'log');
     expect(out).toContain('did you mean status?');
     expect(out).not.toContain('denial');
+  });
+});
+
+describe('Ctrl-C', () => {
+  it('runs none of the lines typed ahead, and says how to go on', async () => {
+    const here = machine(FILES);
+    const { code, out, err } = await here.type('mode diagnose\rstart explore\r\u0003', 'shell');
+    expect(out).not.toContain('mode is diagnose');
+    expect(out).toContain('Go on with: hopgate shell --session s-');
+    expect(err).not.toContain('closed');
+    expect(code).toBe(0);
+  });
+
+  it('waits for a running tool, so that its outcome is in the evidence', async () => {
+    const here = machine(FILES);
+    const keys = new PassThrough();
+    let out = '';
+    const when = (text: string, act: () => void): void => void waiting.push({ text, act });
+    const waiting: { text: string; act: () => void }[] = [];
+    const stdout = new Writable({
+      write(chunk, _encoding, done) {
+        out += String(chunk);
+        while (waiting[0] && out.includes(waiting[0].text)) waiting.shift()!.act();
+        done();
+      },
+    });
+    when('discuss (outside) › ', () => keys.write('mode diagnose\r'));
+    when('diagnose (outside) › ', () => keys.write('start explore\r'));
+    when('diagnose explore › ', () => {
+      keys.write('bash-readonly until test -e go; do sleep 0.05; done; echo went\r');
+      setTimeout(() => keys.write('\u0003'), 100); // it cannot have ended: go is not there yet
+    });
+    when('is still running', () => put(here.root, { go: '' }));
+    const io = { stdout, stderr: stdout, stdin: keys, isTty: true, env: here.env, cwd: here.root };
+    const code = await runCli(['shell'], { ...io, color: false, json: false, exitCode: 0 });
+    expect(out).toContain('\nwent\n');
+    expect(out).not.toContain('readline was closed');
+    expect(code).toBe(0);
+    const [, id = ''] = /Go on with: hopgate shell --session (\S+)/.exec(out) ?? [];
+    expect((await here.run('log', id)).out).toContain('bash-readonly');
   });
 });
 

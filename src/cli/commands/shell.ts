@@ -10,7 +10,7 @@ import { operatorApprover } from '../run/operator.ts';
 import { complete } from '../shell/complete.ts';
 import { runLine } from '../shell/run-line.ts';
 import { ensureStateDir } from '../state-dir.ts';
-import { quoted } from '../visible.ts';
+import { excerpt, quoted } from '../visible.ts';
 
 interface Options {
   readonly root: string;
@@ -104,13 +104,30 @@ async function shell(io: Io, options: Options): Promise<void> {
     historySize: 500,
   });
   const lines = reader[Symbol.asyncIterator]();
+  let running: string | null = null;
+  let leaving = false;
+  let closed = false;
+  reader.once('close', () => {
+    closed = true;
+  });
+  reader.on('SIGINT', () => {
+    leaving = true;
+    if (running !== null)
+      print(
+        io,
+        `\n${running} is still running; the shell leaves once its outcome is recorded. Ctrl-C again leaves at once; what was cut off is recorded\nas interrupted when you go on: hopgate shell --session ${opened?.id}`,
+      );
+    reader.close();
+  });
   const confirm = (question: string) =>
     new Promise<boolean>((resolve) => {
+      reader.once('close', () => resolve(false));
       reader.question(`${question} [y/N] `, (answer) => resolve(/^y(es)?$/i.test(answer.trim())));
     });
   const session = await openShellSession(io, options, confirm);
   opened = session;
   const root = rootOf(io, options);
+  const goOn = `hopgate shell --session ${session.id} --root ${quoted(root)}`;
   try {
     if (io.json) printJsonLine(io, { type: 'open', session: session.id, root });
     else
@@ -118,16 +135,19 @@ async function shell(io: Io, options: Options): Promise<void> {
         io,
         `${heading(io, 'hopgate shell')}  session ${session.id}\n${paint(io, 'dim', 'help lists what can be typed; Ctrl-D leaves (the session can be resumed)')}`,
       );
-    prompt(io, reader, session);
+    if (!closed) prompt(io, reader, session);
     for await (const line of lines) {
-      if (await runLine(io, session, line)) break;
-      prompt(io, reader, session);
+      if (leaving) break; // lines that were typed ahead of Ctrl-C
+      running = excerpt(line.trim(), 60);
+      const ended = await runLine(io, session, line);
+      running = null;
+      if (ended || leaving) break;
+      if (!closed) prompt(io, reader, session);
     }
   } finally {
     reader.close();
     await session.detach();
-    if (!io.json && !session.state.closed)
-      print(io, paint(io, 'dim', `Go on with: hopgate shell --session ${session.id} --root ${quoted(root)}`));
+    if (!io.json && !session.state.closed) print(io, paint(io, 'dim', `Go on with: ${goOn}`));
   }
 }
 

@@ -9,6 +9,7 @@ import { register as generate } from './commands/generate.ts';
 import { register as graph } from './commands/graph.ts';
 import { register as infer } from './commands/infer.ts';
 import { register as init } from './commands/init.ts';
+import { register as inspect } from './commands/inspect.ts';
 import { register as log } from './commands/log.ts';
 import { register as par } from './commands/par.ts';
 import { register as replay } from './commands/replay.ts';
@@ -47,6 +48,7 @@ const COMMANDS = [
   resume,
   generate,
   graph,
+  inspect,
 ];
 
 /** The command line of hopgate over one {@link Io}; parse it with {@link runCli}. */

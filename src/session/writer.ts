@@ -1,4 +1,4 @@
-import { type CompiledSpecs, type Machine, persist } from '../compile/index.ts';
+import type { CompiledSpecs } from '../compile/index.ts';
 import type { Body } from '../evidence/bodies.ts';
 import type { Entry, EntryDraft, StoredEntry } from '../evidence/entry.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -8,6 +8,7 @@ import type { Inspector } from '../ports/inspector.ts';
 import { draftEntry } from './drafts.ts';
 import { applyEntry } from './fold.ts';
 import type { SessionState } from './state.ts';
+import { introduce, tell } from './tell-inspector.ts';
 
 /** How long a writer's lease stands without a renewal, in milliseconds. */
 export const LEASE_MS = 30_000;
@@ -37,7 +38,7 @@ export class Writer {
     this.#parts = parts;
     this.#holder = parts.ids.next('writer');
     this.#state = state;
-    this.#introduce();
+    if (parts.inspector) introduce(parts.inspector, compiled, state);
   }
 
   get state(): SessionState {
@@ -138,38 +139,8 @@ export class Writer {
   #become(state: SessionState, entry: Entry): void {
     const before = this.#state;
     this.#state = state;
-    this.#tell(before, entry);
+    if (this.#parts.inspector) tell(this.#parts.inspector, this.#compiled, before, state, entry);
     this.#parts.onEntry?.(entry);
-  }
-
-  #introduce(): void {
-    const { inspector } = this.#parts;
-    if (!inspector) return;
-    for (const [machine, snapshot] of this.#machines(this.#state)) inspector.actor(machine, persist(snapshot));
-  }
-
-  #tell(before: SessionState, entry: Entry): void {
-    const { inspector } = this.#parts;
-    if (!inspector) return;
-    const old = new Map(this.#machines(before).map(([{ id }, snapshot]) => [id, snapshot]));
-    for (const [machine, snapshot] of this.#machines(this.#state)) {
-      const was = old.get(machine.id);
-      if (!was) inspector.actor(machine, persist(snapshot));
-      else if (was !== snapshot)
-        inspector.snapshot(machine.id, persist(snapshot), { type: String(entry.tags.at(-1)), entry: entry.id });
-    }
-  }
-
-  #machines(state: SessionState): [Machine, NonNullable<SessionState['lifecycle']>][] {
-    const { modeGate, hopGraph, lifecycle } = this.#compiled;
-    const visit = state.facts.visit && lifecycle[state.facts.visit.peripheral];
-    return [
-      ...(modeGate && state.mode ? [[modeGate, state.mode] as [Machine, NonNullable<SessionState['mode']>]] : []),
-      [hopGraph, state.hopGraph],
-      ...(visit && state.lifecycle
-        ? [[visit, state.lifecycle] as [Machine, NonNullable<SessionState['lifecycle']>]]
-        : []),
-    ];
   }
 }
 

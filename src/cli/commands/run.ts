@@ -7,6 +7,7 @@ import { loadScenario } from '../../spec/load-scenario.ts';
 import type { Scenario } from '../../spec/scenario-file.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { sqliteStore } from '../../stores/sqlite.ts';
+import { inspectOption, untilInterrupted, watchIf } from '../inspect/watch.ts';
 import { heading, type Io, note, paint, print, printJsonLine } from '../io.ts';
 import { evidenceFile } from '../open-store.ts';
 import { examples } from '../options.ts';
@@ -24,6 +25,7 @@ interface Options {
   readonly yes?: boolean;
   readonly approve?: string[];
   readonly unsafeNoSandbox?: boolean;
+  readonly inspect?: string | true;
 }
 
 export function register(program: Command, io: Io): void {
@@ -39,6 +41,7 @@ export function register(program: Command, io: Io): void {
     .option('--yes', 'give every approval and ask nothing')
     .option('--approve <names...>', 'give these approvals: destinations (deploy), modes (execute), or all')
     .option('--unsafe-no-sandbox', 'run shell tools without a sandbox where there is none; every entry says so')
+    .addOption(inspectOption())
     .addHelpText(
       'after',
       examples(
@@ -62,6 +65,7 @@ async function run(io: Io, file: string, options: Options): Promise<void> {
   let scripted: 'given' | 'refused' | null = null;
   const specs = options.specs ?? scenario.specs ?? undefined;
   ensureStateDir(place.root, io.env);
+  const watch = await watchIf(io, options.inspect);
   const store = sqliteStore(evidenceFile(place.root, io.env));
   const session = await openSession({
     root: place.root,
@@ -75,6 +79,7 @@ async function run(io: Io, file: string, options: Options): Promise<void> {
       scripted: () => scripted,
       root: place.root,
     }),
+    ...(watch ? { inspector: watch.inspector } : {}),
     ...(specs === undefined ? {} : { specs: specs === 'default' ? specs : resolve(io.cwd, specs) }),
   });
   try {
@@ -89,9 +94,11 @@ async function run(io: Io, file: string, options: Options): Promise<void> {
       show(io, outcome);
     }
     await finish(io, session, place, outcomes);
+    if (watch) await untilInterrupted(io, watch);
   } finally {
     await session.detach();
     await store.close();
+    await watch?.close();
   }
 }
 
@@ -180,13 +187,14 @@ async function finish(io: Io, session: Session, place: Place, outcomes: readonly
     });
     return;
   }
-  showEnd(io, evidence, {
+  const order = (tool: string) => session.tool(tool)?.parameters.map(({ name }) => name) ?? null;
+  showEnd(io, evidence, order, {
     session: session.id,
     entries: `${evidence.length}, head ${evidence.at(-1)?.hash.slice(0, 16)}…`,
     database,
     repository: place.root,
     ...(place.remote === null ? {} : { remote: place.remote }),
-    'read it': `hopgate log ${session.id} --root ${quoted(place.root)}`,
+    'read it': `hopgate thread ${session.id} --root ${quoted(place.root)}`,
   });
   print(io);
   const verdict =

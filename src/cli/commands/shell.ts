@@ -2,6 +2,7 @@ import { createInterface, type Interface } from 'node:readline';
 import type { Command } from 'commander';
 import { openSession } from '../../open-session.ts';
 import type { Session } from '../../session/session.ts';
+import { inspectOption, type Watch, watchIf } from '../inspect/watch.ts';
 import { CliError, heading, type Io, note, paint, print, printJsonLine } from '../io.ts';
 import { evidenceFile, findSession, withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
@@ -19,6 +20,7 @@ interface Options {
   readonly yes?: boolean;
   readonly approve?: string[];
   readonly unsafeNoSandbox?: boolean;
+  readonly inspect?: string | true;
 }
 
 export function register(program: Command, io: Io): void {
@@ -34,6 +36,7 @@ export function register(program: Command, io: Io): void {
     .option('--yes', 'give every approval and ask nothing')
     .option('--approve <names...>', 'give these approvals: destinations (deploy), modes (execute), or all')
     .option('--unsafe-no-sandbox', 'run shell tools without a sandbox where there is none; every entry says so')
+    .addOption(inspectOption())
     .addHelpText(
       'after',
       examples(
@@ -50,6 +53,7 @@ export async function openShellSession(
   io: Io,
   options: Options,
   confirm?: (question: string) => Promise<boolean>,
+  watch?: Watch | null,
 ): Promise<Session> {
   const root = rootOf(io, options);
   const project = await openProject(root, io.env);
@@ -75,6 +79,7 @@ export async function openShellSession(
       root,
       ...(confirm ? { confirm } : {}),
     }),
+    ...(watch ? { inspector: watch.inspector } : {}),
     ...(resumed ? { session: resumed.sessionId } : {}),
   });
 }
@@ -124,7 +129,8 @@ async function shell(io: Io, options: Options): Promise<void> {
       reader.once('close', () => resolve(false));
       reader.question(`${question} [y/N] `, (answer) => resolve(/^y(es)?$/i.test(answer.trim())));
     });
-  const session = await openShellSession(io, options, confirm);
+  const watch = await watchIf(io, options.inspect);
+  const session = await openShellSession(io, options, confirm, watch);
   opened = session;
   const root = rootOf(io, options);
   const goOn = `hopgate shell --session ${session.id} --root ${quoted(root)}`;
@@ -147,6 +153,7 @@ async function shell(io: Io, options: Options): Promise<void> {
   } finally {
     reader.close();
     await session.detach();
+    await watch?.close();
     if (!io.json && !session.state.closed) print(io, paint(io, 'dim', `Go on with: ${goOn}`));
   }
 }

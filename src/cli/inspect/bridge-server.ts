@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { WebSocket, WebSocketServer } from 'ws';
+import { CliError } from '../io.ts';
+import { bridgePage } from './bridge-page.ts';
+import type { Send } from './stately-inspector.ts';
+
+const LOOPBACK = '127.0.0.1';
+
+/** A server that shows a session's machines to whoever watches from this machine. */
+export interface Bridge {
+  /** The page that shows the Stately inspector. */
+  readonly address: string;
+  /** Where a WebSocket client receives the messages. */
+  readonly socket: string;
+  /** Gives a message to every watcher, and keeps it for those who come later. */
+  readonly send: Send;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the bridge on the loopback interface. Everything that was sent is kept, so that a late watcher sees the whole life. Pages of other
+ * origins, and names that only resolve to this machine, are refused.
+ *
+ * @param port 0 takes any free one
+ * @throws CliError `port-in-use`
+ */
+export async function startBridge(port: number): Promise<Bridge> {
+  const kept: string[] = [];
+  const server = createServer((request, response) => answer(request, response));
+  const sockets = new WebSocketServer({ server, verifyClient: ({ req }: { req: IncomingMessage }) => isFromHere(req) });
+  sockets.on('connection', (socket) => {
+    socket.on('error', () => socket.terminate());
+    for (const message of kept) socket.send(message);
+  });
+  const actual = await new Promise<number>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(unusable(port, error)));
+    sockets.once('error', () => {}); // it repeats the server's
+    server.listen(port, LOOPBACK, () => resolve((server.address() as AddressInfo).port));
+  });
+  return {
+    address: `http://${LOOPBACK}:${actual}/`,
+    socket: `ws://${LOOPBACK}:${actual}/`,
+    send(message) {
+      const text = JSON.stringify(message);
+      kept.push(text);
+      for (const client of sockets.clients) if (client.readyState === WebSocket.OPEN) client.send(text);
+    },
+    close: async () => {
+      for (const client of sockets.clients) client.terminate();
+      sockets.close();
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+/** Asked for under our own address, and by no other page. Programs send no origin. */
+function isFromHere({ headers, socket }: IncomingMessage): boolean {
+  const hosts = [`${LOOPBACK}:${socket.localPort}`, `localhost:${socket.localPort}`];
+  if (!hosts.includes(headers.host ?? '')) return false;
+  return headers.origin === undefined || hosts.some((host) => headers.origin === `http://${host}`);
+}
+
+function answer(request: IncomingMessage, response: ServerResponse): void {
+  if (!isFromHere(request)) {
+    response.writeHead(403, { 'content-type': 'text/plain' }).end('only for this machine\n');
+  } else if (request.method !== 'GET' || request.url !== '/') {
+    response.writeHead(404, { 'content-type': 'text/plain' }).end('there is only /\n');
+  } else {
+    const { html, policy } = bridgePage(randomBytes(16).toString('base64'));
+    response.writeHead(200, {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': policy,
+      'cache-control': 'no-store',
+    });
+    response.end(html);
+  }
+}
+
+function unusable(port: number, error: NodeJS.ErrnoException): CliError {
+  return error.code === 'EADDRINUSE'
+    ? new CliError('port-in-use', `port ${port} is in use`, 'Choose another with --port; 0 takes any free one.')
+    : new CliError('port-unusable', `cannot listen on port ${port}: ${error.message}`, 'Choose another with --port.');
+}

@@ -1,0 +1,56 @@
+import { WebSocket } from 'ws';
+import { CliError } from '../io.ts';
+import type { Send } from './stately-inspector.ts';
+
+/** A receiver elsewhere, which listens for inspectors. */
+export interface Receiver {
+  readonly send: Send;
+  /** Waits until everything that was sent is on its way, then closes. */
+  close(): Promise<void>;
+}
+
+/**
+ * Connects to a receiver by its address. A connection that breaks later is told of once, and nothing more is sent.
+ *
+ * @throws CliError `bad-address` (usage) or `inspector-unreachable`
+ */
+export async function connectTo(url: string, onLost: (why: string) => void): Promise<Receiver> {
+  if (!URL.canParse(url) || !['ws:', 'wss:'].includes(new URL(url).protocol))
+    throw new CliError('bad-address', `"${url}" is no WebSocket address`, 'Write it like ws://127.0.0.1:8080.', {
+      exitCode: 2,
+    });
+  const socket = new WebSocket(url);
+  await new Promise<void>((resolve, reject) => {
+    socket.once('open', resolve);
+    socket.once('error', (error) =>
+      reject(
+        new CliError(
+          'inspector-unreachable',
+          `nobody answers at ${url}: ${error.message}`,
+          'Start the inspector first.',
+        ),
+      ),
+    );
+  });
+  let closing = false;
+  let lost = false;
+  const lose = (why: string): void => {
+    if (!lost && !closing) onLost(why);
+    lost = true;
+  };
+  socket.on('error', (error) => lose(error.message));
+  socket.on('close', () => lose('it closed the connection'));
+  return {
+    send(message) {
+      if (!lost) socket.send(JSON.stringify(message), (error) => error && lose(error.message));
+    },
+    close: async () => {
+      closing = true;
+      if (socket.readyState === WebSocket.CLOSED) return;
+      await new Promise<void>((resolve) => {
+        socket.once('close', () => resolve());
+        socket.close();
+      });
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { createInspector, type StatelyInspectionEvent } from '@statelyai/inspect';
+import type { Inspector } from '../../ports/inspector.ts';
+
+/** Where messages go. Must not throw; must not block. */
+export type Send = (message: StatelyInspectionEvent) => void;
+
+/** Deeper than any machine: the definition is never cut off. */
+const DEPTH = 64;
+
+/** One machine as the package's own inspector knows actors. */
+interface Actor {
+  readonly sessionId: string;
+  readonly id: string;
+  readonly _parent?: Actor;
+  readonly logic: { readonly config: object };
+  readonly finals: readonly string[];
+  getSnapshot(): undefined;
+  send(): void;
+  on(): never;
+}
+
+/**
+ * An inspector for `openSession({ inspector })` that speaks the Stately inspector's wire form through the package's own writer: the mode gate
+ * and the hop graph as actors, and each visit's lifecycle as a child of the hop graph. One inspector serves one session.
+ */
+export function statelyInspector(send: Send): Inspector {
+  const actors = new Map<string, Actor>();
+  const counts = new Map<string, number>();
+  let root: string | undefined;
+  const inspector = createInspector(
+    { send },
+    {
+      serializationDepthLimit: DEPTH,
+      // The package's types promise an id and a root for every message; it leaves some of them empty.
+      serialize: (message) =>
+        ({
+          ...message,
+          id: message.id ?? randomUUID(),
+          rootId: rootOf(message.sessionId) ?? root,
+        }) as StatelyInspectionEvent,
+    },
+  );
+  const rootOf = (sessionId: string): string | undefined => {
+    for (const actor of actors.values())
+      if (actor.sessionId === sessionId) return actor._parent?.sessionId ?? actor.sessionId;
+    return undefined;
+  };
+  const known = (machineId: string): Actor => {
+    const actor = actors.get(machineId);
+    if (!actor) throw new Error(`the machine ${machineId} was not introduced`);
+    return actor;
+  };
+  return {
+    actor(machine, snapshot) {
+      const count = (counts.get(machine.id) ?? 0) + 1;
+      counts.set(machine.id, count);
+      const parent = machine.id.endsWith('-lifecycle') ? actors.get('hop-graph') : undefined;
+      const actor: Actor = {
+        sessionId: count === 1 ? machine.id : `${machine.id}:${count}`,
+        id: machine.id,
+        ...(parent ? { _parent: parent } : {}),
+        logic: { config: machine.config },
+        finals: finalStates(machine.config),
+        getSnapshot: () => undefined,
+        send() {},
+        on: unreachable,
+      };
+      root ??= actor.sessionId;
+      actors.set(machine.id, actor);
+      inspector.actor(actor, inWire(actor, snapshot));
+    },
+    event(machineId, event) {
+      inspector.event(known(machineId), event as { type: string });
+    },
+    snapshot(machineId, snapshot, event) {
+      const actor = known(machineId);
+      inspector.snapshot(actor, inWire(actor, snapshot), { event: event as { type: string } });
+    },
+  };
+}
+
+const unreachable = (): never => {
+  throw new Error('this actor is only looked at');
+};
+
+function inWire({ finals }: Actor, snapshot: object): { status: 'active' | 'done'; value: unknown; context: object } {
+  const { value } = snapshot as { value?: unknown };
+  return { status: finals.includes(String(value)) ? 'done' : 'active', value, context: {} };
+}
+
+function finalStates(config: object): readonly string[] {
+  const { states = {} } = config as { states?: { readonly [state: string]: { readonly type?: string } } };
+  return Object.entries(states).flatMap(([state, { type }]) => (type === 'final' ? [state] : []));
+}

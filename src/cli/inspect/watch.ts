@@ -1,0 +1,78 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Inspector } from '../../ports/inspector.ts';
+import { type Io, note } from '../io.ts';
+import { startBridge } from './bridge-server.ts';
+import { connectTo } from './socket-client.ts';
+import { statelyInspector } from './stately-inspector.ts';
+
+/** A session's machines, shown somewhere. */
+export interface Watch {
+  readonly inspector: Inspector;
+  /** What to open in a browser; null where the messages go to a receiver elsewhere. */
+  readonly address: string | null;
+  /** Where the messages can be had, or where they go. */
+  readonly socket: string;
+  close(): Promise<void>;
+}
+
+/** The port that the package's own clients expect. */
+const PORT = 8080;
+
+export interface WatchOptions {
+  readonly port?: number;
+  readonly url?: string;
+}
+
+/** Starts showing: to a receiver at `url`, else over a bridge of our own on the loopback interface. */
+export async function startWatch(io: Io, { port, url }: WatchOptions): Promise<Watch> {
+  if (url !== undefined) {
+    const receiver = await connectTo(url, (why) => note(io, `the inspector at ${url} is gone: ${why}`));
+    return { inspector: statelyInspector(receiver.send), address: null, socket: url, close: receiver.close };
+  }
+  const { address, socket, send, close } = await startBridge(port ?? PORT);
+  return { inspector: statelyInspector(send), address, socket, close };
+}
+
+const portOption = (flags: string, about: string): Option => new Option(flags, about).argParser(portOf);
+
+function portOf(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (port <= 65535) return port;
+  throw new InvalidArgumentError('It must be a number from 0 to 65535.');
+}
+
+/** `--port` and `--url` of `hopgate inspect`. */
+export const addWatchOptions = (command: Command): Command =>
+  command
+    .addOption(portOption('--port <number>', 'the port of the bridge; 0 takes any free one').default(PORT))
+    .option('--url <address>', 'send to a receiver at this WebSocket address instead');
+
+/** `--inspect [where]` of commands that run a session. */
+export const inspectOption = (): Option =>
+  new Option(
+    '--inspect [where]',
+    'show its machines in the Stately inspector: a port of this machine, or a ws:// address',
+  );
+
+/** What `--inspect` asks for; null: it was not given. */
+export async function watchIf(io: Io, inspect: string | true | undefined): Promise<Watch | null> {
+  if (inspect === undefined) return null;
+  const watch = await startWatch(
+    io,
+    inspect === true ? {} : /^\d+$/.test(inspect) ? { port: portOf(inspect) } : { url: inspect },
+  );
+  note(
+    io,
+    watch.address === null ? `its machines are shown to ${watch.socket}` : `watch its machines at ${watch.address}`,
+  );
+  return watch;
+}
+
+/** Keeps a bridge open after the session, for those who still look at it, until Ctrl-C. */
+export async function untilInterrupted(io: Io, { address }: Watch): Promise<void> {
+  if (address === null) return;
+  note(io, `still shown at ${address}; Ctrl-C ends it`);
+  await new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+  });
+}

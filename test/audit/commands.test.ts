@@ -105,6 +105,6 @@ it('infer writes files that replay agrees with, and replay shows what would chan
 it('thread shows a session as a tree', async () => {
   const { id, run } = await audited();
   const shown = await run('thread', id);
-  expect(shown).toMatchObject({ code: 0, out: expect.stringContaining(`thread/session/${id}  closed`) });
+  expect(shown).toMatchObject({ code: 0, out: expect.stringContaining(`session ${id}  closed`) });
   expect(JSON.parse((await run('--json', 'thread', id)).out)).toMatchObject({ violations: [], status: 'closed' });
 });

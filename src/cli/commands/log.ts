@@ -3,8 +3,8 @@ import type { StoredEntry } from '../../evidence/entry.ts';
 import { CliError, type Io, paint, print, printJsonLine } from '../io.ts';
 import { findSession, withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
-import { summariseEntry } from '../summarise-entry.ts';
 import { table } from '../table.ts';
+import { tellInOneLine } from '../thread/tell.ts';
 import { excerpt, visible } from '../visible.ts';
 
 interface Options {
@@ -62,7 +62,7 @@ const overview = (io: Io, stored: readonly StoredEntry[]): string =>
 
 function cells(io: Io, stored: StoredEntry): readonly string[] {
   const { seq, at, peripheral, mode, claim } = stored.entry;
-  const { event, text } = summariseEntry(stored);
+  const { event, text } = tellInOneLine(stored.entry);
   const name = visible(event);
   const styled = event === 'denial' ? paint(io, 'red', name) : name;
   return [String(seq), at, visible(peripheral ?? '-'), mode ?? '-', claim, styled, excerpt(text, SUMMARY)];

@@ -3,17 +3,21 @@ import { checkInvariants } from '../../evidence/invariants.ts';
 import { SUBJECT_TYPES, type Entry, type Subject } from '../../evidence/entry.ts';
 import { isAbout, projectThread, type Thread } from '../../evidence/threads.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
-import { chosenSessions, noSessions } from '../chosen-sessions.ts';
+import { chosenSessions, noSessions, readPin } from '../chosen-sessions.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../io.ts';
 import { withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
-import { summariseEntry } from '../summarise-entry.ts';
 import { table } from '../table.ts';
-import { excerpt, visible } from '../visible.ts';
+import { outline } from '../thread/outline.ts';
+import { renderHtml } from '../thread/render-html.ts';
+import { columnsOf, renderText } from '../thread/render-text.ts';
+import type { ParameterOrder } from '../thread/spell-call.ts';
+import { visible } from '../visible.ts';
 
 interface Options {
   readonly root: string;
   readonly staleAfter: number;
+  readonly html?: boolean;
 }
 
 export function register(program: Command, io: Io): void {
@@ -26,9 +30,14 @@ export function register(program: Command, io: Io): void {
     .argument('<subject>', 'a session (its id, or the beginning of it), or <type>/<id>: mission/m-1')
     .addOption(rootOption())
     .option('--stale-after <hours>', 'an open thread without an entry for longer is stalled', hours, 24)
+    .option('--html', 'print a page for a browser; it needs no other file')
     .addHelpText(
       'after',
-      examples('hopgate thread 01J', 'hopgate thread mission/m-1 --stale-after 2', 'hopgate thread 01J --json'),
+      examples(
+        'hopgate thread 01J',
+        'hopgate thread 01J --html > thread.html',
+        'hopgate thread mission/m-1 --stale-after 2',
+      ),
     )
     .action((subject: string, options: Options) => showThread(io, subject, options));
 }
@@ -48,10 +57,10 @@ async function showThread(io: Io, name: string, options: Options): Promise<void>
     };
     const entries = await about(store, subject);
     const thread = projectThread(entries, subject, { now: Date.now(), staleAfter: options.staleAfter * 3_600_000 });
-    return { subject, thread };
+    return { subject, thread, order: await orderOf(store, entries) };
   });
   if (found === null) throw noSessions(root);
-  const { subject, thread } = found;
+  const { subject, thread, order } = found;
   if (thread === null)
     throw new CliError(
       'no-thread',
@@ -64,8 +73,9 @@ async function showThread(io: Io, name: string, options: Options): Promise<void>
   });
   if (violations.length > 0) io.exitCode = 1;
   if (io.json) printJson(io, { ...thread, violations });
+  else if (options.html) print(io, renderHtml(titleOf(thread), outline(thread.entries, order)));
   else {
-    show(io, thread);
+    show(io, thread, order);
     for (const { rule, entryId, message } of violations)
       print(io, `${paint(io, 'red', rule)}  ${visible(entryId)}  ${visible(message)}`);
   }
@@ -97,17 +107,29 @@ async function about(store: EvidenceStore, subject: Subject): Promise<Entry[]> {
   return found;
 }
 
-const WIDTH = 100;
-
-function show(io: Io, thread: Thread): void {
-  const { id, status, participants, count, conjectures, patterns, forks } = thread;
-  print(io, `${heading(io, visible(id))}  ${status}, ${count} entries, by ${participants.map(visible).join(', ')}`);
-  const depths = depthsOf(thread.entries);
-  for (const entry of thread.entries) {
-    const { event, text } = summariseEntry({ entry, head: '', body: '' });
-    const line = `${'  '.repeat(Math.min(depths.get(entry.id) ?? 0, 12))}${entry.claim}: ${visible(event)} ${excerpt(text, WIDTH)}`;
-    print(io, `${String(entry.seq).padStart(5)}  ${line}`);
+/** How the pinned specs order the parameters of a tool. */
+async function orderOf(store: EvidenceStore, entries: readonly Entry[]): Promise<ParameterOrder> {
+  const names = new Map<string, readonly string[]>();
+  const ids = new Set(entries.map(({ sessionId }) => sessionId));
+  for (const summary of (await store.sessions()).filter(({ sessionId }) => ids.has(sessionId))) {
+    const pin = await readPin(store, summary);
+    if (typeof pin === 'string') continue; // the order is a courtesy; "verify" reports what is wrong with a pin
+    for (const { id, parameters } of Object.values(pin.specs.tools))
+      names.set(
+        id,
+        parameters.map(({ name }) => name),
+      );
   }
+  return (tool) => names.get(tool) ?? null;
+}
+
+const titleOf = ({ subject, status, count, participants }: Thread): string =>
+  `${subject.type} ${subject.id}  ${status}, ${count} entries, by ${participants.join(', ')}`;
+
+function show(io: Io, thread: Thread, order: ParameterOrder): void {
+  const { entries, conjectures, patterns, forks } = thread;
+  print(io, heading(io, visible(titleOf(thread))));
+  print(io, renderText(io, outline(entries, order), columnsOf(io)));
   if (conjectures.length > 0)
     print(
       io,
@@ -127,14 +149,4 @@ function show(io: Io, thread: Thread): void {
       ),
     );
   for (const fork of forks) print(io, `fork  ${visible(fork.id)}  ${fork.status}, ${fork.count} entries`);
-}
-
-/** A reply stands beneath what it replies to, unless it merely goes on: steps of a line stay on their line. */
-function depthsOf(entries: readonly Entry[]): ReadonlyMap<string, number> {
-  const depths = new Map<string, number>();
-  for (const { id, claim, inReplyTo, forkOf } of entries) {
-    const above = depths.get(inReplyTo ?? forkOf ?? '') ?? -1;
-    depths.set(id, claim === 'goal' || claim === 'evidence' || forkOf !== undefined ? above + 1 : Math.max(above, 0));
-  }
-  return depths;
 }

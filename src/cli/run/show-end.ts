@@ -1,10 +1,12 @@
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
-import { renderThread } from '../../evidence/tree.ts';
 import type { Json } from '../../spec/types.ts';
 import { heading, type Io, paint, print } from '../io.ts';
 import { table } from '../table.ts';
-import { excerpt } from '../visible.ts';
+import { inShort } from '../thread/in-short.ts';
+import { outline } from '../thread/outline.ts';
+import { columnsOf, renderText } from '../thread/render-text.ts';
+import type { ParameterOrder } from '../thread/spell-call.ts';
 
 /** The fruit of each visit, in order. */
 export const fruitsOf = (
@@ -16,16 +18,21 @@ export const fruitsOf = (
   });
 
 /** The end of a run for a person: the thread, the fruits, where the evidence lies. */
-export function showEnd(io: Io, evidence: readonly Entry[], places: { readonly [name: string]: string }): void {
+export function showEnd(
+  io: Io,
+  evidence: readonly Entry[],
+  order: ParameterOrder,
+  places: { readonly [name: string]: string },
+): void {
   print(io);
   print(io, heading(io, 'Thread'));
-  print(io, renderThread(evidence));
+  print(io, renderText(io, outline(evidence, order), columnsOf(io)));
   print(io);
   print(io, heading(io, 'Fruits'));
   const rows = fruitsOf(evidence).map(({ peripheral, fruit }) => [
     paint(io, 'cyan', peripheral),
     Object.entries(fruit)
-      .map(([field, value]) => `${field}: ${excerpt(typeof value === 'string' ? value : JSON.stringify(value), 60)}`)
+      .map(([field, value]) => `${field}: ${inShort(value)}`)
       .join(', '),
   ]);
   print(io, table(io, ['peripheral', 'fruit'], rows));

@@ -3,6 +3,7 @@ import type { Denial } from '../../gate/denial.ts';
 import type { Json } from '../../spec/types.ts';
 import type { ScenarioAction } from '../../spec/scenario-file.ts';
 import { type Io, paint } from '../io.ts';
+import { fieldsOf, inShort } from '../thread/in-short.ts';
 import { excerpt, visible } from '../visible.ts';
 
 const short = (value: Json | undefined, length = 60): string =>
@@ -55,7 +56,8 @@ export function describeOutcome(result: object): string {
   return describeValue(result.result as Json);
 }
 
-function describeValue(value: Json): string {
+/** What a tool returned, in one line. */
+export function describeValue(value: Json): string {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return short(value, 160);
   const {
     text,
@@ -75,6 +77,10 @@ function describeValue(value: Json): string {
     timedOut,
     flooded,
     seconds,
+    blob,
+    bytes,
+    replacements,
+    lines,
   } = value;
   const ended = timedOut
     ? `timed out after ${short(seconds)} s`
@@ -83,7 +89,9 @@ function describeValue(value: Json): string {
       : exit === null
         ? 'killed'
         : `exit ${short(exit)}`;
-  if (typeof text === 'string') return `${path}: ${text.split('\n').length} lines`;
+  if (typeof blob === 'string') return `${short(bytes)} bytes, kept as ${short(blob, 12)}`;
+  if (typeof replacements === 'number') return `${replacements} replaced, ${short(lines)} lines`;
+  if (typeof text === 'string') return `${short(path)}: ${text.split('\n').length} lines`;
   if (Array.isArray(matches))
     return `${matches.length} matches${matches[0] ? `, first ${short(matches[0], 100)}` : ''}`;
   if (Array.isArray(files)) return `${files.length} files: ${short(files.join(' '), 120)}`;
@@ -102,11 +110,11 @@ function describeValue(value: Json): string {
 function summaryOf(report: Json): Json {
   if (report === null || typeof report !== 'object' || Array.isArray(report)) return report;
   const { total, passed, failed, failures } = report;
-  const names = Array.isArray(failures) ? failures.map((failure) => (failure as { name?: string }).name ?? '') : [];
+  const names = Array.isArray(failures) ? failures.map((failure) => inShort(fieldsOf(failure)['name'] ?? '')) : [];
   return `${total} tests, ${passed} passed, ${failed} failed${names.length > 0 ? `: ${names.join('; ')}` : ''}`;
 }
 
 const nameWhy = (drop: Json): string => {
-  const { path, why } = drop as { path: string; why: string };
-  return `${path} (${why})`;
+  const { path, why } = fieldsOf(drop);
+  return `${short(path)} (${short(why)})`;
 };

@@ -4,7 +4,7 @@ import { nearest } from '../../spec/names.ts';
 import type { Json, Mode, Principal } from '../../spec/types.ts';
 import { type Io, paint, print, printJsonLine } from '../io.ts';
 import { describeOutcome, describeRefusal, verdictOf } from '../run/show-result.ts';
-import { summariseEntry } from '../summarise-entry.ts';
+import { tellInOneLine } from '../thread/tell.ts';
 import { excerpt, visible } from '../visible.ts';
 import { VERBS } from './complete.ts';
 import { parseArguments, parseLine, type ShellLine } from './parse-line.ts';
@@ -155,7 +155,7 @@ async function log(io: Io, session: Session, { words }: ShellLine): Promise<void
   for (const entry of evidence) {
     if (io.json) printJsonLine(io, { type: 'entry', entry });
     else {
-      const { event, text } = summariseEntry({ entry, head: '', body: '' });
+      const { event, text } = tellInOneLine(entry);
       print(io, `  ${String(entry.seq).padStart(4)} ${event.padEnd(14)} ${excerpt(text, 120)}`);
     }
   }

@@ -1,0 +1,29 @@
+import type { Json } from '../../spec/types.ts';
+import { excerpt } from '../visible.ts';
+
+export type Fields = { readonly [key: string]: Json | undefined };
+
+/** The members of an object; of anything else, none. */
+export const fieldsOf = (value: Json | undefined): Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+
+const LENGTH = 80;
+
+/** A fruit's field or the like in a few words: lists of named things by their names, other objects by what they have. */
+export function inShort(value: Json | undefined): string {
+  if (typeof value === 'string') return excerpt(value, LENGTH);
+  if (Array.isArray(value)) {
+    const words = value.map(nameOf);
+    const all = words.join(', ');
+    return value.length === 0 ? 'none' : [...all].length <= LENGTH ? all : `${value.length}: ${excerpt(all, LENGTH)}`;
+  }
+  if (typeof value === 'object' && value !== null) return excerpt(Object.keys(value).join(', '), LENGTH) || 'nothing';
+  return excerpt(JSON.stringify(value) ?? '', LENGTH);
+}
+
+function nameOf(value: Json): string {
+  if (typeof value === 'string') return value;
+  const { name, path, id } = fieldsOf(value);
+  const named = [name, path, id].find((one) => typeof one === 'string');
+  return (named as string | undefined) ?? JSON.stringify(value);
+}

@@ -1,0 +1,113 @@
+import type { Entry } from '../../evidence/entry.ts';
+import type { Json } from '../../spec/types.ts';
+import { fieldsOf, type Fields } from './in-short.ts';
+import type { ParameterOrder } from './spell-call.ts';
+import { type Told, tell } from './tell.ts';
+
+/** A line of a thread: one entry, or several that are one thing to a reader (an intent and its outcome, a hop and the start it led to). */
+export interface Row extends Told {
+  readonly entries: readonly Entry[];
+  /** Milliseconds since the first entry; NaN where a time cannot be read. */
+  readonly after: number;
+  /** Milliseconds from the intent to the outcome. */
+  readonly took: number | null;
+  /** How far beneath others it replies; 0 for what a session does. */
+  readonly depth: number;
+}
+
+/** One stay in a peripheral. */
+export interface Visit {
+  readonly peripheral: string;
+  readonly start: Row;
+  readonly rows: readonly Row[];
+  /** null while it goes on. */
+  readonly stop: Row | null;
+}
+
+/** The entries of a thread as a person reads them: what happened between visits, and the visits with what happened in them. */
+export function outline(entries: readonly Entry[], order: ParameterOrder = () => null): readonly (Row | Visit)[] {
+  const first = Date.parse(entries[0]?.at ?? '');
+  const used = new Set(entries.map(({ body }) => fieldsOf(body)['approval']));
+  const ids = new Set<string>();
+  const depths = new Map<string, number>();
+  const rows = new Map<string, { -readonly [key in keyof Row]: Row[key] }>();
+  const items: (Row | Visit)[] = [];
+  let visit: { -readonly [key in keyof Visit]: Visit[key] } | null = null;
+  let inVisit: Row[] = [];
+
+  for (const entry of entries) {
+    const told = tell(entry, order);
+    const own = fieldsOf(entry.body);
+    const before = rows.get(entry.inReplyTo ?? '');
+    if (before !== undefined && joins(before, told, own)) {
+      const { event: _, what: __, ...came } = told;
+      Object.assign(before, came, {
+        event: told.event,
+        entries: [...before.entries, entry],
+        took: before.took ?? Date.parse(entry.at) - Date.parse(before.entries[0]!.at),
+        notes: [...new Set([...before.notes, ...told.notes])],
+      });
+      rows.set(entry.id, before);
+      ids.add(entry.id);
+      continue;
+    }
+    const row = {
+      ...told,
+      entries: [entry],
+      after: Date.parse(entry.at) - first,
+      took: null,
+      depth: depthOf(entry, told, depths),
+      notes: [...told.notes, ...lost(entry, ids), ...unused(told, own, used)],
+    };
+    ids.add(entry.id);
+    rows.set(entry.id, row);
+    if (told.event === 'start') {
+      const hop = items.at(-1);
+      const led =
+        hop !== undefined && 'what' in hop && hop.event === 'hop' && entry.inReplyTo === hop.entries.at(-1)?.id;
+      if (led) items.pop();
+      const start = led
+        ? {
+            ...row,
+            what: `${row.what}, from ${text(fieldsOf(hop.entries[0]!.body)['from'])}`,
+            notes: [...hop.notes, ...row.notes],
+            entries: [...hop.entries, entry],
+          }
+        : row;
+      inVisit = [];
+      visit = { peripheral: text(own['peripheral']), start, rows: inVisit, stop: null };
+      items.push(visit);
+    } else if (told.event === 'stop' && visit !== null) {
+      visit.stop = row;
+      visit = null;
+    } else if (visit !== null) inVisit.push(row);
+    else items.push(row);
+  }
+  return items;
+}
+
+const text = (value: Json | undefined): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
+
+/** An outcome belongs to its intent; the denial that a tool's own refusal became belongs to that call. */
+function joins(before: Row, told: Told, own: Fields): boolean {
+  if (told.event === 'outcome' || told.event === 'interrupted') return before.event === 'intent';
+  if (told.event !== 'denial' || before.mark !== 'refused' || before.event !== 'outcome') return false;
+  return fieldsOf(own['request'])['tool'] === fieldsOf(before.entries[0]!.body)['tool'];
+}
+
+/** Only an earlier entry can be a parent, so that damaged input shows as what it is. */
+const lost = ({ inReplyTo }: Entry, before: ReadonlySet<string>): readonly string[] =>
+  inReplyTo === undefined || before.has(inReplyTo) ? [] : [`replies to ${inReplyTo}, which is not shown before it`];
+
+const unused = ({ event }: Told, { record }: Fields, used: ReadonlySet<Json | undefined>): readonly string[] =>
+  event === 'approval' && !used.has(fieldsOf(record)['id']) ? ['never used'] : [];
+
+/** Words of others stand beneath what they reply to, unless they merely go on; what a session does stands in its visit. */
+function depthOf({ id, claim, inReplyTo, forkOf, body }: Entry, { event }: Told, depths: Map<string, number>): number {
+  const above = depths.get(inReplyTo ?? forkOf ?? '');
+  const foreign = fieldsOf(body)['event'] !== event;
+  const beneath = claim === 'goal' || claim === 'evidence' || forkOf !== undefined;
+  const depth = above === undefined || !foreign ? 0 : beneath ? above + 1 : above;
+  depths.set(id, depth);
+  return depth;
+}

@@ -1,0 +1,105 @@
+import { stripVTControlCharacters } from 'node:util';
+import { type Io, paint, type Style } from '../io.ts';
+import { visible } from '../visible.ts';
+import type { Row, Visit } from './outline.ts';
+import type { Mark } from './tell.ts';
+import { duration, offset } from './times.ts';
+
+const MARKS: { readonly [mark in Mark]: readonly [sign: string, style: Style] } = {
+  ok: ['✓', 'green'],
+  failed: ['!', 'yellow'],
+  refused: ['✗', 'red'],
+  unknown: ['?', 'yellow'],
+};
+const DEEPEST = 12;
+const NARROWEST = 60;
+
+/** A thread for a terminal of so many columns: visits as blocks, long lines broken at words, nothing of them lost. */
+export function renderText(io: Io, items: readonly (Row | Visit)[], columns: number): string {
+  const wide = Math.max(NARROWEST, columns);
+  const times = items.flatMap((item) => (isVisit(item) ? [item.start, ...item.rows, item.stop] : [item]));
+  const margin = 2 + Math.max(0, ...times.map((row) => (row === null ? 0 : offset(row.after).length)));
+  const lines = (row: Row, indent: string, further: string, style?: Style): string[] =>
+    rowLines(io, row, { wide, margin, indent, further, ...(style === undefined ? {} : { style }) });
+  return items
+    .flatMap((item) => {
+      if (!isVisit(item)) return lines(item, '', '');
+      const bar = paint(io, 'cyan', '│');
+      return [
+        ...lines(item.start, `${paint(io, 'cyan', '┌')} `, `${bar} `, ['bold', 'cyan']),
+        ...item.rows.flatMap((row) => lines(row, `${bar} `, `${bar} `)),
+        ...(item.stop === null
+          ? [`${' '.repeat(margin)}${paint(io, 'cyan', '╵')} ${paint(io, 'dim', 'goes on')}`]
+          : lines(item.stop, `${paint(io, 'cyan', '└')} `, '  ')),
+      ];
+    })
+    .join('\n');
+}
+
+/** How wide the terminal is; 120 where there is none. */
+export const columnsOf = ({ stdout }: Io): number =>
+  'columns' in stdout && typeof stdout.columns === 'number' && stdout.columns > 0 ? stdout.columns : 120;
+
+export const isVisit = (item: Row | Visit): item is Visit => 'start' in item;
+
+interface Frame {
+  readonly wide: number;
+  readonly margin: number;
+  /** Of the first line, and of those below. */
+  readonly indent: string;
+  readonly further: string;
+  readonly style?: Style;
+}
+
+function rowLines(io: Io, row: Row, { wide, margin, indent, further, style }: Frame): string[] {
+  const { mark, depth } = row;
+  const [sign, color] = mark === null ? ['', 'dim' as Style] : MARKS[mark];
+  const deep = '  '.repeat(Math.min(depth, DEEPEST));
+  const lead = sign === '' ? '' : `${paint(io, color, sign)} `;
+  const beneath = sign === '' ? '  ' : '    ';
+  const room = wide - margin - width(indent) - width(deep) - width(lead);
+  const what = visible(row.what);
+  const took = row.took !== null && row.took >= 1000 ? `  (${duration(row.took)})` : '';
+  const came = visible(row.came) + took;
+  const head = style === undefined ? (x: string) => x : (x: string) => paint(io, style, x);
+  const said = (x: string): string => paint(io, mark === null || mark === 'ok' ? 'dim' : color, x);
+
+  const start = `${offset(row.after).padStart(margin - 2)}  `;
+  const blank = ' '.repeat(margin);
+  const lines: string[] = [];
+  const add = (line: string): void => {
+    const prefix = lines.length === 0 ? `${paint(io, 'dim', start)}${indent}` : `${blank}${further}`;
+    lines.push(`${prefix}${deep}${lines.length === 0 ? lead : ''}${line}`.trimEnd());
+  };
+  const fits = [...what].length + 2 + [...came].length <= room;
+  if (fits) add(`${head(what)}${came === '' ? '' : `  ${said(came)}`}`);
+  else {
+    const [one = '', ...more] = broken(what, room - 2);
+    add(head(one));
+    for (const line of more) add(`${beneath}${head(line)}`);
+    for (const line of broken(came, room - 4)) add(`${beneath}${said(line)}`);
+  }
+  for (const note of row.notes)
+    for (const line of broken(visible(note), room - 4)) add(`${beneath}${paint(io, 'dim', line)}`);
+  return lines;
+}
+
+const width = (styled: string): number => [...stripVTControlCharacters(styled)].length;
+
+/** Text in lines of at most `room` characters, broken between words where there are any. */
+export function broken(text: string, room: number): string[] {
+  const lines: string[] = [];
+  let line: string[] = [];
+  for (const word of text.split(/(?<= )/)) {
+    const points = [...word];
+    if (line.length > 0 && line.length + points.length - (word.endsWith(' ') ? 1 : 0) > room) {
+      lines.push(line.join('').trimEnd());
+      line = [];
+    }
+    line.push(...points);
+    for (; line.slice(room).some((char) => char !== ' '); line = line.slice(room))
+      lines.push(line.slice(0, room).join(''));
+  }
+  if (line.length > 0) lines.push(line.join('').trimEnd());
+  return lines.filter((one) => one !== '');
+}

@@ -1,0 +1,35 @@
+import type { Json } from '../../spec/types.ts';
+import { excerpt } from '../visible.ts';
+
+/** The names of a tool's parameters in their order; null for a tool that is not known. */
+export type ParameterOrder = (tool: string) => readonly string[] | null;
+
+/** What a call is about comes first where nobody knows the order: keys of stored JSON are sorted. */
+const FIRST = ['path', 'command', 'url', 'sub', 'name', 'pattern', 'query'];
+const MAIN = 100;
+const OTHER = 40;
+
+/**
+ * A call as one would type it: the tool, then its arguments in the order of its parameters.
+ *
+ * @example spellCall('edit', { new: 'b', old: 'a', path: 'x.ts' }, () => null) // "edit x.ts b a"
+ */
+export function spellCall(tool: string, args: Json, order: ParameterOrder): string {
+  const values = Array.isArray(args) ? args : inOrder(args, order(tool) ?? FIRST);
+  return [tool, ...values.map((value, at) => word(value, at === 0 ? MAIN : OTHER))].join(' ');
+}
+
+function inOrder(args: Json, names: readonly string[]): readonly Json[] {
+  if (typeof args !== 'object' || args === null || Array.isArray(args)) return [args];
+  const known = names.filter((name) => Object.hasOwn(args, name));
+  const rest = Object.keys(args).filter((name) => !known.includes(name));
+  return [...known, ...rest].map((name) => args[name]!);
+}
+
+/** Bare where it is one word, or a command line; else quoted. */
+function word(value: Json, length: number): string {
+  if (Array.isArray(value)) return value.map((one) => word(one, length)).join(' ');
+  if (typeof value !== 'string') return excerpt(JSON.stringify(value), length);
+  const bare = value !== '' && (length === MAIN ? !/[\n\r\t]/.test(value) : !/\s/.test(value));
+  return excerpt(bare ? value : JSON.stringify(value), length);
+}

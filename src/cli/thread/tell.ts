@@ -1,0 +1,167 @@
+import { sha256 } from '../../evidence/chain.ts';
+import type { Entry } from '../../evidence/entry.ts';
+import type { Json } from '../../spec/types.ts';
+import { describeValue } from '../run/show-result.ts';
+import { excerpt } from '../visible.ts';
+import { type ParameterOrder, spellCall } from './spell-call.ts';
+import { fieldsOf, inShort, type Fields } from './in-short.ts';
+
+/** `unknown`: nobody knows what came of it. */
+export type Mark = 'ok' | 'failed' | 'refused' | 'unknown';
+
+/** What an entry says, for a person. Text of agents and tools may stand in it unescaped: show it with `visible`. */
+export interface Told {
+  /** `step`, `denial`, …; the entry's type where the body is not one of ours. */
+  readonly event: string;
+  readonly mark: Mark | null;
+  readonly what: string;
+  readonly came: string;
+  /** More to say, a line each. */
+  readonly notes: readonly string[];
+}
+
+type Telling = Partial<Omit<Told, 'event'>>;
+
+/** Tells of any entry. Bodies may come from elsewhere, so no field of theirs is taken for granted. */
+export function tell({ body, bodyHash, type, claim }: Entry, order: ParameterOrder = () => null): Told {
+  const fields = fieldsOf(body);
+  const event = fields['event'];
+  const telling = typeof event === 'string' && Object.hasOwn(EVENTS, event) ? EVENTS[event]!(fields, order) : null;
+  const none = { mark: null, what: '', came: '', notes: [] };
+  if (telling !== null) return { ...none, event: event as string, ...telling };
+  if (body === null && bodyHash !== NULL_HASH) return { ...none, event: 'erased', what: '(the body was erased)' };
+  // A later version may have written an event that we do not know.
+  return typeof event === 'string'
+    ? { ...none, event, what: text(body) }
+    : { ...none, event: type, what: claim, came: text(body) };
+}
+
+const NULL_HASH = sha256('null');
+
+/** What an entry says, in one line for a list. */
+export function tellInOneLine(entry: Entry, order?: ParameterOrder): { readonly event: string; readonly text: string } {
+  const { event, what, came } = tell(entry, order);
+  return { event, text: came === '' ? what : `${what}: ${came}` };
+}
+
+const EVENTS: { readonly [event: string]: (body: Fields, order: ParameterOrder) => Telling } = {
+  'session-open': (body) => ({
+    what: `opened by ${text(body['agent'])} in ${text(body['root'])}`,
+    came: body['unsafeNoSandbox'] === true ? 'without a sandbox' : '',
+  }),
+  'session-closed': (body) => ({ what: `closed${asker(body)}`, came: text(body['reason']) }),
+  start: (body) => ({ what: `${text(body['peripheral'])}${asker(body)}` }),
+  stop: (body) => ({
+    what: `${text(body['peripheral'])} ${body['exit'] ? `left by ${text(body['exit'])}` : 'stopped'}${asker(body)}`,
+    came: text(body['reason']),
+    notes: members('fruit', body['fruit']),
+  }),
+  hop: (body) => ({
+    what: `${text(body['from'])} → ${text(body['to'])} by ${text(body['exit'])}${asker(body)}`,
+    came: text(body['reason']),
+    notes: reframe(body['reframe']),
+  }),
+  step: (body, order) => ({ what: call(body, order), ...outcome(body) }),
+  intent: (body, order) => ({ what: call(body, order), mark: 'unknown', came: 'no outcome is recorded' }),
+  outcome: (body) => ({ what: text(body['tool']), ...outcome(body) }),
+  interrupted: (body) => ({ what: text(body['tool']), mark: 'unknown', came: `interrupted: ${text(body['reason'])}` }),
+  denial: (body, order) => ({
+    what: asked(fieldsOf(body['request']), order),
+    mark: 'refused',
+    came: `${text(body['code'])}: ${text(body['message'])}`,
+    notes: body['remedy'] ? [`→ ${text(body['remedy'])}`] : [],
+  }),
+  mode: (body) => ({
+    what: `mode ${text(body['from'])} → ${text(body['to'])}${body['how'] === 'transition' ? '' : ` by ${text(body['how'])}`}${asker(body)}`,
+    came: text(body['summary'] ?? body['reason']),
+    notes: body['exitCriteria'] ? [`until: ${text(body['exitCriteria'])}`] : [],
+  }),
+  approval: (body) => {
+    const { request, record } = body;
+    const { action, reason, view } = fieldsOf(request);
+    const { kind, from, to, exit } = fieldsOf(action);
+    const { by, via } = fieldsOf(record);
+    return {
+      what: `approved: ${kind === 'mode' ? 'mode ' : ''}${text(from)} → ${text(to)}${exit ? ` by ${text(exit)}` : ''}`,
+      came: `by ${text(by)} (${text(via)}), for: ${text(reason)}`,
+      notes: Object.entries(fieldsOf(view)).flatMap(([title, value]) => members(title, value)),
+    };
+  },
+  expired: (body) => ({ what: `the time of ${text(body['peripheral'])} ran out` }),
+  par: (body) => ({ what: 'review', notes: review(fieldsOf(body['par'])) }),
+};
+
+const HASH = /^[0-9a-f]{64}$/;
+
+/** `fruit: result: pass · test-count: 4`; of things that have only a hash, their names. */
+function members(title: string, value: Json | undefined): readonly string[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [`${title}: ${inShort(value)}`];
+  const said = Object.entries(value).map(([name, member]) =>
+    typeof member === 'string' && HASH.test(member) ? name : `${name}: ${inShort(member)}`,
+  );
+  return said.length === 0 ? [] : [`${title}: ${said.join(' · ')}`];
+}
+
+const text = (value: Json | undefined): string =>
+  typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
+
+const call = ({ tool, args }: Fields, order: ParameterOrder): string => spellCall(text(tool), args ?? {}, order);
+
+const asker = ({ by }: Fields): string => (by === undefined || by === 'agent' ? '' : `, asked by ${text(by)}`);
+
+/** A hop back, because what was expected did not hold. */
+function reframe(value: Json | undefined): readonly string[] {
+  const { expected, actual } = fieldsOf(value);
+  return expected === undefined ? [] : [`reframe: expected ${text(expected)}, got ${text(actual)}`];
+}
+
+function outcome(body: Fields): Telling {
+  const { status, code, message, result } = fieldsOf(body['outcome']);
+  const notes = changes(body['effects']);
+  if (status === 'ok')
+    return {
+      mark: wentWell(fieldsOf(result)) ? 'ok' : 'failed',
+      came: result === undefined ? '' : describeValue(result),
+      notes,
+    };
+  if (status === undefined) return { mark: 'unknown', came: text(body['outcome']), notes };
+  return { mark: status === 'refused' ? 'refused' : 'failed', came: `${text(code)}: ${text(message)}`, notes };
+}
+
+/** A command that ran may still have ended badly, and a test that ran may not have passed. */
+const wentWell = ({ exit, verdict }: Fields): boolean =>
+  (exit === undefined || exit === 0) && (verdict === undefined || verdict === 'pass');
+
+function changes(effects: Json | undefined): readonly string[] {
+  if (effects === 'unobserved') return ['nobody watched what it changed'];
+  if (!Array.isArray(effects) || effects.length === 0) return [];
+  const told = effects
+    .map(fieldsOf)
+    .filter(({ op }) => op !== 'read')
+    .map(({ op, path }) => `${text(op)} ${text(path)}`);
+  return told.length === 0 ? [] : [`changed: ${told.join(', ')}`];
+}
+
+/** What was asked for and refused. */
+function asked(request: Fields, order: ParameterOrder): string {
+  const { kind, to, exit, peripheral } = request;
+  if (kind === 'step') return call(request, order);
+  if (kind === 'hop') return `hop to ${text(to)}${exit ? ` by ${text(exit)}` : ''}`;
+  if (kind === 'mode') return `mode ${text(to)}`;
+  if (kind === 'start') return `start ${text(peripheral)}`;
+  return typeof kind === 'string' ? kind : text(request as Json);
+}
+
+const REVIEW = ['problem', 'result', 'what_went_well', 'what_could_improve', 'suggestions', 'prediction_errors'];
+
+/** What a review says in words; the rest of it is counted from the entries. */
+const review = (par: Fields): readonly string[] =>
+  REVIEW.flatMap((name) => {
+    const said = par[name];
+    const words = Array.isArray(said) ? said : said === null || said === undefined ? [] : [said];
+    const shown = words.slice(0, REVIEW_ITEMS).map((one) => excerpt(text(one), 160));
+    const more = words.length > REVIEW_ITEMS ? [`and ${words.length - REVIEW_ITEMS} more`] : [];
+    return words.length === 0 ? [] : [`${name.replaceAll('_', ' ')}: ${[...shown, ...more].join(' · ')}`];
+  });
+
+const REVIEW_ITEMS = 5;

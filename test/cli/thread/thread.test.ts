@@ -1,0 +1,348 @@
+import { PassThrough } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Io } from '../../../src/cli/io.ts';
+import { outline } from '../../../src/cli/thread/outline.ts';
+import { renderHtml } from '../../../src/cli/thread/render-html.ts';
+import { broken, renderText } from '../../../src/cli/thread/render-text.ts';
+import { spellCall } from '../../../src/cli/thread/spell-call.ts';
+import { tellInOneLine } from '../../../src/cli/thread/tell.ts';
+import { duration, offset } from '../../../src/cli/thread/times.ts';
+import { sealDrafts } from '../../../src/evidence/chain.ts';
+import { EMPTY_CHAIN, type Entry, type EntryDraft } from '../../../src/evidence/entry.ts';
+import type { Json } from '../../../src/spec/types.ts';
+import { draftsOf } from '../../evidence/arbitraries.ts';
+import { draft, opening } from '../../evidence/drafts.ts';
+
+const START = Date.parse('2026-01-31T09:00:00.000Z');
+const EVENTS = [
+  ...['session-open', 'session-closed', 'start', 'stop', 'step', 'intent', 'outcome', 'interrupted'],
+  ...['denial', 'hop', 'mode', 'approval', 'expired', 'par'],
+];
+
+/** An entry `ms` after the start; it replies to the one named, if one is. */
+const said = (id: string, ms: number, claim: EntryDraft['claim'], body: Json, inReplyTo?: string): EntryDraft =>
+  draft({ id, at: new Date(START + ms).toISOString(), claim, body, ...(inReplyTo === undefined ? {} : { inReplyTo }) });
+
+const chained = (drafts: readonly EntryDraft[]): readonly Entry[] =>
+  sealDrafts(EMPTY_CHAIN, drafts).map(({ entry }) => entry);
+
+const io = (color = false): Io => ({
+  ...{ stdout: new PassThrough(), stderr: new PassThrough(), stdin: new PassThrough() },
+  ...{ isTty: false, env: {}, cwd: '/', color, json: false, exitCode: 0 as const },
+});
+const text = (drafts: readonly EntryDraft[], columns = 100): string =>
+  renderText(io(), outline(chained(drafts), order), columns);
+
+const order = (tool: string): readonly string[] | null =>
+  ({ write: ['path', 'content'], edit: ['path', 'old', 'new'] })[tool] ?? null;
+
+const APPROVAL = {
+  event: 'approval',
+  record: { id: 'a-1', by: 'ops', via: 'terminal' },
+  request: {
+    action: { kind: 'hop', from: 'edit', exit: 'done', to: 'deploy' },
+    reason: 'ship',
+    view: { changes: { 'a.ts': 'f'.repeat(64) }, context: { 'commit-message': 'Fix it' } },
+  },
+};
+const SESSION = [
+  opening('s-1', { body: { event: 'session-open', agent: 'agent-1', root: '/r', unsafeNoSandbox: true } }),
+  said('1', 10, 'step', { event: 'mode', from: 'discuss', to: 'diagnose', how: 'transition', by: 'agent' }, 's-1-open'),
+  said('2', 20, 'goal', { event: 'start', peripheral: 'edit', by: 'operator' }, '1'),
+  said(
+    '3',
+    1500,
+    'step',
+    {
+      event: 'step',
+      tool: 'read',
+      args: { limit: 2, path: 'a.ts' },
+      outcome: { status: 'ok', result: { path: 'a.ts', text: 'x\ny' } },
+      effects: [{ op: 'read', path: 'a.ts' }],
+    },
+    '2',
+  ),
+  said(
+    '4',
+    65_000,
+    'observation',
+    {
+      event: 'denial',
+      request: { kind: 'step', tool: 'write', args: { content: 'x y', path: 'b.ts' } },
+      code: 'out-of-scope',
+      message: 'b.ts lies outside',
+      remedy: 'name another',
+    },
+    '3',
+  ),
+  said('5', 66_000, 'step', { event: 'intent', tool: 'write', args: { content: '', path: 'a.ts' } }, '3'),
+  said(
+    '6',
+    68_500,
+    'evidence',
+    {
+      event: 'outcome',
+      tool: 'write',
+      outcome: { status: 'failed', code: 'no-space', message: 'disk full' },
+      effects: 'unobserved',
+    },
+    '5',
+  ),
+  said('7', 69_000, 'step', { event: 'intent', tool: 'bash', args: ['ls -l'] }, '6'),
+  said('8', 69_001, 'evidence', { event: 'interrupted', tool: 'bash', reason: 'the writer ended' }, '7'),
+  said('9', 3_700_000, 'step', APPROVAL, '8'),
+  said(
+    '10',
+    3_700_001,
+    'conclusion',
+    {
+      event: 'stop',
+      peripheral: 'edit',
+      exit: 'done',
+      reason: 'all good',
+      by: 'agent',
+      fruit: { n: 1, files: ['a.ts'] },
+    },
+    '8',
+  ),
+  said(
+    '11',
+    3_700_001,
+    'step',
+    {
+      event: 'hop',
+      from: 'edit',
+      to: 'deploy',
+      exit: 'done',
+      reason: 'all good',
+      by: 'agent',
+      approval: 'a-1',
+      reframe: { expected: 'pass', actual: 'fail' },
+    },
+    '10',
+  ),
+  said('12', 3_700_001, 'goal', { event: 'start', peripheral: 'deploy', by: 'agent' }, '11'),
+];
+const CLOSED = [
+  ...SESSION,
+  said('13', 3_700_003, 'observation', { event: 'session-closed', reason: 'enough', by: 'operator' }, '12'),
+];
+
+describe('a thread in a terminal', () => {
+  it('shows visits as blocks, and what belongs together in one line', () => {
+    expect(`\n${text(SESSION)}\n`).toBe(
+      `
+ +0.000s  opened by agent-1 in /r  without a sandbox
+ +0.010s  mode discuss → diagnose
+ +0.020s  ┌ edit, asked by operator
+ +1.500s  │ ✓ read a.ts 2  a.ts: 2 lines
+   +1:05  │ ✗ write b.ts "x y"  out-of-scope: b.ts lies outside
+          │     → name another
+   +1:06  │ ! write a.ts ""  no-space: disk full  (2.5s)
+          │     nobody watched what it changed
+   +1:09  │ ? bash ls -l  interrupted: the writer ended
++1:01:40  │ approved: edit → deploy by done  by ops (terminal), for: ship
+          │   changes: a.ts
+          │   context: commit-message: Fix it
++1:01:40  └ edit left by done  all good
+              fruit: files: a.ts · n: 1
++1:01:40  ┌ deploy, from edit
+          │   reframe: expected pass, got fail
+          ╵ goes on
+`,
+    );
+  });
+
+  it('marks refusals red, where the terminal shows colours', () => {
+    const [line] = renderText(io(true), outline(chained([SESSION[4]!]), order), 100).split('\n');
+    expect(line).toContain('\u001b[31m✗\u001b[39m');
+    expect(line).toContain('\u001b[31mout-of-scope: b.ts lies outside\u001b[39m');
+  });
+
+  it('says what a tool refused by itself once, with the remedy', () => {
+    const refused = { status: 'refused', code: 'invalid-action', message: 'no --force' };
+    const shown = text([
+      said('a', 0, 'step', { event: 'intent', tool: 'bash-git', args: { args: ['--force'], sub: 'push' } }),
+      said('b', 1, 'evidence', { event: 'outcome', tool: 'bash-git', outcome: refused, effects: [] }, 'a'),
+      said(
+        'c',
+        2,
+        'observation',
+        {
+          event: 'denial',
+          request: { kind: 'step', tool: 'bash-git' },
+          code: 'invalid-action',
+          message: 'no --force',
+          remedy: 'leave it out',
+        },
+        'b',
+      ),
+    ]);
+    expect(shown.split('\n').map((line) => line.trim())).toEqual([
+      '+0.000s  ✗ bash-git push --force  invalid-action: no --force',
+      '→ leave it out',
+    ]);
+  });
+
+  it.each([
+    ['a command that ended with 1', { exit: 1 }, '!'],
+    ['tests that failed', { verdict: 'fail', exit: 1 }, '!'],
+    ['tests that passed', { verdict: 'pass', exit: 0 }, '✓'],
+  ])('does not call %s by the wrong sign', (_, result, sign) => {
+    const step = { event: 'step', tool: 'bash', args: {}, outcome: { status: 'ok', result }, effects: [] };
+    expect(text([said('a', 0, 'step', step)])).toContain(` ${sign} bash`);
+  });
+
+  it('says of an approval that nothing used it', () => {
+    expect(text([said('a', 0, 'step', APPROVAL)])).toContain('never used');
+    expect(text(SESSION)).not.toContain('never used');
+  });
+
+  it('says of an intent that no outcome is recorded, and of an entry that its parent is not there', () => {
+    const shown = text([said('a', 0, 'step', { event: 'intent', tool: 'write', args: {} }, 'gone')]);
+    expect(shown).toContain('? write  no outcome is recorded');
+    expect(shown).toContain('replies to gone, which is not shown before it');
+  });
+
+  it('indents the words of others beneath what they reply to', () => {
+    const shown = text([
+      said('a', 0, 'goal', 'a mission'),
+      said('b', 1, 'evidence', 'seen', 'a'),
+      said('c', 2, 'step', 'goes on', 'b'),
+      said('d', 3, 'observation', 'back', 'a'),
+    ]);
+    expect(shown.split('\n').map((line) => line.slice(9))).toEqual([
+      'goal  a mission',
+      '  evidence  seen',
+      '  step  goes on',
+      'observation  back',
+    ]);
+  });
+
+  it('tells an erased body from one that says nothing', () => {
+    const [entry] = chained([said('a', 0, 'step', { event: 'intent', tool: 'x' })]);
+    expect(tellInOneLine({ ...entry!, body: null })).toEqual({ event: 'erased', text: '(the body was erased)' });
+    expect(tellInOneLine(chained([said('a', 0, 'step', null)])[0]!).event).toBe('coordination');
+  });
+
+  it('shows nothing that could move the cursor, and no line wider than the terminal, whatever agents write', () => {
+    const wild = fc
+      .record({ event: fc.constantFrom(...EVENTS), fields: fc.jsonValue({ stringUnit: 'binary', maxDepth: 3 }) })
+      .map(({ event, fields }): Json => {
+        const names = ['outcome', 'args', 'effects', 'request', 'record', 'fruit', 'par', 'reframe', 'reason', 'tool'];
+        return { event, ...Object.fromEntries(names.map((name) => [name, fields as Json])) };
+      });
+    fc.assert(
+      fc.property(
+        draftsOf('s-1'),
+        fc.array(wild, { maxLength: 8 }),
+        fc.constantFrom(60, 100, 150),
+        (drafts, bodies, columns) => {
+          const drawn = drafts.map((one, at) => (bodies[at] === undefined ? one : { ...one, body: bodies[at] }));
+          for (const line of text(drawn, columns).split('\n')) {
+            expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2028\u2029]/);
+            expect([...line].length).toBeLessThanOrEqual(columns);
+          }
+        },
+      ),
+    );
+  });
+
+  it('bears long sessions', () => {
+    const chain = Array.from({ length: 5_000 }, (_, n) => said(`${n}`, n, 'step', n, n === 0 ? undefined : `${n - 1}`));
+    expect(text(chain).split('\n')).toHaveLength(5_000);
+    expect(text([])).toBe('');
+  });
+});
+
+describe('a call', () => {
+  it('is spelled in the order of its parameters, or with what it is about first', () => {
+    expect(spellCall('edit', { new: 'b', old: 'a', path: 'x.ts' }, order)).toBe('edit x.ts a b');
+    expect(spellCall('own', { all: true, path: 'x.ts' }, order)).toBe('own x.ts true');
+    expect(spellCall('bash', { command: 'ls -l | head' }, order)).toBe('bash ls -l | head');
+    expect(spellCall('write', { content: 'x'.repeat(99), path: 'a' }, order)).toBe(`write a ${'x'.repeat(39)}…`);
+  });
+});
+
+describe('a thread as a page', () => {
+  it('holds the session, its visits folding, its refusals marked', () => {
+    const page = renderHtml('session s-1', outline(chained(CLOSED), order));
+    expect(page.match(/<details class="visit" open>/g)).toHaveLength(2);
+    expect(page).toContain('<div class="row refused">');
+    expect(page).toContain('light-dark(');
+  });
+
+  it('loads nothing, runs nothing, and escapes every text', () => {
+    const evil = `<script>alert(1)</script><img src=x onerror="a">'&\u202e`;
+    const body = {
+      event: 'step',
+      tool: evil,
+      args: { path: evil },
+      outcome: { status: 'failed', code: evil, message: evil },
+    };
+    const denial = { event: 'denial', request: { kind: evil }, code: evil, message: evil, remedy: evil };
+    const drafts = [
+      { ...said('a', 0, 'step', body), author: evil.slice(0, -1) },
+      said('b', 1, 'step', denial),
+      said('c', 2, 'goal', evil),
+    ];
+    const page = renderHtml(evil, outline(chained(drafts)));
+    expect(page).not.toMatch(/<script|<img|\u202e|https?:/);
+    expect(page).toContain('&lt;script&gt;');
+    const tags = new Set([...page.matchAll(/<\/?([a-z0-9]+)/g)].map(([, tag]) => tag));
+    expect([...tags].toSorted()).toEqual(
+      [
+        'body',
+        'details',
+        'div',
+        'h1',
+        'head',
+        'html',
+        'li',
+        'meta',
+        'ol',
+        'pre',
+        'span',
+        'style',
+        'summary',
+        'time',
+        'title',
+      ].toSorted(),
+    );
+  });
+});
+
+it('breaks lines between words, and words that are too long', () => {
+  expect(broken('one two three', 8)).toEqual(['one two', 'three']);
+  expect(broken('abcdefghij', 4)).toEqual(['abcd', 'efgh', 'ij']);
+  fc.assert(
+    fc.property(
+      fc.string({ unit: fc.constantFrom('a', 'b', ' ', '🙂') }),
+      fc.integer({ min: 2, max: 12 }),
+      (words, room) => {
+        const lines = broken(words, room);
+        for (const line of lines) expect([...line].length).toBeLessThanOrEqual(room);
+        expect(lines.join('').replaceAll(' ', '')).toBe(words.replaceAll(' ', ''));
+      },
+    ),
+  );
+});
+
+it('tells times as people do', () => {
+  expect([0, 5120, 65_000, 7_265_120, -1, Number.NaN].map(offset)).toEqual([
+    '+0.000s',
+    '+5.120s',
+    '+1:05',
+    '+2:01:05',
+    '-0.001s',
+    '?',
+  ]);
+  expect([2345, 65_000].map(duration)).toEqual(['2.3s', '1:05']);
+});
+
+it('strips to the same text with and without colours', () => {
+  const items = outline(chained(SESSION), order);
+  expect(stripVTControlCharacters(renderText(io(true), items, 100))).toBe(renderText(io(), items, 100));
+});

@@ -95,7 +95,7 @@ describe('log', () => {
     const lines = out.trim().split('\n');
     expect(lines[0]).toMatch(/^seq +time +peripheral +mode +claim +event +summary$/);
     expect(lines[1]).toMatch(/^0 +2026-01-02T03:04:00.000Z +- +discuss +goal +session-open +opened by agent-1 in \//);
-    expect(lines[2]).toMatch(/^1 .* explore +discuss +step +start +explore, by agent$/);
+    expect(lines[2]).toMatch(/^1 .* explore +discuss +step +start +explore$/);
     expect(lines[4]).toMatch(/^3 .* of-a-later-version +\{"event":"of-a-later-version","x":1\}$/);
     expect(lines).toHaveLength(5);
   });

@@ -18,6 +18,7 @@ const asOnAnyMachine = (text: string, { root, state }: Machine): string =>
     .replaceAll(state, '/home/me/.local/state')
     .replaceAll(process.cwd(), '/home/me/mine/node_modules/hopgate')
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '2026-01-02T03:04:05.678Z')
+    .replaceAll(/\+\d\.\d{3}s\b/g, '+0.125s')
     .replaceAll(/\b[0-9a-f]{64}\b/g, '46b43916'.repeat(8))
     .replaceAll(/\b[0-9a-f]{16}…/g, '46b4391646b43916…')
     .replaceAll(/\b([a-z])-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '$1-1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed');
@@ -69,7 +70,7 @@ describe.each(shown)('%s', (page) => {
       } else if (file !== null) on.write(file, text);
     }
     await expect(replaced(page, rewritten)).toMatchFileSnapshot(`../../${page}`);
-  });
+  }, 120_000);
 });
 
 /** The page with what is printed now in place of what it shows. */

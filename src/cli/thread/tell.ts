@@ -139,8 +139,12 @@ function changes(effects: Json | undefined): readonly string[] {
     .map(fieldsOf)
     .filter(({ op }) => op !== 'read')
     .map(({ op, path }) => `${text(op)} ${text(path)}`);
-  return told.length === 0 ? [] : [`changed: ${told.join(', ')}`];
+  const more = told.length > CHANGED_FILES ? `, and ${told.length - CHANGED_FILES} more` : '';
+  return told.length === 0 ? [] : [`changed: ${told.slice(0, CHANGED_FILES).join(', ')}${more}`];
 }
+
+/** All of them stand in the entry (`hopgate log --json`). */
+const CHANGED_FILES = 20;
 
 /** What was asked for and refused. */
 function asked(request: Fields, order: ParameterOrder): string {

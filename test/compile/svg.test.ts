@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { describe, expect, it } from 'vitest';
+import { hubsOf, layOutWithBars } from '../../src/compile/svg/bar-layout.ts';
 import { pictureOf } from '../../src/compile/svg/picture.ts';
 import { readingOrder } from '../../src/compile/svg/reading-order.ts';
 import { renderSvg } from '../../src/compile/svg/render-svg.ts';
@@ -53,7 +54,7 @@ describe('renderSvg', () => {
   });
 
   it('one arrow joins two peripherals, however many exits lead along it', async () => {
-    const svg = await renderSvg(specs);
+    const [svg = ''] = (await renderSvg(specs)).split('<g class="legend"');
     const pairs = new Set(specs.edges.map(({ from, to }) => `${from} ${to}`));
     expect(svg.match(/class="arrow"/g)).toHaveLength(pairs.size);
     expect(svg.match(/class="head"/g)).toHaveLength(pairs.size);
@@ -112,4 +113,32 @@ describe('the order of reading', () => {
 it('docs/pictures/hop-graph.svg is the shipped graph (draw it anew with: npx vitest run test/compile/svg.test.ts -u)', async () => {
   await expect(await renderSvg(await loadSpecs('default'))).toMatchFileSnapshot('../../docs/pictures/hop-graph.svg');
   expect(readFileSync('README.md', 'utf8')).toContain('](docs/pictures/hop-graph.svg)');
+});
+
+describe('the bars', () => {
+  const ids = ['a', 'b', 'c', 'd', 'e', 'hub'];
+  const small = { width: 0, height: 0 };
+  const chain = ids.slice(0, 4).map((from, index) => ({ from, to: ids[index + 1]!, label: small }));
+  const toHub = ids.slice(0, 5).map((from) => ({ from, to: 'hub', label: { width: 80, height: 40 } }));
+  const boxes = ids.map((id) => ({ id, width: 100, height: 50 }));
+
+  it('what nearly all others lead to stands beside them, and its arrows are straight', async () => {
+    const layout = await layOutWithBars(boxes, [...chain, ...toHub], () => ({ width: 60, height: 50 }));
+    expect(layout?.nodes['hub']?.height).toBe(layout?.height);
+    for (const { points } of layout?.edges.slice(chain.length) ?? []) {
+      expect(points).toHaveLength(2);
+      expect(points[0]?.y).toBe(points[1]?.y);
+      expect(points[1]?.x).toBe(layout?.nodes['hub']?.x);
+    }
+    const ys = layout?.edges.slice(chain.length).map(({ label }) => label.y) ?? [];
+    expect(ys.every((y, index) => index === 0 || y >= ys[index - 1]! + 40)).toBe(true);
+  });
+
+  it('there are none where no peripheral is joined with nearly all, or one would hide another', async () => {
+    expect(await layOutWithBars(boxes, chain, () => small)).toBe(null);
+    const fan = ['b', 'c', 'd', 'e'].map((to) => ({ from: 'a', to, label: small }));
+    expect(hubsOf(ids, [...fan, ...toHub])).toContain('hub');
+    const hiding = await layOutWithBars(boxes, [...fan.slice(1), ...toHub], () => small);
+    expect(hiding).toBe(null);
+  });
 });

@@ -1,3 +1,4 @@
+import { isPlain } from './draw-edge.ts';
 import { drawMark, MARK_WORDS } from './marks.ts';
 import type { Mark, Picture } from './picture.ts';
 import { widthOf, xml } from './text.ts';
@@ -24,10 +25,12 @@ export function drawLegend(
   ];
   const marks = new Set<Mark>(needs.map(({ mark }) => mark));
   if (edges.some(({ ways }) => ways.some(({ observed }) => observed))) marks.add('observed');
+  const plain = edges.some(isPlain);
   const effects = new Set(nodes.map(({ effect }) => effect ?? ('none' as const)));
   const items = [
     around(outside),
     ...(['observe', 'act', 'coordinate', 'none'] as const).filter((each) => effects.has(each)).map(effectItem),
+    ...(plain ? [plainItem] : []),
     ...(Object.keys(MARK_WORDS) as Mark[]).filter((mark) => marks.has(mark)).map(markItem),
   ];
   let x = 0;
@@ -59,6 +62,14 @@ const effectItem = (effect: keyof typeof EFFECT_WORDS): Item => ({
   draw: (x, y) =>
     `<g class="${effect}"><rect class="dot" x="${x}" y="${y + 4}" width="12" height="12" rx="3"/></g>${small(x + 17, y, EFFECT_WORDS[effect])}`,
 });
+
+/** What an arrow without words says. */
+const PLAIN = 'hop-<target>';
+const plainItem: Item = {
+  width: 34 + sized(PLAIN),
+  draw: (x, y) =>
+    `<path class="arrow" d="M${x} ${y + 10}h20"/><path class="head" d="M${x + 26} ${y + 10}l-9 -4.5v9z"/>${small(x + 34, y, PLAIN)}`,
+};
 
 /** The two states that are no peripherals: where a session starts and stops, and where it ends. */
 function around(here: boolean): Item {

@@ -4,21 +4,24 @@ import type { PictureNode } from './picture.ts';
 import { widthOf, wrap, xml } from './text.ts';
 
 const WIDTH = 206;
+const BAR = 164;
 const LEFT = 16;
-const INNER = WIDTH - LEFT - 10;
+const RIGHT = 10;
 
 interface Row {
-  readonly kind: 'name' | 'purpose' | 'tools' | 'rule' | 'start' | 'door';
+  readonly kind: 'name' | 'purpose' | 'tools' | 'rule' | 'start' | 'door' | 'more';
   readonly text: string;
   readonly height: number;
   readonly mark?: Parameters<typeof drawMark>[0];
 }
 
-/** How large a peripheral's box is. */
-export const nodeSize = (node: PictureNode): Size => ({
-  width: Math.max(WIDTH, Math.ceil(widthOf(node.id, 16) * 1.1) + LEFT + 12),
-  height: rowsOf(node).reduce((sum, { height }) => sum + height, 16),
-});
+/** How large a peripheral's box is; as a tall bar it is narrower. */
+export function nodeSize(node: PictureNode, shape: 'box' | 'bar' = 'box'): Size {
+  const width = Math.max(shape === 'bar' ? BAR : WIDTH, Math.ceil(widthOf(node.id, 16) * 1.1) + LEFT + RIGHT);
+  return { width, height: contentHeight(rowsOf(node, width)) + 16 };
+}
+
+const contentHeight = (rows: readonly Row[]): number => rows.reduce((sum, { height }) => sum + height, 0);
 
 /** A peripheral's box: name, purpose, tools, how one starts there, what every hop to it needs. `here`: the session stands in it. */
 export function drawNode(node: PictureNode, { x, y, width, height }: Rectangle, here: boolean): string {
@@ -27,8 +30,9 @@ export function drawNode(node: PictureNode, { x, y, width, height }: Rectangle, 
     `<rect class="box" x="${x}" y="${y}" width="${width}" height="${height}" rx="9"/>`,
     `<path class="strip" d="M${x + 9} ${y}h-1a8 8 0 0 0 -8 8v${height - 16}a8 8 0 0 0 8 8h1a4 4 0 0 1 -4 -4v${8 - height}a4 4 0 0 1 4 -4z"/>`,
   ];
-  let top = y + 8;
-  for (const row of rowsOf(node)) {
+  const rows = rowsOf(node, width);
+  let top = y + Math.round((height - contentHeight(rows)) / 2);
+  for (const row of rows) {
     parts.push(drawRow(row, x, top, width));
     top += row.height;
   }
@@ -41,32 +45,30 @@ export function drawNode(node: PictureNode, { x, y, width, height }: Rectangle, 
   return `<g class="node ${node.effect ?? 'none'}${here ? ' here' : ''}">${parts.join('')}</g>`;
 }
 
-function rowsOf(node: PictureNode): readonly Row[] {
+function rowsOf(node: PictureNode, width: number): readonly Row[] {
+  const inner = width - LEFT - RIGHT;
   const lines = (kind: Row['kind'], text: string, size: number, count: number): Row[] =>
-    wrap(text, { width: INNER, size, lines: count, font: kind === 'tools' ? 'mono' : 'sans' }).map((line) => ({
+    wrap(text, { width: inner, size, lines: count, font: kind === 'tools' ? 'mono' : 'sans' }).map((line) => ({
       kind,
       text: line,
       height: size + 3.5,
     }));
-  const door = node.door.map(({ mark, words }): Row => {
-    const [text = ''] = wrap(`hop in: ${words}`, { width: INNER - 16, size: 11, lines: 1 });
-    return { kind: 'door', text, mark, height: 17 };
-  });
-  const start: Row[] =
-    node.start === null
-      ? []
-      : wrap(`start: ${node.start}`, { width: INNER - 16, size: 11, lines: 2 }).map((text, index) => ({
-          kind: index === 0 ? 'start' : 'purpose',
-          text,
-          height: 17,
-        }));
+  const below = (text: string, first: Pick<Row, 'kind' | 'mark'>): Row[] =>
+    wrap(text, { width: inner - 16, size: 11, lines: 3 }).map((line, index) => ({
+      ...(index === 0 ? first : { kind: 'more' }),
+      text: line,
+      height: 17,
+    }));
+  const foot = [
+    ...(node.start === null ? [] : below(`start: ${node.start}`, { kind: 'start' })),
+    ...node.door.flatMap(({ mark, words }) => below(`hop in: ${words}`, { kind: 'door', mark })),
+  ];
   const rows = [
     { kind: 'name', text: node.id, height: 22 } as const,
-    ...lines('purpose', node.purpose, 11.5, 3),
-    ...lines('tools', node.tools.length === 0 ? 'no tools' : node.tools.join(' '), 10.5, 3),
+    ...lines('purpose', node.purpose, 11.5, 4),
+    ...lines('tools', node.tools.length === 0 ? 'no tools' : node.tools.join(' '), 10.5, 6),
   ];
-  const below = [...start, ...door];
-  return below.length === 0 ? rows : [...rows, { kind: 'rule', text: '', height: 8 }, ...below];
+  return foot.length === 0 ? rows : [...rows, { kind: 'rule', text: '', height: 8 }, ...foot];
 }
 
 function drawRow({ kind, text, height, mark }: Row, x: number, top: number, width: number): string {
@@ -79,6 +81,8 @@ function drawRow({ kind, text, height, mark }: Row, x: number, top: number, widt
       return `<circle class="outside" cx="${left + 5}" cy="${base - 4}" r="4"/>${span('words', left + 16, base, text)}`;
     case 'door':
       return `${mark ? drawMark(mark, left - 1, base - 10) : ''}${span('words', left + 16, base, text)}`;
+    case 'more':
+      return span('words', left + 16, base, text);
     default:
       return span(kind, left, base, text);
   }

@@ -1,4 +1,5 @@
 import type { SpecSet } from '../../spec/types.ts';
+import { layOutWithBars } from './bar-layout.ts';
 import { drawEdge, labelSize } from './draw-edge.ts';
 import { drawLegend } from './draw-legend.ts';
 import { drawNode, nodeSize } from './draw-node.ts';
@@ -19,10 +20,11 @@ export async function renderSvg(
   { current }: { readonly current?: string | null } = {},
 ): Promise<string> {
   const picture = inReadingOrder(pictureOf(specs));
-  const layout = await layOut(
-    picture.nodes.map((node) => ({ id: node.id, ...nodeSize(node) })),
-    picture.edges.map((edge) => ({ from: edge.from, to: edge.to, label: labelSize(edge) })),
-  );
+  const boxes = picture.nodes.map((node) => ({ id: node.id, ...nodeSize(node) }));
+  const arrows = picture.edges.map((edge) => ({ from: edge.from, to: edge.to, label: labelSize(edge) }));
+  const bars = new Map(picture.nodes.map((node) => [node.id, nodeSize(node, 'bar')]));
+  const barOf = (id: string) => bars.get(id) ?? { width: 0, height: 0 };
+  const layout = (await layOutWithBars(boxes, arrows, barOf)) ?? (await layOut(boxes, arrows));
   return draw(picture, layout, current);
 }
 
@@ -55,7 +57,7 @@ function draw(picture: Picture, layout: Layout, current: string | null | undefin
 <g transform="translate(${MARGIN + Math.round((width - 2 * MARGIN - layout.width) / 2)} ${MARGIN})">
 ${[...edges.map(({ arrow }) => arrow), ...nodes, ...edges.map(({ label }) => label)].join('\n')}
 </g>
-<g transform="translate(${MARGIN} ${layout.height + 2 * MARGIN})">
+<g class="legend" transform="translate(${MARGIN} ${layout.height + 2 * MARGIN})">
 ${legend.svg}
 </g>
 </svg>

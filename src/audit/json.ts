@@ -17,11 +17,10 @@ export const sameJson = (a: unknown, b: unknown): boolean => isDeepStrictEqual(a
 
 /** Whether a value is not here but in a blob of the store, because it was large. */
 export function isElsewhere(value: Json | undefined): boolean {
-  if (typeof value !== 'object') return false;
-  const { blob, bytes, ...rest } = fieldsOf(value);
-  return (
-    typeof blob === 'string' && /^[0-9a-f]{64}$/.test(blob) && Number.isInteger(bytes) && Object.keys(rest).length === 0
-  );
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const { blob, bytes } = value;
+  if (typeof blob !== 'string' || !Number.isInteger(bytes)) return false;
+  return /^[0-9a-f]{64}$/.test(blob) && Object.keys(value).length === 2;
 }
 
 /** Whether a value is of a fruit's type. */

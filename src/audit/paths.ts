@@ -7,7 +7,22 @@ const split = (path: string): string[] => path.split('/').filter((segment) => se
  * @example placeOf('/repo', 'src/../docs/a.md') // { inside: true, path: 'docs/a.md' }
  */
 export function placeOf(root: string, path: unknown): Place {
-  if (typeof path !== 'string' || path === '') return { inside: false, why: 'it is no path' };
+  if (typeof path !== 'string') return { inside: false, why: 'it is no path' };
+  if (root !== remembered.root || remembered.places.size >= MAX_REMEMBERED) remembered = { root, places: new Map() };
+  let place = remembered.places.get(path);
+  if (!place) {
+    place = walk(root, path);
+    remembered.places.set(path, place);
+  }
+  return place;
+}
+
+// Sessions name the same paths again and again; the walk depends on nothing else.
+const MAX_REMEMBERED = 4096;
+let remembered: { root: string; places: Map<string, Place> } = { root: '', places: new Map() };
+
+function walk(root: string, path: string): Place {
+  if (path === '') return { inside: false, why: 'it is no path' };
   if (path.length > 4096) return { inside: false, why: 'it is longer than any path' };
   if (hasControl(path)) return { inside: false, why: 'it holds a control character' };
   const home = split(root);

@@ -2,10 +2,13 @@ import picomatch from 'picomatch';
 
 /** Whatever a scope grants: no agent writes what steers git, shells, editors, agents or this program. */
 const STEERING = [
-  ...['.git', '.gitconfig', '.gitmodules', '.husky'],
-  ...['.claude', '.codex', '.mcp.json', '.vscode', '.idea'],
-  ...['.bashrc', '.bash_profile', '.profile', '.zshrc', '.zprofile', '.envrc'],
-  ...['.npmrc', '.yarnrc.yml', '.ripgreprc'],
+  ...['.git', '.gitconfig', '.gitmodules', '.husky', '.claude', '.codex'],
+  ...['.mcp.json', '.cursor', '.cursorrules', '.windsurf', '.windsurfrules', '.gemini'],
+  ...['.opencode', '.clinerules', '.roo', '.continue', '.aider.conf.yml', '.vscode'],
+  ...['.idea', '.zed', '.devcontainer', '.exrc', '.nvimrc', '.nvim.lua'],
+  ...['.gdbinit', '.lldbinit', '.bashrc', '.bash_profile', '.bash_login', '.bash_logout'],
+  ...['.profile', '.zshrc', '.zshenv', '.zprofile', '.zlogin', '.zlogout'],
+  ...['.inputrc', '.envrc', '.ripgreprc', '.npmrc', '.yarnrc.yml'],
 ];
 
 /** A name as a file system may read it that folds case, drops trailing dots and blanks, and knows streams and short names. */
@@ -22,6 +25,8 @@ function asRead(name: string): string {
 /** Whether a root-relative path steers something that an agent must not steer. */
 export function steers(path: string): boolean {
   const names = path.split('/').map(asRead);
+  // With a HEAD in it, git takes a folder for a bare repository and obeys the config beside it.
+  if (path.split('/').at(-1) === 'HEAD') return true;
   return names.some((name) => STEERING.includes(name)) || (names.length === 1 && names[0] === 'hopgate.yaml');
 }
 

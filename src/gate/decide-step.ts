@@ -28,6 +28,15 @@ export function effectiveScope(specs: SpecSet, config: ProjectConfig, peripheral
   return paths && rule.write.length > 0 ? { ...rule, write: paths } : rule;
 }
 
+/** The config with the write paths of every peripheral spelled out: the spec's where the repository does not say otherwise. */
+export function withWritePaths(specs: SpecSet, config: ProjectConfig): ProjectConfig {
+  const scopes = Object.keys(specs.peripherals).flatMap((id) => {
+    const { write } = effectiveScope(specs, config, id);
+    return write.length > 0 ? [[id, write] as const] : [];
+  });
+  return { ...config, scopes: { ...config.scopes, ...Object.fromEntries(scopes) } };
+}
+
 /**
  * Whether a tool call may run now: session open, in a peripheral, within its limits, tool known and in the envelope, effect allowed by the
  * mode, arguments well formed and in scope. Pure.

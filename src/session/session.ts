@@ -3,11 +3,11 @@ import type { Body } from '../evidence/bodies.ts';
 import type { Entry } from '../evidence/entry.ts';
 import { minePar } from '../evidence/par.ts';
 import { decide } from '../gate/decide.ts';
+import { type StepPlan, withWritePaths } from '../gate/decide-step.ts';
 import type { HopPlan, StopPlan } from '../gate/decide-visit.ts';
 import type { Available, Denial } from '../gate/denial.ts';
 import { deny } from '../gate/deny.ts';
 import type { Decision, GateContext, Request, WantedApproval } from '../gate/request.ts';
-import type { StepPlan } from '../gate/decide-step.ts';
 import type { SessionView } from '../gate/view.ts';
 import { available } from '../gate/ways.ts';
 import type { Approver } from '../ports/approver.ts';
@@ -15,9 +15,9 @@ import { StoreError } from '../ports/evidence-store.ts';
 import type { Grant, ToolBackend } from '../ports/tool-backend.ts';
 import type { Edge, Json, Mode, Principal, ProjectConfig, ToolSpec } from '../spec/types.ts';
 import { askApproval, type GivenApproval } from './approve.ts';
+import { asJson, asPrincipal, asText } from './as-json.ts';
 import { isReflective } from './drafts.ts';
 import type { CloseResult, HopResult, ModeResult, Refused, StartResult, StepResult, StopResult } from './results.ts';
-import { asJson, asPrincipal, asText } from './as-json.ts';
 import { keepFields, keepOutcome, runTool } from './run-tool.ts';
 import { isClosed, modeOf } from './state.ts';
 import { viewOf } from './view.ts';
@@ -58,12 +58,15 @@ export interface SessionStatus {
 export class Session {
   readonly #parts: SessionParts;
   readonly #writer: Writer;
+  /** The config with every peripheral's write paths in it, so that git knows what may be shipped. */
+  readonly #writable: ProjectConfig;
   #queue: Promise<unknown> = Promise.resolve();
   #detached = false;
 
   constructor(parts: SessionParts, writer: Writer) {
     this.#parts = parts;
     this.#writer = writer;
+    this.#writable = withWritePaths(parts.compiled.specs, parts.config);
   }
 
   get id(): string {
@@ -411,7 +414,7 @@ export class Session {
   #grant(plan: StepPlan): Grant {
     const { root, unsafeNoSandbox } = this.#writer.state.facts;
     const { peripheral, scope, readableFiles } = plan;
-    return { root, peripheral, scope, readableFiles, config: this.#parts.config, unsafeNoSandbox };
+    return { root, peripheral, scope, readableFiles, config: this.#writable, unsafeNoSandbox };
   }
 
   #view(): SessionView {

@@ -5,7 +5,7 @@ import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
 import { failed, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { gitEnvironment, hardenedArgv, PUSH_PROTOCOLS } from './harden.ts';
-import { commandKeys, type ConfigValue, parseConfig, submoduleNames } from './judge-config.ts';
+import { type ConfigValue, commandKeys, parseConfig, submoduleNames } from './judge-config.ts';
 import { type Access, gitLayout } from './layouts.ts';
 import type { PathRules } from './operands.ts';
 import { findRepository, type Repository } from './repository.ts';

@@ -113,12 +113,14 @@ export async function unstageGit(session: GitSession, parsed: ParsedGit): Promis
   return gitReport('restore', await session.run(words2, { access: COMMIT, stdin }));
 }
 
-/** What edit may change here, or, where that is not said, everything that is neither masked nor protected. */
+/** What some peripheral may change here, or, where none may, everything that is neither masked nor protected. */
 function mayStage({ rules }: GitSession, { grant }: ToolCall): (path: string) => boolean {
-  const scope = grant.config.scopes['edit']?.map((path) => resolveSegments(split(path)) ?? []);
+  const scope = Object.values(grant.config.scopes)
+    .flat()
+    .map((path) => resolveSegments(split(path)) ?? []);
   return (path) => {
     if (rules.masked(path) || isProtected(path)) return false;
-    return scope === undefined || scope.some((prefix) => startsWith(path.split('/'), prefix));
+    return scope.length === 0 || scope.some((prefix) => startsWith(path.split('/'), prefix));
   };
 }
 

@@ -1,5 +1,5 @@
 /** What a file of a spec set holds, by its name. */
-export type SpecFileKind = 'gate' | 'tools' | 'scopes' | 'conditions' | 'peripheral' | 'edn';
+export type SpecFileKind = 'gate' | 'tools' | 'scopes' | 'conditions' | 'properties' | 'peripheral' | 'edn';
 
 /** The kind of a file; null for a name that no spec set has. */
 export function kindOfFile(file: string): SpecFileKind | null {
@@ -7,7 +7,8 @@ export function kindOfFile(file: string): SpecFileKind | null {
   if (name.endsWith('.edn')) return 'edn';
   if (!name.endsWith('.yaml')) return null;
   const stem = name.slice(0, -'.yaml'.length);
-  return stem === 'gate' || stem === 'tools' || stem === 'scopes' || stem === 'conditions' ? stem : 'peripheral';
+  const named = (['gate', 'tools', 'scopes', 'conditions', 'properties'] as const).find((kind) => kind === stem);
+  return named ?? 'peripheral';
 }
 
 /** `edit` of `specs/peripherals/edit.yaml`. */

@@ -3,6 +3,7 @@ import { ConditionsFile } from './conditions-file.ts';
 import { GateFile } from './gate-file.ts';
 import { PeripheralFile } from './peripheral-file.ts';
 import { ProjectFile } from './project-file.ts';
+import { PropertiesFile } from './properties-file.ts';
 import { ScenarioFile } from './scenario-file.ts';
 import { ScopesFile } from './scopes-file.ts';
 import { ToolsFile } from './tools-file.ts';
@@ -12,6 +13,7 @@ const FILES: { readonly [fileName: string]: z.ZodType } = {
   'gate.schema.json': GateFile,
   'hopgate.schema.json': ProjectFile,
   'peripheral.schema.json': PeripheralFile,
+  'properties.schema.json': PropertiesFile,
   'scenario.schema.json': ScenarioFile,
   'scopes.schema.json': ScopesFile,
   'tools.schema.json': ToolsFile,

@@ -9,6 +9,8 @@ export interface KnownNames {
   readonly scopes: { readonly [name: string]: ScopeRule };
   /** With the built-in one. */
   readonly conditions: ReadonlySet<string>;
+  /** The values that each peripheral's observed fruit may take, where it is one of a list. */
+  readonly fruitValues: { readonly [peripheral: string]: readonly string[] };
   /** Fruit fields by peripheral; null where its file cannot be read. */
   readonly fruitFields: { readonly [peripheral: string]: readonly string[] | null };
 }

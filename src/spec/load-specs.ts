@@ -10,7 +10,7 @@ import type { SpecSet } from './types.ts';
 
 export { lintSpecs } from './lint-specs.ts';
 
-const SET_FILES = ['gate.yaml', 'tools.yaml', 'scopes.yaml', 'conditions.yaml'];
+const SET_FILES = ['gate.yaml', 'tools.yaml', 'scopes.yaml', 'conditions.yaml', 'properties.yaml'];
 const OTHER_FILES = ['hopgate.yaml'];
 
 /**

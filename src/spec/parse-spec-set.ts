@@ -8,6 +8,7 @@ import { resolveGate, resolveScopes, resolveTools } from './resolve-catalogue.ts
 import { isSourceName } from './resolve-entry.ts';
 import { resolvePeripheral } from './resolve-peripheral.ts';
 import type { SpecSource } from './source-document.ts';
+import { resolveProperties } from './properties-file.ts';
 import { type PeripheralSpec, type SpecSet, TESTS_PASSED } from './types.ts';
 
 /** What came of reading authored files: a trusted value, or everything that is wrong with them. */
@@ -44,6 +45,7 @@ export function parseSpecSet(
     scopeNames: new Set([...Object.keys(scopes), ...own.scopeNames, ...shipped.scopeNames]),
     scopes,
     conditions: new Set([TESTS_PASSED, ...Object.keys(conditions)]),
+    fruitValues: Object.fromEntries(unique.map(({ id, raw }) => [id, observedValues(raw['fruit'])])),
     fruitFields: Object.fromEntries(
       unique.flatMap(({ id, alias, raw, file }) => {
         const fields = file ? Object.keys(raw['fruit'] ?? {}) : null;
@@ -69,11 +71,23 @@ export function parseSpecSet(
   checkEdges(peripherals, edges, reports, isSound);
   checkRules(peripherals, known, reports);
   if (drafts.conditions) checkConditions(conditions, peripherals, known, drafts.conditions.report);
+  const properties = drafts.properties?.file
+    ? resolveProperties(drafts.properties.file, known, drafts.properties.report)
+    : null;
   if (unique.length === 0 && issues.length === 0) issues.push(noPeripherals(sources));
 
   if (issues.length > 0) return { ok: false, issues };
-  const specs = { gate, tools, scopes, conditions, peripherals, edges };
+  const specs = { gate, tools, scopes, conditions, peripherals, edges, ...(properties ? { properties } : {}) };
   return { ok: true, specs: { hash: hashSpecs(specs), ...specs } };
+}
+
+/** The words of every observed fruit field that is one of a list, read from the authored form. */
+function observedValues(fruit: unknown): readonly string[] {
+  const fields = typeof fruit === 'object' && fruit !== null ? Object.values(fruit) : [];
+  return fields.flatMap((field: unknown) => {
+    const type = typeof field === 'object' && field !== null ? (field as { observed?: unknown }).observed : null;
+    return Array.isArray(type) ? type.map(String) : [];
+  });
 }
 
 function readCatalogue(drafts: Drafts) {

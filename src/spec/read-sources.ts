@@ -4,6 +4,7 @@ import { readEdnPeripherals } from './edn/edn-peripherals.ts';
 import { kindOfFile, stemOf } from './file-kinds.ts';
 import { GateFile } from './gate-file.ts';
 import type { Report, SpecIssue } from './issues.ts';
+import { PropertiesFile } from './properties-file.ts';
 import { PeripheralFile } from './peripheral-file.ts';
 import { readYaml } from './read-yaml.ts';
 import { type Salvaged, salvage } from './salvage.ts';
@@ -30,6 +31,7 @@ export interface Drafts {
   readonly tools: readonly Draft<ToolsFile>[];
   readonly scopes: readonly Draft<ScopesFile>[];
   readonly conditions: Draft<ConditionsFile> | null;
+  readonly properties: Draft<PropertiesFile> | null;
   readonly peripherals: readonly PeripheralDraft[];
 }
 
@@ -40,6 +42,7 @@ export function readSources(sources: readonly SpecSource[], issues: SpecIssue[])
     tools: [] as Draft<ToolsFile>[],
     scopes: [] as Draft<ScopesFile>[],
     conditions: null as Draft<ConditionsFile> | null,
+    properties: null as Draft<PropertiesFile> | null,
     peripherals: [] as PeripheralDraft[],
   };
   for (const source of sources) {
@@ -59,6 +62,7 @@ export function readSources(sources: readonly SpecSource[], issues: SpecIssue[])
     else if (kind === 'tools') drafts.tools.push(draft(ToolsFile, document, [], found.length > 0, issues));
     else if (kind === 'scopes') drafts.scopes.push(draft(ScopesFile, document, [], found.length > 0, issues));
     else if (kind === 'conditions') drafts.conditions = draft(ConditionsFile, document, [], found.length > 0, issues);
+    else if (kind === 'properties') drafts.properties = draft(PropertiesFile, document, [], found.length > 0, issues);
     else if (found.length > 0) {
       const id = stemOf(source.file);
       const report = reporter(document, ['peripherals', id], issues);

@@ -189,6 +189,31 @@ export interface Edge {
 /** The built-in entry condition: a passing test fruit in this session, newer than the last change. */
 export const TESTS_PASSED = 'tests-passed';
 
+/** A place or a mode that a property speaks of. */
+export type PropertyPlace =
+  | { readonly kind: 'peripheral'; readonly peripheral: string }
+  | { readonly kind: 'mode'; readonly mode: Mode };
+
+/**
+ * What has to hold when a place is entered. `result`: the last result of that peripheral is this value, and nothing was changed since;
+ * `visited`: the session has been there; `approval`: this very step is approved.
+ */
+export type PropertyAtom =
+  | { readonly kind: 'approval' }
+  | { readonly kind: 'mode'; readonly mode: Mode }
+  | { readonly kind: 'condition'; readonly name: string }
+  | { readonly kind: 'result'; readonly peripheral: string; readonly value: string }
+  | { readonly kind: 'visited'; readonly peripheral: string };
+
+/** Something that the author of a spec set wants proved of every session. `text` is the authored form, as JSON. */
+export type Property = { readonly text: string } & (
+  | { readonly kind: 'never-enter'; readonly target: PropertyPlace; readonly without: readonly PropertyAtom[] }
+  | { readonly kind: 'never-can'; readonly what: 'change' | 'ship'; readonly peripheral: string }
+  | { readonly kind: 'eventually'; readonly peripheral: string }
+  | { readonly kind: 'before'; readonly first: PropertyPlace; readonly then: PropertyPlace }
+  | { readonly kind: 'exclusive'; readonly of: 'peripherals' | 'tools'; readonly names: readonly string[] }
+);
+
 /** A spec set, checked and resolved. `hash` is sha256 (hex) of the RFC 8785 form of everything else. */
 export interface SpecSet {
   readonly hash: string;
@@ -201,6 +226,8 @@ export interface SpecSet {
   readonly peripherals: { readonly [id: string]: PeripheralSpec };
   /** Derived; sorted by from, exit, to. */
   readonly edges: readonly Edge[];
+  /** What the author wants proved; absent where the set has no properties.yaml. */
+  readonly properties?: readonly Property[];
 }
 
 /** How a test command reports what it ran. `none`: exit status only, the count is unknown. */

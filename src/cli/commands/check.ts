@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { type Proof, proveProperties } from '../../audit/properties/prove.ts';
 import { maskMatcher } from '../../gate/masks.ts';
 import { SpecError, type SpecIssue, type SpecWarning } from '../../spec/issues.ts';
 import { DEFAULT_PROJECT_CONFIG, loadProjectConfig } from '../../spec/load-project-config.ts';
@@ -39,14 +40,19 @@ async function check(io: Io, path: string | undefined, options: Options): Promis
   if (specs === null || issues.length > 0) throw new SpecError(issues);
   const warnings = [...lintSpecs(specs)];
   const tracked = await maskedButTracked(root, config, io);
+  const proofs = proveProperties(specs);
+  // An exit that is bound to nothing is among the warnings already.
+  const broken = proofs.filter(({ holds, property }) => !holds && property !== 'bound');
+  if (broken.length > 0) io.exitCode = 1;
 
   if (io.json) {
     printJson(io, {
-      ok: true,
+      ok: broken.length === 0,
       specs: folder,
       hash: specs.hash,
       counts: counts(specs),
       warnings,
+      properties: proofs,
       maskedButTracked: tracked,
     });
     return;
@@ -55,8 +61,9 @@ async function check(io: Io, path: string | undefined, options: Options): Promis
   const gate = specs.gate === null ? 'no mode gate' : 'a mode gate';
   print(
     io,
-    `${paint(io, 'green', 'ok')}  ${peripherals} peripherals, ${tools} tools, ${edges} edges, ${gate} (${folder})`,
+    `${broken.length === 0 ? paint(io, 'green', 'ok') : paint(io, 'red', 'broken')}  ${peripherals} peripherals, ${tools} tools, ${edges} edges, ${gate} (${folder})`,
   );
+  printProofs(io, proofs, broken);
   for (const warning of warnings) print(io, warningLine(io, warning));
   for (const file of tracked)
     print(
@@ -90,6 +97,16 @@ const counts = ({ peripherals, tools, edges }: SpecSet) => ({
   tools: Object.keys(tools).length,
   edges: edges.length,
 });
+
+function printProofs(io: Io, proofs: readonly Proof[], broken: readonly Proof[]): void {
+  const held = proofs.filter(({ holds }) => holds).length;
+  if (held > 0 && broken.length === 0)
+    print(io, `${paint(io, 'green', 'proved')}  ${held} properties of every session`);
+  for (const { property, message, path } of broken) {
+    print(io, `${paint(io, 'red', 'broken')}  ${property}: ${message}`);
+    for (const step of path ?? []) print(io, `        ${step}`);
+  }
+}
 
 const warningLine = (io: Io, { path, message, suggestion }: SpecWarning): string =>
   `${paint(io, 'yellow', 'warning')}  ${path}: ${message}${suggestion ? `; ${suggestion}` : ''}`;

@@ -1,0 +1,187 @@
+import { type Edge, type Mode, MODES, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
+import { canHold } from './satisfiable.ts';
+
+/** A session as far as properties go: where it is, in which mode, and what the last tests of the code as it stands said. */
+export interface AbstractState {
+  readonly place: string | null;
+  readonly mode: Mode | null;
+  /** A peripheral was visited before. */
+  readonly begun: boolean;
+  /** The last result of each peripheral that tests, for the code as it stands; absent: none. */
+  readonly results: { readonly [peripheral: string]: string };
+  /** All tests of the code as it stands passed. */
+  readonly passed: boolean;
+  /** What was seen during the visit under way. */
+  readonly seen: string | null;
+}
+
+/** One thing that may happen, and what it takes. `hop`: along an edge, by the agent, everything but the approval being met. */
+export interface AbstractMove {
+  readonly name: string;
+  readonly kind: 'start' | 'hop' | 'mode' | 'step' | 'stop';
+  readonly approved: boolean;
+  readonly conditions: readonly string[];
+  readonly to: AbstractState;
+}
+
+/**
+ * What may happen next. It says yes where it cannot tell (a rule whose facts may be anything, context that may be there), so that what is proved
+ * to happen never does not. Pure.
+ */
+export class AbstractSessions {
+  readonly #specs: SpecSet;
+  readonly #edges: ReadonlyMap<string, readonly Edge[]>;
+  readonly #rules = new Map<string, boolean>();
+
+  constructor(specs: SpecSet) {
+    this.#specs = specs;
+    this.#edges = Map.groupBy(specs.edges, ({ from }) => from);
+  }
+
+  readonly initial = (): AbstractState => ({
+    place: null,
+    mode: this.#specs.gate?.initial ?? null,
+    begun: false,
+    results: {},
+    passed: false,
+    seen: null,
+  });
+
+  moves(state: AbstractState): readonly AbstractMove[] {
+    const inside = state.place === null ? [] : [...this.#hops(state), ...this.#steps(state), this.#stop(state)];
+    return [...(state.place === null ? this.#starts(state) : inside), ...this.#modes(state)];
+  }
+
+  #rule(state: AbstractState, cel: string): boolean {
+    const { place, mode, passed } = state;
+    const key = JSON.stringify([cel, place, mode, passed]);
+    const known = this.#rules.get(key);
+    if (known !== undefined) return known;
+    const can = canHold(this.#specs, cel, { place, mode, testsPassed: passed });
+    this.#rules.set(key, can);
+    return can;
+  }
+
+  #condition(state: AbstractState, name: string): boolean {
+    if (name === TESTS_PASSED) return state.passed;
+    const rule = this.#specs.conditions[name];
+    return rule !== undefined && this.#rule(state, rule);
+  }
+
+  #admittedInMode({ mode }: AbstractState, to: string): boolean {
+    const allowed = this.#specs.gate && mode ? this.#specs.gate.peripherals[mode] : null;
+    return !allowed || allowed.includes(to);
+  }
+
+  #starts(state: AbstractState): AbstractMove[] {
+    return Object.values(this.#specs.peripherals).flatMap(({ id, entry }) => {
+      const { sources, conditions } = entry;
+      const admits = sources.some(
+        ({ kind }) => kind === 'user-request' || kind === (state.begun ? 'session-close' : 'default'),
+      );
+      if (!admits || !this.#admittedInMode(state, id)) return [];
+      if (!conditions.every((name) => this.#condition(state, name))) return [];
+      const to = { ...state, place: id, begun: true, seen: null };
+      return [{ name: `start ${id}`, kind: 'start', approved: false, conditions, to }];
+    });
+  }
+
+  #hops(state: AbstractState): AbstractMove[] {
+    return (this.#edges.get(state.place!) ?? []).flatMap((edge): AbstractMove[] => {
+      const { implies, when, conditions, gates, exit, to } = edge;
+      if (implies && this.#tests(state.place!, implies.field) && state.seen !== implies.value) return [];
+      if (when !== null && !this.#rule(state, when)) return [];
+      if (!this.#admittedInMode(state, to)) return [];
+      if (!conditions.every((name) => this.#condition(state, name))) return [];
+      const open = gates.every((gate) => {
+        if (gate.kind === 'when') return this.#rule(state, gate.cel);
+        return gate.kind === 'approval' || this.#patternCanStand(gate.is);
+      });
+      if (!open) return [];
+      const approved = gates.some(({ kind }) => kind === 'approval');
+      const name = `${edge.from} ─${exit}→ ${to}${approved ? ' (approved)' : ''}`;
+      return [{ name, kind: 'hop', approved, conditions, to: { ...state, place: to, seen: null } }];
+    });
+  }
+
+  /** An exit's value comes from tests; of other observed words any may come. */
+  #tests(place: string, field: string): boolean {
+    const rule = this.#specs.peripherals[place]?.fruit[field];
+    return rule?.kind === 'observed' && rule.from === 'result';
+  }
+
+  #patternCanStand(is: 'selected' | 'held'): boolean {
+    const tool = is === 'selected' ? 'psr-select' : 'pur-update';
+    return Object.values(this.#specs.peripherals).some(
+      ({ tools }) => tools.includes(tool) || tools.includes('pur-update'),
+    );
+  }
+
+  #steps(state: AbstractState): AbstractMove[] {
+    const spec = this.#specs.peripherals[state.place!]!;
+    const allowed = (effect: string) =>
+      !this.#specs.gate || !state.mode || this.#specs.gate.effects[state.mode].includes(effect as never);
+    const step = (name: string, to: AbstractState): AbstractMove => ({
+      name: `${spec.id}: ${name}`,
+      kind: 'step',
+      approved: false,
+      conditions: [],
+      to,
+    });
+    const moves: AbstractMove[] = [];
+    const runs =
+      spec.scope.rule.command === 'test' &&
+      spec.tools.some((id) => this.#runs(id) && allowed(this.#specs.tools[id]!.effect));
+    if (runs) {
+      const told = (value: string, passed: boolean) =>
+        moves.push(
+          step(`tests ${value}`, { ...state, seen: value, passed, results: { ...state.results, [spec.id]: value } }),
+        );
+      // A run that passes after one that failed, on the same code, is flaky; and so it stays.
+      const before = state.results[spec.id];
+      if (before === undefined || before === 'pass') told('pass', true);
+      if (before === undefined || before === 'fail') told('fail', false);
+      if (before !== undefined) told('flaky', false);
+    }
+    if (canChange(this.#specs, spec) && allowed('act'))
+      moves.push(step('change', { ...state, passed: false, results: {} }));
+    return moves;
+  }
+
+  #runs = (id: string): boolean => this.#specs.tools[id]?.parameters.some(({ role }) => role === 'command') ?? false;
+
+  #stop(state: AbstractState): AbstractMove {
+    const to = { ...state, place: null, seen: null };
+    return { name: `stop ${state.place}`, kind: 'stop', approved: false, conditions: [], to };
+  }
+
+  #modes(state: AbstractState): AbstractMove[] {
+    const { gate } = this.#specs;
+    const { mode } = state;
+    if (!gate || mode === null) return [];
+    const along = gate.transitions
+      .filter(({ from }) => from === mode)
+      .map(
+        ({ to, approval }): AbstractMove => ({
+          name: `mode ${mode} → ${to}${approval ? ' (approved)' : ''}`,
+          kind: 'mode',
+          approved: approval !== null,
+          conditions: [],
+          to: { ...state, mode: to },
+        }),
+      );
+    if (mode === gate.reset) return along;
+    const reset = { name: `reset to ${gate.reset}`, kind: 'mode' as const, approved: false, conditions: [] };
+    return [...along, { ...reset, to: { ...state, mode: gate.reset } }];
+  }
+}
+
+/** Whether a peripheral can change files of the repository. */
+export const canChange = ({ tools }: SpecSet, { tools: granted, scope }: PeripheralSpec): boolean =>
+  scope.rule.write.length > 0 && granted.some((id) => tools[id]?.effect === 'act');
+
+/** Whether a peripheral can ship: it has an acting tool, and a scope for git and the deploy commands. */
+export const canShip = ({ tools }: SpecSet, { tools: granted, scope }: PeripheralSpec): boolean =>
+  scope.rule.command === 'deploy' && granted.some((id) => tools[id]?.effect === 'act');
+
+export const isMode = (name: string): name is Mode => MODES.some((mode) => mode === name);

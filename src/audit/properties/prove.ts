@@ -1,0 +1,297 @@
+import type { Property, PropertyAtom, PropertyPlace, SpecSet } from '../../spec/types.ts';
+import { looksBack } from '../form.ts';
+import { type AbstractMove, type AbstractState, AbstractSessions, canChange, canShip } from './abstract-session.ts';
+
+/** What came of one property. `path`: a shortest way to break it, in order; null where it is no matter of ways. */
+export interface Proof {
+  /** `reachable`, `way-back`, `bound`, `apart`, or the property as its author wrote it. */
+  readonly property: string;
+  readonly holds: boolean;
+  readonly message: string | null;
+  readonly path: readonly string[] | null;
+}
+
+interface Node {
+  readonly state: AbstractState;
+  readonly before: Node | null;
+  readonly move: AbstractMove | null;
+}
+
+const keyOf = (state: AbstractState): string =>
+  JSON.stringify([
+    state.place,
+    state.mode,
+    state.begun,
+    state.passed,
+    state.seen,
+    Object.entries(state.results).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  ]);
+
+const pathTo = (node: Node, last?: AbstractMove): readonly string[] => {
+  const names: string[] = last ? [last.name] : [];
+  for (let at: Node | null = node; at?.move; at = at.before) names.unshift(at.move.name);
+  return names;
+};
+
+const succeeded = (property: string): Proof => ({ property, holds: true, message: null, path: null });
+const broken = (property: string, message: string, path: readonly string[] | null = null): Proof => ({
+  property,
+  holds: false,
+  message,
+  path,
+});
+
+/**
+ * Proves the built-in properties of a spec set, and those that it states itself, over every session that may be; each broken one with a shortest
+ * counterexample. Pure.
+ *
+ * @example proveProperties(specs).filter(({ holds }) => !holds)
+ */
+export function proveProperties(specs: SpecSet): readonly Proof[] {
+  const space = new Space(specs);
+  return [
+    ...reachable(specs, space),
+    ...wayBack(specs, space),
+    ...bound(specs),
+    ...apart(specs),
+    ...(specs.properties ?? []).map((property) => prove(specs, space, property)),
+  ];
+}
+
+/** Every state that a session may come to, each by a shortest way, and the moves between them. */
+class Space {
+  readonly nodes: readonly Node[];
+  readonly #sessions: AbstractSessions;
+  readonly #moves = new Map<string, readonly AbstractMove[]>();
+
+  constructor(specs: SpecSet) {
+    this.#sessions = new AbstractSessions(specs);
+    this.nodes = this.explore(() => true);
+  }
+
+  moves(state: AbstractState): readonly AbstractMove[] {
+    const key = keyOf(state);
+    const known = this.#moves.get(key) ?? this.#sessions.moves(state);
+    this.#moves.set(key, known);
+    return known;
+  }
+
+  /** The states that can be come to by moves that `may` allows. */
+  explore(may: (state: AbstractState, move: AbstractMove) => boolean): readonly Node[] {
+    const nodes: Node[] = [{ state: this.#sessions.initial(), before: null, move: null }];
+    const seen = new Set(nodes.map(({ state }) => keyOf(state)));
+    for (const node of nodes) {
+      for (const move of this.moves(node.state)) {
+        if (!may(node.state, move)) continue;
+        const key = keyOf(move.to);
+        if (seen.has(key)) continue;
+        seen.add(key);
+        nodes.push({ state: move.to, before: node, move });
+      }
+    }
+    return nodes;
+  }
+
+  /** The first node from which no way by hops leads to a state that `wanted` accepts; steps and modes are free on the way. */
+  withoutWay(wanted: (state: AbstractState) => boolean): Node | null {
+    const into = new Map<string, string[]>();
+    const good: string[] = [];
+    for (const { state } of this.nodes) {
+      const from = keyOf(state);
+      if (wanted(state)) good.push(from);
+      for (const move of this.moves(state)) {
+        if (move.kind === 'start' || move.kind === 'stop') continue;
+        const to = keyOf(move.to);
+        const list = into.get(to);
+        if (list) list.push(from);
+        else into.set(to, [from]);
+      }
+    }
+    const reached = new Set(good);
+    for (const key of good) {
+      for (const before of into.get(key) ?? []) {
+        if (reached.has(before)) continue;
+        reached.add(before);
+        good.push(before);
+      }
+    }
+    return this.nodes.find(({ state }) => state.place !== null && !reached.has(keyOf(state))) ?? null;
+  }
+}
+
+function reachable({ peripherals }: SpecSet, { nodes }: Space): Proof[] {
+  const places = new Set(nodes.map(({ state }) => state.place));
+  const lost = Object.keys(peripherals).filter((id) => !places.has(id));
+  return lost.length === 0
+    ? [succeeded('reachable')]
+    : lost.map((id) => broken('reachable', `no session can come to ${id}: whatever leads there is shut for good`));
+}
+
+/** From everywhere there is a way back to where one reflects; without such a place, a way on. */
+function wayBack(specs: SpecSet, space: Space): Proof[] {
+  const homes = Object.values(specs.peripherals).filter(looksBack);
+  if (homes.length > 0) {
+    const names = homes.map(({ id }) => id);
+    const stuck = space.withoutWay(({ place }) => place !== null && names.includes(place));
+    return [stuck ? noWay('way-back', stuck, names.join(' or ')) : succeeded('way-back')];
+  }
+  const dead = space.nodes.find(({ state }) => state.place !== null && !canLeave(space, state));
+  return [
+    dead
+      ? broken('way-back', `${dead.state.place} is a dead end: no hop out of it can ever be taken`, pathTo(dead))
+      : succeeded('way-back'),
+  ];
+}
+
+/** Whether a hop to another place can be taken from here, after any steps and changes of mode. */
+function canLeave(space: Space, from: AbstractState): boolean {
+  const states = [from];
+  const seen = new Set([keyOf(from)]);
+  for (const state of states) {
+    for (const { kind, to } of space.moves(state)) {
+      if (kind === 'hop' && to.place !== from.place) return true;
+      if (kind !== 'step' && kind !== 'mode') continue;
+      if (seen.has(keyOf(to))) continue;
+      seen.add(keyOf(to));
+      states.push(to);
+    }
+  }
+  return false;
+}
+
+const noWay = (property: string, stuck: Node, to: string): Proof =>
+  broken(property, `from ${stuck.state.place} no hops lead to ${to}`, pathTo(stuck));
+
+function bound({ peripherals }: SpecSet): Proof[] {
+  const open = Object.values(peripherals).flatMap(({ id, exits }) =>
+    exits.filter((exit) => !exit.bound && !exit.name.startsWith('hop-')).map(({ name }) => `${id}.${name}`),
+  );
+  return open.length === 0
+    ? [succeeded('bound')]
+    : open.map((exit) => broken('bound', `the exit ${exit} is bound to no destination`));
+}
+
+function apart(specs: SpecSet): Proof[] {
+  const both = Object.values(specs.peripherals).filter((spec) => canChange(specs, spec) && canShip(specs, spec));
+  const tools = Object.values(specs.peripherals).filter(
+    (spec) =>
+      canChange(specs, spec) &&
+      spec.tools.some((id) => ['bash-git', 'bash-deploy'].includes(id)) &&
+      !both.includes(spec),
+  );
+  const found = [...both, ...tools];
+  return found.length === 0
+    ? [succeeded('apart')]
+    : found.map(({ id }) => broken('apart', `${id} both changes code and ships it`));
+}
+
+function prove(specs: SpecSet, space: Space, property: Property): Proof {
+  const { text } = property;
+  switch (property.kind) {
+    case 'never-enter':
+      return neverEnter(space, property);
+    case 'never-can': {
+      const { what, peripheral } = property;
+      const spec = specs.peripherals[peripheral]!;
+      const can = what === 'change' ? canChange(specs, spec) : canShip(specs, spec);
+      const tools = spec.tools.filter((id) => specs.tools[id]?.effect === 'act').join(', ');
+      return can
+        ? broken(text, `${peripheral} can ${what}: it has ${tools}, and the scope ${spec.scope.name}`)
+        : succeeded(text);
+    }
+    case 'eventually': {
+      const stuck = space.withoutWay(({ place }) => place === property.peripheral);
+      return stuck ? noWay(text, stuck, property.peripheral) : succeeded(text);
+    }
+    case 'before': {
+      const { first, then } = property;
+      const without = space.explore((_, { to }) => !isAt(first, to));
+      const node = without.find(({ state }) => isAt(then, state) && !isAt(first, state));
+      return node
+        ? broken(text, `${nameOf(then)} can be come to without ${nameOf(first)} before`, pathTo(node))
+        : succeeded(text);
+    }
+    case 'exclusive':
+      return exclusive(specs, space, property);
+    default:
+      return property satisfies never;
+  }
+}
+
+const isAt = (where: PropertyPlace, { place, mode }: AbstractState): boolean =>
+  where.kind === 'mode' ? mode === where.mode : place === where.peripheral;
+
+const nameOf = (where: PropertyPlace): string => (where.kind === 'mode' ? where.mode : where.peripheral);
+
+function neverEnter(space: Space, property: Extract<Property, { kind: 'never-enter' }>): Proof {
+  const { target, without, text } = property;
+  const enters = (state: AbstractState, { kind, to }: AbstractMove) =>
+    target.kind === 'mode'
+      ? kind === 'mode' && to.mode === target.mode
+      : (kind === 'hop' || kind === 'start') && to.place === target.peripheral && state.place !== undefined;
+  for (const atom of without) {
+    // A visit that has to have been: only ways that never come there can break it.
+    const nodes = atom.kind === 'visited' ? space.explore((_, { to }) => to.place !== atom.peripheral) : space.nodes;
+    for (const node of nodes) {
+      for (const move of space.moves(node.state)) {
+        if (!enters(node.state, move) || holds(atom, node.state, move)) continue;
+        return broken(text, `${nameOf(target)} can be entered without ${atomName(atom)}`, pathTo(node, move));
+      }
+    }
+  }
+  return succeeded(text);
+}
+
+function holds(atom: PropertyAtom, state: AbstractState, move: AbstractMove): boolean {
+  switch (atom.kind) {
+    case 'approval':
+      return move.approved;
+    case 'mode':
+      return state.mode === atom.mode;
+    case 'condition':
+      return move.conditions.includes(atom.name) || (atom.name === 'tests-passed' && state.passed);
+    case 'result':
+      return state.results[atom.peripheral] === atom.value;
+    case 'visited':
+      return false;
+    default:
+      return atom satisfies never;
+  }
+}
+
+function atomName(atom: PropertyAtom): string {
+  switch (atom.kind) {
+    case 'approval':
+      return 'an approval';
+    case 'mode':
+      return `mode ${atom.mode}`;
+    case 'condition':
+      return atom.name;
+    case 'result':
+      return `${atom.peripheral}.${atom.value}`;
+    case 'visited':
+      return `a visit to ${atom.peripheral}`;
+    default:
+      return atom satisfies never;
+  }
+}
+
+function exclusive(specs: SpecSet, space: Space, { of, names, text }: Extract<Property, { kind: 'exclusive' }>): Proof {
+  if (of === 'tools') {
+    const both = Object.values(specs.peripherals).find(
+      ({ tools }) => names.filter((name) => tools.includes(name)).length > 1,
+    );
+    return both
+      ? broken(text, `${both.id} has ${names.filter((name) => both.tools.includes(name)).join(' and ')}`)
+      : succeeded(text);
+  }
+  for (const node of space.nodes) {
+    const { place } = node.state;
+    if (place === null || !names.includes(place)) continue;
+    for (const move of space.moves(node.state)) {
+      if (move.kind !== 'hop' || move.to.place === place || !names.includes(move.to.place ?? '')) continue;
+      return broken(text, `a hop leads from ${place} to ${move.to.place}`, pathTo(node, move));
+    }
+  }
+  return succeeded(text);
+}

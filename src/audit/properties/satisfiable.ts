@@ -1,0 +1,99 @@
+import type { FruitType, Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
+import { celHolds } from '../rules-in-cel.ts';
+
+/** What is known of the moment at which a rule is judged; the rest may be anything. */
+export interface Known {
+  readonly place: string | null;
+  readonly mode: string | null;
+  readonly testsPassed: boolean;
+}
+
+/** More combinations than this are not tried; such a rule counts as one that can hold. */
+const MOST = 20_000;
+const MEMBER = /\b(fruit|session|visit|tests|backpack|visits)\.([a-z_][a-z0-9_]*)/g;
+
+/**
+ * Whether a rule can hold at all: it is tried on every combination of the values at which its comparisons turn (each number in it, one less, one
+ * more; each text in it; true and false; each word of a fruit). Exact for rules that compare one fact with one value at a time.
+ */
+export function canHold(specs: SpecSet, cel: string, known: Known): boolean {
+  const members = [...new Set([...cel.matchAll(MEMBER)].map((match) => `${match[1]}.${match[2]}`))];
+  const values = members.map((member) => valuesOf(specs, member, cel, known));
+  const combinations = values.reduce((count, list) => count * Math.max(1, list.length), 1);
+  if (combinations > MOST) return true;
+  for (let index = 0; index < combinations; index++) {
+    const facts: { [root: string]: { [name: string]: Json } } = {
+      fruit: {},
+      session: {},
+      visit: {},
+      tests: {},
+      backpack: {},
+      visits: {},
+    };
+    let rest = index;
+    members.forEach((member, number) => {
+      const list = values[number]!;
+      const [root = '', name = ''] = member.split('.');
+      const value = list[rest % Math.max(1, list.length)];
+      rest = Math.floor(rest / Math.max(1, list.length));
+      if (value !== undefined) facts[root]![name] = value;
+    });
+    if (celHolds(cel, facts as never)) return true;
+  }
+  return false;
+}
+
+function valuesOf(specs: SpecSet, member: string, cel: string, { place, mode, testsPassed }: Known): readonly Json[] {
+  const numbers = [...cel.matchAll(/\b\d+(?:\.\d+)?\b/g)].map(([text]) => Number(text));
+  const counts = [...new Set([0, 1, ...numbers.flatMap((number) => [number - 1, number, number + 1])])].filter(
+    (number) => number >= 0,
+  );
+  const texts = [...cel.matchAll(/"([^"]*)"|'([^']*)'/g)].map((match) => match[1] ?? match[2] ?? '');
+  const [root, name] = member.split('.');
+  switch (member) {
+    case 'tests.passed':
+      return [testsPassed];
+    case 'session.mode':
+      return [mode];
+    case 'session.peripheral':
+    case 'visit.peripheral':
+      return [place];
+    case 'session.agent':
+      return ['', ...texts];
+    default:
+  }
+  if (root === 'fruit')
+    return fruitValues(place === null ? undefined : specs.peripherals[place], name ?? '', counts, texts);
+  if (root === 'backpack') return [...counts, ...texts, true, false, ['x'], []];
+  return counts.filter(
+    (count) => member !== 'visit.steps' || count <= (limitOf(specs, place) ?? Number.POSITIVE_INFINITY),
+  );
+}
+
+const limitOf = ({ peripherals }: SpecSet, place: string | null): number | null =>
+  place === null ? null : (peripherals[place]?.limits.steps ?? null);
+
+function fruitValues(
+  spec: PeripheralSpec | undefined,
+  name: string,
+  counts: readonly number[],
+  texts: readonly string[],
+): readonly Json[] {
+  const field = Object.entries(spec?.fruit ?? {}).find(([id]) => id.replaceAll('-', '_') === name)?.[1];
+  if (!field) return [];
+  const type: FruitType = field.type;
+  if (typeof type !== 'string') return type;
+  switch (type) {
+    case 'integer':
+    case 'number':
+      return field.kind === 'stated' ? [...counts, ...counts.map((count) => -count)] : counts;
+    case 'boolean':
+      return [true, false];
+    case 'string':
+      return ['', 'x', ...texts];
+    case 'list':
+      return [[], ['x'], ['x', 'y', 'z'], texts as string[]];
+    case 'object':
+      return [{}];
+  }
+}

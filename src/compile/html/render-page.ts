@@ -52,6 +52,7 @@ dl{display:grid;grid-template-columns:6rem 1fr;gap:.25rem 1rem;margin:.6rem 0 0}
 dt{color:var(--soft)}
 dd{margin:0;overflow-wrap:anywhere}
 ul{margin:0;padding:0;list-style:none}
+a{color:var(--observe)}
 code{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 .soft{color:var(--soft)}`;
 

@@ -9,10 +9,12 @@ interface Arrow {
   readonly label: Size;
 }
 type Side = 'left' | 'right';
+type Places = { readonly [id: string]: Rectangle };
 
 const MARGIN = 12;
 const GAP = 6;
-const LANE = 36;
+/** Beside the widest label between a bar and the flow. */
+const AIR = 20;
 
 /** The peripherals that nearly all others are joined with, at most two: the right bar, then the left one. */
 export function hubsOf(order: readonly string[], arrows: readonly Arrow[]): readonly string[] {
@@ -34,110 +36,98 @@ export async function layOutWithBars(
   arrows: readonly Arrow[],
   barOf: (id: string) => Size,
 ): Promise<Layout | null> {
-  const [right, left] = hubsOf(
-    boxes.map(({ id }) => id),
-    arrows,
-  );
+  const order = boxes.map(({ id }) => id);
+  const [right, left] = hubsOf(order, arrows);
   if (right === undefined) return null;
   const sideOf = (id: string): Side | null => (id === right ? 'right' : id === left ? 'left' : null);
-  const linksOf = (id: string, side: Side) =>
-    arrows.filter(({ from, to }) => (from === id && sideOf(to) === side) || (to === id && sideOf(from) === side));
-  const room = (id: string, side: Side) =>
-    linksOf(id, side).reduce((sum, { label }) => sum + Math.max(label.height, 14) + GAP, 2 * MARGIN);
+  const bars = ({ from, to }: Arrow): number => [from, to].filter((id) => sideOf(id) !== null).length;
+  const linksOf = (side: Side, id?: string): readonly Arrow[] =>
+    arrows.filter(
+      (arrow) =>
+        bars(arrow) === 1 &&
+        [arrow.from, arrow.to].some((end) => sideOf(end) === side) &&
+        (id === undefined || arrow.from === id || arrow.to === id),
+    );
+  const room = (links: readonly Arrow[]): number => links.reduce((sum, { label }) => sum + rowOf(label), 2 * MARGIN);
+
   const inner = boxes
     .filter(({ id }) => sideOf(id) === null)
-    .map((box) => ({ ...box, height: Math.max(box.height, room(box.id, 'left'), room(box.id, 'right')) }));
-  const innerArrows = arrows.filter(({ from, to }) => sideOf(from) === null && sideOf(to) === null);
+    .map((box) => ({
+      ...box,
+      height: Math.max(box.height, room(linksOf('left', box.id)), room(linksOf('right', box.id))),
+    }));
+  const innerArrows = arrows.filter((arrow) => bars(arrow) === 0);
+  const lanes = arrows.filter((arrow) => bars(arrow) === 2);
   const core = await layOut(inner, innerArrows);
 
-  const between = arrows.filter(({ from, to }) => sideOf(from) !== null && sideOf(to) !== null);
-  const widest = (side: Side) =>
-    Math.max(
-      0,
-      ...arrows
-        .filter(
-          ({ from, to }) =>
-            (sideOf(from) === side) !== (sideOf(to) === side) &&
-            !between.some((each) => each.from === from && each.to === to),
-        )
-        .map(({ label }) => label.width),
-    );
-  const leftBar = left === undefined ? { width: 0, height: 0 } : barOf(left);
-  const rightBar = barOf(right);
-  const coreLeft = left === undefined ? 0 : leftBar.width + widest('left') + 2 * 20;
-  const coreRight = coreLeft + core.width;
-  const barLeft = coreRight + widest('right') + 2 * 20;
-  const lanes = between.map(({ label }) => Math.max(label.height, 14) + GAP);
+  const columns = columnsOf(core.width, left === undefined ? 0 : barOf(left).width, linksOf('left'), linksOf('right'));
   const height = Math.max(
-    core.height + (lanes.length === 0 ? 0 : MARGIN + lanes.reduce((sum, lane) => sum + lane, 0)),
-    leftBar.height,
-    rightBar.height,
+    core.height + (lanes.length === 0 ? 0 : room(lanes) - MARGIN),
+    barOf(right).height,
+    left === undefined ? 0 : barOf(left).height,
   );
+  const moved = (rectangle: Rectangle): Rectangle => ({ ...rectangle, x: rectangle.x + columns.core });
+  const flow: Places = Object.fromEntries(Object.entries(core.nodes).map(([id, place]) => [id, moved(place)]));
+  const nodes: Places = {
+    ...flow,
+    ...(left === undefined ? {} : { [left]: { x: 0, y: 0, width: barOf(left).width, height } }),
+    [right]: { x: columns.right, y: 0, width: barOf(right).width, height },
+  };
 
-  const shifted = (rectangle: Rectangle): Rectangle => ({ ...rectangle, x: rectangle.x + coreLeft });
-  const nodes: { [id: string]: Rectangle } = {};
-  for (const { id } of inner) {
-    const place = core.nodes[id];
-    if (place) nodes[id] = shifted(place);
-  }
-  if (left !== undefined) nodes[left] = { x: 0, y: 0, width: leftBar.width, height };
-  nodes[right] = { x: barLeft, y: 0, width: rightBar.width, height };
-
-  const labels = core.edges.map(({ label }) => shifted(label));
-  const heights = new Map<Arrow, number>();
-  for (const side of ['left', 'right'] as const) {
-    let free = 0;
-    for (const box of inner.toSorted((a, b) => (nodes[a.id]?.y ?? 0) - (nodes[b.id]?.y ?? 0))) {
-      const node = nodes[box.id];
-      if (!node) return null;
-      const links = linksOf(box.id, side);
-      const inTheWay = [...inner.flatMap(({ id }) => (id === box.id ? [] : (nodes[id] ?? []))), ...labels].filter(
-        ({ x, width }) => (side === 'left' ? x < node.x : x + width > node.x + node.width),
-      );
-      for (const [index, link] of links.entries()) {
-        const half = Math.max(link.label.height, 14) / 2;
-        const wished = node.y + (node.height * (index + 1)) / (links.length + 1);
-        const y = nearestFree(wished, Math.max(node.y + MARGIN, free + half), node.y + node.height - MARGIN, inTheWay);
-        if (y === null) return null;
-        heights.set(link, y);
-        free = y + half + GAP;
-      }
-    }
-  }
-  let lane = core.height + MARGIN;
-  for (const [index, arrow] of between.entries()) {
-    heights.set(arrow, Math.round(lane + (lanes[index] ?? LANE) / 2));
-    lane += lanes[index] ?? LANE;
-  }
-
+  const labels = core.edges.map(({ label }) => moved(label));
+  const atLeft = heightsOf('left', flow, labels, (id) => linksOf('left', id));
+  const atRight = heightsOf('right', flow, labels, (id) => linksOf('right', id));
+  if (!atLeft || !atRight) return null;
+  const heights = new Map([...atLeft, ...atRight, ...laneHeights(lanes, core.height + MARGIN)]);
   const inside = new Map(innerArrows.map((arrow, index) => [arrow, core.edges[index]]));
   const edges = arrows.map((arrow) => {
     const routed = inside.get(arrow);
     if (routed)
-      return { points: routed.points.map(({ x, y }) => ({ x: x + coreLeft, y })), label: shifted(routed.label) };
-    const y = heights.get(arrow) ?? 0;
-    const a = nodes[arrow.from] ?? { x: 0, y: 0, width: 0, height: 0 };
-    const b = nodes[arrow.to] ?? a;
-    const points: Point[] =
-      a.x < b.x
-        ? [
-            { x: a.x + a.width, y },
-            { x: b.x, y },
-          ]
-        : [
-            { x: a.x, y },
-            { x: b.x + b.width, y },
-          ];
-    const middle =
-      sideOf(arrow.from) !== null && sideOf(arrow.to) !== null
-        ? (coreLeft + coreRight) / 2
-        : sideOf(arrow.from) === 'right' || sideOf(arrow.to) === 'right'
-          ? (coreRight + barLeft) / 2
-          : (leftBar.width + coreLeft) / 2;
-    const { width, height: tall } = arrow.label;
-    return { points, label: { x: Math.round(middle - width / 2), y: Math.round(y - tall / 2), width, height: tall } };
+      return { points: routed.points.map(({ x, y }) => ({ x: x + columns.core, y })), label: moved(routed.label) };
+    const column =
+      bars(arrow) === 2 ? 'core' : sideOf(arrow.from) === 'left' || sideOf(arrow.to) === 'left' ? 'left' : 'right';
+    return straight(arrow, nodes, heights.get(arrow) ?? 0, columns.middle[column]);
   });
-  return { width: barLeft + rightBar.width, height, nodes, edges };
+  return { width: columns.right + barOf(right).width, height, nodes, edges };
+}
+
+const rowOf = (label: Size): number => Math.max(label.height, 14) + GAP;
+
+/** Where the flow and the right bar begin, and the middles of what lies between. */
+function columnsOf(width: number, leftBar: number, left: readonly Arrow[], right: readonly Arrow[]) {
+  const widest = (links: readonly Arrow[]): number => Math.max(0, ...links.map(({ label }) => label.width)) + 2 * AIR;
+  const core = leftBar === 0 ? 0 : leftBar + widest(left);
+  const end = core + width;
+  const bar = end + widest(right);
+  return { core, right: bar, middle: { left: (leftBar + core) / 2, core: (core + end) / 2, right: (end + bar) / 2 } };
+}
+
+/** At which height each link of one side runs, so that no label covers another and no line a box; null: it cannot be done. */
+function heightsOf(
+  side: Side,
+  nodes: Places,
+  labels: readonly Rectangle[],
+  linksOf: (id: string) => readonly Arrow[],
+): ReadonlyMap<Arrow, number> | null {
+  const heights = new Map<Arrow, number>();
+  let free = 0;
+  for (const [id, node] of Object.entries(nodes).toSorted(([, a], [, b]) => a.y - b.y)) {
+    const others = Object.entries(nodes).flatMap(([other, place]) => (other === id ? [] : [place]));
+    const inTheWay = [...others, ...labels].filter(({ x, width }) =>
+      side === 'left' ? x < node.x : x + width > node.x + node.width,
+    );
+    const links = linksOf(id);
+    for (const [index, link] of links.entries()) {
+      const half = rowOf(link.label) / 2;
+      const wished = node.y + (node.height * (index + 1)) / (links.length + 1);
+      const least = Math.max(node.y + MARGIN, free + half);
+      const y = nearestFree(wished, Math.ceil(least), Math.floor(node.y + node.height - MARGIN), inTheWay);
+      if (y === null) return null;
+      heights.set(link, y);
+      free = y + half;
+    }
+  }
+  return heights;
 }
 
 /** The height nearest to the wished one, within bounds, at which a line meets none of these. */
@@ -150,4 +140,29 @@ function nearestFree(wished: number, least: number, most: number, inTheWay: read
     if (free(start - away)) return start - away;
   }
   return null;
+}
+
+/** Arrows from bar to bar run below the flow, one under the other. */
+function laneHeights(lanes: readonly Arrow[], top: number): readonly (readonly [Arrow, number])[] {
+  let next = top;
+  return lanes.map((arrow) => {
+    next += rowOf(arrow.label);
+    return [arrow, Math.round(next - rowOf(arrow.label) / 2)];
+  });
+}
+
+function straight({ from, to, label }: Arrow, nodes: Places, y: number, middle: number) {
+  const nowhere = { x: 0, y: 0, width: 0, height: 0 };
+  const [a = nowhere, b = nowhere] = [nodes[from], nodes[to]];
+  const points: Point[] =
+    a.x < b.x
+      ? [
+          { x: a.x + a.width, y },
+          { x: b.x, y },
+        ]
+      : [
+          { x: a.x, y },
+          { x: b.x + b.width, y },
+        ];
+  return { points, label: { ...label, x: Math.round(middle - label.width / 2), y: Math.round(y - label.height / 2) } };
 }

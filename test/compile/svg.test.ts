@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { describe, expect, it } from 'vitest';
 import { hubsOf, layOutWithBars } from '../../src/compile/svg/bar-layout.ts';
@@ -6,6 +7,7 @@ import { pictureOf } from '../../src/compile/svg/picture.ts';
 import { readingOrder } from '../../src/compile/svg/reading-order.ts';
 import { renderSvg } from '../../src/compile/svg/render-svg.ts';
 import { loadSpecs } from '../../src/spec/load-specs.ts';
+import { specs as randomSpecs } from './random-specs.ts';
 import { CORE, GATE, specSet } from './specs.ts';
 
 const specs = specSet(CORE, GATE);
@@ -73,6 +75,19 @@ describe('renderSvg', () => {
       );
       expect(covering).toEqual([]);
     }
+  });
+
+  it('any spec set gives a well-formed picture in which nothing covers another', async () => {
+    await fc.assert(
+      fc.asyncProperty(randomSpecs, async (set) => {
+        const svg = await renderSvg(set);
+        expect(XMLValidator.validate(svg)).toBe(true);
+        const boxes = [...boxesOf(svg, 'box'), ...boxesOf(svg, 'label')];
+        expect(boxes.flatMap((a, index) => boxes.slice(index + 1).filter((b) => overlap(a, b)))).toEqual([]);
+        expect(svg).not.toMatch(/NaN|undefined|Infinity/);
+      }),
+      { numRuns: 60 },
+    );
   });
 
   it('it marks where a session stands; null is outside', async () => {

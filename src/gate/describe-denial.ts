@@ -48,8 +48,13 @@ export function describeDenial(
   const { tool, argument, value, why, from, to, exit, mode, limit, peripheral } = about;
   switch (code) {
     case 'unknown-tool':
+      if (about['unserved'])
+        return {
+          message: `there is no tool "${tool}" that a backend serves`,
+          remedy: 'do without it; only the operator can open a session with a backend that serves it',
+        };
       return {
-        message: `there is no tool "${tool}"${about['unserved'] ? ' that a backend serves' : ''}`,
+        message: `there is no tool "${tool}"`,
         remedy: `${about['suggestion'] ? `did you mean ${about['suggestion']}? ` : ''}available ${hereIs(available)}: ${list(available.tools)}`,
       };
     case 'tool-not-allowed':

@@ -347,6 +347,7 @@ describe('what a tool comes to', () => {
     expect((await denied(session.step(read))).denial).toMatchObject({
       code: 'unknown-tool',
       message: 'there is no tool "read" that a backend serves',
+      remedy: expect.stringContaining('only the operator can open a session with a backend'),
     });
   });
 

@@ -102,10 +102,13 @@ export function describeValue(value: Json): string {
   if (Array.isArray(entries)) return `${entries.length} entries`;
   if (Array.isArray(dropped) && dropped.length > 0)
     return `${ended}, dropped: ${short(dropped.map(nameWhy).join('; '), 140)}`;
-  if (exit !== undefined)
-    return `${ended}${stdout ? `: ${short(String(stdout).trim(), 120)}` : stderr ? `: ${short(String(stderr).trim(), 120)}` : ''}`;
+  if (exit !== undefined) return `${ended}${stdout ? `: ${output(stdout)}` : stderr ? `: ${output(stderr)}` : ''}`;
   return short(value, 160);
 }
+
+/** What a command printed; a long output is kept in a blob. */
+const output = (printed: Json): string =>
+  typeof printed === 'string' ? short(printed.trim(), 120) : describeValue(printed);
 
 function summaryOf(report: Json): Json {
   if (report === null || typeof report !== 'object' || Array.isArray(report)) return report;

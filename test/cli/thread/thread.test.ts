@@ -250,6 +250,18 @@ describe('a thread in a terminal', () => {
     );
   });
 
+  it('names the first of many changed files, and counts the rest', () => {
+    const effects = Array.from({ length: 50 }, (_, at) => ({ op: 'create', path: `src/${at}.txt` }));
+    const outcome = {
+      status: 'ok',
+      result: { exit: null, flooded: true, stdout: { blob: 'ab'.repeat(32), bytes: 999 } },
+    };
+    const shown = text([said('a', 0, 'step', { event: 'step', tool: 'bash', args: {}, outcome, effects })], 2000);
+    expect(shown).toContain('create src/19.txt, and 30 more');
+    expect(shown).not.toContain('src/20.txt');
+    expect(shown).toContain('ended for too much output: 999 bytes, kept as ab');
+  });
+
   it('bears long sessions', () => {
     const chain = Array.from({ length: 5_000 }, (_, n) => said(`${n}`, n, 'step', n, n === 0 ? undefined : `${n - 1}`));
     expect(text(chain).split('\n')).toHaveLength(5_000);

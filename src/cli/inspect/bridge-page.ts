@@ -1,12 +1,12 @@
 /** The inspector's page, and the only origin that is given messages. */
-export const INSPECTOR = 'https://stately.ai/inspect';
+const INSPECTOR = 'https://stately.ai/inspect';
 
 /**
  * The page that shows the Stately inspector in a frame and hands it what the WebSocket brings, once the frame says that it is there. It is the
  * package's own bridge, narrowed: messages go to the inspector's origin only.
  */
-export function bridgePage(nonce: string): { readonly html: string; readonly policy: string } {
-  const origin = new URL(INSPECTOR).origin;
+export function bridgePage(nonce: string, inspector = INSPECTOR): { readonly html: string; readonly policy: string } {
+  const origin = new URL(inspector).origin;
   const html = `<!doctype html>
 <html lang="en">
 <head>
@@ -15,7 +15,7 @@ export function bridgePage(nonce: string): { readonly html: string; readonly pol
 <style nonce="${nonce}">html,body{margin:0;height:100%}iframe{border:0;width:100%;height:100%}</style>
 </head>
 <body>
-<iframe id="inspector" title="Stately inspector" src="${INSPECTOR}"></iframe>
+<iframe id="inspector" title="Stately inspector" src="${inspector}"></iframe>
 <script nonce="${nonce}">
 const frame = document.getElementById('inspector');
 const waiting = [];

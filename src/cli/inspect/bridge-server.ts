@@ -24,11 +24,12 @@ export interface Bridge {
  * origins, and names that only resolve to this machine, are refused.
  *
  * @param port 0 takes any free one
+ * @param inspector the address of the page to show, if not Stately's
  * @throws CliError `port-in-use`
  */
-export async function startBridge(port: number): Promise<Bridge> {
+export async function startBridge(port: number, inspector?: string): Promise<Bridge> {
   const kept: string[] = [];
-  const server = createServer((request, response) => answer(request, response));
+  const server = createServer((request, response) => answer(request, response, inspector));
   const sockets = new WebSocketServer({ server, verifyClient: ({ req }: { req: IncomingMessage }) => isFromHere(req) });
   sockets.on('connection', (socket) => {
     socket.on('error', () => socket.terminate());
@@ -63,13 +64,13 @@ function isFromHere({ headers, socket }: IncomingMessage): boolean {
   return headers.origin === undefined || hosts.some((host) => headers.origin === `http://${host}`);
 }
 
-function answer(request: IncomingMessage, response: ServerResponse): void {
+function answer(request: IncomingMessage, response: ServerResponse, inspector: string | undefined): void {
   if (!isFromHere(request)) {
     response.writeHead(403, { 'content-type': 'text/plain' }).end('only for this machine\n');
   } else if (request.method !== 'GET' || request.url !== '/') {
     response.writeHead(404, { 'content-type': 'text/plain' }).end('there is only /\n');
   } else {
-    const { html, policy } = bridgePage(randomBytes(16).toString('base64'));
+    const { html, policy } = bridgePage(randomBytes(16).toString('base64'), inspector);
     response.writeHead(200, {
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': policy,

@@ -214,7 +214,13 @@ function tools(pinned: Pinned, standing: Standing, named: Named, whole: boolean)
           '.git/hooks/pre-commit',
           'hopgate.yaml',
           'elsewhere/a.txt',
-          ...(scope.write[0] ? [`${scope.write[0].replace(/\/+$/, '')}-not/a.txt`, fileIn(scope.write[0])] : []),
+          ...(scope.write[0]
+            ? [
+                `${scope.write[0].replace(/\/+$/, '')}-not/a.txt`,
+                `${scope.write[0].replace(/\/+$/, '')}/.git/hooks/pre-commit`,
+                fileIn(scope.write[0]),
+              ]
+            : []),
         ])
           moves.push(call(`on ${path}`, { ...most, [name]: path }));
       }

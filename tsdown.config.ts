@@ -7,4 +7,6 @@ export default defineConfig({
   target: 'node22.13',
   dts: true,
   fixedExtension: false,
+  // A copy of vitest in here would not be the one that runs the tests of `describeSpec`.
+  deps: { neverBundle: ['vitest'] },
 });

@@ -262,6 +262,17 @@ describe('a thread in a terminal', () => {
     expect(shown).toContain('ended for too much output: 999 bytes, kept as ab');
   });
 
+  it('says of a test run that its time was up', () => {
+    const report = { total: 0, passed: 0, failed: 0 };
+    const result = { exit: null, timedOut: true, seconds: 4, verdict: 'fail', report };
+    const outcome = { status: 'ok', result };
+    const shown = text(
+      [said('a', 0, 'step', { event: 'step', tool: 'bash-test', args: {}, outcome, effects: [] })],
+      200,
+    );
+    expect(shown).toContain('verdict fail, timed out after 4 s, ');
+  });
+
   it('bears long sessions', () => {
     const chain = Array.from({ length: 5_000 }, (_, n) => said(`${n}`, n, 'step', n, n === 0 ? undefined : `${n - 1}`));
     expect(text(chain).split('\n')).toHaveLength(5_000);

@@ -41,7 +41,8 @@ const NULL_HASH = sha256('null');
 /** What an entry says, in one line for a list. */
 export function tellInOneLine(entry: Entry, order?: ParameterOrder): { readonly event: string; readonly text: string } {
   const { event, what, came } = tell(entry, order);
-  return { event, text: came === '' ? what : `${what}: ${came}` };
+  // In a list, the outcome of an intent has a line of its own.
+  return { event, text: came === '' || event === 'intent' ? what : `${what}: ${came}` };
 }
 
 const EVENTS: { readonly [event: string]: (body: Fields, order: ParameterOrder) => Telling } = {

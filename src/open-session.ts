@@ -116,6 +116,10 @@ async function resume(parts: Parameters<typeof resumeSession>[0], id: string, ag
 function openStore({ store }: OpenOptions, root: string, clock: Clock): { store: EvidenceStore; owned: boolean } {
   if (typeof store === 'object') return { store, owned: false };
   if (store === 'memory') return { store: memoryStore({ clock }), owned: true };
+  if (process.getBuiltinModule?.('node:sqlite') === undefined)
+    throw new Error(
+      `hopgate needs Node 22.13 or newer for SQLite, and this is ${process.versions.node}; update Node, or open with store: 'memory'`,
+    );
   const file = store ?? join(ensureStateDir(root, process.env), 'evidence.db');
   return { store: sqliteStore(file, { clock }), owned: true };
 }

@@ -1,0 +1,10 @@
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { openSession } from '../src/index.ts';
+
+it('says which Node it needs where there is no SQLite', async () => {
+  const old = vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined);
+  onTestFinished(() => old.mockRestore());
+  await expect(openSession({ root: '.', agent: 'a', store: '/tmp/never.db' })).rejects.toThrow(
+    /needs Node 22\.13 .*update Node/,
+  );
+});

@@ -34,7 +34,6 @@ const OPTIONS = {
   'elk.layered.spacing.nodeNodeBetweenLayers': '24',
   'elk.layered.spacing.edgeNodeBetweenLayers': '14',
   'elk.layered.spacing.edgeEdgeBetweenLayers': '11',
-  'elk.layered.compaction.postCompaction.strategy': 'EDGE_LENGTH',
   'elk.padding': '[top=0,left=0,bottom=0,right=0]',
 };
 

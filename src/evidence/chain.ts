@@ -167,34 +167,3 @@ function spells({ head, body }: Pick<StoredEntry, 'head' | 'body'>, entry: Entry
     return false;
   }
 }
-
-/**
- * Makes JSON of any value, for bodies whose parts come from the world: unpaired surrogates become U+FFFD; NaN, infinities, functions and symbols
- * become null (members that are undefined are left out); a bigint becomes its decimal text; Dates and others with `toJSON` are asked; an Error
- * becomes its name and message; Maps, Sets and byte arrays become lists. What nests too deep or in a cycle becomes the text `[too deep]`.
- */
-export function toJson(value: unknown, depth = 100): Json {
-  switch (typeof value) {
-    case 'string':
-      return value.toWellFormed();
-    case 'boolean':
-      return value;
-    case 'number':
-      return Number.isFinite(value) ? value : null;
-    case 'bigint':
-      return value.toString();
-    case 'object':
-      break;
-    default:
-      return null;
-  }
-  if (value === null) return null;
-  if (depth === 0) return '[too deep]';
-  if ('toJSON' in value && typeof value.toJSON === 'function') return toJson(value.toJSON(), depth - 1);
-  if (value instanceof Error) return toJson({ name: value.name, message: value.message }, depth - 1);
-  if (Array.isArray(value) || value instanceof Map || value instanceof Set || value instanceof Uint8Array) {
-    return Array.from(value as Iterable<unknown>, (member) => toJson(member, depth - 1));
-  }
-  const members = Object.entries(value).filter(([, member]) => member !== undefined);
-  return Object.fromEntries(members.map(([key, member]) => [key.toWellFormed(), toJson(member, depth - 1)]));
-}

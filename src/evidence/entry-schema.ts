@@ -42,18 +42,18 @@ const isPlain = (value: object): boolean => {
 function* jsonIssues(value: unknown, path: string, depth = 0): Generator<EntryIssue> {
   if (value === null || typeof value === 'boolean') return;
   if (typeof value === 'string') {
-    if (!value.isWellFormed()) yield { path, message: 'has an unpaired surrogate; pass the text through toJson()' };
+    if (!value.isWellFormed())
+      yield { path, message: 'has an unpaired surrogate; make it well-formed first (String.prototype.toWellFormed)' };
   } else if (typeof value === 'number') {
-    if (!Number.isFinite(value))
-      yield { path, message: `${value} is not a JSON number; pass the value through toJson()` };
+    if (!Number.isFinite(value)) yield { path, message: `${value} is not a JSON number; write null or a text` };
   } else if (typeof value !== 'object') {
-    yield { path, message: `${typeof value} is not JSON; leave it out or pass the value through toJson()` };
+    yield { path, message: `${typeof value} is not JSON; leave it out or write it as text` };
   } else if (depth >= MAX_BODY_DEPTH) {
     yield { path, message: `is nested deeper than ${MAX_BODY_DEPTH} levels (or a cycle); flatten it or store a blob` };
   } else if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) yield* jsonIssues(value[index], `${path}[${index}]`, depth + 1);
   } else if (!isPlain(value) || 'toJSON' in value) {
-    yield { path, message: 'is not a plain object; pass the value through toJson()' };
+    yield { path, message: 'is not a plain object; write its members as JSON' };
   } else {
     for (const [key, member] of Object.entries(value)) {
       const at = /^[\w-]+$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`;

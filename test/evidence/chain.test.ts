@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseStored, type StoredBytes, sealDrafts, toJson, verifyChain } from '../../src/evidence/chain.ts';
+import { parseStored, type StoredBytes, sealDrafts, verifyChain } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type StoredEntry } from '../../src/evidence/entry.ts';
-import { isEntryDraft } from '../../src/evidence/entry-schema.ts';
 import { draftsOf } from './arbitraries.ts';
 import { conversation, draft, opening } from './drafts.ts';
 
@@ -157,41 +156,5 @@ describe('verifying', () => {
       throw new Error('disk gone');
     })();
     await expect(verifyChain(failing)).rejects.toThrow('disk gone');
-  });
-});
-
-describe('toJson', () => {
-  it('makes a lawful body of any value', () => {
-    fc.assert(
-      fc.property(fc.anything({ withBigInt: true, withDate: true, withMap: true, withSet: true }), (value) => {
-        expect(isEntryDraft(draft({ id: 'x', body: toJson(value) }))).toBe(true);
-      }),
-    );
-  });
-
-  it('keeps what is JSON as it is', () => {
-    fc.assert(
-      fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
-        expect(toJson(value)).toEqual(value);
-      }),
-    );
-  });
-
-  it.each<[string, unknown, unknown]>([
-    ['half a surrogate pair', 'cut \ud83d', 'cut \ufffd'],
-    ['members', { a: undefined, b: Number.NaN, c: 12n, d: () => 1 }, { b: null, c: '12', d: null }],
-    ['elements', [undefined, Number.POSITIVE_INFINITY], [null, null]],
-    ['a date', new Date(0), '1970-01-01T00:00:00.000Z'],
-    ['an error', new TypeError('no'), { name: 'TypeError', message: 'no' }],
-    ['a map and a set', new Map([['a', new Set([1])]]), [['a', [1]]]],
-    ['a member named __proto__', JSON.parse('{"__proto__":{"x":1}}'), JSON.parse('{"__proto__":{"x":1}}')],
-  ])('mends %s', (_what, value, json) => {
-    expect(toJson(value)).toEqual(json);
-  });
-
-  it('ends a cycle', () => {
-    const loop: unknown[] = [];
-    loop.push(loop);
-    expect(JSON.stringify(toJson(loop))).toMatch(/^\[{100}"\[too deep\]"\]{100}$/);
   });
 });

@@ -1,7 +1,7 @@
 import type { Json } from '../spec/types.ts';
 import { type PatternOutcome, readPur } from './pur.ts';
 
-export { PATTERN_OUTCOMES, type PatternOutcome } from './pur.ts';
+export type { PatternOutcome } from './pur.ts';
 
 /**
  * What the body of a pattern's outcome says, in any dialect of it: an outcome word (also as a keyword, `:success`), or a flag `success?`,

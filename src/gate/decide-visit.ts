@@ -1,11 +1,11 @@
 import { nearest } from '../spec/names.ts';
 import type { Edge, Json, PeripheralSpec, Principal } from '../spec/types.ts';
 import {
-  approvalHash,
-  approvalProblem,
   type ApprovalAction,
   type ApprovalGrant,
   type ApprovalSubject,
+  approvalHash,
+  approvalProblem,
 } from './approval.ts';
 import { transferContext } from './context.ts';
 import type { Denial } from './denial.ts';

@@ -1,4 +1,4 @@
-import { MODES, type Edge, type Mode, type SpecSet } from '../spec/types.ts';
+import { type Edge, MODES, type Mode, type SpecSet } from '../spec/types.ts';
 import type { Available, WayLeg } from './denial.ts';
 import { describeRequirement, type Requirement } from './requirement.ts';
 import { requirementsOf, startRequirements, transitionRequirements } from './requirements.ts';

@@ -318,7 +318,10 @@ describe('what is believed', () => {
   });
 
   it('a change that an observing step was seen to make ends what the tests proved', async () => {
-    const sneaky = { outcome: { status: 'ok' as const, result: {} }, effects: [{ path: 'src/a.ts', op: 'modify' as const }] };
+    const sneaky = {
+      outcome: { status: 'ok' as const, result: {} },
+      effects: [{ path: 'src/a.ts', op: 'modify' as const }],
+    };
     const { session } = await stage({ results: { read: sneaky } });
     await lead(session, 'test');
     await session.step({ tool: 'bash-test' });

@@ -1,4 +1,4 @@
-import { type Edge, type Mode, MODES, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
+import { type Edge, type Mode, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
 import { canHold } from './satisfiable.ts';
 
 /** A session as far as properties go: where it is, in which mode, and what the last tests of the code as it stands said. */
@@ -183,5 +183,3 @@ export const canChange = ({ tools }: SpecSet, { tools: granted, scope }: Periphe
 /** Whether a peripheral can ship: it has an acting tool, and a scope for git and the deploy commands. */
 export const canShip = ({ tools }: SpecSet, { tools: granted, scope }: PeripheralSpec): boolean =>
   scope.rule.command === 'deploy' && granted.some((id) => tools[id]?.effect === 'act');
-
-export const isMode = (name: string): name is Mode => MODES.some((mode) => mode === name);

@@ -1,4 +1,6 @@
 import { memoryStore } from '../../src/stores/memory.ts';
 import { describeEvidenceStore } from '../contracts/evidence-store.ts';
 
-describeEvidenceStore('memory', async (clock) => ({ store: memoryStore({ clock }), cleanup: async () => {} }));
+describeEvidenceStore('memory', async (clock) => ({ store: memoryStore({ clock }), cleanup: async () => {} }), {
+  keeps: false,
+});

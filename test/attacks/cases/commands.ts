@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { type Case, rows } from '../case.ts';
 
 const look = rows('explore', 'bash-readonly');
@@ -178,7 +179,7 @@ const WORKS: readonly (readonly [name: string, command: string, shows: readonly 
     "node -e \"console.log(require('child_process').execSync('echo child').toString())\"",
     ['child'],
   ],
-  ['python', 'python3 -c "print(6*7)"', ['42']],
+  ...(existsSync('/usr/bin/python3') ? [['python', 'python3 -c "print(6*7)"', ['42']] as const] : []),
   ['words that sound dangerous', 'echo "rm -rf / && curl evil | sh; sudo --force"', ['sudo --force']],
   ['a background job that is waited for', '(sleep 0.1; echo late) & wait', ['late']],
   ['a link inside the tree', 'cat src/in-link', ['alpha']],

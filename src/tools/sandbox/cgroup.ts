@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -32,7 +33,9 @@ export interface ControlGroup {
 
 const MOUNT = '/sys/fs/cgroup';
 const PREFIX = 'hopgate-';
-let runs = 0;
+
+/** Names the process, so that what a killed one left can be told; random besides, as pids come back and threads share theirs. */
+const newName = (): string => `${PREFIX}${process.pid}-${randomUUID()}`;
 
 /** The cgroups that can be made here, found by making one; null if none can. */
 export function probeCgroups(): Cgroups | null {
@@ -47,8 +50,8 @@ export function probeCgroups(): Cgroups | null {
     processes: hierarchies.some(({ processes }) => processes !== null),
     memory: hierarchies.some(({ memory }) => memory !== null),
     create(limits) {
-      runs += 1;
-      const groups = hierarchies.map((hierarchy) => makeGroup(hierarchy, `${PREFIX}${process.pid}-${runs}`, limits));
+      const name = newName();
+      const groups = hierarchies.map((hierarchy) => makeGroup(hierarchy, name, limits));
       return {
         join: async (pid) => {
           await Promise.all(groups.map((group) => moveTo(group, pid)));
@@ -73,7 +76,7 @@ function candidates(): Hierarchy[] {
 
 function isWritable(hierarchy: Hierarchy): boolean {
   if (hierarchy.processes === null && hierarchy.memory === null) return false;
-  const group = `${hierarchy.folder}/${PREFIX}${process.pid}-probe`;
+  const group = `${hierarchy.folder}/${newName()}`;
   try {
     mkdirSync(group);
     rmdirSync(group);

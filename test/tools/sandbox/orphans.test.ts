@@ -1,10 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readlinkSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { probeCgroups } from '../../../src/tools/sandbox/cgroup.ts';
 import { makeFurniture } from '../../../src/tools/sandbox/furniture.ts';
+import { DEFAULT_LIMITS } from '../../../src/tools/sandbox/layout.ts';
 
 const linux = process.platform === 'linux';
 const namespace = linux ? /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] : '';
@@ -21,4 +23,24 @@ test('it ends what a killed engine left waiting, and clears its folder away', { 
   expect(existsSync(folder)).toBe(false);
   expect(other.exitCode).toBeNull();
   other.kill('SIGKILL');
+});
+
+test('a control group that a process with our pid left behind is in nobody’s way', { skip: !linux }, async () => {
+  const cgroups = probeCgroups();
+  if (cgroups === null) return;
+  const folders = ['/sys/fs/cgroup', '/sys/fs/cgroup/pids'].filter((folder) => existsSync(folder));
+  const left = folders.flatMap((folder) => [1, 2, 3].map((run) => `${folder}/hopgate-${process.pid}-${run}`));
+  const made = left.filter((path) => {
+    try {
+      mkdirSync(path);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+  try {
+    for (const _ of [1, 2, 3]) await cgroups.create(DEFAULT_LIMITS).remove();
+  } finally {
+    for (const path of made) rmdirSync(path);
+  }
 });

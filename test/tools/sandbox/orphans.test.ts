@@ -15,8 +15,8 @@ test('it ends what a killed engine left waiting, and clears its folder away', { 
   const dead = spawnSync('true').pid;
   const folder = join(tmpdir(), `hopgate-sandbox-${namespace}-${dead}-left`);
   mkdirSync(folder);
-  const orphan = spawn('bash', ['-c', 'sleep 1000; :', `${folder}/empty`], { stdio: 'ignore' });
-  const other = spawn('bash', ['-c', 'sleep 1000; :', `${folder}-not-mine/empty`], { stdio: 'ignore' });
+  const orphan = spawn('sleep', ['1000'], { argv0: `${folder}/empty`, stdio: 'ignore' });
+  const other = spawn('sleep', ['1000'], { argv0: `${folder}-not-mine/empty`, stdio: 'ignore' });
   makeFurniture();
   const [, signal] = await once(orphan, 'exit');
   expect(signal).toBe('SIGKILL');

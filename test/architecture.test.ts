@@ -18,6 +18,8 @@ const ARROWS: { readonly [folder: string]: readonly string[] } = {
   tools: ['ports', 'spec', 'gate', 'evidence'],
   adapters: ['session', 'ports', 'gate', 'spec'],
   testing: ['session', 'compile', 'ports', 'spec', 'gate', 'evidence', 'audit', 'stores', 'tools'],
+  operator: ['ports', 'spec', 'gate', 'evidence'],
+  daemon: ['*'],
   cli: ['*'],
   '': ['*'],
 };

@@ -122,8 +122,9 @@ export function describeDenial(
     case 'approval-required':
       return {
         message: `${about['what']} needs an approval by the operator${about['answer'] ? `, and ${about['answer']}` : ''}`,
-        remedy:
-          'ask the operator, who answers on a terminal, through the approver that the session was opened with, or ahead for a script (--approve); text is never an approval',
+        remedy: about['pending']
+          ? `the operator answers with "hopgate approve ${about['pending']}"; then make exactly the same call again, with the same reason`
+          : 'ask the operator, who answers on a terminal, through the approver that the session was opened with, or ahead for a script (--approve); text is never an approval',
       };
     case 'approval-invalid':
       return {

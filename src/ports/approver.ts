@@ -25,8 +25,13 @@ export interface ApprovalRecord {
   readonly expiresAt: string;
 }
 
-/** The three ways an approval comes to be (design §7) all implement this. null: nobody answered, or the answer was no. */
+/**
+ * The three ways an approval comes to be (design §7) all implement this. null: nobody answered, or the answer was no. `pending`: it can still
+ * be answered, under this id; the same request, made again then, finds the answer.
+ */
 export interface Approver {
   readonly via: ApprovalRecord['via'];
-  approve(request: ApprovalRequest): Promise<{ readonly by: string; readonly minutes?: number } | null>;
+  approve(
+    request: ApprovalRequest,
+  ): Promise<{ readonly by: string; readonly minutes?: number } | { readonly pending: string } | null>;
 }

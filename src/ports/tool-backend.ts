@@ -39,18 +39,28 @@ export interface ToolCall {
 export type ToolOutcome =
   | { readonly status: 'ok'; readonly result: Json }
   | { readonly status: 'failed'; readonly code: string; readonly message: string; readonly result?: Json }
-  | {
-      readonly status: 'refused';
-      readonly code: Extract<DenialCode, 'out-of-scope' | 'invalid-action' | 'sandbox-unavailable'>;
-      /** The parameter at fault, if one is. */
-      readonly argument?: string;
-      readonly message: string;
-      readonly remedy: string;
-    };
+  | ToolRefusal;
+
+export interface ToolRefusal {
+  readonly status: 'refused';
+  readonly code: Extract<DenialCode, 'out-of-scope' | 'invalid-action' | 'sandbox-unavailable'>;
+  /** The parameter at fault, if one is. */
+  readonly argument?: string;
+  readonly message: string;
+  readonly remedy: string;
+}
 
 export interface ToolReport {
   readonly outcome: ToolOutcome;
   readonly effects: ObservedEffects;
+}
+
+/** For calls that the gate lets through and another program runs: an agent's own Edit. What it may touch is checked before, and seen after. */
+export interface NativeWatch {
+  /** What `run` would refuse in the world as it stands; else what the call may change, as plain JSON, to be handed to `after`. */
+  before(call: ToolCall): Promise<{ readonly refused: ToolRefusal } | { readonly before: Json }>;
+  /** What was changed since `before`. */
+  after(call: ToolCall, before: Json): Promise<ObservedEffects>;
 }
 
 /** Runs tools. One backend serves one or more tool ids; the session routes by id. */
@@ -60,6 +70,8 @@ export interface ToolBackend {
   readonly tools: readonly string[];
   /** Never throws for what the agent did; a thrown error is a broken world and is recorded as outcome `failed`, code `backend-error`. */
   run(call: ToolCall): Promise<ToolReport>;
+  /** Set where its tools may be run by another program under watch. */
+  readonly native?: NativeWatch;
   /** Frees what the backend holds. Idempotent. */
   close?(): Promise<void>;
 }

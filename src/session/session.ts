@@ -10,13 +10,14 @@ import { deny } from '../gate/deny.ts';
 import type { Decision, GateContext, Request, WantedApproval } from '../gate/request.ts';
 import type { SessionView } from '../gate/view.ts';
 import { available } from '../gate/ways.ts';
-import type { Approver } from '../ports/approver.ts';
+import type { ApprovalRequest, Approver } from '../ports/approver.ts';
 import { StoreError } from '../ports/evidence-store.ts';
-import type { Grant, ToolBackend } from '../ports/tool-backend.ts';
-import type { Edge, Json, Mode, Principal, ProjectConfig, ToolSpec } from '../spec/types.ts';
+import type { Grant, NativeWatch, ToolBackend, ToolCall, ToolRefusal } from '../ports/tool-backend.ts';
+import type { Edge, Json, Mode, Principal, ProjectConfig, SpecSet, ToolSpec } from '../spec/types.ts';
 import { askApproval, type GivenApproval } from './approve.ts';
 import { asJson, asPrincipal, asText } from './as-json.ts';
 import { isReflective } from './drafts.ts';
+import type { AdmitResult, ConcludeResult, NativeOutcome, NativeTicket } from './native-step.ts';
 import type { CloseResult, HopResult, ModeResult, Refused, StartResult, StepResult, StopResult } from './results.ts';
 import { keepFields, keepOutcome, runTool } from './run-tool.ts';
 import { isClosed, modeOf } from './state.ts';
@@ -33,6 +34,21 @@ export interface SessionParts extends WriterParts {
   readonly approver: Approver | null;
   /** Frees what was opened for this session (a store, backends). */
   readonly dispose?: () => Promise<void>;
+}
+
+/** What a mode change is asked with. */
+export interface ModeOptions {
+  readonly to: Mode;
+  readonly summary?: string;
+  readonly reset?: boolean;
+  readonly reason?: string;
+  readonly exitCriteria?: string;
+  readonly by?: Principal;
+}
+
+/** Who answers, for this one call, if it needs an approval; left out: the session's approver. */
+export interface Answering {
+  readonly approver?: Approver | null;
 }
 
 /** Where a session stands, for people and prompts. */
@@ -61,6 +77,8 @@ export class Session {
   /** The config with every peripheral's write paths in it, so that git knows what may be shipped. */
   readonly #writable: ProjectConfig;
   #queue: Promise<unknown> = Promise.resolve();
+  /** Native steps that ended while an acting one was still running. */
+  #heldBack: Body[] = [];
   #detached = false;
 
   constructor(parts: SessionParts, writer: Writer) {
@@ -104,6 +122,37 @@ export class Session {
       args: asJson(call.args ?? {}),
     });
     return decision.ok ? null : decision.denial;
+  }
+
+  /** The spec set that the session is pinned to. */
+  get specs(): SpecSet {
+    return this.#parts.compiled.specs;
+  }
+
+  /** The config that the session is pinned to. */
+  get config(): ProjectConfig {
+    return this.#parts.config;
+  }
+
+  /** Absolute real path of the repository. */
+  get root(): string {
+    return this.#writer.state.facts.root;
+  }
+
+  /**
+   * The approval that this hop or mode change lacks, everything else being met; null where it lacks none, or would be refused anyway. A dry
+   * run, for programs that ask a person first and then call `hop` or `setMode` with an `approver` that holds the answer.
+   */
+  async wants(
+    move: { readonly hop: HopOptions | WireHop } | { readonly mode: ModeOptions },
+  ): Promise<ApprovalRequest | null> {
+    await this.#queue.catch(() => {});
+    const request = 'hop' in move ? this.#hopRequest(move.hop) : modeRequest(move.mode);
+    const review = request.kind === 'hop' ? await this.#review(request.fruit) : null;
+    const decision = decide(review ? this.#contextWith(review) : this.#context(), request);
+    if (decision.ok || !decision.wanted) return null;
+    const { subject, hash } = decision.wanted;
+    return { ...subject, agent: this.#writer.state.facts.agent, hash };
   }
 
   /** A tool of the session's catalogue, wherever it is available; undefined if there is none of this name. */
@@ -167,6 +216,70 @@ export class Session {
     });
   }
 
+  /**
+   * Decides a call that another program will run: an agent's own Edit or Read. Let through, an acting tool's intent is durable; `conclude`
+   * records what came of it. A call that comes in between interrupts it.
+   *
+   * @throws Error where the tool's backend cannot watch such a run (see {@link ToolBackend.native}).
+   */
+  admit(call: { readonly tool: string; readonly args?: unknown }): Promise<AdmitResult> {
+    return this.#serially(async () => {
+      const request: Request = { kind: 'step', tool: asText(call.tool), args: asJson(call.args ?? {}) };
+      const decision = decide(this.#context(), request);
+      if (!decision.ok) return this.#refuse(request, decision.denial);
+      const { plan } = decision;
+      const tool = plan.tool.id;
+      const watch = this.#nativeWatch(tool);
+      const seen = await watch.before(this.#toolCall(plan));
+      if ('refused' in seen)
+        return this.#refuse(request, deny(this.#context(), seen.refused.code, aboutRefusal(tool, seen.refused)).denial);
+      const { store } = this.#parts;
+      const evidence =
+        plan.tool.effect === 'act'
+          ? await this.#writer.append([{ event: 'intent', tool, args: await keepFields(store, plan.args) }])
+          : [];
+      const ticket = { visit: this.#visitName(), intent: evidence[0]?.id ?? null, tool, args: plan.args };
+      return { ok: true, ticket: { ...ticket, before: seen.before }, evidence };
+    });
+  }
+
+  /**
+   * Records what came of an admitted call; its effects are observed from the tree. What comes too late (its visit is over, its intent was
+   * interrupted) is not recorded: the evidence then says that the outcome is unknown.
+   */
+  conclude(ticket: NativeTicket, outcome: NativeOutcome): Promise<ConcludeResult> {
+    return this.#serially(
+      async () => {
+        const { facts } = this.#writer.state;
+        const late = { ok: true as const, recorded: false, evidence: [] };
+        if (ticket.visit !== this.#visitName()) return late;
+        if (ticket.intent !== null && facts.pending?.id !== ticket.intent) return late;
+        const plan = decide(this.#context(), { kind: 'step', tool: ticket.tool, args: ticket.args });
+        const { store } = this.#parts;
+        const { tool } = ticket;
+        const watched = plan.ok
+          ? await this.#nativeWatch(tool).after(this.#toolCall(plan.plan), ticket.before)
+          : ('unobserved' as const);
+        const effects = watched === 'unobserved' ? watched : watched.map((effect) => ({ ...effect }));
+        const kept = await keepOutcome(store, asJson(outcome) as unknown as NativeOutcome);
+        if (ticket.intent !== null) {
+          const bodies: Body[] = [{ event: 'outcome', tool, outcome: kept, effects }, ...this.#heldBack];
+          this.#heldBack = [];
+          return { ok: true, recorded: true, evidence: await this.#writer.append(bodies) };
+        }
+        if (!plan.ok) return late;
+        const step: Body = { event: 'step', tool, args: await keepFields(store, ticket.args), outcome: kept, effects };
+        if (facts.pending) {
+          // Nothing stands between an intent and its outcome; it is recorded behind that.
+          this.#heldBack.push(step);
+          return { ok: true, recorded: true, evidence: [] };
+        }
+        return { ok: true, recorded: true, evidence: await this.#writer.append([step]) };
+      },
+      { settle: false },
+    );
+  }
+
   /** Ends the visit; the session is outside of any peripheral then. */
   stop(reason: string, options: { readonly fruit?: Fields; readonly by?: Principal } = {}): Promise<StopResult> {
     return this.#serially(async () => {
@@ -188,21 +301,12 @@ export class Session {
   }
 
   /** Leaves this peripheral and enters another in one append: stop, hop, start. Refused, the visit goes on. */
-  hop(hop: HopOptions | WireHop): Promise<HopResult> {
+  hop(hop: HopOptions | WireHop, { approver }: Answering = {}): Promise<HopResult> {
     return this.#serially(async () => {
-      const options = readHop(hop, this.#fruitFields());
-      const { exit, fruit } = options;
-      const request: Extract<Request, { kind: 'hop' }> = {
-        kind: 'hop',
-        to: asText(options.to),
-        reason: asText(options.reason),
-        by: asPrincipal(options.by),
-        ...(exit === undefined ? {} : { exit: asText(exit) }),
-        ...(fruit === undefined ? {} : { fruit: asJson(fruit) as Fields }),
-      };
+      const request = this.#hopRequest(hop);
       const review = await this.#review(request.fruit);
       const context = () => (review ? this.#contextWith(review) : this.#context());
-      const { decision, approval } = await this.#decideWithApproval(context, request, (grant) =>
+      const { decision, approval } = await this.#decideWithApproval(context, request, approver, (grant) =>
         decide(context(), grant ? { ...request, approval: grant } : request),
       );
       if (!decision.ok) return this.#refuse(request, decision.denial);
@@ -225,28 +329,13 @@ export class Session {
   }
 
   /** Changes the mode along the gate. */
-  setMode(options: {
-    readonly to: Mode;
-    readonly summary?: string;
-    readonly reset?: boolean;
-    readonly reason?: string;
-    readonly exitCriteria?: string;
-    readonly by?: Principal;
-  }): Promise<ModeResult> {
+  setMode(options: ModeOptions, { approver }: Answering = {}): Promise<ModeResult> {
     return this.#serially(async () => {
-      const { to, summary, reset, reason, exitCriteria } = options;
-      const request: Extract<Request, { kind: 'mode' }> = {
-        kind: 'mode',
-        by: asPrincipal(options.by),
-        to: asText(to) as Mode,
-        ...(summary === undefined ? {} : { summary: asText(summary) }),
-        ...(reset === undefined ? {} : { reset: reset === true }),
-        ...(reason === undefined ? {} : { reason: asText(reason) }),
-        ...(exitCriteria === undefined ? {} : { exitCriteria: asText(exitCriteria) }),
-      };
+      const request = modeRequest(options);
       const { decision, approval } = await this.#decideWithApproval(
         () => this.#context(),
         request,
+        approver,
         (grant) => decide(this.#context(), grant ? { ...request, approval: grant } : request),
       );
       if (!decision.ok) return this.#refuse(request, decision.denial);
@@ -317,13 +406,10 @@ export class Session {
     const kept = await keepOutcome(store, outcome);
     if (outcome.status === 'refused') {
       const recorded = acts ? await this.#writer.append([{ event: 'outcome', tool, outcome: kept, effects }]) : [];
-      const about = {
-        tool,
-        why: outcome.message,
-        remedy: outcome.remedy,
-        ...(outcome.argument ? { argument: outcome.argument } : {}),
-      };
-      const refused = await this.#refuse(request, deny(this.#context(), outcome.code, about).denial);
+      const refused = await this.#refuse(
+        request,
+        deny(this.#context(), outcome.code, aboutRefusal(tool, outcome)).denial,
+      );
       return { ...refused, evidence: [...intent, ...recorded, ...refused.evidence] };
     }
     const body: Body = acts
@@ -339,22 +425,39 @@ export class Session {
   async #decideWithApproval<Plan>(
     context: () => GateContext,
     request: { readonly by: Principal },
+    approver: Approver | null = this.#parts.approver,
     decideWith: (grant: GivenApproval['grant'] | null) => Decision<Plan>,
   ): Promise<{ decision: Decision<Plan>; approval: GivenApproval | null }> {
     const first = decideWith(null);
     if (first.ok || !first.wanted) return { decision: first, approval: null };
-    const approval = await this.#ask(first.wanted);
-    if (approval) return { decision: decideWith(approval.grant), approval };
-    const answer = this.#parts.approver ? 'it was not given' : 'nobody is there to give it';
-    const { denial } = deny(context(), 'approval-required', { ...first.denial.about, answer, by: request.by });
+    const approval = approver && (await this.#ask(approver, first.wanted));
+    if (approval && 'grant' in approval) return { decision: decideWith(approval.grant), approval };
+    const answer = approver ? 'it was not given' : 'nobody is there to give it';
+    const { denial } = deny(context(), 'approval-required', {
+      ...first.denial.about,
+      ...(approval ? { answer: 'it is not answered yet', pending: approval.pending } : { answer }),
+      by: request.by,
+    });
     return { decision: { ok: false, denial, wanted: null }, approval: null };
   }
 
-  #ask(wanted: WantedApproval): Promise<GivenApproval | null> {
-    const { approver, ids, clock } = this.#parts;
-    if (!approver) return Promise.resolve(null);
+  #ask(approver: Approver, wanted: WantedApproval): ReturnType<typeof askApproval> {
+    const { ids, clock } = this.#parts;
     const { agent } = this.#writer.state.facts;
     return this.#writer.during(() => askApproval(approver, wanted, agent, { ids, now: () => clock.now() }));
+  }
+
+  #hopRequest(hop: HopOptions | WireHop): Extract<Request, { kind: 'hop' }> {
+    const options = readHop(hop, this.#fruitFields());
+    const { exit, fruit } = options;
+    return {
+      kind: 'hop',
+      to: asText(options.to),
+      reason: asText(options.reason),
+      by: asPrincipal(options.by),
+      ...(exit === undefined ? {} : { exit: asText(exit) }),
+      ...(fruit === undefined ? {} : { fruit: asJson(fruit) as Fields }),
+    };
   }
 
   #fruitFields(): readonly string[] {
@@ -411,6 +514,23 @@ export class Session {
     return { event: 'stop', peripheral: peripheral.id, reason, by, fruit, exit };
   }
 
+  #nativeWatch(tool: string): NativeWatch {
+    const watch = this.#parts.backends.find(({ tools }) => tools.includes(tool))?.native;
+    if (!watch) throw new Error(`no backend can watch "${tool}" being run by another program; call step instead`);
+    return watch;
+  }
+
+  #toolCall(plan: StepPlan): ToolCall {
+    const { tool, args } = plan;
+    return { tool, args, grant: this.#grant(plan), sessionId: this.id, signal: new AbortController().signal };
+  }
+
+  /** Tells one visit from every other of this session. */
+  #visitName(): string {
+    const { visit, visits } = this.#writer.state.facts;
+    return visit ? `${visit.peripheral} ${visits[visit.peripheral]}` : '';
+  }
+
   #grant(plan: StepPlan): Grant {
     const { root, unsafeNoSandbox } = this.#writer.state.facts;
     const { peripheral, scope, readableFiles } = plan;
@@ -459,12 +579,15 @@ export class Session {
   }
 
   /** One call at a time; the clock's events and an earlier writer's broken step are recorded first. */
-  #serially<T extends { readonly ok: boolean }>(work: () => Promise<T>): Promise<T | Refused> {
+  #serially<T extends { readonly ok: boolean }>(
+    work: () => Promise<T>,
+    { settle = true }: { readonly settle?: boolean } = {},
+  ): Promise<T | Refused> {
     const run = this.#queue.then(async (): Promise<T | Refused> => {
       if (this.#detached) throw new Error('this session handle is detached; open the session again with its id');
       try {
         await this.#writer.hold();
-        await this.#settle();
+        if (settle) await this.#settle();
         return await work();
       } catch (error) {
         const refused = this.#storeRefusal(error);
@@ -491,8 +614,9 @@ export class Session {
     const { pending } = this.#writer.state.facts;
     if (pending) {
       const reason =
-        'the writer ended between intent and outcome; the outcome is unknown and the step is not run again';
-      await this.#writer.append([{ event: 'interrupted', tool: pending.tool, reason }]);
+        'nobody recorded an outcome after the intent; the outcome is unknown and the step is not run again';
+      await this.#writer.append([{ event: 'interrupted', tool: pending.tool, reason }, ...this.#heldBack]);
+      this.#heldBack = [];
     }
     const { visit, lastAt } = this.#writer.state.facts;
     const lifecycle = this.#writer.state.lifecycle?.value;
@@ -527,3 +651,23 @@ export class Session {
     }
   }
 }
+
+function modeRequest(options: ModeOptions): Extract<Request, { kind: 'mode' }> {
+  const { to, summary, reset, reason, exitCriteria } = options;
+  return {
+    kind: 'mode',
+    by: asPrincipal(options.by),
+    to: asText(to) as Mode,
+    ...(summary === undefined ? {} : { summary: asText(summary) }),
+    ...(reset === undefined ? {} : { reset: reset === true }),
+    ...(reason === undefined ? {} : { reason: asText(reason) }),
+    ...(exitCriteria === undefined ? {} : { exitCriteria: asText(exitCriteria) }),
+  };
+}
+
+const aboutRefusal = (tool: string, { message, remedy, argument }: ToolRefusal) => ({
+  tool,
+  why: message,
+  remedy,
+  ...(argument ? { argument } : {}),
+});

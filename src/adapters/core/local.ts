@@ -1,0 +1,112 @@
+import type { Denial, WayLeg } from '../../gate/denial.ts';
+import type { Approver } from '../../ports/approver.ts';
+import type { ModeOptions, Session } from '../../session/session.ts';
+import type { HopOptions, WireHop } from '../../session/wire-hop.ts';
+import type { Json, Mode } from '../../spec/types.ts';
+import type { AgentAnswer, AgentCall, AgentSession } from './agent-session.ts';
+import { promptSection } from './prompt-section.ts';
+import { toolsEver, toolsNow } from './tools.ts';
+
+type Fields = { readonly [name: string]: Json };
+
+/** A session in this process, as adapters use it. */
+export function agentSession(session: Session): AgentSession {
+  const call = async (call: AgentCall): Promise<AgentAnswer> => {
+    const before = toolNames(session);
+    const answer = await carryOut(session, call);
+    return { ...answer, toolsChanged: before !== toolNames(session) };
+  };
+  return {
+    id: session.id,
+    tools: async () => toolsNow(session),
+    allTools: async () => toolsEver(session),
+    call,
+    async wants({ name, input }) {
+      const fields = fieldsOf(input);
+      if (name === 'hop' && session.state.peripheral !== null) return session.wants({ hop: hopOf(fields) });
+      return name === 'mode' ? session.wants({ mode: modeOf(fields) }) : null;
+    },
+    status: async () => ({ ...session.state, available: session.available() }),
+    prompt: async () => promptSection(session),
+    close: () => session.detach(),
+  };
+}
+
+type Said = Omit<AgentAnswer, 'toolsChanged'>;
+
+async function carryOut(session: Session, { name, input, signal, approved }: AgentCall): Promise<Said> {
+  const fields = fieldsOf(input);
+  const answering = approved ? { approver: holding(approved) } : {};
+  if (name === 'hop') {
+    const hop = hopOf(fields);
+    const to = 'hop' in hop ? hop.hop : hop.to;
+    const moved = session.state.peripheral === null ? await session.start(to) : await session.hop(hop, answering);
+    if (!moved.ok) return refusal(moved.denial);
+    return { status: 'ok', text: promptSection(session), data: { to, context: moved.context as Json }, denial: null };
+  }
+  if (name === 'mode') {
+    const changed = await session.setMode(modeOf(fields), answering);
+    if (!changed.ok) return refusal(changed.denial);
+    return { status: 'ok', text: promptSection(session), data: { mode: changed.mode }, denial: null };
+  }
+  if (name === 'status') {
+    const data = { ...session.state, available: session.available() } as unknown as Json;
+    return { status: 'ok', text: promptSection(session), data, denial: null };
+  }
+  if (name === 'why') {
+    const denial = session.why({ tool: String(fields['tool'] ?? ''), args: fields['args'] ?? {} });
+    if (denial) return { ...refusal(denial), status: 'ok' };
+    return { status: 'ok', text: 'It would be let through.', data: { allowed: true }, denial: null };
+  }
+  const result = await session.step({ tool: name, args: input ?? {}, ...(signal ? { signal } : {}) });
+  if (!result.ok) return refusal(result.denial);
+  const data = result.result;
+  if (result.outcome === 'ok') return { status: 'ok', text: asText(data), data, denial: null };
+  const { code, message } = result.error ?? { code: 'failed', message: 'the tool could not do its work' };
+  return { status: 'failed', text: `${code}: ${message}`, data: { code, message, result: data }, denial: null };
+}
+
+/** An approver that holds one answer that a person has already given. */
+const holding = ({ hash, by }: { readonly hash: string; readonly by: string }): Approver => ({
+  via: 'approver',
+  approve: async (request) => (request.hash === hash ? { by } : null),
+});
+
+const toolNames = (session: Session): string => [session.state.peripheral, ...session.available().tools].join(' ');
+
+const fieldsOf = (input: unknown): Fields =>
+  input !== null && typeof input === 'object' && !Array.isArray(input) ? (input as Fields) : {};
+
+/** Only what an agent may say: who asks is never taken from its text. */
+function hopOf({ to, hop, exit, reason, summary, fruit }: Fields): HopOptions | WireHop {
+  const said = { reason: reason ?? '', ...(exit === undefined ? {} : { exit }) };
+  return (
+    hop === undefined
+      ? { ...said, to: to ?? '', ...(fruit === undefined ? {} : { fruit }) }
+      : { ...said, hop, ...(summary === undefined ? {} : { summary }) }
+  ) as HopOptions | WireHop;
+}
+
+function modeOf({ to, reason, summary, 'exit-criteria': exitCriteria }: Fields): ModeOptions {
+  return {
+    to: to as Mode,
+    ...(reason === undefined ? {} : { reason: reason as string }),
+    ...(summary === undefined ? {} : { summary: summary as string }),
+    ...(exitCriteria === undefined ? {} : { exitCriteria: exitCriteria as string }),
+  };
+}
+
+function refusal(denial: Denial): Said {
+  const way = denial.way ? `\nThe way there: ${denial.way.map(leg).join(', then ')}.` : '';
+  return {
+    status: 'refused',
+    text: `${denial.code}: ${denial.message}\nWhat to do: ${denial.remedy}.${way}`,
+    data: denial as unknown as Json,
+    denial,
+  };
+}
+
+const leg = ({ to, exit, needs }: WayLeg): string =>
+  `hop to ${to}${exit ? ` by ${exit}` : ''}${needs.length > 0 ? ` (needs ${needs.join(', ')})` : ''}`;
+
+const asText = (data: Json): string => (typeof data === 'string' ? data : JSON.stringify(data));

@@ -1,0 +1,85 @@
+import type { Session } from '../../session/session.ts';
+import type { Json, SpecSet, ToolSpec } from '../../spec/types.ts';
+import type { AgentTool, InputSchema } from './agent-session.ts';
+
+const schema = (properties: { readonly [name: string]: Json }, required: readonly string[]): InputSchema => ({
+  type: 'object',
+  properties,
+  required,
+  additionalProperties: false,
+});
+
+/** A tool of the catalogue as a model is told of it. */
+export function agentTool({ id, purpose, effect, parameters }: ToolSpec): AgentTool {
+  const properties = Object.fromEntries(
+    parameters.map(({ name, schema, description }) => [name, { ...schema, description } as Json]),
+  );
+  const required = parameters.flatMap(({ name, required }) => (required ? [name] : []));
+  return {
+    name: id,
+    kind: 'tool',
+    description: purpose,
+    inputSchema: { ...schema(properties, required), additionalProperties: false },
+    effect,
+  };
+}
+
+const text = (description: string): Json => ({ type: 'string', description });
+
+/** The tools that move or explain the session. */
+export function controlTools(specs: SpecSet): readonly AgentTool[] {
+  const control = (name: string, description: string, inputSchema: InputSchema): AgentTool => ({
+    name,
+    kind: 'control',
+    description,
+    inputSchema,
+    effect: 'coordinate',
+  });
+  const hop = control(
+    'hop',
+    'Leaves this peripheral for another (or enters the first one). "status" lists the hops that are open.',
+    schema(
+      {
+        to: { type: 'string', enum: Object.keys(specs.peripherals), description: 'The peripheral to enter.' },
+        exit: text('The exit to take; left out, it is inferred where only one leads there.'),
+        reason: text('Why, in a sentence.'),
+        fruit: { type: 'object', description: 'The stated fields of what this visit yields, such as summary.' },
+      },
+      ['to', 'reason'],
+    ),
+  );
+  const mode = control(
+    'mode',
+    'Changes the mode: discuss (talk), diagnose (look), execute (act; the operator approves it).',
+    schema(
+      {
+        to: { type: 'string', enum: ['discuss', 'diagnose', 'execute'], description: 'The mode to change to.' },
+        reason: text('Why.'),
+        summary: text('What was done; needed to leave execute.'),
+        'exit-criteria': text('When execute will be over.'),
+      },
+      ['to'],
+    ),
+  );
+  const status = control('status', 'Tells where this session stands and what can be done from here.', schema({}, []));
+  const why = control(
+    'why',
+    'Tells whether a tool call would be let through here, and if not, why and what to do instead. Nothing runs.',
+    schema({ tool: text('The tool.'), args: { type: 'object', description: 'Its arguments.' } }, ['tool']),
+  );
+  return [hop, ...(specs.gate ? [mode] : []), status, why];
+}
+
+/** What may be called here and now. */
+export function toolsNow(session: Session): readonly AgentTool[] {
+  const here = session.available().tools.flatMap((id) => {
+    const tool = session.tool(id);
+    return tool ? [agentTool(tool)] : [];
+  });
+  return [...here, ...controlTools(session.specs)];
+}
+
+export const toolsEver = ({ specs }: Session): readonly AgentTool[] => [
+  ...Object.values(specs.tools).map(agentTool),
+  ...controlTools(specs),
+];

@@ -36,7 +36,7 @@ type Said = Omit<AgentAnswer, 'toolsChanged'>;
 
 async function carryOut(session: Session, { name, input, signal, approved }: AgentCall): Promise<Said> {
   const fields = fieldsOf(input);
-  const answering = approved ? { approver: holding(approved) } : {};
+  const answering = approved === undefined ? {} : { approver: holding(approved) };
   if (name === 'hop') {
     const hop = hopOf(fields);
     const to = 'hop' in hop ? hop.hop : hop.to;
@@ -66,10 +66,10 @@ async function carryOut(session: Session, { name, input, signal, approved }: Age
   return { status: 'failed', text: `${code}: ${message}`, data: { code, message, result: data }, denial: null };
 }
 
-/** An approver that holds one answer that a person has already given. */
-const holding = ({ hash, by }: { readonly hash: string; readonly by: string }): Approver => ({
+/** An approver that holds the one answer that a person has already given. */
+const holding = (answer: NonNullable<AgentCall['approved']> | null): Approver => ({
   via: 'approver',
-  approve: async (request) => (request.hash === hash ? { by } : null),
+  approve: async ({ hash }) => (answer && hash === answer.hash ? { by: answer.by } : null),
 });
 
 const toolNames = (session: Session): string => [session.state.peripheral, ...session.available().tools].join(' ');

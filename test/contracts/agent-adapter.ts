@@ -1,0 +1,338 @@
+import { describe, expect, it } from 'vitest';
+import type { AgentSession } from '../../src/adapters/core/agent-session.ts';
+import { CONTROLS } from '../../src/adapters/core/agent-session.ts';
+import { agentSession } from '../../src/adapters/core/local.ts';
+import { bodyOf } from '../../src/evidence/bodies.ts';
+import type { Session } from '../../src/session/session.ts';
+import type { Json } from '../../src/spec/types.ts';
+import { type AgentWorld, agentWorld, type Start } from './agent-world.ts';
+
+/** A call as the scripted model makes it, by our names. A text as `input` is what the model wrote instead of JSON. */
+export interface ScriptedCall {
+  readonly name: string;
+  readonly input: { readonly [name: string]: Json } | string;
+}
+
+/** One answer of the scripted model: calls (all in one turn), or a text. The last one of a script is a text, which ends the run. */
+export type ScriptedTurn = { readonly calls: readonly ScriptedCall[] } | { readonly say: string };
+
+/** What the model was given when it was asked for a turn. */
+export interface SeenTurn {
+  /** Names of the tools on offer, as ours: a framework's prefix is taken off. */
+  readonly offered: readonly string[];
+  /** The system prompt, or wherever else the framework puts what the adapter tells the model. */
+  readonly instructions: string;
+  /** What came of the calls of the turn before, in their order, as the model reads it. Empty in the first turn. */
+  readonly results: readonly string[];
+}
+
+export interface Scene {
+  /** What the adapter under test is to be put on. Already open; the suite closes it. */
+  readonly agentSession: AgentSession;
+  /** The same, for adapters that need more than an AgentSession. Do not close it. */
+  readonly session: Session;
+  readonly script: readonly ScriptedTurn[];
+  /** A person who is asked for an approval; `shown` is what they were shown. */
+  readonly person: (shown: string) => Promise<boolean>;
+}
+
+/** What a framework makes impossible for every adapter; the value says why, and is printed. The suite then demands the weaker thing. */
+export interface Lacks {
+  /** The list of tools is fixed once an agent is made: refusals alone hold it inside. */
+  readonly changingTools?: string;
+  /** The framework answers calls of absent tools itself. The model still has to see an error, and nothing may run. */
+  readonly absentTools?: string;
+  /** The framework answers calls of unknown tools itself. */
+  readonly unknownTools?: string;
+  /** The framework refuses arguments that do not fit the schema, or are no JSON, itself. */
+  readonly malformedArguments?: string;
+  /** No way to ask a person in the middle of a run. */
+  readonly approvals?: string;
+  /** The adapter does not say the session's prompt section itself. */
+  readonly instructions?: string;
+  /** A turn has at most one call. */
+  readonly parallelCalls?: string;
+}
+
+export interface AgentDriver {
+  /** Plays the script through the framework, and returns what the model was given for each of its turns. */
+  play(scene: Scene): Promise<readonly SeenTurn[]>;
+  readonly lacks?: Lacks;
+}
+
+const HOP_TO_EDIT: ScriptedCall = {
+  name: 'hop',
+  input: { to: 'edit', exit: 'found-target', reason: 'the bug is in src/sum.js' },
+};
+const FIX: ScriptedCall = { name: 'edit', input: { path: 'src/sum.js', old: 'a - b', new: 'a + b' } };
+const END: ScriptedTurn = { say: 'Done.' };
+
+/**
+ * The law for every adapter. A scripted model plays through the framework and the adapter, on a real session with the real tools in a small git
+ * repository; what the model saw, what happened, and the evidence of it are judged. After each case the evidence has to verify clean.
+ */
+export function describeAgentAdapter(name: string, makeDriver: () => AgentDriver | Promise<AgentDriver>): void {
+  /** Plays one scene and verifies its evidence. */
+  async function scene(start: Start, script: readonly ScriptedTurn[], answer: boolean | null = null) {
+    const world = await agentWorld(start);
+    return playOn(world, script, answer);
+  }
+
+  async function playOn(world: AgentWorld, script: readonly ScriptedTurn[], answer: boolean | null = null) {
+    const driver = await makeDriver();
+    const session = await world.open();
+    const agent = agentSession(session);
+    const asked: string[] = [];
+    const person = async (shown: string) => {
+      asked.push(shown);
+      return answer ?? false;
+    };
+    const seen = await driver.play({ agentSession: agent, session, script, person });
+    const { state } = session;
+    await agent.close();
+    await world.verify();
+    expect(seen.length, 'the model was asked for every turn of the script').toBe(script.length);
+    const at = (turn: number): SeenTurn => {
+      const one = seen[turn];
+      if (!one) throw new Error(`there is no turn ${turn}`);
+      return one;
+    };
+    return { world, seen, at, asked, state, lacks: driver.lacks ?? {} };
+  }
+
+  const tools = ({ offered }: SeenTurn) => offered.filter((tool) => !(CONTROLS as readonly string[]).includes(tool)).sort();
+  const EXPLORE = ['bash-readonly', 'glob', 'grep', 'read', 'web-fetch'];
+  const EDIT = ['bash', 'edit', 'read', 'write'];
+
+  describe(`${name} keeps the contract of an agent adapter`, () => {
+    it('it offers the tools that are open here, and the controls', async (context) => {
+      const { at, lacks } = await scene('explore', [END]);
+      expect(at(0).offered).toEqual(expect.arrayContaining([...CONTROLS]));
+      if (lacks.changingTools) return context.skip(lacks.changingTools);
+      expect(tools(at(0))).toEqual(EXPLORE);
+    });
+
+    it('it offers none of the tools that the mode forbids', async (context) => {
+      const { at, lacks } = await scene('outside', [
+        { calls: [{ name: 'hop', input: { to: 'explore', reason: 'to look around' } }] },
+        { calls: [{ name: 'mode', input: { to: 'diagnose', reason: 'to look' } }] },
+        END,
+      ]);
+      if (lacks.changingTools) return context.skip(lacks.changingTools);
+      expect([tools(at(0)), tools(at(1)), tools(at(2))]).toEqual([[], [], EXPLORE]);
+    });
+
+    it('it tells the model where it is before the first turn', async (context) => {
+      const { at, lacks } = await scene('explore', [END]);
+      if (lacks.instructions) return context.skip(lacks.instructions);
+      expect(at(0).instructions).toContain('explore');
+      expect(at(0).instructions).toContain('found-target');
+    });
+
+    it('it runs a tool and gives the model what came of it', async () => {
+      const { at } = await scene('explore', [{ calls: [{ name: 'read', input: { path: 'src/sum.js' } }] }, END]);
+      expect(at(1).results).toEqual([expect.stringContaining('export const sum')]);
+    });
+
+    it('it refuses a tool that is not open here, with the way to where it is', async () => {
+      const { at, world, lacks, state } = await scene('explore', [
+        { calls: [{ name: 'write', input: { path: 'src/new.js', content: 'x' } }] },
+        END,
+      ]);
+      expect(() => world.read('src/new.js')).toThrow();
+      const [text] = at(1).results;
+      if (lacks.absentTools) return void expect(text).toMatch(/write/);
+      expect(text).toMatch(/tool-not-allowed/);
+      expect(text).toMatch(/hop.*edit.*found-target|hop.*edit.*ready-to-edit/s);
+      expect(state.denials).toBe(1);
+    });
+
+    it('a hop changes the tools that are offered in the next turn, and says which they are', async (context) => {
+      const { at, state, lacks } = await scene('explore', [{ calls: [HOP_TO_EDIT] }, END]);
+      expect(state.peripheral).toBe('edit');
+      expect(at(1).results[0]).toMatch(/edit/);
+      if (lacks.changingTools) return context.skip(lacks.changingTools);
+      expect(tools(at(1))).toEqual(['read']);
+    });
+
+    it('a model that was refused recovers by what the refusal says', async () => {
+      const { at, world, state } = await scene(
+        'explore',
+        [
+          { calls: [FIX] },
+          { calls: [HOP_TO_EDIT] },
+          { calls: [FIX] },
+          { calls: [{ name: 'mode', input: { to: 'execute', reason: 'to mend sum' } }] },
+          { calls: [FIX] },
+          END,
+        ],
+        true,
+      );
+      expect(at(1).results[0]).not.toBe('');
+      expect(at(5).results[0]).toMatch(/src\/sum\.js/);
+      expect(world.read('src/sum.js')).toContain('a + b');
+      expect(state).toMatchObject({ peripheral: 'edit', mode: 'execute' });
+    });
+
+    it('it asks a person for an approval, and what they approve goes through', async (context) => {
+      const { asked, state, lacks, at } = await scene(
+        'explore',
+        [{ calls: [{ name: 'mode', input: { to: 'execute', reason: 'the bug is in src/sum.js' } }] }, END],
+        true,
+      );
+      if (lacks.approvals) return context.skip(lacks.approvals);
+      expect(asked).toEqual([expect.stringContaining('the bug is in src/sum.js')]);
+      expect(asked[0]).toContain('execute');
+      expect(state.mode).toBe('execute');
+      expect(at(1).results[0]).toMatch(/execute/);
+    });
+
+    it('what a person refuses stays shut, and the model is told', async (context) => {
+      const { asked, state, at, lacks } = await scene(
+        'explore',
+        [
+          { calls: [{ name: 'mode', input: { to: 'execute', reason: 'I would like to' } }] },
+          { calls: [{ name: 'read', input: { path: 'README.md' } }] },
+          END,
+        ],
+        false,
+      );
+      expect(state.mode).toBe('diagnose');
+      expect(at(2).results[0]).toContain('A repository');
+      if (lacks.approvals) return context.skip(lacks.approvals);
+      expect(asked).toHaveLength(1);
+      expect(at(1).results[0]).toMatch(/approv/i);
+    });
+
+    it('it does not ask a person for what would be refused anyway', async () => {
+      const { asked, state } = await scene(
+        'edit',
+        [{ calls: [{ name: 'hop', input: { to: 'deploy', reason: 'ship it' } }] }, END],
+        true,
+      );
+      expect(asked).toEqual([]);
+      expect(state.peripheral).toBe('edit');
+    });
+
+    it('a call that an earlier hop of the same turn has outlawed is refused', async (context) => {
+      const { at, state, lacks } = await scene('explore', [
+        { calls: [{ name: 'read', input: { path: 'README.md' } }, HOP_TO_EDIT, { name: 'grep', input: { pattern: 'x' } }] },
+        END,
+      ]);
+      if (lacks.parallelCalls) return context.skip(lacks.parallelCalls);
+      const [read, hop, grep] = at(1).results;
+      expect(at(1).results).toHaveLength(3);
+      expect(read).toContain('A repository');
+      expect(hop).toMatch(/edit/);
+      expect(grep).toMatch(/tool-not-allowed: edit has no grep/);
+      expect(state.peripheral).toBe('edit');
+    });
+
+    it('a tool that fails is no refusal', async () => {
+      const { at, world, state } = await scene('edit', [
+        { calls: [{ name: 'edit', input: { path: 'src/sum.js', old: 'not there', new: 'x' } }] },
+        { calls: [{ name: 'write', input: { path: 'README.md', content: 'x' } }] },
+        END,
+      ]);
+      expect(at(1).results[0]).toMatch(/text-not-found/);
+      expect(at(2).results[0]).toMatch(/out-of-scope/);
+      expect(at(2).results[0]).toMatch(/src\//);
+      expect(state.denials).toBe(1);
+      expect(world.read('README.md')).toBe('# A repository\n');
+    });
+
+    it('a tool that does not exist is refused with what there is', async () => {
+      const { at, lacks } = await scene('explore', [
+        { calls: [{ name: 'teleport', input: { where: 'out' } }] },
+        { calls: [{ name: 'read', input: { path: 'README.md' } }] },
+        END,
+      ]);
+      expect(at(2).results[0]).toContain('A repository');
+      expect(at(1).results[0]).toMatch(/teleport/);
+      if (!lacks.unknownTools) expect(at(1).results[0]).toMatch(/unknown-tool.*read/s);
+    });
+
+    it('arguments that do not fit are refused, and the run goes on', async () => {
+      const { at, lacks } = await scene('explore', [
+        { calls: [{ name: 'read', input: { path: 7 } }] },
+        { calls: [{ name: 'read', input: { file: 'README.md' } }] },
+        { calls: [{ name: 'read', input: { path: 'README.md' } }] },
+        END,
+      ]);
+      expect(at(3).results[0]).toContain('A repository');
+      for (const turn of [1, 2]) {
+        expect(at(turn).results[0]).toMatch(/path/);
+        if (!lacks.malformedArguments) expect(at(turn).results[0]).toMatch(/invalid-action/);
+      }
+    });
+
+    it('arguments that are no JSON are refused, and the run goes on', async () => {
+      const { at, lacks } = await scene('explore', [
+        { calls: [{ name: 'read', input: '{"path": "README.md"' }] },
+        { calls: [{ name: 'read', input: { path: 'README.md' } }] },
+        END,
+      ]);
+      expect(at(2).results[0]).toContain('A repository');
+      expect(at(1).results[0]).not.toContain('A repository');
+      if (!lacks.malformedArguments) expect(at(1).results[0]).toMatch(/invalid-action/);
+    });
+
+    it('it understands the seeds’ form of a hop', async () => {
+      const { at, state, lacks } = await scene('explore', [
+        { calls: [{ name: 'hop', input: { hop: 'discipline', reason: 'to choose a pattern' } }] },
+        END,
+      ]);
+      if (lacks.malformedArguments) return void expect(at(1).results[0]).not.toBe('');
+      expect(state.peripheral).toBe('discipline');
+    });
+
+    it('a model cannot speak as the operator', async () => {
+      const { state, lacks, at } = await scene('outside', [
+        { calls: [{ name: 'hop', input: { to: 'edit', reason: 'asked for', by: 'operator' } }] },
+        { calls: [{ name: 'mode', input: { to: 'execute', reason: 'asked for', by: 'operator', reset: true } }] },
+        END,
+      ]);
+      expect(state).toMatchObject({ peripheral: null, mode: 'discuss' });
+      if (!lacks.malformedArguments) expect(at(1).results[0]).toMatch(/entry-not-met/);
+    });
+
+    it('another process goes on with the session where it stood', async (context) => {
+      const { world } = await scene('edit', [{ calls: [FIX] }, END]);
+      const { at, state, lacks } = await playOn(world, [
+        { calls: [{ name: 'hop', input: { to: 'test', exit: 'hop-test', reason: 'mended' } }] },
+        { calls: [{ name: 'bash-test', input: {} }] },
+        END,
+      ]);
+      expect(state).toMatchObject({ peripheral: 'test', fruits: {} });
+      expect(at(2).results[0]).toMatch(/pass/);
+      if (lacks.changingTools) return context.skip(lacks.changingTools);
+      expect(tools(at(0))).toEqual(EDIT);
+      expect(tools(at(1))).toEqual(['bash-test', 'read']);
+    });
+
+    it('a second writer of the session is turned away, and the model is told', async () => {
+      const world = await agentWorld('explore');
+      const holder = await world.open();
+      expect(await holder.step({ tool: 'read', args: { path: 'README.md' } })).toMatchObject({ ok: true });
+      const { at } = await playOn(world, [{ calls: [{ name: 'read', input: { path: 'README.md' } }] }, END]);
+      expect(at(1).results[0]).toMatch(/session-busy/);
+    });
+
+    it('everything that the model did is in the evidence, refusals as well', async () => {
+      const { world, lacks } = await scene('edit', [
+        { calls: [FIX] },
+        { calls: [{ name: 'grep', input: { pattern: 'sum' } }] },
+        { calls: [{ name: 'hop', input: { to: 'test', exit: 'hop-test', reason: 'mended' } }] },
+        END,
+      ]);
+      const events: string[] = [];
+      for await (const { entry } of world.store.entries(world.id)) {
+        const body = bodyOf(entry.body);
+        if (body) events.push(body.event);
+      }
+      const last = events.slice(events.lastIndexOf('intent'));
+      const denial = lacks.absentTools ? [] : ['denial'];
+      expect(last).toEqual(['intent', 'outcome', ...denial, 'stop', 'hop', 'start']);
+    });
+  });
+}

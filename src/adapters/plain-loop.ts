@@ -1,6 +1,13 @@
 import type { ApprovalRequest } from '../ports/approver.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from './core/agent-session.ts';
-import { type ChatMessage, type ChatShape, type ChatTool, readChatCall, type ReadCall, SHAPES } from './core/chat-shapes.ts';
+import {
+  type ChatMessage,
+  type ChatShape,
+  type ChatTool,
+  readChatCall,
+  type ReadCall,
+  SHAPES,
+} from './core/chat-shapes.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export type { ChatMessage, ChatShape, ChatTool } from './core/chat-shapes.ts';

@@ -1,7 +1,13 @@
 import { plainLoop } from '../../src/adapters/plain-loop.ts';
 import type { ChatShape } from '../../src/adapters/plain-loop.ts';
 import type { Json } from '../../src/spec/types.ts';
-import { type AgentDriver, describeAgentAdapter, type Scene, type ScriptedCall, type SeenTurn } from '../contracts/agent-adapter.ts';
+import {
+  type AgentDriver,
+  describeAgentAdapter,
+  type Scene,
+  type ScriptedCall,
+  type SeenTurn,
+} from '../contracts/agent-adapter.ts';
 
 type Fields = { readonly [key: string]: Json };
 
@@ -19,14 +25,21 @@ const APIS: {
     results: (messages) => messages.map(({ content }) => content as string),
   },
   'openai-responses': {
-    call: (id, { name, input }) => ({ type: 'function_call', call_id: id, id: `fc_${id}`, name, arguments: asText(input) }),
+    call: (id, { name, input }) => ({
+      type: 'function_call',
+      call_id: id,
+      id: `fc_${id}`,
+      name,
+      arguments: asText(input),
+    }),
     name: (tool) => tool['name'] as string,
     results: (messages) => messages.map(({ output }) => output as string),
   },
   anthropic: {
     call: (id, { name, input }) => ({ type: 'tool_use', id, name, input: input as Json }),
     name: (tool) => tool['name'] as string,
-    results: (messages) => messages.flatMap(({ content }) => (content as { content: string }[]).map((one) => one.content)),
+    results: (messages) =>
+      messages.flatMap(({ content }) => (content as { content: string }[]).map((one) => one.content)),
   },
   plain: {
     call: (id, { name, input }) => ({ id, name, input: input as Json }),
@@ -56,4 +69,5 @@ function driver(shape: ChatShape): AgentDriver {
   };
 }
 
-for (const shape of Object.keys(APIS) as ChatShape[]) describeAgentAdapter(`the plain loop (${shape})`, () => driver(shape));
+for (const shape of Object.keys(APIS) as ChatShape[])
+  describeAgentAdapter(`the plain loop (${shape})`, () => driver(shape));

@@ -100,7 +100,8 @@ export function describeAgentAdapter(name: string, makeDriver: () => AgentDriver
     return { world, seen, at, asked, state, lacks: driver.lacks ?? {} };
   }
 
-  const tools = ({ offered }: SeenTurn) => offered.filter((tool) => !(CONTROLS as readonly string[]).includes(tool)).sort();
+  const tools = ({ offered }: SeenTurn) =>
+    offered.filter((tool) => !(CONTROLS as readonly string[]).includes(tool)).sort();
   const EXPLORE = ['bash-readonly', 'glob', 'grep', 'read', 'web-fetch'];
   const EDIT = ['bash', 'edit', 'read', 'write'];
 
@@ -216,7 +217,13 @@ export function describeAgentAdapter(name: string, makeDriver: () => AgentDriver
 
     it('a call that an earlier hop of the same turn has outlawed is refused', async (context) => {
       const { at, state, lacks } = await scene('explore', [
-        { calls: [{ name: 'read', input: { path: 'README.md' } }, HOP_TO_EDIT, { name: 'grep', input: { pattern: 'x' } }] },
+        {
+          calls: [
+            { name: 'read', input: { path: 'README.md' } },
+            HOP_TO_EDIT,
+            { name: 'grep', input: { pattern: 'x' } },
+          ],
+        },
         END,
       ]);
       if (lacks.parallelCalls) return context.skip(lacks.parallelCalls);

@@ -1,0 +1,164 @@
+import {
+  gateway,
+  type Instructions,
+  jsonSchema,
+  type LanguageModel,
+  type ModelMessage,
+  type ToolApprovalStatus,
+  type ToolCallRepairFunction,
+  type ToolExecutionOptions,
+  type ToolSet,
+  tool,
+  wrapLanguageModel,
+} from 'ai';
+import type { ApprovalRequest } from '../ports/approver.ts';
+import type { AgentAnswer, AgentSession, AgentTool } from './core/agent-session.ts';
+
+export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
+export { agentSession } from './core/local.ts';
+
+/** What {@link aiSdk} makes: settings of `ToolLoopAgent`, `generateText` and `streamText`. */
+export interface AiSdkSettings {
+  /** Every tool of the spec set and the controls. Each call is decided when it runs, in the order of the step. */
+  readonly tools: ToolSet;
+  /** Shows the model the tools of this moment, and tells it where it is. */
+  readonly prepareStep: (options: {
+    readonly model: LanguageModel;
+    readonly initialInstructions: Instructions | undefined;
+  }) => Promise<{ model: LanguageModel; instructions: Instructions }>;
+  /** Asks for what a person has to approve. Leave it out where the session has an approver of its own. */
+  readonly toolApproval: { readonly [control: string]: (input: unknown) => Promise<ToolApprovalStatus> };
+  /** Where the session stands now; `prepareStep` keeps it up to date. */
+  readonly instructions: string;
+  /** Answers what is no call: a tool that nobody has, arguments that are no JSON. */
+  readonly repairToolCall: ToolCallRepairFunction<ToolSet>;
+  /** The calls of a step run one after the other: a hop counts for those behind it. */
+  readonly toolCallConcurrency: 1;
+}
+
+/**
+ * Puts an agent of the AI SDK into a session: its tools are the session's, and what the model sees of them changes with every hop.
+ *
+ * A refusal is a tool result that the model reads as an error, with its remedy; a broken world (an error thrown by the session) ends the run.
+ *
+ * @param options.by who is on record for the approvals that come through `toolApproval`
+ * @example
+ * const agent = new ToolLoopAgent({ model, ...(await aiSdk(agentSession(session))) });
+ */
+export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Promise<AiSdkSettings> {
+  const catalogue = await session.allTools();
+  const atFirst = await session.prompt();
+  const ours = new Set(catalogue.map(({ name }) => name));
+  let broken: { readonly error: unknown } | null = null;
+
+  const carryOut = async (
+    name: string,
+    input: unknown,
+    options: ToolExecutionOptions<unknown>,
+  ): Promise<AgentAnswer> => {
+    const { abortSignal, messages, toolCallId } = options;
+    const call = { name, input, ...(abortSignal ? { signal: abortSignal } : {}) };
+    try {
+      const request = approvedRequest(messages, toolCallId);
+      if (!request) return await session.call(call);
+      const hash = hashIn(request.reason) ?? (await session.wants(call))?.hash;
+      return await session.call(hash === undefined ? call : { ...call, approved: { hash, by } });
+    } catch (error) {
+      broken = { error };
+      throw error;
+    }
+  };
+
+  const toolOf = ({ name, description, inputSchema }: AgentTool): ToolSet[string] =>
+    tool({
+      description,
+      inputSchema: jsonSchema<unknown>(inputSchema as Parameters<typeof jsonSchema>[0]),
+      execute: (input: unknown, options: ToolExecutionOptions<unknown>) => carryOut(name, input, options),
+      toModelOutput: ({ output: { status, text } }: { output: AgentAnswer }) =>
+        status === 'ok' ? { type: 'text', value: text } : { type: 'error-text', value: text },
+    });
+
+  return {
+    tools: Object.fromEntries(catalogue.map((each) => [each.name, toolOf(each)])),
+    toolCallConcurrency: 1,
+    instructions: atFirst,
+    async prepareStep({ model, initialInstructions }) {
+      if (broken) {
+        const { error } = broken;
+        broken = null;
+        throw error;
+      }
+      const now = new Set((await session.tools()).map(({ name }) => name));
+      return {
+        model: showing(model, (name) => !ours.has(name) || now.has(name)),
+        instructions: withPrompt(initialInstructions, atFirst, await session.prompt()),
+      };
+    },
+    toolApproval: Object.fromEntries(
+      catalogue
+        .filter(({ kind }) => kind === 'control')
+        .map(({ name }) => [
+          name,
+          async (input: unknown): Promise<ToolApprovalStatus> => {
+            const wanted = await session.wants({ name, input });
+            return wanted ? { type: 'user-approval', reason: reasonOf(wanted) } : undefined;
+          },
+        ]),
+    ),
+    async repairToolCall({ toolCall: { toolName, input } }) {
+      // Told as an error: what was called is no tool, or no JSON, so there is no call to put in its place.
+      throw new Error((await session.call({ name: toolName, input: parsed(input) })).text);
+    },
+  };
+}
+
+/**
+ * The model, with only these tools shown to it. The SDK's own `activeTools` would answer the call of a hidden tool by itself: without the
+ * remedy, without evidence, and wrongly where an earlier call of the same step has just opened the tool.
+ */
+function showing(model: LanguageModel, shown: (name: string) => boolean): LanguageModel {
+  const resolved =
+    typeof model === 'string' ? (globalThis.AI_SDK_DEFAULT_PROVIDER ?? gateway).languageModel(model) : model;
+  return wrapLanguageModel({
+    model: resolved as Parameters<typeof wrapLanguageModel>[0]['model'],
+    middleware: {
+      specificationVersion: 'v4',
+      transformParams: async ({ params }) =>
+        params.tools ? { ...params, tools: params.tools.filter(({ name }) => shown(name)) } : params,
+    },
+  });
+}
+
+/** The user's own instructions with the session's after them, or in the place of those of the beginning. */
+function withPrompt(initial: Instructions | undefined, atFirst: string, now: string): Instructions {
+  if (initial === undefined) return now;
+  if (typeof initial === 'string')
+    return initial.includes(atFirst) ? initial.replace(atFirst, () => now) : `${initial}\n\n${now}`;
+  return [...(Array.isArray(initial) ? initial : [initial]), { role: 'system', content: now }];
+}
+
+/** The request that a person has approved for this call, as the messages tell it. */
+function approvedRequest(messages: readonly ModelMessage[], toolCallId: string): { readonly reason?: string } | null {
+  const parts = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : [...content]));
+  const approved = new Set(
+    parts.flatMap((part) => (part.type === 'tool-approval-response' && part.approved ? [part.approvalId] : [])),
+  );
+  for (const part of parts)
+    if (part.type === 'tool-approval-request' && part.toolCallId === toolCallId && approved.has(part.approvalId))
+      return part;
+  return null;
+}
+
+/** What the person reads; the hash travels in it, through the messages, to the approved call. */
+const reasonOf = ({ action, reason, view, hash }: ApprovalRequest): string =>
+  `${action.kind} ${action.from} → ${action.to}: ${reason}\n${JSON.stringify(view)}\napproval ${hash}`;
+
+const hashIn = (reason: string | undefined): string | undefined => /\bapproval ([0-9a-f]{64})$/.exec(reason ?? '')?.[1];
+
+function parsed(input: string): unknown {
+  try {
+    return JSON.parse(input);
+  } catch {
+    return input;
+  }
+}

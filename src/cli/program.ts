@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { register as activity } from './commands/activity.ts';
+import { register as approve } from './commands/approve.ts';
 import { register as check } from './commands/check.ts';
 import { register as doctor } from './commands/doctor.ts';
 import { register as erase } from './commands/erase.ts';
@@ -29,6 +30,7 @@ import { CliError, type Io } from './io.ts';
 const COMMANDS = [
   run,
   shell,
+  approve,
   init,
   trust,
   check,

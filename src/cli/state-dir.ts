@@ -27,10 +27,7 @@ export function realRoot(root: string, cwd = process.cwd()): string {
  */
 export function stateDir(root: string, env: Io['env']): string {
   const real = realRoot(root);
-  const stated = env['XDG_STATE_HOME'];
-  // The XDG specification: a relative path is invalid and counts as unset.
-  const base = stated !== undefined && isAbsolute(stated) ? stated : join(env['HOME'] || homedir(), '.local', 'state');
-  const dir = join(base, 'hopgate', createHash('sha256').update(real).digest('hex').slice(0, 16));
+  const dir = join(stateHome(env), createHash('sha256').update(real).digest('hex').slice(0, 16));
   if (isInside(real, realEnough(dir)))
     throw new CliError(
       'state-dir-inside-root',
@@ -38,6 +35,14 @@ export function stateDir(root: string, env: Io['env']): string {
       'Set XDG_STATE_HOME to a folder outside of the root.',
     );
   return dir;
+}
+
+/** The folder that holds the state folders of all repositories. */
+export function stateHome(env: Io['env']): string {
+  const stated = env['XDG_STATE_HOME'];
+  // The XDG specification: a relative path is invalid and counts as unset.
+  const base = stated !== undefined && isAbsolute(stated) ? stated : join(env['HOME'] || homedir(), '.local', 'state');
+  return join(base, 'hopgate');
 }
 
 /**

@@ -2,6 +2,7 @@ import { createInterface, type Interface } from 'node:readline';
 import type { Command } from 'commander';
 import { openSession } from '../../open-session.ts';
 import type { Session } from '../../session/session.ts';
+import { pendingAt, waitApprovalOption } from '../approve/pending-at.ts';
 import { inspectOption, type Watch, watchIf } from '../inspect/watch.ts';
 import { CliError, heading, type Io, note, paint, print, printJsonLine } from '../io.ts';
 import { evidenceFile, findSession, withStore } from '../open-store.ts';
@@ -20,6 +21,7 @@ interface Options {
   readonly yes?: boolean;
   readonly approve?: string[];
   readonly unsafeNoSandbox?: boolean;
+  readonly waitApproval?: number;
   readonly inspect?: string | true;
 }
 
@@ -35,6 +37,7 @@ export function register(program: Command, io: Io): void {
     .option('--session <id>', 'go on with this session')
     .option('--yes', 'give every approval and ask nothing')
     .option('--approve <names...>', 'give these approvals: destinations (deploy), modes (execute), or all')
+    .addOption(waitApprovalOption())
     .option('--unsafe-no-sandbox', 'run shell tools without a sandbox where there is none; every entry says so')
     .addOption(inspectOption())
     .addHelpText(
@@ -77,6 +80,7 @@ export async function openShellSession(
       yes: options.yes ?? false,
       approve: options.approve ?? [],
       root,
+      otherwise: pendingAt(io, root, options.waitApproval),
       ...(confirm ? { confirm } : {}),
     }),
     ...(watch ? { inspector: watch.inspector } : {}),

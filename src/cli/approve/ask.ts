@@ -1,0 +1,19 @@
+import { createInterface } from 'node:readline';
+import type { ApprovalRequest } from '../../ports/approver.ts';
+import { type Io, print } from '../io.ts';
+import { titleOf } from './describe-request.ts';
+
+/** Asks a person. Only a spelled yes is one; anything but a yes or a no leaves the request as it is (null), as does the end of the input. */
+export function askAtTerminal(io: Io, request: ApprovalRequest): Promise<'yes' | 'no' | null> {
+  const reader = createInterface({ input: io.stdin, output: io.stdout, terminal: false });
+  return new Promise((resolve) => {
+    reader.once('close', () => resolve(null));
+    reader.once('SIGINT', () => reader.close());
+    print(io);
+    reader.question(`Approve ${titleOf(request)}? [yes / no / Enter: later] `, (said) => {
+      const word = said.trim().toLowerCase();
+      resolve(word === 'y' || word === 'yes' ? 'yes' : word === 'n' || word === 'no' ? 'no' : null);
+      reader.close();
+    });
+  });
+}

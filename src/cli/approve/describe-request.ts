@@ -1,0 +1,33 @@
+import type { ApprovalRequest } from '../../ports/approver.ts';
+import type { Json } from '../../spec/types.ts';
+import { type Io, paint } from '../io.ts';
+import { visible } from '../visible.ts';
+
+/** What is asked for, in a few words. */
+export const titleOf = ({ action }: ApprovalRequest): string =>
+  action.kind === 'hop'
+    ? `the hop ${visible(action.from)} → ${visible(action.to)} (${visible(action.exit)})`
+    : `mode ${visible(action.from)} → ${visible(action.to)}`;
+
+/** The exact bytes of what is to be approved, with everything that does not show escaped. */
+export function describeRequest(io: Io, request: ApprovalRequest): string {
+  const rows = Object.entries(request.view).flatMap(([title, value]): [string, Json][] =>
+    value !== null && typeof value === 'object' && !Array.isArray(value)
+      ? Object.entries(value).map(([name, item]) => [`${title}.${name}`, item])
+      : [[title, value]],
+  );
+  return [
+    paint(io, 'bold', `${visible(request.agent)} asks for ${titleOf(request)}`),
+    ...(request.reason ? [row('reason', request.reason)] : []),
+    ...rows.map(([title, value]) => row(title, value)),
+    paint(io, 'dim', `  sha256 ${request.hash}`),
+  ].join('\n');
+}
+
+/** Text of several lines stands behind a bar, so that none of its lines passes for one of ours. */
+function row(title: string, value: Json): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  if (!text.includes('\n')) return `  ${visible(title)}: ${visible(text)}`;
+  const lines = text.replace(/\n$/, '').split('\n');
+  return [`  ${visible(title)}:`, ...lines.map((line) => `    │ ${visible(line)}`)].join('\n');
+}

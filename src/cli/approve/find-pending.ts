@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { type OperatorItem, pendingRequests } from '../../operator/answer-request.ts';
+import { nearest } from '../../spec/names.ts';
+import { CliError, type Io } from '../io.ts';
+import { realRoot, stateDir, stateHome } from '../state-dir.ts';
+
+/** A request that waits, and the state folder that it waits in. */
+export interface FoundItem extends OperatorItem {
+  readonly stateDir: string;
+}
+
+/** The requests of one state folder. */
+export function pendingIn(dir: string): readonly FoundItem[] {
+  if (!existsSync(join(dir, 'approvals'))) return [];
+  return (
+    pendingRequests(dir)
+      // A state folder is named by its root: a request that says otherwise would show another repository's diff.
+      .filter(({ pending }) => basename(dir) === createHash('sha256').update(pending.root).digest('hex').slice(0, 16))
+      .map((item) => ({ ...item, stateDir: dir }))
+  );
+}
+
+/** The requests of all repositories, the oldest first. */
+export function pendingEverywhere(io: Io): readonly FoundItem[] {
+  const home = stateHome(io.env);
+  if (!existsSync(home)) return [];
+  return readdirSync(home, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .flatMap(({ name }) => pendingIn(join(home, name)))
+    .sort((a, b) => a.pending.askedAt - b.pending.askedAt);
+}
+
+/** The requests of the repository that `--root` names. */
+export const pendingOfRoot = (io: Io, root: string): readonly FoundItem[] =>
+  pendingIn(stateDir(realRoot(root, io.cwd), io.env));
+
+/**
+ * The request that an id names: in the repository given, else in any.
+ *
+ * @throws CliError `unknown-request` with the nearest; `ambiguous-request` where two repositories use the id.
+ */
+export function findPending(io: Io, id: string, root: string | undefined): FoundItem {
+  const items = root === undefined ? pendingEverywhere(io) : pendingOfRoot(io, root);
+  const wanted = id.toLowerCase();
+  const found = items.filter(({ pending }) => pending.id === wanted);
+  if (found.length === 1) return found[0]!;
+  if (found.length > 1)
+    throw new CliError(
+      'ambiguous-request',
+      `"${id}" waits in ${found.map(({ pending }) => pending.root).join(' and ')}`,
+      'Name the repository with --root DIR.',
+    );
+  const near = nearest(
+    wanted,
+    items.map(({ pending }) => pending.id),
+  );
+  throw new CliError(
+    'unknown-request',
+    `no request "${id}" waits for an answer; it may have been used or have expired`,
+    `${near === null ? '' : `Did you mean ${near}? `}List them with "hopgate approve${root === undefined ? ' --all-roots' : ''}".`,
+  );
+}

@@ -1,0 +1,53 @@
+import { type Io, note, print, printJson } from '../io.ts';
+import { table } from '../table.ts';
+import { excerpt, visible } from '../visible.ts';
+import { titleOf } from './describe-request.ts';
+import type { FoundItem } from './find-pending.ts';
+
+/** What waits, as a table or as JSON. */
+export function listPending(io: Io, items: readonly FoundItem[], elsewhere: number): void {
+  if (io.json) return printJson(io, items.map(pendingJson));
+  if (items.length === 0) print(io, 'Nothing waits for an answer.');
+  else {
+    const roots = new Set(items.map(({ pending }) => pending.root));
+    const rows = items.map((item) => [
+      item.pending.id,
+      since(item.pending.askedAt),
+      excerpt(item.pending.request.agent, 20),
+      titleOf(item.pending.request),
+      standingOf(item),
+      ...(roots.size > 1 ? [visible(item.pending.root)] : []),
+      excerpt(item.pending.request.reason, 60),
+    ]);
+    print(
+      io,
+      table(io, ['id', 'waits', 'agent', 'for', 'answer', ...(roots.size > 1 ? ['root'] : []), 'reason'], rows),
+    );
+  }
+  if (elsewhere > 0) note(io, `${elsewhere} more in other repositories: hopgate approve --all-roots`);
+}
+
+/** A request as `--json` shows it. Times are ISO 8601. */
+export const pendingJson = ({ pending, answer, stateDir }: FoundItem) => ({
+  id: pending.id,
+  root: pending.root,
+  askedAt: new Date(pending.askedAt).toISOString(),
+  expiresAt: new Date(pending.expiresAt).toISOString(),
+  answer:
+    answer === null
+      ? null
+      : { verdict: answer.verdict, by: answer.by, until: new Date(answer.expiresAt).toISOString() },
+  request: pending.request,
+  stateDir,
+});
+
+const standingOf = ({ answer }: FoundItem): string => {
+  if (answer === null) return 'none yet';
+  return answer.verdict === 'no' ? 'no' : `yes, by ${excerpt(answer.by, 20)}, not used yet`;
+};
+
+function since(time: number): string {
+  const minutes = Math.max(0, Math.floor((Date.now() - time) / 60_000));
+  if (minutes < 1) return 'now';
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

@@ -1,0 +1,31 @@
+import { InvalidArgumentError, Option } from 'commander';
+import { pendingApprover } from '../../operator/pending-approver.ts';
+import type { Approver } from '../../ports/approver.ts';
+import { type Io, note } from '../io.ts';
+import { ensureStateDir } from '../state-dir.ts';
+
+/** `--wait-approval SECONDS`, for commands that leave requests to the operator. */
+export const waitApprovalOption = (): Option =>
+  new Option(
+    '--wait-approval <seconds>',
+    'where nobody can be asked here, wait so long for "hopgate approve" elsewhere',
+  ).argParser(secondsOf);
+
+function secondsOf(text: string): number {
+  const seconds = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (seconds <= 86_400) return seconds;
+  throw new InvalidArgumentError('It must be a number of seconds, at most a day.');
+}
+
+/** Leaves requests of a repository to the operator; while it waits for an answer, it says on stderr how to give it. */
+export function pendingAt(io: Io, root: string, waitSeconds = 0): Approver {
+  return pendingApprover({
+    stateDir: ensureStateDir(root, io.env),
+    root,
+    waitMs: waitSeconds * 1000,
+    onPending: (id) => {
+      if (waitSeconds > 0)
+        note(io, `waiting up to ${waitSeconds} s for an approval; answer elsewhere with "hopgate approve ${id}"`);
+    },
+  });
+}

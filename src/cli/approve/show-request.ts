@@ -1,0 +1,28 @@
+import type { ApprovalRequest } from '../../ports/approver.ts';
+import { type Io, paint, print } from '../io.ts';
+import { visible } from '../visible.ts';
+import { describeRequest } from './describe-request.ts';
+import { type TreeDiff, treeDiff } from './tree-diff.ts';
+
+/** Shows a person exactly what is to be approved: the request, and for a hop after changes the diff of the tree as it is now. */
+export function showRequest(io: Io, request: ApprovalRequest, root: string): void {
+  print(io, describeRequest(io, request));
+  const diff = diffFor(request, root);
+  if (diff === null) return;
+  for (const path of diff.changedSince)
+    print(io, paint(io, 'yellow', `  ${visible(path)} is not any more as it was when this was asked for`));
+  if (diff.lines.length > 0) {
+    print(io, paint(io, 'dim', '  the tree against the last commit, as it is now:'));
+    for (const line of diff.lines) print(io, painted(io, visible(line.replaceAll('\t', '    '))));
+  }
+  if (diff.problem !== null) print(io, paint(io, 'yellow', `  no diff can be shown: ${visible(diff.problem)}`));
+}
+
+/** null: nothing was changed, so there is nothing that a diff could show. */
+export const diffFor = (request: ApprovalRequest, root: string): TreeDiff | null =>
+  request.action.kind === 'hop' && Object.keys(request.view['changes'] ?? {}).length > 0
+    ? treeDiff(root, request)
+    : null;
+
+const painted = (io: Io, line: string): string =>
+  line.startsWith('+') ? paint(io, 'green', line) : line.startsWith('-') ? paint(io, 'red', line) : line;

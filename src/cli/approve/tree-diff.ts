@@ -1,0 +1,76 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { lstatSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import type { ApprovalRequest } from '../../ports/approver.ts';
+import type { Json } from '../../spec/types.ts';
+
+/** What the tree says to a request, now. */
+export interface TreeDiff {
+  /** The diff against the last commit, new files included; raw lines, not yet fit for a terminal. Empty: nothing differs. */
+  readonly lines: readonly string[];
+  /** Changed files of the request that are not any more as they were when it was made. */
+  readonly changedSince: readonly string[];
+  /** Why there is no diff, or not all of it; null where it is whole. */
+  readonly problem: string | null;
+}
+
+const LARGEST = 16 << 20;
+
+/** The working tree against the last commit, for a person's eyes: none of the repository's own programs runs for it. */
+export function treeDiff(root: string, { view }: ApprovalRequest): TreeDiff {
+  const changes = recordOf(view['changes']);
+  const changedSince = Object.keys(changes).filter((path) => isDifferent(root, path, changes[path]));
+  const tracked = git(root, 'diff', '--no-ext-diff', '--no-textconv', '--no-color', 'HEAD', '--');
+  if (tracked.problem !== null) return { lines: [], changedSince, problem: tracked.problem };
+  const listed = git(root, 'ls-files', '--others', '--exclude-standard', '-z');
+  const untracked = listed.text.split('\0').filter((path) => path !== '');
+  const added = untracked.map((path) =>
+    git(root, 'diff', '--no-index', '--no-ext-diff', '--no-textconv', '--no-color', '--', '/dev/null', path),
+  );
+  const parts = [tracked, listed, ...added];
+  return {
+    lines: linesOf([tracked, ...added].map(({ text }) => text).join('')),
+    changedSince,
+    problem: parts.find(({ problem }) => problem !== null)?.problem ?? null,
+  };
+}
+
+const linesOf = (text: string): readonly string[] => (text === '' ? [] : text.replace(/\n$/, '').split('\n'));
+
+const recordOf = (value: Json | undefined): { readonly [name: string]: Json } =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
+
+/** Against the sha256 that the request holds; null: it was deleted. */
+function isDifferent(root: string, path: string, then: Json | undefined): boolean {
+  if (path.startsWith('/') || posix.normalize(path) !== path || path.startsWith('..')) return true;
+  try {
+    const file = join(root, path);
+    if (!lstatSync(file).isFile()) return true;
+    return createHash('sha256').update(readFileSync(file)).digest('hex') !== then;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ENOENT' || then !== null;
+  }
+}
+
+function git(root: string, ...args: readonly string[]): { readonly text: string; readonly problem: string | null } {
+  const { stdout, stderr, status, error } = spawnSync(
+    'git',
+    ['-C', root, '-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null', '-c', 'core.quotePath=true', ...args],
+    {
+      encoding: 'utf8',
+      maxBuffer: LARGEST,
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        GIT_CONFIG_GLOBAL: '/dev/null',
+        GIT_CONFIG_NOSYSTEM: '1',
+        GIT_OPTIONAL_LOCKS: '0',
+        GIT_NO_LAZY_FETCH: '1',
+      },
+    },
+  );
+  // `diff --no-index` ends with 1 where there is a difference.
+  if (!error && (status === 0 || (status === 1 && args.includes('--no-index')))) return { text: stdout, problem: null };
+  const why = error ? error.message : (stderr.split('\n').find((line) => line !== '') ?? `git ended with ${status}`);
+  return { text: stdout ?? '', problem: why };
+}

@@ -1,0 +1,25 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Io, paint, print } from '../io.ts';
+import type { FoundItem } from './find-pending.ts';
+
+/** How often to look for new requests, in milliseconds. */
+const EVERY = 500;
+
+/** Asks for each request as it comes, once; ends with the terminal's input or Ctrl-C. */
+export async function watchPending(
+  io: Io,
+  items: () => readonly FoundItem[],
+  ask: (item: FoundItem) => Promise<unknown>,
+): Promise<void> {
+  const asked = new Set<string>();
+  print(io, paint(io, 'dim', 'Waiting for requests; Ctrl-C ends this.'));
+  while (!io.stdin.readableEnded && !io.stdin.destroyed) {
+    const next = items().find(({ pending, answer }) => answer === null && !asked.has(pending.request.hash));
+    if (next === undefined) await sleep(EVERY);
+    else {
+      print(io);
+      await ask(next);
+      asked.add(next.pending.request.hash);
+    }
+  }
+}

@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { isHash, parseAnswer, type SignedAnswer } from './answer.ts';
+import { type PendingRequest, parsePending, REQUEST_LIFETIME } from './pending-request.ts';
+
+/** What no person could read through is not asked, and a larger file is not one of ours. In bytes. */
+export const LARGEST_REQUEST = 1 << 20;
+
+/**
+ * The requests and answers of a state folder: `approvals/pending/HASH.json`, `approvals/answers/HASH.json`, and for each answer that was used
+ * an empty `approvals/used/NONCE`. Several processes use it at once; what cannot be read as one of ours is treated as not there.
+ */
+export interface ApprovalsFolder {
+  /** Where requests come in, and answers: made, so that they can be watched. */
+  readonly pendingFolder: string;
+  readonly answersFolder: string;
+  /** The requests that wait, the oldest first. */
+  pending(): readonly PendingRequest[];
+  pendingOf(hash: string): PendingRequest | null;
+  /** Keeps a request; where another process has kept the same meanwhile, that one is returned. null: it is too large. */
+  keepPending(request: PendingRequest): PendingRequest | null;
+  dropPending(hash: string): void;
+  answer(hash: string): SignedAnswer | null;
+  keepAnswer(answer: SignedAnswer): void;
+  /** Takes an answer, once: true for one caller of all processes, and ever. */
+  claim(answer: SignedAnswer): boolean;
+  isUsed(answer: SignedAnswer): boolean;
+  /** Removes what has expired. */
+  sweep(now: number): void;
+}
+
+export function approvalsFolder(stateDir: string): ApprovalsFolder {
+  const folder = (name: string): string => {
+    const path = join(stateDir, 'approvals', name);
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    return path;
+  };
+  const [pendingFolder, answersFolder, usedFolder] = [folder('pending'), folder('answers'), folder('used')];
+  const pendingFile = (hash: string): string => join(pendingFolder, `${checked(hash)}.json`);
+  const answerFile = (hash: string): string => join(answersFolder, `${checked(hash)}.json`);
+  const pendingOf = (hash: string): PendingRequest | null => {
+    const found = parsePending(readJson(pendingFile(hash)));
+    return found?.request.hash === hash ? found : null;
+  };
+  const answer = (hash: string): SignedAnswer | null => parseAnswer(readJson(answerFile(hash)));
+  const hashes = (path: string): readonly string[] =>
+    readdirSync(path)
+      .filter(isOurs)
+      .map((name) => name.slice(0, 64));
+  return {
+    pendingFolder,
+    answersFolder,
+    pendingOf,
+    answer,
+    pending: () =>
+      hashes(pendingFolder)
+        .flatMap((hash) => pendingOf(hash) ?? [])
+        .sort((a, b) => a.askedAt - b.askedAt || (a.id < b.id ? -1 : 1)),
+    keepPending(request) {
+      const { hash } = request.request;
+      const text = JSON.stringify(request, null, 2);
+      if (Buffer.byteLength(text) > LARGEST_REQUEST) return null;
+      const file = pendingFile(hash);
+      const made = writeBeside(file, text);
+      try {
+        linkSync(made, file);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        const there = pendingOf(hash);
+        if (there) return there;
+        remove(file); // what is there is not one of ours
+        renameSync(made, file);
+      } finally {
+        rmSync(made, { force: true });
+      }
+      return request;
+    },
+    dropPending: (hash) => remove(pendingFile(hash)),
+    keepAnswer(signed) {
+      const file = answerFile(signed.requestHash);
+      const made = writeBeside(file, JSON.stringify(signed, null, 2));
+      if (answer(signed.requestHash) === null) remove(file); // a folder would be in the way
+      renameSync(made, file);
+    },
+    claim(signed) {
+      try {
+        writeFileSync(join(usedFolder, signed.nonce), '', { flag: 'wx', mode: 0o600 });
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+        throw error;
+      }
+      remove(answerFile(signed.requestHash));
+      return true;
+    },
+    isUsed: ({ nonce }) => statSync(join(usedFolder, nonce), { throwIfNoEntry: false }) !== undefined,
+    sweep(now) {
+      for (const hash of hashes(pendingFolder)) {
+        const found = pendingOf(hash);
+        if (found === null || now >= found.expiresAt) remove(pendingFile(hash));
+      }
+      for (const hash of hashes(answersFolder)) {
+        const found = answer(hash);
+        if (found === null || now >= found.expiresAt) remove(answerFile(hash));
+      }
+      for (const path of [pendingFolder, answersFolder])
+        for (const name of readdirSync(path)) if (!isOurs(name)) removeOld(join(path, name), REQUEST_LIFETIME);
+      // An answer lives for a day at most, so that its use need not be remembered for longer than two.
+      for (const name of readdirSync(usedFolder)) removeOld(join(usedFolder, name), 2 * REQUEST_LIFETIME);
+    },
+  };
+}
+
+const isOurs = (name: string): boolean => isHash(name.slice(0, 64)) && name.slice(64) === '.json';
+
+const remove = (path: string): void => rmSync(path, { force: true, recursive: true });
+
+/** By the clock of the file system. */
+function removeOld(file: string, age: number): void {
+  const stat = lstatSync(file, { throwIfNoEntry: false });
+  if (stat?.isFile() && Date.now() - stat.mtimeMs > age) rmSync(file, { force: true });
+}
+
+/** Names of files are made of hashes and of nothing else. */
+function checked(hash: string): string {
+  if (!isHash(hash)) throw new Error(`"${hash}" is not the hash of a request`);
+  return hash;
+}
+
+function writeBeside(file: string, text: string): string {
+  const made = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
+  writeFileSync(made, `${text}\n`, { mode: 0o600, flag: 'wx' });
+  return made;
+}
+
+/** A small regular file's JSON; undefined if it is anything else. */
+function readJson(file: string): unknown {
+  let fd: number;
+  try {
+    fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch {
+    return undefined;
+  }
+  try {
+    const stat = fstatSync(fd);
+    if (!stat.isFile() || stat.size > 2 * LARGEST_REQUEST) return undefined;
+    return JSON.parse(readFileSync(fd, 'utf8'));
+  } catch {
+    return undefined;
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,79 @@
+import type { ApprovalRequest, Approver } from '../ports/approver.ts';
+import type { Clock } from '../ports/clock.ts';
+import { answerProblem, type SignedAnswer } from './answer.ts';
+import { type ApprovalsFolder, approvalsFolder } from './approvals-folder.ts';
+import { REQUEST_LIFETIME, shortId } from './pending-request.ts';
+import { usableToken } from './token.ts';
+import { untilChanged } from './until-changed.ts';
+
+/** How many requests of one session wait at most; the oldest gives way. */
+const PER_SESSION = 20;
+
+export interface PendingOptions {
+  /** The repository's state folder, outside the root: requests, answers and the token lie there. */
+  readonly stateDir: string;
+  /** Absolute real path of the repository: the operator is shown its diff. */
+  readonly root: string;
+  readonly clock?: Clock;
+  /** How long to wait for the answer before the request is left pending, in milliseconds. The session takes no other call meanwhile. */
+  readonly waitMs?: number;
+  /** Told of a request that was left to the operator, before it is waited for. */
+  readonly onPending?: (id: string, request: ApprovalRequest) => void;
+}
+
+/**
+ * Leaves requests to the operator, who answers them elsewhere (`hopgate approve ID`), proved by the operator's token. The first time a request is
+ * kept and `{ pending: id }` returned; made again, it finds the answer: a yes once, a no once, and after that it is asked anew. An answer that
+ * is forged, altered, expired, used, or for another request is no answer.
+ *
+ * @example openSession({ root, agent: 'builder', approver: pendingApprover({ stateDir, root, waitMs: 60_000 }) })
+ */
+export function pendingApprover(options: PendingOptions): Approver {
+  const { stateDir, root, waitMs = 0 } = options;
+  const now = (): number => (options.clock ?? Date).now();
+  return {
+    via: 'operator-token',
+    async approve(request) {
+      const folder = approvalsFolder(stateDir);
+      const answered = take(folder, stateDir, request, now());
+      if (answered) return outcomeOf(answered, now());
+      folder.sweep(now());
+      const pending = keep(folder, request, root, now());
+      if (pending === null) return null;
+      options.onPending?.(pending, request);
+      const given = await untilChanged(folder.answersFolder, waitMs, () => take(folder, stateDir, request, now()));
+      return given ? outcomeOf(given, now()) : { pending };
+    },
+  };
+}
+
+const outcomeOf = ({ verdict, by, expiresAt }: SignedAnswer, now: number) =>
+  verdict === 'yes' ? { by, minutes: (expiresAt - now) / 60_000 } : null;
+
+/** The answer to a request, taken so that nobody else has it; null if there is none that holds. */
+function take(folder: ApprovalsFolder, stateDir: string, request: ApprovalRequest, now: number): SignedAnswer | null {
+  const answer = folder.answer(request.hash);
+  const token = answer && usableToken(stateDir);
+  if (!answer || !token || answerProblem(answer, request, token, now) !== null || !folder.claim(answer)) return null;
+  folder.dropPending(request.hash);
+  return answer;
+}
+
+function keep(folder: ApprovalsFolder, request: ApprovalRequest, root: string, now: number): string | null {
+  const there = folder.pendingOf(request.hash);
+  if (there) return there.id;
+  const all = folder.pending();
+  const ofSession = all.filter((pending) => pending.request.sessionId === request.sessionId);
+  for (const { request } of ofSession.slice(0, Math.max(0, ofSession.length - PER_SESSION + 1)))
+    folder.dropPending(request.hash);
+  const { sessionId, agent, action, reason, view, hash } = request;
+  const kept = folder.keepPending({
+    version: 1,
+    id: shortId(all.map(({ id }) => id)),
+    root,
+    askedAt: now,
+    expiresAt: now + REQUEST_LIFETIME,
+    request: { sessionId, agent, action, reason, view, hash },
+  });
+  return kept?.id ?? null;
+}

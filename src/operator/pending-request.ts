@@ -1,0 +1,59 @@
+import { randomInt } from 'node:crypto';
+import { approvalHash } from '../gate/approval.ts';
+import type { ApprovalRequest } from '../ports/approver.ts';
+import { isHash } from './answer.ts';
+
+/** How long a request waits for its answer, in milliseconds. */
+export const REQUEST_LIFETIME = 24 * 60 * 60_000;
+
+/** A request that waits for the operator, as it lies in its file. */
+export interface PendingRequest {
+  readonly version: 1;
+  /** What the operator types: six letters and digits. */
+  readonly id: string;
+  /** Absolute real path of the repository. */
+  readonly root: string;
+  /** Epoch milliseconds. */
+  readonly askedAt: number;
+  readonly expiresAt: number;
+  readonly request: ApprovalRequest;
+}
+
+// Without those that are mistaken for one another.
+const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
+
+/** A short id that is not among `taken`. */
+export function shortId(taken: readonly string[]): string {
+  for (;;) {
+    const id = Array.from({ length: 6 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
+    if (!taken.includes(id)) return id;
+  }
+}
+
+/**
+ * What is read from a file as a pending request; null if it is not one. What it shows is what its hash stands for: a person who reads one thing
+ * never approves another.
+ */
+export function parsePending(value: unknown): PendingRequest | null {
+  if (!isRecord(value)) return null;
+  const { version, id, root, askedAt, expiresAt, request } = value;
+  if (version !== 1 || typeof id !== 'string' || !/^[a-z2-9]{6}$/.test(id) || typeof root !== 'string') return null;
+  if (!Number.isSafeInteger(askedAt) || !Number.isSafeInteger(expiresAt) || !isRecord(request)) return null;
+  const { sessionId, agent, action, reason, view, hash } = request;
+  if (![sessionId, agent, reason].every((text) => typeof text === 'string') || !isHash(hash)) return null;
+  if (!isRecord(action) || !isRecord(view) || !isAction(action)) return null;
+  try {
+    return approvalHash(request as never) === hash ? (value as unknown as PendingRequest) : null;
+  } catch {
+    return null; // text that has no RFC 8785 form
+  }
+}
+
+const isAction = ({ kind, from, exit, to, ...more }: { readonly [name: string]: unknown }): boolean =>
+  Object.keys(more).length === 0 &&
+  typeof from === 'string' &&
+  typeof to === 'string' &&
+  (kind === 'hop' ? typeof exit === 'string' : kind === 'mode' && exit === undefined);
+
+const isRecord = (value: unknown): value is { readonly [name: string]: unknown } =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);

@@ -1,0 +1,49 @@
+import { type FSWatcher, watch } from 'node:fs';
+
+/** How often to look where the file system tells nothing, in milliseconds. */
+const EVERY = 500;
+
+/**
+ * Looks, and looks again whenever the folder changes, until `look` finds something or `waitMs` have passed; null then. A folder that cannot be
+ * watched is looked at every half second.
+ */
+export async function untilChanged<T>(
+  folder: string,
+  waitMs: number,
+  look: () => T | null,
+  signal?: AbortSignal,
+): Promise<T | null> {
+  if (waitMs <= 0 || signal?.aborted) return look();
+  const until = Date.now() + waitMs;
+  let wake = (): void => {};
+  const watcher = watchFolder(folder, () => wake());
+  const onAbort = (): void => wake();
+  signal?.addEventListener('abort', onAbort);
+  try {
+    for (;;) {
+      // Armed before looking, so that nothing slips in between.
+      const woken = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      const found = look();
+      const left = until - Date.now();
+      if (found !== null || left <= 0 || signal?.aborted) return found;
+      const timer = setTimeout(() => wake(), Math.min(left, EVERY));
+      await woken;
+      clearTimeout(timer);
+    }
+  } finally {
+    watcher?.close();
+    signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+function watchFolder(folder: string, changed: () => void): FSWatcher | null {
+  try {
+    const watcher = watch(folder, { persistent: false }, changed);
+    watcher.on('error', () => watcher.close());
+    return watcher;
+  } catch {
+    return null;
+  }
+}

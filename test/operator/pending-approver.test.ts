@@ -1,0 +1,260 @@
+import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { pendingRequests } from '../../src/operator/answer-request.ts';
+import { pendingApprover } from '../../src/operator/pending-approver.ts';
+import { ownToken, tokenFile } from '../../src/operator/token.ts';
+import { approving, withFallback } from '../../src/operator/with-fallback.ts';
+import type { Approver } from '../../src/ports/approver.ts';
+import { answerFiles, readAnswerFile, requestOf, say, stateFolder, writeAnswerFile } from './support.ts';
+
+class Hand {
+  time = Date.now();
+  now = () => this.time;
+}
+
+function world(options: { readonly waitMs?: number } = {}) {
+  const stateDir = stateFolder();
+  const clock = new Hand();
+  const approver = pendingApprover({ stateDir, root: '/repo', clock, ...options });
+  return { stateDir, clock, approver, ask: (changes = {}) => approver.approve(requestOf(changes)) };
+}
+
+async function pendingId(answer: ReturnType<Approver['approve']>): Promise<string> {
+  const given = await answer;
+  if (given && 'pending' in given) return given.pending;
+  throw new Error(`it was answered: ${JSON.stringify(given)}`);
+}
+
+describe('a request that nobody is there to answer', () => {
+  it('waits under a short id, kept for its owner alone', async () => {
+    const { stateDir, ask } = world();
+    const id = await pendingId(ask());
+    expect(id).toMatch(/^[a-z2-9]{6}$/);
+    const [item] = pendingRequests(stateDir);
+    expect(item?.pending).toMatchObject({ id, root: '/repo', request: requestOf() });
+    const folder = join(stateDir, 'approvals/pending');
+    expect(readdirSync(folder).map((name) => statSync(join(folder, name)).mode & 0o777)).toEqual([0o600]);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+  });
+
+  it('keeps its id when it is made again, here or in another process', async () => {
+    const { stateDir, ask, clock } = world();
+    const id = await pendingId(ask());
+    expect(await pendingId(ask())).toBe(id);
+    expect(await pendingId(pendingApprover({ stateDir, root: '/repo', clock }).approve(requestOf()))).toBe(id);
+    expect(pendingRequests(stateDir)).toHaveLength(1);
+  });
+
+  it('is another request when anything of it differs', async () => {
+    const { ask } = world();
+    const ids = [
+      await pendingId(ask()),
+      await pendingId(ask({ reason: 'because' })),
+      await pendingId(ask({ sessionId: 's-2' })),
+      await pendingId(ask({ view: {} })),
+    ];
+    expect(new Set(ids).size).toBe(4);
+  });
+
+  it('is forgotten after a day', async () => {
+    const { stateDir, ask, clock } = world();
+    const id = await pendingId(ask());
+    clock.time += 24 * 60 * 60_000;
+    expect(pendingRequests(stateDir, clock.time)).toEqual([]);
+    expect(await pendingId(ask())).not.toBe(id);
+  });
+
+  it('gives way when its session asks for too much; other sessions keep theirs', async () => {
+    const { stateDir, ask, clock } = world();
+    const other = await pendingId(ask({ sessionId: 's-2' }));
+    const ids: string[] = [];
+    for (let n = 0; n < 25; n += 1) {
+      clock.time += 1;
+      ids.push(await pendingId(ask({ reason: `reason ${n}` })));
+    }
+    expect(pendingRequests(stateDir).map(({ pending }) => pending.id)).toEqual([other, ...ids.slice(5)]);
+  });
+
+  it('is not given where no person could read through it', async () => {
+    const { stateDir, ask } = world();
+    expect(await ask({ view: { fruit: 'x'.repeat(1 << 20) } })).toBeNull();
+    expect(pendingRequests(stateDir)).toEqual([]);
+  });
+});
+
+describe("the operator's answer", () => {
+  it('is found when the same request is made again, once', async () => {
+    const { stateDir, ask } = world();
+    const id = await pendingId(ask());
+    say(stateDir, id);
+    expect(await ask()).toEqual({ by: 'mary', minutes: expect.closeTo(60, 0) });
+    expect(pendingRequests(stateDir)).toEqual([]);
+    expect(await pendingId(ask())).not.toBe(id);
+  });
+
+  it('stands until it expires, and not longer', async () => {
+    const { stateDir, ask, clock } = world();
+    const id = await pendingId(ask());
+    say(stateDir, id, 'yes', { minutes: 10, now: clock.time });
+    clock.time += 10 * 60_000 - 1;
+    expect(await ask()).toMatchObject({ by: 'mary' });
+    const again = await pendingId(ask());
+    say(stateDir, again, 'yes', { minutes: 10, now: clock.time });
+    clock.time += 10 * 60_000;
+    expect(await pendingId(ask())).toBe(again);
+  });
+
+  it('is a no once; then it may be asked again', async () => {
+    const { stateDir, ask } = world();
+    const id = await pendingId(ask());
+    say(stateDir, id, 'no');
+    expect(await ask()).toBeNull();
+    expect(await pendingId(ask())).not.toBe(id);
+  });
+
+  it('can be changed until it is used', async () => {
+    const { stateDir, ask } = world();
+    const id = await pendingId(ask());
+    say(stateDir, id, 'yes');
+    say(stateDir, id, 'no');
+    expect(await ask()).toBeNull();
+  });
+
+  it('is waited for, where that is wanted', async () => {
+    const { stateDir, ask } = world({ waitMs: 60_000 });
+    const given = ask();
+    while (pendingRequests(stateDir).length === 0) await new Promise((done) => setTimeout(done, 5));
+    say(stateDir, pendingRequests(stateDir)[0]?.pending.id ?? '');
+    expect(await given).toMatchObject({ by: 'mary' });
+  });
+
+  it('is not waited for longer than wanted', async () => {
+    const { ask } = world({ waitMs: 30 });
+    expect(await ask()).toHaveProperty('pending');
+  });
+});
+
+describe('what is no answer', () => {
+  /** A request with a yes in place; what is done to it must leave the request unanswered. */
+  async function answered() {
+    const made = world();
+    const request = requestOf();
+    const id = await pendingId(made.ask());
+    const signed = say(made.stateDir, id, 'yes');
+    return { ...made, request, id, signed };
+  }
+
+  it.each<[string, (text: string) => string]>([
+    ['nothing', () => ''],
+    ['no JSON', () => '{'],
+    ['another JSON', () => '[1, null]'],
+    ['an object without a signature', () => '{"verdict":"yes"}'],
+    ['a file of binary', () => '\u0000\u0001'],
+    ['a signature of nothing', (text) => text.replace(/"mac": "[0-9a-f]+"/, '"mac": ""')],
+    ['a signature of zeros', (text) => text.replace(/"mac": "[0-9a-f]+"/, `"mac": "${'0'.repeat(64)}"`)],
+    ['a longer life', (text) => text.replace(/"expiresAt": (\d+)/, (_, at) => `"expiresAt": ${Number(at) + 1}`)],
+    ['another name', (text) => text.replace('mary', 'max')],
+    ['a field more', (text) => text.replace('{', '{ "note": "",')],
+    ['more than a person writes', (text) => text + ' '.repeat(4 << 20)],
+  ])('%s', async (_what, spoil) => {
+    const { stateDir, ask, request, id } = await answered();
+    writeAnswerFile(stateDir, request.hash, spoil(readAnswerFile(stateDir, request.hash)));
+    expect(await pendingId(ask())).toBe(id);
+  });
+
+  it('a no that was made a yes', async () => {
+    const { stateDir, ask, request, id } = await answered();
+    say(stateDir, id, 'no');
+    writeAnswerFile(stateDir, request.hash, readAnswerFile(stateDir, request.hash).replace('"no"', '"yes"'));
+    expect(await pendingId(ask())).toBe(id);
+  });
+
+  it('a link, or a folder', async () => {
+    const { stateDir, ask, request, id } = await answered();
+    const folder = join(stateDir, 'approvals/answers');
+    const text = readAnswerFile(stateDir, request.hash);
+    writeFileSync(join(stateDir, 'elsewhere.json'), text);
+    rmSync(join(folder, `${request.hash}.json`));
+    symlinkSync(join(stateDir, 'elsewhere.json'), join(folder, `${request.hash}.json`));
+    expect(await pendingId(ask())).toBe(id);
+    rmSync(join(folder, `${request.hash}.json`), { force: true });
+    mkdirSync(join(folder, `${request.hash}.json`));
+    expect(await pendingId(ask())).toBe(id);
+    mkdirSync(join(folder, `${request.hash}.json`), { recursive: true });
+    say(stateDir, id);
+    expect(await ask()).toMatchObject({ by: 'mary' });
+  });
+
+  it('one that was copied from another request or session', async () => {
+    const { stateDir, ask, request } = await answered();
+    for (const other of [requestOf({ reason: 'something else' }), requestOf({ sessionId: 's-2' })]) {
+      const id = await pendingId(ask(other));
+      writeAnswerFile(stateDir, other.hash, readAnswerFile(stateDir, request.hash));
+      expect(await pendingId(ask(other))).toBe(id);
+    }
+    expect(await ask()).toMatchObject({ by: 'mary' });
+  });
+
+  it('one that was put back after it was used', async () => {
+    const { stateDir, ask, request } = await answered();
+    const text = readAnswerFile(stateDir, request.hash);
+    expect(await ask()).toMatchObject({ by: 'mary' });
+    writeAnswerFile(stateDir, request.hash, text);
+    const id = await pendingId(ask());
+    writeAnswerFile(stateDir, request.hash, text);
+    expect(await pendingId(ask())).toBe(id);
+    expect(pendingRequests(stateDir)[0]?.answer).toBeNull();
+  });
+
+  it('one that was made with another token', async () => {
+    const { stateDir, ask } = world();
+    const id = await pendingId(ask());
+    say(stateDir, id, 'yes', { token: ownToken(stateFolder()) });
+    expect(await pendingId(ask())).toBe(id);
+    expect(pendingRequests(stateDir)[0]?.answer).toBeNull();
+  });
+
+  it('any, once the token is not what it was, or may be known to others', async () => {
+    const { stateDir, ask, id } = await answered();
+    writeFileSync(tokenFile(stateDir), ownToken(stateFolder()));
+    expect(await pendingId(ask())).toBe(id);
+    say(stateDir, id);
+    chmodSync(tokenFile(stateDir), 0o644);
+    expect(await pendingId(ask())).toBe(id);
+  });
+});
+
+it('sees nothing in files that are not requests', async () => {
+  const { stateDir, ask } = world();
+  const id = await pendingId(ask());
+  const folder = join(stateDir, 'approvals/pending');
+  const real = requestOf({ reason: 'shown' });
+  const fake = { version: 1, id: 'aaaaaa', root: '/repo', askedAt: 1, expiresAt: 1e15 };
+  for (const [name, text] of [
+    ['x.json', '{}'],
+    [`${'a'.repeat(64)}.json`, '{}'],
+    [`${'b'.repeat(64)}.json`, ''],
+    // Shows one thing, and asks for another.
+    [`${real.hash}.json`, JSON.stringify({ ...fake, request: { ...real, reason: 'harmless' } })],
+    // Lies under another's name.
+    [`${'c'.repeat(64)}.json`, JSON.stringify({ ...fake, request: real })],
+  ] as const)
+    writeFileSync(join(folder, name), text);
+  expect(pendingRequests(stateDir).map(({ pending }) => pending.id)).toEqual([id]);
+  expect(answerFiles(stateDir)).toEqual([]);
+});
+
+describe('an approver with a fallback', () => {
+  it('says who answered', async () => {
+    const stateDir = stateFolder();
+    const both = withFallback(approving(['deploy']), pendingApprover({ stateDir, root: '/repo' }));
+    expect(await both.approve(requestOf())).toEqual({ by: 'operator' });
+    expect(both.via).toBe('approver');
+    const mode = requestOf({ action: { kind: 'mode', from: 'diagnose', to: 'execute' } });
+    const id = await pendingId(both.approve(mode));
+    say(stateDir, id);
+    expect(await both.approve(mode)).toMatchObject({ by: 'mary' });
+    expect(both.via).toBe('operator-token');
+  });
+});

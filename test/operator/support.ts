@@ -1,0 +1,47 @@
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { approvalHash } from '../../src/gate/approval.ts';
+import { answerRequest, pendingRequests } from '../../src/operator/answer-request.ts';
+import { ownToken } from '../../src/operator/token.ts';
+import type { ApprovalRequest } from '../../src/ports/approver.ts';
+
+/** A state folder of its own for one test. */
+export function stateFolder(): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-operator-')));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export function requestOf(changes: Partial<Omit<ApprovalRequest, 'hash'>> = {}): ApprovalRequest {
+  const whole = {
+    sessionId: 's-1',
+    agent: 'builder',
+    action: { kind: 'hop', from: 'test', exit: 'pass', to: 'deploy' } as const,
+    reason: 'the tests pass',
+    view: { changes: { 'src/a.ts': 'f'.repeat(64) } },
+    ...changes,
+  };
+  return { ...whole, hash: approvalHash(whole) };
+}
+
+/** The operator's answer to whatever waits under this id. */
+export function say(
+  stateDir: string,
+  id: string,
+  verdict: 'yes' | 'no' = 'yes',
+  more: { readonly minutes?: number; readonly now?: number; readonly token?: string } = {},
+) {
+  const { now = Date.now(), minutes = 60, token = ownToken(stateDir) } = more;
+  const item = pendingRequests(stateDir, now).find(({ pending }) => pending.id === id);
+  if (!item) throw new Error(`nothing waits under ${id}`);
+  return answerRequest(stateDir, item.pending, { verdict, by: 'mary', minutes }, token, now);
+}
+
+const answers = (stateDir: string): string => join(stateDir, 'approvals/answers');
+export const answerFiles = (stateDir: string): readonly string[] => readdirSync(answers(stateDir));
+export const readAnswerFile = (stateDir: string, hash: string): string =>
+  readFileSync(join(answers(stateDir), `${hash}.json`), 'utf8');
+export const writeAnswerFile = (stateDir: string, hash: string, text: string): void =>
+  writeFileSync(join(answers(stateDir), `${hash}.json`), text, { mode: 0o600 });

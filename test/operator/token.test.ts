@@ -1,0 +1,69 @@
+import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ownToken, readToken, TokenError, tokenFile, usableToken } from '../../src/operator/token.ts';
+import { stateFolder } from './support.ts';
+
+const codeOf = (work: () => unknown): string => {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof TokenError) return error.code;
+    throw error;
+  }
+  return 'none';
+};
+
+describe("the operator's token", () => {
+  it('is made on first use, for its owner alone, and stays', () => {
+    const folder = stateFolder();
+    const token = ownToken(folder);
+    expect(token).toMatch(/^hopgate-operator-[0-9a-f]{64}$/);
+    expect(statSync(tokenFile(folder)).mode & 0o777).toBe(0o600);
+    expect(ownToken(folder)).toBe(token);
+    expect(readToken(tokenFile(folder))).toBe(token);
+    expect(ownToken(stateFolder())).not.toBe(token);
+  });
+
+  it('leaves no other file behind', () => {
+    const folder = stateFolder();
+    ownToken(folder);
+    expect(readFileSync(tokenFile(folder), 'utf8').trim()).toBe(ownToken(folder));
+    expect(statSync(tokenFile(folder)).nlink).toBe(1);
+  });
+
+  it.each([
+    ['is open to the group', 'token-unsafe', (file: string) => chmodSync(file, 0o640)],
+    ['is open to all', 'token-unsafe', (file: string) => chmodSync(file, 0o604)],
+    ['is empty', 'token-malformed', (file: string) => writeFileSync(file, '')],
+    ['is some other text', 'token-malformed', (file: string) => writeFileSync(file, 'hopgate-operator-')],
+    ['is huge', 'token-malformed', (file: string) => writeFileSync(file, 'a'.repeat(1 << 20))],
+    [
+      'is a folder',
+      'token-unsafe',
+      (file: string) => {
+        rmSync(file);
+        mkdirSync(file, { mode: 0o700 });
+      },
+    ],
+    [
+      'is a link',
+      'token-unsafe',
+      (file: string) => {
+        linkSync(file, `${file}.other`);
+        rmSync(file);
+        symlinkSync(`${file}.other`, file);
+      },
+    ],
+  ])('is not taken where it %s', (_what, code, spoil) => {
+    const folder = stateFolder();
+    ownToken(folder);
+    spoil(tokenFile(folder));
+    expect(codeOf(() => ownToken(folder))).toBe(code);
+    expect(usableToken(folder)).toBeNull();
+  });
+
+  it('is missed where a named file is not there', () => {
+    expect(codeOf(() => readToken(join(stateFolder(), 'none')))).toBe('token-missing');
+  });
+});

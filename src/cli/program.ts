@@ -12,6 +12,7 @@ import { register as infer } from './commands/infer.ts';
 import { register as init } from './commands/init.ts';
 import { register as inspect } from './commands/inspect.ts';
 import { register as log } from './commands/log.ts';
+import { register as mcp } from './commands/mcp.ts';
 import { register as par } from './commands/par.ts';
 import { register as replay } from './commands/replay.ts';
 import { register as resume } from './commands/resume.ts';
@@ -51,6 +52,7 @@ const COMMANDS = [
   generate,
   graph,
   inspect,
+  mcp,
 ];
 
 /** The command line of hopgate over one {@link Io}; parse it with {@link runCli}. */

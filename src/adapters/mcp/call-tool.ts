@@ -1,0 +1,85 @@
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  type CallToolRequest,
+  type CallToolResult,
+  type ClientCapabilities,
+  type Implementation,
+  type InputRequiredResult,
+  type Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import type { AgentCall } from '../core/agent-session.ts';
+import { callResult } from './answer-shape.ts';
+import { personAt } from './asking.ts';
+import type { McpHost, Peer } from './host.ts';
+import { heartbeat } from './progress.ts';
+
+/** How long a client is given to take in a list that it has just been sent, in milliseconds. */
+const GRACE = 30;
+
+/** One `tools/call`: in its turn, asking a person first where an approval is missing. */
+export async function carryOut(
+  host: McpHost,
+  server: Server,
+  peer: Peer,
+  { params }: CallToolRequest,
+  ctx: ServerContext,
+): Promise<CallToolResult | InputRequiredResult> {
+  const { session, progressMs = 5000, relistMs = 500 } = host.options;
+  const { signal } = ctx.mcpReq;
+  const call: AgentCall = { name: params.name, input: params.arguments ?? {}, signal };
+  const stop = heartbeat(ctx, `${params.name} has been running`, progressMs);
+  try {
+    return await host.inOrder(async () => {
+      if (signal.aborted) return { content: [], isError: true }; // cancelled while it waited: nobody reads this
+      const asked = await approvalFor(host, server, call, ctx);
+      if ('question' in asked) return asked.question;
+      const answer = await session.call({ ...call, ...asked });
+      const { count } = peer.relisting;
+      const open = await host.tellChanges();
+      if (open !== null) await peer.relisting.since(count, relistMs, GRACE, signal);
+      return callResult(answer, open);
+    });
+  } finally {
+    stop();
+  }
+}
+
+type Approval = { readonly question: InputRequiredResult } | { readonly approved?: NonNullable<AgentCall['approved']> };
+
+/** Whoever is not to be asked any more: it is no approval of anything, so that the session refuses without asking anyone else. */
+const REFUSED: Approval = { approved: { hash: '', by: '' } };
+
+/** What a person at the client has approved, or the question to put to them. */
+async function approvalFor(host: McpHost, server: Server, call: AgentCall, ctx: ServerContext): Promise<Approval> {
+  const { questions, options } = host;
+  const { said, hash } = questions.take(call, ctx);
+  const { capabilities, info } = clientOf(server, ctx);
+  if (options.elicit === false || !canAsk(capabilities)) return {};
+  const wanted = await options.session.wants(call);
+  if (wanted === null || (await options.answeredAhead?.(wanted))) return {};
+  if (said === 'no') return REFUSED;
+  if (said === 'dismissed') return {};
+  if (said === 'yes' && hash === wanted.hash) return { approved: { hash, by: personAt(info?.name) } };
+  const diff = (await options.diff?.(wanted)) ?? null;
+  return { question: questions.ask(call, wanted, diff, said === 'yes') };
+}
+
+/** What a client says of itself: with each request, or when it connected. */
+function clientOf(
+  server: Server,
+  { mcpReq }: ServerContext,
+): { readonly capabilities: ClientCapabilities | undefined; readonly info: Implementation | undefined } {
+  const envelope = mcpReq.envelope as { readonly [key: string]: unknown } | undefined;
+  return {
+    capabilities: (envelope?.[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities) ?? server.getClientCapabilities(),
+    info: (envelope?.[CLIENT_INFO_META_KEY] as Implementation) ?? server.getClientVersion(),
+  };
+}
+
+/** A bare `elicitation: {}` stands for forms, as it did before there were other kinds. */
+const canAsk = (capabilities: ClientCapabilities | undefined): boolean => {
+  const kinds = capabilities?.elicitation;
+  return kinds !== undefined && (kinds.form !== undefined || kinds.url === undefined);
+};

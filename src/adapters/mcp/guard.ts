@@ -1,0 +1,30 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
+
+export interface GuardOptions {
+  /** The secret that every request has to bear; null: none (for tests of the protocol). */
+  readonly token: string | null;
+  /** Names that the `Host` and `Origin` headers may bear, without ports. */
+  readonly hosts: readonly string[];
+}
+
+/** Turns away what must not get as far as the protocol: a web page's requests (DNS rebinding) and whoever lacks the token. null: it may pass. */
+export function turnAway({ headers }: Request, { token, hosts }: GuardOptions): Response | null {
+  const host = validateHostHeader(headers.get('host'), [...hosts]);
+  if (!host.ok) return refuse(403, `this server does not answer for that host: ${host.message}`);
+  const origin = validateOriginHeader(headers.get('origin'), [...hosts]);
+  if (!origin.ok) return refuse(403, `this server does not answer to web pages of that origin: ${origin.message}`);
+  if (token === null) return null;
+  const [, given] = /^Bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '') ?? [];
+  if (given !== undefined && same(given, token)) return null;
+  return refuse(401, 'send the token that "hopgate mcp --http" printed, in the header Authorization: Bearer TOKEN', {
+    'www-authenticate': 'Bearer',
+  });
+}
+
+/** In the form of the protocol's errors, so that clients show it. */
+export const refuse = (status: number, message: string, headers: { readonly [name: string]: string } = {}): Response =>
+  Response.json({ jsonrpc: '2.0', error: { code: -32000, message }, id: null }, { status, headers });
+
+const same = (one: string, other: string): boolean => timingSafeEqual(digest(one), digest(other));
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -1,0 +1,139 @@
+import { type CallToolRequest, Server, type ServerContext } from '@modelcontextprotocol/server';
+import type { SpecSet } from '../../spec/types.ts';
+import type { AgentTool } from '../core/agent-session.ts';
+import { Questions } from './asking.ts';
+import { carryOut } from './call-tool.ts';
+import type { McpOptions } from './options.ts';
+import { answerPrompts } from './prompts.ts';
+import { Relisting } from './relisting.ts';
+import { answerResources, THAT_MOVE } from './resources.ts';
+import { mcpTool } from './tool-shape.ts';
+
+/** One that is told when the list of tools has changed, or what can be read has. */
+export interface Told {
+  toolsChanged(): void;
+  resourceUpdated(uri: string): void;
+}
+
+/** Who a server is for: one connection, or all those whose requests stand alone (modern HTTP), which are told of changes elsewhere. */
+export class Peer {
+  readonly relisting = new Relisting();
+  readonly connected: boolean;
+
+  constructor({ connected }: { readonly connected: boolean }) {
+    this.connected = connected;
+  }
+}
+
+/**
+ * One session, served over MCP. What lasts from call to call is kept here and not in the servers that the SDK makes: there is one per connection,
+ * or per request.
+ */
+export class McpHost {
+  readonly options: McpOptions;
+  readonly questions = new Questions();
+  readonly #told = new Set<Told>();
+  #queue: Promise<unknown> = Promise.resolve();
+  #listed: Promise<string>;
+  #specs: Promise<SpecSet | null> | null = null;
+  #closed: Promise<void> | null = null;
+
+  constructor(options: McpOptions) {
+    this.options = options;
+    this.#listed = this.#listNow();
+  }
+
+  /** A server for one connection, or for one request of a peer whose requests stand alone. */
+  async server(peer: Peer): Promise<Server> {
+    const { session, version } = this.options;
+    const server = new Server(
+      { name: 'hopgate', title: 'hopgate', version },
+      {
+        capabilities: {
+          tools: { listChanged: true },
+          resources: { subscribe: true, listChanged: false },
+          prompts: { listChanged: false },
+          completions: {},
+        },
+        instructions: await this.#instructions(),
+      },
+    );
+    server.setRequestHandler('tools/list', async () => {
+      const [tools, specs] = await Promise.all([session.tools(), this.specs()]);
+      peer.relisting.listed();
+      return { tools: tools.map((tool) => mcpTool(tool, specs)) };
+    });
+    server.setRequestHandler('tools/call', (request: CallToolRequest, ctx: ServerContext) =>
+      carryOut(this, server, peer, request, ctx),
+    );
+    const updated = answerResources(server, this.options);
+    answerPrompts(server, this);
+    server.onerror = (error) => this.report(error);
+    if (peer.connected)
+      server.onclose = this.tell({
+        toolsChanged: () => void server.sendToolListChanged().catch((error) => this.report(error)),
+        resourceUpdated: updated,
+      });
+    return server;
+  }
+
+  /** Adds one that is told of every change. Returns how to remove it. */
+  tell(told: Told): () => void {
+    this.#told.add(told);
+    return () => void this.#told.delete(told);
+  }
+
+  /** Runs calls one after the other, in the order in which they came. */
+  inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const run = this.#queue.then(work);
+    this.#queue = run.catch(() => {});
+    return run;
+  }
+
+  /**
+   * After a call: tells of what can be read anew and, where the tools are others than when it was last told, of that. The names of the tools that
+   * are open now where they have changed, else null.
+   */
+  async tellChanges(): Promise<readonly string[] | null> {
+    for (const uri of THAT_MOVE) for (const told of this.#told) told.resourceUpdated(uri);
+    const before = await this.#listed;
+    const now = await this.#listNow();
+    if (now === before) return null;
+    this.#listed = Promise.resolve(now);
+    for (const told of this.#told) told.toolsChanged();
+    return (JSON.parse(now) as AgentTool[]).map(({ name }) => name);
+  }
+
+  /** The pinned spec set; null where it cannot be read. */
+  specs(): Promise<SpecSet | null> {
+    this.#specs ??= (this.options.reading?.spec() ?? Promise.resolve(null)).catch((error) => {
+      this.report(error);
+      return null;
+    });
+    return this.#specs;
+  }
+
+  report(error: unknown): void {
+    this.options.onError?.(error instanceof Error ? error : new Error(String(error)));
+  }
+
+  /** Waits for the call under way and lets go of the session. Idempotent. */
+  close(): Promise<void> {
+    this.#closed ??= this.#queue.then(() => this.options.session.close());
+    return this.#closed;
+  }
+
+  async #listNow(): Promise<string> {
+    return JSON.stringify(await this.options.session.tools());
+  }
+
+  async #instructions(): Promise<string> {
+    const prompt = await this.options.session.prompt();
+    return [
+      'This server gates what you do: you are inside a peripheral, and only its tools exist for you. "hop" moves you to another, "status" tells where you',
+      'are and what is open, "why" tells what a call would meet. A refusal says what to do instead. The list of tools changes with every hop and mode.',
+      '',
+      prompt,
+    ].join('\n');
+  }
+}

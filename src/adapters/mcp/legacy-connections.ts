@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
+import { refuse } from './guard.ts';
+import { type McpHost, Peer } from './host.ts';
+
+/** More than that many clients at once are not meant; the one that was silent for longest gives way. */
+const AT_MOST = 64;
+
+/** The connections of clients that speak the protocol of 2025: kept from `initialize` on, under an id in a header. */
+export class LegacyConnections {
+  readonly #host: McpHost;
+  /** The least lately used first. */
+  readonly #open = new Map<string, WebStandardStreamableHTTPServerTransport>();
+
+  constructor(host: McpHost) {
+    this.#host = host;
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    const id = request.headers.get('mcp-session-id');
+    if (id === null) return (await opens(request)) ? this.#begin(request) : refuse(400, 'send "initialize" first');
+    const transport = this.#open.get(id);
+    if (!transport) return refuse(404, 'this connection has ended; send "initialize" for a new one');
+    this.#open.delete(id);
+    this.#open.set(id, transport);
+    return transport.handleRequest(request);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open.values()].map((transport) => transport.close()));
+  }
+
+  async #begin(request: Request): Promise<Response> {
+    const [oldest] = this.#open.size >= AT_MOST ? this.#open.values() : [];
+    await oldest?.close();
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: () => randomUUID(),
+      onsessioninitialized: (id) => void this.#open.set(id, transport),
+    });
+    const server = await this.#host.server(new Peer({ connected: true }));
+    const forget = server.onclose;
+    server.onclose = () => {
+      forget?.();
+      if (transport.sessionId !== undefined) this.#open.delete(transport.sessionId);
+    };
+    await server.connect(transport);
+    return transport.handleRequest(request);
+  }
+}
+
+async function opens(request: Request): Promise<boolean> {
+  if (request.method !== 'POST') return false;
+  try {
+    return isInitializeRequest(await request.clone().json());
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,24 @@
+import type { ApprovalRequest } from '../../ports/approver.ts';
+import type { AgentSession } from '../core/agent-session.ts';
+import type { McpReading } from './reading.ts';
+
+export interface McpOptions {
+  /** The session that every connection is served from; closed with the host. */
+  readonly session: AgentSession;
+  /** This program's version, as clients show it. */
+  readonly version: string;
+  /** What clients may read besides; left out: only the session's status. */
+  readonly reading?: McpReading;
+  /** Ask the person at the client for approvals, where the client can; else they are left to the session's approver. Default: true. */
+  readonly elicit?: boolean;
+  /** Is the answer there already, from someone whom the session will ask? Then nobody is asked at the client. */
+  readonly answeredAhead?: (request: ApprovalRequest) => boolean | Promise<boolean>;
+  /** The change that an approval would ship, for the person's eyes; null: there is none. */
+  readonly diff?: (request: ApprovalRequest) => string | null | Promise<string | null>;
+  /** How long an answer waits at most for the client to list the tools anew, in milliseconds. Default: 500. */
+  readonly relistMs?: number;
+  /** How often a client that has asked for it is told that its call still runs, in milliseconds. Default: 5000. */
+  readonly progressMs?: number;
+  /** Told of what goes wrong beside the protocol. */
+  readonly onError?: (error: Error) => void;
+}

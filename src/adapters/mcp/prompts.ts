@@ -1,0 +1,119 @@
+import {
+  type GetPromptResult,
+  type Prompt,
+  ProtocolError,
+  ProtocolErrorCode,
+  type Server,
+} from '@modelcontextprotocol/server';
+import type { WayLeg } from '../../gate/denial.ts';
+import type { SpecSet } from '../../spec/types.ts';
+import type { McpHost } from './host.ts';
+
+const PROMPTS: readonly Prompt[] = [
+  {
+    name: 'enter',
+    title: 'Enter a peripheral',
+    description: 'Moves the agent into a peripheral, by the exit that leads there.',
+    arguments: [
+      { name: 'peripheral', description: 'The peripheral to enter.', required: true },
+      { name: 'reason', description: 'Why; the agent says it in its own words otherwise.', required: false },
+    ],
+  },
+  {
+    name: 'par',
+    title: 'Write a post-action review',
+    description: 'Has the agent look back on the session and write its PAR.',
+  },
+  {
+    name: 'where-am-i',
+    title: 'Where am I?',
+    description: 'Tells the agent where it is, what it can do, and how it can leave.',
+  },
+];
+
+/** Serves the prompts: words for the agent that a person picks from a menu. They grant nothing. */
+export function answerPrompts(server: Server, host: McpHost): void {
+  const { session } = host.options;
+  server.setRequestHandler('prompts/list', async () => ({ prompts: [...PROMPTS] }));
+  server.setRequestHandler('prompts/get', async ({ params }) => {
+    if (params.name === 'where-am-i') return said('Where the agent is', await session.prompt());
+    if (params.name === 'par') return said('Write a post-action review', await parText(host));
+    if (params.name === 'enter') {
+      const { peripheral, reason } = params.arguments ?? {};
+      return said(`Enter ${peripheral ?? 'a peripheral'}`, await enterText(host, peripheral, reason));
+    }
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      `there is no prompt "${params.name}"; there are: ${PROMPTS.map(({ name }) => name).join(', ')}`,
+    );
+  });
+  server.setRequestHandler('completion/complete', async ({ params }) => {
+    const { ref, argument } = params;
+    const wanted = ref.type === 'ref/prompt' && ref.name === 'enter' && argument.name === 'peripheral';
+    const values = wanted ? (await peripherals(host)).filter((id) => id.startsWith(argument.value)).slice(0, 100) : [];
+    return { completion: { values, total: values.length, hasMore: false } };
+  });
+}
+
+const said = (description: string, text: string): GetPromptResult => ({
+  description,
+  messages: [{ role: 'user', content: { type: 'text', text } }],
+});
+
+/** Every peripheral, those that can be entered from here first. */
+async function peripherals(host: McpHost): Promise<readonly string[]> {
+  const { available } = await host.options.session.status();
+  const near = available.hops.map(({ to }) => to);
+  const all = Object.keys((await host.specs())?.peripherals ?? {});
+  return [...new Set([...near, ...all])];
+}
+
+async function enterText(host: McpHost, peripheral: string | undefined, reason: string | undefined): Promise<string> {
+  const all = await peripherals(host);
+  if (peripheral === undefined || !all.includes(peripheral))
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      `there is no peripheral "${peripheral ?? ''}"; there are: ${all.join(', ')}`,
+    );
+  const { available } = await host.options.session.status();
+  const ways = available.hops.filter(({ to }) => to === peripheral);
+  const purpose = (await host.specs())?.peripherals[peripheral]?.purpose;
+  return [
+    `Enter the peripheral "${peripheral}"${purpose ? `: ${purpose}` : '.'}`,
+    `Call the tool "hop" with to: "${peripheral}" and the reason${reason ? ` (${reason})` : ''}.`,
+    ways.length > 0
+      ? `It is open from here by: ${ways.map(leg).join(' | ')}.`
+      : 'No exit of where you are leads there; the refusal names the shortest lawful way, which you then take leg by leg.',
+    'If it is refused, read what it says and do that; do not look for a way around it.',
+  ].join('\n');
+}
+
+const leg = ({ exit, to, needs }: WayLeg): string =>
+  `${exit === null ? to : `exit "${exit}"`}${needs.length > 0 ? ` (needs: ${needs.join('; ')})` : ''}`;
+
+async function parText(host: McpHost): Promise<string> {
+  const { peripheral } = await host.options.session.status();
+  const specs = await host.specs();
+  const reflective = reviewing(specs);
+  const here = reflective.find(({ id }) => id === peripheral);
+  const where = reflective.map(({ id }) => `"${id}"`).join(' or ') || 'the peripheral that yields one';
+  return [
+    'Write the post-action review (PAR) of this session: its facts are mined from the evidence, your words are added to them.',
+    ...(here ? [] : [`Hop to ${where} first.`]),
+    'Look at what really happened (the log, the refusals), not at what was intended.',
+    `Then hop on, and give your words as the fruit of the hop${stated(here ?? reflective[0])}.`,
+  ].join('\n');
+}
+
+/** The peripherals whose visit yields a PAR. */
+const reviewing = (specs: SpecSet | null) =>
+  Object.values(specs?.peripherals ?? {}).filter(({ fruit }) =>
+    Object.values(fruit).some((field) => field.kind === 'observed' && field.from === 'par'),
+  );
+
+function stated(peripheral: SpecSet['peripherals'][string] | undefined): string {
+  const fields = Object.entries(peripheral?.fruit ?? {}).flatMap(([name, { kind, type }]) =>
+    kind === 'stated' ? [`${name} (${typeof type === 'string' ? type : type.join(' or ')})`] : [],
+  );
+  return fields.length === 0 ? '' : `: ${fields.join(', ')}`;
+}

@@ -1,0 +1,11 @@
+import type { SpecSet } from '../../spec/types.ts';
+
+/** What a client may read of a session beside its status. Read from the store, so that it works for a session in another process too. */
+export interface McpReading {
+  /** The session's evidence as one readable thread. */
+  thread(): Promise<string>;
+  /** The spec set that the session is pinned to. */
+  spec(): Promise<SpecSet>;
+  /** What binds the agent in the peripheral it is in, in words. */
+  constraints(): Promise<string>;
+}

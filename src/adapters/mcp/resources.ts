@@ -1,0 +1,76 @@
+import { type Resource, ResourceNotFoundError, type Server } from '@modelcontextprotocol/server';
+import type { McpOptions } from './options.ts';
+
+export const SESSION = 'hopgate://session';
+const THREAD = 'hopgate://session/thread';
+const SPEC = 'hopgate://session/spec';
+const CONSTRAINTS = 'hopgate://session/constraints';
+
+/** Those that say something else after each call. */
+export const THAT_MOVE = [SESSION, THREAD, CONSTRAINTS] as const;
+
+/** Serves what can be read of the session. Returns how to tell this server's client, if it has subscribed, that one has changed. */
+export function answerResources(server: Server, { session, reading }: McpOptions): (uri: string) => void {
+  const status: Resource & { text: () => Promise<string> } = {
+    uri: SESSION,
+    name: 'session',
+    title: 'Where the session stands',
+    mimeType: 'application/json',
+    text: async () => JSON.stringify(await session.status(), null, 2),
+  };
+  const more: readonly (typeof status)[] = reading
+    ? [
+        {
+          uri: THREAD,
+          name: 'thread',
+          title: 'What has happened in the session',
+          mimeType: 'text/plain',
+          text: () => reading.thread(),
+        },
+        {
+          uri: SPEC,
+          name: 'spec',
+          title: 'The spec set that the session is pinned to',
+          mimeType: 'application/json',
+          text: async () => JSON.stringify(await reading.spec(), null, 2),
+        },
+        {
+          uri: CONSTRAINTS,
+          name: 'constraints',
+          title: 'What binds you here',
+          mimeType: 'text/markdown',
+          text: () => reading.constraints(),
+        },
+      ]
+    : [];
+  const all = [status, ...more];
+  const find = (uri: string) => {
+    const found = all.find((one) => one.uri === uri);
+    if (found) return found;
+    throw new ResourceNotFoundError(
+      uri,
+      `there is no resource ${uri}; there are: ${all.map((one) => one.uri).join(', ')}`,
+    );
+  };
+  const subscribed = new Set<string>();
+  server.setRequestHandler('resources/list', async () => ({ resources: all.map(({ text, ...resource }) => resource) }));
+  server.setRequestHandler('resources/templates/list', async () => ({ resourceTemplates: [] }));
+  server.setRequestHandler('resources/read', async ({ params }) => {
+    const { uri, mimeType, text } = find(params.uri);
+    return { contents: [{ uri, mimeType: mimeType ?? 'text/plain', text: await text() }] };
+  });
+  server.setRequestHandler('resources/subscribe', async ({ params }) => {
+    subscribed.add(find(params.uri).uri);
+    return {};
+  });
+  server.setRequestHandler('resources/unsubscribe', async ({ params }) => {
+    subscribed.delete(params.uri);
+    return {};
+  });
+  return (uri) => {
+    // Since 2026-07-28 a client subscribes at the entry, which lets through only what was asked for.
+    const modern = server.getNegotiatedProtocolVersion()?.startsWith('2026') ?? false;
+    if (modern || subscribed.has(uri))
+      void server.sendResourceUpdated({ uri }).catch((error) => server.onerror?.(error));
+  };
+}

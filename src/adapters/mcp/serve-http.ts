@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type Server as HttpServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { createMcpHandler, isLegacyRequest, localhostAllowedHostnames } from '@modelcontextprotocol/server';
+import { type GuardOptions, refuse, turnAway } from './guard.ts';
+import { type McpHost, Peer } from './host.ts';
+import { LegacyConnections } from './legacy-connections.ts';
+
+/** Where clients reach it. */
+export const PATH = '/mcp';
+
+export interface HttpOptions {
+  /** An address of this machine. Default: `127.0.0.1`. */
+  readonly address?: string;
+  /** 0: any free one. */
+  readonly port?: number;
+  /** Default: a new one. null: none is needed. */
+  readonly token?: string | null;
+  /** Further names under which clients may reach it. */
+  readonly allowHosts?: readonly string[];
+}
+
+export interface HttpServing {
+  readonly url: string;
+  readonly token: string | null;
+  close(): Promise<void>;
+}
+
+/**
+ * Serves a session over Streamable HTTP, to both eras of the protocol: clients of 2025 keep a connection under an id of their own, those of
+ * 2026-07-28 send each request by itself.
+ */
+export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): Promise<HttpServing> {
+  const { address = '127.0.0.1', port = 0, token = randomUUID().replaceAll('-', ''), allowHosts = [] } = options;
+  const guard: GuardOptions = { token, hosts: [...localhostAllowedHostnames(), bracketed(address), ...allowHosts] };
+  const onerror = (error: Error): void => host.report(error);
+  const legacy = new LegacyConnections(host);
+  const peer = new Peer({ connected: false });
+  const modern = createMcpHandler(() => host.server(peer), { legacy: 'reject', onerror });
+  const untell = host.tell({
+    toolsChanged: () => modern.notify.toolsChanged(),
+    resourceUpdated: (uri) => modern.notify.resourceUpdated(uri),
+  });
+  const fetch = async (request: Request): Promise<Response> => {
+    const away = turnAway(request, guard);
+    if (away) return away;
+    if (new URL(request.url).pathname !== PATH) return refuse(404, `the protocol is spoken at ${PATH}`);
+    return (await isLegacyRequest(request)) ? legacy.fetch(request) : modern.fetch(request);
+  };
+  const handler = toNodeHandler({ fetch }, { onerror });
+  const server = createServer((request, response) => void handler(request, response).catch(onerror));
+  await listening(server, port, address);
+  const { port: bound } = server.address() as AddressInfo;
+  return {
+    url: `http://${bracketed(address)}:${bound}${PATH}`,
+    token,
+    async close() {
+      untell();
+      await Promise.all([legacy.close(), modern.close()]);
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+const bracketed = (address: string): string => (address.includes(':') ? `[${address}]` : address);
+
+const listening = (server: HttpServer, port: number, address: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, address, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });

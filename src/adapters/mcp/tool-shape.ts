@@ -1,0 +1,38 @@
+import type { Tool } from '@modelcontextprotocol/server';
+import type { SpecSet, ToolSpec } from '../../spec/types.ts';
+import type { AgentTool } from '../core/agent-session.ts';
+
+/** A tool as MCP clients list it. Codex runs tools with `readOnlyHint` unasked, so that it has to be true to the effect. */
+export function mcpTool(tool: AgentTool, specs: SpecSet | null): Tool {
+  const acts = tool.effect === 'act';
+  return {
+    name: tool.name,
+    title: titleOf(tool.name),
+    description: tool.description,
+    inputSchema: tool.inputSchema as unknown as Tool['inputSchema'],
+    annotations: {
+      title: titleOf(tool.name),
+      readOnlyHint: !acts,
+      destructiveHint: acts,
+      openWorldHint: tool.kind === 'tool' && reachesOut(specs?.tools[tool.name] ?? null, specs),
+    },
+  };
+}
+
+/** Does it touch more than the repository? Only what takes a url, or a command where shipping commands are in scope. */
+function reachesOut(tool: ToolSpec | null, specs: SpecSet | null): boolean {
+  if (tool === null) return true;
+  if (tool.parameters.some(({ role }) => role === 'url')) return true;
+  const takesCommand = tool.parameters.some(({ role }) => role === 'command');
+  return (
+    takesCommand &&
+    Object.values(specs?.peripherals ?? {}).some(
+      ({ tools, scope }) => scope.rule.command === 'deploy' && tools.includes(tool.id),
+    )
+  );
+}
+
+const titleOf = (name: string): string => {
+  const words = name.replaceAll(/[-_.]+/g, ' ').trim();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+};

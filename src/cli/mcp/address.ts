@@ -1,0 +1,22 @@
+import { CliError } from '../io.ts';
+
+export interface Address {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** What `--http` names: nothing, a port, an address, or both (`[::1]:8123`). */
+export function addressOf(text: string | true): Address {
+  if (text === true) return { address: '127.0.0.1', port: 0 };
+  const parts =
+    /^(?:(\[[0-9a-f:.]+\]|[^\s:[\]]+):)?(\d{1,5})$/i.exec(text) ?? /^(\[[0-9a-f:.]+\]|[^\s:[\]]+)$/i.exec(text);
+  const port = Number(parts?.[2] ?? 0);
+  if (parts === null || port > 65535)
+    throw new CliError('usage', `"${text}" is no address`, 'Write --http, --http PORT or --http ADDRESS:PORT.', {
+      exitCode: 2,
+    });
+  return { address: (parts[1] ?? '127.0.0.1').replace(/^\[(.*)\]$/, '$1'), port };
+}
+
+export const isLoopback = (address: string): boolean =>
+  address === 'localhost' || address === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(address);

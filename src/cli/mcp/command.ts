@@ -1,0 +1,16 @@
+/** What the command line of `hopgate mcp` says. */
+export interface McpCommand {
+  readonly root: string;
+  readonly session?: string;
+  readonly agent: string;
+  readonly peripheral?: string;
+  readonly specs?: string;
+  readonly approve?: string[];
+  readonly elicit: boolean;
+  readonly http?: string | true;
+  readonly allowHost?: string[];
+  readonly unsafeNoSandbox?: boolean;
+}
+
+/** Where `--http` takes its token from, so that a client's config can name one that stays. */
+export const TOKEN_VARIABLE = 'HOPGATE_MCP_TOKEN';

@@ -1,0 +1,91 @@
+import type { AgentSession } from '../../adapters/core/agent-session.ts';
+import { agentSession } from '../../adapters/core/local.ts';
+import type { Approver } from '../../ports/approver.ts';
+import { openSession } from '../../open-session.ts';
+import type { Session } from '../../session/session.ts';
+import { loadSpecs } from '../../spec/load-specs.ts';
+import type { SpecSet } from '../../spec/types.ts';
+import { CliError, type Io, note } from '../io.ts';
+import { evidenceFile, findSession, withStore } from '../open-store.ts';
+import { openProject } from '../project.ts';
+import { ensureStateDir } from '../state-dir.ts';
+import { resolve } from 'node:path';
+
+export interface Wanted {
+  /** Absolute real path. */
+  readonly root: string;
+  readonly agent: string;
+  /** The id of a session to go on with, or its beginning. */
+  readonly session?: string;
+  /** The spec set of a new session; default: the repository's. */
+  readonly specs?: string;
+  /** Where a new session starts; default: {@link firstPeripheral}. */
+  readonly peripheral?: string;
+  readonly unsafeNoSandbox: boolean;
+  readonly approver: Approver;
+}
+
+/** A session for an agent's program, in this process: a new one, started in a peripheral, or one to go on with. */
+export async function openAgent(io: Io, wanted: Wanted): Promise<AgentSession> {
+  const { root, approver, unsafeNoSandbox } = wanted;
+  const project = await openProject(root, io.env);
+  if (project.narrowed)
+    note(
+      io,
+      `hopgate.yaml is not trusted; left out: ${project.ignored.join(', ')}. Read it, then run "hopgate trust".`,
+    );
+  if (project.configFile === null)
+    note(io, 'there is no hopgate.yaml here: no test, deploy or push is configured. "hopgate init" writes one.');
+  ensureStateDir(root, io.env);
+  const there = wanted.session === undefined ? null : await sessionToGoOnWith(io, root, wanted.session);
+  const session = await openSession({
+    root,
+    approver,
+    unsafeNoSandbox,
+    agent: there?.agent ?? wanted.agent,
+    specs: wanted.specs === undefined ? project.specs : await specsOf(io, wanted.specs),
+    config: project.config,
+    store: evidenceFile(root, io.env),
+    ...(there ? { session: there.sessionId } : {}),
+  });
+  try {
+    await enter(session, wanted.peripheral, there !== null);
+    return agentSession(session);
+  } catch (error) {
+    await session.detach();
+    throw error;
+  }
+}
+
+const specsOf = (io: Io, specs: string): Promise<SpecSet> =>
+  loadSpecs(specs === 'default' ? specs : resolve(io.cwd, specs));
+
+async function sessionToGoOnWith(io: Io, root: string, id: string) {
+  const found = await withStore(root, io.env, null, async (store) => findSession(await store.sessions(), id));
+  if (found !== null) return found;
+  throw new CliError('unknown-session', `there is no session "${id}" in ${root}`, 'List them with "hopgate sessions".');
+}
+
+/** A new session starts somewhere, so that there are tools; one that goes on stays where it is. */
+async function enter(session: Session, asked: string | undefined, goesOn: boolean): Promise<void> {
+  const { peripheral } = session.state;
+  if (goesOn && asked === undefined) return;
+  if (goesOn && asked !== undefined && peripheral !== null && peripheral !== asked)
+    throw new CliError(
+      'already-active',
+      `the session is in ${peripheral}, and leaves it only by a hop of its own`,
+      'Leave out --peripheral.',
+      { exitCode: 2 },
+    );
+  if (peripheral !== null) return;
+  const first = asked ?? firstPeripheral(session.specs);
+  if (first === null) return;
+  const started = await session.start(first);
+  if (!started.ok) throw new CliError(started.denial.code, started.denial.message, started.denial.remedy);
+}
+
+/** The first peripheral that a session may start in and that has tools. */
+export const firstPeripheral = ({ peripherals }: SpecSet): string | null =>
+  Object.values(peripherals).find(
+    ({ entry, tools }) => tools.length > 0 && entry.sources.some(({ kind }) => kind === 'default'),
+  )?.id ?? null;

@@ -1,0 +1,44 @@
+import type { McpReading } from '../../adapters/mcp/reading.ts';
+import type { AgentSession } from '../../adapters/core/agent-session.ts';
+import type { EvidenceStore } from '../../ports/evidence-store.ts';
+import { projectThread } from '../../evidence/threads.ts';
+import type { Entry } from '../../evidence/entry.ts';
+import type { SpecSet } from '../../spec/types.ts';
+import { readPin } from '../chosen-sessions.ts';
+import type { Io } from '../io.ts';
+import { findSession, withStore } from '../open-store.ts';
+import { outline } from '../thread/outline.ts';
+import { renderText } from '../thread/render-text.ts';
+
+const COLUMNS = 120;
+
+/** What MCP clients may read of a session, from the evidence of its repository; so it does not matter in which process the session lives. */
+export function readingOf(io: Io, root: string, session: AgentSession): McpReading {
+  const reading = <T>(use: (store: EvidenceStore) => Promise<T>): Promise<T> =>
+    withStore<T | null>(root, io.env, null, use).then((found) => {
+      if (found === null) throw new Error(`the evidence of ${root} is gone`);
+      return found;
+    });
+  const spec = (): Promise<SpecSet> =>
+    reading(async (store) => {
+      const pin = await readPin(store, findSession(await store.sessions(), session.id));
+      if (typeof pin === 'string') throw new Error(pin);
+      return pin.specs;
+    });
+  return {
+    spec,
+    async thread() {
+      const specs = await spec();
+      const entries: Entry[] = await reading(async (store) => {
+        const found: Entry[] = [];
+        for await (const { entry } of store.entries(session.id)) found.push(entry);
+        return found;
+      });
+      const subject = { type: 'session' as const, id: session.id };
+      const thread = projectThread(entries, subject, { now: Date.now(), staleAfter: 24 * 3_600_000 });
+      const order = (tool: string) => specs.tools[tool]?.parameters.map(({ name }) => name) ?? null;
+      return renderText({ ...io, color: false }, outline(thread?.entries ?? entries, order), COLUMNS);
+    },
+    constraints: async () => session.prompt(),
+  };
+}

@@ -1,0 +1,146 @@
+import manifest from '../../../package.json' with { type: 'json' };
+import type { AgentSession } from '../../adapters/core/agent-session.ts';
+import { McpHost } from '../../adapters/mcp/host.ts';
+import { serveOverHttp } from '../../adapters/mcp/serve-http.ts';
+import { serveOverStdio } from '../../adapters/mcp/serve-stdio.ts';
+import { pendingRequests } from '../../operator/answer-request.ts';
+import { pendingApprover } from '../../operator/pending-approver.ts';
+import { approving, withFallback } from '../../operator/with-fallback.ts';
+import type { ApprovalRequest } from '../../ports/approver.ts';
+import { CliError, type Io, note } from '../io.ts';
+import { rootOf } from '../options.ts';
+import { stateDir } from '../state-dir.ts';
+import { quoted } from '../visible.ts';
+import { type Address, addressOf, isLoopback } from './address.ts';
+import { type McpCommand, TOKEN_VARIABLE } from './command.ts';
+import { openAgent } from './open-agent.ts';
+import { readingOf } from './reading.ts';
+
+/** `hopgate mcp`: until the client hangs up, or a signal comes. */
+export async function serveMcp(io: Io, options: McpCommand): Promise<void> {
+  const root = rootOf(io, options);
+  const at = options.http === undefined ? null : placeToServe(options.http, options.allowHost ?? []);
+  const session = await openAgent(io, {
+    root,
+    agent: options.agent,
+    unsafeNoSandbox: options.unsafeNoSandbox ?? false,
+    approver: approverOf(io, root, options),
+    ...(options.session === undefined ? {} : { session: options.session }),
+    ...(options.specs === undefined ? {} : { specs: options.specs }),
+    ...(options.peripheral === undefined ? {} : { peripheral: options.peripheral }),
+  });
+  const host = new McpHost({
+    session,
+    version: manifest.version,
+    reading: readingOf(io, root, session),
+    elicit: options.elicit,
+    answeredAhead: answeredAhead(io, root, options),
+    onError: (error) => note(io, error.message),
+  });
+  try {
+    if (at) await overHttp(io, host, session, root, at, options.allowHost ?? []);
+    else await overStdio(io, host, session, root);
+  } finally {
+    await host.close();
+  }
+}
+
+async function overStdio(io: Io, host: McpHost, session: AgentSession, root: string): Promise<void> {
+  const serving = serveOverStdio(host, io.stdin, io.stdout);
+  await banner(io, session, root, null);
+  const stop = onSignal(() => void serving.close());
+  await serving.ended;
+  stop();
+}
+
+async function overHttp(
+  io: Io,
+  host: McpHost,
+  session: AgentSession,
+  root: string,
+  at: Address,
+  allowHosts: readonly string[],
+): Promise<void> {
+  const stated = io.env[TOKEN_VARIABLE];
+  if (stated !== undefined && stated.length < 16)
+    throw new CliError(
+      'usage',
+      `${TOKEN_VARIABLE} is shorter than 16 characters`,
+      'Make it with "openssl rand -hex 16".',
+      {
+        exitCode: 2,
+      },
+    );
+  const serving = await serveOverHttp(host, { ...at, allowHosts, ...(stated === undefined ? {} : { token: stated }) });
+  await banner(io, session, root, { url: serving.url, token: stated === undefined ? serving.token : null });
+  let stop = (): void => {};
+  await new Promise<void>((resolve) => {
+    stop = onSignal(resolve);
+  });
+  stop();
+  await serving.close();
+}
+
+/** Says on stderr what is served; stdout is the protocol's. */
+async function banner(
+  io: Io,
+  session: AgentSession,
+  root: string,
+  http: { readonly url: string; readonly token: string | null } | null,
+): Promise<void> {
+  const { mode, peripheral, agent } = await session.status();
+  if (io.json) {
+    io.stderr.write(
+      `${JSON.stringify({ type: 'open', session: session.id, agent, root, mode, peripheral, ...http })}\n`,
+    );
+    return;
+  }
+  note(
+    io,
+    `session ${session.id} of ${agent} in ${root}: ${mode ?? 'no mode gate'}, ${peripheral ?? 'outside of any peripheral'}`,
+  );
+  if (http)
+    note(io, `serves ${http.url}${http.token === null ? '' : `, header "Authorization: Bearer ${http.token}"`}`);
+  note(io, `go on with it later: hopgate mcp --session ${session.id} --root ${quoted(root)}`);
+}
+
+/** What the operator has said ahead; the rest waits for "hopgate approve". */
+const approverOf = (io: Io, root: string, { approve = [] }: McpCommand) =>
+  withFallback(
+    approving(approve),
+    pendingApprover({
+      stateDir: stateDir(root, io.env),
+      root,
+      onPending: (id) => note(io, `an approval waits for you: hopgate approve ${id} --root ${quoted(root)}`),
+    }),
+  );
+
+/** Whether the session will find an answer without anyone being asked at the client. */
+const answeredAhead =
+  (io: Io, root: string, { approve = [] }: McpCommand) =>
+  ({ action, hash }: ApprovalRequest): boolean =>
+    approve.includes('all') ||
+    approve.includes(action.to) ||
+    pendingRequests(stateDir(root, io.env)).some(
+      ({ pending, answer }) => pending.request.hash === hash && answer !== null,
+    );
+
+function placeToServe(http: string | true, allowHosts: readonly string[]): Address {
+  const at = addressOf(http);
+  if (isLoopback(at.address) || allowHosts.length > 0) return at;
+  throw new CliError(
+    'usage',
+    `${at.address} can be reached from other machines`,
+    'Serve on 127.0.0.1, or name with --allow-host the names under which it may be reached (and put TLS in front of it).',
+    { exitCode: 2 },
+  );
+}
+
+/** Calls back once at Ctrl-C or a polite kill. Returns how to stop listening. */
+function onSignal(act: () => void): () => void {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const signal of signals) process.once(signal, act);
+  return () => {
+    for (const signal of signals) process.off(signal, act);
+  };
+}

@@ -1,0 +1,120 @@
+import { type FunctionTool, type RunToolApprovalItem, type ToolErrorFormatter, tool } from '@openai/agents';
+import type { ApprovalRequest } from '../ports/approver.ts';
+import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from './core/agent-session.ts';
+
+export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
+export { agentSession } from './core/local.ts';
+
+export interface OpenAiAgentsOptions {
+  /** Who is on record for the approvals that come through interruptions. Default: operator. */
+  readonly by?: string;
+  /** false: the session's own approver is asked instead of interrupting the run. Default: true. */
+  readonly interrupt?: boolean;
+}
+
+/** What {@link openAiAgents} makes of a session. */
+export interface OpenAiAgents {
+  /** For the `Agent`: every tool of the spec set and the controls, enabled turn by turn. Each call is decided when it runs. */
+  readonly tools: FunctionTool<unknown, never, string>[];
+  /** For the `Agent`: where it stands, told again each turn. */
+  instructions(): Promise<string>;
+  /** For `run` and for a `Runner`: calls of tools that are not open are refused with the way there, and calls of a turn run in their order. */
+  readonly options: {
+    readonly toolNotFoundBehavior: 'return_error_to_model';
+    readonly toolErrorFormatter: ToolErrorFormatter;
+    readonly toolExecution: { readonly maxFunctionToolConcurrency: 1 };
+  };
+  /** What an interruption asks a person to approve; what they approve then is exactly this. null: it would be refused anyway by now. */
+  wanted(interruption: RunToolApprovalItem): Promise<ApprovalRequest | null>;
+}
+
+/** The SDK tells of a call that it found no tool for, and keeps its arguments. */
+const NOT_HANDED_OVER = '(the arguments of a call of a disabled tool are not handed over)';
+
+/**
+ * Puts an agent of the OpenAI Agents SDK into a session. A refusal is a tool's output, with its remedy; a broken world (an error thrown by the
+ * session) ends the run.
+ *
+ * @example
+ * const hopgate = await openAiAgents(agentSession(session));
+ * const agent = new Agent({ name: 'worker', model, tools: hopgate.tools, instructions: hopgate.instructions });
+ * const result = await run(agent, 'Fix the bug.', hopgate.options);
+ */
+export async function openAiAgents(
+  session: AgentSession,
+  { by = 'operator', interrupt = true }: OpenAiAgentsOptions = {},
+): Promise<OpenAiAgents> {
+  /** What was asked for, by call id. */
+  const asked = new Map<string, { readonly call: AgentCall; readonly request: ApprovalRequest }>();
+  let broken: { readonly error: unknown } | null = null;
+
+  const ask = async (callId: string, call: AgentCall): Promise<ApprovalRequest | null> => {
+    const request = await session.wants(call);
+    if (request) asked.set(callId, { call, request });
+    return request;
+  };
+
+  const approvedCall = async (callId: string, call: AgentCall): Promise<AgentCall> => {
+    const request = asked.get(callId)?.request ?? (await session.wants(call));
+    asked.delete(callId);
+    return request ? { ...call, approved: { hash: request.hash, by } } : call;
+  };
+
+  const toolOf = ({ name, kind, description, inputSchema }: AgentTool): OpenAiAgents['tools'][number] => ({
+    ...tool({
+      name,
+      description,
+      parameters: inputSchema as never,
+      strict: false,
+      errorFunction: null,
+      isEnabled: async () => (await session.tools()).some((open) => open.name === name),
+      ...(interrupt && kind === 'control'
+        ? { needsApproval: async (_, input, callId) => (await ask(callId ?? '', { name, input })) !== null }
+        : {}),
+      async execute(input, context, details) {
+        const { signal, toolCall } = details ?? {};
+        const callId = toolCall?.callId ?? '';
+        const call: AgentCall = { name, input, ...(signal ? { signal } : {}) };
+        const approved = context?.isToolApproved({ toolName: name, callId }) === true;
+        return (await session.call(approved ? await approvedCall(callId, call) : call)).text;
+      },
+    }),
+    name, // the SDK would write _ for -, and the model would read of tools that it does not have
+  });
+
+  /** The formatter may not throw, so what broke in it is thrown where the next turn begins. */
+  const answer = async (call: AgentCall): Promise<AgentAnswer | null> => {
+    try {
+      return await session.call(call);
+    } catch (error) {
+      broken = { error };
+      return null;
+    }
+  };
+
+  return {
+    tools: (await session.allTools()).map(toolOf),
+    async instructions() {
+      if (broken) {
+        const { error } = broken;
+        broken = null;
+        throw error;
+      }
+      return session.prompt();
+    },
+    options: {
+      toolNotFoundBehavior: 'return_error_to_model',
+      toolExecution: { maxFunctionToolConcurrency: 1 },
+      async toolErrorFormatter({ kind, toolName, callId }) {
+        if (kind === 'tool_not_found') return (await answer({ name: toolName, input: NOT_HANDED_OVER }))?.text;
+        const refused = asked.get(callId);
+        asked.delete(callId);
+        return refused && (await answer({ ...refused.call, approved: null }))?.text;
+      },
+    },
+    async wanted({ rawItem }) {
+      if (rawItem.type !== 'function_call') return null;
+      return ask(rawItem.callId, { name: rawItem.name, input: JSON.parse(rawItem.arguments) });
+    },
+  };
+}

@@ -80,7 +80,20 @@ export function isProtected(relPath: string): boolean {
   const written = relPath.split('/');
   if (written.at(-1) === MARK_OF_A_REPOSITORY) return true;
   const names = written.map(foldName);
-  return names.some((name) => protectedNames.has(name)) || (names.length === 1 && protectedAtRoot.has(names[0]!));
+  return (
+    names.some((name) => protectedNames.has(name)) ||
+    (names.length === 1 && protectedAtRoot.has(names[0]!)) ||
+    isOwnPackage(names)
+  );
+}
+
+/** hopgate itself, installed in the repository that it guards: what answers the next hook. */
+function isOwnPackage(names: readonly string[]): boolean {
+  return names.some(
+    (name, i) =>
+      name === 'node_modules' &&
+      (names[i + 1] === 'hopgate' || (names[i + 1] === '.bin' && names[i + 2] === 'hopgate')),
+  );
 }
 
 /** Whether a root-relative path lies in, or is, a `.git`. */

@@ -1,9 +1,9 @@
 import type { CompiledSpecs } from '../compile/index.ts';
-import type { Body } from '../evidence/bodies.ts';
+import type { Body, EffectRecord } from '../evidence/bodies.ts';
 import type { Entry } from '../evidence/entry.ts';
 import { minePar } from '../evidence/par.ts';
 import { decide } from '../gate/decide.ts';
-import { type StepPlan, withWritePaths } from '../gate/decide-step.ts';
+import { effectiveScope, type StepPlan, withWritePaths } from '../gate/decide-step.ts';
 import type { HopPlan, StopPlan } from '../gate/decide-visit.ts';
 import type { Available, Denial } from '../gate/denial.ts';
 import { deny } from '../gate/deny.ts';
@@ -170,6 +170,14 @@ export class Session {
     return this.#serially(async () => ({ ok: true as const, evidence: (await this.evidence()).slice(from) }));
   }
 
+  /**
+   * Takes the lease and catches up with what other writers recorded, and nothing else: a step that another program is running under `admit`
+   * goes on. For hosts that open a session again and again.
+   */
+  attach(): Promise<{ readonly ok: true } | Refused> {
+    return this.#serially(async () => ({ ok: true as const }), { settle: false });
+  }
+
   /** This session's evidence, in order. */
   async evidence(): Promise<readonly Entry[]> {
     const entries: Entry[] = [];
@@ -218,29 +226,21 @@ export class Session {
 
   /**
    * Decides a call that another program will run: an agent's own Edit or Read. Let through, an acting tool's intent is durable; `conclude`
-   * records what came of it. A call that comes in between interrupts it.
+   * records what came of it. Whatever comes in between interrupts it, but for other admitted calls that only look.
    *
    * @throws Error where the tool's backend cannot watch such a run (see {@link ToolBackend.native}).
    */
   admit(call: { readonly tool: string; readonly args?: unknown }): Promise<AdmitResult> {
-    return this.#serially(async () => {
-      const request: Request = { kind: 'step', tool: asText(call.tool), args: asJson(call.args ?? {}) };
-      const decision = decide(this.#context(), request);
-      if (!decision.ok) return this.#refuse(request, decision.denial);
-      const { plan } = decision;
-      const tool = plan.tool.id;
-      const watch = this.#nativeWatch(tool);
-      const seen = await watch.before(this.#toolCall(plan));
-      if ('refused' in seen)
-        return this.#refuse(request, deny(this.#context(), seen.refused.code, aboutRefusal(tool, seen.refused)).denial);
-      const { store } = this.#parts;
-      const evidence =
-        plan.tool.effect === 'act'
-          ? await this.#writer.append([{ event: 'intent', tool, args: await keepFields(store, plan.args) }])
-          : [];
-      const ticket = { visit: this.#visitName(), intent: evidence[0]?.id ?? null, tool, args: plan.args };
-      return { ok: true, ticket: { ...ticket, before: seen.before }, evidence };
-    });
+    return this.#serially(
+      async () => {
+        const request: Request = { kind: 'step', tool: asText(call.tool), args: asJson(call.args ?? {}) };
+        const look = await this.#admitLook(request);
+        if (look) return look;
+        await this.#settle();
+        return this.#admit(request);
+      },
+      { settle: false },
+    );
   }
 
   /**
@@ -252,25 +252,22 @@ export class Session {
       async () => {
         const { facts } = this.#writer.state;
         const late = { ok: true as const, recorded: false, evidence: [] };
-        if (ticket.visit !== this.#visitName()) return late;
-        if (ticket.intent !== null && facts.pending?.id !== ticket.intent) return late;
-        const plan = decide(this.#context(), { kind: 'step', tool: ticket.tool, args: ticket.args });
+        const call = this.#watchedCall(ticket);
+        if (!call || isClosed(this.#writer.state) || ticket.visit !== this.#visitName()) return late;
+        const acts = ticket.intent !== null;
+        if (acts ? facts.pending?.id !== ticket.intent : !this.#maySayThatItLooked(ticket)) return late;
         const { store } = this.#parts;
         const { tool } = ticket;
-        const watched = plan.ok
-          ? await this.#nativeWatch(tool).after(this.#toolCall(plan.plan), ticket.before)
-          : ('unobserved' as const);
-        const effects = watched === 'unobserved' ? watched : watched.map((effect) => ({ ...effect }));
+        const effects = await this.#effectsOf(call, ticket.before);
         const kept = await keepOutcome(store, asJson(outcome) as unknown as NativeOutcome);
-        if (ticket.intent !== null) {
+        if (acts) {
           const bodies: Body[] = [{ event: 'outcome', tool, outcome: kept, effects }, ...this.#heldBack];
           this.#heldBack = [];
           return { ok: true, recorded: true, evidence: await this.#writer.append(bodies) };
         }
-        if (!plan.ok) return late;
         const step: Body = { event: 'step', tool, args: await keepFields(store, ticket.args), outcome: kept, effects };
         if (facts.pending) {
-          // Nothing stands between an intent and its outcome; it is recorded behind that.
+          // Nothing stands between an intent and its outcome; it is recorded behind that, at the latest when the session is let go.
           this.#heldBack.push(step);
           return { ok: true, recorded: true, evidence: [] };
         }
@@ -387,6 +384,7 @@ export class Session {
   async detach(): Promise<void> {
     await this.#queue.catch(() => {});
     if (this.#detached) return;
+    if (this.#heldBack.length > 0) await this.settle();
     this.#detached = true;
     await this.#writer.release();
     await this.#parts.dispose?.();
@@ -520,6 +518,65 @@ export class Session {
     return watch;
   }
 
+  /** Admits a call that only looks while an acting one is under way, which it leaves alone; null where it is none of these. */
+  async #admitLook(request: Extract<Request, { kind: 'step' }>): Promise<AdmitResult | null> {
+    const { pending } = this.#writer.state.facts;
+    const decision = decide(this.#context(), request);
+    if (!pending || !decision.ok || decision.plan.tool.effect === 'act') return null;
+    const seen = await this.#nativeWatch(decision.plan.tool.id).before(this.#toolCall(decision.plan));
+    return 'refused' in seen
+      ? null
+      : { ok: true, ticket: this.#ticket(decision.plan, null, seen.before), evidence: [] };
+  }
+
+  async #admit(request: Extract<Request, { kind: 'step' }>): Promise<AdmitResult> {
+    const decision = decide(this.#context(), request);
+    if (!decision.ok) return this.#refuse(request, decision.denial);
+    const { plan } = decision;
+    const tool = plan.tool.id;
+    const seen = await this.#nativeWatch(tool).before(this.#toolCall(plan));
+    if ('refused' in seen)
+      return this.#refuse(request, deny(this.#context(), seen.refused.code, aboutRefusal(tool, seen.refused)).denial);
+    const args = plan.tool.effect === 'act' ? await keepFields(this.#parts.store, plan.args) : null;
+    const evidence = args ? await this.#writer.append([{ event: 'intent', tool, args }]) : [];
+    return { ok: true, ticket: this.#ticket(plan, evidence[0]?.id ?? null, seen.before), evidence };
+  }
+
+  #ticket({ tool, args }: StepPlan, intent: string | null, before: Json): NativeTicket {
+    return { visit: this.#visitName(), intent, tool: tool.id, args, before };
+  }
+
+  /** A look is recorded as a step of the visit, which has to be able to take one still. */
+  #maySayThatItLooked({ tool, args }: NativeTicket): boolean {
+    return decide(this.#context(), { kind: 'step', tool, args }).ok;
+  }
+
+  /** The call of a ticket as its backend knows it, whatever has changed in mode, time and limits since; null if it can be none. */
+  #watchedCall({ tool: id, args }: NativeTicket): ToolCall | null {
+    const tool = this.tool(id);
+    const { visit, files } = this.#writer.state.facts;
+    if (!tool || !visit) return null;
+    const { peripheral } = visit;
+    const scope = effectiveScope(this.#parts.compiled.specs, this.#parts.config, peripheral);
+    return this.#toolCall({
+      tool,
+      args,
+      peripheral,
+      scope,
+      readableFiles: scope.read === 'session-log' ? files : null,
+    });
+  }
+
+  /** What a call that another program ran has changed; an acting one whose effects cannot be seen is a gap. */
+  async #effectsOf(call: ToolCall, before: Json): Promise<readonly EffectRecord[] | 'unobserved'> {
+    try {
+      const seen = await this.#nativeWatch(call.tool.id).after(call, before);
+      return seen === 'unobserved' ? seen : seen.map((effect) => ({ ...effect }));
+    } catch {
+      return call.tool.effect === 'act' ? 'unobserved' : [];
+    }
+  }
+
   #toolCall(plan: StepPlan): ToolCall {
     const { tool, args } = plan;
     return { tool, args, grant: this.#grant(plan), sessionId: this.id, signal: new AbortController().signal };
@@ -616,8 +673,8 @@ export class Session {
       const reason =
         'nobody recorded an outcome after the intent; the outcome is unknown and the step is not run again';
       await this.#writer.append([{ event: 'interrupted', tool: pending.tool, reason }, ...this.#heldBack]);
-      this.#heldBack = [];
     }
+    this.#heldBack = [];
     const { visit, lastAt } = this.#writer.state.facts;
     const lifecycle = this.#writer.state.lifecycle?.value;
     if (visit?.deadline && clock.now() >= visit.deadline && lifecycle === 'active') {

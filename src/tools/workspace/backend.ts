@@ -3,6 +3,7 @@ import { type Anchors, byRealPath, defaultAnchors, Moved } from './anchors.ts';
 import { editTool } from './edit.ts';
 import { globTool } from './glob.ts';
 import { grepTool } from './grep.ts';
+import { nativeWatch } from './native.ts';
 import { failed, isStop, outOfScope, type Stop } from './outcome.ts';
 import { readTool } from './read.ts';
 import { writeTool } from './write.ts';
@@ -42,6 +43,7 @@ export function workspaceBackend(options: { readonly containment?: 'real-path' }
   return {
     name: 'workspace',
     tools: Object.keys(TOOLS),
+    native: nativeWatch(anchors),
     async run(call) {
       const tool = Object.hasOwn(TOOLS, call.tool.id) ? TOOLS[call.tool.id] : undefined;
       if (!tool) throw new Error(`[tools/workspace] serves no tool "${call.tool.id}"`);

@@ -1,4 +1,4 @@
-import fs from 'node:fs';
+import fs, { type Stats } from 'node:fs';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { ObservedEffect } from '../../ports/effects.ts';
 import { contentEffect, sha256 } from '../effects.ts';
@@ -37,10 +37,8 @@ export function putFile(
     const wrong = notAFile(place, 'path') ?? onAnotherDevice(call.grant.root, place, anchors);
     if (wrong) return wrong;
     if (place.kind === 'missing') return create(place, path, compose, anchors);
-    if (place.anchor.stat.size > MAX_BYTES)
-      return failed('too-large', `"${path}" has more than ${MAX_BYTES / 2 ** 20} MiB; only commands can change it.`);
-    const linked = notReplaceable(place.anchor.stat, path, 'path');
-    if (linked) return linked;
+    const irreplaceable = tooLarge(place.anchor.stat, path) ?? notReplaceable(place.anchor.stat, path, 'path');
+    if (irreplaceable) return irreplaceable;
     const fd = place.anchor.open(fs.constants.O_RDONLY);
     try {
       const seen = fs.fstatSync(fd);
@@ -78,8 +76,14 @@ function create(
   return { path, created: true, effect: contentEffect(path, null, sha256(bytes)), mode: 0 };
 }
 
+/** Why a file is too large to be hashed and replaced; null if it is not. */
+export const tooLarge = ({ size }: Stats, path: string): Stop | null =>
+  size > MAX_BYTES
+    ? failed('too-large', `"${path}" has more than ${MAX_BYTES / 2 ** 20} MiB; only commands can change it.`)
+    : null;
+
 /** Folders are compared, because an overlay shows files of several devices. */
-function onAnotherDevice(root: string, place: Held, anchors: Anchors): Stop | null {
+export function onAnotherDevice(root: string, place: Held, anchors: Anchors): Stop | null {
   const anchor = anchors.root(root);
   try {
     if (place.parent?.stat.dev === anchor.stat.dev) return null;

@@ -1,0 +1,49 @@
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isBusy, nodeSqlite } from '../stores/node-sqlite.ts';
+
+/** How often a lock that another process holds is tried again, in milliseconds. */
+const RETRY_MS = 5;
+
+const queues = new Map<string, Promise<unknown>>();
+
+/**
+ * Runs `work` while no other process, and nobody else in this one, runs anything under the same lock file. The lock is SQLite's on an empty
+ * database, so the kernel frees it when its holder dies.
+ *
+ * @param deadline epoch milliseconds; an Error is thrown when the lock was not free until then
+ */
+export function exclusively<T>(lockFile: string, deadline: number, work: () => Promise<T>): Promise<T> {
+  const before = queues.get(lockFile) ?? Promise.resolve();
+  const run = before.then(() => locked(lockFile, deadline, work));
+  const settled = run.then(
+    () => {},
+    () => {},
+  );
+  queues.set(lockFile, settled);
+  void settled.then(() => {
+    if (queues.get(lockFile) === settled) queues.delete(lockFile);
+  });
+  return run;
+}
+
+async function locked<T>(lockFile: string, deadline: number, work: () => Promise<T>): Promise<T> {
+  const { DatabaseSync } = nodeSqlite();
+  if (!existsSync(lockFile)) closeSync(openSync(lockFile, 'a', 0o600));
+  const db = new DatabaseSync(lockFile, { timeout: 0 });
+  try {
+    for (;;) {
+      try {
+        db.exec('BEGIN IMMEDIATE');
+        break;
+      } catch (error) {
+        if (!isBusy(error)) throw error;
+        if (Date.now() >= deadline) throw new Error(`another process holds ${lockFile}`, { cause: error });
+        await sleep(RETRY_MS);
+      }
+    }
+    return await work();
+  } finally {
+    db.close();
+  }
+}

@@ -1,0 +1,300 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { Conversation, HookDesk, Seat } from '../adapters/core/hook-desk.ts';
+import { bodyOf } from '../evidence/bodies.ts';
+import type { OpenOptions } from '../open-session.ts';
+import type { Approver } from '../ports/approver.ts';
+import { StoreError } from '../ports/evidence-store.ts';
+import type { Session } from '../session/session.ts';
+import type { Json, SpecSet } from '../spec/types.ts';
+import { ancestry, clientOf, type ProcessMark, sameProcess } from './client-process.ts';
+import { exclusively } from './exclusive.ts';
+import { OpenSessions } from './open-sessions.ts';
+import { type Env, ownFolder, stateHome } from './places.ts';
+import { takeRecord, writeRecord } from './record-file.ts';
+import { SeatFiles, type SeatRecord, type SessionBinding, withEvent } from './seat-files.ts';
+import { subAgentSpecs } from './sub-agent-spec.ts';
+
+/** How long a hook waits for a session, in milliseconds: shorter than its own deadline. */
+const WAIT_MS = 6_000;
+
+export interface HostOptions {
+  /** Where the state lies: `XDG_STATE_HOME`, `HOME`. */
+  readonly env: Env;
+  /** How long a session stays open, and leased, after its last use; 0: not at all. Milliseconds. */
+  readonly keepOpenMs: number;
+  /** How long a call waits for a session that is at work, in milliseconds. Default 6000. */
+  readonly waitMs?: number;
+  /** The command line that runs a ticket, up to the ticket itself. */
+  readonly runCommand?: string;
+  readonly backends?: OpenOptions['backends'];
+}
+
+/** Who asks: the environment and the process id of a hook, of an MCP server, … */
+export interface Caller {
+  /** `HOPGATE_SESSION` names the session to join, `HOPGATE_PERIPHERAL` where a new one starts. */
+  readonly env: Env;
+  /** null: not known. */
+  readonly pid: number | null;
+}
+
+/** A call that a command line runs later, once. */
+interface RunTicket {
+  readonly conversation: Conversation;
+  readonly call: { readonly tool: string; readonly args: Json };
+}
+
+/** The sessions that client programs work in, and who sits in which. The same in the daemon and in a hook process that answers by itself. */
+export class Host {
+  readonly #options: HostOptions;
+  readonly #sessions: OpenSessions;
+
+  constructor(options: HostOptions) {
+    this.#options = options;
+    const { env, keepOpenMs, backends } = options;
+    this.#sessions = new OpenSessions({ env, keepOpenMs, ...(backends ? { backends } : {}) });
+  }
+
+  /** What hook handlers are given, for one caller. */
+  desk(caller: Caller): HookDesk {
+    const { env } = this.#options;
+    const files = (seat: Seat) => new SeatFiles(seat.conversation.root, env);
+    return {
+      seat: (conversation) => this.#seat(conversation, caller),
+      remember: (seat, event, notes) => this.#remember(seat, event, notes),
+      use: (seat, work) =>
+        this.#use(seat.conversation.root, seat.sessionId, `a hook of ${seat.conversation.client}`, work),
+      useParent: async (seat, work) =>
+        seat.parent === null ? null : this.join(seat.conversation.root, seat.parent, work),
+      keep: async (seat, key, value) => files(seat).keep(seat, key, value),
+      take: async (seat, key) => files(seat).take(seat, key),
+      runner: async (seat, call) => this.#keepRun({ conversation: seat.conversation, call }),
+    };
+  }
+
+  /** Takes a run ticket; null if there is none, or no more. */
+  takeRun(ticket: string): RunTicket | null {
+    return /^[0-9a-f]{32}$/.test(ticket) ? takeRecord(join(this.#runs(), `${ticket}.json`)) : null;
+  }
+
+  /** Gives `work` a session by its id. */
+  async useSession<T>(
+    root: string,
+    sessionId: string,
+    what: string,
+    work: (session: Session) => Promise<T>,
+    waitMs?: number,
+  ): Promise<T> {
+    return this.#use(root, sessionId, what, work, waitMs);
+  }
+
+  /** Gives `work` a session at once, even while others are at work on it here: its calls wait for theirs, what it only shows does not. */
+  async join<T>(root: string, sessionId: string, work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#sessions.join(await this.#opening(root, sessionId), this.#deadline(), work);
+  }
+
+  /** The seat of a conversation, if it has one. */
+  seatOf(conversation: Conversation): SeatRecord | null {
+    return new SeatFiles(conversation.root, this.#options.env).read(conversation);
+  }
+
+  /**
+   * The session that an MCP server works in: the one that the environment names, that of the hooks of the same client program, or a new one,
+   * which those hooks then find.
+   */
+  async attach(root: string, agent: string, caller: Caller): Promise<string> {
+    const files = new SeatFiles(root, this.#options.env);
+    return exclusively(files.lock, this.#deadline(), async () => {
+      const line = caller.pid === null ? [] : ancestry(caller.pid);
+      const named = caller.env['HOPGATE_SESSION'];
+      if (named) return (await this.#bound(files, root, named)).sessionId;
+      const found = await this.#ofClient(files, root, (client) =>
+        line.slice(1).some((process) => sameProcess(process, client)),
+      );
+      return found ?? (await this.#openMain(files, root, agent, clientOf(line), caller.env)).sessionId;
+    });
+  }
+
+  /** Writes down what the operator has said of a session ahead: the destinations and modes that are approved. */
+  async bind(root: string, sessionId: string, { approve }: Pick<SessionBinding, 'approve'>): Promise<void> {
+    const files = new SeatFiles(root, this.#options.env);
+    await exclusively(files.lock, this.#deadline(), async () => {
+      files.bind({ ...(await this.#bound(files, root, sessionId)), approve });
+    });
+  }
+
+  /** Sessions that are open now. */
+  get held(): OpenSessions['held'] {
+    return this.#sessions.held;
+  }
+
+  close(): Promise<void> {
+    return this.#sessions.close();
+  }
+
+  async #seat(conversation: Conversation, caller: Caller): Promise<Seat> {
+    const files = new SeatFiles(conversation.root, this.#options.env);
+    const known = files.read(conversation);
+    if (known && !isElsewhere(known, caller.env)) return known;
+    // Before the lock is taken: a parent's seat is made under the same one.
+    const parent = conversation.agentId === null ? null : await this.#seat({ ...conversation, agentId: null }, caller);
+    return exclusively(files.lock, this.#deadline(), async () => {
+      const meanwhile = files.read(conversation);
+      if (meanwhile && !isElsewhere(meanwhile, caller.env)) return meanwhile;
+      const line = caller.pid === null ? [] : ancestry(caller.pid);
+      const client = clientOf(line);
+      const binding = parent
+        ? await this.#openSubAgent(files, conversation, parent)
+        : await this.#main(files, conversation, client, caller.env);
+      const seat: SeatRecord = {
+        conversation,
+        sessionId: binding.sessionId,
+        parent: binding.parent,
+        events: meanwhile?.events ?? [],
+        notes: meanwhile?.notes ?? {},
+        client,
+      };
+      files.write(seat);
+      return seat;
+    });
+  }
+
+  async #main(files: SeatFiles, { root, client: name }: Conversation, client: ProcessMark | null, env: Env) {
+    const named = env['HOPGATE_SESSION'];
+    if (named) return this.#bound(files, root, named);
+    const found = client && (await this.#ofClient(files, root, (other) => sameProcess(other, client)));
+    return found ? this.#bound(files, root, found) : this.#openMain(files, root, name, client, env);
+  }
+
+  /** The session that a client program's hooks or MCP server already work in: one program, one session, whatever it calls its conversations. */
+  async #ofClient(
+    files: SeatFiles,
+    root: string,
+    isOurs: (client: ProcessMark | null) => boolean,
+  ): Promise<string | null> {
+    const ours = ({ parent, client }: SeatRecord | SessionBinding) => parent === null && isOurs(client);
+    const known = new Set(
+      [...files.all().filter(ours), ...files.bindings().filter(ours)].map(({ sessionId }) => sessionId),
+    );
+    for (const id of known) if (!(await this.join(root, id, async ({ state }) => state.closed))) return id;
+    return null;
+  }
+
+  async #openMain(
+    files: SeatFiles,
+    root: string,
+    agent: string,
+    client: ProcessMark | null,
+    env: Env,
+  ): Promise<SessionBinding> {
+    const session = await this.#sessions.open({ root, agent, approver: operatorAhead(files) }, (session) =>
+      start(session, firstPeripheral(session.specs, env['HOPGATE_PERIPHERAL'])),
+    );
+    const binding = { sessionId: session.id, agent, parent: null, approve: [], client };
+    files.bind(binding);
+    return binding;
+  }
+
+  async #openSubAgent(files: SeatFiles, { root, agentId }: Conversation, parent: Seat): Promise<SessionBinding> {
+    const { specs, config, agent, peripheral } = await this.join(root, parent.sessionId, async (session) => ({
+      specs: subAgentSpecs(session),
+      config: session.config,
+      agent: `${session.state.agent}/${agentId}`,
+      peripheral: session.state.peripheral,
+    }));
+    const session = await this.#sessions.open({ root, agent, specs, config, trustConfig: true }, async (session) => {
+      if (peripheral !== null) await start(session, peripheral);
+    });
+    const binding = { sessionId: session.id, agent, parent: parent.sessionId, approve: [], client: null };
+    files.bind(binding);
+    return binding;
+  }
+
+  /** What is known of a session that exists; an opened-elsewhere one is looked up in its evidence. */
+  async #bound(files: SeatFiles, root: string, sessionId: string): Promise<SessionBinding> {
+    const known = files.binding(sessionId);
+    if (known) return known;
+    for await (const { entry } of this.#sessions.store(root).entries(sessionId)) {
+      const body = bodyOf(entry.body);
+      if (body?.event !== 'session-open') break;
+      const binding = { sessionId, agent: body.agent, parent: null, approve: [], client: null };
+      files.bind(binding);
+      return binding;
+    }
+    throw new StoreError(
+      'session-not-found',
+      `there is no session "${sessionId}" of ${root}; HOPGATE_SESSION names it`,
+    );
+  }
+
+  async #remember(seat: Seat, event: Seat['events'][number], notes?: Seat['notes']): Promise<Seat> {
+    const files = new SeatFiles(seat.conversation.root, this.#options.env);
+    return exclusively(files.lock, this.#deadline(), async () => {
+      const now = files.read(seat.conversation);
+      if (!now) throw new Error(`the seat of conversation ${seat.conversation.id} is gone`);
+      const next = withEvent(now, event, notes);
+      files.write(next);
+      return next;
+    });
+  }
+
+  async #use<T>(
+    root: string,
+    sessionId: string,
+    what: string,
+    work: (session: Session) => Promise<T>,
+    waitMs?: number,
+  ): Promise<T> {
+    return this.#sessions.use(await this.#opening(root, sessionId), { what, deadline: this.#deadline(waitMs) }, work);
+  }
+
+  async #opening(root: string, sessionId: string) {
+    const files = new SeatFiles(root, this.#options.env);
+    const { agent } = await this.#bound(files, root, sessionId);
+    return { root, session: sessionId, agent, approver: operatorAhead(files) };
+  }
+
+  #keepRun(ticket: RunTicket): string {
+    const id = randomBytes(16).toString('hex');
+    writeRecord(join(this.#runs(), `${id}.json`), ticket);
+    return `${this.#options.runCommand ?? 'hopgate hook run'} ${id}`;
+  }
+
+  #runs(): string {
+    return ownFolder(join(stateHome(this.#options.env), 'runs'));
+  }
+
+  #deadline(waitMs = this.#options.waitMs ?? WAIT_MS): number {
+    return Date.now() + waitMs;
+  }
+}
+
+/** The environment names another session than the one that a main agent sits in. */
+const isElsewhere = ({ conversation, sessionId }: Seat, env: Env): boolean =>
+  conversation.agentId === null && !!env['HOPGATE_SESSION'] && env['HOPGATE_SESSION'] !== sessionId;
+
+async function start(session: Session, peripheral: string): Promise<void> {
+  const started = await session.start(peripheral);
+  if (!started.ok) throw new Error(`${started.denial.message}; ${started.denial.remedy}`);
+}
+
+/** Where a conversation begins. */
+function firstPeripheral({ peripherals }: SpecSet, asked: string | undefined): string {
+  if (asked) return asked;
+  const all = Object.values(peripherals);
+  const isDefault = all.filter(({ entry }) => entry.sources.some(({ kind }) => kind === 'default'));
+  const first = isDefault.find(({ tools }) => tools.length > 0) ?? isDefault[0] ?? all[0];
+  if (!first) throw new Error('the spec set has no peripherals');
+  return first.id;
+}
+
+/** Gives what the operator has approved ahead of the session that asks. */
+function operatorAhead(files: SeatFiles): Approver {
+  return {
+    via: 'approver',
+    async approve({ sessionId, action }) {
+      const approve = files.binding(sessionId)?.approve ?? [];
+      return approve.includes('all') || approve.includes(action.to) ? { by: 'operator' } : null;
+    },
+  };
+}

@@ -1,0 +1,207 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ensureStateDir } from '../cli/state-dir.ts';
+import { type OpenOptions, openSession } from '../open-session.ts';
+import type { EvidenceStore } from '../ports/evidence-store.ts';
+import type { Session } from '../session/session.ts';
+import { sqliteStore } from '../stores/sqlite.ts';
+import type { Env } from './places.ts';
+
+/** How often a session that another process writes is tried again, in milliseconds. */
+const RETRY_MS = 20;
+
+export interface OpenSessionsOptions {
+  readonly env: Env;
+  /** How long a session stays open, and leased, after its last use; 0: not at all. Milliseconds. */
+  readonly keepOpenMs: number;
+  /** In place of the real tools; see {@link OpenOptions}. */
+  readonly backends?: OpenOptions['backends'];
+}
+
+/** What a session is opened with. */
+export type Opening = Omit<OpenOptions, 'store' | 'backends'>;
+
+interface Held {
+  readonly session: Promise<Session>;
+  readonly root: string;
+  users: number;
+  queue: Promise<unknown>;
+  /** What has been under way since when, for whoever waits in vain. */
+  busy: { readonly what: string; readonly since: number } | null;
+  idle: NodeJS.Timeout | null;
+}
+
+/** The session is at work for somebody else, and was so until the deadline. */
+export class SessionBusy extends Error {
+  override readonly name = 'SessionBusy';
+}
+
+/** Sessions of any number of roots, each opened when it is needed and let go of when it is not. */
+export class OpenSessions {
+  readonly #options: OpenSessionsOptions;
+  readonly #held = new Map<string, Held>();
+  readonly #stores = new Map<string, EvidenceStore>();
+
+  constructor(options: OpenSessionsOptions) {
+    this.#options = options;
+  }
+
+  /** The evidence of a root; one store for all its sessions. */
+  store(root: string): EvidenceStore {
+    const open = this.#stores.get(root);
+    if (open) return open;
+    const store = sqliteStore(join(ensureStateDir(root, this.#options.env), 'evidence.db'));
+    this.#stores.set(root, store);
+    return store;
+  }
+
+  /** Opens a new session, gives it to `begin`, and keeps it as {@link OpenSessions.use} does. One that could not begin is closed again. */
+  async open(opening: Opening, begin: (session: Session) => Promise<void>): Promise<Session> {
+    const session = await this.#open(opening);
+    try {
+      await begin(session);
+    } catch (error) {
+      await session.close('it could not begin');
+      await session.detach();
+      throw error;
+    }
+    this.#held.set(session.id, this.#hold(Promise.resolve(session), opening.root));
+    await this.#rest(session.id);
+    return session;
+  }
+
+  /**
+   * Gives `work` a session with its lease held, one at a time.
+   *
+   * @param what is said of this work to whoever has to wait for it
+   * @param deadline epoch milliseconds. @throws SessionBusy when others were at work until then
+   */
+  async use<T>(
+    opening: Opening & { readonly session: string },
+    { what, deadline }: { readonly what: string; readonly deadline: number },
+    work: (session: Session) => Promise<T>,
+  ): Promise<T> {
+    const held = this.#take(opening);
+    try {
+      const turn = held.queue.then(
+        () => {},
+        () => {},
+      );
+      let over = () => {};
+      held.queue = turn.then(() => new Promise<void>((resolve) => (over = resolve)));
+      if (!(await before(deadline, turn))) {
+        void turn.then(() => over());
+        throw busyError(held);
+      }
+      held.busy = { what, since: Date.now() };
+      try {
+        const session = await held.session;
+        await attach(session, deadline);
+        return await work(session);
+      } finally {
+        held.busy = null;
+        over();
+      }
+    } finally {
+      held.users--;
+      await this.#rest(opening.session);
+    }
+  }
+
+  /** Gives `work` a session at once, even while others are at work on it here: its calls wait for theirs, what it only shows does not. */
+  async join<T>(
+    opening: Opening & { readonly session: string },
+    deadline: number,
+    work: (session: Session) => Promise<T>,
+  ): Promise<T> {
+    const held = this.#take(opening);
+    try {
+      const session = await held.session;
+      if (!held.busy) await attach(session, deadline);
+      return await work(session);
+    } finally {
+      held.users--;
+      await this.#rest(opening.session);
+    }
+  }
+
+  /** Sessions that are open now, by id. */
+  get held(): readonly { readonly id: string; readonly root: string; readonly busy: string | null }[] {
+    return [...this.#held].map(([id, { root, busy }]) => ({ id, root, busy: busy?.what ?? null }));
+  }
+
+  /** Waits for what is under way, then lets go of everything. */
+  async close(): Promise<void> {
+    for (const id of [...this.#held.keys()]) await this.#letGo(id);
+    for (const store of this.#stores.values()) await store.close();
+    this.#stores.clear();
+  }
+
+  #open(opening: Opening): Promise<Session> {
+    const { backends } = this.#options;
+    return openSession({ ...opening, store: this.store(opening.root), ...(backends ? { backends } : {}) });
+  }
+
+  #take(opening: Opening & { readonly session: string }): Held {
+    const known = this.#held.get(opening.session);
+    const held = known ?? this.#hold(this.#open(opening), opening.root);
+    if (!known) this.#held.set(opening.session, held);
+    held.session.catch(() => this.#held.delete(opening.session));
+    if (held.idle) clearTimeout(held.idle);
+    held.idle = null;
+    held.users++;
+    return held;
+  }
+
+  #hold(session: Promise<Session>, root: string): Held {
+    return { session, root, users: 0, queue: Promise.resolve(), busy: null, idle: null };
+  }
+
+  async #rest(id: string): Promise<void> {
+    const held = this.#held.get(id);
+    if (!held || held.users > 0) return;
+    const { keepOpenMs } = this.#options;
+    if (keepOpenMs === 0) return this.#letGo(id);
+    if (held.idle) clearTimeout(held.idle);
+    held.idle = setTimeout(() => void this.#letGo(id).catch(() => {}), keepOpenMs);
+    held.idle.unref();
+  }
+
+  async #letGo(id: string): Promise<void> {
+    const held = this.#held.get(id);
+    if (!held) return;
+    this.#held.delete(id);
+    if (held.idle) clearTimeout(held.idle);
+    await held.queue.catch(() => {});
+    const session = await held.session.catch(() => null);
+    await session?.detach();
+  }
+}
+
+/** Takes the lease; while another process has it, tries again. After the deadline the session's own answer says that it is busy. */
+async function attach(session: Session, deadline: number): Promise<void> {
+  for (;;) {
+    const attached = await session.attach();
+    if (attached.ok || attached.denial.code !== 'session-busy' || Date.now() >= deadline) return;
+    await sleep(RETRY_MS);
+  }
+}
+
+/** Whether something settles before a deadline. */
+async function before(deadline: number, settled: Promise<unknown>): Promise<boolean> {
+  const timer = new AbortController();
+  const late = sleep(Math.max(0, deadline - Date.now()), false, { signal: timer.signal, ref: false }).catch(
+    () => false,
+  );
+  try {
+    return await Promise.race([settled.then(() => true), late]);
+  } finally {
+    timer.abort();
+  }
+}
+
+function busyError({ busy }: Held): SessionBusy {
+  const since = busy ? Math.max(1, Math.round((Date.now() - busy.since) / 1000)) : 0;
+  const what = busy ? `${busy.what} has been at work in this session for ${since} s` : 'this session is at work';
+  return new SessionBusy(`${what}; wait until it has ended, then make the call again`);
+}

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, lstatSync, mkdirSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+
+export type Env = { readonly [name: string]: string | undefined };
+
+/** What a socket's address holds on Linux and macOS, in bytes, its final zero aside. */
+const MAX_SOCKET_PATH = process.platform === 'linux' ? 107 : 103;
+
+/** Where everything that hopgate keeps for this user lies: `$XDG_STATE_HOME/hopgate`. */
+export function stateHome(env: Env): string {
+  const stated = env['XDG_STATE_HOME'];
+  const base = stated !== undefined && isAbsolute(stated) ? stated : join(env['HOME'] || homedir(), '.local', 'state');
+  return join(base, 'hopgate');
+}
+
+/**
+ * The daemon's folder: its socket, its token, its log. One for each state home, in `$XDG_RUNTIME_DIR` where there is one, beside the state
+ * otherwise, in the system's temporary folder where that path is too long for a socket. Only computes the name; see {@link ownFolder}.
+ */
+export function daemonFolder(env: Env): string {
+  const home = stateHome(env);
+  const name = createHash('sha256').update(home).digest('hex').slice(0, 12);
+  const user = process.getuid?.() ?? 0;
+  const runtime = env['XDG_RUNTIME_DIR'];
+  const candidates = [
+    ...(runtime !== undefined && isAbsolute(runtime) && isOwnFolder(runtime) ? [join(runtime, 'hopgate', name)] : []),
+    join(home, 'daemon'),
+  ];
+  const fits = (folder: string) => Buffer.byteLength(join(folder, 'socket')) <= MAX_SOCKET_PATH;
+  return candidates.find(fits) ?? join(tmpdir(), `hopgate-${user}-${name}`);
+}
+
+/**
+ * Makes a folder that is closed to everyone else (0700) and returns it.
+ *
+ * @throws Error where it is a link, no folder, or someone else's.
+ */
+export function ownFolder(folder: string): string {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const stat = lstatSync(folder);
+  const user = process.getuid?.();
+  if (!stat.isDirectory() || (user !== undefined && stat.uid !== user))
+    throw new Error(`${folder} is not a folder of yours; move it away`);
+  if ((stat.mode & 0o077) !== 0) chmodSync(folder, 0o700);
+  return folder;
+}
+
+function isOwnFolder(path: string): boolean {
+  try {
+    const stat = lstatSync(path);
+    return stat.isDirectory() && stat.uid === (process.getuid?.() ?? stat.uid);
+  } catch {
+    return false;
+  }
+}

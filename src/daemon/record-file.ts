@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+
+const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+
+/** Puts JSON in the place of a file, all or nothing, readable by the user alone. */
+export function writeRecord(file: string, value: unknown): void {
+  const temporary = `${file}.${process.pid}-${randomBytes(6).toString('hex')}`;
+  try {
+    writeFileSync(temporary, JSON.stringify(value), { mode: 0o600, flag: 'wx' });
+    renameSync(temporary, file);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** What a file holds; null if it is not there. */
+export function readRecord<T>(file: string): T | null {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as T;
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+/** Reads a file and removes it: of several who try, one gets it. */
+export function takeRecord<T>(file: string): T | null {
+  const mine = `${file}.${process.pid}-${randomBytes(6).toString('hex')}`;
+  try {
+    renameSync(file, mine);
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+  try {
+    return JSON.parse(readFileSync(mine, 'utf8')) as T;
+  } finally {
+    rmSync(mine, { force: true });
+  }
+}

@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Conversation, Seat } from '../adapters/core/hook-desk.ts';
+import { ensureStateDir } from '../cli/state-dir.ts';
+import type { Json } from '../spec/types.ts';
+import type { ProcessMark } from './client-process.ts';
+import { ownFolder, type Env } from './places.ts';
+import { readRecord, takeRecord, writeRecord } from './record-file.ts';
+
+/** A seat as it is kept. */
+export interface SeatRecord extends Seat {
+  /** The client program's process; null where the system does not tell. */
+  readonly client: ProcessMark | null;
+}
+
+/** What is known of a session that hooks use, beside its evidence. */
+export interface SessionBinding {
+  readonly sessionId: string;
+  readonly agent: string;
+  /** The session whose envelope bounds this one. */
+  readonly parent: string | null;
+  /** Destinations and modes that the operator has approved ahead, or `all`. */
+  readonly approve: readonly string[];
+  /** The client program that an MCP server opened it for before any hook had come. */
+  readonly client: ProcessMark | null;
+}
+
+/** Events that a seat remembers. */
+const MAX_EVENTS = 50;
+
+const short = (...parts: readonly (string | null)[]): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 24);
+
+const keyOf = ({ client, id, agentId }: Conversation): string => short(client, id, agentId);
+
+/** The seats of one root, in its state folder, where every process of this user finds them. */
+export class SeatFiles {
+  readonly #folder: string;
+  /** Taken by whoever makes or changes a seat. */
+  readonly lock: string;
+
+  constructor(root: string, env: Env) {
+    this.#folder = ownFolder(join(ensureStateDir(root, env), 'seats'));
+    this.lock = join(this.#folder, 'lock');
+  }
+
+  read(conversation: Conversation): SeatRecord | null {
+    return readRecord(this.#seat(keyOf(conversation)));
+  }
+
+  write(seat: SeatRecord): void {
+    writeRecord(this.#seat(keyOf(seat.conversation)), seat);
+  }
+
+  /** Every seat, the one that was last heard of first. */
+  all(): readonly SeatRecord[] {
+    const seats = this.#named('seat-').flatMap((name) => readRecord<SeatRecord>(join(this.#folder, name)) ?? []);
+    const last = ({ events }: SeatRecord): string => events.at(-1)?.at ?? '';
+    return seats.sort((a, b) => (last(a) < last(b) ? 1 : -1));
+  }
+
+  binding(sessionId: string): SessionBinding | null {
+    return readRecord(join(this.#folder, `session-${short(sessionId)}.json`));
+  }
+
+  bind(binding: SessionBinding): void {
+    writeRecord(join(this.#folder, `session-${short(binding.sessionId)}.json`), binding);
+  }
+
+  bindings(): readonly SessionBinding[] {
+    return this.#named('session-').flatMap((name) => readRecord<SessionBinding>(join(this.#folder, name)) ?? []);
+  }
+
+  keep({ conversation }: Seat, key: string, value: Json): void {
+    writeRecord(this.#ticket(conversation, key), { value });
+  }
+
+  take({ conversation }: Seat, key: string): Json {
+    return takeRecord<{ value: Json }>(this.#ticket(conversation, key))?.value ?? null;
+  }
+
+  #seat(key: string): string {
+    return join(this.#folder, `seat-${key}.json`);
+  }
+
+  #ticket(conversation: Conversation, key: string): string {
+    return join(ownFolder(join(this.#folder, 'tickets')), `${keyOf(conversation)}-${short(key)}.json`);
+  }
+
+  #named(start: string): readonly string[] {
+    return readdirSync(this.#folder).filter((name) => name.startsWith(start) && name.endsWith('.json'));
+  }
+}
+
+/** A seat after one more event. */
+export function withEvent(seat: SeatRecord, event: Seat['events'][number], notes?: Seat['notes']): SeatRecord {
+  return { ...seat, events: [...seat.events, event].slice(-MAX_EVENTS), notes: notes ?? seat.notes };
+}

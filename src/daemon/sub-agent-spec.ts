@@ -1,0 +1,35 @@
+import type { Session } from '../session/session.ts';
+import { hashSpecs } from '../spec/hash-specs.ts';
+import type { GateSpec, Mode, PeripheralSpec, SpecSet } from '../spec/types.ts';
+
+/**
+ * The spec set of a sub-agent: the peripheral that its parent is in, with the same tools, scope and limits, no way out of it, in the parent's
+ * mode for good. Where the parent is in no peripheral, there are no tools.
+ */
+export function subAgentSpecs({ specs, state }: Pick<Session, 'specs' | 'state'>): SpecSet {
+  const here = state.peripheral === null ? null : specs.peripherals[state.peripheral];
+  const some = here ?? Object.values(specs.peripherals)[0];
+  if (!some) throw new Error('the spec set has no peripherals');
+  const only: PeripheralSpec = {
+    ...some,
+    tools: here ? here.tools : [],
+    entry: { sources: [{ kind: 'default' }], conditions: [] },
+    exits: [],
+    context: {},
+    gates: {},
+    agents: null,
+  };
+  const { properties: _, hash: __, ...rest } = specs;
+  const cut = {
+    ...rest,
+    gate: specs.gate && fixedAt(specs.gate, state.mode ?? specs.gate.initial),
+    peripherals: { [only.id]: only },
+    edges: [],
+  };
+  return { hash: hashSpecs(cut), ...cut };
+}
+
+function fixedAt(gate: GateSpec, mode: Mode): GateSpec {
+  const peripherals = { discuss: null, diagnose: null, execute: null };
+  return { ...gate, initial: mode, reset: mode, transitions: [], timeoutMinutes: null, peripherals };
+}

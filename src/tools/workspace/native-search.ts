@@ -1,0 +1,55 @@
+import type { ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
+import type { Anchors } from './anchors.ts';
+import { fileGlob } from './file-glob.ts';
+import { isMasked } from '../masks.ts';
+import { isStop, outOfScope, type Stop } from './outcome.ts';
+import { ripgrep } from './ripgrep.ts';
+import { searchRoot } from './search-root.ts';
+
+/** How long masked files are looked for before another program searches, in seconds. */
+const SECONDS = 3;
+
+/**
+ * Why a search may not be run by another program: it knows nothing of masks, so no masked file may lie where it would look. null: it may.
+ */
+export async function watchSearch(call: ToolCall, anchors: Anchors): Promise<ToolRefusal | null> {
+  const stop = await judgeSearch(call, anchors);
+  return stop?.stop.status === 'refused' ? stop.stop : null;
+}
+
+async function judgeSearch(call: ToolCall, anchors: Anchors): Promise<Stop | null> {
+  const { id } = call.tool;
+  const globs = id === 'glob' ? [['pattern', false] as const] : [['glob', true] as const];
+  for (const [argument, anywhere] of globs) {
+    if (call.args[argument] === undefined) continue;
+    const glob = fileGlob(call, argument, anywhere);
+    if (isStop(glob)) return glob;
+  }
+  const { scope, config } = call.grant;
+  if (scope.read === 'session-log')
+    return own(call, 'Only files that this session named may be read here, and a search of another program sees all.');
+  const root = searchRoot(call, anchors);
+  if (isStop(root)) return root;
+  let masked: string | null = null;
+  try {
+    const run = await ripgrep(
+      root.folder,
+      ['--files', '--null', '--no-ignore'],
+      root.target,
+      '\0',
+      { seconds: SECONDS, signal: call.signal },
+      (record) => {
+        const path = root.rootRelative(record.toString());
+        if (isMasked(path, config.mask)) masked = path;
+        return masked === null;
+      },
+    );
+    if (masked !== null) return own(call, `"${masked}" is masked, and a search of another program would show it.`);
+    return run.end === 'done' ? null : own(call, 'Masked files could not be looked for in good time.');
+  } finally {
+    root.close();
+  }
+}
+
+const own = ({ tool }: ToolCall, message: string): Stop =>
+  outOfScope('path', message, `Use hopgate's own "${tool.id}", which leaves such files out, or search another folder.`);

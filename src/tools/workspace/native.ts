@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import type { ObservedEffects } from '../../ports/effects.ts';
+import type { NativeWatch, ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
+import type { Json } from '../../spec/types.ts';
+import { contentEffect } from '../effects.ts';
+import type { Anchors } from './anchors.ts';
+import { type Existing, walkBeneath } from './beneath.ts';
+import { type Access, type Held, locate } from './locate.ts';
+import { watchSearch } from './native-search.ts';
+import { isStop, type Stop } from './outcome.ts';
+import { onAnotherDevice, tooLarge } from './put.ts';
+import { notAFile, notReplaceable } from './regular-file.ts';
+
+const CHUNK = 1 << 20;
+
+/** The file that a call names, as it was: where it really is and its sha256, null where there is none. */
+interface FileBefore {
+  readonly path: string;
+  readonly sha256: string | null;
+}
+
+/**
+ * Watches file tools that an agent's program runs itself. Before: the walk and the refusals of our own tools. After: what became of the file
+ * that the call named, by its hash. Nothing else that such a program did is seen.
+ */
+export function nativeWatch(anchors: Anchors): NativeWatch {
+  return {
+    async before(call) {
+      const { id } = call.tool;
+      if (id === 'glob' || id === 'grep') {
+        const refused = await watchSearch(call, anchors);
+        return refused ? { refused } : { before: null };
+      }
+      const seen = lookBefore(call, id === 'read' ? 'read' : 'write', anchors);
+      return isStop(seen) ? { refused: refusalOf(seen) } : { before: seen as unknown as Json };
+    },
+    async after(call, before) {
+      const { id } = call.tool;
+      if (id === 'glob' || id === 'grep') return [];
+      const known = asFileBefore(before);
+      if (!known) return id === 'read' ? [] : 'unobserved';
+      if (id === 'read') return known.sha256 === null ? [] : [{ path: known.path, op: 'read' }];
+      return changeOf(call.grant.root, known, anchors);
+    },
+  };
+}
+
+function lookBefore(call: ToolCall, access: Access, anchors: Anchors): FileBefore | Stop {
+  const place = locate(call, 'path', access, anchors);
+  // What is not there cannot be read by anybody; who runs the tool says so.
+  if (isStop(place)) return access === 'read' && place.stop.status === 'failed' ? { path: '', sha256: null } : place;
+  try {
+    const path = place.real.join('/');
+    const wrong = access === 'read' ? specialOnly(place) : notToBeWritten(call, place, path, anchors);
+    if (wrong) return wrong;
+    if (place.kind !== 'file') return { path, sha256: null };
+    return { path, sha256: access === 'read' ? '' : hashOf(place) };
+  } finally {
+    place.close();
+  }
+}
+
+/** A folder is not read either, but that harms nobody. */
+const specialOnly = (place: Held): Stop | null => (place.kind === 'special' ? notAFile(place, 'path') : null);
+
+function notToBeWritten(call: ToolCall, place: Held, path: string, anchors: Anchors): Stop | null {
+  const wrong = notAFile(place, 'path') ?? onAnotherDevice(call.grant.root, place, anchors);
+  if (wrong || place.kind === 'missing') return wrong;
+  return tooLarge(place.anchor.stat, path) ?? notReplaceable(place.anchor.stat, path, 'path');
+}
+
+/** What our own tool would call a failure is refused before another program meets it. */
+const refusalOf = ({ stop }: Stop): ToolRefusal =>
+  stop.status === 'refused'
+    ? stop
+    : {
+        status: 'refused',
+        code: 'invalid-action',
+        argument: 'path',
+        message: stop.message,
+        remedy: 'Name a regular file beneath the root.',
+      };
+
+function changeOf(root: string, before: FileBefore, anchors: Anchors): ObservedEffects {
+  const { path } = before;
+  const place = walkBeneath(root, path.split('/'), anchors);
+  if (!('real' in place)) return 'unobserved';
+  try {
+    // A link in its place, or a folder: what was written went somewhere else.
+    if (place.real.join('/') !== path || (place.kind !== 'file' && place.kind !== 'missing')) return 'unobserved';
+    const after = place.kind === 'file' ? hashOf(place) : null;
+    if (after === before.sha256) return [];
+    if (after === null) return [{ path, op: 'delete', before: before.sha256 as string }];
+    return [contentEffect(path, before.sha256, after)];
+  } finally {
+    place.close();
+  }
+}
+
+function hashOf(place: Existing): string {
+  const fd = place.anchor.open(fs.constants.O_RDONLY);
+  try {
+    const hash = createHash('sha256');
+    const chunk = Buffer.alloc(CHUNK);
+    for (let size = -1; size !== 0; ) {
+      size = fs.readSync(fd, chunk);
+      hash.update(chunk.subarray(0, size));
+    }
+    return hash.digest('hex');
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+function asFileBefore(before: Json): FileBefore | null {
+  if (before === null || typeof before !== 'object' || Array.isArray(before)) return null;
+  const { path, sha256 } = before;
+  return typeof path === 'string' && (sha256 === null || typeof sha256 === 'string') ? { path, sha256 } : null;
+}

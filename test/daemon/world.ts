@@ -1,0 +1,56 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach } from 'vitest';
+import type { Conversation } from '../../src/adapters/core/hook-desk.ts';
+import { type Caller, Host, type HostOptions } from '../../src/daemon/host.ts';
+
+/** A repository and a state folder of its own; everything opened on it is closed and removed after the test. */
+export interface World {
+  readonly root: string;
+  readonly env: { readonly [name: string]: string };
+  conversation(id?: string, agentId?: string | null): Conversation;
+  host(options?: Partial<HostOptions>): Host;
+  /** A caller without a process of its own. */
+  readonly nobody: Caller;
+  later(undo: () => unknown): void;
+}
+
+const undone: (() => unknown)[] = [];
+const before = process.env['XDG_STATE_HOME'];
+
+afterEach(async () => {
+  for (const undo of undone.splice(0).reverse()) await undo();
+  if (before === undefined) delete process.env['XDG_STATE_HOME'];
+  else process.env['XDG_STATE_HOME'] = before;
+});
+
+export function makeWorld(files: { readonly [path: string]: string } = {}): World {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-daemon-')));
+  undone.push(() => rmSync(base, { recursive: true, force: true }));
+  const root = join(base, 'repo');
+  for (const [name, text] of Object.entries({ 'src/a.ts': 'one\n', ...files })) {
+    mkdirSync(dirname(join(root, name)), { recursive: true });
+    writeFileSync(join(root, name), text);
+  }
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: join(base, 'home'),
+    XDG_STATE_HOME: join(base, 'state'),
+  };
+  mkdirSync(env.HOME);
+  // openSession looks for trust where the process keeps its state.
+  process.env['XDG_STATE_HOME'] = env.XDG_STATE_HOME;
+  return {
+    root,
+    env,
+    conversation: (id = 'c1', agentId = null) => ({ client: 'claude-code', id, agentId, root }),
+    host(options = {}) {
+      const host = new Host({ env, keepOpenMs: 0, ...options });
+      undone.push(() => host.close());
+      return host;
+    },
+    nobody: { env: {}, pid: null },
+    later: (undo) => void undone.push(undo),
+  };
+}

@@ -1,0 +1,112 @@
+import { type AgentMiddleware, createMiddleware, ToolMessage, tool } from 'langchain';
+import { z } from 'zod';
+import type { ApprovalRequest } from '../ports/approver.ts';
+import type { AgentAnswer, AgentCall, AgentSession } from './core/agent-session.ts';
+
+export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
+export { agentSession } from './core/local.ts';
+
+export interface LangChainOptions {
+  /** Who is on record for the approvals that come through interrupts. Default: operator. */
+  readonly by?: string;
+  /** false: the session's own approver is asked instead of interrupting the graph. Default: true, which needs a checkpointer. */
+  readonly interrupt?: boolean;
+}
+
+/** What an interrupt carries: the shape of LangChain's own human-in-the-loop requests, with the approval in full beside it. */
+export interface ApprovalInterrupt {
+  readonly actionRequests: readonly [{ readonly name: string; readonly args: unknown; readonly description: string }];
+  readonly reviewConfigs: readonly [{ readonly actionName: string; readonly allowedDecisions: ['approve', 'reject'] }];
+  readonly approval: ApprovalRequest;
+}
+
+/** What the graph is resumed with: `new Command({ resume: { decisions: [{ type: 'approve' }] } })`. Anything else is a no. */
+export interface ApprovalResume {
+  readonly decisions: readonly [{ readonly type: 'approve' | 'reject' }];
+}
+
+/** The approvals that the calls of the newest message lack, by call id. In the graph's state, so that what was shown is what is approved. */
+const State = z.object({ hopgateWanted: z.record(z.string(), z.custom<ApprovalRequest>()).default({}) });
+
+/**
+ * Middleware that puts a LangChain agent into a session: it brings the tools, shows the model those of the moment, tells it where it is, and
+ * decides every call. A refusal is a tool message with status `error` and the remedy; a broken world (an error thrown by the session) ends the
+ * run.
+ *
+ * @example
+ * const agent = createAgent({ model, middleware: [await langChain(agentSession(session))], checkpointer });
+ */
+export async function langChain(
+  session: AgentSession,
+  { by = 'operator', interrupt = true }: LangChainOptions = {},
+): Promise<AgentMiddleware> {
+  const catalogue = await session.allTools();
+  const ours = new Set<unknown>(catalogue.map(({ name }) => name));
+
+  return createMiddleware({
+    name: 'hopgate',
+    stateSchema: State,
+    tools: catalogue.map(({ name, description, inputSchema }) =>
+      tool(async (input: unknown) => (await session.call({ name, input })).text, {
+        name,
+        description,
+        schema: { ...inputSchema },
+      }),
+    ),
+    async wrapModelCall(request, handler) {
+      const now = new Set<unknown>((await session.tools()).map(({ name }) => name));
+      const { systemMessage, tools } = request;
+      return handler({
+        ...request,
+        tools: tools.filter(({ name }) => !ours.has(name) || now.has(name)),
+        systemMessage: systemMessage.concat(`${systemMessage.text === '' ? '' : '\n\n'}${await session.prompt()}`),
+      });
+    },
+    async afterModel({ messages }) {
+      const calls = (interrupt && (messages.at(-1) as { tool_calls?: ToolCall[] } | undefined)?.tool_calls) || [];
+      const wanted: { [id: string]: ApprovalRequest } = {};
+      for (const { id, name, args } of calls) {
+        const request = await session.wants({ name, input: args });
+        if (request && id !== undefined) wanted[id] = request;
+      }
+      return { hopgateWanted: wanted };
+    },
+    async wrapToolCall(request, handler) {
+      const { toolCall, runtime, state } = request;
+      const { name, args, id = '' } = toolCall;
+      if (request.tool && !ours.has(name)) return handler(request);
+      const call: AgentCall = { name, input: args, ...(runtime.signal ? { signal: runtime.signal } : {}) };
+      const wanted = state.hopgateWanted[id];
+      if (!wanted) return message(toolCall, await session.call(call));
+      const decision = runtime.interrupt?.(approvalInterrupt(toolCall, wanted));
+      return message(
+        toolCall,
+        await session.call({ ...call, approved: approves(decision) ? { hash: wanted.hash, by } : null }),
+      );
+    },
+  });
+}
+
+interface ToolCall {
+  readonly id?: string;
+  readonly name: string;
+  readonly args: unknown;
+}
+
+const message = ({ id = '', name }: ToolCall, answer: AgentAnswer): ToolMessage =>
+  new ToolMessage({
+    content: answer.text,
+    tool_call_id: id,
+    name,
+    status: answer.status === 'ok' ? 'success' : 'error',
+    artifact: answer,
+  });
+
+const approvalInterrupt = ({ name, args }: ToolCall, approval: ApprovalRequest): ApprovalInterrupt => ({
+  actionRequests: [{ name, args, description: `${approval.action.from} → ${approval.action.to}: ${approval.reason}` }],
+  reviewConfigs: [{ actionName: name, allowedDecisions: ['approve', 'reject'] }],
+  approval,
+});
+
+const approves = (resume: unknown): boolean =>
+  (resume as Partial<ApprovalResume> | undefined)?.decisions?.[0]?.type === 'approve';

@@ -2,10 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFile
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { approvalHash } from '../../src/gate/approval.ts';
 import { answerRequest, pendingRequests } from '../../src/operator/answer-request.ts';
 import { ownToken } from '../../src/operator/token.ts';
-import type { ApprovalRequest } from '../../src/ports/approver.ts';
 
 /** A state folder of its own for one test. */
 export function stateFolder(): string {
@@ -14,17 +12,7 @@ export function stateFolder(): string {
   return folder;
 }
 
-export function requestOf(changes: Partial<Omit<ApprovalRequest, 'hash'>> = {}): ApprovalRequest {
-  const whole = {
-    sessionId: 's-1',
-    agent: 'builder',
-    action: { kind: 'hop', from: 'test', exit: 'pass', to: 'deploy' } as const,
-    reason: 'the tests pass',
-    view: { changes: { 'src/a.ts': 'f'.repeat(64) } },
-    ...changes,
-  };
-  return { ...whole, hash: approvalHash(whole) };
-}
+export { requestOf } from './request.ts';
 
 /** The operator's answer to whatever waits under this id. */
 export function say(

@@ -1,0 +1,283 @@
+import { chmodSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough, Writable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import type { Io } from '../../src/cli/io.ts';
+import { runCli } from '../../src/cli/program.ts';
+import { stateDir } from '../../src/cli/state-dir.ts';
+import { approvalHash } from '../../src/gate/approval.ts';
+import { pendingRequests } from '../../src/operator/answer-request.ts';
+import { pendingApprover } from '../../src/operator/pending-approver.ts';
+import { tokenFile } from '../../src/operator/token.ts';
+import type { ApprovalRequest } from '../../src/ports/approver.ts';
+import { commitAll, folder, type Machine, machine, put, spawnCli } from './run.ts';
+import { createHash } from 'node:crypto';
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+const requestOf = (changes: Partial<Omit<ApprovalRequest, 'hash'>> = {}): ApprovalRequest => {
+  const whole = {
+    sessionId: 's-1',
+    agent: 'builder',
+    action: { kind: 'mode', from: 'diagnose', to: 'execute' } as const,
+    reason: 'the cause is known',
+    view: {},
+    ...changes,
+  };
+  return { ...whole, hash: approvalHash(whole) };
+};
+
+async function ask({ root, env }: Machine, changes: Partial<Omit<ApprovalRequest, 'hash'>> = {}) {
+  const answer = await pendingApprover({ stateDir: stateDir(root, env), root }).approve(requestOf(changes));
+  return answer && 'pending' in answer ? answer.pending : answer;
+}
+
+describe('the list of requests', () => {
+  it('is empty where nothing was asked, and makes nothing', async () => {
+    const on = machine();
+    expect(await on.run('approve')).toMatchObject({ code: 0, out: 'Nothing waits for an answer.\n' });
+    expect((await on.run('approve', '--json')).out).toBe('[]\n');
+    expect(statSync(stateDir(on.root, on.env), { throwIfNoEntry: false })).toBeUndefined();
+  });
+
+  it('shows what waits, and what was answered', async () => {
+    const on = machine();
+    const first = await ask(on);
+    const second = await ask(on, { reason: 'another' });
+    await on.run('approve', String(first), '--yes', '--by', 'mary');
+    const { code, out } = await on.run('approve');
+    expect(code).toBe(0);
+    expect(out).toContain(
+      `${first}  now    builder  mode diagnose → execute  yes, by mary, not used yet  the cause is known`,
+    );
+    expect(out).toContain(`${second}  now    builder  mode diagnose → execute  none yet                    another`);
+    const [listed] = JSON.parse((await on.run('approve', '--json')).out);
+    expect(listed).toMatchObject({
+      id: first,
+      root: on.root,
+      answer: { verdict: 'yes', by: 'mary' },
+      request: { reason: 'the cause is known' },
+    });
+  });
+
+  it('is of one repository, or of all', async () => {
+    const on = machine();
+    const other = folder();
+    const dir = stateDir(other, on.env);
+    const answer = await pendingApprover({ stateDir: dir, root: other }).approve(requestOf());
+    const id = answer && 'pending' in answer ? answer.pending : '';
+    const here = await on.run('approve');
+    expect(here.out).toBe('Nothing waits for an answer.\n');
+    expect(here.err).toContain('1 more in other repositories: hopgate approve --all-roots');
+    expect((await on.run('approve', '--all-roots')).out).toContain(id);
+    expect((await on.run('approve', '--root', other)).out).toContain(id);
+    expect((await on.run('approve', id, '--root', on.root, '--yes')).code).toBe(1);
+    expect((await on.run('approve', id, '--yes')).code).toBe(0);
+  });
+});
+
+describe('what a person is shown', () => {
+  const COMMITTED = 'one\n';
+  const NOW = 'one\ntwo\n';
+  const deploy = (changes: { [path: string]: string | null }, message = 'fix: two') => ({
+    action: { kind: 'hop', from: 'test', exit: 'pass', to: 'deploy' } as const,
+    view: { fruit: { result: 'pass' }, context: { 'commit-message': message }, changes },
+  });
+
+  function changed() {
+    const on = machine({ 'src/a.txt': COMMITTED });
+    commitAll(on.root);
+    put(on.root, { 'src/a.txt': NOW, 'src/new.txt': 'brand new\n' });
+    return on;
+  }
+
+  it('is the whole request and the diff, new files included', async () => {
+    const on = changed();
+    const id = await ask(on, deploy({ 'src/a.txt': sha256(NOW), 'src/new.txt': sha256('brand new\n') }));
+    const { code, out, err } = await on.run('approve', String(id));
+    for (const line of [
+      'builder asks for the hop test → deploy (pass)',
+      '  reason: the cause is known',
+      '  fruit.result: pass',
+      '  context.commit-message: fix: two',
+      `  changes.src/a.txt: ${sha256(NOW)}`,
+      '  the tree against the last commit, as it is now:',
+      '+two',
+      '+brand new',
+      `  sha256 ${pendingRequests(stateDir(on.root, on.env))[0]?.pending.request.hash}`,
+    ])
+      expect(out.split('\n')).toContain(line);
+    expect(out).not.toContain('not any more');
+    expect(code).toBe(2);
+    expect(err).toContain(`hopgate approve ${id} --yes`);
+    const shown = JSON.parse((await on.run('approve', String(id), '--json')).out);
+    expect(shown.tree).toMatchObject({ changedSince: [], problem: null });
+    expect(shown.tree.lines).toContain('+two');
+  });
+
+  it('says what is not any more as it was when it was asked for', async () => {
+    const on = changed();
+    put(on.root, { 'src/back.txt': '' });
+    const id = await ask(
+      on,
+      deploy({ 'src/a.txt': sha256('older'), 'src/gone.txt': sha256(''), 'src/back.txt': null, 'src/never.txt': null }),
+    );
+    const { out } = await on.run('approve', String(id));
+    for (const path of ['src/a.txt', 'src/gone.txt', 'src/back.txt'])
+      expect(out).toContain(`${path} is not any more as it was when this was asked for`);
+    expect(out).not.toContain('src/never.txt is not');
+  });
+
+  it('has everything that does not show escaped, and no text that passes for a line of ours', async () => {
+    const on = changed();
+    put(on.root, { 'src/a.txt': 'one\n\u001b[2Kharmless\u202e\r\n' });
+    const message = 'fix: two\n\u001b[1Acolour\n  sha256 0000\u202e';
+    const id = await ask(on, {
+      ...deploy({ 'src/a.txt': 'x' }, message),
+      agent: 'a\u0007',
+      reason: 'r\u200b\n  sha256 1111',
+    });
+    const { out } = await on.run('approve', String(id));
+    expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e]/);
+    expect(out.split('\n').filter((line) => line.startsWith('  sha256'))).toHaveLength(1);
+    expect(out).toContain('    │ \\u{1b}[1Acolour');
+    expect(out).toContain('+\\u{1b}[2Kharmless\\u{202e}\\u{d}');
+  });
+
+  it('says why there is no diff', async () => {
+    const on = machine();
+    const id = await ask(on, deploy({ 'src/a.txt': 'x' }));
+    expect((await on.run('approve', String(id))).out).toMatch(/no diff can be shown: .*not a git repository/i);
+  });
+});
+
+describe('an answer', () => {
+  it.each([
+    ['yes\n', 0, 'yes', 'Approved'],
+    ['Y\n', 0, 'yes', 'Approved'],
+    ['no\n', 1, 'no', 'Refused'],
+    ['\n', 1, undefined, 'still waits'],
+    ['yes please\n', 1, undefined, 'still waits'],
+  ])('is asked for at a terminal: %j', async (keys, code, verdict, says) => {
+    const on = machine();
+    const id = await ask(on);
+    const ran = await on.type(keys, 'approve', String(id));
+    expect(ran).toMatchObject({ code, out: expect.stringContaining(says) });
+    expect(pendingRequests(stateDir(on.root, on.env))[0]?.answer?.verdict).toBe(verdict);
+  });
+
+  it('reaches the one who asked: who, and for how long', async () => {
+    const on = machine();
+    const id = String(await ask(on));
+    const { out } = await on.run('approve', id.toUpperCase(), '--yes', '--by', 'mary', '--minutes', '5', '--json');
+    expect(JSON.parse(out)).toMatchObject({ id, verdict: 'yes', by: 'mary', requestHash: requestOf().hash });
+    expect(await ask(on)).toEqual({ by: 'mary', minutes: expect.closeTo(5, 0) });
+  });
+
+  it('is a no with --no', async () => {
+    const on = machine();
+    const id = String(await ask(on));
+    expect(await on.run('approve', id, '--no')).toMatchObject({ code: 0, out: expect.stringContaining('Refused') });
+    expect(await ask(on)).toBeNull();
+  });
+
+  it.each([
+    [['approve', 'ID', '--yes', '--no'], 2, '--yes and --no exclude each other'],
+    [['approve', '--yes'], 2, 'there is no request named'],
+    [['approve', 'ID', '--watch'], 2, '--watch takes no id'],
+    [['approve', '--watch'], 2, '--watch asks at a terminal'],
+    [['approve', 'ID', '--yes', '--minutes', '0'], 2, 'from 1 to 1440'],
+    [['approve', 'ID', '--yes', '--by', '\u202e'], 2, 'must be a name'],
+    [['approve', 'zzzzzz', '--yes'], 1, 'no request "zzzzzz" waits'],
+    [['approve', 'ID', '--yes', '--token-file', 'nowhere'], 1, 'no token of the operator'],
+  ])('is not taken from %j', async (argv, code, says) => {
+    const on = machine();
+    const id = String(await ask(on));
+    const ran = await on.run(...argv.map((word) => (word === 'ID' ? id : word)));
+    expect(ran).toMatchObject({ code, err: expect.stringContaining(says) });
+    expect(pendingRequests(stateDir(on.root, on.env))[0]?.answer).toBeNull();
+  });
+
+  it("needs the operator's token", async () => {
+    const on = machine();
+    const id = String(await ask(on));
+    const file = tokenFile(stateDir(on.root, on.env));
+    const other = join(folder(), 'token');
+    writeFileSync(other, `hopgate-operator-${'0'.repeat(64)}\n`, { mode: 0o600 });
+    const wrong = await on.run('approve', id, '--yes', '--token-file', other);
+    expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining(`It lies in ${file}`) });
+    expect((await on.run('approve', id, '--yes', '--token-file', file)).code).toBe(0);
+    chmodSync(file, 0o644);
+    expect(await on.run('approve', id, '--yes')).toMatchObject({ code: 1, err: expect.stringContaining('chmod 600') });
+    rmSync(file);
+    expect((await on.run('approve', id, '--yes')).code).toBe(0);
+  });
+});
+
+describe('a watch', () => {
+  it('asks as requests come, once each', async () => {
+    const on = machine();
+    const shown: string[] = [];
+    const stdin = new PassThrough();
+    const prompts = (n: number) => shown.join('').split('[yes / no / Enter: later]').length - 1 >= n;
+    const io: Io = {
+      stdout: new Writable({
+        write(chunk, _, done) {
+          shown.push(String(chunk));
+          done();
+        },
+      }),
+      stderr: new Writable({ write: (_chunk, _, done) => done() }),
+      stdin,
+      isTty: true,
+      env: on.env,
+      cwd: on.root,
+      color: false,
+      json: false,
+      exitCode: 0,
+    };
+    const watching = runCli(['approve', '--watch'], io);
+    const until = async (holds: () => boolean) => {
+      while (!holds()) await new Promise((done) => setTimeout(done, 10));
+    };
+    await ask(on);
+    await until(() => prompts(1));
+    stdin.write('yes\n');
+    expect(await asked(on)).toMatchObject({ by: 'operator' });
+    await ask(on, { reason: 'another' });
+    await until(() => prompts(2));
+    stdin.write('\n');
+    await until(() => shown.join('').includes('still waits'));
+    stdin.end();
+    stdin.destroy();
+    expect(await watching).toBe(0);
+    expect(prompts(3)).toBe(false);
+  });
+
+  async function asked(on: Machine) {
+    for (;;) {
+      const answer = await ask(on);
+      if (typeof answer !== 'string') return answer;
+      await new Promise((done) => setTimeout(done, 10));
+    }
+  }
+});
+
+it('answers a shell that waits, from another process', async () => {
+  const on = machine();
+  const env = { ...process.env, ...on.env, CI: '1' } as NodeJS.ProcessEnv;
+  const shell = on.feed('mode diagnose\nmode execute\nstatus\n', 'shell', '--wait-approval', '60');
+  const waiting = async (): Promise<string> => {
+    for (;;) {
+      const [item] = pendingRequests(stateDir(on.root, on.env));
+      if (item) return item.pending.id;
+      await new Promise((done) => setTimeout(done, 20));
+    }
+  };
+  const id = await waiting();
+  const approved = await spawnCli(['approve', id, '--yes'], { cwd: folder(), env });
+  expect(approved).toMatchObject({ code: 0, out: expect.stringContaining('Approved') });
+  const { out, err } = await shell;
+  expect(out).toContain('mode is execute');
+  expect(err).toContain(`answer elsewhere with "hopgate approve ${id}"`);
+}, 60_000);

@@ -1,0 +1,65 @@
+import { chmodSync, existsSync, mkdirSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { stateDir } from '../../src/cli/state-dir.ts';
+import { pendingApprover } from '../../src/operator/pending-approver.ts';
+import { ownToken, tokenFile } from '../../src/operator/token.ts';
+import { editLayout, readOnlyLayout, testLayout } from '../../src/tools/sandbox/layouts.ts';
+import { isWithin } from '../../src/tools/sandbox/layout.ts';
+import { ok, scratch } from '../tools/shell/support.ts';
+import { requestOf, stateFolder } from './support.ts';
+
+/** A repository, and its state folder where it would lie, with a token and a request in it. */
+async function world() {
+  const root = scratch({ 'src/a.txt': 'a', 'deploy.sh': '' });
+  const dir = stateDir(root, { XDG_STATE_HOME: stateFolder() });
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  await pendingApprover({ stateDir: dir, root }).approve(requestOf());
+  return { root, dir, token: ownToken(dir) };
+}
+
+describe('what the operator answers with', () => {
+  it.each(['bash-readonly', 'bash', 'bash-test', 'bash-deploy'])('is not to be had in %s', async (tool) => {
+    const { root, dir, token } = await world();
+    const look = [
+      `cat ${tokenFile(dir)}`,
+      `ls ${dir}`,
+      `mkdir -p ${dir}/approvals/answers && echo '{}' > ${dir}/approvals/answers/x.json && echo wrote`,
+      `grep -rs hopgate-operator- /home /root /tmp /var /run /opt /proc/self/environ /proc/self/mountinfo`,
+      'ls src',
+    ].join('; ');
+    const run = ['bash', '-c', look];
+    const [args, config] = (
+      {
+        'bash-test': [{}, { test: [{ run, report: 'none' }] }],
+        'bash-deploy': [{ name: 'look' }, { deploy: { look: { run, network: false } } }],
+      } as const
+    )[tool] ?? [{ command: look }, {}];
+    const { result } = await ok(root, tool, args, { config: config as never });
+    const seen = JSON.stringify(result);
+    expect(result.stdout).toContain('a.txt'); // it did run
+    expect(seen).not.toContain(token);
+    expect(seen).not.toContain('approvals\\n');
+    expect(existsSync(join(dir, 'approvals/answers/x.json'))).toBe(false);
+  });
+
+  it.each([
+    ['read-only', readOnlyLayout],
+    ['edit', editLayout],
+    ['test', testLayout],
+  ])('lies beneath nothing that the %s layout mounts, wherever it is by default', (_name, layout) => {
+    const root = scratch();
+    const dir = stateDir(root, { HOME: homedir() });
+    const { mounts } = layout({ root, masks: [] });
+    const sources = mounts.flatMap((mount) => ('source' in mount ? [mount.source] : []));
+    expect(sources).toContain(root);
+    expect(sources.filter((source) => isWithin(source, dir) || isWithin(dir, source))).toEqual([]);
+  });
+});
+
+it('is refused where others could have read it', async () => {
+  const { dir } = await world();
+  chmodSync(tokenFile(dir), 0o644);
+  expect(() => ownToken(dir)).toThrow(/can be read by others/);
+});

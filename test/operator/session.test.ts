@@ -1,0 +1,92 @@
+import { execFileSync } from 'node:child_process';
+import { resolve } from 'node:path';
+import { expect, it } from 'vitest';
+import { bodyOf } from '../../src/evidence/bodies.ts';
+import { pendingRequests } from '../../src/operator/answer-request.ts';
+import { pendingApprover } from '../../src/operator/pending-approver.ts';
+import { denied, must, stage } from '../session/sessions.ts';
+import { readAnswerFile, say, stateFolder, writeAnswerFile } from './support.ts';
+
+const deploy = { to: 'deploy', exit: 'pass', reason: 'the tests pass' };
+
+/** A session in test, its tests passed: only an approval lies between it and deploy. */
+async function ready() {
+  const stateDir = stateFolder();
+  const root = '/repo';
+  const approver = pendingApprover({ stateDir, root });
+  const made = await stage({ approver });
+  const { session, store, reopen } = made;
+  const execute = { to: 'execute', reason: 'to work', exitCriteria: 'all tests pass' } as const;
+  await must(session.setMode({ to: 'diagnose' }));
+  await must(session.setMode(execute, { approver: { via: 'approver', approve: async () => ({ by: 'operator' }) } }));
+  await must(session.start('edit', { by: 'operator' }));
+  await must(session.step({ tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } }));
+  const fruit = { 'commit-message': 'fix: b' };
+  await must(session.hop({ to: 'test', exit: 'ready-to-commit', reason: 'to test', fruit }));
+  await must(session.step({ tool: 'bash-test' }));
+  return { stateDir, session, store, reopen };
+}
+
+it('refuses with an id, and lets the same call through once the operator has said yes', async () => {
+  const { stateDir, session } = await ready();
+  const { denial } = await denied(session.hop(deploy));
+  const id = String(denial.about['pending']);
+  expect(denial).toMatchObject({ code: 'approval-required' });
+  expect(denial.remedy).toContain(`hopgate approve ${id}`);
+  const [item] = pendingRequests(stateDir);
+  expect(item?.pending.request.view).toMatchObject({
+    context: { 'commit-message': 'fix: b' },
+    changes: { 'src/a.ts': 'f'.repeat(64) },
+  });
+  expect((await denied(session.hop(deploy))).denial.about['pending']).toBe(id);
+  say(stateDir, id);
+  const other = await denied(session.hop({ ...deploy, reason: 'because I say so' }));
+  expect(other.denial.about['pending']).not.toBe(id);
+  const { evidence } = await must(session.hop(deploy));
+  expect(bodyOf(evidence[0]!.body)).toMatchObject({
+    event: 'approval',
+    record: { by: 'mary', via: 'operator-token', requestHash: item?.pending.request.hash },
+  });
+  expect(session.state.peripheral).toBe('deploy');
+});
+
+it('lets nobody through twice on one yes', async () => {
+  const { stateDir, session } = await ready();
+  const mode = { to: 'execute', reason: 'again' } as const;
+  await must(session.setMode({ to: 'discuss', summary: 'done' }));
+  await must(session.setMode({ to: 'diagnose' }));
+  const { denial } = await denied(session.setMode(mode));
+  const hash = pendingRequests(stateDir)[0]!.pending.request.hash;
+  say(stateDir, String(denial.about['pending']));
+  const answer = readAnswerFile(stateDir, hash);
+  await must(session.setMode(mode));
+  await must(session.setMode({ to: 'discuss', summary: 'done' }));
+  await must(session.setMode({ to: 'diagnose' }));
+  writeAnswerFile(stateDir, hash, answer);
+  expect((await denied(session.setMode(mode))).denial.code).toBe('approval-required');
+});
+
+it('is taken up by another process that goes on with the session', async () => {
+  const { stateDir, session, reopen } = await ready();
+  const { denial } = await denied(session.hop(deploy));
+  await session.detach();
+  const script = `
+    const { pendingRequests, answerRequest } = await import(process.argv[1]);
+    const { ownToken } = await import(process.argv[2]);
+    const [item] = pendingRequests(process.argv[3]);
+    answerRequest(process.argv[3], item.pending, { verdict: 'yes', by: 'mary', minutes: 5 }, ownToken(process.argv[3]));`;
+  const files = ['answer-request', 'token'].map((name) => resolve(`src/operator/${name}.ts`));
+  execFileSync(process.execPath, ['--input-type=module', '-e', script, ...files, stateDir]);
+  const again = await reopen();
+  await must(again.hop(deploy));
+  expect(String(denial.about['pending'])).toMatch(/^[a-z2-9]{6}$/);
+});
+
+it('hears a no', async () => {
+  const { stateDir, session } = await ready();
+  const { denial } = await denied(session.hop(deploy));
+  say(stateDir, String(denial.about['pending']), 'no');
+  const refused = await denied(session.hop(deploy));
+  expect(refused.denial.message).toContain('it was not given');
+  expect((await denied(session.hop(deploy))).denial.about['pending']).not.toBe(denial.about['pending']);
+});

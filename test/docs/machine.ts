@@ -34,14 +34,16 @@ test('the total of a cart', () => assert.equal(total([{ price: 2 }, { price: 3 }
   '.gitignore': 'node_modules/\n.env\n',
 };
 
-/** `hopgate` on the PATH. The word SESSION stands for the id of the newest session of the repository. */
+/** `hopgate` on the PATH. The word SESSION stands for the id of the newest session of the repository, REQUEST for that of the oldest request. */
 const LAUNCHER = `#!${process.execPath}
 const { spawnSync } = require('node:child_process');
 const hopgate = (argv, stdio) => spawnSync(process.execPath, [${JSON.stringify(MAIN)}, ...argv], { stdio, encoding: 'utf8' });
 const argv = process.argv.slice(2);
 const at = argv.indexOf('--root');
 const newest = () => JSON.parse(hopgate(['sessions', '--json', ...(at < 0 ? [] : argv.slice(at, at + 2))]).stdout.split('\\n')[0]).sessionId;
-process.exitCode = hopgate(argv.map((word) => (word === 'SESSION' ? newest() : word)), 'inherit').status;
+const oldest = () => JSON.parse(hopgate(['approve', '--json']).stdout)[0].id;
+const words = { SESSION: newest, REQUEST: oldest };
+process.exitCode = hopgate(argv.map((word) => words[word]?.() ?? word), 'inherit').status;
 `;
 
 /** Programs import hopgate by its name; here that is the sources. */

@@ -1,0 +1,13 @@
+import { textOf } from './event.ts';
+import type { Reply } from './reply.ts';
+import { remember, type Seated } from './seated.ts';
+
+/** ConfigChange: settings that change in the middle of a conversation could switch the hooks off, so they wait for the next one. */
+export async function configChange(at: Seated): Promise<Reply> {
+  await remember(at, at.event.name);
+  const file = textOf(at.event.fields['file_path']) ?? 'a settings file';
+  return {
+    kind: 'deny',
+    why: `hopgate: ${file} was changed in the middle of a conversation; the change takes effect when Claude Code starts the next time`,
+  };
+}

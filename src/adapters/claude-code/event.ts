@@ -1,0 +1,48 @@
+import type { Json } from '../../spec/types.ts';
+
+type Fields = { readonly [name: string]: Json };
+
+/** One event as Claude Code writes it to a hook's standard input. */
+export interface HookEvent {
+  /** `hook_event_name`. */
+  readonly name: string;
+  /** `session_id`: the client's own; sub-agents share their parent's. */
+  readonly conversation: string;
+  /** `agent_id`; null: the main agent. */
+  readonly agentId: string | null;
+  /** `tool_use_id`, where the event is about a call. */
+  readonly toolUseId: string | null;
+  readonly fields: Fields;
+}
+
+/** A call of one of the client's tools. */
+export interface ToolEvent extends HookEvent {
+  readonly toolUseId: string;
+  readonly tool: string;
+  readonly input: Fields;
+}
+
+/** Reads an event; null if it is none. */
+export function readEvent(raw: unknown): HookEvent | null {
+  const fields = asFields(raw);
+  const name = textOf(fields['hook_event_name']);
+  const conversation = textOf(fields['session_id']);
+  if (name === null || conversation === null) return null;
+  const agentId = fields['agent_id'];
+  // An agent that cannot be told from the main one would get its envelope.
+  if (agentId !== undefined && agentId !== null && textOf(agentId) === null) return null;
+  return { name, conversation, agentId: textOf(agentId), toolUseId: textOf(fields['tool_use_id']), fields };
+}
+
+/** An event about a call; null if it does not say which. */
+export function toolEvent(event: HookEvent): ToolEvent | null {
+  const tool = textOf(event.fields['tool_name']);
+  const { toolUseId } = event;
+  if (tool === null || toolUseId === null) return null;
+  return { ...event, toolUseId, tool, input: asFields(event.fields['tool_input']) };
+}
+
+export const asFields = (value: unknown): Fields =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Fields) : {};
+
+export const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);

@@ -1,0 +1,119 @@
+import { realpathSync } from 'node:fs';
+import type { HookAnswer, HookDesk, Seat } from '../core/hook-desk.ts';
+import { configChange } from './config-change.ts';
+import { tellContext } from './context.ts';
+import { sessionEnd, subagentStop } from './endings.ts';
+import { type HookEvent, readEvent, textOf, toolEvent } from './event.ts';
+import { postToolUse } from './post-tool-use.ts';
+import { preToolUse } from './pre-tool-use.ts';
+import { NOTHING, type Reply, refuse, render } from './reply.ts';
+import { HEARD, remember, type Seated } from './seated.ts';
+import { silenceBefore } from './silence.ts';
+import { stop } from './stop.ts';
+
+/** The environment of the hook process. */
+export type HookEnv = { readonly [name: string]: string | undefined };
+
+/**
+ * Answers one hook event of Claude Code: what the hook process has to print, and how it has to exit. Never throws: whatever goes wrong is a
+ * refusal with its reason.
+ *
+ * @param raw the JSON of the hook's standard input
+ * @param env `HOPGATE_ROOT` or else `CLAUDE_PROJECT_DIR` names the repository; without either, the event's `cwd` does
+ */
+export async function handle(raw: unknown, desk: HookDesk, env: HookEnv): Promise<HookAnswer> {
+  const event = readEvent(raw);
+  if (!event) return refuse('hopgate: what Claude Code gave its hook cannot be read, so nothing is let through');
+  try {
+    const seat = await desk.seat({
+      client: 'claude-code',
+      id: event.conversation,
+      agentId: event.agentId,
+      root: rootOf(event, env),
+    });
+    const noticed = await notice({ event, seat, desk });
+    const reply = await answer({ event, seat: noticed, desk });
+    return await finish({ event, seat: noticed, desk }, reply);
+  } catch (error) {
+    return fault(event, error);
+  }
+}
+
+async function answer(at: Seated): Promise<Reply> {
+  const { event, seat, desk } = at;
+  switch (event.name) {
+    case 'PreToolUse':
+    case 'PostToolUse':
+    case 'PostToolUseFailure': {
+      const call = toolEvent(event);
+      if (!call) throw new Error(`the ${event.name} event names no tool`);
+      return event.name === 'PreToolUse'
+        ? preToolUse({ event: call, seat, desk })
+        : postToolUse({ event: call, seat, desk });
+    }
+    case 'SessionStart':
+      await remember(at, event.name, { ...seat.notes, announced: true });
+      return tellContext(at);
+    case 'UserPromptSubmit':
+    case 'SubagentStart':
+      await remember(at, event.name);
+      return tellContext(at);
+    case 'Stop':
+      return stop(at);
+    case 'SubagentStop':
+      return subagentStop(at);
+    case 'SessionEnd':
+      return sessionEnd(at);
+    case 'ConfigChange':
+      return configChange(at);
+    default:
+      await remember(at, event.name);
+      return NOTHING;
+  }
+}
+
+/** Writes into the seat that hooks fell silent before this event. */
+async function notice(at: Seated): Promise<Seat> {
+  const { event, seat } = at;
+  const silence = silenceBefore(event, seat);
+  if (!silence) return seat;
+  const said = { at: new Date().toISOString(), text: silence.text };
+  const earlier = Array.isArray(seat.notes['silent']) ? seat.notes['silent'] : [];
+  const notes = { ...seat.notes, announced: true, silent: [...earlier, said].slice(-20), untold: silence.text };
+  let noticed = await remember({ ...at, event: { ...event, toolUseId: null } }, 'silence noticed', notes);
+  for (const { toolUseId } of silence.calls)
+    noticed = await remember({ ...at, seat: noticed, event: { ...event, toolUseId } }, HEARD.missing);
+  return noticed;
+}
+
+/** The person at the client hears of it with the next answer that has room for it. */
+async function finish(at: Seated, reply: Reply): Promise<HookAnswer> {
+  const untold = textOf(at.seat.notes['untold']);
+  if (untold === null || reply.kind === 'deny') return render(reply, null);
+  const { untold: _, ...notes } = at.seat.notes;
+  await remember(
+    { ...at, event: { ...at.event, toolUseId: null } },
+    'silence told',
+    reply.kind === 'go-on' ? { ...notes, asked: true } : notes,
+  );
+  return render(
+    reply,
+    `hopgate noticed that hooks fell silent: ${untold}. "hopgate sessions" and "hopgate verify" tell more.`,
+  );
+}
+
+/** An agent that is asked to go on because of a fault would go on for ever. */
+function fault(event: HookEvent, error: unknown): HookAnswer {
+  const why = error instanceof Error ? error.message : String(error);
+  if (event.fields['stop_hook_active'] === true)
+    return render(NOTHING, `hopgate could not answer ${event.name}: ${why}`);
+  return refuse(
+    `hopgate could not decide this (${event.name}): ${why}.\nWhat to do: try again; if it stays, ask the operator to run "hopgate doctor". Nothing is let through until then.`,
+  );
+}
+
+function rootOf({ fields }: HookEvent, env: HookEnv): string {
+  const named = textOf(env['HOPGATE_ROOT']) ?? textOf(env['CLAUDE_PROJECT_DIR']) ?? textOf(fields['cwd']);
+  if (named === null) throw new Error('the event does not say which folder it is about');
+  return realpathSync(named);
+}

@@ -1,0 +1,80 @@
+import { relative, sep } from 'node:path';
+import type { NativeOutcome } from '../../session/native-step.ts';
+import type { Json } from '../../spec/types.ts';
+import { asFields, textOf } from './event.ts';
+
+/** What is kept of one text of a result, in characters. */
+const KEPT = 200_000;
+
+/** What the client says came of a call, in the shape that hopgate's own tool of this name would have given it. */
+export function nativeResult(tool: string, response: unknown, root: string): NativeOutcome {
+  const said = asFields(response);
+  const path = (name: string) => shown(root, textOf(said[name]));
+  switch (tool) {
+    case 'read': {
+      const file = asFields(said['file']);
+      return ok({
+        path: shown(root, textOf(file['filePath'])),
+        content: bounded(textOf(file['content'])),
+        from: numberOf(file['startLine']),
+        lines: numberOf(file['totalLines']),
+      });
+    }
+    case 'edit':
+      return ok({ path: path('filePath') ?? path('notebook_path'), replacements: replacements(said) });
+    case 'write': {
+      const content = textOf(said['content']) ?? textOf(said['updated_file']) ?? '';
+      return ok({
+        path: path('filePath') ?? path('notebook_path'),
+        bytes: Buffer.byteLength(content),
+        created: said['type'] === 'create',
+      });
+    }
+    case 'glob':
+      return ok({ files: paths(said['filenames'], root), truncated: said['truncated'] === true });
+    case 'grep':
+      return ok({ matches: matchesOf(said, root), files: paths(said['filenames'], root) });
+    default:
+      return ok({ said: bounded(JSON.stringify(response ?? null)) });
+  }
+}
+
+/** What the client says went wrong. */
+export const nativeFailure = (error: unknown): NativeOutcome => ({
+  status: 'failed',
+  code: 'client-error',
+  message: bounded(textOf(error) ?? 'the client did not say why') ?? '',
+});
+
+function ok(result: { readonly [name: string]: Json | undefined }): NativeOutcome {
+  const told = Object.entries(result).filter(([, value]) => value !== undefined && value !== null);
+  return { status: 'ok', result: Object.fromEntries(told) as { [name: string]: Json } };
+}
+
+const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+
+const bounded = (text: string | null): string | null =>
+  text === null || text.length <= KEPT ? text : `${text.slice(0, KEPT).toWellFormed()}… (${text.length} characters)`;
+
+function shown(root: string, path: string | null): string | null {
+  if (path === null) return null;
+  const way = relative(root, path);
+  return way === '..' || way.startsWith(`..${sep}`) ? path : way;
+}
+
+const paths = (names: unknown, root: string): Json[] =>
+  Array.isArray(names) ? names.flatMap((name) => shown(root, textOf(name)) ?? []) : [];
+
+function matchesOf(said: { readonly [name: string]: Json }, root: string): Json[] {
+  const lines = (textOf(said['content']) ?? '').split('\n');
+  const inContent = lines.flatMap((line) => {
+    const [, path, number, text] = /^(.+?):(\d+):(.*)$/.exec(line) ?? [];
+    return path === undefined ? [] : [{ path: shown(root, path), line: Number(number), text: text ?? '' } as Json];
+  });
+  return inContent.length > 0 ? inContent : paths(said['filenames'], root).map((path) => ({ path }) as Json);
+}
+
+function replacements(said: { readonly [name: string]: Json }): number {
+  const [whole, old] = [textOf(said['originalFile']), textOf(said['oldString'])];
+  return said['replaceAll'] === true && whole !== null && old !== null ? whole.split(old).length - 1 : 1;
+}

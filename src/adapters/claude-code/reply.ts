@@ -1,0 +1,59 @@
+import type { Json } from '../../spec/types.ts';
+import type { HookAnswer } from '../core/hook-desk.ts';
+
+type Fields = { readonly [name: string]: Json };
+
+/** What a handler has to say to the client. */
+export type Reply =
+  /** The call does not run; the model reads why. */
+  | { readonly kind: 'deny'; readonly why: string }
+  /** The call runs, as it was asked for or with another input. */
+  | { readonly kind: 'allow'; readonly input?: Fields }
+  /** The model is told this. */
+  | { readonly kind: 'tell'; readonly event: string; readonly text: string }
+  /** The agent does not stop yet; it reads why. */
+  | { readonly kind: 'go-on'; readonly why: string }
+  | { readonly kind: 'nothing' };
+
+export const NOTHING: Reply = { kind: 'nothing' };
+
+/**
+ * A reply in the form that the client obeys whatever it thinks of our JSON: a refusal is exit 2 with its reason on standard error; everything else
+ * is one JSON document.
+ *
+ * @param notice shown to the person at the client, where the form has room for it
+ */
+export function render(reply: Reply, notice: string | null): HookAnswer {
+  if (reply.kind === 'deny') return refuse(reply.why);
+  const said = { ...bodyOf(reply), ...(notice === null ? {} : { systemMessage: notice }) };
+  return { exit: 0, stdout: Object.keys(said).length === 0 ? '' : JSON.stringify(said), stderr: '' };
+}
+
+/** Exit 2 with a reason that is never empty: without one, a client would let the call through. */
+export const refuse = (why: string): HookAnswer => ({
+  exit: 2,
+  stdout: '',
+  stderr: why.trim() === '' ? 'hopgate refused this and could not say why' : why,
+});
+
+function bodyOf(reply: Exclude<Reply, { kind: 'deny' }>): Fields {
+  switch (reply.kind) {
+    case 'allow':
+      return {
+        hookSpecificOutput: {
+          hookEventName: 'PreToolUse',
+          permissionDecision: 'allow',
+          permissionDecisionReason: 'hopgate let it through',
+          ...(reply.input ? { updatedInput: { ...reply.input } } : {}),
+        },
+      };
+    case 'tell':
+      return { hookSpecificOutput: { hookEventName: reply.event, additionalContext: reply.text } };
+    case 'go-on':
+      return { decision: 'block', reason: reply.why };
+    case 'nothing':
+      return {};
+    default:
+      return reply satisfies never;
+  }
+}

@@ -1,0 +1,57 @@
+import type { Seat } from '../core/hook-desk.ts';
+import type { HookEvent } from './event.ts';
+import { HEARD } from './seated.ts';
+
+type Heard = Seat['events'][number];
+
+/** Hooks that ought to have been heard of before an event, and were not. */
+export interface Silence {
+  /** For the person at the client. */
+  readonly text: string;
+  /** The calls whose end is missing. */
+  readonly calls: readonly Heard[];
+}
+
+/** Events at which no call of the conversation can be under way any more. */
+const QUIET = new Set(['UserPromptSubmit', 'Stop', 'SubagentStop', 'SessionEnd']);
+
+/**
+ * Whether hooks fell silent before this event: a main conversation that calls tools and never announced itself, or a call that was let through and
+ * whose end nobody reported. Calls that only look run side by side, so that their ends are missed only once nothing can be under way; an acting
+ * one runs alone.
+ */
+export function silenceBefore(event: HookEvent, seat: Seat): Silence | null {
+  const texts: string[] = [];
+  if (event.name === 'PreToolUse' && event.agentId === null && !announced(seat))
+    texts.push('this conversation never announced itself (no SessionStart): its hooks were off when it began');
+  const open = QUIET.has(event.name) ? openCalls(seat, () => true) : [];
+  const calls = event.name === 'PreToolUse' ? openCalls(seat, ({ name }) => name === HEARD.acting) : open;
+  if (calls.length > 0)
+    texts.push(
+      `${calls.length === 1 ? 'a call was' : `${calls.length} calls were`} let through and no hook told how it ended (${calls
+        .map(({ toolUseId }) => toolUseId)
+        .join(', ')}): it was broken off, or hooks were off meanwhile; its outcome is not in the evidence`,
+    );
+  return texts.length === 0 ? null : { text: texts.join('; '), calls };
+}
+
+/** An acting call of this conversation is under way in the client. */
+export const isActing = (seat: Seat): boolean => openCalls(seat, ({ name }) => name === HEARD.acting).length > 0;
+
+const announced = ({ notes, events }: Seat): boolean =>
+  notes['announced'] === true || events.some(({ name }) => name === 'SessionStart');
+
+function openCalls({ events }: Seat, which: (heard: Heard) => boolean): readonly Heard[] {
+  const ended = new Set(
+    events
+      .filter(({ name }) => name === HEARD.done || name === HEARD.failed || name === HEARD.missing)
+      .map(({ toolUseId }) => toolUseId),
+  );
+  return events.filter(
+    (heard) =>
+      (heard.name === HEARD.allowed || heard.name === HEARD.acting) &&
+      heard.toolUseId !== null &&
+      !ended.has(heard.toolUseId) &&
+      which(heard),
+  );
+}

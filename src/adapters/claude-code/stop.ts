@@ -1,0 +1,42 @@
+import { describeLeg } from '../../gate/describe-denial.ts';
+import type { Session } from '../../session/session.ts';
+import { asFields } from './event.ts';
+import { ownName } from './names.ts';
+import { NOTHING, type Reply } from './reply.ts';
+import { remember, type Seated } from './seated.ts';
+
+/** Stop: an agent that leaves work unreviewed is asked, once per conversation, to take the exit or to review it. */
+export async function stop(at: Seated): Promise<Reply> {
+  const { desk, seat, event } = at;
+  const mayAsk = event.fields['stop_hook_active'] !== true && seat.notes['asked'] !== true;
+  const why = mayAsk ? await desk.use(seat, reasonToGoOn) : null;
+  await remember(at, event.name, why === null ? undefined : { ...seat.notes, asked: true });
+  return why === null ? NOTHING : { kind: 'go-on', why };
+}
+
+/** Why it is too early to stop; null: nothing is left open. */
+export async function reasonToGoOn(session: Session): Promise<string | null> {
+  const { closed, peripheral } = session.state;
+  if (closed || isReflective(session, peripheral) || !(await hasUnreviewedWork(session))) return null;
+  const { hops } = session.available();
+  const toReflect = hops.filter(({ to }) => isReflective(session, to)).map(describeLeg);
+  const where = peripheral === null ? 'outside of any peripheral' : `still in ${peripheral}`;
+  const way = toReflect.length > 0 ? ` (${toReflect.join(' | ')})` : '';
+  return [
+    `hopgate: this session is ${where}, with work that nobody has reviewed.`,
+    `If the work is done, leave by its exit and review it: ${ownName('hop')} to a peripheral that reflects${way}, read the log there, and leave with the review.`,
+    'If it is not, go on. If you are waiting for the operator, say so and stop again: this is asked once.',
+  ].join('\n');
+}
+
+const isReflective = ({ specs }: Session, peripheral: string | null): boolean =>
+  peripheral !== null &&
+  Object.values(specs.peripherals[peripheral]?.fruit ?? {}).some(
+    (field) => field.kind === 'observed' && field.from === 'par',
+  );
+
+/** Steps were made since the last review. */
+async function hasUnreviewedWork(session: Session): Promise<boolean> {
+  const events = (await session.evidence()).map(({ body }) => asFields(body)['event']);
+  return events.findLastIndex((event) => event === 'step' || event === 'outcome') > events.lastIndexOf('par');
+}

@@ -1,0 +1,26 @@
+import type { Denial } from '../../gate/denial.ts';
+import { describeWay } from '../../gate/describe-denial.ts';
+import { ownName } from './names.ts';
+
+/** A denial as the model in Claude Code reads it: what is wrong, what to do, and by which of its tools. */
+export function denialText({ code, message, remedy, way }: Denial, isSubAgent: boolean): string {
+  const lines = [`hopgate: ${code}: ${message}.`, `What to do: ${remedy}.`];
+  if (way && way.length > 0 && !remedy.includes(describeWay(way))) lines.push(`The way there: ${describeWay(way)}.`);
+  lines.push(
+    isSubAgent
+      ? 'You are a sub-agent: you can neither hop nor change the mode. Report this to the agent that started you.'
+      : `Hop with ${ownName('hop')}, change the mode with ${ownName('mode')}; ${ownName('status')} tells where you are.`,
+  );
+  return lines.join('\n');
+}
+
+/** How the peripheral's tools are called in this client; follows the prompt section. */
+export function toolNames(isSubAgent: boolean): string {
+  return [
+    'In Claude Code: Read, Edit, Write and Bash are checked call by call and run as usual where this peripheral has read, edit, write or a bash tool;',
+    `Bash runs contained, from the root of the repository. Everything else here is called through hopgate: ${ownName('…')}`,
+    isSubAgent
+      ? '(web-fetch, bash-test, …). You are a sub-agent: you work within this envelope, and cannot hop or change the mode.'
+      : `(${ownName('hop')}, ${ownName('mode')}, ${ownName('status')}, ${ownName('why')}, and the tools of the peripheral). A denied call tells what to do instead: do that, do not look for a way around.`,
+  ].join('\n');
+}

@@ -1,0 +1,131 @@
+import { writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { World } from './world.ts';
+
+let world: World;
+beforeEach(async () => {
+  world = new World();
+  await world.hear('SessionStart', { source: 'startup' });
+});
+afterEach(() => world.close());
+
+describe('a call of one of the client’s own tools', () => {
+  it('is refused while the mode forbids it, with the way out, and the refusal is recorded', async () => {
+    const read = await world.call('Read', { file_path: world.path('src/a.js') });
+    expect(read.verdict).toBe('blocked');
+    expect(read.answer.stdout).toBe('');
+    expect(read.reason).toContain('mode-forbids');
+    expect(read.reason).toContain('mcp__plugin_hopgate_hopgate__mode');
+    expect(await world.evidence()).toContain('denial mode-forbids');
+  });
+
+  it('runs natively once the gate has let it through, and its result is recorded', async () => {
+    await world.lead('explore', 'diagnose');
+    const read = await world.call('Read', { file_path: world.path('src/a.js') });
+    expect(read.verdict).toBe('allowed');
+    await world.done(read.id, 'Read', {
+      type: 'text',
+      file: { filePath: world.path('src/a.js'), content: 'one\n', numLines: 1, startLine: 1, totalLines: 1 },
+    });
+    expect((await world.evidence()).at(-1)).toBe('step read ok, read src/a.js');
+    expect(await world.session(async (session) => session.state.steps)).toBe(1);
+  });
+
+  it('has its intent durable before it runs, and its effects observed after', async () => {
+    await world.lead('edit', 'execute');
+    const edit = await world.call('Edit', {
+      file_path: world.path('src/a.js'),
+      old_string: 'one',
+      new_string: 'two',
+      replace_all: false,
+    });
+    expect(edit.verdict).toBe('allowed');
+    expect((await world.evidence()).at(-1)).toBe('intent edit');
+    writeFileSync(world.path('src/a.js'), 'two\n');
+    await world.done(edit.id, 'Edit', { filePath: world.path('src/a.js'), oldString: 'one', originalFile: 'one\n' });
+    expect((await world.evidence()).at(-1)).toBe('outcome edit ok, modify src/a.js');
+  });
+
+  it('is refused outside of the scope', async () => {
+    await world.lead('edit', 'execute');
+    const write = await world.call('Write', { file_path: world.path('package.json'), content: '{}' });
+    expect(write.verdict).toBe('blocked');
+    expect(write.reason).toContain('out-of-scope');
+  });
+
+  it.each([
+    '.claude/settings.local.json',
+    '.claude/skills/x/SKILL.md',
+    '.mcp.json',
+    '.codex/config.toml',
+    'hopgate.yaml',
+    'src/.claude/settings.json',
+  ])('never writes %s, which could switch the gate off', async (file) => {
+    await world.lead('edit', 'execute');
+    const write = await world.call('Write', { file_path: world.path(file), content: '{"disableAllHooks":true}' });
+    expect(write.verdict).toBe('blocked');
+    expect(await world.evidence()).toContain('denial out-of-scope');
+  });
+
+  it('that fails is recorded as failed', async () => {
+    await world.lead('edit', 'execute');
+    const write = await world.call('Write', { file_path: world.path('src/b.js'), content: 'b' });
+    await world.hear('PostToolUseFailure', { tool_name: 'Write', tool_use_id: write.id, error: 'EACCES' });
+    expect((await world.evidence()).at(-1)).toBe('outcome write failed');
+  });
+});
+
+describe('Bash', () => {
+  it('becomes the contained runner, once the gate has let the command through', async () => {
+    await world.lead('explore', 'diagnose');
+    const bash = await world.call('Bash', { command: 'ls', run_in_background: true, dangerouslyDisableSandbox: true });
+    expect(bash.verdict).toBe('allowed');
+    expect(bash.input?.['command']).toMatch(/^\/opt\/hopgate-run [0-9a-f]{32}$/);
+    expect(bash.input).not.toHaveProperty('run_in_background');
+    expect(bash.input).not.toHaveProperty('dangerouslyDisableSandbox');
+  });
+
+  it('is refused where the mode forbids it', async () => {
+    const bash = await world.call('Bash', { command: 'ls' });
+    expect(bash.verdict).toBe('blocked');
+    expect(await world.evidence()).toContain('denial mode-forbids');
+  });
+});
+
+describe('every other tool', () => {
+  it.each([
+    'Monitor',
+    'CronCreate',
+    'Workflow',
+    'EnterWorktree',
+    'Skill',
+    'SomethingNew',
+    'mcp__other__delete',
+    'mcp__hopgate__hop',
+    'WebSearch',
+  ])('refuses %s, which could act outside of the gate', async (tool) => {
+    await world.lead('edit', 'execute');
+    const call = await world.call(tool, { command: 'touch x' });
+    expect(call.verdict).toBe('blocked');
+    expect(call.reason).toContain('What to do:');
+  });
+
+  it.each(['TodoWrite', 'ToolSearch', 'Agent', 'AskUserQuestion'])(
+    'lets %s through, which keeps to the client',
+    async (tool) => {
+      expect((await world.call(tool, {})).verdict).toBe('allowed');
+    },
+  );
+
+  it('lets hopgate’s own tools through; its server decides them again', async () => {
+    expect((await world.call('mcp__plugin_hopgate_hopgate__hop', { to: 'edit' })).verdict).toBe('allowed');
+    expect((await world.call('mcp__plugin_hopgate_hopgate__write', { path: 'x' })).verdict).toBe('allowed');
+  });
+
+  it('sends web pages through hopgate', async () => {
+    world.write('hopgate.yaml', 'web: { allow: [docs.example.com] }\n');
+    await world.lead('explore', 'diagnose');
+    const fetched = await world.call('WebFetch', { url: 'https://docs.example.com/', prompt: 'what is it' });
+    expect(fetched.verdict).toBe('blocked');
+  });
+});

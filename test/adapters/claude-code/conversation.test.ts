@@ -1,0 +1,224 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { handle } from '../../../src/adapters/claude-code/hooks.ts';
+import { World } from './world.ts';
+
+let world: World;
+beforeEach(() => {
+  world = new World();
+});
+afterEach(() => world.close());
+
+const hop = 'mcp__plugin_hopgate_hopgate__hop';
+
+describe('what the model is told', () => {
+  it.each(['startup', 'resume', 'clear', 'compact', 'fork'])(
+    'at SessionStart (%s): where it is and how it can leave',
+    async (source) => {
+      const { context, answer } = await world.hear('SessionStart', { source });
+      expect(answer.exit).toBe(0);
+      expect(context).toContain('explore');
+      expect(context).toContain(hop);
+    },
+  );
+
+  it('with each prompt, as things are by then', async () => {
+    await world.hear('SessionStart', { source: 'startup' });
+    await world.lead('edit', 'execute');
+    const { context } = await world.hear('UserPromptSubmit', { prompt: 'go on' });
+    expect(context).toContain('edit');
+    expect(context).toContain('execute');
+  });
+
+  it('nothing before a compaction', async () => {
+    const { answer } = await world.hear('PreCompact', { trigger: 'auto' });
+    expect(answer).toEqual({ exit: 0, stdout: '', stderr: '' });
+  });
+});
+
+describe('Stop', () => {
+  const work = async () => {
+    await world.hear('SessionStart', { source: 'startup' });
+    await world.lead('explore', 'diagnose');
+    await world.session((session) => session.step({ tool: 'read', args: { path: 'src/a.js' } }));
+  };
+
+  it('asks for the exit or the review, once', async () => {
+    await work();
+    const first = await world.hear('Stop', { stop_hook_active: false });
+    expect(first.goOn).toContain('still in explore');
+    expect(first.goOn).toContain('hop to reflect with exit hop-reflect');
+    expect((await world.hear('Stop', { stop_hook_active: false })).answer.stdout).toBe('');
+  });
+
+  it('does not ask while a hook keeps the agent going already', async () => {
+    await work();
+    expect((await world.hear('Stop', { stop_hook_active: true })).goOn).toBeNull();
+  });
+
+  it('does not ask where nothing was done', async () => {
+    await world.hear('SessionStart', { source: 'startup' });
+    expect((await world.hear('Stop', { stop_hook_active: false })).goOn).toBeNull();
+  });
+
+  it('does not ask once the work is reviewed', async () => {
+    await work();
+    await world.session((session) => session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'done' }));
+    expect((await world.hear('Stop', { stop_hook_active: false })).goOn).toBeNull();
+    await world.session((session) => session.stop('reviewed'));
+    expect((await world.hear('Stop', { stop_hook_active: false })).goOn).toBeNull();
+  });
+});
+
+describe('a sub-agent', () => {
+  const child = { agent_id: 'a1', agent_type: 'general-purpose' };
+
+  it('has a session of its own, in its parent’s peripheral and mode, and cannot leave it', async () => {
+    await world.hear('SessionStart', { source: 'startup' });
+    await world.lead('explore', 'diagnose');
+    const { context } = await world.hear('SubagentStart', child);
+    expect(context).toContain('explore');
+    const read = await world.call('Read', { file_path: world.path('src/a.js') }, child);
+    expect(read.verdict).toBe('allowed');
+    await world.done(read.id, 'Read', { file: { filePath: world.path('src/a.js'), content: 'one\n' } }, child);
+    expect((await world.evidence('a1')).at(-1)).toBe('step read ok, read src/a.js');
+    expect(await world.evidence()).not.toContain('step read ok, read src/a.js');
+    for (const tool of ['hop', 'mode']) {
+      const moved = await world.call(`mcp__plugin_hopgate_hopgate__${tool}`, { to: 'edit' }, child);
+      expect(moved.verdict).toBe('blocked');
+      expect(moved.reason).toContain('report to the agent that started you');
+    }
+  });
+
+  it('cannot do what its parent cannot do any more', async () => {
+    await world.hear('SessionStart', { source: 'startup' });
+    await world.lead('edit', 'execute');
+    await world.hear('SubagentStart', child);
+    const write = { file_path: world.path('src/b.js'), content: 'b' };
+    expect((await world.call('Write', write, child)).verdict).toBe('allowed');
+    await world.session((session) => session.hop({ to: 'test', exit: 'hop-test', reason: 'done' }));
+    const late = await world.call('Write', { ...write, file_path: world.path('src/c.js') }, child);
+    expect(late.verdict).toBe('blocked');
+    expect(late.reason).toContain('tool-not-allowed');
+    expect(late.reason).toContain('sub-agent');
+    expect(await world.evidence()).toContain('denial tool-not-allowed');
+  });
+
+  it('leaves a call that its parent is making alone when it is refused', async () => {
+    await world.hear('SessionStart', { source: 'startup' });
+    await world.lead('edit', 'execute');
+    await world.hear('SubagentStart', child);
+    await world.call('Write', { file_path: world.path('src/b.js'), content: 'b' });
+    await world.call('Monitor', { command: 'touch x' }, child);
+    expect((await world.evidence()).at(-1)).toBe('intent write');
+  });
+
+  it('cannot use hopgate’s own tools beyond its envelope', async () => {
+    await world.hear('SessionStart', { source: 'startup' });
+    await world.lead('explore', 'diagnose');
+    await world.hear('SubagentStart', child);
+    const own = (tool: string) => `mcp__plugin_hopgate_hopgate__${tool}`;
+    expect((await world.call(own('glob'), { pattern: '*' }, child)).verdict).toBe('allowed');
+    expect((await world.call(own('status'), {}, child)).verdict).toBe('allowed');
+    expect((await world.call(own('write'), { path: 'src/x.js', content: '' }, child)).verdict).toBe('blocked');
+  });
+
+  it('has its session closed when it stops', async () => {
+    await world.hear('SessionStart', { source: 'startup' });
+    await world.hear('SubagentStart', child);
+    await world.hear('SubagentStop', child);
+    await world.host.close(); // whoever looks next opens it again
+    expect((await world.evidence('a1')).slice(-2)).toEqual(['stop', 'session-closed']);
+    expect((await world.call('Read', { file_path: world.path('src/a.js') }, child)).verdict).toBe('blocked');
+  });
+
+  it('that is to work outside of this repository is refused', async () => {
+    await world.hear('SessionStart', { source: 'startup' });
+    for (const isolation of ['worktree', 'remote'])
+      expect((await world.call('Agent', { prompt: 'x', isolation })).verdict).toBe('blocked');
+  });
+});
+
+describe('hooks that fell silent', () => {
+  it('are noticed where a conversation never announced itself', async () => {
+    const late = await world.call('TodoWrite', {});
+    expect(late.verdict).toBe('allowed');
+    expect((await world.seat()).notes['silent']).toHaveLength(1);
+    expect((await world.call('TodoWrite', {})).notice).toBeNull();
+  });
+
+  it('are noticed where an acting call never ended, and the person at the client is told', async () => {
+    await world.hear('SessionStart', { source: 'startup' });
+    await world.lead('edit', 'execute');
+    const first = await world.call('Write', { file_path: world.path('src/b.js'), content: 'b' });
+    const next = await world.call('Write', { file_path: world.path('src/c.js'), content: 'c' });
+    expect(next.verdict).toBe('allowed');
+    expect(next.notice).toContain(first.id);
+    const { notes, events } = await world.seat();
+    expect(notes['silent']).toHaveLength(1);
+    expect(events.some(({ name, toolUseId }) => name === 'PostToolUse (missing)' && toolUseId === first.id)).toBe(true);
+    expect((await world.evidence()).includes('interrupted write')).toBe(true);
+  });
+
+  it('are not suspected where calls that only look run side by side', async () => {
+    await world.hear('SessionStart', { source: 'startup' });
+    await world.lead('explore', 'diagnose');
+    const [a, b] = [
+      await world.call('Read', { file_path: world.path('src/a.js') }),
+      await world.call('Read', { file_path: world.path('README.md') }),
+    ];
+    expect(b.notice).toBeNull();
+    await world.done(b.id, 'Read', {});
+    await world.done(a.id, 'Read', {});
+    expect((await world.hear('UserPromptSubmit', { prompt: 'x' })).notice).toBeNull();
+  });
+
+  it('are told of later where the first answer has no room for it', async () => {
+    await world.call('Monitor', {});
+    const { notice } = await world.hear('UserPromptSubmit', { prompt: 'x' });
+    expect(notice).toContain('never announced itself');
+  });
+});
+
+describe('what could switch the hooks off', () => {
+  it('is kept from taking effect in the middle of a conversation', async () => {
+    await world.hear('SessionStart', { source: 'startup' });
+    const change = await world.hear('ConfigChange', {
+      source: 'local_settings',
+      file_path: world.path('.claude/settings.local.json'),
+    });
+    expect(change.verdict).toBe('blocked');
+    expect(change.reason).toContain('settings.local.json');
+  });
+});
+
+describe('a hook that cannot answer', () => {
+  it.each([
+    null,
+    'text',
+    [],
+    {},
+    { hook_event_name: 'PreToolUse' },
+    { session_id: 'x' },
+    { hook_event_name: 'PreToolUse', session_id: 'x', agent_id: 7 },
+  ])('refuses what is no event: %j', async (raw) => {
+    const answer = await handle(raw, world.host.desk({ env: world.env, pid: null }), world.env);
+    expect(answer.exit).toBe(2);
+    expect(answer.stderr).not.toBe('');
+  });
+
+  it('refuses a call that has no id or no tool', async () => {
+    expect((await world.hear('PreToolUse', { tool_name: 'Read' })).verdict).toBe('blocked');
+    expect((await world.hear('PreToolUse', { tool_use_id: 'x' })).verdict).toBe('blocked');
+  });
+
+  it('refuses when the session cannot be had, and lets an agent stop that was asked to go on', async () => {
+    const broken = { ...world.env, HOPGATE_ROOT: '/nowhere' };
+    const event = { session_id: 'c', cwd: world.root, tool_name: 'Read', tool_use_id: 'x' };
+    const desk = world.host.desk({ env: broken, pid: null });
+    const call = await handle({ ...event, hook_event_name: 'PreToolUse' }, desk, broken);
+    expect(call).toMatchObject({ exit: 2, stdout: '' });
+    expect(call.stderr).toContain('What to do');
+    const stopping = await handle({ ...event, hook_event_name: 'Stop', stop_hook_active: true }, desk, broken);
+    expect(stopping.exit).toBe(0);
+  });
+});

@@ -1,0 +1,149 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { handle } from '../../../src/adapters/claude-code/hooks.ts';
+import type { HookAnswer, Seat } from '../../../src/adapters/core/hook-desk.ts';
+import { bodyOf } from '../../../src/evidence/bodies.ts';
+import { Host } from '../../../src/daemon/host.ts';
+import type { Session } from '../../../src/session/session.ts';
+import type { Json } from '../../../src/spec/types.ts';
+
+type Fields = { readonly [name: string]: unknown };
+
+/** What a hook answered, read as the client reads it. */
+export interface Heard {
+  readonly answer: HookAnswer;
+  /** What became of the call: exit 2 blocks it, an explicit allow lets it through. */
+  readonly verdict: 'blocked' | 'allowed' | 'silent';
+  readonly reason: string;
+  readonly context: string;
+  readonly input: Fields | null;
+  readonly notice: string | null;
+  readonly goOn: string | null;
+}
+
+/** A repository, a state folder, and one conversation of Claude Code, hook by hook. */
+export class World {
+  readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-claude-')));
+  readonly root = join(this.folder, 'repo');
+  readonly env: { readonly [name: string]: string };
+  readonly host: Host;
+  #uses = 0;
+
+  constructor(files: { readonly [path: string]: string } = { 'src/a.js': 'one\n', 'README.md': 'read me\n' }) {
+    mkdirSync(this.root);
+    execFileSync('git', ['init', '-q', '-b', 'main', this.root]);
+    for (const [path, text] of Object.entries(files)) this.write(path, text);
+    this.env = {
+      PATH: process.env['PATH'] ?? '',
+      HOME: this.folder,
+      XDG_STATE_HOME: join(this.folder, 'state'),
+      CLAUDE_PROJECT_DIR: this.root,
+    };
+    this.host = new Host({ env: this.env, keepOpenMs: 60_000, runCommand: '/opt/hopgate-run' });
+  }
+
+  write(path: string, text: string): void {
+    mkdirSync(dirname(join(this.root, path)), { recursive: true });
+    writeFileSync(join(this.root, path), text);
+  }
+
+  read(path: string): string {
+    return readFileSync(join(this.root, path), 'utf8');
+  }
+
+  path(name: string): string {
+    return join(this.root, name);
+  }
+
+  /** Gives an event to the hook, with the fields that every event has. */
+  async hear(name: string, fields: Fields = {}): Promise<Heard> {
+    const event = { session_id: 'conversation', cwd: this.root, hook_event_name: name, ...fields };
+    const answer = await handle(event, this.host.desk({ env: this.env, pid: null }), this.env);
+    return readAnswer(answer);
+  }
+
+  /** PreToolUse of a new call; its id is in the answer. */
+  async call(tool: string, input: Fields, fields: Fields = {}): Promise<Heard & { readonly id: string }> {
+    const id = `toolu_${++this.#uses}`;
+    return {
+      id,
+      ...(await this.hear('PreToolUse', { tool_name: tool, tool_input: input, tool_use_id: id, ...fields })),
+    };
+  }
+
+  /** PostToolUse of a call. */
+  done(id: string, tool: string, response: unknown, fields: Fields = {}): Promise<Heard> {
+    return this.hear('PostToolUse', { tool_name: tool, tool_use_id: id, tool_response: response, ...fields });
+  }
+
+  seat(agentId: string | null = null): Promise<Seat> {
+    return this.host
+      .desk({ env: this.env, pid: null })
+      .seat({ client: 'claude-code', id: 'conversation', agentId, root: this.root });
+  }
+
+  async session<T>(work: (session: Session) => Promise<T>, agentId: string | null = null): Promise<T> {
+    const seat = await this.seat(agentId);
+    return this.host.useSession(this.root, seat.sessionId, 'the test', work);
+  }
+
+  /** The events of the evidence, with what tells them apart. */
+  evidence(agentId: string | null = null): Promise<readonly string[]> {
+    return this.session(async (session) => (await session.evidence()).map(({ body }) => inShort(body)), agentId);
+  }
+
+  /** Leads the session to a peripheral and a mode, as the operator would. */
+  async lead(peripheral: 'explore' | 'edit', mode: 'discuss' | 'diagnose' | 'execute'): Promise<void> {
+    await this.session(async (session) => {
+      if (mode !== 'discuss') await must(session.setMode({ to: 'diagnose' }));
+      if (mode === 'execute')
+        await must(
+          session.setMode(
+            { to: 'execute', reason: 'it is known', exitCriteria: 'it works' },
+            { approver: { via: 'approver', approve: async () => ({ by: 'operator' }) } },
+          ),
+        );
+      if (peripheral === 'edit') await must(session.hop({ to: 'edit', exit: 'hop-edit', reason: 'found it' }));
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.host.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+async function must(result: Promise<{ readonly ok: boolean }>): Promise<void> {
+  const said = await result;
+  if (!said.ok) throw new Error(JSON.stringify(said));
+}
+
+function inShort(body: Json): string {
+  const said = bodyOf(body);
+  if (!said) return '?';
+  if (said.event === 'denial') return `denial ${said.code}`;
+  if (said.event === 'intent' || said.event === 'interrupted') return `${said.event} ${said.tool}`;
+  if (said.event === 'step' || said.event === 'outcome') {
+    const effects =
+      said.effects === 'unobserved' ? ['unobserved'] : said.effects.map(({ op, path }) => `${op} ${path}`);
+    return [`${said.event} ${said.tool} ${said.outcome.status}`, ...effects].join(', ');
+  }
+  return said.event;
+}
+
+/** As the client does: exit 2 refuses with standard error, JSON on exit 0 is obeyed, and nothing at all is an allow. */
+export function readAnswer(answer: HookAnswer): Heard {
+  const said = answer.exit === 0 && answer.stdout !== '' ? JSON.parse(answer.stdout) : {};
+  const specific = said.hookSpecificOutput ?? {};
+  return {
+    answer,
+    verdict: answer.exit === 2 ? 'blocked' : specific.permissionDecision === 'allow' ? 'allowed' : 'silent',
+    reason: answer.stderr,
+    context: specific.additionalContext ?? '',
+    input: specific.updatedInput ?? null,
+    notice: said.systemMessage ?? null,
+    goOn: said.decision === 'block' ? said.reason : null,
+  };
+}

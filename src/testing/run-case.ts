@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expected } from '../audit/expected.ts';
 import type { Pinned } from '../audit/ledger.ts';
 import type { ToolBackend } from '../ports/tool-backend.ts';
+import type { Session } from '../session/session.ts';
 import { memoryStore } from '../stores/memory.ts';
 import { sqliteStore } from '../stores/sqlite.ts';
 import { type PlannedCase, place } from './cases.ts';
@@ -55,6 +56,20 @@ export async function runCaseWithDeaths(
     await store.close();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Takes the moves, then lets the agent under test act; what it did is held against the spec. */
+export async function runCaseWithAgent(
+  pinned: Pinned,
+  planned: PlannedCase,
+  play: (session: Session) => Promise<void>,
+  options: RunCaseOptions,
+): Promise<void> {
+  const clock = new FixedClock();
+  const trial = await new Trial({ ...options, pinned, store: memoryStore({ clock }), clock, root: ROOT }).open();
+  for (const move of planned.moves) await takePlanned(trial, move, planned);
+  await trial.hand('the agent plays', play);
+  await trial.finish();
 }
 
 async function takePlanned(trial: Trial, move: Move, { group }: PlannedCase): Promise<void> {

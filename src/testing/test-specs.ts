@@ -1,10 +1,11 @@
 import type { Pinned } from '../audit/ledger.ts';
 import type { ToolBackend } from '../ports/tool-backend.ts';
+import type { Session } from '../session/session.ts';
 import { loadSpecs } from '../spec/load-specs.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 import { type PlannedCase, planCases } from './cases.ts';
 import { Coverage, type CoverageRow } from './coverage.ts';
-import { runCase, runCaseWithDeaths } from './run-case.ts';
+import { runCase, runCaseWithAgent, runCaseWithDeaths } from './run-case.ts';
 import { TRIAL_CONFIG } from './trial-config.ts';
 
 export interface TestSpecsOptions {
@@ -14,13 +15,18 @@ export interface TestSpecsOptions {
   readonly agent?: string;
   /** Backends of your own in place of canned tools. What the routes expect of results then depends on them. */
   readonly backends?: readonly ToolBackend[];
+  /**
+   * An agent under test: it is put into every place that can be reached and may do there as it likes. A refusal is no failure; what it did has
+   * to be within the spec by the evidence.
+   */
+  readonly play?: (session: Session) => Promise<void>;
   /** Execute each way once more on SQLite, with a death of the writer and a resume in every call. Default: true for small spec sets. */
   readonly deaths?: boolean;
 }
 
 /** One generated test. */
 export interface GeneratedTest {
-  readonly group: PlannedCase['group'] | 'deaths';
+  readonly group: PlannedCase['group'] | 'deaths' | 'agent';
   readonly name: string;
   /** Throws where the session does not do what the spec says. */
   readonly run: () => Promise<void>;
@@ -71,12 +77,37 @@ export async function generateTests(specs: SpecSet | string, options: TestSpecsO
       run: () => runCaseWithDeaths(pinned, planned, run, turn),
     }),
   );
+  const { play } = options;
+  const played = play
+    ? placesOf(plan.cases).map(
+        ([place, planned]): GeneratedTest => ({
+          group: 'agent',
+          name: `the agent plays ${place === OUTSIDE ? 'outside of any peripheral' : `in ${place}`}`,
+          run: () => runCaseWithAgent(pinned, planned, play, run),
+        }),
+      )
+    : [];
   return {
     specs: loaded,
-    tests: [...tests, ...deaths],
+    tests: [...tests, ...deaths, ...played],
     large: plan.large,
     coverage: () => ({ requests: coverage.requests, rows: coverage.rows(plan.reachable) }),
   };
+}
+
+const OUTSIDE = 'outside';
+
+/** A way to each place that can be reached: the shortest of those that end there, else the beginning of a walk that comes by. */
+function placesOf(cases: readonly PlannedCase[]): readonly (readonly [string, PlannedCase])[] {
+  const ways = new Map<string, PlannedCase>([[OUTSIDE, { group: 'hops', name: OUTSIDE, moves: [] }]]);
+  for (const planned of cases.filter(({ group }) => group === 'hops' || group === 'walks'))
+    for (const [index, { asked }] of planned.moves.entries()) {
+      const place = asked.kind === 'hop' ? asked.to : asked.kind === 'start' ? asked.peripheral : null;
+      const known = place === null ? undefined : ways.get(place);
+      if (place !== null && (!known || known.moves.length > index + 1))
+        ways.set(place, { group: 'hops', name: place, moves: planned.moves.slice(0, index + 1) });
+    }
+  return [...ways];
 }
 
 /** An agent that every peripheral admits, if there is one. */

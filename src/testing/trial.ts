@@ -111,6 +111,14 @@ export class Trial {
     return taken;
   }
 
+  /** Lets somebody else act on the session for a while, and reads what came of it. */
+  async hand(name: string, play: (session: Session) => Promise<void>): Promise<void> {
+    this.#way.push(name);
+    await play(this.session);
+    await this.#read();
+    this.#compareState({ name, asked: { kind: 'close' } });
+  }
+
   /**
    * Takes a move and dies on the way: at its first append, before or after it is durable. Then another process resumes the session. If the move
    * did not come through, it is taken again.

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Session } from '../../src/session/session.ts';
 import { describeSpec } from '../../src/testing/describe-spec.ts';
 import { generateTests } from '../../src/testing/test-specs.ts';
 import { grid, REVIEW, RUNBOOK, specsOf } from './spec-sets.ts';
@@ -26,4 +27,38 @@ it('it names the reframes: the test fails, back to edit, and to the test again',
   expect(names.some((name) => /^reframe: .*─[a-z-]+→ test \(run\.fail\) ─fail→ edit ─[a-z-]+→ test$/.test(name))).toBe(
     true,
   );
+});
+
+describe('an agent under test', () => {
+  const rush = async (session: Session) => {
+    await session.setMode({ to: 'execute' });
+    for (const tool of Object.keys(session.specs.tools)) await session.step({ tool, args: {} });
+    for (const { to, exit } of session.available().hops)
+      await session.hop({ to, reason: 'on', ...(exit ? { exit } : {}) });
+  };
+
+  it('it is put into every place, and may try what it likes', async () => {
+    const { tests, specs } = await generateTests('default', { play: rush, deaths: false });
+    const played = tests.filter(({ group }) => group === 'agent');
+    expect(played.map(({ name }) => name.replace('the agent plays in ', '')).toSorted()).toEqual([
+      ...Object.keys(specs.peripherals).toSorted(),
+      'the agent plays outside of any peripheral',
+    ]);
+    for (const { run } of played) await run();
+  });
+
+  it('what it leaves behind has to be within the spec', async () => {
+    const slow = async () => {
+      throw new Error('the agent broke');
+    };
+    const { tests } = await generateTests('default', { play: slow, deaths: false });
+    await expect(tests.find(({ group }) => group === 'agent')?.run()).rejects.toThrow('the agent broke');
+  });
+
+  it('it walks into a large spec set too', async () => {
+    const { tests } = await generateTests(specsOf(grid(60, 15)), { play: rush });
+    const played = tests.filter(({ group }) => group === 'agent');
+    expect(played).toHaveLength(61);
+    for (const { run } of played.slice(0, 5)) await run();
+  });
 });

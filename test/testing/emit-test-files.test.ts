@@ -1,0 +1,66 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect, it } from 'vitest';
+import { emitTestFiles } from '../../src/testing/emit-test-files.ts';
+import { generateTests } from '../../src/testing/test-specs.ts';
+
+const vitest = resolve('node_modules/vitest/vitest.mjs');
+
+interface Run {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly testResults: readonly {
+    readonly assertionResults: readonly { readonly failureMessages: readonly string[] }[];
+  }[];
+}
+
+/** Runs the emitted files of a folder, with `hopgate/testing` as this repository has it. */
+function runEmitted(folder: string): Run {
+  const config = `export default { resolve: { alias: { 'hopgate/testing': ${JSON.stringify(resolve('src/testing/index.ts'))}, vitest: ${JSON.stringify(resolve('node_modules/vitest'))} } } };`;
+  writeFileSync(join(folder, 'vitest.config.js'), config);
+  const out = join(folder, 'results.json');
+  try {
+    execFileSync(process.execPath, [vitest, 'run', '--root', folder, '--reporter=json', `--outputFile=${out}`], {
+      stdio: 'pipe',
+      env: { ...process.env, NODE_OPTIONS: '' },
+    });
+  } catch {} // what failed is in the results
+  return JSON.parse(readFileSync(out, 'utf8'));
+}
+
+it('the emitted files run as they are, and notice when the specs have moved on', async () => {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'hopgate-emitted-'));
+  try {
+    const specs = join(folder, 'specs');
+    cpSync('specs', specs, { recursive: true });
+    const { tests } = await generateTests(specs);
+    mkdirSync(join(folder, 'generated'));
+    const some = tests.filter(({ group }) => group === 'modes' || group === 'hops');
+    for (const [file, text] of Object.entries(emitTestFiles(some, specs)))
+      writeFileSync(join(folder, 'generated', file), text);
+    expect(runEmitted(folder)).toMatchObject({ numPassedTests: some.length, numFailedTests: 0 });
+
+    rmSync(join(specs, 'peripherals/chat.yaml'));
+    for (const id of ['explore', 'edit', 'reflect', 'test', 'deploy', 'discipline']) forgetChat(specs, id);
+    const moved = runEmitted(folder);
+    expect(moved.numFailedTests).toBeGreaterThan(0);
+    const messages = moved.testResults.flatMap(({ assertionResults }) =>
+      assertionResults.flatMap(({ failureMessages }) => failureMessages),
+    );
+    expect(messages.some((message) => message.includes('--emit again'))).toBe(true);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+/** Takes the hops to chat out of a peripheral. */
+function forgetChat(specs: string, id: string): void {
+  const file = join(specs, 'peripherals', `${id}.yaml`);
+  const text = readFileSync(file, 'utf8');
+  writeFileSync(
+    file,
+    text.replace('[explore, chat]', '[explore]').replace('  hop-chat: chat\n', '').replace(', from-chat', ''),
+  );
+}

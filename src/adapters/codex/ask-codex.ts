@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { asArguments, type Override } from './overrides.ts';
+
+/** A hook as Codex sees it. */
+export interface ListedHook {
+  /** What its trust is kept under. */
+  readonly key: string;
+  readonly eventName: string;
+  readonly command: string | null;
+  /** `sessionFlags`: given by `-c`; `user`, `project`, … */
+  readonly source: string;
+  readonly enabled: boolean;
+  readonly currentHash: string;
+  /** Only `trusted` and `managed` ones run. */
+  readonly trustStatus: 'managed' | 'untrusted' | 'trusted' | 'modified';
+}
+
+export interface CodexAnswer {
+  /** `0.169.0` */
+  readonly version: string;
+  readonly codexHome: string;
+  readonly hooks: readonly ListedHook[];
+  readonly problems: readonly string[];
+}
+
+export interface Asked {
+  /** The program. */
+  readonly codex: string;
+  readonly cwd: string;
+  readonly env: { readonly [name: string]: string | undefined };
+  readonly overrides?: readonly Override[];
+  /** Milliseconds until it is given up. Default 20000. */
+  readonly waitMs?: number;
+}
+
+/**
+ * Asks Codex itself, by its app server, which hooks it would run here and what the hash of each is. Codex alone knows how it computes them.
+ *
+ * @throws Error where the program does not start, or gives no such answer: it is too old, or its configuration is broken.
+ */
+export function askCodex({ codex, cwd, env, overrides = [], waitMs = 20_000 }: Asked): Promise<CodexAnswer> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(codex, [...asArguments(overrides), 'app-server'], {
+      cwd,
+      env,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    let said = '';
+    let about = { version: '', codexHome: '' };
+    const end = (finish: () => void) => {
+      clearTimeout(timer);
+      child.kill();
+      finish();
+    };
+    const fail = (why: string) => end(() => reject(new Error(`${codex} does not tell of its hooks: ${why}`)));
+    const timer = setTimeout(() => fail(`no answer in ${waitMs} ms`), waitMs);
+    const send = (message: object) => child.stdin.write(`${JSON.stringify(message)}\n`);
+    child.once('error', ({ message }) => fail(message));
+    child.once('close', (code) => fail(`it ended with ${code}: ${said.trim().slice(-500) || 'no word'}`));
+    child.stdin.on('error', () => {});
+    child.stderr.on('data', (chunk) => (said += chunk));
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const { id, result, error } = read(line);
+      if (error) fail(JSON.stringify(error).slice(0, 500));
+      else if (id === 1) {
+        about = {
+          version: /\/(\d+\.\d+\.\d+)/.exec(String(result?.['userAgent']))?.[1] ?? '',
+          codexHome: String(result?.['codexHome']),
+        };
+        send({ method: 'initialized' });
+        send({ id: 2, method: 'hooks/list', params: { cwds: [cwd] } });
+      } else if (id === 2) {
+        const [here] = (result?.['data'] ?? []) as { hooks: ListedHook[]; warnings: string[]; errors: unknown[] }[];
+        if (here)
+          end(() => resolve({ ...about, hooks: here.hooks, problems: [...here.warnings, ...here.errors.map(String)] }));
+        else fail('an answer without data');
+      }
+    });
+    send({ id: 1, method: 'initialize', params: { clientInfo: { name: 'hopgate', title: 'hopgate', version: '0' } } });
+  });
+}
+
+interface Message {
+  readonly id?: number;
+  readonly result?: { readonly [key: string]: unknown };
+  readonly error?: unknown;
+}
+
+function read(line: string): Message {
+  try {
+    return JSON.parse(line) as Message;
+  } catch {
+    return {};
+  }
+}

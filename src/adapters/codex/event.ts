@@ -1,0 +1,39 @@
+import { realpathSync } from 'node:fs';
+import { z } from 'zod';
+import type { Conversation } from '../core/hook-desk.ts';
+
+const Tool = { tool_name: z.string().min(1), tool_input: z.unknown(), tool_use_id: z.string().min(1) };
+
+const Common = z.object({
+  session_id: z.string().min(1),
+  cwd: z.string().min(1),
+  agent_id: z.string().min(1).optional(),
+});
+
+/** What Codex writes to a hook, as far as hopgate reads it. Codex may add fields. */
+const Event = z.discriminatedUnion('hook_event_name', [
+  Common.extend({ hook_event_name: z.literal('SessionStart'), source: z.string().optional() }),
+  Common.extend({ hook_event_name: z.literal('UserPromptSubmit') }),
+  Common.extend({ hook_event_name: z.literal('PreToolUse'), ...Tool }),
+  Common.extend({ hook_event_name: z.literal('PostToolUse'), ...Tool, tool_response: z.unknown() }),
+  Common.extend({ hook_event_name: z.literal('SubagentStart') }),
+  Common.extend({ hook_event_name: z.literal('SubagentStop') }),
+  Common.extend({ hook_event_name: z.literal('Stop'), stop_hook_active: z.boolean().optional() }),
+]);
+export type HookEvent = z.output<typeof Event>;
+export type ToolEvent = Extract<HookEvent, { tool_name: string }>;
+
+/** @throws Error where it is no event that hopgate's hooks are registered for. */
+export function readEvent(event: unknown): HookEvent {
+  const read = Event.safeParse(event);
+  if (read.success) return read.data;
+  throw new Error(`Codex sent an event that hopgate does not know: ${z.prettifyError(read.error)}`);
+}
+
+export type Env = { readonly [name: string]: string | undefined };
+
+/** Whose event it is. The repository is the one that the environment names, else the folder that Codex works in. */
+export function conversationOf({ session_id, agent_id, cwd }: HookEvent, env: Env): Conversation {
+  const root = realpathSync(env['HOPGATE_ROOT'] || cwd);
+  return { client: 'codex', id: session_id, agentId: agent_id ?? null, root };
+}

@@ -1,0 +1,114 @@
+import type { Session } from '../../session/session.ts';
+import type { HookAnswer, HookDesk, Seat } from '../core/hook-desk.ts';
+import { promptSection } from '../core/prompt-section.ts';
+import { afterTool } from './after-tool.ts';
+import { beforeTool } from './before-tool.ts';
+import { conversationOf, type Env, type HookEvent, readEvent } from './event.ts';
+import { beforeYouStop, HOW_IN_CODEX } from './wording.ts';
+
+const SILENCE: HookAnswer = { exit: 0, stdout: '', stderr: '' };
+
+/** The one form of a refusal that Codex cannot misread: exit 2, and a reason. */
+const refuse = (reason: string): HookAnswer => ({ exit: 2, stdout: '', stderr: reason.trim() || 'refused' });
+
+/**
+ * Answers one hook event of Codex's. Never throws: whatever goes wrong here ends in exit 2 with the reason.
+ *
+ * @param event what Codex wrote to the hook's standard input, parsed
+ * @param env the hook's environment: `HOPGATE_ROOT` names the repository, `HOPGATE_CODEX_SANDBOX` the sandbox mode that Codex was started with
+ */
+export async function handle(event: unknown, desk: HookDesk, env: Env): Promise<HookAnswer> {
+  try {
+    return await answer(readEvent(event), desk, env);
+  } catch (error) {
+    // A second refusal to stop would keep the agent going for ever.
+    if (isStopping(event)) return SILENCE;
+    return refuse(
+      `hopgate could not decide: ${(error as Error).message}. Nothing runs until it can; "hopgate doctor" tells more.`,
+    );
+  }
+}
+
+async function answer(event: HookEvent, desk: HookDesk, env: Env): Promise<HookAnswer> {
+  const seat = await arrived(event, desk, env);
+  switch (event.hook_event_name) {
+    case 'SessionStart':
+      return tell(event, desk, seat, { again: true });
+    case 'UserPromptSubmit':
+      return tell(event, desk, seat, { again: false });
+    case 'PreToolUse': {
+      const reason = await beforeTool(event, desk, seat, env);
+      return reason === null ? SILENCE : refuse(reason);
+    }
+    case 'PostToolUse':
+      await afterTool(event, desk, seat);
+      return SILENCE;
+    case 'Stop':
+      return event.stop_hook_active ? SILENCE : askOnce(desk, seat);
+    case 'SubagentStart':
+    case 'SubagentStop':
+      return SILENCE;
+    default:
+      return event satisfies never;
+  }
+}
+
+/** The seat of the event's conversation, with the event written down. */
+async function arrived(event: HookEvent, desk: HookDesk, env: Env): Promise<Seat> {
+  const seat = await desk.seat(conversationOf(event, env));
+  const toolUseId = 'tool_use_id' in event ? event.tool_use_id : null;
+  return desk.remember(seat, { name: event.hook_event_name, at: new Date().toISOString(), toolUseId });
+}
+
+/** Tells the model where it is; on a prompt only if that is not what it was told last. */
+async function tell(
+  event: HookEvent,
+  desk: HookDesk,
+  seat: Seat,
+  { again }: { readonly again: boolean },
+): Promise<HookAnswer> {
+  const text = await desk.use(seat, async (session) => `${promptSection(session)}\n\n${HOW_IN_CODEX}`);
+  if (!again && seat.notes['told'] === text) return SILENCE;
+  await note(desk, seat, event, { told: text });
+  const { hook_event_name: hookEventName } = event;
+  return { ...SILENCE, stdout: JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext: text } }) };
+}
+
+/** An agent that would end in the middle of a visit is asked once to take an exit. */
+async function askOnce(desk: HookDesk, seat: Seat): Promise<HookAnswer> {
+  if (seat.notes['asked'] === true) return SILENCE;
+  const question = await desk.use(seat, async (session) => questionFor(session));
+  if (question === null) return SILENCE;
+  await note(desk, seat, { hook_event_name: 'Stop' }, { asked: true });
+  return { ...SILENCE, stdout: JSON.stringify({ decision: 'block', reason: question }) };
+}
+
+function questionFor(session: Session): string | null {
+  const { peripheral, closed, steps } = session.state;
+  if (closed || peripheral === null || steps === 0) return null;
+  if (isReflective(session, peripheral)) return null;
+  const hops = session.available().hops.filter(({ to }) => isReflective(session, to));
+  return beforeYouStop(peripheral, hops);
+}
+
+/** A visit there yields the PAR. */
+const isReflective = ({ specs }: Session, peripheral: string): boolean =>
+  Object.values(specs.peripherals[peripheral]?.fruit ?? {}).some(
+    (field) => field.kind === 'observed' && field.from === 'par',
+  );
+
+const note = (
+  desk: HookDesk,
+  seat: Seat,
+  { hook_event_name: name }: Pick<HookEvent, 'hook_event_name'>,
+  notes: Seat['notes'],
+) =>
+  desk.remember(
+    seat,
+    { name: `${name} answered`, at: new Date().toISOString(), toolUseId: null },
+    { ...seat.notes, ...notes },
+  );
+
+const isStopping = (event: unknown): boolean =>
+  (event as { hook_event_name?: unknown } | null)?.hook_event_name === 'Stop' &&
+  (event as { stop_hook_active?: unknown }).stop_hook_active === true;

@@ -1,0 +1,89 @@
+import { CODEX_EVENTS, type CodexHooks } from './hook-config.ts';
+import type { CodexThreadOptions } from './thread-options.ts';
+import { type TomlValue, tomlLiteral, tomlString } from './toml.ts';
+
+/** How Codex starts hopgate's MCP server. */
+export interface McpEntry {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Codex hands its own environment to no MCP server. */
+  readonly env: { readonly [name: string]: string };
+}
+
+/** The name of hopgate's MCP server in Codex: its tools are `mcp__hopgate__<tool>`. */
+export const MCP_SERVER = 'hopgate';
+
+/** The permission profile that {@link sandboxOverrides} defines. */
+const PROFILE = 'hopgate';
+
+/** How deep Codex looks for masked files on Linux, where its sandbox hides the files that it finds at the start. */
+const MASK_DEPTH = 8;
+
+/** Seconds for one call of a hopgate tool: the longest of the shipped ones, and waiting. */
+const TOOL_TIMEOUT_SECONDS = 1200;
+
+/** `key=value` for Codex's `-c`, which touches no file of the user's. */
+export type Override = `${string}=${string}`;
+
+const override = (key: string, value: TomlValue): Override => `${key}=${tomlLiteral(value)}`;
+
+/** The overrides as arguments of the command line. */
+export const asArguments = (overrides: readonly Override[]): readonly string[] =>
+  overrides.flatMap((one) => ['-c', one]);
+
+/**
+ * Codex's own sandbox as the peripheral grants it, as a permission profile: only what a program needs to run and the root can be read, without
+ * the masks; only the scope's folders can be written; no network.
+ */
+export function sandboxOverrides(options: CodexThreadOptions, root: string): readonly Override[] {
+  const { approvalPolicy, deniedReads, writableRoots, webSearch } = options;
+  const beneath: { [path: string]: TomlValue } = { '.': 'read' };
+  for (const path of writableRoots) beneath[path === root ? '.' : path.slice(root.length + 1)] = 'write';
+  for (const pattern of deniedReads.map(maskGlob)) beneath[pattern] = 'deny';
+  return [
+    override('default_permissions', PROFILE),
+    override(`permissions.${PROFILE}.filesystem`, {
+      ':minimal': 'read',
+      glob_scan_max_depth: MASK_DEPTH,
+      [root]: beneath,
+    }),
+    override('approval_policy', approvalPolicy),
+    override('web_search', webSearch),
+  ];
+}
+
+/** A mask as a glob beneath the root: without a slash it holds at any depth. What it hides, it hides with all that lies beneath. */
+function maskGlob(pattern: string): string {
+  const bare = pattern.replace(/\/+$/, '');
+  return bare.includes('/') ? bare : `**/${bare}`;
+}
+
+/** hopgate's MCP server: its calls need no approval of Codex's (hopgate decides each), and its list of tools follows every hop. */
+export function mcpOverrides({ command, args, env }: McpEntry): readonly Override[] {
+  return [
+    override(`mcp_servers.${MCP_SERVER}`, {
+      command,
+      args,
+      env,
+      required: true,
+      startup_timeout_sec: 30,
+      tool_timeout_sec: TOOL_TIMEOUT_SECONDS,
+      default_tools_approval_mode: 'approve',
+    }),
+    override('features.mcp_tool_list_changed', true),
+    override('suppress_unstable_features_warning', true),
+  ];
+}
+
+/** hopgate's hooks. They are a layer of their own: the user's own hooks run beside them. */
+export function hookOverrides(hooks: CodexHooks): readonly Override[] {
+  return [override('features.hooks', true), ...CODEX_EVENTS.map((event) => override(`hooks.${event}`, hooks[event]))];
+}
+
+/** Codex runs a hook only if its state names the hash of what it runs. */
+export function trustOverride(hashes: { readonly [key: string]: string }): Override {
+  const states = Object.entries(hashes).map(
+    ([key, hash]) => `${tomlString(key)} = {trusted_hash = ${tomlString(hash)}}`,
+  );
+  return `hooks.state={${states.join(', ')}}`;
+}

@@ -1,0 +1,294 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { handle } from '../../../src/adapters/codex/hooks.ts';
+import { bodies, must } from '../../session/sessions.ts';
+import { patchOf, toEdit, world } from './world.ts';
+
+const contextOf = (stdout: string): string =>
+  (JSON.parse(stdout) as { hookSpecificOutput: { additionalContext: string } }).hookSpecificOutput.additionalContext;
+
+describe('a shell command', () => {
+  test('it names the tool of hopgate that runs commands here', async () => {
+    const { session, call } = await world();
+    await must(session.setMode({ to: 'diagnose' }));
+    await must(session.start('explore'));
+    const { exit, stderr } = await call('Bash', { command: 'ls' });
+    expect(exit).toBe(2);
+    expect(stderr).toContain('mcp__hopgate__bash-readonly');
+  });
+
+  test('it is refused with the gate’s remedy, and recorded, where no command may run', async () => {
+    const { session, call } = await world();
+    await must(session.start('explore'));
+    const { exit, stderr } = await call('Bash', { command: 'rm -rf .' });
+    expect(exit).toBe(2);
+    expect(stderr).toContain('What to do:');
+    expect((await bodies(session)).at(-1)).toMatchObject({ event: 'denial' });
+  });
+});
+
+describe('a patch', () => {
+  const update = patchOf('*** Update File: src/a.ts', '@@', '-a', '+b');
+
+  test('one change to one file runs, and what came of it is recorded', async () => {
+    const { session, root, call, send } = await world();
+    await toEdit(session);
+    const before = await call('apply_patch', update, { tool_use_id: 'p' });
+    expect(before).toEqual({ exit: 0, stdout: '', stderr: '' });
+    expect((await bodies(session)).at(-1)).toMatchObject({
+      event: 'intent',
+      tool: 'edit',
+      args: { path: 'src/a.ts', old: 'a', new: 'b' },
+    });
+    writeFileSync(join(root, 'src/a.ts'), 'b\n');
+    await send({
+      hook_event_name: 'PostToolUse',
+      tool_name: 'apply_patch',
+      tool_input: update,
+      tool_use_id: 'p',
+      tool_response: 'Exit code: 0\nSuccess.',
+    });
+    expect((await bodies(session)).at(-1)).toMatchObject({
+      event: 'outcome',
+      outcome: { status: 'ok' },
+      effects: [{ path: 'src/a.ts', op: 'modify' }],
+    });
+  });
+
+  test('its failure is recorded as one', async () => {
+    const { session, call, send } = await world();
+    await toEdit(session);
+    await call('apply_patch', update, { tool_use_id: 'p' });
+    await send({
+      hook_event_name: 'PostToolUse',
+      tool_name: 'apply_patch',
+      tool_input: update,
+      tool_use_id: 'p',
+      tool_response: 'Exit code: 1\nno such text',
+    });
+    expect((await bodies(session)).at(-1)).toMatchObject({
+      event: 'outcome',
+      outcome: { status: 'failed', code: 'client-failed' },
+    });
+  });
+
+  test('a new file is a write', async () => {
+    const { session, call } = await world();
+    await toEdit(session);
+    expect((await call('apply_patch', patchOf('*** Add File: src/b.ts', '+one', '+two'))).exit).toBe(0);
+    expect((await bodies(session)).at(-1)).toMatchObject({
+      event: 'intent',
+      tool: 'write',
+      args: { path: 'src/b.ts', content: 'one\ntwo\n' },
+    });
+  });
+
+  test.each([
+    ['outside of edit', async (_: unknown) => {}, update, 'no-peripheral'],
+    ['outside of the scope', toEdit, patchOf('*** Add File: package.json', '+{}'), 'out-of-scope'],
+    ['to what steers an agent', toEdit, patchOf('*** Add File: src/.codex/hooks.json', '+{}'), 'out-of-scope'],
+    ['out of the repository', toEdit, patchOf('*** Add File: ../x', '+x'), 'out-of-scope'],
+    [
+      'with one bad file among good ones',
+      toEdit,
+      patchOf('*** Add File: src/b.ts', '+x', '*** Add File: .env', '+x'),
+      'out-of-scope',
+    ],
+    [
+      'to two files',
+      toEdit,
+      patchOf('*** Add File: src/b.ts', '+x', '*** Add File: src/c.ts', '+x'),
+      'touches 2 files',
+    ],
+    ['that deletes', toEdit, patchOf('*** Delete File: src/a.ts'), 'deletes a file'],
+    [
+      'that moves',
+      toEdit,
+      patchOf('*** Update File: src/a.ts', '*** Move to: src/z.ts', '@@', '-a', '+b'),
+      'moves a file',
+    ],
+    ['in two places', toEdit, patchOf('*** Update File: src/a.ts', '@@', '-a', '+b', '@@', '-c', '+d'), '2 changes'],
+    [
+      'that cannot be read',
+      toEdit,
+      { command: '*** Begin Patch\n *** Delete File: x\n*** End Patch' },
+      'not understood',
+    ],
+  ])('%s does not run', async (_, prepare, input, reason) => {
+    const { session, call } = await world();
+    await prepare(session);
+    const { exit, stderr } = await call('apply_patch', input);
+    expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining(reason) });
+    expect((await bodies(session)).some(({ event }) => event === 'intent')).toBe(false);
+  });
+
+  test('in a read-only run the model is sent to the tool that works', async () => {
+    const { session, call } = await world();
+    await toEdit(session);
+    const { exit, stderr } = await call('apply_patch', update, {}, { HOPGATE_CODEX_SANDBOX: 'read-only' });
+    expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining('mcp__hopgate__edit') });
+  });
+
+  test('its paths are those of the folder that Codex works in', async () => {
+    const { session, root, call } = await world();
+    await toEdit(session);
+    const answer = await call(
+      'apply_patch',
+      patchOf('*** Update File: a.ts', '@@', '-a', '+b'),
+      { cwd: join(root, 'src') },
+      { HOPGATE_ROOT: root },
+    );
+    expect(answer.exit).toBe(0);
+    expect((await bodies(session)).at(-1)).toMatchObject({ args: { path: 'src/a.ts' } });
+  });
+});
+
+describe('other tools', () => {
+  test.each(['mcp__hopgate__read', 'mcp__hopgate__hop', 'spawn_agent', 'update_plan'])('%s passes', async (tool) => {
+    const { session, call } = await world();
+    await must(session.start('explore'));
+    expect(await call(tool, {})).toEqual({ exit: 0, stdout: '', stderr: '' });
+  });
+
+  test.each(['mcp__other__read', 'mcp__hopgate2__read', 'web_search', 'write_stdin', 'nobody_knows'])(
+    '%s is refused, and recorded',
+    async (tool) => {
+      const { session, call } = await world();
+      await must(session.start('explore'));
+      const { exit, stderr } = await call(tool, {});
+      expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining('unknown-tool') });
+      expect((await bodies(session)).at(-1)).toMatchObject({ event: 'denial', code: 'unknown-tool' });
+    },
+  );
+
+  test('an image is read as a file is', async () => {
+    const { session, call } = await world();
+    await must(session.setMode({ to: 'diagnose' }));
+    await must(session.start('explore'));
+    expect((await call('view_image', { path: 'src/a.png' })).exit).toBe(0);
+    expect(await call('view_image', { path: '.env' })).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('out-of-scope'),
+    });
+  });
+});
+
+describe('a sub-agent', () => {
+  const sub = { agent_id: 'sub-1', agent_type: 'default' };
+
+  test('it moves nobody', async () => {
+    const { session, call } = await world();
+    await must(session.start('explore'));
+    expect(await call('mcp__hopgate__hop', {}, sub)).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('agent that started you'),
+    });
+    expect((await call('mcp__hopgate__status', {}, sub)).exit).toBe(0);
+  });
+
+  test('its own envelope binds it where its parent’s would not', async () => {
+    const { session, call } = await world();
+    await toEdit(session);
+    expect((await call('mcp__hopgate__edit', { path: 'src/a.ts', old: 'a', new: 'b' })).exit).toBe(0);
+    expect((await call('mcp__hopgate__edit', { path: 'src/a.ts', old: 'a', new: 'b' }, sub)).exit).toBe(2);
+  });
+
+  test('its parent’s envelope binds it too', async () => {
+    const { session, desk, call, send } = await world();
+    await must(session.start('explore'));
+    await send({ hook_event_name: 'SubagentStart', ...sub });
+    const seat = await desk.seat({ client: 'codex', id: 'thread-1', agentId: 'sub-1', root: '/' });
+    await desk.use(seat, async (own) => void (await must(own.setMode({ to: 'diagnose' }))));
+    const { exit, stderr } = await call('view_image', { path: 'src/a.png' }, sub);
+    expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining('mode-forbids') });
+    await must(session.setMode({ to: 'diagnose' }));
+    expect((await call('view_image', { path: 'src/a.png' }, sub)).exit).toBe(0);
+  });
+});
+
+describe('what the model is told', () => {
+  test('on entry: where it is and by which names; after a compaction once more; on a prompt only what is new', async () => {
+    const { session, send } = await world();
+    await must(session.start('explore'));
+    const start = await send({ hook_event_name: 'SessionStart', source: 'startup' });
+    expect(contextOf(start.stdout)).toMatch(/explore[\s\S]*mcp__hopgate__hop/);
+    expect((await send({ hook_event_name: 'UserPromptSubmit', prompt: 'x' })).stdout).toBe('');
+    expect((await send({ hook_event_name: 'SessionStart', source: 'compact' })).stdout).not.toBe('');
+    await must(session.setMode({ to: 'diagnose' }));
+    expect(contextOf((await send({ hook_event_name: 'UserPromptSubmit', prompt: 'x' })).stdout)).toContain('diagnose');
+  });
+
+  test('answers hold nothing that Codex does not know', async () => {
+    const { session, send } = await world();
+    await must(session.start('explore'));
+    const { stdout } = await send({ hook_event_name: 'SessionStart', source: 'startup' });
+    expect(JSON.parse(stdout)).toEqual({
+      hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext: expect.any(String) },
+    });
+  });
+});
+
+describe('the end of a turn', () => {
+  test('an agent that did something is asked once for an exit', async () => {
+    const { session, send } = await world();
+    await toEdit(session);
+    const { stdout } = await send({ hook_event_name: 'Stop', stop_hook_active: false });
+    expect(JSON.parse(stdout)).toEqual({ decision: 'block', reason: expect.stringContaining('reflect') });
+    expect((await send({ hook_event_name: 'Stop', stop_hook_active: true })).stdout).toBe('');
+    expect((await send({ hook_event_name: 'Stop', stop_hook_active: false })).stdout).toBe('');
+  });
+
+  test('one that did nothing is left alone', async () => {
+    const { session, send } = await world();
+    await must(session.start('explore'));
+    expect(await send({ hook_event_name: 'Stop', stop_hook_active: false })).toEqual({
+      exit: 0,
+      stdout: '',
+      stderr: '',
+    });
+  });
+});
+
+describe('faults of ours', () => {
+  test.each([
+    ['nothing', null],
+    ['a text', 'PreToolUse'],
+    ['no event', {}],
+    ['an unknown event', { hook_event_name: 'PreCoffee', session_id: 's', cwd: '/' }],
+    ['a call without a tool', { hook_event_name: 'PreToolUse', session_id: 's', cwd: '/' }],
+    ['a folder that is not there', { hook_event_name: 'SessionStart', session_id: 's', cwd: '/no/such/folder' }],
+  ])('%s closes', async (_, event) => {
+    const { desk } = await world();
+    const { exit, stdout, stderr } = await handle(event, desk, {});
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(stderr).toContain('hopgate could not decide');
+  });
+
+  test('a patch that is no text closes', async () => {
+    const { call } = await world();
+    expect((await call('apply_patch', { command: 7 })).exit).toBe(2);
+    expect((await call('Bash', {})).exit).toBe(2);
+  });
+
+  test('a desk that fails closes, but never keeps an agent from stopping twice', async () => {
+    const { desk, root } = await world();
+    const broken = { ...desk, seat: async () => Promise.reject(new Error('the store is gone')) };
+    const event = { session_id: 's', cwd: root, hook_event_name: 'Stop' };
+    expect(await handle({ ...event, stop_hook_active: false }, broken, {})).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('the store is gone'),
+    });
+    expect(await handle({ ...event, stop_hook_active: true }, broken, {})).toMatchObject({ exit: 0 });
+  });
+});
+
+test('every event is written into the seat', async () => {
+  const { session, seats, send, call } = await world();
+  await must(session.start('explore'));
+  await send({ hook_event_name: 'SessionStart', source: 'startup' });
+  await call('Bash', { command: 'ls' }, { tool_use_id: 'c' });
+  const events = seats.get('main')?.events ?? [];
+  expect(events.map(({ name }) => name)).toEqual(['SessionStart', 'SessionStart answered', 'PreToolUse']);
+  expect(events.at(-1)).toMatchObject({ toolUseId: 'c' });
+});

@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Conversation, HookDesk, Seat } from '../../../src/adapters/core/hook-desk.ts';
+import type { HookAnswer } from '../../../src/adapters/core/hook-desk.ts';
+import { handle } from '../../../src/adapters/codex/hooks.ts';
+import type { NativeWatch, ToolBackend } from '../../../src/ports/tool-backend.ts';
+import type { Session } from '../../../src/session/session.ts';
+import type { Json } from '../../../src/spec/types.ts';
+import { scriptedBackend } from '../../../src/tools/scripted.ts';
+import { must, stage, type StageOptions } from '../../session/sessions.ts';
+
+const digest = (root: string, path: string): string | undefined => {
+  try {
+    return createHash('sha256')
+      .update(readFileSync(join(root, path)))
+      .digest('hex');
+  } catch {
+    return undefined;
+  }
+};
+
+/** Sees what becomes of the file that a call names. */
+const watching: NativeWatch = {
+  before: async ({ args, grant }) => ({ before: digest(grant.root, String(args['path'])) ?? null }),
+  after: async ({ args, grant }, before) => {
+    const path = String(args['path']);
+    const after = digest(grant.root, path);
+    if (after === before || after === undefined) return [];
+    return [{ path, op: before === null ? 'create' : 'modify', after }];
+  },
+};
+
+export interface World {
+  readonly root: string;
+  readonly session: Session;
+  readonly desk: HookDesk;
+  /** The seats, by agent; `main` for the main agent. */
+  readonly seats: ReadonlyMap<string, Seat>;
+  /** Sends one event, with what every event has filled in. */
+  send(
+    event: { readonly hook_event_name: string; readonly [field: string]: unknown },
+    env?: { [name: string]: string },
+  ): Promise<HookAnswer>;
+  /** Answers PreToolUse. */
+  call(
+    tool: string,
+    input: object,
+    more?: { readonly [field: string]: unknown },
+    env?: { [name: string]: string },
+  ): Promise<HookAnswer>;
+}
+
+/** A session, and a desk that keeps its seats in memory; sub-agents get a session of the same spec set. */
+export async function world(options: StageOptions = {}): Promise<World> {
+  const backend: ToolBackend = {
+    ...scriptedBackend({ read: { text: 'a' }, edit: {}, write: {}, bash: { exit: 0 } }),
+    native: watching,
+  };
+  const { session, root } = await stage({ backends: [backend], ...options });
+  const seats = new Map<string, Seat>();
+  const sessions = new Map([['main', session]]);
+  const kept = new Map<string, Json>();
+  const nameOf = ({ agentId }: Conversation) => agentId ?? 'main';
+  const sessionOf = (seat: Seat) => sessions.get(nameOf(seat.conversation)) as Session;
+  const desk: HookDesk = {
+    async seat(conversation) {
+      const name = nameOf(conversation);
+      if (!sessions.has(name)) {
+        const other = await stage({ backends: [backend], agent: name });
+        await must(other.session.start('explore'));
+        sessions.set(name, other.session);
+      }
+      const parent = conversation.agentId === null ? null : session.id;
+      const seat = seats.get(name) ?? {
+        conversation,
+        sessionId: sessions.get(name)?.id ?? '',
+        parent,
+        events: [],
+        notes: {},
+      };
+      seats.set(name, seat);
+      return seat;
+    },
+    async remember(seat, event, notes) {
+      const now = seats.get(nameOf(seat.conversation)) ?? seat;
+      const next = { ...now, events: [...now.events, event], notes: notes ?? now.notes };
+      seats.set(nameOf(seat.conversation), next);
+      return next;
+    },
+    use: async (seat, work) => work(sessionOf(seat)),
+    useParent: async (seat, work) => (seat.parent === null ? null : work(session)),
+    keep: async (seat, key, value) => void kept.set(`${nameOf(seat.conversation)} ${key}`, value),
+    async take(seat, key) {
+      const name = `${nameOf(seat.conversation)} ${key}`;
+      const value = kept.get(name) ?? null;
+      kept.delete(name);
+      return value;
+    },
+    runner: async () => {
+      throw new Error('Codex has no runner');
+    },
+  };
+  const send: World['send'] = (event, env = {}) =>
+    handle(
+      { session_id: 'thread-1', turn_id: 'turn-1', cwd: root, model: 'm', permission_mode: 'default', ...event },
+      desk,
+      env,
+    );
+  let calls = 0;
+  return {
+    root,
+    session,
+    desk,
+    seats,
+    send,
+    call: (tool_name, tool_input, more = {}, env = {}) =>
+      send({ hook_event_name: 'PreToolUse', tool_name, tool_input, tool_use_id: `call-${calls++}`, ...more }, env),
+  };
+}
+
+export const patchOf = (...lines: string[]) => ({ command: ['*** Begin Patch', ...lines, '*** End Patch'].join('\n') });
+
+/** Leads a session of the shipped specs to edit, in execute. */
+export async function toEdit(session: Session): Promise<void> {
+  await must(session.setMode({ to: 'diagnose' }));
+  await must(session.start('explore'));
+  await must(session.step({ tool: 'read', args: { path: 'src/a.ts' } }));
+  await must(session.hop({ to: 'edit', exit: 'ready-to-edit', reason: 'found' }));
+  await must(session.setMode({ to: 'execute', reason: 'go' }));
+}

@@ -4,14 +4,16 @@ import manifest from '../package.json' with { type: 'json' };
 import { openProject } from './cli/project.ts';
 import { ensureStateDir, realRoot } from './cli/state-dir.ts';
 import { defaultBackends } from './default-backends.ts';
+import { bodyOf } from './evidence/bodies.ts';
 import type { Entry } from './evidence/entry.ts';
 import type { ApprovalRequest, Approver } from './ports/approver.ts';
 import type { Clock } from './ports/clock.ts';
-import type { EvidenceStore } from './ports/evidence-store.ts';
+import { type EvidenceStore, StoreError } from './ports/evidence-store.ts';
 import type { Ids } from './ports/ids.ts';
 import type { Inspector } from './ports/inspector.ts';
 import type { ToolBackend } from './ports/tool-backend.ts';
 import { createSession, resumeSession } from './session/open.ts';
+import { getPin, type Pin } from './session/pin.ts';
 import type { Session } from './session/session.ts';
 import { loadProjectConfig } from './spec/load-project-config.ts';
 import { loadSpecs } from './spec/load-specs.ts';
@@ -75,27 +77,27 @@ export async function openSession(options: OpenOptions): Promise<Session> {
   const clock = options.clock ?? systemClock;
   const unsafeNoSandbox = options.unsafeNoSandbox ?? false;
   const { store, owned } = openStore(options, root, clock);
-  const backends = backendsOf(options.backends, () => defaultBackends(store, { unsafeNoSandbox }));
+  let backends: readonly ToolBackend[] = [];
   const dispose = async () => {
     await Promise.all(backends.map((backend) => backend.close?.()));
     if (owned) await store.close();
   };
-  const parts = {
-    store,
-    clock,
-    ids: options.ids ?? randomIds,
-    backends,
-    approver: approverOf(options.approver),
-    dispose,
-    ...(options.inspector ? { inspector: options.inspector } : {}),
-    ...(options.onEntry ? { onEntry: options.onEntry } : {}),
-  };
   try {
+    const pin = options.session === undefined ? await pinOf(options, root) : await pinnedTo(store, options.session);
+    backends = backendsOf(options.backends, () => defaultBackends(store, { unsafeNoSandbox, specs: pin.specs }));
+    const parts = {
+      store,
+      clock,
+      ids: options.ids ?? randomIds,
+      backends,
+      approver: approverOf(options.approver),
+      dispose,
+      ...(options.inspector ? { inspector: options.inspector } : {}),
+      ...(options.onEntry ? { onEntry: options.onEntry } : {}),
+    };
     if (options.session !== undefined) return await resume(parts, options.session, options.agent);
-    const { specs, config } = await pinOf(options, root);
     return await createSession(parts, {
-      specs,
-      config,
+      ...pin,
       agent: options.agent,
       root,
       unsafeNoSandbox,
@@ -105,6 +107,16 @@ export async function openSession(options: OpenOptions): Promise<Session> {
     await dispose();
     throw error;
   }
+}
+
+/** What a session was opened with. Throws StoreError `session-not-found`. */
+async function pinnedTo(store: EvidenceStore, sessionId: string): Promise<Pin> {
+  for await (const { entry } of store.entries(sessionId)) {
+    const body = bodyOf(entry.body);
+    if (body?.event === 'session-open') return getPin(store, body.pin);
+    break;
+  }
+  throw new StoreError('session-not-found', `there is no session "${sessionId}"`);
 }
 
 async function resume(parts: Parameters<typeof resumeSession>[0], id: string, agent: string): Promise<Session> {
@@ -124,7 +136,7 @@ function openStore({ store }: OpenOptions, root: string, clock: Clock): { store:
   return { store: sqliteStore(file, { clock }), owned: true };
 }
 
-async function pinOf(options: OpenOptions, root: string): Promise<{ specs: SpecSet; config: ProjectConfig }> {
+async function pinOf(options: OpenOptions, root: string): Promise<Pin> {
   const project = options.trustConfig
     ? { config: (await loadProjectConfig(root)).config, specs: null }
     : await openProject(root, process.env);

@@ -11,7 +11,7 @@ export interface Narrowed {
 
 /**
  * What a hopgate.yaml that the operator has not accepted may say: only less than the spec and the defaults. Its masks are added, its scopes cut
- * down to the spec's own paths; its commands, hosts, folders and spec set are left out.
+ * down to the spec's own paths; its commands, hosts, folders, MCP servers and spec set are left out.
  */
 export function narrowConfig(stated: ProjectConfig, specs: SpecSet): Narrowed {
   const defaults = DEFAULT_PROJECT_CONFIG;
@@ -27,6 +27,7 @@ export function narrowConfig(stated: ProjectConfig, specs: SpecSet): Narrowed {
     ...(stated.git === null ? [] : ['git']),
     ...(stated.web.allow.length === 0 ? [] : ['web']),
     ...(stated.toolchains.length === 0 ? [] : ['toolchains']),
+    ...(stated.upstream === undefined ? [] : ['upstream']),
   ];
   return {
     ignored,

@@ -4,7 +4,7 @@ import { ProjectFile } from './project-file.ts';
 import { readYaml } from './read-yaml.ts';
 import { salvage } from './salvage.ts';
 import { reporter } from './source-document.ts';
-import type { ProjectConfig } from './types.ts';
+import type { ProjectConfig, UpstreamServer } from './types.ts';
 
 /** What holds where `hopgate.yaml` says nothing. Patterns without `/` hold at any depth. */
 export const DEFAULT_PROJECT_CONFIG: ProjectConfig = {
@@ -44,7 +44,7 @@ export function parseProjectConfig(text: string, file = 'hopgate.yaml'): Parsed<
 }
 
 function resolveConfig(authored: ProjectFile): ProjectConfig {
-  const { scopes, test, deploy, git, web, ...rest } = authored;
+  const { scopes, test, deploy, git, web, upstream, ...rest } = authored;
   return {
     ...DEFAULT_PROJECT_CONFIG,
     ...rest,
@@ -60,5 +60,16 @@ function resolveConfig(authored: ProjectFile): ProjectConfig {
     ),
     git: git ?? null,
     web: web ?? DEFAULT_PROJECT_CONFIG.web,
+    ...(upstream === undefined ? {} : { upstream: mapValues(upstream, resolveServer) }),
   };
 }
+
+type AuthoredServer = NonNullable<ProjectFile['upstream']>[string];
+
+function resolveServer({ command, env, cwd, url, headers, contained = false }: AuthoredServer): UpstreamServer {
+  if (url !== undefined) return { url, headers: headers ?? {}, contained };
+  return { command: command ?? [], env: env ?? {}, cwd: cwd ?? null, contained };
+}
+
+const mapValues = <From, To>(record: { [key: string]: From }, map: (value: From) => To): { [key: string]: To } =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));

@@ -13,7 +13,10 @@ import {
   type ScopeRule,
   type ToolParameter,
   type ToolSpec,
+  type UpstreamTool,
 } from './types.ts';
+
+type UpstreamPart = NonNullable<ToolsFile['tools'][string]['upstream']>;
 
 /** Resolves `tools.yaml` as far as it is sound. */
 export function resolveTools(file: Salvaged<ToolsFile> | undefined, report: Report): { [id: string]: ToolSpec } {
@@ -25,20 +28,35 @@ export function resolveTools(file: Salvaged<ToolsFile> | undefined, report: Repo
       const schema = (parameter.schema ?? { type: 'string' }) as { [keyword: string]: Json };
       const problem = schemaProblem(schema);
       if (problem) report([...at, 'parameters', index, 'schema'], `is not a JSON Schema: ${problem}`);
-      const { name = '', role = 'text', description = '', optional = false } = parameter;
-      return { name, role, schema, required: !optional, description };
+      const { name = '', role = 'text', description = '', optional = false, as } = parameter;
+      if (as !== undefined && tool.upstream === undefined)
+        report(
+          [...at, 'parameters', index, 'as'],
+          'names an argument of an upstream, and the tool has none',
+          'remove it',
+        );
+      return { name, role, schema, required: !optional, description, ...(as === undefined ? {} : { as }) };
     });
     checkOrder(parameters, [...at, 'parameters'], report);
+    if (tool.upstream !== undefined) checkTheirNames(parameters, [...at, 'parameters'], report);
     tools[id] = {
       id,
       purpose: tool.purpose ?? '',
       effect: tool.effect ?? 'act',
       parameters,
       limits: { seconds: tool.limits?.seconds ?? 0, outputBytes: tool.limits?.['output-bytes'] ?? 0 },
+      ...(tool.upstream === undefined ? {} : { upstream: upstreamOf(tool.upstream) }),
     };
   }
   return tools;
 }
+
+const upstreamOf = (authored: Salvaged<UpstreamPart>): UpstreamTool => ({
+  server: authored.server ?? '',
+  tool: authored.tool ?? '',
+  schemaHash: authored['schema-hash'] ?? null,
+  folders: authored.folders ?? 'contents',
+});
 
 function checkOrder(parameters: readonly ToolParameter[], at: Path, report: Report): void {
   const names = parameters.map(({ name }) => name);
@@ -49,6 +67,15 @@ function checkOrder(parameters: readonly ToolParameter[], at: Path, report: Repo
       report([...at, index], `"${name}" is required but follows the optional "${optional}"`, 'put optional ones last');
     }
     if (!required) optional ??= name;
+  });
+}
+
+/** Two parameters cannot fill one argument of the upstream. */
+function checkTheirNames(parameters: readonly ToolParameter[], at: Path, report: Report): void {
+  const theirs = parameters.map(({ name, as }) => as ?? name);
+  theirs.forEach((name, index) => {
+    if (theirs.indexOf(name) === index || parameters[index]!.as === undefined) return;
+    report([...at, index, 'as'], `the upstream's "${name}" is filled twice`, 'keep one of them');
   });
 }
 

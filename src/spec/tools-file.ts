@@ -10,6 +10,23 @@ const Parameter = z.strictObject({
   description: z.string().min(1).describe('What the agent has to put here.'),
   schema: z.record(z.string(), z.json()).optional().describe('JSON Schema of the value; { type: string } if left out.'),
   optional: z.boolean().optional().describe('The argument may be left out.'),
+  as: z.string().min(1).optional().describe('What the upstream calls the argument, where its name is another one.'),
+});
+
+const Upstream = z.strictObject({
+  server: Name.describe('The server’s name under upstream in hopgate.yaml.'),
+  tool: z.string().min(1).describe('The tool’s name there.'),
+  'schema-hash': z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, 'is not a sha256: 64 hexadecimal digits, as "hopgate upstream import" prints them')
+    .optional()
+    .describe('The tool’s description and schema as they were read; when they change, the tool is refused.'),
+  folders: z
+    .enum(['contents', 'names'])
+    .optional()
+    .describe(
+      'What it does to a folder: contents (reaches all beneath; the default) or names (shows or makes names only).',
+    ),
 });
 
 /** The authored form of `tools.yaml`: the catalogue of tools. */
@@ -28,6 +45,7 @@ export const ToolsFile = z
               'output-bytes': z.int().positive('must be more than 0').describe('How much output is kept.'),
             })
             .describe('What one call may use.'),
+          upstream: Upstream.optional().describe('The tool of an MCP server that does the work.'),
         }),
       )
       .describe('Each tool by its name.'),

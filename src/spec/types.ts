@@ -29,6 +29,23 @@ export interface ToolParameter {
   readonly schema: { readonly [keyword: string]: Json };
   readonly required: boolean;
   readonly description: string;
+  /** What the upstream calls it, where its name is another one; only of a tool with {@link ToolSpec.upstream}. */
+  readonly as?: string;
+}
+
+/** Which tool of which MCP server does the work of a tool of the catalogue. */
+export interface UpstreamTool {
+  /** A key of `upstream` in hopgate.yaml. */
+  readonly server: string;
+  /** The tool's name there. */
+  readonly tool: string;
+  /** sha256 (hex) of the tool as the author saw it there, description and schema; another one is refused. null: not pinned. */
+  readonly schemaHash: string | null;
+  /**
+   * What it does to a folder that a path names: `contents` reaches what lies beneath, so nothing masked may lie there; `names` shows or makes
+   * names only.
+   */
+  readonly folders: 'contents' | 'names';
 }
 
 export interface ToolSpec {
@@ -38,6 +55,8 @@ export interface ToolSpec {
   /** In positional order: `args: ["src/a.ts"]` fills the first parameter. */
   readonly parameters: readonly ToolParameter[];
   readonly limits: { readonly seconds: number; readonly outputBytes: number };
+  /** Left out: hopgate does it itself. */
+  readonly upstream?: UpstreamTool;
 }
 
 /**
@@ -233,6 +252,20 @@ export interface SpecSet {
 /** How a test command reports what it ran. `none`: exit status only, the count is unknown. */
 export type TestReport = 'tap' | 'none' | { readonly junit: string };
 
+/**
+ * An MCP server that tools may be bound to: a program that hopgate starts, or an address. `${NAME}` in a value stands for a variable of hopgate's own
+ * environment; it is put in only when the server is started. `contained`: the operator's word that what the server runs cannot reach this machine.
+ */
+export type UpstreamServer = { readonly contained: boolean } & (
+  | {
+      readonly command: readonly string[];
+      readonly env: { readonly [name: string]: string };
+      /** A folder relative to the root, or an absolute one, `~/` for the home folder; null: the root. */
+      readonly cwd: string | null;
+    }
+  | { readonly url: string; readonly headers: { readonly [name: string]: string } }
+);
+
 /** `hopgate.yaml` at a repository's root: how it is tested and shipped. Resolved: every key is present. */
 export interface ProjectConfig {
   /** `default`, or a folder relative to the root. */
@@ -246,4 +279,6 @@ export interface ProjectConfig {
   readonly web: { readonly allow: readonly string[] };
   readonly mask: readonly string[];
   readonly toolchains: readonly string[];
+  /** By name; absent where none is configured. */
+  readonly upstream?: { readonly [server: string]: UpstreamServer };
 }

@@ -1,0 +1,187 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Grant, ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import { own } from '../../spec/names.ts';
+import type { ToolSpec, UpstreamServer, UpstreamTool } from '../../spec/types.ts';
+import { defaultAnchors } from '../workspace/anchors.ts';
+import { failed, isStop, type Stop } from '../workspace/outcome.ts';
+import { boundResult, textOf, type UpstreamResult } from './bound-result.ts';
+import { UpstreamConnection, UpstreamDown } from './connection.ts';
+import type { Environment } from './environment.ts';
+import { plain } from './last-words.ts';
+import { type ListedTool, toolHash } from './listed-tool.ts';
+import { changesSince, look } from './observe-paths.ts';
+import { type Prepared, prepareArguments } from './prepare-arguments.ts';
+import { writableProgram } from './writable-program.ts';
+
+type BoundTool = ToolSpec & { readonly upstream: UpstreamTool };
+
+export interface UpstreamOptions {
+  /** The catalogue; the tools in it that name an upstream are served. */
+  readonly tools: { readonly [id: string]: ToolSpec };
+  /** What `${NAME}` in hopgate.yaml is taken from. Default: this process's environment. */
+  readonly env?: Environment;
+  readonly clock?: Clock;
+  /** At least 0, less than 1; spreads the times at which a dead server is tried again. */
+  readonly random?: () => number;
+  /** hopgate's own, as servers are told. */
+  readonly version?: string;
+}
+
+/**
+ * The tools that MCP servers do (`upstream` in tools.yaml and hopgate.yaml). The spec decides: what it does not name does not exist, what it says
+ * of a tool is what the model sees, and its roles bind the arguments. Servers run outside of the sandbox, so what an acting tool did counts as
+ * unobserved; the files that it was told to write are compared, and the result's `changed` names them.
+ */
+export function upstreamBackend(options: UpstreamOptions): ToolBackend {
+  const { env = process.env, clock = { now: () => Date.now() }, random = Math.random, version = '0' } = options;
+  const bound = Object.values(options.tools).filter((tool): tool is BoundTool => tool.upstream !== undefined);
+  const tools = new Map(bound.map((tool) => [tool.id, tool]));
+  const connections = new Map<string, UpstreamConnection>();
+  /** What a tool said of itself when it was first used. */
+  const seen = new Map<string, string>();
+  const anchors = defaultAnchors();
+
+  const connectionTo = (name: string, server: UpstreamServer, { root }: Grant): UpstreamConnection => {
+    const known = connections.get(name) ?? new UpstreamConnection(name, server, { root, env, clock, random, version });
+    connections.set(name, known);
+    return known;
+  };
+
+  const run = async (call: ToolCall): Promise<ToolReport | Stop> => {
+    const tool = tools.get(call.tool.id);
+    if (!tool) throw new Error(`[tools/upstream] serves no tool "${call.tool.id}"`);
+    if (call.signal.aborted) return failed('aborted', 'The call was aborted.');
+    const { server: name } = tool.upstream;
+    const server = own(call.grant.config.upstream ?? {}, name);
+    if (!server)
+      return failed(
+        'upstream-unknown',
+        `No upstream "${name}" is configured; the operator names it under upstream in hopgate.yaml and accepts the file ("hopgate trust").`,
+      );
+    const writable = writableProgram(server, call.grant);
+    if (writable)
+      return failed(
+        'upstream-writable',
+        `The upstream "${name}" is not started: agents may write ${writable}, which it runs outside of the sandbox; the operator moves it.`,
+      );
+    const prepared = await prepareArguments(call, tool, server, anchors);
+    if (isStop(prepared)) return prepared;
+    const connection = connectionTo(name, server, call.grant);
+    const listed = await orAborted(call.signal, connection.tools());
+    const changed = changedTool(tool, listed.get(tool.upstream.tool), seen);
+    if (changed) return changed;
+    if (call.signal.aborted) return failed('aborted', 'The call was aborted.');
+    return carryOut(call, tool, prepared, connection);
+  };
+
+  const carryOut = async (
+    call: ToolCall,
+    { effect, upstream }: BoundTool,
+    { args, paths }: Prepared,
+    connection: UpstreamConnection,
+  ): Promise<ToolReport> => {
+    const { root } = call.grant;
+    const { seconds, outputBytes } = call.tool.limits;
+    const written = paths.filter(({ access }) => access === 'write');
+    const before = look(root, written, anchors);
+    const reads = paths.flatMap(({ real, access, kind }) =>
+      access === 'read' && kind === 'file' ? [{ path: real.join('/'), op: 'read' as const }] : [],
+    );
+    const effects = effect === 'act' ? 'unobserved' : reads;
+    const clean = (text: string) => connection.clean(text);
+    try {
+      const answer = await connection.call(upstream.tool, args, { seconds, signal: call.signal });
+      const result = withChanges(boundResult(answer, outputBytes, clean));
+      if (answer.isError !== true) return { outcome: { status: 'ok', result }, effects };
+      const message = plain(textOf(result)).trim().slice(0, SHOWN) || 'it says only that it failed';
+      return { outcome: { status: 'failed', code: 'upstream-error', message, result }, effects };
+    } catch (error) {
+      const { stop } = await ending(error, call, upstream, connection);
+      const result = withChanges({ content: [] });
+      return { outcome: 'changed' in result && stop.status === 'failed' ? { ...stop, result } : stop, effects };
+    }
+
+    function withChanges(result: UpstreamResult): UpstreamResult {
+      const changed = changesSince(before, root, written, anchors);
+      return changed.length === 0 ? result : { ...result, changed: [...changed] };
+    }
+  };
+
+  return {
+    name: 'upstream',
+    tools: [...tools.keys()],
+    async run(call) {
+      const result = await run(call).catch((error: unknown) => quietly(error));
+      return isStop(result) ? { outcome: result.stop, effects: [] } : result;
+    },
+    async close() {
+      await Promise.all([...connections.values()].map((connection) => connection.close()));
+    },
+  };
+}
+
+const SHOWN = 2000;
+
+/** What went wrong before anything was called. */
+function quietly(error: unknown): Stop {
+  if (error instanceof UpstreamDown) return failed('upstream-down', error.message);
+  if (error instanceof Aborted) return failed('aborted', 'The call was aborted.');
+  throw error;
+}
+
+class Aborted extends Error {}
+
+/** A caller that gives up does not wait for a server that is being started. */
+function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(new Aborted());
+  signal.addEventListener('abort', onAbort, { once: true });
+  work.catch(() => {});
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', onAbort));
+}
+
+/** Why a tool that its server lists is not the one that the spec speaks of; null if it is. */
+function changedTool(
+  { id, upstream }: BoundTool,
+  listed: ListedTool | undefined,
+  seen: Map<string, string>,
+): Stop | null {
+  const { server, tool, schemaHash } = upstream;
+  if (!listed)
+    return failed(
+      'upstream-tool-missing',
+      `The upstream "${server}" has no tool "${tool}" any more, which ${id} stands for; the operator sees with "hopgate upstream list" what it has.`,
+    );
+  const hash = toolHash(listed);
+  const expected = schemaHash ?? seen.get(id) ?? hash;
+  seen.set(id, expected);
+  if (hash === expected) return null;
+  return failed(
+    'upstream-tool-changed',
+    `The upstream "${server}" says something else of its tool "${tool}" than when it was accepted, so ${id} is not called; the operator reads it with "hopgate upstream import ${server}" and puts its new schema-hash into tools.yaml.`,
+  );
+}
+
+/** What a call that was sent and not answered came to. */
+async function ending(
+  error: unknown,
+  { signal, tool }: ToolCall,
+  { server, tool: name }: UpstreamTool,
+  connection: UpstreamConnection,
+): Promise<Stop> {
+  if (error instanceof UpstreamDown) return failed('upstream-down', error.message);
+  if (signal.aborted) {
+    await connection.probe();
+    return failed('aborted', 'The call was aborted; what it had done by then is not known.');
+  }
+  const { SdkError, SdkErrorCode } = await import('@modelcontextprotocol/client');
+  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
+    await connection.probe();
+    return failed(
+      'time-limit',
+      `"${name}" of the upstream "${server}" did not answer within ${tool.limits.seconds} s and was cancelled; what it had done by then is not known.`,
+    );
+  }
+  const message = connection.clean(plain(error instanceof Error ? error.message : String(error))).slice(0, SHOWN);
+  return failed('upstream-protocol', `The upstream "${server}" did not carry the call out: ${message}`);
+}

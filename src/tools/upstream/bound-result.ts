@@ -1,0 +1,61 @@
+import type { CallToolResult } from '@modelcontextprotocol/client';
+import type { Json } from '../../spec/types.ts';
+import { boundText } from '../sandbox/bounded-output.ts';
+
+/** What a server answered, as the agent gets it and the evidence keeps it. */
+export interface UpstreamResult {
+  readonly [key: string]: Json;
+  readonly content: Json[];
+}
+
+type Fields = { readonly [key: string]: Json };
+
+/**
+ * A server's answer as plain JSON of at most about `bytes`: texts are cut in the middle, data that does not fit is named instead, and
+ * `truncated: true` says so. `clean` goes over every text.
+ */
+export function boundResult(answer: CallToolResult, bytes: number, clean: (text: string) => string): UpstreamResult {
+  const { content, structuredContent, isError } = cleanly(JSON.parse(JSON.stringify(answer)) as Json, clean) as Fields;
+  const blocks = Array.isArray(content) ? content : [];
+  const rest: { [key: string]: Json } = {
+    ...(structuredContent === undefined ? {} : { structuredContent }),
+    ...(isError === true ? { isError } : {}),
+  };
+  if (sizeOf(blocks) + sizeOf(rest) <= bytes) return { content: blocks, ...rest };
+  let left = bytes;
+  const kept: Json[] = [];
+  for (const block of blocks) {
+    const fitting = left <= 0 ? null : shorten(block as Fields, left);
+    if (fitting === null) break;
+    kept.push(fitting);
+    left -= sizeOf(fitting);
+  }
+  if (rest['structuredContent'] !== undefined && sizeOf(rest['structuredContent']) > left)
+    delete rest['structuredContent'];
+  return { content: kept, ...rest, truncated: true };
+}
+
+function shorten(block: Fields, left: number): Json {
+  if (sizeOf(block as Json) <= left) return block as Json;
+  const text = block['type'] === 'text' && typeof block['text'] === 'string' ? block['text'] : null;
+  if (text !== null) return { type: 'text', text: boundText(text, Math.max(left, 1)).text };
+  return { type: 'text', text: `[${block['type']} of ${sizeOf(block as Json)} bytes left out]` };
+}
+
+const sizeOf = (value: Json): number => Buffer.byteLength(JSON.stringify(value));
+
+function cleanly(value: Json, clean: (text: string) => string): Json {
+  if (typeof value === 'string') return clean(value);
+  if (Array.isArray(value)) return value.map((item) => cleanly(item, clean));
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [clean(key), cleanly(item, clean)]));
+}
+
+/** The texts of an answer, as one. */
+export const textOf = ({ content }: UpstreamResult): string =>
+  content
+    .flatMap((block) => {
+      const { type, text } = block as Fields;
+      return type === 'text' && typeof text === 'string' ? [text] : [];
+    })
+    .join('\n');

@@ -1,0 +1,222 @@
+import type { CallToolResult, Client } from '@modelcontextprotocol/client';
+import type { Clock } from '../../ports/clock.ts';
+import type { Json, UpstreamServer } from '../../spec/types.ts';
+import { backoff } from './backoff.ts';
+import { type Environment, fillIn, redactor } from './environment.ts';
+import { plain } from './last-words.ts';
+import type { ListedTool } from './listed-tool.ts';
+import { type Line, openLine } from './open-transport.ts';
+
+/** How long a server may take until it is ready: a program may be downloaded first. */
+const READY_MS = 60_000;
+const LIST_MS = 20_000;
+/** A server that does not even answer this after a call ran out of time is taken for dead. */
+const PING_MS = 2_000;
+
+export interface ConnectionParts {
+  readonly root: string;
+  readonly env: Environment;
+  readonly clock: Clock;
+  /** At least 0, less than 1. */
+  readonly random: () => number;
+  /** hopgate's own, as servers are told. */
+  readonly version: string;
+}
+
+interface Up {
+  readonly client: Client;
+  readonly line: Line;
+  tools: ReadonlyMap<string, ListedTool>;
+  /** It said that its tools changed. */
+  stale: boolean;
+}
+
+interface Down {
+  /** Epoch milliseconds. */
+  readonly since: number;
+  readonly again: number;
+  readonly why: string;
+}
+
+/** Nobody answers at the other end, and it is not yet time to try again. */
+export class UpstreamDown extends Error {
+  override readonly name = 'UpstreamDown';
+}
+
+/** What is known of a connection, for people. */
+export type Standing =
+  | { readonly state: 'idle' }
+  | { readonly state: 'up'; readonly pid: number | null }
+  | { readonly state: 'down'; readonly message: string };
+
+/**
+ * The one connection to an MCP server: opened when it is first needed, opened again when it is needed after its end, at the earliest after a
+ * while that grows with each failure. No timer runs for that. hopgate offers the server nothing: it can ask neither model nor user nor for roots.
+ */
+export class UpstreamConnection {
+  readonly #name: string;
+  readonly #server: UpstreamServer;
+  readonly #parts: ConnectionParts;
+  #up: Up | null = null;
+  #down: Down | null = null;
+  #opening: Promise<Up> | null = null;
+  #failures = 0;
+  #closed = false;
+  #clean: (text: string) => string = (text) => text;
+
+  constructor(name: string, server: UpstreamServer, parts: ConnectionParts) {
+    this.#name = name;
+    this.#server = server;
+    this.#parts = parts;
+  }
+
+  /** A text without the secrets that this server was given. */
+  clean(text: string): string {
+    return this.#clean(text);
+  }
+
+  get standing(): Standing {
+    if (this.#up) return { state: 'up', pid: this.#up.line.pid() };
+    return this.#down ? { state: 'down', message: this.#downMessage(this.#down) } : { state: 'idle' };
+  }
+
+  /**
+   * Its tools by name, as it lists them now.
+   * @throws UpstreamDown
+   */
+  async tools(): Promise<ReadonlyMap<string, ListedTool>> {
+    const up = await this.#ready();
+    if (up.stale) {
+      up.stale = false;
+      await this.#orLost(up, async () => {
+        up.tools = await listTools(up.client);
+      });
+    }
+    return up.tools;
+  }
+
+  /**
+   * Calls a tool once. What the server answers, and errors of the protocol, are handed up as they are.
+   * @throws UpstreamDown, the SDK's errors, or the signal's reason
+   */
+  async call(
+    tool: string,
+    args: { readonly [name: string]: Json },
+    { seconds, signal }: { readonly seconds: number; readonly signal: AbortSignal },
+  ): Promise<CallToolResult> {
+    const up = await this.#ready();
+    const milliseconds = Math.ceil(seconds * 1000);
+    const limits = { timeout: milliseconds, maxTotalTimeout: milliseconds, signal };
+    const result = await this.#orLost(up, () => up.client.callTool({ name: tool, arguments: { ...args } }, limits));
+    this.#failures = 0;
+    return result;
+  }
+
+  /** After a call that did not end by itself: whether the server still answers at all. If not, it is let go. */
+  async probe(): Promise<void> {
+    const up = this.#up;
+    if (!up) return;
+    await up.client.ping({ timeout: PING_MS }).catch(() => this.#lose(up, 'it did not answer any more'));
+  }
+
+  /** Ends the connection and the program for good. Idempotent. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#opening?.catch(() => {});
+    const up = this.#up;
+    this.#up = null;
+    await up?.line.close();
+  }
+
+  async #ready(): Promise<Up> {
+    if (this.#closed) throw new UpstreamDown(`The connection to the upstream "${this.#name}" is closed.`);
+    if (this.#up) return this.#up;
+    if (this.#down && this.#parts.clock.now() < this.#down.again) throw new UpstreamDown(this.#downMessage(this.#down));
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = null;
+    });
+    return this.#opening;
+  }
+
+  async #open(): Promise<Up> {
+    let line: Line | null = null;
+    try {
+      const filled = fillIn(this.#server, this.#parts.env);
+      this.#clean = redactor(filled);
+      line = await openLine(filled, this.#parts.root, this.#parts.env);
+      const client = await newClient('url' in this.#server, this.#parts.version);
+      let up: Up | null = null;
+      client.setNotificationHandler('notifications/tools/list_changed', () => {
+        if (up) up.stale = true;
+      });
+      await client.connect(line.transport, { timeout: READY_MS, maxTotalTimeout: READY_MS });
+      up = { client, line, tools: await listTools(client), stale: false };
+      const opened = up;
+      client.onclose = () => this.#lose(opened, 'the connection ended');
+      if (line.ended()) throw new Error('the connection ended');
+      this.#up = up;
+      this.#down = null;
+      return up;
+    } catch (error) {
+      const ended = line?.ended() ?? null;
+      await line?.close().catch(() => {});
+      this.#fail(ended?.why ?? messageOf(error), ended?.lastLine ?? line?.ended()?.lastLine ?? null);
+      throw new UpstreamDown(this.#downMessage(this.#down!));
+    }
+  }
+
+  async #orLost<T>(up: Up, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (up.line.lost(error)) this.#lose(up, messageOf(error));
+      if (this.#up === up || !this.#down) throw error;
+      throw new UpstreamDown(
+        `${this.#downMessage(this.#down)} It went down during this call: what the call did is not known.`,
+      );
+    }
+  }
+
+  #lose(up: Up, otherwise: string): void {
+    if (this.#up !== up) return;
+    this.#up = null;
+    const ended = up.line.ended();
+    this.#fail(ended?.why ?? otherwise, ended?.lastLine ?? null);
+    void up.line.close().catch(() => {});
+  }
+
+  #fail(why: string, lastLine: string | null): void {
+    this.#failures += 1;
+    const since = this.#parts.clock.now();
+    const told = lastLine === null ? why : `${why}; its last line: "${lastLine}"`;
+    this.#down = { since, again: since + backoff(this.#failures, this.#parts.random()), why: this.#clean(plain(told)) };
+  }
+
+  #downMessage({ since, again, why }: Down): string {
+    const at = (time: number) => new Date(time).toISOString();
+    return `The upstream "${this.#name}" is down since ${at(since)}: ${why}. It is tried again by the next call from ${at(again)} on.`;
+  }
+}
+
+async function newClient(http: boolean, version: string): Promise<Client> {
+  const { Client } = await import('@modelcontextprotocol/client');
+  return new Client(
+    { name: 'hopgate', version },
+    {
+      capabilities: {},
+      inputRequired: { autoFulfill: false },
+      // Some programs never answer a request that they do not know; an address can be asked which revision it speaks.
+      versionNegotiation: { mode: http ? 'auto' : 'legacy' },
+    },
+  );
+}
+
+async function listTools(client: Client): Promise<ReadonlyMap<string, ListedTool>> {
+  if (client.getServerCapabilities()?.tools === undefined) return new Map();
+  const { tools } = await client.listTools(undefined, { timeout: LIST_MS, cacheMode: 'refresh' });
+  return new Map(tools.map((tool) => [tool.name, tool]));
+}
+
+const MAX_MESSAGE = 500;
+const messageOf = (error: unknown): string =>
+  plain(error instanceof Error ? error.message : String(error)).slice(0, MAX_MESSAGE);

@@ -1,0 +1,46 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isMasked, isProtected } from '../../gate/masks.ts';
+import type { Grant } from '../../ports/tool-backend.ts';
+import type { Anchors } from '../workspace/anchors.ts';
+import { walkBeneath } from '../workspace/beneath.ts';
+import type { Access } from '../workspace/locate.ts';
+import { startsWith } from '../workspace/path-argument.ts';
+
+const MOST = 100_000;
+
+/**
+ * Why a folder may not be handed to a server that reaches all beneath it; null if it may. hopgate cannot filter what the server then finds there.
+ * @param folder root-relative segments
+ */
+export async function folderProblem(
+  { root, config }: Grant,
+  folder: readonly string[],
+  access: Access,
+  anchors: Anchors,
+): Promise<string | null> {
+  const waiting: string[][] = [[...folder]];
+  let seen = 0;
+  for (let here = waiting.pop(); here !== undefined; here = waiting.pop()) {
+    const entries = await readdir(join(root, ...here), { withFileTypes: true }).catch(() => []);
+    seen += entries.length;
+    if (seen > MOST) return `more than ${MOST} files lie beneath it, too many to be looked through`;
+    for (const entry of entries) {
+      const segments = [...here, entry.name];
+      const path = segments.join('/');
+      if (isMasked(path, config.mask)) return `"${path}", which is masked, lies beneath it`;
+      if (access === 'write' && isProtected(path)) return `"${path}", which no agent writes, lies beneath it`;
+      if (entry.isDirectory()) waiting.push(segments);
+      else if (entry.isSymbolicLink()) {
+        const target = walkBeneath(root, segments, anchors);
+        if ('close' in target) target.close();
+        if (target.kind === 'leaves') return `the link "${path}", which leads out of the root, lies beneath it`;
+        if ('real' in target && isMasked(target.real.join('/'), config.mask))
+          return `the link "${path}" beneath it leads to a masked file`;
+        if (access === 'write' && !('real' in target && startsWith(target.real, folder)))
+          return `the link "${path}" beneath it leads elsewhere`;
+      }
+    }
+  }
+  return null;
+}

@@ -1,0 +1,17 @@
+import type { Tool } from '@modelcontextprotocol/client';
+import { canonical } from '../../evidence/canonical.ts';
+import type { Json } from '../../spec/types.ts';
+import { sha256 } from '../effects.ts';
+
+/** A tool as its server lists it. */
+export type ListedTool = Tool;
+
+/**
+ * sha256 of all that a server says of a tool: what it is for and what it takes. A server that changes what its tool means changes this.
+ * @example toolHash(tool) // what stands as `schema-hash` in tools.yaml
+ */
+export function toolHash(tool: ListedTool): string {
+  const { name, title, description, inputSchema, outputSchema, annotations } = tool;
+  const said = { name, title, description, inputSchema, outputSchema, annotations };
+  return sha256(canonical(JSON.parse(JSON.stringify(said).toWellFormed()) as Json));
+}

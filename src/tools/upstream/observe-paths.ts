@@ -1,0 +1,60 @@
+import fs from 'node:fs';
+import type { ObservedEffect } from '../../ports/effects.ts';
+import type { Json } from '../../spec/types.ts';
+import { contentEffect, sha256 } from '../effects.ts';
+import type { Anchors } from '../workspace/anchors.ts';
+import { walkBeneath } from '../workspace/beneath.ts';
+import type { HandedPath } from './prepare-arguments.ts';
+
+/** Beyond this a file's content is not read to be hashed. */
+const MAX_BYTES = 64 * 2 ** 20;
+
+/** What stands at a path: the hash of a file, or a word. */
+type Sight = string | null;
+
+const NO_FILE = new Set(['folder', 'special', 'too-large', 'elsewhere']);
+
+/** What stands at each of the paths now. */
+export function look(root: string, paths: readonly HandedPath[], anchors: Anchors): ReadonlyMap<string, Sight> {
+  return new Map(paths.map(({ real }) => [real.join('/'), sightOf(root, real, anchors)]));
+}
+
+function sightOf(root: string, segments: readonly string[], anchors: Anchors): Sight {
+  try {
+    const place = walkBeneath(root, segments, anchors);
+    if (!('real' in place)) return 'elsewhere';
+    try {
+      if (place.kind === 'missing') return null;
+      if (place.real.join('/') !== segments.join('/')) return 'elsewhere';
+      if (place.kind !== 'file') return place.kind;
+      if (place.anchor.stat.size > MAX_BYTES) return 'too-large';
+      const fd = place.anchor.open(fs.constants.O_RDONLY);
+      try {
+        return sha256(fs.readFileSync(fd));
+      } finally {
+        fs.closeSync(fd);
+      }
+    } finally {
+      place.close();
+    }
+  } catch {
+    return 'elsewhere';
+  }
+}
+
+/** The files among the paths that are now others than before. */
+export function changesSince(
+  before: ReadonlyMap<string, Sight>,
+  root: string,
+  paths: readonly HandedPath[],
+  anchors: Anchors,
+): readonly (ObservedEffect & { readonly [key: string]: Json })[] {
+  return [...look(root, paths, anchors)].flatMap(([path, after]) => {
+    const was = before.get(path) ?? null;
+    if (was === after) return [];
+    const hadFile = was !== null && !NO_FILE.has(was);
+    const hasFile = after !== null && !NO_FILE.has(after);
+    if (hasFile) return [{ ...contentEffect(path, hadFile ? was : null, after) }];
+    return hadFile ? [{ path, op: 'delete' as const, before: was }] : [];
+  });
+}

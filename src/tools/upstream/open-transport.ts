@@ -1,0 +1,79 @@
+import { resolve } from 'node:path';
+import type { Transport } from '@modelcontextprotocol/client';
+import { type Environment, type Filled, inherited } from './environment.ts';
+import { MAX_MESSAGE_BYTES, ProcessTransport } from './process-transport.ts';
+
+/** How a server is spoken to. */
+export interface Line {
+  readonly transport: Transport;
+  /** Why it ended, and the program's last line; null where nothing is known. */
+  ended(): { readonly why: string; readonly lastLine: string | null } | null;
+  readonly pid: () => number | null;
+  /** Whether an error of a call means that nobody is there any more. */
+  lost(error: unknown): boolean;
+  close(): Promise<void>;
+}
+
+/** Starts the program, or prepares to speak to the address. Nothing is sent yet. */
+export async function openLine({ server }: Filled, root: string, env: Environment): Promise<Line> {
+  return 'url' in server ? httpLine(server) : programLine(server, root, env);
+}
+
+function programLine(
+  { command, env: own, cwd }: Extract<Filled['server'], { command: unknown }>,
+  root: string,
+  env: Environment,
+): Line {
+  const transport = new ProcessTransport({
+    command,
+    cwd: resolve(root, cwd ?? '.'),
+    env: { ...inherited(env), ...own },
+  });
+  return {
+    transport,
+    ended: () => (transport.why === null ? null : { why: transport.why, lastLine: transport.lastLine }),
+    pid: () => transport.pid,
+    lost: () => false,
+    close: () => transport.close(),
+  };
+}
+
+/** How long the server may take to hear that we leave. */
+const FAREWELL_MS = 1000;
+
+async function httpLine({ url, headers }: Extract<Filled['server'], { url: unknown }>): Promise<Line> {
+  const { StreamableHTTPClientTransport, SdkHttpError } = await import('@modelcontextprotocol/client');
+  const transport = new StreamableHTTPClientTransport(new URL(url), {
+    requestInit: { headers: { ...headers } },
+    fetch: async (input, init) => bounded(await fetch(input, init)),
+  });
+  return {
+    transport,
+    ended: () => null,
+    pid: () => null,
+    lost: (error) =>
+      error instanceof SdkHttpError ? error.status === 404 || error.status >= 500 : error instanceof TypeError,
+    async close() {
+      const enough = new Promise<void>((done) => setTimeout(done, FAREWELL_MS).unref());
+      await Promise.race([transport.terminateSession().catch(() => {}), enough]);
+      await transport.close();
+    },
+  };
+}
+
+/** An answer that ends with an error once it is longer than anything we would keep. */
+function bounded(response: Response): Response {
+  if (response.body === null) return response;
+  let size = 0;
+  const limit = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      size += chunk.length;
+      if (size > MAX_MESSAGE_BYTES) controller.error(new TypeError('the server sends more than is ever kept'));
+      else controller.enqueue(chunk);
+    },
+  });
+  const { status, statusText, headers } = response;
+  const copy = new Response(response.body.pipeThrough(limit), { status, statusText, headers });
+  Object.defineProperty(copy, 'url', { value: response.url });
+  return copy;
+}

@@ -1,0 +1,133 @@
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import { LastWords } from './last-words.ts';
+import { ProcessGroup } from './process-group.ts';
+
+/** One message longer than this ends the connection. */
+export const MAX_MESSAGE_BYTES = 32 * 2 ** 20;
+/** So much that is no MCP, or that answers nothing, and it ends as well. */
+const MAX_JUNK_BYTES = 1 * 2 ** 20;
+const MAX_UNASKED_BYTES = 64 * 2 ** 20;
+/** How long a dead program's output is still read; something that escaped its group may hold the pipe. */
+const DRAIN_MS = 500;
+
+interface Program {
+  readonly command: readonly string[];
+  readonly cwd: string;
+  readonly env: Record<string, string>;
+}
+
+/** MCP over the standard streams of a program that we start, in a process group of its own, all of it bounded. */
+export class ProcessTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: Transport['onmessage'];
+  /** Why it ended, once it has. */
+  why: string | null = null;
+  readonly #program: Program;
+  readonly #words = new LastWords();
+  #group: ProcessGroup | null = null;
+  #parts: Buffer[] = [];
+  #size = 0;
+  #junk = 0;
+  #unasked = 0;
+  #closed = false;
+
+  constructor(program: Program) {
+    this.#program = program;
+  }
+
+  get lastLine(): string | null {
+    return this.#words.line();
+  }
+
+  /** Its id, and that of its process group. */
+  get pid(): number | null {
+    return this.#group?.child.pid ?? null;
+  }
+
+  async start(): Promise<void> {
+    const group = new ProcessGroup(this.#program.command, this.#program);
+    this.#group = group;
+    const { child } = group;
+    child.stderr!.on('data', (chunk: Buffer) => this.#words.push(chunk));
+    child.stdout!.on('data', (chunk: Buffer) => this.#take(chunk));
+    child.once('exit', (code, signal) => {
+      this.why ??= signal === null ? `it ended with exit status ${code}` : `it was ended by ${signal}`;
+      const drained = setTimeout(() => this.#finish(), DRAIN_MS);
+      child.once('close', () => {
+        clearTimeout(drained);
+        this.#finish();
+      });
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', (error) => {
+        this.why ??= `it could not be started (${error.message})`;
+        reject(error);
+      });
+    });
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const input = this.#group?.child.stdin;
+    if (!input?.writable) reject(new Error('the program does not read any more'));
+    else input.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
+    return promise;
+  }
+
+  async close(): Promise<void> {
+    this.why ??= 'it was closed';
+    await this.#group?.end();
+    this.#finish();
+  }
+
+  #take(chunk: Buffer): void {
+    let start = 0;
+    for (let stop = chunk.indexOf(10); stop >= 0 && !this.#closed; stop = chunk.indexOf(10, start)) {
+      const line = Buffer.concat([...this.#parts, chunk.subarray(start, stop)]);
+      [this.#parts, this.#size, start] = [[], 0, stop + 1];
+      this.#read(line);
+    }
+    if (this.#closed) return;
+    this.#parts.push(chunk.subarray(start));
+    this.#size += chunk.length - start;
+    if (this.#size > MAX_MESSAGE_BYTES) this.#cut(`it wrote a message of more than ${MAX_MESSAGE_BYTES / 2 ** 20} MiB`);
+  }
+
+  #read(line: Buffer): void {
+    if (line.length === 0) return;
+    const message = parse(line);
+    if (message === null) {
+      this.#junk += line.length;
+      if (this.#junk > MAX_JUNK_BYTES) this.#cut('it wrote much that is not MCP to its standard output');
+      return;
+    }
+    this.#unasked = 'method' in message ? this.#unasked + line.length : 0;
+    if (this.#unasked > MAX_UNASKED_BYTES) return this.#cut('it wrote without end and answered nothing');
+    this.onmessage?.(message);
+  }
+
+  #cut(why: string): void {
+    this.why ??= why;
+    this.#group?.kill('SIGKILL');
+    this.#finish();
+  }
+
+  #finish(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#parts = [];
+    for (const stream of this.#group?.child.stdio ?? []) stream?.destroy();
+    this.onclose?.();
+  }
+}
+
+function parse(line: Buffer): JSONRPCMessage | null {
+  try {
+    const value: unknown = JSON.parse(line.toString('utf8'));
+    return value !== null && typeof value === 'object' && 'jsonrpc' in value ? (value as JSONRPCMessage) : null;
+  } catch {
+    return null;
+  }
+}

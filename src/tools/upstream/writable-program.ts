@@ -1,0 +1,39 @@
+import { statSync } from 'node:fs';
+import { extname, relative, resolve } from 'node:path';
+import { within } from '../../gate/paths.ts';
+import type { Grant } from '../../ports/tool-backend.ts';
+import type { UpstreamServer } from '../../spec/types.ts';
+
+const PROGRAMS = new Set([
+  '.js',
+  '.mjs',
+  '.cjs',
+  '.ts',
+  '.mts',
+  '.cts',
+  '.py',
+  '.rb',
+  '.pl',
+  '.php',
+  '.sh',
+  '.jar',
+  '.lua',
+]);
+
+/**
+ * The file of a server's command line that some scope lets agents write, root-relative: they could run what they like there, outside of the
+ * sandbox. null: there is none.
+ */
+export function writableProgram(server: UpstreamServer, { root, config }: Grant): string | null {
+  if ('url' in server) return null;
+  const folder = resolve(root, server.cwd ?? '.');
+  const writable = Object.values(config.scopes).flat();
+  for (const [index, word] of server.command.entries()) {
+    const file = resolve(folder, word);
+    const path = relative(root, file);
+    if (path === '' || path.startsWith('..') || !within(path, writable)) continue;
+    const stat = statSync(file, { throwIfNoEntry: false });
+    if (stat?.isFile() && (index === 0 || PROGRAMS.has(extname(file)) || (stat.mode & 0o111) !== 0)) return path;
+  }
+  return null;
+}

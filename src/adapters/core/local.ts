@@ -1,13 +1,11 @@
 import type { Denial, WayLeg } from '../../gate/denial.ts';
 import type { Approver } from '../../ports/approver.ts';
-import type { ModeOptions, Session } from '../../session/session.ts';
-import type { HopOptions, WireHop } from '../../session/wire-hop.ts';
-import type { Json, Mode } from '../../spec/types.ts';
+import type { Session } from '../../session/session.ts';
+import type { Json } from '../../spec/types.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from './agent-session.ts';
+import { fieldsOf, hopOf, modeOf } from './controls.ts';
 import { promptSection } from './prompt-section.ts';
 import { toolsEver, toolsNow } from './tools.ts';
-
-type Fields = { readonly [name: string]: Json };
 
 /** A session in this process, as adapters use it. */
 export function agentSession(session: Session): AgentSession {
@@ -73,28 +71,6 @@ const holding = (answer: NonNullable<AgentCall['approved']> | null): Approver =>
 });
 
 const toolNames = (session: Session): string => [session.state.peripheral, ...session.available().tools].join(' ');
-
-const fieldsOf = (input: unknown): Fields =>
-  input !== null && typeof input === 'object' && !Array.isArray(input) ? (input as Fields) : {};
-
-/** Only what an agent may say: who asks is never taken from its text. */
-function hopOf({ to, hop, exit, reason, summary, fruit }: Fields): HopOptions | WireHop {
-  const said = { reason: reason ?? '', ...(exit === undefined ? {} : { exit }) };
-  return (
-    hop === undefined
-      ? { ...said, to: to ?? '', ...(fruit === undefined ? {} : { fruit }) }
-      : { ...said, hop, ...(summary === undefined ? {} : { summary }) }
-  ) as HopOptions | WireHop;
-}
-
-function modeOf({ to, reason, summary, 'exit-criteria': exitCriteria }: Fields): ModeOptions {
-  return {
-    to: to as Mode,
-    ...(reason === undefined ? {} : { reason: reason as string }),
-    ...(summary === undefined ? {} : { summary: summary as string }),
-    ...(exitCriteria === undefined ? {} : { exitCriteria: exitCriteria as string }),
-  };
-}
 
 function refusal(denial: Denial): Said {
   const way = denial.way ? `\nThe way there: ${denial.way.map(leg).join(', then ')}.` : '';

@@ -1,0 +1,131 @@
+/** Programs whose tool calls are understood. `mcp`: any client that calls tools by MCP names only. */
+export const PROVIDERS = ['claude-code', 'codex', 'mcp'] as const;
+export type Provider = (typeof PROVIDERS)[number];
+
+/** How a client's tool becomes one of ours. */
+export type ClientTool =
+  /** One of our tools does the same; `as` renames the arguments, what it does not name is kept as `extra`. */
+  | {
+      readonly kind: 'same';
+      readonly tool: string;
+      readonly as: { readonly [argument: string]: string };
+      /** The arguments of ours that this tool implies. */
+      readonly fixed?: { readonly [argument: string]: string };
+      readonly how: 'native' | 'contained';
+    }
+  /** A command line, or a list of words, in the first of these arguments that is there; `folder`: where it is to run. */
+  | { readonly kind: 'shell'; readonly command: readonly string[]; readonly folder: string | null }
+  /** Several edits of one file. */
+  | { readonly kind: 'multi-edit' }
+  /** A cell of a notebook: the client edits the file, our tools cannot. */
+  | { readonly kind: 'notebook' }
+  | { readonly kind: 'patch' }
+  /** The client's own bookkeeping: nothing of the world is touched, or only through tools that are judged when they are called. */
+  | { readonly kind: 'inner' }
+  /** Known, and not to be let through: no scope says what it may touch. `why` completes "it …". */
+  | { readonly kind: 'outside'; readonly why: string }
+  /** An MCP resource: inner where the server is ours. */
+  | { readonly kind: 'resource' };
+
+type Table = ReadonlyMap<string, ClientTool>;
+
+const inner = (...names: readonly string[]): [string, ClientTool][] => names.map((name) => [name, { kind: 'inner' }]);
+const outside = (why: string, ...names: readonly string[]): [string, ClientTool][] =>
+  names.map((name) => [name, { kind: 'outside', why }]);
+
+/**
+ * Claude Code 2.1.328, as it offered them to a model (headless, with and without its switches for search and task tools), and what its SDK's
+ * types name besides. MultiEdit, BashOutput and KillShell are of older versions.
+ */
+const CLAUDE_CODE: Table = new Map<string, ClientTool>([
+  ['Read', { kind: 'same', tool: 'read', as: { file_path: 'path', offset: 'offset', limit: 'limit' }, how: 'native' }],
+  ['Glob', { kind: 'same', tool: 'glob', as: { pattern: 'pattern', path: 'path' }, how: 'native' }],
+  [
+    'Grep',
+    {
+      kind: 'same',
+      tool: 'grep',
+      as: { pattern: 'pattern', path: 'path', glob: 'glob', '-i': 'ignore-case' },
+      how: 'native',
+    },
+  ],
+  [
+    'Edit',
+    {
+      kind: 'same',
+      tool: 'edit',
+      as: { file_path: 'path', old_string: 'old', new_string: 'new', replace_all: 'all' },
+      how: 'native',
+    },
+  ],
+  ['MultiEdit', { kind: 'multi-edit' }],
+  ['Write', { kind: 'same', tool: 'write', as: { file_path: 'path', content: 'content' }, how: 'native' }],
+  ['NotebookEdit', { kind: 'notebook' }],
+  ['Bash', { kind: 'shell', command: ['command'], folder: null }],
+  ['WebFetch', { kind: 'same', tool: 'web-fetch', as: { url: 'url' }, how: 'contained' }],
+  ['ListMcpResourcesTool', { kind: 'inner' }],
+  ['ReadMcpResourceTool', { kind: 'resource' }],
+  ['ReadMcpResourceDirTool', { kind: 'resource' }],
+  // Agents and what they pass each other: each agent's own calls are judged.
+  ...inner('Agent', 'Task', 'ListAgents', 'SendMessage', 'Skill'),
+  ...inner('TodoWrite', 'TaskCreate', 'TaskGet', 'TaskUpdate', 'TaskList', 'TaskOutput', 'TaskStop'),
+  ...inner('BashOutput', 'KillShell', 'ReportFindings', 'StructuredOutput', 'ScheduleWakeup', 'CronList'),
+  ...inner('ToolSearch', 'WaitForMcpServers', 'RefreshMcpTools'),
+  ...inner('AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode', 'SendUserMessage'),
+  ...outside('searches the web, which no scope here allows; web-fetch reads an allowed page', 'WebSearch'),
+  ...outside('runs a command outside of any sandbox; run it with Bash', 'Monitor', 'PowerShell', 'REPL'),
+  ...outside('outlives this session', 'CronCreate', 'CronDelete', 'RemoteTrigger', 'Workflow'),
+  ...outside('makes another working tree, where nothing of this session holds', 'EnterWorktree', 'ExitWorktree'),
+  ...outside('changes the client’s own settings', 'Config'),
+  ...outside('sends something out of the repository', 'PushNotification', 'SendUserFile', 'SendFeedback', 'Artifact'),
+  ...outside('runs a program of its own over the files; use grep and read', 'LSP'),
+]);
+
+const SHELL: ClientTool = { kind: 'shell', command: ['cmd', 'command'], folder: 'workdir' };
+
+/**
+ * Codex 0.169.0, as it offered them to several models and as its hooks name them (its hooks call every shell tool `Bash`). shell, local_shell,
+ * container.exec, read_file, list_dir and grep_files are of older versions.
+ */
+const CODEX: Table = new Map<string, ClientTool>([
+  ...['Bash', 'exec_command', 'shell', 'shell_command', 'local_shell', 'container.exec'].map(
+    (name): [string, ClientTool] => [name, SHELL],
+  ),
+  ['apply_patch', { kind: 'patch' }],
+  ['view_image', { kind: 'same', tool: 'read', as: { path: 'path' }, how: 'native' }],
+  [
+    'read_file',
+    { kind: 'same', tool: 'read', as: { file_path: 'path', offset: 'offset', limit: 'limit' }, how: 'native' },
+  ],
+  ['list_dir', { kind: 'same', tool: 'glob', as: { dir_path: 'path' }, fixed: { pattern: '*' }, how: 'native' }],
+  [
+    'grep_files',
+    { kind: 'same', tool: 'grep', as: { pattern: 'pattern', path: 'path', include: 'glob' }, how: 'native' },
+  ],
+  ['list_mcp_resources', { kind: 'inner' }],
+  ['list_mcp_resource_templates', { kind: 'inner' }],
+  ['read_mcp_resource', { kind: 'resource' }],
+  ...inner('spawn_agent', 'send_input', 'send_message', 'followup_task', 'resume_agent', 'wait_agent', 'wait'),
+  ...inner('close_agent', 'list_agents', 'interrupt_agent'),
+  ...inner('update_plan', 'request_user_input', 'tool_search', 'get_goal', 'create_goal', 'update_goal'),
+  ...outside('types into a shell that is already open, where nothing is seen; run a command of its own', 'write_stdin'),
+  ...outside('searches the web, which no scope here allows; web-fetch reads an allowed page', 'web_search'),
+  ...outside('asks for more rights than the peripheral grants; hop to one that has them', 'request_permissions'),
+  ...outside('runs a program outside of any sandbox; run it with the shell tool', 'exec'),
+]);
+
+const TABLES: { readonly [provider in Provider]: Table } = {
+  'claude-code': CLAUDE_CODE,
+  codex: CODEX,
+  mcp: new Map(),
+};
+
+/** What a client's built-in tool is; undefined for one that nobody has heard of, and for MCP tools. */
+export function clientTool(provider: Provider, name: string): ClientTool | undefined {
+  const table = TABLES[provider];
+  // Codex puts a namespace before some of its own.
+  return table.get(name) ?? table.get(name.replace(/^(?:functions|multi_agent_v1)(?:\.|__|\/)/, ''));
+}
+
+/** The names of a client's built-in tools, in the order of its table. */
+export const clientToolNames = (provider: Provider): readonly string[] => [...TABLES[provider].keys()];

@@ -1,0 +1,34 @@
+import type { ModeOptions } from '../../session/session.ts';
+import type { HopOptions, WireHop } from '../../session/wire-hop.ts';
+import type { Json, Mode } from '../../spec/types.ts';
+
+export type Fields = { readonly [name: string]: Json };
+
+/** What a model gave as arguments, as an object; of what is none, nothing. */
+export const fieldsOf = (input: unknown): Fields =>
+  input !== null && typeof input === 'object' && !Array.isArray(input)
+    ? (Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as Fields)
+    : {};
+
+/**
+ * A hop as a model asks for it, in our form or in the seeds' `{"hop": …, "reason": …}`. Only what an agent may say: who asks is never taken from
+ * its text.
+ */
+export function hopOf({ to, hop, exit, reason, summary, fruit }: Fields): HopOptions | WireHop {
+  const said = { reason: reason ?? '', ...(exit === undefined || exit === null ? {} : { exit }) };
+  return (
+    hop === undefined || hop === null
+      ? { ...said, to: to ?? '', ...(fruit === undefined || fruit === null ? {} : { fruit }) }
+      : { ...said, hop, ...(summary === undefined || summary === null ? {} : { summary }) }
+  ) as HopOptions | WireHop;
+}
+
+/** A mode change as a model asks for it. A reset is the operator's, and cannot be asked for. */
+export function modeOf({ to, reason, summary, 'exit-criteria': exitCriteria }: Fields): ModeOptions {
+  return {
+    to: (to ?? '') as Mode,
+    ...(reason === undefined ? {} : { reason: reason as string }),
+    ...(summary === undefined ? {} : { summary: summary as string }),
+    ...(exitCriteria === undefined ? {} : { exitCriteria: exitCriteria as string }),
+  };
+}

@@ -1,0 +1,105 @@
+/** One file that a patch touches. Paths are as written. */
+export type PatchFile =
+  | { readonly kind: 'add'; readonly path: string; readonly content: string }
+  | { readonly kind: 'delete'; readonly path: string }
+  | {
+      readonly kind: 'update';
+      readonly path: string;
+      /** The file's new path; null: it stays. */
+      readonly moveTo: string | null;
+      readonly hunks: readonly PatchHunk[];
+    };
+
+/** Lines that take the place of others; each text has a line end after every line. */
+export interface PatchHunk {
+  /** The line after `@@`: where to look for it. */
+  readonly at: string | null;
+  readonly old: string;
+  readonly new: string;
+}
+
+export type ParsedPatch =
+  | { readonly ok: true; readonly files: readonly PatchFile[] }
+  | { readonly ok: false; readonly line: number; readonly why: string };
+
+const FILE = /^\*\*\* (Add|Delete|Update) File: (.+)$/;
+const MOVE = /^\*\*\* Move to: (.+)$/;
+const END_OF_FILE = '*** End of File';
+
+/**
+ * Reads Codex's patch envelope (`*** Begin Patch` … `*** End Patch`). Strict: whatever does not have one meaning by the grammar is a problem
+ * with its line, so that no file is touched that is not among the answer.
+ *
+ * @example
+ * parsePatch('*** Begin Patch\n*** Add File: a.txt\n+hello\n*** End Patch'); // { ok: true, files: [{ kind: 'add', path: 'a.txt', … }] }
+ */
+export function parsePatch(text: string): ParsedPatch {
+  const lines = (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n');
+  if (lines[0] !== '*** Begin Patch') return problem(0, 'it has to begin with "*** Begin Patch"');
+  const end = lines.length - 1;
+  if (end === 0 || lines[end] !== '*** End Patch') return problem(end, 'it has to end with "*** End Patch"');
+  const files: PatchFile[] = [];
+  for (let at = 1; at < end; ) {
+    const header = FILE.exec(lines[at] ?? '');
+    const [, kind, path = ''] = header ?? [];
+    if (!header)
+      return problem(at, 'here a file has to begin: "*** Add File: …", "*** Update File: …" or "*** Delete File: …"');
+    if (path.trim() !== path) return problem(at, 'the path has blanks around it');
+    const from = at + 1;
+    at = from;
+    while (at < end && !FILE.test(lines[at] ?? '')) at++;
+    const body = lines.slice(from, at);
+    const file = kind === 'Add' ? added(path, body) : kind === 'Delete' ? deleted(path, body) : updated(path, body);
+    if ('why' in file) return problem(from + file.index, file.why);
+    files.push(file);
+  }
+  if (files.length === 0) return problem(0, 'it touches no file');
+  const paths = files.flatMap((file) => [file.path, ...(file.kind === 'update' && file.moveTo ? [file.moveTo] : [])]);
+  const twice = paths.find((path, index) => paths.indexOf(path) !== index);
+  return twice === undefined ? { ok: true, files } : problem(0, `it touches "${twice}" twice`);
+}
+
+interface Wrong {
+  readonly index: number;
+  readonly why: string;
+}
+
+const problem = (index: number, why: string): ParsedPatch => ({ ok: false, line: index + 1, why });
+
+function added(path: string, body: readonly string[]): PatchFile | Wrong {
+  if (body.length === 0) return { index: 0, why: 'a new file needs at least one line with "+" in front' };
+  const index = body.findIndex((line) => !line.startsWith('+'));
+  if (index >= 0) return { index, why: 'each line of a new file has "+" in front' };
+  return { kind: 'add', path, content: body.map((line) => `${line.slice(1)}\n`).join('') };
+}
+
+const deleted = (path: string, body: readonly string[]): PatchFile | Wrong =>
+  body.length === 0 ? { kind: 'delete', path } : { index: 0, why: 'nothing may follow a file that is deleted' };
+
+function updated(path: string, body: readonly string[]): PatchFile | Wrong {
+  const moveTo = MOVE.exec(body[0] ?? '')?.[1] ?? null;
+  if (moveTo !== null && moveTo.trim() !== moveTo) return { index: 0, why: 'the path has blanks around it' };
+  const hunks: { at: string | null; old: string; new: string; lines: number }[] = [];
+  let ended = false;
+  for (let index = moveTo === null ? 0 : 1; index < body.length; index++) {
+    const line = body[index] ?? '';
+    const open = hunks.at(-1);
+    if (ended) return { index, why: `nothing may follow "${END_OF_FILE}"` };
+    if (line === END_OF_FILE && open && open.lines > 0) ended = true;
+    else if (line === '@@' || line.startsWith('@@ '))
+      hunks.push({ at: line.slice(3) || null, old: '', new: '', lines: 0 });
+    else if (/^[ +-]/.test(line)) {
+      const hunk = open ?? { at: null, old: '', new: '', lines: 0 };
+      if (!open) hunks.push(hunk);
+      const text = `${line.slice(1)}\n`;
+      if (line[0] !== '+') hunk.old += text;
+      if (line[0] !== '-') hunk.new += text;
+      hunk.lines++;
+    } else return { index, why: 'a line of a change has " ", "+" or "-" in front' };
+  }
+  // Several `@@` lines in a row narrow down one place.
+  const whole = hunks.filter(({ lines }) => lines > 0);
+  if (hunks.at(-1)?.lines === 0) return { index: body.length - 1, why: 'nothing follows the last "@@"' };
+  if (whole.length === 0 && moveTo === null) return { index: 0, why: 'it changes nothing' };
+  return { kind: 'update', path, moveTo, hunks: whole.map(({ at, old, new: text }) => ({ at, old, new: text })) };
+}

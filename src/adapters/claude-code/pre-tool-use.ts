@@ -1,23 +1,20 @@
 import type { Denial } from '../../gate/denial.ts';
 import type { Json } from '../../spec/types.ts';
-import { CONTROLS } from '../core/agent-session.ts';
+import type { ActionStep, ClientAction, ToolCallOfOurs as Call } from '../core/tool-call-to-action.ts';
+import { actionOf } from './action-of.ts';
+import type { ToolEvent } from './event.ts';
+import type { Reply } from './reply.ts';
 import { HEARD, remember, type Seated } from './seated.ts';
 import { isActing } from './silence.ts';
-import type { ToolEvent } from './event.ts';
-import { ownName } from './names.ts';
-import type { Reply } from './reply.ts';
-import { type ToolUse, toolUse } from './tool-use.ts';
-import { denialText } from './words.ts';
-
-type Call = { readonly tool: string; readonly args: { readonly [name: string]: Json } };
+import { callOursInstead, denialText, outsideText, subAgentStays } from './words.ts';
 
 /** Longest time that the client lets a foreground command run, in seconds. */
 const LONGEST_COMMAND = 600;
 
 /** PreToolUse: decides every call, whatever tool it is of. */
 export async function preToolUse(at: Seated<ToolEvent>): Promise<Reply> {
-  const use = await at.desk.use(at.seat, async (session) => toolUse(at.event, session));
-  const { reply, acts } = await decideUse(at, use);
+  const action = await at.desk.use(at.seat, async (session) => actionOf(at.event, session));
+  const { reply, acts } = await decideAction(at, action);
   await remember(at, reply.kind !== 'allow' ? HEARD.denied : acts ? HEARD.acting : HEARD.allowed);
   return reply;
 }
@@ -34,22 +31,36 @@ const allow = (input?: { readonly [name: string]: Json }): Decided => ({
 });
 const deny = (why: string): Decided => ({ reply: { kind: 'deny', why }, acts: false });
 
-async function decideUse(at: Seated<ToolEvent>, use: ToolUse): Promise<Decided> {
-  switch (use.kind) {
-    case 'native':
-      return native(at, use);
-    case 'shell':
-      return shell(at, use);
-    case 'through-hopgate':
-      return throughHopgate(at, use);
-    case 'own':
-      return own(at, use.tool);
+async function decideAction(at: Seated<ToolEvent>, action: ClientAction): Promise<Decided> {
+  switch (action.kind) {
+    case 'steps': {
+      const [step, ...more] = action.steps;
+      if (!step || more.length > 0) return unmapped(at, 'comes down to several calls; make them one by one');
+      return decideStep(at, step);
+    }
+    case 'hop':
+    case 'mode':
+      return isSubAgent(at) ? deny(subAgentStays(action.kind)) : allow();
+    case 'ask':
     case 'inner':
       return allow();
-    case 'unknown':
-      return unknown(at, use.why);
+    case 'unmapped':
+      return unmapped(at, action.why);
     default:
-      return use satisfies never;
+      return action satisfies never;
+  }
+}
+
+function decideStep(at: Seated<ToolEvent>, step: ActionStep): Promise<Decided> {
+  switch (step.how) {
+    case 'native':
+      return native(at, step);
+    case 'contained':
+      return at.event.tool === 'Bash' ? shell(at, step) : throughHopgate(at, step);
+    case 'ours':
+      return own(at, step);
+    default:
+      return step.how satisfies never;
   }
 }
 
@@ -57,7 +68,8 @@ const isSubAgent = ({ event }: Seated): boolean => event.agentId !== null;
 const refused = (at: Seated, denial: Denial): Decided => deny(denialText(denial, isSubAgent(at)));
 
 /** The client's own Read, Edit, …: decided, the intent written down, and then left to the client. */
-async function native(at: Seated<ToolEvent>, call: Call): Promise<Decided> {
+async function native(at: Seated<ToolEvent>, { tool, args }: Call): Promise<Decided> {
+  const call = { tool, args };
   const { desk, seat, event } = at;
   const above = await refusedAbove(at, call);
   if (above) return refused(at, above);
@@ -83,30 +95,21 @@ async function shell(at: Seated<ToolEvent>, { tool, args }: Call): Promise<Decid
 async function throughHopgate(at: Seated<ToolEvent>, call: Call): Promise<Decided> {
   const denial = await dryRun(at, call);
   if (denial) return refused(at, denial);
-  return deny(
-    `hopgate: ${at.event.tool} does not run here by itself.\nWhat to do: call ${ownName(call.tool)} with ${JSON.stringify(call.args)}.`,
-  );
+  return deny(callOursInstead(at.event.tool, call));
 }
 
 /** A tool of hopgate's MCP server: that decides it again. A sub-agent shares its parent's server, so that its own envelope is asked here. */
-async function own(at: Seated<ToolEvent>, tool: string): Promise<Decided> {
-  if (!isSubAgent(at)) return allow();
-  if (tool === 'hop' || tool === 'mode')
-    return deny(
-      `hopgate: a sub-agent can neither hop nor change the mode (${tool}).\nWhat to do: stay within this envelope, and report to the agent that started you what else is needed.`,
-    );
-  if ((CONTROLS as readonly string[]).includes(tool)) return allow();
-  const denial = await dryRun(at, { tool, args: at.event.input });
+async function own(at: Seated<ToolEvent>, call: Call): Promise<Decided> {
+  const denial = isSubAgent(at) ? await dryRun(at, call) : null;
   return denial ? refused(at, denial) : allow();
 }
 
-/** A tool that hopgate has never heard of. */
-async function unknown(at: Seated<ToolEvent>, why: string | null): Promise<Decided> {
-  const denial = await dryRun(at, { tool: at.event.tool, args: at.event.input });
-  if (denial) return refused(at, denial);
-  return deny(
-    `hopgate: ${at.event.tool} is outside of every peripheral${why === null ? '' : `: ${why}`}.\nWhat to do: use the tools of this peripheral; ${ownName('status')} lists them.`,
-  );
+/** A tool that reaches where no spec says what it may touch. */
+async function unmapped(at: Seated<ToolEvent>, why: string | null): Promise<Decided> {
+  const { tool, input } = at.event;
+  const denial = await dryRun(at, { tool, args: input });
+  if (why === null && denial) return refused(at, denial);
+  return deny(outsideText(tool, why));
 }
 
 /** What the parent's envelope, as it is now, says of a sub-agent's call. Its refusal is recorded in the parent's session. */
@@ -122,8 +125,9 @@ async function refusedAbove({ desk, seat }: Seated, call: Call): Promise<Denial 
 }
 
 /** Decides a call that does not run under this event; a refusal is recorded. */
-async function dryRun(at: Seated, call: Call): Promise<Denial | null> {
+async function dryRun(at: Seated, { tool, args }: Call): Promise<Denial | null> {
   const { desk, seat } = at;
+  const call = { tool, args };
   const above = await refusedAbove(at, call);
   if (above) return above;
   return desk.use(seat, async (session) => {

@@ -15,6 +15,9 @@ export type Reply =
   | { readonly kind: 'go-on'; readonly why: string }
   | { readonly kind: 'nothing' };
 
+/** How an allow begins, and nothing else does; the shell around the hook looks for it. */
+export const ALLOW = '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"';
+
 export const NOTHING: Reply = { kind: 'nothing' };
 
 /**

@@ -14,6 +14,17 @@ export function denialText({ code, message, remedy, way }: Denial, isSubAgent: b
   return lines.join('\n');
 }
 
+/** For a tool of the client that does not run here, where hopgate has one that does its work. */
+export const callOursInstead = (tool: string, ours: { readonly tool: string; readonly args: unknown }): string =>
+  `hopgate: ${tool} does not run here by itself.\nWhat to do: call ${ownName(ours.tool)} with ${JSON.stringify(ours.args)}.`;
+
+/** @param why completes "the tool …"; null: it was never heard of */
+export const outsideText = (tool: string, why: string | null): string =>
+  `hopgate: ${tool} ${why ?? 'is outside of every peripheral'}.\nWhat to do: use the tools of this peripheral; ${ownName('status')} lists them.`;
+
+export const subAgentStays = (tool: string): string =>
+  `hopgate: a sub-agent can neither hop nor change the mode (${tool}).\nWhat to do: stay within this envelope, and report to the agent that started you what else is needed.`;
+
 /** How the peripheral's tools are called in this client; follows the prompt section. */
 export function toolNames(isSubAgent: boolean): string {
   return [

@@ -1,0 +1,41 @@
+import type { Session } from '../../session/session.ts';
+import type { Json } from '../../spec/types.ts';
+import { type ClientAction, toolCallToAction } from '../core/tool-call-to-action.ts';
+import { textOf, type ToolEvent } from './event.ts';
+import { OWN_PREFIX } from './names.ts';
+
+/** What a call of Claude Code means in a session as it stands. */
+export function actionOf({ tool, input, fields }: ToolEvent, session: Session): ClientAction {
+  const why = whyOutside(tool, input);
+  if (why !== null) return { kind: 'unmapped', why };
+  const { specs, config, root, state } = session;
+  const cwd = textOf(fields['cwd']);
+  return toolCallToAction(
+    { provider: 'claude-code', name: tool, input: tool === 'Read' ? fromFirstLine(input) : input },
+    {
+      specs,
+      config,
+      root,
+      peripheral: state.peripheral,
+      mode: state.mode,
+      ourPrefixes: [OWN_PREFIX],
+      ...(cwd === null ? {} : { cwd }),
+    },
+  );
+}
+
+/** What this version of the client does behind a harmless name; completes "the tool …". null: nothing. */
+function whyOutside(tool: string, input: ToolEvent['input']): string | null {
+  if (tool === 'Skill') return 'runs the commands that stand in a skill, unseen; read its file and do what it says';
+  if ((tool === 'Agent' || tool === 'Task') && input['isolation'] !== undefined)
+    return 'would start an agent in another place, where nothing of this session holds; leave isolation out';
+  if (tool === 'SendMessage' && input['to'] !== 'main')
+    return 'reaches agents that are not in this session; start a sub-agent with Agent instead';
+  return null;
+}
+
+/** Claude Code takes line 0 for the first one. */
+function fromFirstLine(input: ToolEvent['input']): { readonly [name: string]: Json } {
+  const { offset, ...rest } = input;
+  return offset === undefined || offset === 0 ? rest : { ...rest, offset };
+}

@@ -1,0 +1,74 @@
+import { ALLOW } from './reply.ts';
+
+/** The events that hopgate takes. None has a matcher: whatever the client calls, now or later, comes here. */
+const EVENTS = [
+  'SessionStart',
+  'UserPromptSubmit',
+  'PreToolUse',
+  'PostToolUse',
+  'PostToolUseFailure',
+  'SubagentStart',
+  'SubagentStop',
+  'Stop',
+  'SessionEnd',
+  'ConfigChange',
+] as const;
+type ClaudeEvent = (typeof EVENTS)[number];
+
+/** At these a fault must not hold the agent: it would go on for ever. */
+const ENDINGS: ReadonlySet<ClaudeEvent> = new Set(['SubagentStop', 'Stop', 'SessionEnd']);
+
+/** Seconds until the client gives a hook up. Ours answers before. */
+const TIMEOUT_SECONDS = 10;
+
+interface CommandHook {
+  readonly type: 'command';
+  readonly command: string;
+  readonly timeout: number;
+  readonly onFailure?: 'block';
+}
+export type ClaudeHooks = { readonly [event in ClaudeEvent]: readonly { readonly hooks: readonly CommandHook[] }[] };
+
+/**
+ * The hooks as Claude Code's settings and plugins take them. The model reads the command line with every refusal, so that it is short.
+ *
+ * @param script the shell's word for the file that holds {@link hookScript}
+ */
+export function claudeHooks(script: string): ClaudeHooks {
+  const group = (event: ClaudeEvent) => {
+    const hook = { type: 'command' as const, command: `sh ${script} ${event}`, timeout: TIMEOUT_SECONDS };
+    return [{ hooks: [ENDINGS.has(event) ? hook : { ...hook, onFailure: 'block' as const }] }];
+  };
+  return Object.fromEntries(EVENTS.map((event) => [event, group(event)])) as unknown as ClaudeHooks;
+}
+
+/**
+ * The client takes silence, and any text that it cannot read, for an allow, also with `onFailure`. So this script around the hook lets a call
+ * through only where the hook says in so many words that it does. A fault at an ending is told, not obeyed.
+ *
+ * @param command a shell command line: what answers a hook
+ */
+export const hookScript = (command: string): string => `# Written by hopgate; changes made here are lost.
+fault() {
+  echo "hopgate could not decide (its hook ended with $1), so this is refused; run hopgate doctor" >&2
+  exit 2
+}
+said=$(${command})
+ended=$?
+case $1 in
+${[...ENDINGS].join(' | ')})
+  [ $ended -eq 0 ] && { printf '%s' "$said"; exit 0; }
+  printf '{"systemMessage":"hopgate could not answer %s (its hook ended with %s); run hopgate doctor"}' "$1" "$ended"
+  exit 0
+  ;;
+esac
+[ $ended -eq 2 ] && exit 2
+[ $ended -eq 0 ] || fault $ended
+if [ "$1" = PreToolUse ]; then
+  case $said in
+  '${ALLOW}'*'}') ;;
+  *) fault "$ended, without a verdict" ;;
+  esac
+fi
+printf '%s' "$said"
+`;

@@ -76,7 +76,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
 
   const carryOut = async (
     call: ToolCall,
-    { effect, upstream }: BoundTool,
+    { upstream }: BoundTool,
     { args, paths }: Prepared,
     connection: UpstreamConnection,
   ): Promise<ToolReport> => {
@@ -87,7 +87,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
     const reads = paths.flatMap(({ real, access, kind }) =>
       access === 'read' && kind === 'file' ? [{ path: real.join('/'), op: 'read' as const }] : [],
     );
-    const effects = effect === 'act' ? 'unobserved' : reads;
+    const effects = call.tool.effect === 'act' ? 'unobserved' : reads;
     const clean = (text: string) => connection.clean(text);
     try {
       const answer = await connection.call(upstream.tool, args, { seconds, signal: call.signal });

@@ -13,7 +13,7 @@ export class ProcessGroup {
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
 
   constructor(command: readonly string[], options: { readonly cwd: string; readonly env: Record<string, string> }) {
-    const [program, ...args] = dyingWithUs() ? [SETPRIV, '--pdeath-signal', 'KILL', '--', ...command] : command;
+    const [program, ...args] = dyingWithUs() ? [SETPRIV, '--pdeathsig', 'KILL', '--', ...command] : command;
     this.child = spawn(program!, args, { ...options, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
     this.exited = new Promise((resolve, reject) => {
       this.child.once('error', reject);
@@ -81,6 +81,6 @@ function dyingWithUs(): boolean {
   canDie ??=
     process.platform === 'linux' &&
     existsSync(SETPRIV) &&
-    spawnSync(SETPRIV, ['--pdeath-signal', 'KILL', '--', 'true'], { stdio: 'ignore' }).status === 0;
+    spawnSync(SETPRIV, ['--pdeathsig', 'KILL', '--', 'true'], { stdio: 'ignore' }).status === 0;
   return canDie;
 }

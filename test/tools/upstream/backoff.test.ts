@@ -1,0 +1,20 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { backoff } from '../../../src/tools/upstream/backoff.ts';
+
+const draw = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+
+it('waits between half of the whole time and all of it, which doubles from 100 ms to 30 s', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 5000 }), draw, (failures, random) => {
+      const whole = Math.min(30_000, 100 * 2 ** (failures - 1));
+      expect(backoff(failures, random)).toBeGreaterThanOrEqual(Math.floor(whole / 2));
+      expect(backoff(failures, random)).toBeLessThanOrEqual(whole);
+    }),
+  );
+});
+
+it('spreads what fails at the same time', () => {
+  const waits = new Set(Array.from({ length: 20 }, (_, index) => backoff(5, index / 20)));
+  expect(waits.size).toBe(20);
+});

@@ -1,0 +1,128 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { createMcpHandler, fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { ToolBackend } from '../../../src/ports/tool-backend.ts';
+import type { ToolSpec } from '../../../src/spec/types.ts';
+import { FixedClock } from '../../../src/testing/fixed-clock.ts';
+import { upstreamBackend } from '../../../src/tools/upstream/backend.ts';
+import { GRANT } from '../../contracts/tool-backend.ts';
+
+const TOOL: ToolSpec = {
+  id: 'far-echo',
+  purpose: 'as tested',
+  effect: 'observe',
+  parameters: [{ name: 'text', role: 'text', schema: { type: 'string' }, required: true, description: 'A text.' }],
+  limits: { seconds: 20, outputBytes: 10_000 },
+  upstream: { server: 'far', tool: 'echo', schemaHash: null, folders: 'contents' },
+};
+
+let server: Server;
+let heard: (string | undefined)[] = [];
+let backend: ToolBackend;
+const clock = new FixedClock();
+
+async function listen(port = 0): Promise<number> {
+  const handler = toNodeHandler(
+    createMcpHandler(() => {
+      const mcp = new McpServer({ name: 'far', version: '1' });
+      const inputSchema = fromJsonSchema<{ text: string }>({
+        type: 'object',
+        properties: { text: { type: 'string' } },
+      });
+      mcp.registerTool('echo', { description: 'Says it again.', inputSchema }, async ({ text }) => ({
+        content: [{ type: 'text', text: `${text} ${heard.at(-1)}` }],
+      }));
+      return mcp;
+    }),
+  );
+  server = createServer((request, response) => {
+    heard.push(request.headers['authorization']);
+    void handler(request, response);
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+const stop = async (): Promise<void> => {
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+};
+
+const call = (port: number) =>
+  backend.run({
+    tool: TOOL,
+    args: { text: 'hello' },
+    grant: {
+      ...GRANT,
+      root: '/tmp',
+      config: {
+        ...GRANT.config,
+        upstream: {
+          far: {
+            url: `http://127.0.0.1:${port}/mcp`,
+            headers: { authorization: 'Bearer ${FAR_TOKEN}' },
+            contained: false,
+          },
+        },
+      },
+    },
+    sessionId: 's',
+    signal: new AbortController().signal,
+  });
+
+beforeEach(() => {
+  heard = [];
+  backend = upstreamBackend({
+    tools: { [TOOL.id]: TOOL },
+    clock,
+    random: () => 0,
+    env: { FAR_TOKEN: 'a-bearer-secret' },
+  });
+});
+afterEach(async () => {
+  await backend.close?.();
+  await stop().catch(() => {});
+});
+
+it('speaks Streamable HTTP with the headers of hopgate.yaml, and lets no secret come back', async () => {
+  const { outcome, effects } = await call(await listen());
+  expect(outcome).toEqual({
+    status: 'ok',
+    result: { content: [{ type: 'text', text: 'hello Bearer ${FAR_TOKEN}' }] },
+  });
+  expect(effects).toEqual([]);
+  expect(new Set(heard)).toEqual(new Set(['Bearer a-bearer-secret']));
+});
+
+it('comes back after its server was away', async () => {
+  const port = await listen();
+  expect((await call(port)).outcome).toMatchObject({ status: 'ok' });
+  await stop();
+  expect((await call(port)).outcome).toMatchObject({ status: 'failed', code: 'upstream-down' });
+  await listen(port);
+  expect((await call(port)).outcome).toMatchObject({ status: 'failed', code: 'upstream-down' });
+  clock.advance(100);
+  expect((await call(port)).outcome).toMatchObject({ status: 'ok' });
+});
+
+it('does not carry its headers to another place', async () => {
+  const elsewhere = createServer((request, response) => {
+    heard.push(`elsewhere: ${request.headers['authorization']}`);
+    response.end();
+  });
+  elsewhere.listen(0, '127.0.0.1');
+  await once(elsewhere, 'listening');
+  server = createServer((_, response) => {
+    response.writeHead(307, { location: `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/` }).end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  expect((await call((server.address() as AddressInfo).port)).outcome).toMatchObject({ code: 'upstream-down' });
+  expect(heard).toEqual([]);
+  elsewhere.close();
+});

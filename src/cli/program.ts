@@ -3,6 +3,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import { register as activity } from './commands/activity.ts';
 import { register as approve } from './commands/approve.ts';
 import { register as check } from './commands/check.ts';
+import { register as codex } from './commands/codex.ts';
 import { register as doctor } from './commands/doctor.ts';
 import { register as erase } from './commands/erase.ts';
 import { register as explain } from './commands/explain.ts';
@@ -31,6 +32,7 @@ import { CliError, type Io } from './io.ts';
 const COMMANDS = [
   run,
   shell,
+  codex,
   approve,
   init,
   trust,

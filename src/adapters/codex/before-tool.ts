@@ -1,154 +1,107 @@
-import { isAbsolute, relative, resolve } from 'node:path';
 import type { Denial } from '../../gate/denial.ts';
 import type { NativeTicket } from '../../session/native-step.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
-import { CONTROLS } from '../core/agent-session.ts';
 import type { HookDesk, Seat } from '../core/hook-desk.ts';
-import type { Env, ToolEvent } from './event.ts';
-import { type PatchChange, parsePatch } from './patch.ts';
 import {
-  mcpName,
-  describeRefusal,
-  patchInReadOnly,
-  patchNotRead,
-  patchTooMuch,
-  subAgentStays,
-  useOurShell,
-} from './wording.ts';
+  type ActionStep,
+  type ClientAction,
+  toolCallToAction,
+  type ToolCallOfOurs,
+} from '../core/tool-call-to-action.ts';
+import type { Env, ToolEvent } from './event.ts';
+import { callOurs, describeRefusal, oneAtATime, readOnlyHere, subAgentStays, unknownHere } from './wording.ts';
 
 /** null: it may run; else what the model is told. */
 export type Verdict = string | null;
 
-/** A call of hopgate's, which a call of Codex's own comes down to. */
-interface Call {
-  readonly tool: string;
-  readonly args: { readonly [name: string]: Json };
+interface At {
+  readonly event: ToolEvent;
+  readonly desk: HookDesk;
+  readonly seat: Seat;
+  readonly env: Env;
 }
-
-/** What starts, steers and awaits other agents, plans, or asks the person: it touches nothing, and what a sub-agent does is judged by itself. */
-const COORDINATION: ReadonlySet<string> = new Set([
-  'spawn_agent',
-  'send_input',
-  'send_message',
-  'resume_agent',
-  'wait_agent',
-  'wait',
-  'close_agent',
-  'list_agents',
-  'update_plan',
-  'request_user_input',
-  'tool_search',
-  'get_goal',
-  'create_goal',
-  'update_goal',
-]);
-
-/** What moves a session. */
-const MOVES: ReadonlySet<string> = new Set(['hop', 'mode']);
-
-const MCP_PREFIX = mcpName('');
 
 /** Under which key the ticket of a call that runs is kept. */
 export const ticketKey = (toolUseId: string): string => `native ${toolUseId}`;
 
 /** Whether a tool call of Codex's may run. Everything that is not known to be harmless is put before the gate. */
 export async function beforeTool(event: ToolEvent, desk: HookDesk, seat: Seat, env: Env): Promise<Verdict> {
-  const { tool_name: name, tool_input: input } = event;
-  if (name.startsWith(MCP_PREFIX)) return aboutOurs(name.slice(MCP_PREFIX.length), input, desk, seat);
-  if (COORDINATION.has(name)) return null;
-  if (name === 'Bash') return desk.use(seat, (session) => aboutShell(session, textOf(input, 'command')));
-  if (name === 'apply_patch') return aboutPatch(event, desk, seat, env);
-  if (name === 'view_image')
-    return letRun({ tool: 'read', args: { path: pathIn(event, textOf(input, 'path')) } }, event, desk, seat);
-  return desk.use(seat, (session) => refusalOf(session, { tool: name, args: {} }));
+  const at = { event, desk, seat, env };
+  const action = await desk.use(seat, async (session) => actionOf(event, session));
+  switch (action.kind) {
+    case 'inner':
+    case 'ask':
+      return null;
+    case 'hop':
+    case 'mode':
+      // A sub-agent's connection leads to the session of the agent that started it.
+      return isSubAgent(at) ? subAgentStays(action.kind) : null;
+    case 'unmapped':
+      return unmapped(at, action.why);
+    case 'steps':
+      return aboutSteps(at, action.steps);
+    default:
+      return action satisfies never;
+  }
 }
 
-/**
- * The MCP server decides it, and records it. A sub-agent's connection leads to the session of the agent that started it, so that its own envelope
- * is asked here, and it moves nobody.
- */
-async function aboutOurs(tool: string, input: unknown, desk: HookDesk, seat: Seat): Promise<Verdict> {
-  if (seat.conversation.agentId === null) return null;
-  if (MOVES.has(tool)) return subAgentStays(tool);
-  if ((CONTROLS as readonly string[]).includes(tool)) return null;
-  const call = { tool, args: input as Call['args'] };
-  return desk.use(seat, async (session) => (session.why(call) === null ? null : refusalOf(session, call)));
+function actionOf({ tool_name: name, tool_input: input, cwd }: ToolEvent, session: Session): ClientAction {
+  const { specs, config, root, state } = session;
+  const { peripheral, mode } = state;
+  return toolCallToAction({ provider: 'codex', name, input }, { specs, config, root, cwd, peripheral, mode });
 }
 
-/** Codex's sandbox closes every socket, so hopgate's runner cannot work inside of it, and its own shell would read what the masks hide. */
-async function aboutShell(session: Session, command: string): Promise<string> {
-  const takesCommands = Object.values(session.specs.tools)
-    .filter(({ parameters }) => parameters.some(({ role }) => role === 'command'))
-    .map(({ id }) => id);
-  const open = session.available().tools.filter((id) => takesCommands.includes(id));
-  if (open.length > 0) return useOurShell(open);
-  const shell = takesCommands.includes('bash') ? 'bash' : (takesCommands[0] ?? 'bash');
-  return refusalOf(session, { tool: shell, args: { command } });
+const isSubAgent = ({ seat }: At): boolean => seat.conversation.agentId !== null;
+
+/** No scope says what it may touch. The attempt is recorded as one at a tool that nobody knows. */
+async function unmapped({ event, desk, seat }: At, why: string | null): Promise<string> {
+  const { tool_name: tool } = event;
+  return desk.use(seat, async (session) => {
+    const denial = session.why({ tool }) && (await refused(session, { tool, args: {} }));
+    return why === null && denial ? describeRefusal(denial) : unknownHere(tool, why, session.available());
+  });
 }
 
-/** The gate's refusal, which `admit` records. */
-async function refusalOf(session: Session, call: Call): Promise<string> {
+async function aboutSteps(at: At, steps: readonly ActionStep[]): Promise<Verdict> {
+  const [first, ...more] = steps;
+  if (!first) return null;
+  // The MCP server decides and records what the main agent calls there.
+  if (first.how === 'ours' && !isSubAgent(at)) return null;
+  // What is out of bounds is told first: how else to call it helps nobody then.
+  for (const step of steps) {
+    const denial = await dryRun(at, step);
+    if (denial) return describeRefusal(denial);
+  }
+  if (first.how === 'ours') return null;
+  if (first.how === 'native' && more.length === 0) return letRun(at, first);
+  const ours = steps.every(({ byOurs }) => byOurs !== null) ? steps.flatMap(({ byOurs }) => byOurs ?? []) : [];
+  return first.how === 'contained' && more.length === 0 ? callOurs(ours) : oneAtATime(ours);
+}
+
+/** What the gate says of a call that does not run under this event, here or above; a refusal here is recorded. */
+async function dryRun({ desk, seat }: At, { tool, args }: ToolCallOfOurs): Promise<Denial | null> {
+  const above = await desk.useParent(seat, async (parent) => parent.why({ tool, args }));
+  if (above) return above;
+  return desk.use(seat, async (session) =>
+    session.why({ tool, args }) === null ? null : refused(session, { tool, args }),
+  );
+}
+
+/** The gate's refusal as `admit` records it. null: it lets it through by now. */
+async function refused(session: Session, call: ToolCallOfOurs): Promise<Denial | null> {
   const admitted = await session.admit(call);
-  if (admitted.ok) throw new Error(`${call.tool} was let through, although Codex has no such tool`);
-  return describeRefusal(admitted.denial);
+  return admitted.ok ? null : admitted.denial;
 }
 
-async function aboutPatch(event: ToolEvent, desk: HookDesk, seat: Seat, env: Env): Promise<Verdict> {
-  const patch = parsePatch(textOf(event.tool_input, 'command'));
-  if (!patch.ok) return patchNotRead(patch.line, patch.why);
-  const calls = patch.changes.map((change) => callOf(change, event));
-  // What is out of bounds is told first: there is no use in splitting a patch that is refused anyway.
-  const denied = await desk.use(seat, async (session) => {
-    const bad = calls.find((call) => typeof call !== 'string' && session.why(call) !== null);
-    return bad && typeof bad !== 'string' ? refusalOf(session, bad) : null;
+/** A call that Codex runs itself: decided, its intent written down, and watched. */
+async function letRun({ event, desk, seat, env }: At, { tool, args }: ActionStep): Promise<Verdict> {
+  if (event.tool_name === 'apply_patch' && env['HOPGATE_CODEX_SANDBOX'] === 'read-only') return readOnlyHere(tool);
+  const verdict = await desk.use(seat, async (session): Promise<NativeTicket | Denial> => {
+    const admitted = await session.admit({ tool, args });
+    return admitted.ok ? admitted.ticket : admitted.denial;
   });
-  if (denied !== null) return denied;
-  const [call, ...more] = calls;
-  if (call === undefined || more.length > 0) return patchTooMuch(`touches ${calls.length} files`);
-  if (typeof call === 'string') return patchTooMuch(call);
-  if (env['HOPGATE_CODEX_SANDBOX'] === 'read-only') return patchInReadOnly(call.tool);
-  return letRun(call, event, desk, seat);
-}
-
-/** The change as a call of hopgate's; as text: why it is none. */
-function callOf(change: PatchChange, event: ToolEvent): Call | string {
-  const path = pathIn(event, change.path);
-  if (change.kind === 'add') return { tool: 'write', args: { path, content: change.content } };
-  if (change.kind === 'delete') return 'deletes a file';
-  if (change.moveTo !== null) return 'moves a file';
-  const [hunk, ...more] = change.hunks;
-  if (!hunk || more.length > 0) return `makes ${change.hunks.length} changes`;
-  if (hunk.old === '') return 'adds lines without any that stand around them';
-  return { tool: 'edit', args: { path, old: hunk.old, new: hunk.new } };
-}
-
-/** Patches and images name their files from the folder that Codex works in. */
-function pathIn({ cwd }: ToolEvent, path: string): string {
-  return isAbsolute(path) ? path : resolve(cwd, path);
-}
-
-async function letRun(call: Call, event: ToolEvent, desk: HookDesk, seat: Seat): Promise<Verdict> {
-  const here = { ...call, args: { ...call.args, path: fromRoot(seat.conversation.root, String(call.args['path'])) } };
-  const ofParent = await desk.useParent(seat, async (session): Promise<Denial | null> => session.why(here));
-  if (ofParent) return describeRefusal(ofParent);
-  const verdict = await desk.use(seat, async (session): Promise<NativeTicket | string> => {
-    const admitted = await session.admit(here);
-    return admitted.ok ? admitted.ticket : describeRefusal(admitted.denial);
-  });
-  if (typeof verdict === 'string') return verdict;
+  if ('code' in verdict) return describeRefusal(verdict);
   await desk.keep(seat, ticketKey(event.tool_use_id), verdict as unknown as Json);
   return null;
-}
-
-function fromRoot(root: string, path: string): string {
-  const inside = relative(root, path);
-  return inside === '' || inside.startsWith('..') || isAbsolute(inside) ? path : inside;
-}
-
-function textOf(input: unknown, field: string): string {
-  const value =
-    input !== null && typeof input === 'object' ? (input as { [field: string]: unknown })[field] : undefined;
-  if (typeof value === 'string') return value;
-  throw new Error(`Codex sent a call without a text in "${field}"`);
 }

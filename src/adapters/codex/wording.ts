@@ -1,5 +1,6 @@
-import type { Denial, WayLeg } from '../../gate/denial.ts';
+import type { Available, Denial, WayLeg } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
+import type { ToolCallOfOurs } from '../core/tool-call-to-action.ts';
 import { MCP_SERVER } from './overrides.ts';
 
 /** A tool of hopgate's as Codex names it. */
@@ -15,24 +16,37 @@ export function describeRefusal({ code, message, remedy, way, available }: Denia
   return lines.join('\n');
 }
 
-/** Codex's own shell does not run, although commands are granted here: hopgate's do, contained. */
-export const useOurShell = (tools: readonly string[]): string =>
-  `Codex's own shell does not run here. Call ${tools.map(mcpName).join(' or ')} instead: it runs the command contained, and its result is recorded.`;
+/** A call that only hopgate's own tools carry out here, spelled out for them. */
+export const callOurs = (calls: readonly ToolCallOfOurs[]): string =>
+  `Codex does not run this by itself here: hopgate runs it contained, and records what comes of it.\nWhat to do: call ${spelled(calls)}.`;
 
-export const patchNotRead = (line: number, why: string): string =>
-  `This patch was not understood (line ${line}: ${why}), so it is not applied. Call ${mcpName('edit')} {path, old, new}, or ${mcpName('write')} {path, content}.`;
+/** Codex runs one change of one file at a time, so that what came of it can be told. */
+export const oneAtATime = (calls: readonly ToolCallOfOurs[]): string =>
+  `apply_patch runs here for one file at a time, and neither moves nor deletes.\nWhat to do: send a patch for each file${calls.length > 0 ? `, or call ${spelled(calls)}` : ''}.`;
 
-export const patchTooMuch = (what: string): string =>
-  `apply_patch runs here for one change to one file at a time, and this patch ${what}. Send one such patch after the other, or call ${mcpName('edit')} {path, old, new} and ${mcpName('write')} {path, content}; files are moved and deleted by ${mcpName('bash')}.`;
+/** The longest argument that is repeated to the model. */
+const SHOWN = 400;
 
-export const patchInReadOnly = (tool: string): string =>
-  `Codex's own sandbox is read-only in this run, so apply_patch cannot work. Call ${mcpName(tool)} instead: it is open here.`;
+function spelled(calls: readonly ToolCallOfOurs[]): string {
+  return calls
+    .map(({ tool, args }) => {
+      const text = JSON.stringify(args);
+      return `${mcpName(tool)}${text.length > SHOWN ? '' : ` with ${text}`}`;
+    })
+    .join(', then ');
+}
+
+export const readOnlyHere = (tool: string): string =>
+  `Codex's own sandbox is read-only in this run, so apply_patch cannot work.\nWhat to do: call ${mcpName(tool)} instead; it is open here.`;
+
+export const unknownHere = (tool: string, why: string | null, { tools }: Pick<Available, 'tools'>): string =>
+  `${tool} ${why ?? 'is a tool that no spec speaks of'}.\nWhat to do: use what is open here: ${list(tools)}; to move: ${list(['hop', 'mode'])}.`;
 
 export const subAgentStays = (tool: string): string =>
   `${mcpName(tool)} would move the session of the agent that started you. Do your task where you are and report; it decides where to go.`;
 
 /** How hopgate looks from inside Codex: added to what a model is told on entry. */
-export const HOW_IN_CODEX = `In Codex, these are the tools of the MCP server "${MCP_SERVER}": read is ${mcpName('read')}, hop is ${mcpName('hop')}, and so on. Codex's own shell is refused. apply_patch works only where edit and write are open, for one change to one file at a time.`;
+export const HOW_IN_CODEX = `In Codex, these are the tools of the MCP server "${MCP_SERVER}": read is ${mcpName('read')}, hop is ${mcpName('hop')}, and so on. Codex's own shell is refused. apply_patch works only where edit and write are open, for one file at a time.`;
 
 /** Asked once, when the model would end its turn. */
 export function beforeYouStop(peripheral: string, toReflect: readonly WayLeg[]): string {

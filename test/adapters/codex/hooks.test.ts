@@ -39,7 +39,7 @@ describe('a patch', () => {
     expect((await bodies(session)).at(-1)).toMatchObject({
       event: 'intent',
       tool: 'edit',
-      args: { path: 'src/a.ts', old: 'a', new: 'b' },
+      args: { path: 'src/a.ts', old: 'a\n', new: 'b\n' },
     });
     writeFileSync(join(root, 'src/a.ts'), 'b\n');
     await send({
@@ -99,21 +99,20 @@ describe('a patch', () => {
       'to two files',
       toEdit,
       patchOf('*** Add File: src/b.ts', '+x', '*** Add File: src/c.ts', '+x'),
-      'touches 2 files',
+      'mcp__hopgate__write',
     ],
-    ['that deletes', toEdit, patchOf('*** Delete File: src/a.ts'), 'deletes a file'],
+    ['that deletes', toEdit, patchOf('*** Delete File: src/a.ts'), 'mcp__hopgate__bash'],
     [
       'that moves',
       toEdit,
       patchOf('*** Update File: src/a.ts', '*** Move to: src/z.ts', '@@', '-a', '+b'),
-      'moves a file',
+      'mcp__hopgate__bash',
     ],
-    ['in two places', toEdit, patchOf('*** Update File: src/a.ts', '@@', '-a', '+b', '@@', '-c', '+d'), '2 changes'],
     [
       'that cannot be read',
       toEdit,
       { command: '*** Begin Patch\n *** Delete File: x\n*** End Patch' },
-      'not understood',
+      'cannot be read',
     ],
   ])('%s does not run', async (_, prepare, input, reason) => {
     const { session, call } = await world();
@@ -151,13 +150,24 @@ describe('other tools', () => {
     expect(await call(tool, {})).toEqual({ exit: 0, stdout: '', stderr: '' });
   });
 
-  test.each(['mcp__other__read', 'mcp__hopgate2__read', 'web_search', 'write_stdin', 'nobody_knows'])(
-    '%s is refused, and recorded',
+  test.each(['nobody_knows'])('%s is refused, and recorded', async (tool) => {
+    const { session, call } = await world();
+    await must(session.start('explore'));
+    const { exit, stderr } = await call(tool, {});
+    expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining('unknown-tool') });
+    expect((await bodies(session)).at(-1)).toMatchObject({ event: 'denial', code: 'unknown-tool' });
+  });
+
+  test.each(['web_search', 'write_stdin', 'mcp__other__read', 'mcp__hopgate2__read'])(
+    '%s is refused with what is wrong with it',
     async (tool) => {
       const { session, call } = await world();
+      await must(session.setMode({ to: 'diagnose' }));
       await must(session.start('explore'));
-      const { exit, stderr } = await call(tool, {});
-      expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining('unknown-tool') });
+      expect(await call(tool, {})).toMatchObject({
+        exit: 2,
+        stderr: expect.stringMatching(/What to do: .*mcp__hopgate__read/),
+      });
       expect((await bodies(session)).at(-1)).toMatchObject({ event: 'denial', code: 'unknown-tool' });
     },
   );
@@ -265,10 +275,10 @@ describe('faults of ours', () => {
     expect(stderr).toContain('hopgate could not decide');
   });
 
-  test('a patch that is no text closes', async () => {
-    const { call } = await world();
-    expect((await call('apply_patch', { command: 7 })).exit).toBe(2);
-    expect((await call('Bash', {})).exit).toBe(2);
+  test.each([{ command: 7 }, {}, null, 'x'])('a patch or a command that is none closes: %j', async (input) => {
+    const { session, call } = await world();
+    await toEdit(session);
+    for (const tool of ['apply_patch', 'Bash', 'view_image']) expect((await call(tool, input as object)).exit).toBe(2);
   });
 
   test('a desk that fails closes, but never keeps an agent from stopping twice', async () => {

@@ -1,0 +1,87 @@
+import { askCodex, type CodexAnswer } from '../../adapters/codex/ask-codex.ts';
+import { type CodexHooks, CODEX_EVENTS } from '../../adapters/codex/hook-config.ts';
+import {
+  asArguments,
+  hookOverrides,
+  type McpEntry,
+  mcpOverrides,
+  type Override,
+  sandboxOverrides,
+  trustOverride,
+} from '../../adapters/codex/overrides.ts';
+import type { CodexThreadOptions } from '../../adapters/codex/thread-options.ts';
+import { CliError } from '../io.ts';
+
+type Env = { readonly [name: string]: string | undefined };
+
+/** The first Codex whose permission profiles, hooks and hook trust work as hopgate needs them. */
+const OLDEST = [0, 169, 0] as const;
+
+export interface Launch {
+  readonly codex: string;
+  readonly root: string;
+  readonly env: Env;
+  readonly options: CodexThreadOptions;
+  readonly mcp: McpEntry;
+  readonly hooks: CodexHooks;
+}
+
+/**
+ * The arguments that put Codex into a session, to stand in front of the user's. Nothing of the user's is written: all of it is told on the command
+ * line, and the trust in our hooks holds for this run alone.
+ *
+ * @throws CliError `codex-failed`, `codex-too-old`, `hooks-off`
+ */
+export async function launchArguments({ codex, root, env, options, mcp, hooks }: Launch): Promise<readonly string[]> {
+  const overrides = [...sandboxOverrides(options, root), ...mcpOverrides(mcp), ...hookOverrides(hooks)];
+  const answer = await listHooks(codex, root, env, overrides);
+  if (!isNewEnough(answer.version))
+    throw new CliError(
+      'codex-too-old',
+      `${codex} is Codex ${answer.version || 'of an unknown version'}, and hopgate needs ${OLDEST.join('.')} or newer`,
+      'Update it (codex update), or name another with --codex PROGRAM.',
+    );
+  return asArguments([...overrides, trustOverride(hashesOf(answer, hooks))]);
+}
+
+async function listHooks(codex: string, cwd: string, env: Env, overrides: readonly Override[]): Promise<CodexAnswer> {
+  try {
+    return await askCodex({ codex, cwd, env, overrides });
+  } catch (cause) {
+    throw new CliError(
+      'codex-failed',
+      (cause as Error).message,
+      'Start codex by itself to see whether its own configuration is in order, then try again.',
+      { cause },
+    );
+  }
+}
+
+/** The hash of each of our hooks, by the key that Codex keeps its trust under. */
+export function hashesOf(
+  { hooks: listed, problems }: CodexAnswer,
+  ours: CodexHooks,
+): { readonly [key: string]: string } {
+  const commands = new Set(
+    CODEX_EVENTS.flatMap((event) => ours[event].flatMap(({ hooks }) => hooks.map(({ command }) => command))),
+  );
+  const found = listed.filter(
+    ({ source, command }) => source === 'sessionFlags' && command !== null && commands.has(command),
+  );
+  if (found.length < CODEX_EVENTS.length || found.some(({ enabled }) => !enabled))
+    throw new CliError(
+      'hooks-off',
+      `Codex takes ${found.filter(({ enabled }) => enabled).length} of hopgate's ${CODEX_EVENTS.length} hooks${problems.length > 0 ? `: ${problems.join('; ')}` : ''}`,
+      'Switch its hooks on (features.hooks), or ask whoever manages this machine: a policy may allow managed hooks only.',
+    );
+  return Object.fromEntries(found.map(({ key, currentHash }) => [key, currentHash]));
+}
+
+function isNewEnough(version: string): boolean {
+  const parts = version.split('.').map(Number);
+  for (const [index, least] of OLDEST.entries()) {
+    const part = parts[index] ?? -1;
+    if (part !== least) return part > least;
+  }
+  return true;
+}

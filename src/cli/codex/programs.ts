@@ -1,0 +1,21 @@
+import { join } from 'node:path';
+import { packageFolder } from '../../daemon/own-files.ts';
+import { findProgram } from '../find-program.ts';
+import { CliError, type Io } from '../io.ts';
+
+/** The Codex to start: what `--codex` or CODEX_BIN names, else the one on the PATH. */
+export function codexProgram(io: Io, named: string | null): string {
+  const found = named ?? io.env['CODEX_BIN'] ?? findProgram('codex', io.env['PATH']);
+  if (found) return found;
+  throw new CliError(
+    'no-codex',
+    'there is no codex on the PATH',
+    'Install it (npm install -g @openai/codex), or name it: hopgate codex --codex PROGRAM.',
+  );
+}
+
+/** hopgate's own command line, as a program and its first arguments. */
+export function ownProgram(): readonly [program: string, ...args: string[]] {
+  const fromSource = import.meta.filename.endsWith('.ts');
+  return [process.execPath, join(packageFolder(), ...(fromSource ? ['src', 'cli', 'main.ts'] : ['dist', 'cli.js']))];
+}

@@ -1,0 +1,187 @@
+import { spawn } from 'node:child_process';
+import { codexHooks } from '../../adapters/codex/hook-config.ts';
+import { type CodexThreadOptions, threadOptions } from '../../adapters/codex/thread-options.ts';
+import { Host } from '../../daemon/host.ts';
+import { hookCommand } from '../../daemon/launcher.ts';
+import { type SeatRecord, SeatFiles } from '../../daemon/seat-files.ts';
+import type { SessionStatus } from '../../session/session.ts';
+import { CliError, type Io, note } from '../io.ts';
+import { findSession, withStore } from '../open-store.ts';
+import { openProject } from '../project.ts';
+import { realRoot } from '../state-dir.ts';
+import { quoted as shown } from '../visible.ts';
+import { launchArguments } from './launch.ts';
+import type { CodexCommand } from './own-options.ts';
+import { codexProgram, ownProgram } from './programs.ts';
+import { showEnd } from './show-end.ts';
+
+/** How often `--follow` resumes. */
+const MOST_ROUNDS = 8;
+
+/** Where a session stands, and what Codex may do there. */
+interface Standing {
+  readonly state: SessionStatus;
+  readonly options: CodexThreadOptions;
+}
+
+/** `hopgate codex`: Codex in a session, until it ends. */
+export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
+  const root = realRoot(command.root, io.cwd);
+  const codex = codexProgram(io, command.codex);
+  const host = new Host({ env: io.env, keepOpenMs: 0 });
+  try {
+    await tellOfProject(io, root);
+    const sessionId = await sessionOf(io, host, root, command);
+    await host.bind(root, sessionId, { approve: command.approve });
+    const standing = () =>
+      host.join(root, sessionId, async (session): Promise<Standing> => {
+        const { specs, config, state } = session;
+        return { state, options: threadOptions(specs, config, state.peripheral, root, state.mode) };
+      });
+    const begun = new Date().toISOString();
+    const before = await standing();
+    note(
+      io,
+      `session ${sessionId} in ${root}: ${before.state.mode ?? 'no mode gate'}, ${before.state.peripheral ?? 'outside of any peripheral'}`,
+    );
+    let args = command.args;
+    let last = before.options;
+    let code = await runOnce(io, { codex, root, sessionId, options: last, args });
+    for (let round = 1; command.follow && code === 0 && round < MOST_ROUNDS; round++) {
+      const { state, options } = await standing();
+      const thread = seatsOf(io, root, sessionId, begun).find(({ conversation }) => conversation.agentId === null)
+        ?.conversation.id;
+      if (!isExec(command.args) || thread === undefined || state.closed || options.sandboxMode === last.sandboxMode)
+        break;
+      note(io, `the session is in ${state.peripheral} now: resuming with the sandbox ${options.sandboxMode}`);
+      last = options;
+      args = [...execOptions(command.args), 'resume', thread, goOn(state, options)];
+      code = await runOnce(io, { codex, root, sessionId, options, args });
+    }
+    const after = await standing();
+    showEnd(io, {
+      root,
+      sessionId,
+      code,
+      before: before.state,
+      after: after.state,
+      sandbox: last.sandboxMode,
+      wanted: after.options.sandboxMode,
+      seats: seatsOf(io, root, sessionId, begun),
+    });
+  } finally {
+    await host.close();
+  }
+}
+
+async function tellOfProject(io: Io, root: string): Promise<void> {
+  const { narrowed, ignored, configFile } = await openProject(root, io.env);
+  if (narrowed)
+    note(io, `hopgate.yaml is not trusted; left out: ${ignored.join(', ')}. Read it, then run "hopgate trust".`);
+  if (configFile === null)
+    note(io, 'there is no hopgate.yaml here: no test, deploy or push is configured. "hopgate init" writes one.');
+}
+
+/** A new session, in its first peripheral; or one to go on with, whose id may be shortened. */
+async function sessionOf(io: Io, host: Host, root: string, { session, peripheral }: CodexCommand): Promise<string> {
+  if (session === null) {
+    const env = peripheral === null ? {} : { HOPGATE_PERIPHERAL: peripheral };
+    return host.attach(root, 'codex', { env, pid: null });
+  }
+  if (peripheral !== null)
+    throw new CliError('usage', 'a session that goes on stays where it is', 'Leave out --peripheral.', { exitCode: 2 });
+  const found = await withStore(root, io.env, null, async (store) => findSession(await store.sessions(), session));
+  if (found === null)
+    throw new CliError(
+      'unknown-session',
+      `there is no session "${session}" in ${root}`,
+      'List them with "hopgate sessions".',
+    );
+  if (found.closed)
+    throw new CliError(
+      'session-closed',
+      `session ${found.sessionId} is closed`,
+      'Leave out --session to open a new one.',
+    );
+  return found.sessionId;
+}
+
+interface Run {
+  readonly codex: string;
+  readonly root: string;
+  readonly sessionId: string;
+  readonly options: CodexThreadOptions;
+  readonly args: readonly string[];
+}
+
+async function runOnce(io: Io, { codex, root, sessionId, options, args }: Run): Promise<number> {
+  const session = { HOPGATE_SESSION: sessionId, HOPGATE_ROOT: root, HOPGATE_CODEX_SANDBOX: options.sandboxMode };
+  const env = { ...io.env, ...session };
+  const [command, ...own] = ownProgram();
+  const mcp = { command, args: [...own, 'mcp', '--attach', '--root', root], env: { ...handedOn(io), ...session } };
+  const first = await launchArguments({
+    codex,
+    root,
+    env,
+    options,
+    mcp,
+    hooks: codexHooks(hookCommand('codex', io.env)),
+  });
+  return spawned(codex, [...first, ...args], root, env);
+}
+
+/** What of the environment tells hopgate's MCP server where its state and its tools lie. */
+function handedOn(io: Io): { readonly [name: string]: string } {
+  const names = ['HOME', 'PATH', 'TMPDIR', 'LANG', 'XDG_STATE_HOME', 'XDG_RUNTIME_DIR', 'SSH_AUTH_SOCK', 'NO_COLOR'];
+  return Object.fromEntries(names.flatMap((name) => (io.env[name] ? [[name, io.env[name]]] : [])));
+}
+
+/** Codex has the terminal until it ends; so an interrupt is its to answer. */
+function spawned(
+  program: string,
+  args: readonly string[],
+  cwd: string,
+  env: { readonly [name: string]: string | undefined },
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { cwd, env, stdio: 'inherit' });
+    const ignore = () => {};
+    const pass = (signal: NodeJS.Signals) => child.kill(signal);
+    process.on('SIGINT', ignore).on('SIGTERM', pass).on('SIGHUP', pass);
+    const done = () => process.off('SIGINT', ignore).off('SIGTERM', pass).off('SIGHUP', pass);
+    child.once('error', (error) => {
+      done();
+      reject(
+        new CliError(
+          'codex-failed',
+          `${program} did not start: ${error.message}`,
+          'Name another with --codex PROGRAM.',
+        ),
+      );
+    });
+    child.once('exit', (code) => {
+      done();
+      resolve(code ?? 1);
+    });
+  });
+}
+
+/** The seats of this session that something was heard of since. */
+const seatsOf = (io: Io, root: string, sessionId: string, since: string): readonly SeatRecord[] =>
+  new SeatFiles(root, io.env)
+    .all()
+    .filter((seat) => seat.sessionId === sessionId && seat.events.some(({ at }) => at >= since));
+
+const isExec = ([first]: readonly string[]): boolean => first === 'exec' || first === 'e';
+
+/** Options that a resumed run takes over, but for its prompt. */
+function execOptions(args: readonly string[]): readonly string[] {
+  return [
+    'exec',
+    ...(args.includes('--json') ? ['--json'] : []),
+    ...(args.includes('--skip-git-repo-check') ? ['--skip-git-repo-check'] : []),
+  ];
+}
+
+const goOn = ({ peripheral, mode }: SessionStatus, { sandboxMode }: CodexThreadOptions): string =>
+  `You are in ${shown(peripheral ?? 'no peripheral')}${mode ? `, mode ${mode}` : ''}; Codex's own sandbox is ${sandboxMode} now. Go on with the task.`;

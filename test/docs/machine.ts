@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { blocksOf } from './blocks.ts';
+import { SOURCES } from './sources.ts';
 
 const CHECKOUT = process.cwd();
 const MAIN = resolve('src/cli/main.ts');
@@ -46,12 +47,16 @@ const words = { SESSION: newest, REQUEST: oldest };
 process.exitCode = hopgate(argv.map((word) => words[word]?.() ?? word), 'inherit').status;
 `;
 
-/** Programs import hopgate by its name; here that is the sources. */
+/** Programs import hopgate by its name; here that is the sources. What else they import, this repository has. */
 const HOOKS = `import { registerHooks } from 'node:module';
-const SOURCES = { hopgate: ${JSON.stringify(join(CHECKOUT, 'src/index.ts'))}, 'hopgate/testing': ${JSON.stringify(join(CHECKOUT, 'src/testing/index.ts'))} };
+const SOURCES = ${JSON.stringify(SOURCES)};
+const here = 'file://${CHECKOUT}/package.json';
 registerHooks({
-  resolve: (name, context, next) =>
-    Object.hasOwn(SOURCES, name) ? { url: 'file://' + SOURCES[name], format: 'module-typescript', shortCircuit: true } : next(name, context),
+  resolve: (name, context, next) => {
+    if (Object.hasOwn(SOURCES, name)) return { url: 'file://' + SOURCES[name], format: 'module-typescript', shortCircuit: true };
+    const isPackage = /^[@a-z]/.test(name) && !name.includes(':');
+    return next(name, isPackage && !context.parentURL?.includes('/node_modules/') ? { ...context, parentURL: here } : context);
+  },
 });
 `;
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { blocksOf, pages } from './blocks.ts';
+import { SOURCES } from './sources.ts';
 
 /** What a few lines that are no program may speak of. */
 const AROUND = `
@@ -32,7 +33,7 @@ function folderOf(modules: { readonly [file: string]: string }): string {
   const compilerOptions = {
     noEmit: true,
     noUnusedLocals: false,
-    paths: { hopgate: [resolve('src/index.ts')], 'hopgate/testing': [resolve('src/testing/index.ts')] },
+    paths: Object.fromEntries(Object.entries(SOURCES).map(([name, file]) => [name, [file]])),
   };
   const config = { extends: resolve('tsconfig.json'), compilerOptions, include: ['blocks', 'around.d.ts'] };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));

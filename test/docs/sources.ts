@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import config from '../../tsdown.config.ts';
+
+const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+  readonly exports: { readonly [subpath: string]: string | { readonly default: string } };
+};
+const { entry } = config as { readonly entry: { readonly [name: string]: string } };
+
+/** The source file behind each name that hopgate can be imported by: `hopgate`, `hopgate/testing`, … */
+export const SOURCES: { readonly [name: string]: string } = Object.fromEntries(
+  Object.entries(exports).flatMap(([subpath, target]) => {
+    if (typeof target === 'string') return [];
+    const name = target.default.slice('./dist/'.length, -'.js'.length);
+    const source = entry[name];
+    if (source === undefined)
+      throw new Error(`package.json exports ${subpath}, and tsdown.config.ts builds no ${name}`);
+    return [[subpath.replace(/^\./, 'hopgate'), resolve(source)]];
+  }),
+);

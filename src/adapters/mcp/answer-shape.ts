@@ -1,23 +1,27 @@
 import { type CallToolResult, type ContentBlock, isSpecType } from '@modelcontextprotocol/server';
 import type { Json } from '../../spec/types.ts';
-import type { AgentAnswer } from '../core/agent-session.ts';
+import { type AgentAnswer, CONTROLS } from '../core/agent-session.ts';
 
-/** An answer as the result of `tools/call`: a refusal is a result that teaches, never an error of the protocol. */
-export function callResult(answer: AgentAnswer, openNow: readonly string[] | null): CallToolResult {
+/**
+ * An answer as the result of `tools/call`: a refusal is a result that teaches, never an error of the protocol. Clients may show a model the
+ * structured content in place of the text; so it stands beside the text only where the text says no more, or where it is an error, whose text is
+ * always shown.
+ * @param openNow the tools, where they have changed: clients show lists that are a request old, or never change
+ */
+export function callResult(tool: string, answer: AgentAnswer, openNow: readonly string[] | null): CallToolResult {
   const through = upstreamResult(answer);
   const content = through?.content ?? [textBlock(answer.text)];
+  const isError = answer.status !== 'ok';
+  const teaches = openNow !== null || (CONTROLS as readonly string[]).includes(tool);
   const structured = through ? through.structuredContent : objectOr(answer.data);
   return {
-    content: openNow === null ? content : [...content, textBlock(openText(openNow))],
-    ...(structured === null ? {} : { structuredContent: structured }),
-    ...(answer.status === 'ok' ? {} : { isError: true }),
+    content: openNow === null ? content : [...content, textBlock(`Tools open now: ${openNow.join(', ')}.`)],
+    ...(structured !== null && (isError || !teaches) ? { structuredContent: structured } : {}),
+    ...(isError ? { isError } : {}),
   };
 }
 
 const textBlock = (text: string): ContentBlock => ({ type: 'text', text });
-
-/** Clients show lists of tools that are a request old, or never change: the answer says what holds. */
-const openText = (tools: readonly string[]): string => `Tools open now: ${tools.join(', ')}.`;
 
 type Fields = { [name: string]: Json };
 
@@ -30,10 +34,12 @@ function upstreamResult({ status, data }: AgentAnswer): {
   readonly structuredContent: Fields | null;
 } | null {
   if (status === 'refused') return null;
-  const whole = objectOr(data);
-  const result = status === 'failed' ? objectOr(whole?.['result']) : whole;
+  const result = status === 'failed' ? objectOr(objectOr(data)?.['result']) : objectOr(data);
   const content = result?.['content'];
   if (!Array.isArray(content) || !content.every((block) => isSpecType.ContentBlock(block))) return null;
-  const blocks = content as unknown as ContentBlock[];
-  return { content: blocks, structuredContent: objectOr(result?.['structuredContent']) };
+  if (status === 'failed' && content.length === 0) return null; // what failed is not what the server said
+  return {
+    content: content as unknown as ContentBlock[],
+    structuredContent: objectOr(result?.['structuredContent']),
+  };
 }

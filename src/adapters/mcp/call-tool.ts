@@ -39,7 +39,7 @@ export async function carryOut(
       const { count } = peer.relisting;
       const open = await host.tellChanges();
       if (open !== null) await peer.relisting.since(count, relistMs, GRACE, signal);
-      return callResult(answer, open);
+      return callResult(call.name, answer, open);
     });
   } finally {
     stop();

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
 
 export interface GuardOptions {
@@ -8,14 +9,18 @@ export interface GuardOptions {
   readonly hosts: readonly string[];
 }
 
-/** Turns away what must not get as far as the protocol: a web page's requests (DNS rebinding) and whoever lacks the token. null: it may pass. */
-export function turnAway({ headers }: Request, { token, hosts }: GuardOptions): Response | null {
-  const host = validateHostHeader(headers.get('host'), [...hosts]);
-  if (!host.ok) return refuse(403, `this server does not answer for that host: ${host.message}`);
-  const origin = validateOriginHeader(headers.get('origin'), [...hosts]);
-  if (!origin.ok) return refuse(403, `this server does not answer to web pages of that origin: ${origin.message}`);
+/**
+ * Turns away what must not get as far as the protocol: a web page's requests (DNS rebinding) and whoever lacks the token. null: it may pass. Looks
+ * at the headers only, so that nothing of such a request is read.
+ */
+export function turnAway(headers: IncomingHttpHeaders, { token, hosts }: GuardOptions): Response | null {
+  const host = validateHostHeader(headers.host, [...hosts]);
+  if (!host.ok || headers.host?.includes('@')) return refuse(403, 'this server does not answer under that host name');
+  const { origin: from } = headers;
+  const origin = validateOriginHeader(from, [...hosts]);
+  if (!origin.ok) return refuse(403, 'this server does not answer to web pages of that origin');
   if (token === null) return null;
-  const [, given] = /^Bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '') ?? [];
+  const [, given] = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '') ?? [];
   if (given !== undefined && same(given, token)) return null;
   return refuse(401, 'send the token that "hopgate mcp --http" printed, in the header Authorization: Bearer TOKEN', {
     'www-authenticate': 'Bearer',

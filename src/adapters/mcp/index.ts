@@ -2,4 +2,4 @@ export { McpHost } from './host.ts';
 export type { McpOptions } from './options.ts';
 export type { McpReading } from './reading.ts';
 export { type HttpOptions, type HttpServing, serveOverHttp } from './serve-http.ts';
-export { serveOverStdio } from './serve-stdio.ts';
+export { serveOverStdio, serveOverTransport } from './serve-stdio.ts';

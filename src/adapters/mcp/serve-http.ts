@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type Server as HttpServer } from 'node:http';
+import { createServer, type Server as HttpServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, isLegacyRequest, localhostAllowedHostnames } from '@modelcontextprotocol/server';
@@ -43,13 +43,14 @@ export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): P
     resourceUpdated: (uri) => modern.notify.resourceUpdated(uri),
   });
   const fetch = async (request: Request): Promise<Response> => {
-    const away = turnAway(request, guard);
-    if (away) return away;
     if (new URL(request.url).pathname !== PATH) return refuse(404, `the protocol is spoken at ${PATH}`);
     return (await isLegacyRequest(request)) ? legacy.fetch(request) : modern.fetch(request);
   };
   const handler = toNodeHandler({ fetch }, { onerror });
-  const server = createServer((request, response) => void handler(request, response).catch(onerror));
+  const server = createServer((request, response) => {
+    const away = turnAway(request.headers, guard);
+    void (away ? answerWith(away, response) : handler(request, response)).catch(onerror);
+  });
   await listening(server, port, address);
   const { port: bound } = server.address() as AddressInfo;
   return {
@@ -62,6 +63,11 @@ export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): P
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },
   };
+}
+
+async function answerWith(answer: Response, response: ServerResponse): Promise<void> {
+  response.writeHead(answer.status, { ...Object.fromEntries(answer.headers), connection: 'close' });
+  response.end(await answer.text());
 }
 
 const bracketed = (address: string): string => (address.includes(':') ? `[${address}]` : address);

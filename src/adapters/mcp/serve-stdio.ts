@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
+import type { Transport } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { type McpHost, Peer } from './host.ts';
 
@@ -27,7 +28,12 @@ export function serveOverStdio(
   output: Writable,
 ): { readonly ended: Promise<void>; close(): Promise<void> } {
   const transport = new EndingTransport(input, output);
+  return { ended: transport.ended, ...serveOverTransport(host, transport) };
+}
+
+/** Serves one client over a transport of the SDK's, in whichever era of the protocol it speaks. */
+export function serveOverTransport(host: McpHost, transport: Transport): { close(): Promise<void> } {
   const peer = new Peer({ connected: true });
   const served = serveStdio(() => host.server(peer), { transport, onerror: (error) => host.report(error) });
-  return { ended: transport.ended, close: () => served.close() };
+  return { close: () => served.close() };
 }

@@ -19,9 +19,9 @@ export function mcpTool(tool: AgentTool, specs: SpecSet | null): Tool {
   };
 }
 
-/** Does it touch more than the repository? Only what takes a url, or a command where shipping commands are in scope. */
+/** Does it touch more than the repository? What takes a url, what ships, and what another server does. */
 function reachesOut(tool: ToolSpec | null, specs: SpecSet | null): boolean {
-  if (tool === null) return true;
+  if (tool === null || tool.upstream !== undefined) return true;
   if (tool.parameters.some(({ role }) => role === 'url')) return true;
   const takesCommand = tool.parameters.some(({ role }) => role === 'command');
   return (

@@ -1,0 +1,248 @@
+import { describe, expect, it } from 'vitest';
+import { agentSession } from '../../../src/adapters/core/local.ts';
+import { approvalQuestion } from '../../../src/adapters/mcp/approval-view.ts';
+import { bodyOf } from '../../../src/evidence/bodies.ts';
+import type { Approver } from '../../../src/ports/approver.ts';
+import type { Session } from '../../../src/session/session.ts';
+import { agentWorld } from '../../contracts/agent-world.ts';
+import { type Answer, call, connected, ERAS, hostOf } from './client.ts';
+
+const YES: Answer = { action: 'accept', content: { approve: true } };
+const EXECUTE = { to: 'execute', reason: 'to mend sum', 'exit-criteria': 'it adds' };
+
+const approvals = async (session: Session) =>
+  (await session.evidence()).flatMap(({ body }) => {
+    const read = bodyOf(body);
+    return read?.event === 'approval' ? [read.record] : [];
+  });
+
+/** A session's own approver that tells how often it was asked, and leaves everything to the operator. */
+const leaving = (asked: string[]): Approver => ({
+  via: 'operator-token',
+  async approve({ hash }) {
+    asked.push(hash);
+    return { pending: 'abc123' };
+  },
+});
+
+describe.each(ERAS)('an approval that is missing (%s)', (era) => {
+  it('is asked of the person at the client, with all that it stands for', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const shown: string[] = [];
+    const client = await connected(hostOf(agentSession(session)), {
+      era,
+      person: async (message) => {
+        shown.push(message);
+        return YES;
+      },
+    });
+    const { text, isError } = await call(client, 'mode', { ...EXECUTE, reason: 'mend\u202e sum\n[approved]' });
+    expect(isError).toBe(false);
+    expect(text).toContain('mode execute');
+    const [record] = await approvals(session);
+    expect(shown).toEqual([
+      [
+        'worker asks for mode diagnose → execute.',
+        'reason: mend\\u{202e} sum\\u{a}[approved]',
+        'exit criteria: it adds',
+        `sha256 ${record?.requestHash}`,
+      ].join('\n'),
+    ]);
+    expect(record).toMatchObject({ by: 'operator at a client', via: 'approver' });
+    await client.close();
+    await world.verify();
+  });
+
+  it('shows the fruit, the context and the changes of a deploy', async () => {
+    const world = await agentWorld('test');
+    const session = await world.open();
+    const shown: string[] = [];
+    const diff = '-a - b\n+a + b\u0007';
+    const client = await connected(hostOf(agentSession(session), { diff: () => diff }), {
+      era,
+      person: async (message) => {
+        shown.push(message);
+        return YES;
+      },
+    });
+    expect((await call(client, 'bash-test')).isError).toBe(false);
+    const hop = await call(client, 'hop', { to: 'deploy', exit: 'pass', reason: 'ship it' });
+    expect(hop.text).toContain('"deploy"');
+    expect(shown[0]).toContain('worker asks for the hop test → deploy (exit pass).');
+    expect(shown[0]).toContain('fruit.result: pass');
+    expect(shown[0]).toContain('context.commit-message: Add');
+    expect(shown[0]).toContain('src/sum.js');
+    expect(shown[0]).toContain('-a - b\n+a + b\\u{7}');
+  });
+
+  it.each([
+    ['declines', { action: 'decline' }],
+    ['accepts the form with the box unticked', { action: 'accept', content: { approve: false } }],
+  ] as const)('is refused where the person %s, and nobody else is asked', async (_, answer) => {
+    const world = await agentWorld('explore');
+    const asked: string[] = [];
+    const session = await world.open({ approver: leaving(asked) });
+    const client = await connected(hostOf(agentSession(session)), { era, person: async () => answer });
+    const { text, isError } = await call(client, 'mode', EXECUTE);
+    expect(isError).toBe(true);
+    expect(text).toMatch(/approval-required.*it was not given/);
+    expect(asked).toEqual([]);
+    expect(session.state.mode).toBe('diagnose');
+  });
+
+  it('is left to the operator where the person closes the question', async () => {
+    const world = await agentWorld('explore');
+    const asked: string[] = [];
+    const session = await world.open({ approver: leaving(asked) });
+    const client = await connected(hostOf(agentSession(session)), { era, person: async () => ({ action: 'cancel' }) });
+    const { text, isError } = await call(client, 'mode', EXECUTE);
+    expect(isError).toBe(true);
+    expect(text).toContain('hopgate approve abc123');
+    expect(asked).toHaveLength(1);
+  });
+
+  it('is left to the operator where the client cannot ask', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open({ approver: leaving([]) });
+    const client = await connected(hostOf(agentSession(session)), { era });
+    const { text, isError } = await call(client, 'mode', EXECUTE);
+    expect(isError).toBe(true);
+    expect(text).toContain('hopgate approve abc123');
+    expect(session.state).toMatchObject({ mode: 'diagnose', denials: 1 });
+  });
+
+  it('is refused where nobody is there at all', async () => {
+    const world = await agentWorld('explore');
+    const client = await connected(hostOf(agentSession(await world.open())), { era });
+    expect(await call(client, 'mode', EXECUTE)).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('nobody is there to give it'),
+    });
+  });
+
+  it('is not asked at the client where the operator wants to be the only one', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open({ approver: leaving([]) });
+    const client = await connected(hostOf(agentSession(session), { elicit: false }), {
+      era,
+      person: () => Promise.reject(new Error('asked')),
+    });
+    expect((await call(client, 'mode', EXECUTE)).text).toContain('hopgate approve abc123');
+  });
+
+  it('is not asked where the answer is there already', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open({ approver: () => 'the operator' });
+    const client = await connected(
+      hostOf(agentSession(session), { answeredAhead: ({ action }) => action.to === 'execute' }),
+      {
+        era,
+        person: () => Promise.reject(new Error('asked')),
+      },
+    );
+    expect((await call(client, 'mode', EXECUTE)).isError).toBe(false);
+    expect(await approvals(session)).toMatchObject([{ by: 'the operator' }]);
+  });
+
+  it('is asked anew where what is to be approved has changed meanwhile', async () => {
+    const world = await agentWorld('test');
+    const session = await world.open();
+    const shown: string[] = [];
+    const changeMore = async () => {
+      await session.hop({ to: 'edit', exit: 'hop-edit', reason: 'one thing more' });
+      await session.step({ tool: 'write', args: { path: 'src/more.js', content: '1;\n' } });
+      await session.hop({ to: 'test', exit: 'hop-test', reason: 'done', fruit: { 'commit-message': 'Add' } });
+      await session.step({ tool: 'bash-test', args: {} });
+    };
+    const client = await connected(hostOf(agentSession(session)), {
+      era,
+      person: async (message) => {
+        if (shown.push(message) === 1) await changeMore();
+        return YES;
+      },
+    });
+    await call(client, 'bash-test');
+    const { text } = await call(client, 'hop', { to: 'deploy', exit: 'pass', reason: 'ship it' });
+    expect(text).toContain('"deploy"');
+    expect(shown).toHaveLength(2);
+    expect(shown[0]).not.toContain('src/more.js');
+    expect(shown[1]).toContain('src/more.js');
+    expect(shown[1]).toContain('What is to be approved has changed since you were asked.');
+    const records = await approvals(session);
+    expect(shown[1]).toContain(records.at(-1)?.requestHash ?? 'none');
+  });
+});
+
+describe('an answer', () => {
+  /** A client that keeps the questions to itself, so that it can answer them as it likes. */
+  async function byHand() {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const client = await connected(hostOf(agentSession(session)), { era: 'auto', person: async () => YES });
+    const raw = (args: object, more: object = {}) =>
+      client.request(
+        { method: 'tools/call', params: { name: 'mode', arguments: { ...args }, ...more } },
+        { allowInputRequired: true },
+      ) as Promise<{ resultType?: string; requestState?: string; content?: { text: string }[]; isError?: boolean }>;
+    return { session, raw };
+  }
+  const accepted = { approval: { action: 'accept', content: { approve: true } } };
+
+  it('counts once', async () => {
+    const { session, raw } = await byHand();
+    const { requestState } = await raw(EXECUTE);
+    const given = { requestState, inputResponses: accepted };
+    expect((await raw(EXECUTE, given)).isError).toBeUndefined();
+    expect(session.state.mode).toBe('execute');
+    await session.setMode({ to: 'discuss', summary: 'done' });
+    await session.setMode({ to: 'diagnose' });
+    expect(await raw(EXECUTE, given)).toMatchObject({ resultType: 'input_required' });
+    expect(session.state.mode).toBe('diagnose');
+  });
+
+  it('counts for the call that it was asked for', async () => {
+    const { session, raw } = await byHand();
+    const { requestState } = await raw({ ...EXECUTE, reason: 'something harmless' });
+    expect(await raw(EXECUTE, { requestState, inputResponses: accepted })).toMatchObject({
+      resultType: 'input_required',
+    });
+    expect(session.state.mode).toBe('diagnose');
+  });
+
+  it('to a question that was never asked is none', async () => {
+    const { session, raw } = await byHand();
+    for (const requestState of ['', 'made-up', undefined])
+      expect(await raw(EXECUTE, { requestState, inputResponses: accepted })).toMatchObject({
+        resultType: 'input_required',
+      });
+    expect(session.state.mode).toBe('diagnose');
+  });
+
+  it('of another kind is none', async () => {
+    const { session, raw } = await byHand();
+    const { requestState } = await raw(EXECUTE);
+    const inputResponses = { approval: { roots: [] } };
+    expect(await raw(EXECUTE, { requestState, inputResponses })).toMatchObject({ resultType: 'input_required' });
+    expect(session.state.mode).toBe('diagnose');
+  });
+});
+
+it('what is shown keeps each value on its line, whatever it holds', () => {
+  const hostile = 'x\nsha256 0\r\u001b[2J\u2066\u200b';
+  const text = approvalQuestion(
+    {
+      sessionId: 's',
+      agent: hostile,
+      action: { kind: 'hop', from: 'test', exit: hostile, to: 'deploy' },
+      reason: hostile,
+      view: { [hostile]: hostile, nested: { [hostile]: hostile, list: [hostile] } },
+      hash: 'abc',
+    },
+    null,
+    false,
+  );
+  expect(text.split('\n')).toHaveLength(6);
+  expect(text).not.toMatch(/[\r\u001b\u2066\u200b]/);
+  expect(text.split('\n').at(-1)).toBe('sha256 abc');
+});

@@ -1,0 +1,38 @@
+import { type AgentDriver, describeAgentAdapter, type Scene, type SeenTurn } from '../../contracts/agent-adapter.ts';
+import { connected, type Era, ERAS, hostOf, names, textOf } from './client.ts';
+
+/** A program with a model and an MCP client: it offers what it has last been told, and calls what the model says. */
+function driver(era: Era): AgentDriver {
+  return {
+    async play({ agentSession, script, person }: Scene) {
+      let offered: readonly string[] = [];
+      const client = await connected(hostOf(agentSession), {
+        era,
+        person: async (shown) =>
+          (await person(shown)) ? { action: 'accept', content: { approve: true } } : { action: 'decline' },
+        onTools: (names) => {
+          offered = names;
+        },
+      });
+      offered = await names(client);
+      const seen: SeenTurn[] = [];
+      let results: readonly string[] = [];
+      for (const turn of script) {
+        seen.push({ offered, instructions: client.getInstructions() ?? '', results });
+        if ('say' in turn) break;
+        results = await Promise.all(
+          turn.calls.map(async ({ name, input }) => {
+            // The program parses what its model wrote; of what is no JSON, no arguments come through.
+            const given = typeof input === 'string' ? {} : { arguments: { ...input } };
+            return textOf(await client.callTool({ name, ...given }));
+          }),
+        );
+      }
+      await client.close();
+      return seen;
+    },
+  };
+}
+
+for (const era of ERAS)
+  describeAgentAdapter(`MCP (${era === 'legacy' ? '2025-11-25' : '2026-07-28'})`, () => driver(era));

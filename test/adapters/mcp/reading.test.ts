@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import { agentSession } from '../../../src/adapters/core/local.ts';
+import type { Session } from '../../../src/session/session.ts';
+import { agentWorld, type Start } from '../../contracts/agent-world.ts';
+import { call, connected, type Era, ERAS, hostOf } from './client.ts';
+
+async function reader(start: Start = 'explore', era: Era = 'legacy') {
+  const world = await agentWorld(start);
+  const session: Session = await world.open();
+  const reading = {
+    spec: async () => session.specs,
+    thread: async () => `${(await session.evidence()).length} entries`,
+    constraints: async () => 'You may look.',
+  };
+  const client = await connected(hostOf(agentSession(session), { reading, relistMs: 0 }), { era });
+  return { session, client };
+}
+
+describe.each(ERAS)('what can be read of the session (%s)', (era) => {
+  it('is its status, its thread, its spec and what binds the agent', async () => {
+    const { session, client } = await reader('explore', era);
+    const { resources } = await client.listResources();
+    const texts: { [uri: string]: string } = {};
+    for (const { uri } of resources) {
+      const [first] = (await client.readResource({ uri })).contents;
+      texts[uri] = first && 'text' in first ? first.text : '';
+    }
+    expect(Object.keys(texts)).toEqual([
+      'hopgate://session',
+      'hopgate://session/thread',
+      'hopgate://session/spec',
+      'hopgate://session/constraints',
+    ]);
+    expect(JSON.parse(texts['hopgate://session']!)).toMatchObject({
+      sessionId: session.id,
+      peripheral: 'explore',
+      available: { tools: expect.arrayContaining(['read']) },
+    });
+    expect(JSON.parse(texts['hopgate://session/spec']!)).toMatchObject({ hash: session.specs.hash });
+    expect(texts['hopgate://session/thread']).toMatch(/^\d+ entries$/);
+    expect(texts['hopgate://session/constraints']).toBe('You may look.');
+  });
+
+  it('is said to be not there where it is not, with what is', async () => {
+    const { client } = await reader('explore', era);
+    await expect(client.readResource({ uri: 'hopgate://sessions' })).rejects.toThrow(/there are: hopgate:\/\/session,/);
+  });
+});
+
+it('tells a subscriber when what it reads has changed, until it unsubscribes', async () => {
+  const { client } = await reader();
+  const told: string[] = [];
+  client.setNotificationHandler('notifications/resources/updated', ({ params }) => void told.push(params.uri));
+  await client.subscribeResource({ uri: 'hopgate://session/thread' });
+  await call(client, 'read', { path: 'README.md' });
+  expect(told).toEqual(['hopgate://session/thread']);
+  await client.unsubscribeResource({ uri: 'hopgate://session/thread' });
+  await call(client, 'read', { path: 'README.md' });
+  expect(told).toHaveLength(1);
+});
+
+it('tells a listener of 2026 of what it listens to, and of nothing else', async () => {
+  const { client } = await reader('explore', 'auto');
+  const told: string[] = [];
+  client.setNotificationHandler('notifications/resources/updated', ({ params }) => void told.push(params.uri));
+  const listening = await client.listen({ resourceSubscriptions: ['hopgate://session'] });
+  await call(client, 'read', { path: 'README.md' });
+  expect(told).toEqual(['hopgate://session']);
+  await listening.close();
+});
+
+describe('the prompts', () => {
+  const said = async (client: Awaited<ReturnType<typeof reader>>['client'], name: string, args = {}) => {
+    const [message] = (await client.getPrompt({ name, arguments: args })).messages;
+    return message?.content.type === 'text' ? message.content.text : '';
+  };
+
+  it('are three', async () => {
+    const { client } = await reader();
+    expect((await client.listPrompts()).prompts.map(({ name }) => name)).toEqual(['enter', 'par', 'where-am-i']);
+  });
+
+  it('lead into a peripheral by the exits that are open', async () => {
+    const { client } = await reader();
+    const text = await said(client, 'enter', { peripheral: 'edit', reason: 'the bug' });
+    expect(text).toContain('to: "edit" and the reason (the bug)');
+    expect(text).toContain('exit "found-target"');
+  });
+
+  it('say where no exit leads', async () => {
+    const { client } = await reader();
+    expect(await said(client, 'enter', { peripheral: 'deploy' })).toContain('No exit of where you are leads there');
+  });
+
+  it('complete the peripheral, those that can be entered from here first', async () => {
+    const { client } = await reader();
+    const complete = async (value: string) =>
+      (await client.complete({ ref: { type: 'ref/prompt', name: 'enter' }, argument: { name: 'peripheral', value } }))
+        .completion.values;
+    expect(await complete('d')).toEqual(['discipline', 'deploy']);
+    expect(await complete('')).toEqual(expect.arrayContaining(['chat', 'edit', 'reflect']));
+    expect(await complete('nowhere')).toEqual([]);
+  });
+
+  it('refuse a peripheral that is not there, with those that are', async () => {
+    const { client } = await reader();
+    await expect(said(client, 'enter', { peripheral: 'edti' })).rejects.toThrow(/there is no peripheral "edti".*edit/);
+    await expect(said(client, 'enter')).rejects.toThrow(/there is no peripheral/);
+    await expect(said(client, 'leave')).rejects.toThrow(/there are: enter, par, where-am-i/);
+  });
+
+  it('have a review written, from anywhere', async () => {
+    const { client } = await reader();
+    const text = await said(client, 'par');
+    expect(text).toContain('Hop to "reflect" first.');
+    expect(text).toContain('what-went-well (list)');
+    await call(client, 'read', { path: 'README.md' });
+    await call(client, 'hop', { to: 'reflect', exit: 'hop-reflect', reason: 'look back' });
+    expect(await said(client, 'par')).not.toContain('first.');
+  });
+
+  it('tell where the agent is', async () => {
+    const { client } = await reader('edit');
+    expect(await said(client, 'where-am-i')).toContain('"edit"');
+  });
+});
+
+it('what follows the prompt for a review yields one', async () => {
+  const { client, session } = await reader();
+  await call(client, 'read', { path: 'README.md' });
+  await call(client, 'hop', { to: 'reflect', exit: 'hop-reflect', reason: 'look back' });
+  const fruit = { 'what-went-well': ['reading'], suggestions: ['read more'] };
+  const { isError } = await call(client, 'hop', { to: 'explore', exit: 'par-generated', reason: 'on', fruit });
+  expect(isError).toBe(false);
+  expect(session.state.fruits['reflect']).toMatchObject({ par: { what_went_well: ['reading'] } });
+});

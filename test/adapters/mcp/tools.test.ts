@@ -1,0 +1,206 @@
+import { InMemoryTransport, type JSONRPCMessage } from '@modelcontextprotocol/client';
+import { describe, expect, it } from 'vitest';
+import type { AgentSession } from '../../../src/adapters/core/agent-session.ts';
+import { agentSession } from '../../../src/adapters/core/local.ts';
+import { serveOverTransport } from '../../../src/adapters/mcp/serve-stdio.ts';
+import type { McpReading } from '../../../src/adapters/mcp/reading.ts';
+import type { Session } from '../../../src/session/session.ts';
+import { agentWorld } from '../../contracts/agent-world.ts';
+import { call, connected, ERAS, hostOf, names, newClient } from './client.ts';
+
+const CONTROLS = ['hop', 'mode', 'status', 'why'];
+const readingOf = ({ specs }: Session): McpReading => ({
+  spec: async () => specs,
+  thread: async () => 'a thread',
+  constraints: async () => 'a constraint',
+});
+
+describe('the list of tools', () => {
+  it('says of each what it does to the world', async () => {
+    const world = await agentWorld('edit');
+    const session = await world.open();
+    const client = await connected(hostOf(agentSession(session), { reading: readingOf(session) }));
+    const hints = Object.fromEntries(
+      (await client.listTools()).tools.map(({ name, annotations: { title: _title, ...hints } = {} }) => [name, hints]),
+    );
+    const closed = { openWorldHint: false };
+    const looks = { readOnlyHint: true, destructiveHint: false };
+    const acts = { readOnlyHint: false, destructiveHint: true };
+    expect(hints).toEqual({
+      read: { ...looks, ...closed },
+      edit: { ...acts, ...closed },
+      write: { ...acts, ...closed },
+      bash: { ...acts, ...closed },
+      hop: { ...looks, ...closed },
+      mode: { ...looks, ...closed },
+      status: { ...looks, ...closed },
+      why: { ...looks, ...closed },
+    });
+  });
+
+  it('says that fetching and shipping reach out', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open({ approver: () => true });
+    const client = await connected(hostOf(agentSession(session), { reading: readingOf(session) }));
+    const reaching = async () =>
+      (await client.listTools()).tools.filter(({ annotations }) => annotations?.openWorldHint).map(({ name }) => name);
+    expect(await reaching()).toEqual(['web-fetch']);
+  });
+
+  it('has a title for people and a schema for models', async () => {
+    const world = await agentWorld('explore');
+    const client = await connected(hostOf(agentSession(await world.open())));
+    const tool = (await client.listTools()).tools.find(({ name }) => name === 'bash-readonly');
+    expect(tool).toMatchObject({
+      title: 'Bash readonly',
+      inputSchema: { type: 'object', required: ['command'], additionalProperties: false },
+    });
+  });
+});
+
+describe.each(ERAS)('a change of the tools (%s)', (era) => {
+  it('is told before the answer, and is in the list by then', async () => {
+    const world = await agentWorld('explore');
+    const told: (readonly string[])[] = [];
+    const client = await connected(hostOf(agentSession(await world.open()), { relistMs: 60_000 }), {
+      era,
+      onTools: (names) => told.push(names),
+    });
+    const { text } = await call(client, 'hop', { to: 'edit', exit: 'found-target', reason: 'there' });
+    // The answer waits for the list to be fetched: with a minute's patience, this ends only because it was.
+    expect(told).toEqual([['read', ...CONTROLS]]);
+    expect(text).toContain('Tools open now: read, hop, mode, status, why.');
+  });
+
+  it('is not told where there is none', async () => {
+    const world = await agentWorld('explore');
+    const told: (readonly string[])[] = [];
+    const client = await connected(hostOf(agentSession(await world.open())), { era, onTools: (now) => told.push(now) });
+    const read = await call(client, 'read', { path: 'README.md' });
+    await call(client, 'write', { path: 'src/x', content: 'x' });
+    expect(told).toEqual([]);
+    expect(read.text).not.toContain('Tools open now');
+  });
+
+  it('is told to every client of the session', async () => {
+    const world = await agentWorld('explore');
+    const host = hostOf(agentSession(await world.open()));
+    const mover = await connected(host, { era });
+    const { promise, resolve } = Promise.withResolvers<readonly string[]>();
+    await connected(host, { era, onTools: resolve });
+    await call(mover, 'hop', { to: 'edit', exit: 'found-target', reason: 'there' });
+    expect(await promise).toEqual(['read', ...CONTROLS]);
+  });
+});
+
+describe('a client that does not list again', () => {
+  it('is answered all the same, with the tools that are open', async () => {
+    const world = await agentWorld('explore');
+    const client = await connected(hostOf(agentSession(await world.open()), { relistMs: 20 }));
+    const { text } = await call(client, 'hop', { to: 'edit', exit: 'found-target', reason: 'there' });
+    expect(text).toContain('Tools open now: read, hop');
+  });
+
+  it('is refused what was in its list, with the way there, and that is in the evidence', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const client = await connected(hostOf(agentSession(session), { relistMs: 20 }));
+    await call(client, 'hop', { to: 'edit', exit: 'found-target', reason: 'there' });
+    const { text, isError, result } = await call(client, 'grep', { pattern: 'sum' });
+    expect(isError).toBe(true);
+    expect(text).toContain('tool-not-allowed: edit has no grep');
+    expect(text).toMatch(/The way there: hop to reflect|hop to discipline/);
+    expect(result.structuredContent).toMatchObject({ code: 'tool-not-allowed', about: { tool: 'grep' } });
+    expect((await session.evidence()).at(-1)?.tags).toContain('denial');
+  });
+});
+
+it('notifies on the wire before it answers', async () => {
+  const world = await agentWorld('explore');
+  const [near, far] = InMemoryTransport.createLinkedPair();
+  serveOverTransport(hostOf(agentSession(await world.open()), { relistMs: 20 }), far);
+  const client = newClient();
+  await client.connect(near);
+  const seen: string[] = [];
+  const receive = near.onmessage;
+  near.onmessage = (message: JSONRPCMessage) => {
+    seen.push('method' in message ? message.method : 'answer');
+    receive?.(message);
+  };
+  await call(client, 'hop', { to: 'edit', exit: 'found-target', reason: 'there' });
+  expect(seen).toEqual(['notifications/tools/list_changed', 'answer']);
+  await client.close();
+});
+
+it('what the clock takes away is told with the next call', async () => {
+  const world = await agentWorld('explore');
+  let now = Date.now();
+  const session = await world.open({ clock: { now: () => now } });
+  const told: (readonly string[])[] = [];
+  const client = await connected(hostOf(agentSession(session)), { onTools: (names) => told.push(names) });
+  expect(await names(client)).toContain('read');
+  now += 61 * 60_000;
+  const { text } = await call(client, 'read', { path: 'README.md' });
+  expect(text).toContain('mode-forbids');
+  expect(text).toContain(`Tools open now: ${CONTROLS.join(', ')}.`);
+  expect(told).toEqual([CONTROLS]);
+});
+
+describe('what a model reads', () => {
+  const answering = (data: Awaited<ReturnType<AgentSession['call']>>['data'], status: 'ok' | 'failed' = 'ok') =>
+    ({
+      id: 's-1',
+      tools: async () => [],
+      allTools: async () => [],
+      wants: async () => null,
+      prompt: async () => 'somewhere',
+      close: async () => {},
+      call: async () => ({ status, text: 'upstream-error: it broke', data, denial: null, toolsChanged: false }),
+    }) as unknown as AgentSession;
+  const image = { type: 'image', data: 'aGk=', mimeType: 'image/png' };
+  const link = { type: 'resource_link', uri: 'file:///a', name: 'a' };
+
+  it('has the blocks of an upstream server as they came', async () => {
+    const client = await connected(
+      hostOf(answering({ content: [{ type: 'text', text: 'hi' }, image, link], structuredContent: { a: 1 } })),
+    );
+    expect((await call(client, 'shot')).result).toMatchObject({
+      content: [{ type: 'text', text: 'hi' }, image, link],
+      structuredContent: { a: 1 },
+    });
+  });
+
+  it('has what an upstream server says when it fails', async () => {
+    const data = { code: 'upstream-error', message: 'it broke', result: { content: [image], isError: true } };
+    const client = await connected(hostOf(answering(data, 'failed')));
+    expect((await call(client, 'shot')).result).toMatchObject({ content: [image], isError: true });
+  });
+
+  it('has our words where an upstream server said nothing', async () => {
+    const data = { code: 'upstream-down', message: 'it is gone', result: { content: [] } };
+    const client = await connected(hostOf(answering(data, 'failed')));
+    expect(await call(client, 'shot')).toMatchObject({ text: 'upstream-error: it broke', isError: true });
+  });
+
+  it('takes no data for blocks that only looks like them', async () => {
+    const client = await connected(hostOf(answering({ content: [{ type: 'image' }] })));
+    expect(await call(client, 'shot')).toMatchObject({
+      text: 'upstream-error: it broke',
+      result: { structuredContent: { content: [{ type: 'image' }] } },
+    });
+  });
+
+  it('has data beside the text for tools, and for hop and mode the text alone, which clients would hide behind it', async () => {
+    const world = await agentWorld('explore');
+    const client = await connected(hostOf(agentSession(await world.open()), { relistMs: 0 }));
+    expect((await call(client, 'glob', { pattern: 'src/*' })).result.structuredContent).toMatchObject({
+      files: ['src/other.js', 'src/sum.js'],
+    });
+    for (const [name, input] of [
+      ['hop', { to: 'edit', exit: 'found-target', reason: 'x' }],
+      ['status', {}],
+      ['why', { tool: 'grep' }],
+    ] as const)
+      expect((await call(client, name, input)).result.structuredContent).toBeUndefined();
+  });
+});

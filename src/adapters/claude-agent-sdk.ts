@@ -1,0 +1,125 @@
+import type {
+  HookCallback,
+  HookCallbackMatcher,
+  McpSdkServerConfigWithInstance,
+  Options,
+  SyncHookJSONOutput,
+} from '@anthropic-ai/claude-agent-sdk';
+import type { Transport } from '@modelcontextprotocol/server';
+import manifest from '../../package.json' with { type: 'json' };
+import type { ApprovalRequest } from '../ports/approver.ts';
+import type { AgentSession } from './core/agent-session.ts';
+import { McpHost } from './mcp/host.ts';
+import { serveOverTransport } from './mcp/serve-stdio.ts';
+
+export type { AgentSession } from './core/agent-session.ts';
+export { agentSession } from './core/local.ts';
+
+export interface ClaudeAgentOptions {
+  /** Asked for an approval: true or a name approves it, anything else does not. Left out: the session's own approver is asked. */
+  readonly approve?: (request: ApprovalRequest) => boolean | string | Promise<boolean | string>;
+  /** What the agent is told besides, before it is told where it is. */
+  readonly append?: string;
+}
+
+/** What {@link claudeAgentOptions} makes: to be spread into the `options` of `query`. */
+export type GatedOptions = Required<
+  Pick<Options, 'tools' | 'mcpServers' | 'strictMcpConfig' | 'settingSources' | 'hooks' | 'canUseTool' | 'systemPrompt'>
+>;
+
+/** The name of the server; its tools are `mcp__hopgate__read` and so on to the program. */
+const SERVER = 'hopgate';
+const OURS = `mcp__${SERVER}__`;
+
+/**
+ * Options that put an agent of the Claude Agent SDK into a session: none of the program's own tools, none of its settings files, the session's
+ * tools from a server in this process, and hooks that refuse every other call, with the remedy. A hook that fails blocks the call. After a
+ * broken world (an error thrown by the session) the run ends.
+ *
+ * @example
+ * const options = await claudeAgentOptions(agentSession(session), { approve: ({ action }) => action.to === 'execute' });
+ * for await (const message of query({ prompt: 'Fix the bug.', options: { ...options, cwd: '.' } })) console.log(message);
+ */
+export async function claudeAgentOptions(
+  session: AgentSession,
+  { approve, append }: ClaudeAgentOptions = {},
+): Promise<GatedOptions> {
+  const broken: unknown[] = [];
+  const guarded = asking(session, approve, broken);
+  const host = new McpHost({ session: guarded, version: manifest.version, elicit: false });
+  const refusal = async (name: string, input: unknown, source = 'sdk'): Promise<string | null> =>
+    name.startsWith(OURS) && source === 'sdk' ? null : (await guarded.call({ name, input })).text;
+
+  const atFirst = await session.prompt();
+  let told = atFirst;
+  const whereItIs: HookCallback = async (input) => {
+    const { hook_event_name: hookEventName } = input;
+    if (hookEventName !== 'SessionStart' && hookEventName !== 'UserPromptSubmit') return {};
+    const now = await session.prompt();
+    const forgotten = hookEventName === 'SessionStart' && input.source !== 'startup';
+    const before = hookEventName === 'SessionStart' ? atFirst : told;
+    told = now;
+    return now === before && !forgotten ? {} : { hookSpecificOutput: { hookEventName, additionalContext: now } };
+  };
+  const decide: HookCallback = async (input) => {
+    if (input.hook_event_name !== 'PreToolUse') return {};
+    const reason = await refusal(input.tool_name, input.tool_input, input.mcp_server?.source);
+    const decision =
+      reason === null
+        ? ({ permissionDecision: 'allow' } as const) // the server decides, when the call is there
+        : ({ permissionDecision: 'deny', permissionDecisionReason: reason } as const);
+    return { hookSpecificOutput: { hookEventName: 'PreToolUse', ...decision } };
+  };
+  const endIfBroken: HookCallback = async (): Promise<SyncHookJSONOutput> =>
+    broken.length === 0 ? {} : { continue: false, stopReason: `hopgate: ${String(broken[0])}` };
+
+  return {
+    tools: [],
+    settingSources: [],
+    strictMcpConfig: true,
+    mcpServers: { [SERVER]: inProcess(host) },
+    hooks: {
+      SessionStart: matching(whereItIs),
+      UserPromptSubmit: matching(whereItIs),
+      PreToolUse: matching(decide),
+      PostToolUse: matching(endIfBroken),
+      PostToolUseFailure: matching(endIfBroken),
+    },
+    async canUseTool(name, input, { mcpServer }) {
+      const message = await refusal(name, input, mcpServer?.source);
+      return message === null ? { behavior: 'allow', updatedInput: input } : { behavior: 'deny', message };
+    },
+    systemPrompt: {
+      type: 'preset',
+      preset: 'claude_code',
+      append: [...(append === undefined ? [] : [append]), atFirst].join('\n\n'),
+    },
+  };
+}
+
+const matching = (hook: HookCallback): HookCallbackMatcher[] => [{ hooks: [hook], onFailure: 'block' }];
+
+/** The SDK only ever connects a server; each connection is served by itself, so that options may be used again. */
+function inProcess(host: McpHost): McpSdkServerConfigWithInstance {
+  const instance = { connect: async (transport: Transport) => void serveOverTransport(host, transport) };
+  return { type: 'sdk', name: SERVER, instance: instance as unknown as McpSdkServerConfigWithInstance['instance'] };
+}
+
+/** The session, with a person asked before a call that needs an approval; what it throws is kept. */
+function asking(session: AgentSession, approve: ClaudeAgentOptions['approve'], broken: unknown[]): AgentSession {
+  return {
+    ...session,
+    async call(call) {
+      try {
+        const wanted = approve ? await session.wants(call) : null;
+        if (!approve || !wanted) return await session.call(call);
+        const said = await approve(wanted);
+        const by = said === true ? 'operator' : said;
+        return await session.call({ ...call, approved: by ? { hash: wanted.hash, by } : null });
+      } catch (error) {
+        broken.push(error);
+        throw error;
+      }
+    },
+  };
+}

@@ -4,6 +4,7 @@ import { register as activity } from './commands/activity.ts';
 import { register as approve } from './commands/approve.ts';
 import { register as check } from './commands/check.ts';
 import { register as codex } from './commands/codex.ts';
+import { register as daemon } from './commands/daemon.ts';
 import { register as doctor } from './commands/doctor.ts';
 import { register as erase } from './commands/erase.ts';
 import { register as explain } from './commands/explain.ts';
@@ -55,6 +56,7 @@ const COMMANDS = [
   graph,
   inspect,
   mcp,
+  daemon,
 ];
 
 /** The command line of hopgate over one {@link Io}; parse it with {@link runCli}. */

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import type { Conversation, HookDesk, Seat } from '../adapters/core/hook-desk.ts';
 import { bodyOf } from '../evidence/bodies.ts';
 import type { OpenOptions } from '../open-session.ts';
-import type { Approver } from '../ports/approver.ts';
 import { StoreError } from '../ports/evidence-store.ts';
 import type { Session } from '../session/session.ts';
 import type { Json, SpecSet } from '../spec/types.ts';
 import { ancestry, clientOf, type ProcessMark, sameProcess } from './client-process.ts';
 import { exclusively } from './exclusive.ts';
 import { OpenSessions } from './open-sessions.ts';
+import { operatorOf } from './operator-of.ts';
 import { type Env, ownFolder, stateHome } from './places.ts';
 import { takeRecord, writeRecord } from './record-file.ts';
 import { SeatFiles, type SeatRecord, type SessionBinding, withEvent } from './seat-files.ts';
@@ -187,8 +187,9 @@ export class Host {
     client: ProcessMark | null,
     env: Env,
   ): Promise<SessionBinding> {
-    const session = await this.#sessions.open({ root, agent, approver: operatorAhead(files) }, (session) =>
-      start(session, firstPeripheral(session.specs, env['HOPGATE_PERIPHERAL'])),
+    const session = await this.#sessions.open(
+      { root, agent, approver: operatorOf(files, root, this.#options.env) },
+      (session) => start(session, firstPeripheral(session.specs, env['HOPGATE_PERIPHERAL'])),
     );
     const binding = { sessionId: session.id, agent, parent: null, approve: [], client };
     files.bind(binding);
@@ -251,7 +252,7 @@ export class Host {
   async #opening(root: string, sessionId: string) {
     const files = new SeatFiles(root, this.#options.env);
     const { agent } = await this.#bound(files, root, sessionId);
-    return { root, session: sessionId, agent, approver: operatorAhead(files) };
+    return { root, session: sessionId, agent, approver: operatorOf(files, root, this.#options.env) };
   }
 
   #keepRun(ticket: RunTicket): string {
@@ -286,15 +287,4 @@ function firstPeripheral({ peripherals }: SpecSet, asked: string | undefined): s
   const first = isDefault.find(({ tools }) => tools.length > 0) ?? isDefault[0] ?? all[0];
   if (!first) throw new Error('the spec set has no peripherals');
   return first.id;
-}
-
-/** Gives what the operator has approved ahead of the session that asks. */
-function operatorAhead(files: SeatFiles): Approver {
-  return {
-    via: 'approver',
-    async approve({ sessionId, action }) {
-      const approve = files.binding(sessionId)?.approve ?? [];
-      return approve.includes('all') || approve.includes(action.to) ? { by: 'operator' } : null;
-    },
-  };
 }

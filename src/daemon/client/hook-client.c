@@ -1,0 +1,339 @@
+/*
+ * Asks the resident daemon what a hook has to answer, with next to no start-up of its own.
+ *
+ *   hook-client SOCKET TOKENFILE ENTRY DEADLINE_MS NODE hook CLIENT
+ *   hook-client SOCKET TOKENFILE ENTRY DEADLINE_MS NODE run TICKET
+ *
+ * Where the daemon cannot be asked, it becomes `NODE ENTRY alone hook CLIENT`, with the same standard input, which answers by itself.
+ * It never exits with 0 unless the daemon's whole answer is there and says so.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_INPUT (32u << 20)
+#define MAX_ANSWER (64u << 20)
+#define REFUSED 2
+#define NOT_RUN 125
+
+extern char **environ;
+
+struct buffer {
+  char *bytes;
+  size_t length, room;
+};
+
+static int64_t deadline = INT64_MAX;
+static int hook = 1;
+static struct buffer input;
+
+static void fail(const char *why) {
+  dprintf(STDERR_FILENO, "hopgate could not %s: %s\n", hook ? "decide this call, so it is refused" : "run this command", why);
+  _exit(hook ? REFUSED : NOT_RUN);
+}
+
+static int64_t now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void reserve(struct buffer *b, size_t more) {
+  if (b->length + more <= b->room) return;
+  size_t room = b->room ? b->room : 8192;
+  while (room < b->length + more) room *= 2;
+  b->bytes = realloc(b->bytes, room);
+  if (!b->bytes) fail("there is no memory for it");
+  b->room = room;
+}
+
+static void add(struct buffer *b, const char *bytes, size_t length) {
+  reserve(b, length);
+  memcpy(b->bytes + b->length, bytes, length);
+  b->length += length;
+}
+
+static void add_text(struct buffer *b, const char *text) { add(b, text, strlen(text)); }
+
+static void add_encoded(struct buffer *b, const char *text) {
+  static const char hex[] = "0123456789ABCDEF";
+  for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+    if (*c > ' ' && *c < 127 && *c != '%') add(b, (const char *)c, 1);
+    else {
+      char code[3] = {'%', hex[*c >> 4], hex[*c & 15]};
+      add(b, code, 3);
+    }
+  }
+}
+
+/* Waits until a descriptor is ready; 0: the deadline has passed. */
+static int ready(int fd, short events) {
+  for (;;) {
+    int64_t left = deadline == INT64_MAX ? -1 : deadline - now_ms();
+    if (deadline != INT64_MAX && left <= 0) return 0;
+    struct pollfd p = {fd, events, 0};
+    int n = poll(&p, 1, left > INT32_MAX ? -1 : (int)left);
+    if (n > 0) return 1;
+    if (n < 0 && errno != EINTR) return 0;
+  }
+}
+
+static void read_all_input(void) {
+  for (;;) {
+    if (!ready(STDIN_FILENO, POLLIN)) fail("its input did not end in time");
+    reserve(&input, 65536);
+    ssize_t n = read(STDIN_FILENO, input.bytes + input.length, input.room - input.length);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("its input cannot be read");
+    if (n == 0) return;
+    input.length += (size_t)n;
+    if (input.length > MAX_INPUT) fail("its input is larger than 32 MiB");
+  }
+}
+
+/* Starts the daemon for the next ones, in a session of its own; whether one is to run is decided by itself. */
+static void start_daemon(char **argv) {
+  const char *wish = getenv("HOPGATE_DAEMON");
+  if (wish && !strcmp(wish, "off")) return;
+  pid_t child = fork();
+  if (child > 0) {
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {}
+    return;
+  }
+  if (child < 0) return;
+  if (setsid() < 0 || fork() != 0) _exit(0);
+  int null = open("/dev/null", O_RDWR);
+  if (null < 0 || chdir("/") != 0) _exit(0);
+  for (int fd = 0; fd < 256; fd++)
+    if (fd != null) close(fd);
+  for (int fd = 0; fd < 3; fd++) dup2(null, fd);
+  char *daemon[] = {argv[5], argv[3], "daemon", NULL};
+  unsetenv("NODE_OPTIONS");
+  execv(argv[5], daemon);
+  _exit(0);
+}
+
+/* The daemon cannot answer: Node does it, with what was read put back. */
+static void answer_alone(char **argv, int replay) {
+  if (replay) {
+    char name[] = "/tmp/hopgate-input-XXXXXX";
+    int fd = -1;
+#ifdef __linux__
+    fd = memfd_create("hook-input", 0);
+#endif
+    if (fd < 0) {
+      fd = mkstemp(name);
+      if (fd >= 0) unlink(name);
+    }
+    if (fd < 0) fail("the daemon went away, and its input cannot be kept");
+    for (size_t at = 0; at < input.length;) {
+      ssize_t n = write(fd, input.bytes + at, input.length - at);
+      if (n < 0 && errno != EINTR) fail("the daemon went away, and its input cannot be kept");
+      if (n > 0) at += (size_t)n;
+    }
+    if (lseek(fd, 0, SEEK_SET) != 0 || dup2(fd, STDIN_FILENO) < 0) fail("its input cannot be read again");
+  }
+  if (hook) {
+    /* It has what is left of the time; the alarm outlives the exec and ends a Node that hangs. */
+    int64_t left = deadline - now_ms();
+    if (left <= 0) fail("the daemon did not answer in time; try again");
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)left);
+    setenv("HOPGATE_DEADLINE_MS", text, 1);
+    alarm((unsigned)(left / 1000) + 1);
+  }
+  start_daemon(argv);
+  char *alone[] = {argv[5], argv[3], "alone", argv[6], argv[7], NULL};
+  unsetenv("NODE_OPTIONS");
+  execv(argv[5], alone);
+  fail("neither the daemon nor Node can be started; run \"hopgate daemon status\"");
+}
+
+static int connect_to(const char *path) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  if (strlen(path) >= sizeof address.sun_path) return -1;
+  strcpy(address.sun_path, path);
+  int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  if (fd < 0) return -1;
+  if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
+    close(fd);
+    return -1;
+  }
+#if defined(SO_PEERCRED) && defined(__linux__)
+  struct ucred peer;
+  socklen_t size = sizeof peer;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != geteuid())
+    fail("its socket belongs to somebody else");
+#elif defined(__APPLE__) || defined(__FreeBSD__)
+  uid_t uid;
+  gid_t gid;
+  if (getpeereid(fd, &uid, &gid) != 0 || uid != geteuid()) fail("its socket belongs to somebody else");
+#endif
+  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+  return fd;
+}
+
+/* 0: the daemon is gone. */
+static int send_all(int fd, const struct buffer *b) {
+  for (size_t at = 0; at < b->length;) {
+    ssize_t n = write(fd, b->bytes + at, b->length - at);
+    if (n > 0) at += (size_t)n;
+    else if (n < 0 && errno == EINTR) continue;
+    else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      if (!ready(fd, POLLOUT)) fail("the daemon did not take it in time");
+    } else return 0;
+  }
+  return 1;
+}
+
+static void receive_all(int fd, struct buffer *b) {
+  for (;;) {
+    reserve(b, 65536);
+    ssize_t n = read(fd, b->bytes + b->length, b->room - b->length - 1);
+    if (n > 0) {
+      b->length += (size_t)n;
+      if (b->length > MAX_ANSWER) fail("the answer is too large");
+    } else if (n == 0) {
+      break;
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      if (!ready(fd, POLLIN)) fail("the daemon did not answer in time; try again");
+    } else if (errno != EINTR) {
+      break;
+    }
+  }
+  b->bytes[b->length] = 0;
+}
+
+static int wanted(const char *variable) {
+  static const char *prefixes[] = {"HOPGATE_", "CLAUDE_", "CODEX_"};
+  const char *end = strchr(variable, '=');
+  if (!end) return 0;
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+    if (!strncmp(variable, prefixes[i], strlen(prefixes[i]))) {
+      const char *secrets[] = {"TOKEN", "KEY", "SECRET", "PASSWORD"};
+      for (size_t j = 0; j < sizeof secrets / sizeof *secrets; j++) {
+        const char *found = strstr(variable, secrets[j]);
+        if (found && found < end) return 0;
+      }
+      return 1;
+    }
+  return 0;
+}
+
+/* 0: there is no usable token. */
+static int add_token(struct buffer *b, const char *file) {
+  char token[128];
+  struct stat s;
+  int fd = open(file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return 0;
+  ssize_t n = fstat(fd, &s) == 0 && s.st_uid == geteuid() && !(s.st_mode & 077) ? read(fd, token, sizeof token - 1) : -1;
+  close(fd);
+  if (n < 32) return 0;
+  token[n] = 0;
+  token[strcspn(token, "\r\n")] = 0;
+  add_text(b, "Authorization: Bearer ");
+  add_text(b, token);
+  add_text(b, "\r\n");
+  return 1;
+}
+
+static int put_out(int fd, const char *bytes, size_t length) {
+  while (length > 0) {
+    ssize_t n = write(fd, bytes, length);
+    if (n > 0) {
+      bytes += n;
+      length -= (size_t)n;
+    } else if (n < 0 && errno == EINTR) continue;
+    else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) ready(fd, POLLOUT);
+    else return 0;
+  }
+  return 1;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 8) fail("it was called with the wrong arguments");
+  signal(SIGPIPE, SIG_IGN);
+  hook = !strcmp(argv[6], "hook");
+  long limit = atol(argv[4]);
+  if (hook) deadline = now_ms() + (limit > 0 ? limit : 8000);
+
+  struct stat entry;
+  if (stat(argv[3], &entry) != 0) fail("hopgate is not installed any more where it was; install it again");
+  struct buffer request = {0};
+  add_text(&request, "POST /");
+  add_text(&request, argv[6]);
+  add_text(&request, "/");
+  add_encoded(&request, argv[7]);
+  add_text(&request, " HTTP/1.1\r\nHost: hopgate\r\nConnection: close\r\n");
+  const char *wish = getenv("HOPGATE_DAEMON");
+  const int off = wish && !strcmp(wish, "off");
+  int fd = !off && add_token(&request, argv[2]) ? connect_to(argv[1]) : -1;
+  if (fd < 0) answer_alone(argv, 0);
+  if (hook) read_all_input();
+
+  char text[256];
+  add_text(&request, "X-Hopgate-Build: ");
+  add_encoded(&request, argv[3]);
+  snprintf(text, sizeof text, ":%lld:%lld\r\nX-Hopgate-Pid: %ld\r\nContent-Length: %zu\r\n", (long long)entry.st_size,
+           (long long)entry.st_mtime, (long)getpid(), input.length);
+  add_text(&request, text);
+  char folder[4096];
+  if (getcwd(folder, sizeof folder)) {
+    add_text(&request, "X-Hopgate-Cwd: ");
+    add_encoded(&request, folder);
+    add_text(&request, "\r\n");
+  }
+  for (char **variable = environ; *variable; variable++)
+    if (wanted(*variable) && strlen(*variable) < 4096) {
+      add_text(&request, "X-Hopgate-Env: ");
+      add_encoded(&request, *variable);
+      add_text(&request, "\r\n");
+    }
+  add_text(&request, "\r\n");
+  add(&request, input.bytes ? input.bytes : "", input.length);
+
+  struct buffer answer = {0};
+  int sent = send_all(fd, &request);
+  if (sent || hook) receive_all(fd, &answer);
+  /* 503: it is finishing, or of another version. */
+  const char *body = answer.length ? strstr(answer.bytes, "\r\n\r\n") : NULL;
+  int complete = 0, status = 0;
+  size_t out = 0, err = 0, head = 0;
+  if (body && !strncmp(answer.bytes, "HTTP/1.1 200", 12)) {
+    body += 4;
+    int used = 0;
+    if (sscanf(body, "hopgate %d %zu %zu\n%n", &status, &out, &err, &used) == 3 && used > 0) {
+      head = (size_t)used;
+      size_t there = answer.length - (size_t)(body - answer.bytes);
+      complete = status >= 0 && status <= 255 && out <= MAX_ANSWER && err <= MAX_ANSWER && there == head + out + err;
+    }
+  }
+  if (!complete) {
+    if (hook) answer_alone(argv, 1);
+    if (body && !strncmp(answer.bytes, "HTTP/1.1 503", 12)) answer_alone(argv, 0);
+    fail("the daemon went away in the middle of the command, and what came of it is not known");
+  }
+  if (hook && status == 0 && err > 0) fail("the answer makes no sense");
+  if (hook && status == REFUSED && err == 0) fail("no reason was given");
+  if (hook && status != 0 && status != REFUSED) fail("the answer makes no sense");
+  if (!put_out(STDOUT_FILENO, body + head, out) || !put_out(STDERR_FILENO, body + head + out, err))
+    _exit(hook ? REFUSED : 141);
+  _exit(status);
+}

@@ -1,0 +1,21 @@
+/** What a process prints and how it ends, as the daemon's answer carries it. */
+export interface Framed {
+  readonly exit: number;
+  readonly stdout: Buffer;
+  readonly stderr: Buffer;
+}
+
+export function frame({ exit, stdout, stderr }: { exit: number; stdout: string; stderr: string }): Buffer {
+  const [out, err] = [Buffer.from(stdout), Buffer.from(stderr)];
+  return Buffer.concat([Buffer.from(`hopgate ${exit} ${out.length} ${err.length}\n`), out, err]);
+}
+
+/** null: it is not whole. */
+export function unframe(bytes: Buffer): Framed | null {
+  const end = bytes.indexOf(10);
+  const [, exit, out, err] = /^hopgate (\d+) (\d+) (\d+)$/.exec(bytes.subarray(0, Math.max(end, 0)).toString()) ?? [];
+  const head = end + 1;
+  const middle = head + Number(out);
+  if (exit === undefined || bytes.length !== middle + Number(err)) return null;
+  return { exit: Number(exit), stdout: bytes.subarray(head, middle), stderr: bytes.subarray(middle) };
+}

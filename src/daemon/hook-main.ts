@@ -1,0 +1,9 @@
+#!/usr/bin/env node
+import { enableCompileCache } from 'node:module';
+import { join } from 'node:path';
+import { stateHome } from './places.ts';
+
+// Where nobody else can put code; before anything else is loaded.
+enableCompileCache(join(stateHome(process.env), 'compile-cache'));
+const { main } = await import('./hook-process.ts');
+await main(process.argv.slice(2), process.env);

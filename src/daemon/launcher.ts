@@ -1,0 +1,175 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { accessSync, constants, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { findProgram } from '../cli/find-program.ts';
+import { socketOf, tokenFileOf } from './ask.ts';
+import { encoded, entryFile, packageFolder } from './own-files.ts';
+import { type Env, ownFolder, stateHome } from './places.ts';
+import { quoted } from './quoted.ts';
+
+/** Shorter than the time that client programs give a hook, which is 10 s or more. */
+const DEADLINE_MS = 8_000;
+
+export interface Launcher {
+  /** Absolute path of the script that client programs run. */
+  readonly file: string;
+  /** What asks the daemon: the compiled client, curl, or Node. */
+  readonly client: 'compiled' | 'curl' | 'node';
+  /** The command line that runs a ticket, up to the ticket itself. */
+  readonly runCommand: string;
+}
+
+/**
+ * The command line for a client program's settings. Whatever happens to what it starts (not there, killed, crashed), it ends in 0 with the whole
+ * answer or in 2 with a reason on standard error, before the client's own time is up.
+ *
+ * @param client `claude-code`, `codex`
+ */
+export function hookCommand(client: string, env: Env): string {
+  const { file } = installLauncher(env);
+  const otherwise = "echo 'hopgate could not answer, so this is refused; run: hopgate daemon status' >&2";
+  return `${quoted(file)} ${quoted(client)}; s=$?; [ $s -eq 0 ] && exit 0; [ $s -eq 2 ] || ${otherwise}; exit 2`;
+}
+
+/** Writes the script that client programs run, and compiles its client where there is a C compiler. Idempotent. */
+export function installLauncher(env: Env, log: (line: string) => void = () => {}): Launcher {
+  const folder = ownFolder(join(stateHome(env), 'bin'));
+  const compiled = compiledClient(folder, env, log);
+  const curl = compiled || env['HOPGATE_HOOK_CLIENT'] === 'node' ? null : findProgram('curl', env['PATH']);
+  const file = join(folder, 'hook');
+  put(file, script({ compiled, curl, env }), 0o700);
+  return { file, client: compiled ? 'compiled' : curl ? 'curl' : 'node', runCommand: `${quoted(file)} run` };
+}
+
+/** The compiled client of this very source; null where none can be had. */
+function compiledClient(folder: string, env: Env, log: (line: string) => void): string | null {
+  const source = sourceFile();
+  if (source === null || env['HOPGATE_HOOK_CLIENT'] === 'node' || env['HOPGATE_HOOK_CLIENT'] === 'curl') return null;
+  const name = createHash('sha256').update(readFileSync(source)).update(process.arch).digest('hex').slice(0, 16);
+  const file = join(folder, `hook-client-${name}`);
+  if (existsSync(file)) return isMine(file) ? file : null;
+  const cc = ['cc', 'gcc', 'clang'].map((name) => findProgram(name, env['PATH'])).find((path) => path !== null);
+  if (!cc) return null;
+  const made = `${file}.${process.pid}`;
+  const build = (flags: readonly string[]) =>
+    spawnSync(cc, ['-O2', ...flags, '-o', made, source], {
+      timeout: 30_000,
+      encoding: 'utf8',
+      env: { PATH: env['PATH'] },
+    });
+  let result = build(['-static']);
+  if (result.status !== 0) result = build([]);
+  if (result.status !== 0) {
+    log(`the hook client could not be compiled: ${(result.stderr ?? '').slice(0, 500)}`);
+    rmSync(made, { force: true });
+    return null;
+  }
+  renameSync(made, file);
+  return file;
+}
+
+function sourceFile(): string | null {
+  const files = [
+    join(packageFolder(), 'dist', 'hook-client.c'),
+    join(packageFolder(), 'src/daemon/client/hook-client.c'),
+  ];
+  return files.find((file) => existsSync(file)) ?? null;
+}
+
+function isMine(file: string): boolean {
+  const { uid, mode } = statSync(file);
+  if (uid !== (process.getuid?.() ?? uid) || (mode & 0o022) !== 0) return false;
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+interface Baked {
+  readonly compiled: string | null;
+  readonly curl: string | null;
+  readonly env: Env;
+}
+
+function script({ compiled, curl, env }: Baked): string {
+  const [cat, stat, timeout] = ['cat', 'stat', 'timeout'].map((name) => findProgram(name, env['PATH']));
+  const ask = compiled
+    ? askCompiled(compiled)
+    : curl && cat && stat && encoded(entryFile()) === entryFile()
+      ? askCurl({ curl, cat, stat })
+      : 'alone';
+  const limited = timeout ? `${quoted(timeout)} -s KILL ${Math.ceil(DEADLINE_MS / 1000) + 1} ` : '';
+  return `#!/bin/sh
+# Written by hopgate: what client programs run for their hooks. Do not edit; "hopgate daemon start" writes it anew.
+unset NODE_OPTIONS ENV BASH_ENV
+node=${quoted(process.execPath)}
+entry=${quoted(entryFile())}
+socket=${quoted(socketOf(env))}
+token=${quoted(tokenFileOf(env))}
+refuse() {
+  printf 'hopgate could not decide this call, so it is refused: %s\\n' "$1" >&2
+  exit 2
+}
+alone() {
+  if [ "$kind" = run ]; then "$node" "$entry" run "$name"; else ${limited}"$node" "$entry" "$kind" "$name"; fi
+}
+[ "$#" -ge 1 ] || refuse 'it was called without the name of a client program'
+if [ "$1" = run ]; then kind=run name=\${2-}; else kind=hook name=$1; fi
+${ask}
+status=$?
+[ "$kind" = run ] && exit "$status"
+case $status in 0|2) exit "$status" ;; esac
+refuse "the hook ended with status $status; run: hopgate daemon status"
+`;
+}
+
+const askCompiled = (client: string): string => `client=${quoted(client)}
+if [ -x "$client" ]; then
+  "$client" "$socket" "$token" "$entry" ${DEADLINE_MS} "$node" "$kind" "$name"
+else
+  alone
+fi`;
+
+/** What the handlers read of a hook's environment. */
+const ENV_BY_CURL = [
+  'HOPGATE_SESSION',
+  'HOPGATE_PERIPHERAL',
+  'HOPGATE_ROOT',
+  'HOPGATE_CODEX_SANDBOX',
+  'CLAUDE_PROJECT_DIR',
+];
+
+/** One shell and one curl: where no compiler is there. A run, which needs both streams apart, is Node's. */
+function askCurl({ curl, cat, stat }: { readonly curl: string; readonly cat: string; readonly stat: string }): string {
+  return `ask() {
+  [ "$kind" = hook ] && [ -S "$socket" ] && [ -r "$token" ] || { alone; return; }
+  read -r secret <"$token" || { alone; return; }
+  build="$entry:$(${quoted(stat)} -c %s:%Y "$entry")" || { alone; return; }
+  body=$(${quoted(cat)} && printf x) || { alone; return; }
+  body=\${body%x}
+  answer=$(printf '%s' "$body" | ${quoted(curl)} -q -sS --fail --max-time ${DEADLINE_MS / 1000 - 1} --unix-socket "$socket" \\
+    -H "Authorization: Bearer $secret" -H "X-Hopgate-Build: $build" -H "X-Hopgate-Pid: $$" \\
+    ${ENV_BY_CURL.map((name) => `-H "X-Hopgate-Env: ${name}=$${name}"`).join(' ')} -H 'Expect:' \\
+    --data-binary @- "http://hopgate/hook/$name" 2>/dev/null && printf x)
+  answer=\${answer%x}
+  newline='
+'
+  case $answer in
+    'hopgate 0 '*"$newline"*) printf '%s' "\${answer#*"$newline"}" ;;
+    'hopgate 2 '*"$newline"*) printf '%s' "\${answer#*"$newline"}" >&2; return 2 ;;
+    *) printf '%s' "$body" | alone ;;
+  esac
+}
+ask`;
+}
+
+/** All or nothing, and only where it is not so already. */
+function put(file: string, text: string, mode: number): void {
+  if (existsSync(file) && isMine(file) && readFileSync(file, 'utf8') === text) return;
+  const made = join(dirname(file), `.hook-${process.pid}`);
+  writeFileSync(made, text, { mode });
+  renameSync(made, file);
+}

@@ -1,0 +1,2 @@
+/** One word of a POSIX shell. */
+export const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;

@@ -1,0 +1,89 @@
+import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from '../adapters/core/agent-session.ts';
+import type { ApprovalRequest } from '../ports/approver.ts';
+import { type AgentOp, type AgentOpAnswer, carryOutAgentOp } from './agent-ops.ts';
+import { askDaemon, NoDaemon } from './ask.ts';
+import { Host } from './host.ts';
+import type { Env } from './places.ts';
+import { daemonWanted, ensureDaemon } from './start.ts';
+
+export interface RemoteOptions {
+  /** Absolute real path of the repository. */
+  readonly root: string;
+  /** The agent of a session that has to be opened: the client program's name. */
+  readonly agent: string;
+  /** `HOPGATE_SESSION` names the session; `HOPGATE_DAEMON=off` keeps everything in this process. */
+  readonly env: Env;
+  /** The process whose client program is looked for: this one. */
+  readonly pid?: number;
+}
+
+type Perform = (op: AgentOp, signal?: AbortSignal) => Promise<unknown>;
+
+/** The daemon ended in the middle of a call. */
+const LOST: AgentAnswer = {
+  status: 'failed',
+  text: 'interrupted: hopgate ended in the middle of this call, and what came of it is not known; look before you do it again.',
+  data: { code: 'interrupted' },
+  denial: null,
+  toolsChanged: true,
+};
+
+/**
+ * The session of the client program that this process belongs to, as its hooks know it, over this user's daemon. A daemon that died is started
+ * again, and the session is found again by its id.
+ *
+ * @throws Error where there is no such session, or no daemon can be started
+ */
+export async function remoteAgentSession(options: RemoteOptions): Promise<AgentSession> {
+  const { root, agent, env } = options;
+  const { perform, close } = daemonWanted(env) ? overDaemon(options) : inProcess(options);
+  const session = (await perform({ op: 'attach', root, agent })) as string;
+  const at = { root, session };
+  return {
+    id: session,
+    tools: async () => (await perform({ ...at, op: 'tools' })) as readonly AgentTool[],
+    allTools: async () => (await perform({ ...at, op: 'allTools' })) as readonly AgentTool[],
+    async call({ signal, ...call }: AgentCall) {
+      try {
+        return (await perform({ ...at, op: 'call', call }, signal)) as AgentAnswer;
+      } catch (error) {
+        if (error instanceof NoDaemon && error.asked) return LOST;
+        throw error;
+      }
+    },
+    wants: async ({ signal: _, ...call }) => (await perform({ ...at, op: 'wants', call })) as ApprovalRequest | null,
+    status: async () => (await perform({ ...at, op: 'status' })) as Awaited<ReturnType<AgentSession['status']>>,
+    prompt: async () => (await perform({ ...at, op: 'prompt' })) as string,
+    close,
+  };
+}
+
+function overDaemon({ env, pid = process.pid }: RemoteOptions): { perform: Perform; close(): Promise<void> } {
+  const perform: Perform = async (op, signal) => {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const bytes = await askDaemon('/agent', { env, pid, body: JSON.stringify(op), ...(signal ? { signal } : {}) });
+        return outcomeOf(JSON.parse(bytes.toString()) as AgentOpAnswer);
+      } catch (error) {
+        const again = error instanceof NoDaemon && (!error.asked || op.op !== 'call') && attempt < 3;
+        if (!again) throw error;
+        await ensureDaemon(env);
+      }
+    }
+  };
+  return { perform, close: async () => {} };
+}
+
+function inProcess({ env, pid = process.pid }: RemoteOptions): { perform: Perform; close(): Promise<void> } {
+  const host = new Host({ env, keepOpenMs: 0 });
+  return {
+    perform: async (op, signal = new AbortController().signal) =>
+      outcomeOf(await carryOutAgentOp(host, { env, pid }, op, signal)),
+    close: () => host.close(),
+  };
+}
+
+function outcomeOf(answer: AgentOpAnswer): unknown {
+  if (answer.ok) return answer.value;
+  throw new Error(answer.why);
+}

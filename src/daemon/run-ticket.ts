@@ -1,0 +1,81 @@
+import type { Json } from '../spec/types.ts';
+import type { Host } from './host.ts';
+
+/** What a command line in place of the agent's own prints, and how it ends. */
+export interface RunAnswer {
+  readonly exit: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** As shells say: the command could not be run, or is not permitted. */
+const NOT_RUN = 125;
+const REFUSED = 126;
+
+/** How long a run waits for the session, in milliseconds: other commands of it may be at work. */
+const WAIT_MS = 10 * 60_000;
+
+/** Runs the call of a ticket in its session. Never throws. */
+export async function runTicket(host: Host, ticket: string, signal: AbortSignal): Promise<RunAnswer> {
+  try {
+    const run = host.takeRun(ticket);
+    if (!run) return failure(NOT_RUN, 'there is no such run; each is good once, so make the call again');
+    const { conversation, call } = run;
+    const seat = host.seatOf(conversation);
+    if (!seat) return failure(NOT_RUN, 'its conversation has no session any more');
+    const { root } = conversation;
+    if (seat.parent !== null) {
+      const denial = await host.join(root, seat.parent, async (parent) => parent.why(call));
+      if (denial) return failure(REFUSED, `${denial.code}: ${denial.message}\nWhat to do: ${denial.remedy}.`);
+    }
+    return await host.useSession(
+      root,
+      seat.sessionId,
+      call.tool,
+      async (session) => {
+        const result = await session.step({ ...call, signal });
+        if (!result.ok) {
+          const { code, message, remedy } = result.denial;
+          return failure(REFUSED, `${code}: ${message}\nWhat to do: ${remedy}.`);
+        }
+        const { error } = result;
+        if (error) return withError(asCommand(result.result), `${error.code}: ${error.message}`);
+        return asCommand(result.result) ?? { exit: 0, stdout: `${JSON.stringify(result.result)}\n`, stderr: '' };
+      },
+      WAIT_MS,
+    );
+  } catch (error) {
+    return failure(NOT_RUN, error instanceof Error ? error.message : String(error));
+  }
+}
+
+const failure = (exit: number, why: string): RunAnswer => ({ exit, stdout: '', stderr: `hopgate: ${why}\n` });
+
+const withError = (answer: RunAnswer | null, why: string): RunAnswer => ({
+  exit: answer && answer.exit !== 0 ? answer.exit : NOT_RUN,
+  stdout: answer?.stdout ?? '',
+  stderr: `${answer?.stderr ?? ''}hopgate: ${why}\n`,
+});
+
+/** A command's own streams and status, from the result of a tool that runs commands. */
+function asCommand(result: Json): RunAnswer | null {
+  if (result === null || typeof result !== 'object' || Array.isArray(result)) return null;
+  const { exit, signal, stdout, stderr } = result;
+  if (typeof exit !== 'number' && exit !== null) return null;
+  const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
+  const { stdout: _, stderr: __, exit: ___, command: ____, ...rest } = result;
+  const told = remarks(rest);
+  const status = typeof exit === 'number' ? exit : typeof signal === 'string' ? 137 : NOT_RUN;
+  return { exit: status & 0xff, stdout: text(stdout), stderr: text(stderr) + told };
+}
+
+/** What hopgate has to say beside the command's own words. */
+function remarks({ dropped, timedOut, flooded }: { readonly [field: string]: Json }): string {
+  const lines = (Array.isArray(dropped) ? dropped.slice(0, 20) : []).map((item) => {
+    const { path, why } = item as { readonly path?: Json; readonly why?: Json };
+    return `did not keep ${String(path)}: ${String(why)}`;
+  });
+  if (timedOut === true) lines.push('ended it: its time was up');
+  if (flooded === true) lines.push('ended it: its output had no end');
+  return lines.map((line) => `hopgate ${line}\n`).join('');
+}

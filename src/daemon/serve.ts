@@ -1,0 +1,173 @@
+import { randomBytes } from 'node:crypto';
+import { appendFileSync, chmodSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isBusy, nodeSqlite } from '../stores/node-sqlite.ts';
+import { askDaemon } from './ask.ts';
+import type { HANDLERS } from './answer-hook.ts';
+import { Host, type HostOptions } from './host.ts';
+import { installLauncher } from './launcher.ts';
+import { buildId } from './own-files.ts';
+import { daemonFolder, type Env, ownFolder } from './places.ts';
+import { DaemonServer } from './server.ts';
+
+export interface ServeOptions extends Partial<Pick<HostOptions, 'keepOpenMs' | 'backends'>> {
+  readonly env: Env;
+  /** Minutes without a request after which it ends. Default 15; `HOPGATE_DAEMON_IDLE_MINUTES` says otherwise. */
+  readonly idleMinutes?: number;
+  /** How long an older daemon is waited for, in milliseconds. */
+  readonly waitMs?: number;
+  readonly handlers?: typeof HANDLERS;
+}
+
+/** A running daemon. */
+export interface Daemon {
+  readonly socket: string;
+  /** Settles when it has ended by itself: idle, stopped, or replaced. */
+  readonly ended: Promise<void>;
+  /** Finishes what is under way, lets go of the sessions, and ends. */
+  stop(): Promise<void>;
+}
+
+const DEFAULT_IDLE_MINUTES = 15;
+const KEEP_OPEN_MS = 20_000;
+const OLDER_MS = 20_000;
+const LOG_BYTES = 1 << 20;
+
+/**
+ * Starts this user's daemon in this process. null: another one is running. Which of several that start at once becomes the daemon is decided by
+ * a lock that the kernel frees when its holder dies; its holder alone touches the socket.
+ */
+export async function serve(options: ServeOptions): Promise<Daemon | null> {
+  const { env } = options;
+  const folder = ownFolder(daemonFolder(env));
+  const lock = await takeLock(join(folder, 'lock'), env, Date.now() + (options.waitMs ?? OLDER_MS));
+  if (!lock) return null;
+  try {
+    return await run(options, folder, lock);
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+async function run(options: ServeOptions, folder: string, lock: { close(): void }): Promise<Daemon> {
+  const { env, keepOpenMs = KEEP_OPEN_MS, backends, handlers } = options;
+  const socket = join(folder, 'socket');
+  const log = logTo(join(folder, 'log'));
+  const launcher = installLauncher(env, log);
+  const host = new Host({ env, keepOpenMs, runCommand: launcher.runCommand, ...(backends ? { backends } : {}) });
+  const startedAt = new Date().toISOString();
+  let finish = () => {};
+  const asked = new Promise<void>((resolve) => (finish = resolve));
+  const server = new DaemonServer({
+    host,
+    token: newToken(join(folder, 'token')),
+    build: buildId(),
+    log,
+    onFinish: () => finish(),
+    about: () => ({ pid: process.pid, startedAt, socket, client: launcher.client }),
+    ...(handlers ? { handlers } : {}),
+  });
+  rmSync(socket, { force: true });
+  await new Promise<void>((resolve, reject) => {
+    server.http.once('error', reject);
+    server.http.listen(socket, resolve);
+  });
+  chmodSync(socket, 0o600);
+  log(`listens, pid ${process.pid}`);
+
+  const idleMs = 60_000 * (options.idleMinutes ?? idleMinutesOf(env));
+  const watch = setInterval(
+    () => {
+      if (server.idleMs >= idleMs || !sameSocket(socket, server)) finish();
+    },
+    Math.min(10_000, Math.max(50, idleMs / 4)),
+  );
+  const ended = asked.then(async () => {
+    clearInterval(watch);
+    rmSync(socket, { force: true });
+    await server.finish();
+    await host.close();
+    lock.close();
+    log('ended');
+  });
+  const stop = (): Promise<void> => {
+    finish();
+    return ended;
+  };
+  return { socket, ended, stop };
+}
+
+/** The lock is SQLite's on an empty database; null: a daemon of this build answers, or an older one did not end in time. */
+async function takeLock(file: string, env: Env, deadline: number): Promise<{ close(): void } | null> {
+  const { DatabaseSync } = nodeSqlite();
+  const db = new DatabaseSync(file, { timeout: 0 });
+  chmodSync(file, 0o600);
+  for (;;) {
+    try {
+      db.exec('BEGIN IMMEDIATE');
+      return db;
+    } catch (error) {
+      const busy = isBusy(error);
+      if (!busy || Date.now() >= deadline || (await answers(env))) {
+        db.close();
+        if (busy) return null;
+        throw error;
+      }
+      await sleep(50);
+    }
+  }
+}
+
+/** Whether a daemon of this build is there. One of another is told to finish by the asking. */
+const answers = (env: Env): Promise<boolean> =>
+  askDaemon('/status', { env, signal: AbortSignal.timeout(1000) }).then(
+    () => true,
+    () => false,
+  );
+
+/** Somebody removed the socket: nobody finds this daemon any more. */
+function sameSocket(socket: string, { http }: DaemonServer): boolean {
+  try {
+    return http.listening && statSync(socket).isSocket();
+  } catch {
+    return false;
+  }
+}
+
+function newToken(file: string): string {
+  const token = randomBytes(32).toString('hex');
+  rmSync(file, { force: true });
+  writeFileSync(file, `${token}\n`, { mode: 0o600, flag: 'wx' });
+  return token;
+}
+
+function idleMinutesOf(env: Env): number {
+  const said = Number(env['HOPGATE_DAEMON_IDLE_MINUTES']);
+  return said > 0 ? said : DEFAULT_IDLE_MINUTES;
+}
+
+/** A log that never grows past twice its limit: one older file is kept beside it. */
+function logTo(file: string): (line: string) => void {
+  return (line) => {
+    try {
+      if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > LOG_BYTES) renameSync(file, `${file}.1`);
+      appendFileSync(file, `${new Date().toISOString()} ${line.slice(0, 2000)}\n`, { mode: 0o600 });
+    } catch {
+      // a log that cannot be written must not end what it tells of
+    }
+  };
+}
+
+/** The last lines of the daemon's log. */
+export function logTail(env: Env, lines: number): readonly string[] {
+  try {
+    return readFileSync(join(daemonFolder(env), 'log'), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .slice(-lines);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,151 @@
+import { timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { answerHook, type HANDLERS } from './answer-hook.ts';
+import { carryOutAgentOp } from './agent-ops.ts';
+import type { Caller, Host } from './host.ts';
+import { frame } from './framed.ts';
+import { decoded } from './own-files.ts';
+import type { Env } from './places.ts';
+import { runTicket } from './run-ticket.ts';
+
+/** Larger requests are not read to their end, in bytes. */
+const MAX_REQUEST = 32 << 20;
+/** How long a request may take to arrive, in milliseconds. */
+const ARRIVAL_MS = 5_000;
+
+export interface ServerParts {
+  readonly host: Host;
+  readonly token: string;
+  /** Clients of another build are sent away, and the daemon finishes. */
+  readonly build: string;
+  readonly log: (line: string) => void;
+  /** Called when a client of another build, or `stop`, asks the daemon to finish. */
+  readonly onFinish: () => void;
+  /** What `status` tells beside what the server knows. */
+  readonly about: () => { readonly [name: string]: unknown };
+  readonly handlers?: typeof HANDLERS;
+}
+
+/** The daemon's server: HTTP over a unix socket, for this user's own processes. */
+export class DaemonServer {
+  readonly http: Server;
+  readonly #parts: ServerParts;
+  #atWork = 0;
+  #lastUsed = Date.now();
+  #finishing = false;
+
+  constructor(parts: ServerParts) {
+    this.#parts = parts;
+    this.http = createServer({ requestTimeout: ARRIVAL_MS, headersTimeout: ARRIVAL_MS, keepAliveTimeout: 60_000 });
+    this.http.on('request', (request, response) => void this.#serve(request, response));
+    this.http.on('clientError', (_error, socket) => socket.destroy());
+  }
+
+  /** Milliseconds since anything was asked; 0 while something is at work. */
+  get idleMs(): number {
+    return this.#atWork > 0 ? 0 : Date.now() - this.#lastUsed;
+  }
+
+  /** Takes no more requests; settles when those under way are answered. */
+  async finish(): Promise<void> {
+    this.#finishing = true;
+    await new Promise<void>((resolve) => {
+      this.http.close(() => resolve());
+      this.http.closeIdleConnections();
+    });
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.#atWork++;
+    const gone = new AbortController();
+    response.on('close', () => {
+      if (!response.writableFinished) gone.abort();
+    });
+    try {
+      await this.#answer(request, response, gone.signal);
+    } catch (error) {
+      this.#parts.log(`${request.url}: ${error instanceof Error ? error.message : String(error)}`);
+      if (response.headersSent) response.destroy();
+      else send(response, 500, 'text/plain', 'the daemon failed');
+    } finally {
+      this.#atWork--;
+      this.#lastUsed = Date.now();
+    }
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void> {
+    const { host, build, onFinish } = this.#parts;
+    if (!this.#mayAsk(request)) return send(response, 403, 'text/plain', 'the token is wrong');
+    const [kind = '', name = ''] = (request.url ?? '').slice(1).split('/').map(decoded);
+    const asked = request.headers['x-hopgate-build'];
+    if (this.#finishing || (asked !== undefined && asked !== build && kind !== 'stop')) {
+      response.on('finish', onFinish);
+      return send(response, 503, 'text/plain', 'this daemon is finishing');
+    }
+    const body = await readBody(request);
+    if (body === null) return send(response, 413, 'text/plain', 'the request is too large');
+    const caller = callerOf(request);
+    switch (`${request.method} ${kind}`) {
+      case 'POST hook': {
+        const { handlers } = this.#parts;
+        const answer = await answerHook(name, body, caller.env, host.desk(caller), handlers ? { handlers } : {});
+        return sendFramed(response, answer);
+      }
+      case 'POST run':
+        return sendFramed(response, await runTicket(host, name, gone));
+      case 'POST agent':
+        return sendJson(response, await carryOutAgentOp(host, caller, JSON.parse(body), gone));
+      case 'GET status':
+        return sendJson(response, { ...this.#parts.about(), build, atWork: this.#atWork - 1, sessions: host.held });
+      case 'POST stop':
+        response.on('finish', onFinish);
+        return sendJson(response, { ok: true });
+      default:
+        return send(response, 404, 'text/plain', 'there is no such request');
+    }
+  }
+
+  #mayAsk({ headers }: IncomingMessage): boolean {
+    const given = Buffer.from(headers.authorization ?? '');
+    const expected = Buffer.from(`Bearer ${this.#parts.token}`);
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  }
+}
+
+function callerOf({ headersDistinct }: IncomingMessage): Caller {
+  const env: { [name: string]: string } = {};
+  for (const pair of headersDistinct['x-hopgate-env'] ?? []) {
+    const [name, value] = splitOnce(decoded(pair));
+    if (/^(HOPGATE|CLAUDE|CODEX)_/.test(name) && value !== '') env[name] = value;
+  }
+  const pid = Number(headersDistinct['x-hopgate-pid']?.[0] ?? Number.NaN);
+  return { env: env as Env, pid: Number.isInteger(pid) && pid > 1 ? pid : null };
+}
+
+const splitOnce = (pair: string): [string, string] => {
+  const at = pair.indexOf('=');
+  return at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
+};
+
+/** null: it is too large. */
+async function readBody(request: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_REQUEST) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+const sendFramed = (response: ServerResponse, answer: Parameters<typeof frame>[0]): void =>
+  send(response, 200, 'application/octet-stream', frame(answer));
+
+const sendJson = (response: ServerResponse, value: unknown): void =>
+  send(response, 200, 'application/json', JSON.stringify(value));
+
+function send(response: ServerResponse, status: number, type: string, body: string | Buffer): void {
+  response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) });
+  response.end(body);
+}

@@ -1,0 +1,54 @@
+import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { askDaemon, NoDaemon } from './ask.ts';
+import { entryFile } from './own-files.ts';
+import type { Env } from './places.ts';
+
+/** What the daemon needs of the environment of whoever starts it; a client program's secrets are not among it. */
+const PASSED = [
+  ...['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'SSH_AUTH_SOCK'],
+  ...['XDG_STATE_HOME', 'XDG_RUNTIME_DIR', 'XDG_CONFIG_HOME', 'XDG_CACHE_HOME', 'HOPGATE_DAEMON_IDLE_MINUTES'],
+];
+
+/** The part of an environment that the daemon keeps. */
+export const scrubbed = (env: Env): { readonly [name: string]: string } =>
+  Object.fromEntries(
+    PASSED.flatMap((name) => {
+      const value = env[name];
+      return value === undefined ? [] : [[name, value] as const];
+    }),
+  );
+
+/** `HOPGATE_DAEMON=off`: every process answers by itself. */
+export const daemonWanted = (env: Env): boolean => env['HOPGATE_DAEMON'] !== 'off';
+
+/** Starts the daemon detached from this process, and does not wait for it. Where one is running, the new one ends at once or takes over. */
+export function startDetached(env: Env): void {
+  const child = spawn(process.execPath, [entryFile(), 'daemon'], {
+    detached: true,
+    stdio: 'ignore',
+    cwd: '/',
+    env: scrubbed(env),
+  });
+  child.on('error', () => {});
+  child.unref();
+}
+
+/** Makes sure that a daemon of this build answers. @throws Error when none did within `waitMs` */
+export async function ensureDaemon(env: Env, waitMs = 10_000): Promise<void> {
+  const deadline = Date.now() + waitMs;
+  let started = false;
+  for (;;) {
+    try {
+      await askDaemon('/status', { env });
+      return;
+    } catch (error) {
+      if (!(error instanceof NoDaemon)) throw error;
+      if (Date.now() >= deadline)
+        throw new Error('the daemon does not start; see "hopgate daemon status"', { cause: error });
+    }
+    if (!started) startDetached(env);
+    started = true;
+    await sleep(25);
+  }
+}

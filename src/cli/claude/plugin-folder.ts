@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import manifest from '../../../package.json' with { type: 'json' };
+import { pluginFiles } from '../../adapters/claude-code/plugin.ts';
+import { hookCommand } from '../../daemon/launcher.ts';
+import { ownFolder, stateHome } from '../../daemon/places.ts';
+import { ownProgram } from '../codex/programs.ts';
+import type { Io } from '../io.ts';
+
+export type Files = { readonly [path: string]: string };
+
+/** The plugin as it has to be for this installation of hopgate. */
+export function ownPluginFiles(env: Io['env']): Files {
+  const [command, ...own] = ownProgram();
+  return pluginFiles({
+    version: manifest.version,
+    hookCommand: hookCommand('claude-code', env),
+    mcp: { command, args: [...own, 'mcp', '--attach', '--agent', 'claude-code'] },
+  });
+}
+
+/**
+ * The plugin's folder, written if it is not there: outside of any repository, named by version and content, so that a client which runs keeps the
+ * one that it was started with.
+ */
+export function ensurePlugin(env: Io['env']): string {
+  const files = ownPluginFiles(env);
+  const name = `${manifest.version}-${contentHash(files)}`;
+  const folder = join(ownFolder(join(stateHome(env), 'claude-code')), name, 'hopgate');
+  if (!holds(folder, files)) writeFolder(folder, files);
+  return folder;
+}
+
+const contentHash = (files: Files): string =>
+  createHash('sha256').update(JSON.stringify(files)).digest('hex').slice(0, 12);
+
+/** Every file is there as it has to be. */
+export const holds = (folder: string, files: Files): boolean =>
+  Object.entries(files).every(([path, text]) => {
+    const file = join(folder, path);
+    return existsSync(file) && readFileSync(file, 'utf8') === text;
+  });
+
+/** Puts a folder of files in its place, in one step. */
+export function writeFolder(folder: string, files: Files): void {
+  const made = `${folder}.${process.pid}`;
+  rmSync(made, { recursive: true, force: true });
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(made, path)), { recursive: true, mode: 0o700 });
+    writeFileSync(join(made, path), text, { mode: 0o600 });
+  }
+  rmSync(folder, { recursive: true, force: true });
+  renameSync(made, folder);
+}

@@ -1,0 +1,134 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Host } from '../../daemon/host.ts';
+import { SeatFiles } from '../../daemon/seat-files.ts';
+import { findProgram } from '../find-program.ts';
+import { CliError, type Io, note } from '../io.ts';
+import { findSession, withStore } from '../open-store.ts';
+import { openProject } from '../project.ts';
+import { realRoot } from '../state-dir.ts';
+import type { ClaudeCommand } from './own-options.ts';
+import { ensurePlugin } from './plugin-folder.ts';
+import { showEnd } from './show-end.ts';
+
+/** `hopgate claude`: Claude Code in a session, until it ends. */
+export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
+  const root = realRoot(command.root, io.cwd);
+  const program = claudeProgram(io, command.claude);
+  const settings = JSON.stringify({ ...userSettings(io, command.settings), ...KEEPS_HOOKS_ON });
+  const host = new Host({ env: io.env, keepOpenMs: 0 });
+  try {
+    await tellOfProject(io, root);
+    const sessionId = await sessionOf(io, host, root, command);
+    await host.bind(root, sessionId, { approve: command.approve });
+    const standing = () => host.join(root, sessionId, async ({ state }) => state);
+    const before = await standing();
+    note(
+      io,
+      `session ${sessionId} in ${root}: ${before.mode ?? 'no mode gate'}, ${before.peripheral ?? 'outside of any peripheral'}`,
+    );
+    const begun = new Date().toISOString();
+    const env = { ...heldEnvironment(io.env), HOPGATE_SESSION: sessionId, HOPGATE_ROOT: root };
+    const args = ['--plugin-dir', ensurePlugin(io.env), '--settings', settings, ...command.args];
+    const code = await spawned(program, args, root, env);
+    const seats = new SeatFiles(root, io.env)
+      .all()
+      .filter((seat) => seat.sessionId === sessionId && seat.events.some(({ at }) => at >= begun));
+    showEnd(io, { root, sessionId, code, before, after: await standing(), seats, begun });
+  } finally {
+    await host.close();
+  }
+}
+
+/** These stand above every settings file that an agent, or a cloned repository, could bring. */
+const KEEPS_HOOKS_ON = { disableAllHooks: false, disableSkillShellExecution: true };
+
+/** Variables that switch hooks, plugins or their servers off. */
+const SWITCHES = ['CLAUDE_CODE_SIMPLE', 'CLAUDE_CODE_SAFE_MODE', 'CLAUDE_CODE_PERSONAL_HOOKS_OFF'];
+const isSwitch = (name: string): boolean => SWITCHES.includes(name) || name.startsWith('CLAUDE_CODE_SKIP_PLUGIN_');
+
+const heldEnvironment = (env: Io['env']): Io['env'] =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !isSwitch(name)));
+
+function claudeProgram(io: Io, named: string | null): string {
+  const found = named ?? io.env['CLAUDE_BIN'] ?? findProgram('claude', io.env['PATH']);
+  if (found) return found;
+  throw new CliError(
+    'no-claude',
+    'there is no claude on the PATH',
+    'Install it (npm install -g @anthropic-ai/claude-code), or name it: hopgate claude --claude PROGRAM.',
+  );
+}
+
+/** What the user's own `--settings` say: JSON, or a file of it. */
+function userSettings(io: Io, given: string | null): object {
+  if (given === null) return {};
+  const file = resolve(io.cwd, given);
+  try {
+    const parsed: unknown = JSON.parse(
+      given.trim().startsWith('{') || !existsSync(file) ? given : readFileSync(file, 'utf8'),
+    );
+    if (parsed !== null && typeof parsed === 'object' && !Array.isArray(parsed)) return parsed;
+    throw new Error('it is no object');
+  } catch (cause) {
+    throw new CliError(
+      'bad-settings',
+      `--settings cannot be read: ${(cause as Error).message}`,
+      'Give JSON, or the path of a JSON file.',
+      { cause, exitCode: 2 },
+    );
+  }
+}
+
+async function tellOfProject(io: Io, root: string): Promise<void> {
+  const { narrowed, ignored, configFile } = await openProject(root, io.env);
+  if (narrowed)
+    note(io, `hopgate.yaml is not trusted; left out: ${ignored.join(', ')}. Read it, then run "hopgate trust".`);
+  if (configFile === null)
+    note(io, 'there is no hopgate.yaml here: no test, deploy or push is configured. "hopgate init" writes one.');
+}
+
+/** A new session, in its first peripheral; or one to go on with, whose id may be shortened. */
+async function sessionOf(io: Io, host: Host, root: string, { session, peripheral }: ClaudeCommand): Promise<string> {
+  if (session === null) {
+    const env = peripheral === null ? {} : { HOPGATE_PERIPHERAL: peripheral };
+    return host.attach(root, 'claude-code', { env, pid: null });
+  }
+  if (peripheral !== null)
+    throw new CliError('usage', 'a session that goes on stays where it is', 'Leave out --peripheral.', { exitCode: 2 });
+  const found = await withStore(root, io.env, null, async (store) => findSession(await store.sessions(), session));
+  if (found === null)
+    throw new CliError(
+      'unknown-session',
+      `there is no session "${session}" in ${root}`,
+      'List them with "hopgate sessions".',
+    );
+  if (found.closed)
+    throw new CliError(
+      'session-closed',
+      `session ${found.sessionId} is closed`,
+      'Leave out --session to open a new one.',
+    );
+  return found.sessionId;
+}
+
+/** The client has the terminal until it ends; so an interrupt is its to answer. */
+function spawned(program: string, args: readonly string[], cwd: string, env: Io['env']): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { cwd, env, stdio: 'inherit' });
+    const ignore = () => {};
+    const pass = (signal: NodeJS.Signals) => child.kill(signal);
+    process.on('SIGINT', ignore).on('SIGTERM', pass).on('SIGHUP', pass);
+    const done = () => process.off('SIGINT', ignore).off('SIGTERM', pass).off('SIGHUP', pass);
+    child.once('error', (error) => {
+      done();
+      const message = `${program} did not start: ${error.message}`;
+      reject(new CliError('claude-failed', message, 'Name another with --claude PROGRAM.'));
+    });
+    child.once('exit', (code) => {
+      done();
+      resolve(code ?? 1);
+    });
+  });
+}

@@ -65,6 +65,10 @@ export interface SessionStatus {
   readonly visits: { readonly [peripheral: string]: number };
   readonly backpack: Fields;
   readonly fruits: { readonly [peripheral: string]: Fields };
+  /** The visit under way: its steps so far, when its time is up (epoch milliseconds), and what it has yielded so far. */
+  readonly here: { readonly steps: number; readonly deadline: number | null; readonly observed: Fields } | null;
+  /** Root-relative files that this session changed. */
+  readonly changedFiles: readonly string[];
 }
 
 /**
@@ -106,6 +110,12 @@ export class Session {
       visits: view.visits,
       backpack: view.backpack,
       fruits: view.fruits,
+      here: view.visit && {
+        steps: view.visit.steps,
+        deadline: view.visit.deadline,
+        observed: view.visit.observed,
+      },
+      changedFiles: Object.keys(view.changes),
     };
   }
 

@@ -9,7 +9,7 @@ import { beforeYouStop, HOW_IN_CODEX } from './wording.ts';
 const SILENCE: HookAnswer = { exit: 0, stdout: '', stderr: '' };
 
 /** The one form of a refusal that Codex cannot misread: exit 2, and a reason. */
-const refuse = (reason: string): HookAnswer => ({ exit: 2, stdout: '', stderr: reason.trim() || 'refused' });
+const refuse = (reason: string): HookAnswer => ({ exit: 2, stdout: '', stderr: `${reason.trim() || 'refused'}\n` });
 
 /**
  * Answers one hook event of Codex's. Never throws: whatever goes wrong here ends in exit 2 with the reason.
@@ -88,7 +88,8 @@ function questionFor(session: Session): string | null {
   if (closed || peripheral === null || steps === 0) return null;
   if (isReflective(session, peripheral)) return null;
   const hops = session.available().hops.filter(({ to }) => isReflective(session, to));
-  return beforeYouStop(peripheral, hops);
+  // An exit that says no more than that the agent goes is the honest one.
+  return beforeYouStop(peripheral, hops.find(({ exit, to }) => exit === `hop-${to}`) ?? hops[0] ?? null);
 }
 
 /** A visit there yields the PAR. */

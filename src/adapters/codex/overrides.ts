@@ -58,13 +58,24 @@ function maskGlob(pattern: string): string {
   return bare.includes('/') ? bare : `**/${bare}`;
 }
 
+/** How Codex reaches hopgate's MCP server: by starting it, or at an address of this machine. */
+export type McpServer =
+  | McpEntry
+  | {
+      readonly url: string;
+      /** The variable of Codex's environment that holds the server's token. */
+      readonly tokenVariable: string;
+    };
+
 /** hopgate's MCP server: its calls need no approval of Codex's (hopgate decides each), and its list of tools follows every hop. */
-export function mcpOverrides({ command, args, env }: McpEntry): readonly Override[] {
+export function mcpOverrides(server: McpServer): readonly Override[] {
+  const where: TomlValue =
+    'url' in server
+      ? { url: server.url, bearer_token_env_var: server.tokenVariable }
+      : { command: server.command, args: server.args, env: server.env };
   return [
     override(`mcp_servers.${MCP_SERVER}`, {
-      command,
-      args,
-      env,
+      ...(where as { readonly [key: string]: TomlValue }),
       required: true,
       startup_timeout_sec: 30,
       tool_timeout_sec: TOOL_TIMEOUT_SECONDS,
@@ -74,6 +85,9 @@ export function mcpOverrides({ command, args, env }: McpEntry): readonly Overrid
     override('suppress_unstable_features_warning', true),
   ];
 }
+
+/** Takes Codex's own shell away: for programs whose session no hook can ask, so that commands run through hopgate or not at all. */
+export const withoutShell = (): readonly Override[] => [override('features.shell_tool', false)];
 
 /** hopgate's hooks. They are a layer of their own: the user's own hooks run beside them. */
 export function hookOverrides(hooks: CodexHooks): readonly Override[] {

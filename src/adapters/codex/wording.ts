@@ -3,8 +3,8 @@ import { describeWay } from '../../gate/describe-denial.ts';
 import type { ToolCallOfOurs } from '../core/tool-call-to-action.ts';
 import { MCP_SERVER } from './overrides.ts';
 
-/** A tool of hopgate's as Codex names it. */
-export const mcpName = (tool: string): string => `mcp__${MCP_SERVER}__${tool}`;
+/** A tool of hopgate's as a model in Codex calls it: Codex writes `_` for `-`. */
+export const mcpName = (tool: string): string => `mcp__${MCP_SERVER}__${tool.replaceAll('-', '_')}`;
 
 const list = (tools: readonly string[]): string => tools.map(mcpName).join(', ') || 'none';
 
@@ -46,11 +46,10 @@ export const subAgentStays = (tool: string): string =>
   `${mcpName(tool)} would move the session of the agent that started you. Do your task where you are and report; it decides where to go.`;
 
 /** How hopgate looks from inside Codex: added to what a model is told on entry. */
-export const HOW_IN_CODEX = `In Codex, these are the tools of the MCP server "${MCP_SERVER}": read is ${mcpName('read')}, hop is ${mcpName('hop')}, and so on. Codex's own shell is refused. apply_patch works only where edit and write are open, for one file at a time.`;
+export const HOW_IN_CODEX = `In Codex, these are the tools of the MCP server "${MCP_SERVER}": read is ${mcpName('read')}, bash-readonly is ${mcpName('bash-readonly')}, hop is ${mcpName('hop')}, and so on. Codex's own shell is refused. apply_patch works only where edit and write are open, for one file at a time.`;
 
 /** Asked once, when the model would end its turn. */
-export function beforeYouStop(peripheral: string, toReflect: readonly WayLeg[]): string {
-  const way = toReflect[0];
+export function beforeYouStop(peripheral: string, way: WayLeg | null): string {
   const close = way
     ? `${mcpName('hop')} to ${way.to}${way.exit ? ` by ${way.exit}` : ''}, and say there what was learned (the PAR)`
     : `leave ${peripheral} by one of its exits (${mcpName('status')} lists them)`;

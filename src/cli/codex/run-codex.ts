@@ -118,7 +118,11 @@ async function runOnce(io: Io, { codex, root, sessionId, options, args }: Run): 
   const session = { HOPGATE_SESSION: sessionId, HOPGATE_ROOT: root, HOPGATE_CODEX_SANDBOX: options.sandboxMode };
   const env = { ...io.env, ...session };
   const [command, ...own] = ownProgram();
-  const mcp = { command, args: [...own, 'mcp', '--attach', '--root', root], env: { ...handedOn(io), ...session } };
+  const mcp = {
+    command,
+    args: [...own, 'mcp', '--attach', '--root', root, ...(isExec(args) ? ['--no-elicit'] : [])],
+    env: { ...handedOn(io), ...session },
+  };
   const first = await launchArguments({
     codex,
     root,

@@ -15,7 +15,7 @@ describe('a shell command', () => {
     await must(session.start('explore'));
     const { exit, stderr } = await call('Bash', { command: 'ls' });
     expect(exit).toBe(2);
-    expect(stderr).toContain('mcp__hopgate__bash-readonly');
+    expect(stderr).toContain('mcp__hopgate__bash_readonly');
   });
 
   test('it is refused with the gate’s remedy, and recorded, where no command may run', async () => {

@@ -1,0 +1,23 @@
+export { askCodex, type CodexAnswer, type ListedHook } from './ask-codex.ts';
+export { CODEX_EVENTS, type CodexEvent, type CodexHooks, codexHooks } from './hook-config.ts';
+export { handle } from './hooks.ts';
+export {
+  hookOverrides,
+  type McpEntry,
+  type McpServer,
+  mcpOverrides,
+  type Override,
+  sandboxOverrides,
+  trustOverride,
+  withoutShell,
+} from './overrides.ts';
+export {
+  type CodexLike,
+  type CodexThreadLike,
+  codexThread,
+  type PeripheralThread,
+  type RemoteStanding,
+  type SdkThreadOptions,
+  type ThreadSettings,
+} from './thread.ts';
+export { type CodexThreadOptions, threadOptions } from './thread-options.ts';

@@ -1,0 +1,99 @@
+import { chmodSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Codex } from '@openai/codex-sdk';
+import { describe, expect, test } from 'vitest';
+import { codexThread } from '../../../src/adapters/codex/index.ts';
+import { agentSession } from '../../../src/adapters/core/local.ts';
+import { must, stage, temporaryTree } from '../../session/sessions.ts';
+
+/** A program that answers as `codex exec --json` does, and writes down how it was called. */
+function fakeCodex() {
+  const folder = temporaryTree({
+    codex: `#!${process.execPath}
+const fs = require('node:fs');
+fs.appendFileSync(__dirname + '/calls', JSON.stringify(process.argv.slice(2)) + '\\n');
+const say = (event) => console.log(JSON.stringify(event));
+process.stdin.resume().on('end', () => {
+  say({ type: 'thread.started', thread_id: 'thread-1' });
+  say({ type: 'turn.started' });
+  say({ type: 'item.completed', item: { id: 'i', type: 'agent_message', text: 'said' } });
+  say({ type: 'turn.completed', usage: { input_tokens: 1, cached_input_tokens: 0, output_tokens: 1 } });
+});
+`,
+    calls: '',
+    'package.json': '{"type":"commonjs"}',
+  });
+  const path = join(folder, 'codex');
+  chmodSync(path, 0o755);
+  const calls = () =>
+    readFileSync(join(folder, 'calls'), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as string[]);
+  return { path, calls };
+}
+
+const after = (args: readonly string[], option: string): string | undefined => args[args.indexOf(option) + 1];
+
+describe('a thread of the SDK', () => {
+  test('each turn has the sandbox of the peripheral that the session is in, in the same thread', async () => {
+    const { path, calls } = fakeCodex();
+    const { session, root } = await stage();
+    await must(session.setMode({ to: 'diagnose' }));
+    await must(session.start('explore'));
+    const thread = codexThread(session, new Codex({ codexPathOverride: path }), {
+      options: { skipGitRepoCheck: true },
+    });
+    expect(thread.id).toBeNull();
+    const turn = await thread.run('look');
+    expect(turn.finalResponse).toBe('said');
+    expect(thread.id).toBe('thread-1');
+    await must(session.hop({ to: 'edit', exit: 'ready-to-edit', reason: 'found' }));
+    await must(session.setMode({ to: 'execute', reason: 'go' }));
+    await thread.run('edit');
+    await thread.run('edit more');
+    await must(session.hop({ to: 'test', exit: 'hop-test', reason: 'done' }));
+    const { events } = await thread.runStreamed('test');
+    for await (const _ of events);
+    expect(
+      calls().map((args) => [after(args, '--sandbox'), args.includes('resume') ? after(args, 'resume') : null]),
+    ).toEqual([
+      ['read-only', null],
+      ['workspace-write', 'thread-1'],
+      ['workspace-write', 'thread-1'],
+      ['read-only', 'thread-1'],
+    ]);
+    for (const args of calls()) {
+      expect(after(args, '--cd')).toBe(root);
+      expect(args).toEqual(
+        expect.arrayContaining(['--skip-git-repo-check', 'approval_policy="never"', 'web_search="disabled"']),
+      );
+    }
+  });
+
+  test('made from overrides, it writes the scope’s folders alone', async () => {
+    const { path, calls } = fakeCodex();
+    const { session, root } = await stage({ config: { scopes: { edit: ['lib/'] } } });
+    await must(session.setMode({ to: 'diagnose' }));
+    await must(session.start('explore'));
+    await must(session.hop({ to: 'edit', exit: 'hop-edit', reason: 'r' }));
+    await must(session.setMode({ to: 'execute', reason: 'go' }));
+    const thread = codexThread(session, (configOverrides) => new Codex({ codexPathOverride: path, configOverrides }));
+    await thread.run('edit');
+    const [args = []] = calls();
+    expect(args).not.toContain('--sandbox');
+    expect(args.find((arg) => arg.startsWith('permissions.'))).toContain(
+      `${JSON.stringify(root)} = {"." = "read", "lib" = "write", "**/.env" = "deny"`,
+    );
+  });
+
+  test('a thread goes on by its id, for a session that another process holds', async () => {
+    const { path, calls } = fakeCodex();
+    const { session, root } = await stage();
+    await must(session.start('explore'));
+    const standing = { session: agentSession(session), specs: session.specs, config: session.config, root };
+    const thread = codexThread(standing, new Codex({ codexPathOverride: path }), { id: 'thread-0' });
+    await thread.run('look');
+    expect(after(calls()[0] ?? [], 'resume')).toBe('thread-0');
+  });
+});

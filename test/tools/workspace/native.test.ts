@@ -1,0 +1,184 @@
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { NativeWatch } from '../../../src/ports/tool-backend.ts';
+import { sha256 } from '../../../src/tools/effects.ts';
+import { workspaceBackend } from '../../../src/tools/workspace/backend.ts';
+import { freshWorld } from './world.ts';
+
+const world = freshWorld();
+const watch = workspaceBackend().native as NativeWatch;
+const everywhere = {
+  scope: {
+    read: 'root' as const,
+    write: ['src/', 'docs/', 'node_modules/', 'vendor/'],
+    command: 'none' as const,
+    url: 'none' as const,
+  },
+};
+
+async function look(tool: string, args: { [name: string]: string | boolean }, grant = {}) {
+  return watch.before(world().call(tool, args, grant));
+}
+
+async function refusedFor(tool: string, args: { [name: string]: string | boolean }, grant = {}) {
+  const seen = await look(tool, args, grant);
+  return 'refused' in seen ? seen.refused : null;
+}
+
+/** What is seen of a write that another program makes. */
+async function seen(tool: string, args: { [name: string]: string }, act: () => void) {
+  const call = world().call(tool, args);
+  const looked = await watch.before(call);
+  if ('refused' in looked) throw new Error(looked.refused.message);
+  act();
+  return watch.after(call, looked.before);
+}
+
+describe('before another program writes', () => {
+  it('notes where the file really is and its hash, or that there is none', async () => {
+    world().link('root/src/other.ts', 'a.ts');
+    const hash = sha256('one\ntwo\nthree\n');
+    expect(await look('edit', { path: 'src/a.ts' })).toEqual({ before: { path: 'src/a.ts', sha256: hash } });
+    expect(await look('write', { path: `${world().root}/src/other.ts` })).toEqual({
+      before: { path: 'src/a.ts', sha256: hash },
+    });
+    expect(await look('write', { path: 'src/new/b.ts' })).toEqual({ before: { path: 'src/new/b.ts', sha256: null } });
+  });
+
+  it.each([
+    ['a path outside the root', '../beside/secret.txt'],
+    ['an absolute path elsewhere', '/etc/passwd'],
+    ['a path outside the scope', 'docs/guide.md'],
+    ['a path that only begins like the scope', 'src-evil/a.ts'],
+    ['a masked file', 'src/secrets/key'],
+    ['what belongs to git', 'src/.git/config'],
+    ['what steers agents', 'src/.claude/settings.json'],
+  ])('refuses %s', async (_, name) => {
+    expect(await refusedFor('write', { path: name, content: 'x' })).toMatchObject({ code: 'out-of-scope' });
+  });
+
+  it.each(['hopgate/dist/hook.js', 'hopgate', '.bin/hopgate', '@x/y/node_modules/hopgate/package.json'])(
+    'refuses node_modules/%s: it answers the next hook',
+    async (name) => {
+      const refused = await refusedFor('write', { path: `node_modules/${name}`, content: 'x' }, everywhere);
+      expect(refused).toMatchObject({ code: 'out-of-scope' });
+      expect(
+        await refusedFor('write', { path: 'node_modules/hopgate-else/a.js', content: 'x' }, everywhere),
+      ).toBeNull();
+    },
+  );
+
+  it('refuses a link that leaves the root, and one that leaves the scope', async () => {
+    world().link('root/src/out.ts', '../../beside/secret.txt');
+    world().link('root/src/folder', '../../beside');
+    world().link('root/src/guide.md', '../docs/guide.md');
+    for (const name of ['src/out.ts', 'src/folder/new.txt', 'src/guide.md'])
+      expect(await refusedFor('edit', { path: name }), name).toMatchObject({ code: 'out-of-scope', argument: 'path' });
+  });
+
+  it('refuses a hard link, a FIFO, a folder, and a link loop', async () => {
+    fs.linkSync(path.join(world().base, 'beside/secret.txt'), path.join(world().root, 'src/hard.ts'));
+    execFileSync('mkfifo', [path.join(world().root, 'src/pipe')]);
+    world().link('root/src/loop', 'loop');
+    expect(await refusedFor('write', { path: 'src/hard.ts', content: '' })).toMatchObject({ code: 'out-of-scope' });
+    expect(await refusedFor('write', { path: 'src/pipe', content: '' })).toMatchObject({ code: 'out-of-scope' });
+    expect(await refusedFor('write', { path: 'src/loop', content: '' })).toMatchObject({ code: 'invalid-action' });
+    expect(await refusedFor('write', { path: 'src', content: '' })).toMatchObject({ code: 'invalid-action' });
+  });
+});
+
+describe('before another program reads', () => {
+  it('lets through what may be read, and what is not there', async () => {
+    expect(await refusedFor('read', { path: 'docs/guide.md' })).toBeNull();
+    expect(await refusedFor('read', { path: 'docs/none.md' })).toBeNull();
+    expect(await refusedFor('read', { path: 'src/a.ts/b' })).toBeNull();
+  });
+
+  it('refuses masked files by any name, links out, and FIFOs, which would hang it', async () => {
+    world().make({ 'root/secrets/key': 'OUTSIDE' });
+    world().link('root/src/key', '../secrets/key');
+    world().link('root/src/out', '../../beside/secret.txt');
+    execFileSync('mkfifo', [path.join(world().root, 'src/pipe')]);
+    for (const name of ['secrets/key', 'src/key', 'src/out', 'src/pipe', '/etc/passwd'])
+      expect(await refusedFor('read', { path: name }), name).toMatchObject({ code: 'out-of-scope' });
+  });
+});
+
+describe('before another program searches', () => {
+  it.each([
+    ['glob', { pattern: '**/*.ts' }],
+    ['grep', { pattern: 'two' }],
+  ])('lets %s through where no masked file lies', async (tool, args) => {
+    expect(await refusedFor(tool, args)).toBeNull();
+  });
+
+  it.each([
+    ['glob', { pattern: '**/*.ts' }],
+    ['grep', { pattern: 'two' }],
+  ])('sends %s to our own tool where a masked file lies, ignored or hidden though it be', async (tool, args) => {
+    world().make({ 'root/docs/.hidden/x.pem': 'OUTSIDE', 'root/.gitignore': '*.pem\n' });
+    const refused = await refusedFor(tool, args);
+    expect(refused).toMatchObject({ code: 'out-of-scope' });
+    expect(refused?.message).toContain('docs/.hidden/x.pem');
+    expect(refused?.remedy).toContain(`hopgate's own "${tool}"`);
+    expect(await refusedFor(tool, { ...args, path: 'src' })).toBeNull();
+  });
+
+  it('refuses what reaches outside the root', async () => {
+    world().link('root/src/out', '../../beside');
+    expect(await refusedFor('glob', { pattern: '/etc/*' })).toMatchObject({ code: 'out-of-scope' });
+    expect(await refusedFor('glob', { pattern: '../**' })).toMatchObject({ code: 'out-of-scope' });
+    expect(await refusedFor('grep', { pattern: 'x', path: 'src/out' })).toMatchObject({ code: 'out-of-scope' });
+    expect(await refusedFor('grep', { pattern: 'x', path: '/etc' })).toMatchObject({ code: 'out-of-scope' });
+  });
+
+  it('refuses where only the files of the session log may be read', async () => {
+    const scope = { read: 'session-log' as const, write: [], command: 'none' as const, url: 'none' as const };
+    expect(await refusedFor('grep', { pattern: 'two' }, { scope, readableFiles: ['src/a.ts'] })).not.toBeNull();
+  });
+});
+
+describe('after another program', () => {
+  it('sees a change by its hashes', async () => {
+    const effects = await seen('edit', { path: 'src/a.ts' }, () => world().make({ 'root/src/a.ts': 'new' }));
+    expect(effects).toEqual([
+      { path: 'src/a.ts', op: 'modify', before: sha256('one\ntwo\nthree\n'), after: sha256('new') },
+    ]);
+  });
+
+  it('sees a new file, also in new folders', async () => {
+    const effects = await seen('write', { path: 'src/x/y.ts' }, () => world().make({ 'root/src/x/y.ts': 'y' }));
+    expect(effects).toEqual([{ path: 'src/x/y.ts', op: 'create', after: sha256('y') }]);
+  });
+
+  it('sees that nothing was changed, and that a file is gone', async () => {
+    expect(await seen('edit', { path: 'src/a.ts' }, () => {})).toEqual([]);
+    expect(await seen('write', { path: 'src/none.ts' }, () => {})).toEqual([]);
+    const gone = await seen('edit', { path: 'src/a.ts' }, () => fs.rmSync(path.join(world().root, 'src/a.ts')));
+    expect(gone).toEqual([{ path: 'src/a.ts', op: 'delete', before: sha256('one\ntwo\nthree\n') }]);
+  });
+
+  it('says that it did not see where a link or a folder took the place', async () => {
+    const swapped = await seen('write', { path: 'src/a.ts' }, () => {
+      fs.rmSync(path.join(world().root, 'src/a.ts'));
+      world().link('root/src/a.ts', '../docs/guide.md');
+    });
+    expect(swapped).toBe('unobserved');
+    const folder = await seen('write', { path: 'src/b.ts' }, () => fs.mkdirSync(path.join(world().root, 'src/b.ts')));
+    expect(folder).toBe('unobserved');
+  });
+
+  it('believes no ticket that it did not write', async () => {
+    const call = world().call('write', { path: 'src/a.ts' });
+    for (const forged of [null, 'x', [], { path: 1 }, { sha256: null }])
+      expect(await watch.after(call, forged as never)).toBe('unobserved');
+  });
+
+  it('says what was read', async () => {
+    expect(await seen('read', { path: 'src/a.ts' }, () => {})).toEqual([{ path: 'src/a.ts', op: 'read' }]);
+    expect(await seen('read', { path: 'src/none.ts' }, () => {})).toEqual([]);
+    expect(await seen('grep', { pattern: 'two' }, () => {})).toEqual([]);
+  });
+});

@@ -3,6 +3,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import { register as activity } from './commands/activity.ts';
 import { register as approve } from './commands/approve.ts';
 import { register as check } from './commands/check.ts';
+import { register as claude } from './commands/claude.ts';
 import { register as codex } from './commands/codex.ts';
 import { register as daemon } from './commands/daemon.ts';
 import { register as doctor } from './commands/doctor.ts';
@@ -25,6 +26,7 @@ import { register as shell } from './commands/shell.ts';
 import { register as test } from './commands/test.ts';
 import { register as thread } from './commands/thread.ts';
 import { register as trust } from './commands/trust.ts';
+import { register as upstream } from './commands/upstream.ts';
 import { register as verify } from './commands/verify.ts';
 import { fail } from './fail.ts';
 import { CliError, type Io } from './io.ts';
@@ -33,6 +35,7 @@ import { CliError, type Io } from './io.ts';
 const COMMANDS = [
   run,
   shell,
+  claude,
   codex,
   approve,
   init,
@@ -56,6 +59,7 @@ const COMMANDS = [
   graph,
   inspect,
   mcp,
+  upstream,
   daemon,
 ];
 

@@ -58,7 +58,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
         'upstream-unknown',
         `No upstream "${name}" is configured; the operator names it under upstream in hopgate.yaml and accepts the file ("hopgate trust").`,
       );
-    const writable = writableProgram(server, call.grant);
+    const writable = writableProgram(server, call.grant.root, call.grant.config.scopes);
     if (writable)
       return failed(
         'upstream-writable',

@@ -153,14 +153,14 @@ export class UpstreamConnection {
       up = { client, line, tools: await listTools(client), stale: false };
       const opened = up;
       client.onclose = () => this.#lose(opened, 'the connection ended');
-      if (line.ended()) throw new Error('the connection ended');
+      if (line.last().why !== null) throw new Error('the connection ended');
       this.#up = up;
       this.#down = null;
       return up;
     } catch (error) {
-      const ended = line?.ended() ?? null;
       await line?.close().catch(() => {});
-      this.#fail(ended?.why ?? messageOf(error), ended?.lastLine ?? line?.ended()?.lastLine ?? null);
+      const last = line?.last();
+      this.#fail(last?.why ?? messageOf(error), last?.line ?? null);
       throw new UpstreamDown(this.#downMessage(this.#down!));
     }
   }
@@ -180,8 +180,8 @@ export class UpstreamConnection {
   #lose(up: Up, otherwise: string): void {
     if (this.#up !== up) return;
     this.#up = null;
-    const ended = up.line.ended();
-    this.#fail(ended?.why ?? otherwise, ended?.lastLine ?? null);
+    const { why, line } = up.line.last();
+    this.#fail(why ?? otherwise, line);
     void up.line.close().catch(() => {});
   }
 

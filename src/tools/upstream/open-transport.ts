@@ -6,8 +6,8 @@ import { MAX_MESSAGE_BYTES, ProcessTransport } from './process-transport.ts';
 /** How a server is spoken to. */
 export interface Line {
   readonly transport: Transport;
-  /** Why it ended, and the program's last line; null where nothing is known. */
-  ended(): { readonly why: string; readonly lastLine: string | null } | null;
+  /** Why it ended by itself, if it has, and the program's last line so far; null where nothing is known. */
+  last(): { readonly why: string | null; readonly line: string | null };
   readonly pid: () => number | null;
   /** Whether an error of a call means that nobody is there any more. */
   lost(error: unknown): boolean;
@@ -31,7 +31,7 @@ function programLine(
   });
   return {
     transport,
-    ended: () => (transport.why === null ? null : { why: transport.why, lastLine: transport.lastLine }),
+    last: () => ({ why: transport.why, line: transport.lastLine }),
     pid: () => transport.pid,
     lost: () => false,
     close: () => transport.close(),
@@ -49,7 +49,7 @@ async function httpLine({ url, headers }: Extract<Filled['server'], { url: unkno
   });
   return {
     transport,
-    ended: () => null,
+    last: () => ({ why: null, line: null }),
     pid: () => null,
     lost: (error) =>
       error instanceof SdkHttpError ? error.status === 404 || error.status >= 500 : error instanceof TypeError,

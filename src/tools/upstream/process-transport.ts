@@ -30,6 +30,7 @@ export class ProcessTransport implements Transport {
   #size = 0;
   #junk = 0;
   #unasked = 0;
+  #closing = false;
   #closed = false;
 
   constructor(program: Program) {
@@ -37,7 +38,8 @@ export class ProcessTransport implements Transport {
   }
 
   get lastLine(): string | null {
-    return this.#words.line();
+    // The program that starts ours speaks of itself where there is none.
+    return this.#words.line()?.replace(/^setpriv: failed to execute /, 'cannot run ') ?? null;
   }
 
   /** Its id, and that of its process group. */
@@ -52,7 +54,8 @@ export class ProcessTransport implements Transport {
     child.stderr!.on('data', (chunk: Buffer) => this.#words.push(chunk));
     child.stdout!.on('data', (chunk: Buffer) => this.#take(chunk));
     child.once('exit', (code, signal) => {
-      this.why ??= signal === null ? `it ended with exit status ${code}` : `it was ended by ${signal}`;
+      const asked = this.#closing && (signal !== null || code === 0);
+      if (!asked) this.why ??= signal === null ? `it ended with exit status ${code}` : `it was ended by ${signal}`;
       const drained = setTimeout(() => this.#finish(), DRAIN_MS);
       child.once('close', () => {
         clearTimeout(drained);
@@ -77,7 +80,7 @@ export class ProcessTransport implements Transport {
   }
 
   async close(): Promise<void> {
-    this.why ??= 'it was closed';
+    this.#closing = true;
     await this.#group?.end();
     this.#finish();
   }

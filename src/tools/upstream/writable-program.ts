@@ -1,8 +1,7 @@
 import { statSync } from 'node:fs';
 import { extname, relative, resolve } from 'node:path';
 import { within } from '../../gate/paths.ts';
-import type { Grant } from '../../ports/tool-backend.ts';
-import type { UpstreamServer } from '../../spec/types.ts';
+import type { ProjectConfig, UpstreamServer } from '../../spec/types.ts';
 
 const PROGRAMS = new Set([
   '.js',
@@ -23,11 +22,12 @@ const PROGRAMS = new Set([
 /**
  * The file of a server's command line that some scope lets agents write, root-relative: they could run what they like there, outside of the
  * sandbox. null: there is none.
+ * @param scopes what each peripheral may write
  */
-export function writableProgram(server: UpstreamServer, { root, config }: Grant): string | null {
+export function writableProgram(server: UpstreamServer, root: string, scopes: ProjectConfig['scopes']): string | null {
   if ('url' in server) return null;
   const folder = resolve(root, server.cwd ?? '.');
-  const writable = Object.values(config.scopes).flat();
+  const writable = Object.values(scopes).flat();
   for (const [index, word] of server.command.entries()) {
     const file = resolve(folder, word);
     const path = relative(root, file);

@@ -1,0 +1,65 @@
+import type { ToolSpec, UpstreamTool } from '../../spec/types.ts';
+import { type ListedTool, toolHash } from './listed-tool.ts';
+
+export interface Comparison {
+  readonly tool: string;
+  readonly upstream: UpstreamTool;
+  /** `differs`: it is called, and the server will not understand every call. */
+  readonly standing: 'ok' | 'missing' | 'changed' | 'differs' | 'unknown';
+  /** What a person should know. */
+  readonly remarks: readonly string[];
+}
+
+/**
+ * How a tool of the spec stands to the tool that it is bound to.
+ * @param listed what its server lists: undefined, there is no such tool; null, the server could not be asked
+ */
+export function compareTool(
+  tool: ToolSpec & { readonly upstream: UpstreamTool },
+  listed: ListedTool | undefined | null,
+): Comparison {
+  const { id, upstream } = tool;
+  const base = { tool: id, upstream };
+  if (listed === null) return { ...base, standing: 'unknown', remarks: [] };
+  if (listed === undefined) return { ...base, standing: 'missing', remarks: ['the server has no such tool'] };
+  const problems = argumentProblems(tool, listed);
+  const hash = toolHash(listed);
+  const remarks = [
+    ...problems,
+    ...(upstream.schemaHash === null ? [`not pinned; its schema-hash is ${hash}`] : []),
+    ...(tool.effect !== 'act' && listed.annotations?.readOnlyHint !== true
+      ? [`the server does not say that it only looks, and the spec lets it ${tool.effect}`]
+      : []),
+  ];
+  if (upstream.schemaHash !== null && upstream.schemaHash !== hash)
+    return {
+      ...base,
+      standing: 'changed',
+      remarks: [`it is not the tool that was accepted: its schema-hash is ${hash}`, ...remarks],
+    };
+  return { ...base, standing: problems.length > 0 ? 'differs' : 'ok', remarks };
+}
+
+function argumentProblems({ parameters }: ToolSpec, { inputSchema }: ListedTool): readonly string[] {
+  const {
+    properties = {},
+    required = [],
+    additionalProperties,
+  } = inputSchema as {
+    readonly properties?: object;
+    readonly required?: readonly string[];
+    readonly additionalProperties?: unknown;
+  };
+  const ours = new Map(parameters.map((parameter) => [parameter.as ?? parameter.name, parameter]));
+  const strange =
+    additionalProperties === true ? [] : [...ours.keys()].filter((name) => !Object.hasOwn(properties, name));
+  return [
+    ...strange.map((name) => `the server knows no argument "${name}"`),
+    ...required
+      .filter((name) => !ours.get(name)?.required)
+      .map(
+        (name) =>
+          `the server demands "${name}", and the spec ${ours.has(name) ? 'lets it be left out' : 'has no such argument'}`,
+      ),
+  ];
+}

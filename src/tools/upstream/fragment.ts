@@ -1,0 +1,142 @@
+import { z } from 'zod';
+import { guessRole, type Property } from './guess-role.ts';
+import { plain } from './last-words.ts';
+import { type ListedTool, toolHash } from './listed-tool.ts';
+
+/** A tool of an upstream as a ready entry of tools.yaml. */
+export interface Fragment {
+  readonly id: string;
+  readonly yaml: string;
+}
+
+/**
+ * Entries of tools.yaml for what a server lists. Roles, effects and purposes are guesses, each marked with `CHECK` for the person who takes them
+ * over; the server's own words stand in comments, to be read before an agent does.
+ *
+ * @param prefix what the ids begin with; `files` makes `files-read-file`
+ */
+export function fragments(server: string, tools: Iterable<ListedTool>, prefix: string): readonly Fragment[] {
+  const used = new Set<string>();
+  return [...tools].map((tool) => {
+    const id = unique(`${prefix}-${kebab(tool.name)}`, used);
+    return { id, yaml: entry(id, server, tool) };
+  });
+}
+
+function entry(id: string, server: string, tool: ListedTool): string {
+  const looks = tool.annotations?.readOnlyHint === true;
+  const parameters = parametersOf(tool, looks);
+  const folders = parameters.some(({ path }) => path) && NAMES_ONLY.test(tool.name);
+  const lines = [
+    ...comment(tool.description ?? ''),
+    `${id}:`,
+    `  purpose: ${scalar(firstSentence(tool))} # CHECK: the server's words; the model reads them`,
+    `  effect: ${looks ? 'observe # CHECK: the server says that it only looks' : 'act'}`,
+    '  upstream:',
+    `    server: ${server}`,
+    `    tool: ${scalar(tool.name)}`,
+    `    schema-hash: ${toolHash(tool)}`,
+    ...(folders ? ['    folders: names # CHECK: of a folder it shows or makes names only; else remove this line'] : []),
+    ...(parameters.length === 0
+      ? ['  parameters: []']
+      : ['  parameters:', ...parameters.flatMap(({ lines }) => lines)]),
+    '  limits: { seconds: 60, output-bytes: 262144 }',
+  ];
+  return lines.map((line) => `  ${line}`.trimEnd()).join('\n');
+}
+
+const NAMES_ONLY = /(?:^|_)(?:list|tree|mkdir|create_?dir\w*|stat|info)(?:_|$)/i;
+
+function parametersOf(
+  { inputSchema }: ListedTool,
+  looks: boolean,
+): readonly { readonly lines: readonly string[]; readonly path: boolean }[] {
+  const {
+    properties = {},
+    required = [],
+    ...rest
+  } = inputSchema as {
+    readonly properties?: { readonly [name: string]: Property };
+    readonly required?: readonly string[];
+    readonly $defs?: Property;
+    readonly definitions?: Property;
+  };
+  const used = new Set<string>();
+  const needed = ([name]: readonly [string, Property]): boolean => required.includes(name);
+  const all = Object.entries(properties);
+  return [...all.filter(needed), ...all.filter((one) => !needed(one))].map(([theirs, property]) => {
+    const name = unique(kebab(theirs), used);
+    const { role, check } = guessRole(theirs, property, looks);
+    const { schema, whole } = schemaOf(property, rest);
+    const parts = [
+      `name: ${name}`,
+      ...(name === theirs ? [] : [`as: ${scalar(theirs)}`]),
+      `role: ${role}${check === null ? '' : ` # ${check}`}`,
+      `description: ${scalar(oneLine(String(property['description'] ?? '')) || `The ${name.replaceAll('-', ' ')}.`)}`,
+      ...(schema === null
+        ? []
+        : [`schema: ${JSON.stringify(schema)}${whole ? '' : ' # CHECK: its own schema cannot be used'}`]),
+      ...(required.includes(theirs) ? [] : ['optional: true']),
+    ];
+    return {
+      path: role.startsWith('path'),
+      lines: parts.map((part, index) => `${index === 0 ? '    - ' : '      '}${part}`),
+    };
+  });
+}
+
+/** The schema of one argument; null where it is the plain text that hopgate assumes. */
+function schemaOf(
+  { description: _, ...property }: Property,
+  { $defs, definitions }: { readonly $defs?: Property; readonly definitions?: Property },
+): { readonly schema: object | null; readonly whole: boolean } {
+  if (property['type'] === 'string' && Object.keys(property).length === 1) return { schema: null, whole: true };
+  const shared = JSON.stringify(property).includes('"$ref"')
+    ? { ...($defs ? { $defs } : {}), ...(definitions ? { definitions } : {}) }
+    : {};
+  const schema = { ...property, ...shared };
+  try {
+    z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+    return { schema, whole: true };
+  } catch {
+    return { schema: {}, whole: false };
+  }
+}
+
+const kebab = (name: string): string => {
+  const words = name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '');
+  return /^[a-z]/.test(words) ? words : `x-${words}`.replace(/-$/, '');
+};
+
+function unique(name: string, used: Set<string>): string {
+  let free = name;
+  for (let count = 2; used.has(free); count++) free = `${name}-${count}`;
+  used.add(free);
+  return free;
+}
+
+/** JSON is YAML. */
+const scalar = (text: string): string =>
+  /^[A-Za-z][\w-]*$/.test(text) && !WORDS.test(text) ? text : JSON.stringify(text);
+const WORDS = /^(?:true|false|null|yes|no|on|off|y|n)$/i;
+
+const oneLine = (text: string): string => plain(text).replaceAll(/\s+/g, ' ').trim();
+
+const LONGEST = 200;
+function firstSentence({ name, title, description }: ListedTool): string {
+  const text = oneLine(description ?? '');
+  const sentence = /^.*?[.!?](?=\s|$)/.exec(text)?.[0] ?? text;
+  return (sentence || oneLine(title ?? '') || `Does ${oneLine(name)}.`).slice(0, LONGEST);
+}
+
+/** A server's own words where nothing in them can end the comment. */
+const comment = (text: string): readonly string[] =>
+  text
+    .split(/[\r\n\u0085\u2028\u2029]+/)
+    .map((line) => oneLine(line))
+    .filter((line) => line !== '')
+    .map((line) => `# ${line}`);

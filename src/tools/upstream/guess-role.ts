@@ -1,0 +1,36 @@
+import type { ArgumentRole } from '../../spec/types.ts';
+
+/** A property of an upstream's input schema. */
+export type Property = { readonly [keyword: string]: unknown };
+
+export interface Guess {
+  readonly role: ArgumentRole;
+  /** What a person has to look at; null where a value of this type can reach nothing. */
+  readonly check: string | null;
+}
+
+const URL_NAME = /(?:^|_)(?:url|uri|href|link|endpoint)s?(?:_|$)/;
+const COMMAND_NAME = /(?:^|_)(?:command|cmd|script|shell|code|expression|sql|query_string)s?(?:_|$)/;
+const PATH_NAME =
+  /(?:^|_)(?:path|file|filename|dir|directory|folder|source|destination|src|dest|target|root|cwd)s?(?:_|$)/;
+
+const spoken = (name: string): string => name.replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase();
+
+/** What an argument probably is, by its name and type alone: only a person can know. */
+export function guessRole(name: string, property: Property, looks: boolean): Guess {
+  if (holdsText(property)) {
+    const word = spoken(name).replaceAll('-', '_');
+    if (property['format'] === 'uri' || URL_NAME.test(word)) return { role: 'url', check: 'CHECK the role' };
+    if (COMMAND_NAME.test(word)) return { role: 'command', check: 'CHECK the role' };
+    if (PATH_NAME.test(word)) return { role: looks ? 'path:read' : 'path:write', check: 'CHECK the role' };
+    return { role: 'text', check: property['enum'] ? null : 'CHECK the role: nothing binds a text' };
+  }
+  const plain = ['number', 'integer', 'boolean', 'null'].includes(String(property['type']));
+  return { role: 'text', check: plain ? null : 'CHECK: nothing binds what it holds' };
+}
+
+/** A string, or a list of strings: what a path, a command or an address can be. */
+function holdsText({ type, items }: Property): boolean {
+  if (type === 'string') return true;
+  return type === 'array' && (items as Property | undefined)?.['type'] === 'string';
+}

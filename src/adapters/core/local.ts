@@ -1,10 +1,13 @@
-import type { Denial, WayLeg } from '../../gate/denial.ts';
+import type { Denial } from '../../gate/denial.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from './agent-session.ts';
 import { fieldsOf, hopOf, modeOf } from './controls.ts';
+import { describeRefusal, whatIsOpen } from './describe-refusal.ts';
 import { promptSection } from './prompt-section.ts';
+import { renderResult } from './render-result.ts';
+import { situation } from './situation.ts';
 import { toolsEver, toolsNow } from './tools.ts';
 
 /** A session in this process, as adapters use it. */
@@ -40,28 +43,36 @@ async function carryOut(session: Session, { name, input, signal, approved }: Age
     const to = 'hop' in hop ? hop.hop : hop.to;
     const moved = session.state.peripheral === null ? await session.start(to) : await session.hop(hop, answering);
     if (!moved.ok) return refusal(moved.denial);
-    return { status: 'ok', text: promptSection(session), data: { to, context: moved.context as Json }, denial: null };
+    return arrived(session, { to, context: moved.context as Json });
   }
   if (name === 'mode') {
     const changed = await session.setMode(modeOf(fields), answering);
     if (!changed.ok) return refusal(changed.denial);
-    return { status: 'ok', text: promptSection(session), data: { mode: changed.mode }, denial: null };
+    return arrived(session, { mode: changed.mode });
   }
   if (name === 'status') {
-    const data = { ...session.state, available: session.available() } as unknown as Json;
+    const data = { ...session.state, available: session.available(), situation: situation(session) } as unknown as Json;
     return { status: 'ok', text: promptSection(session), data, denial: null };
   }
   if (name === 'why') {
-    const denial = session.why({ tool: String(fields['tool'] ?? ''), args: fields['args'] ?? {} });
+    const denial = session.why({ tool: fields['tool'] as string, args: fields['args'] ?? {} });
     if (denial) return { ...refusal(denial), status: 'ok' };
     return { status: 'ok', text: 'It would be let through.', data: { allowed: true }, denial: null };
   }
   const result = await session.step({ tool: name, args: input ?? {}, ...(signal ? { signal } : {}) });
   if (!result.ok) return refusal(result.denial);
   const data = result.result;
-  if (result.outcome === 'ok') return { status: 'ok', text: asText(data), data, denial: null };
+  if (result.outcome === 'ok') return { status: 'ok', text: renderResult(data), data, denial: null };
   const { code, message } = result.error ?? { code: 'failed', message: 'the tool could not do its work' };
-  return { status: 'failed', text: `${code}: ${message}`, data: { code, message, result: data }, denial: null };
+  const text = data === null ? `failed: ${code}: ${message}` : `failed: ${code}: ${message}\n${renderResult(data)}`;
+  return { status: 'failed', text, data: { code, message, result: data }, denial: null };
+}
+
+/** What is told once a hop or a mode change has gone through: lists of tools that a program shows may be older than this. */
+function arrived(session: Session, data: { readonly [key: string]: Json }): Said {
+  const open = session.available();
+  const text = `${whatIsOpen(open)}\n${promptSection(session)}`;
+  return { status: 'ok', text, data: { ...data, tools: [...open.tools] }, denial: null };
 }
 
 /** An approver that holds the one answer that a person has already given. */
@@ -72,17 +83,9 @@ const holding = (answer: NonNullable<AgentCall['approved']> | null): Approver =>
 
 const toolNames = (session: Session): string => [session.state.peripheral, ...session.available().tools].join(' ');
 
-function refusal(denial: Denial): Said {
-  const way = denial.way ? `\nThe way there: ${denial.way.map(leg).join(', then ')}.` : '';
-  return {
-    status: 'refused',
-    text: `${denial.code}: ${denial.message}\nWhat to do: ${denial.remedy}.${way}`,
-    data: denial as unknown as Json,
-    denial,
-  };
-}
-
-const leg = ({ to, exit, needs }: WayLeg): string =>
-  `hop to ${to}${exit ? ` by ${exit}` : ''}${needs.length > 0 ? ` (needs ${needs.join(', ')})` : ''}`;
-
-const asText = (data: Json): string => (typeof data === 'string' ? data : JSON.stringify(data));
+const refusal = (denial: Denial): Said => ({
+  status: 'refused',
+  text: describeRefusal(denial),
+  data: denial as unknown as Json,
+  denial,
+});

@@ -1,13 +1,150 @@
 import type { Session } from '../../session/session.ts';
+import type { Json } from '../../spec/types.ts';
+import { listed } from './in-words.ts';
+import { type Situation, situation, type WayOut } from './situation.ts';
 
-/** What an agent is told on entry (P-2): where it is, what it sees, what it can do, how it can leave. */
-export function promptSection(session: Session): string {
-  const { peripheral, mode } = session.state;
-  const { tools, hops, modes } = session.available();
+export interface PromptOptions {
+  /** What a tool is called in the agent's program; its own id if left out. */
+  readonly name?: (tool: string) => string;
+}
+
+/**
+ * What an agent is told on entry, and again after a compaction (P-2): where it is, what it sees, what it can do, how and where it can leave;
+ * what is shut, the mode and how to change it, what is left of the limits.
+ */
+export const promptSection = (session: Session, options: PromptOptions = {}): string =>
+  describeSituation(situation(session), options);
+
+/** The same from the data. */
+export function describeSituation(now: Situation, { name = (tool) => tool }: PromptOptions = {}): string {
+  const { location } = now;
+  if (location.status === 'closed')
+    return `# Where you are\nSession ${location.sessionId} is closed: nothing can be called in it any more. Its log stays; a new session can be opened.`;
+  const sections = [
+    ['Where you are', whereIs(now)],
+    ['What you see', whatIsSeen(now)],
+    ['What you can do', whatCanBeDone(now, name)],
+    [location.peripheral === null ? 'What you can enter' : 'How you can leave', waysOut(now, name)],
+    ['What is shut', whatIsShut(now, name)],
+    ['Mode and limits', modeAndLimits(now, name)],
+  ] as const;
+  return sections.flatMap(([title, lines]) => (lines.length > 0 ? [`# ${title}`, ...lines] : [])).join('\n');
+}
+
+type Naming = NonNullable<PromptOptions['name']>;
+
+function whereIs({ location }: Situation): readonly string[] {
+  const { peripheral, purpose, visit, mode, sessionId, status } = location;
+  const inMode = mode === null ? '' : `, in mode ${mode}`;
+  if (peripheral === null)
+    return [`Outside of any peripheral${inMode} (session ${sessionId}). No tool is open here: enter one.`];
+  const over = {
+    active: '',
+    expired: ' Its time is up: only leaving is left.',
+    interrupted: ' Its last step was interrupted; what came of it is unknown.',
+    outside: '',
+    closed: '',
+  }[status];
+  const again = visit !== null && visit > 1 ? `, visit ${visit}` : '';
+  return [`In the peripheral "${peripheral}"${again}${inMode} (session ${sessionId}).${over} ${purpose}`];
+}
+
+const NOT_TOLD = new Set(['session-id', 'author', 'session-log', 'changed-files']);
+const LONGEST = 120;
+const MOST_FILES = 8;
+
+function whatIsSeen({ sees: { context, changedFiles, backpack, observed } }: Situation): readonly string[] {
+  const told = (fields: { readonly [field: string]: Json }) =>
+    Object.entries(fields).flatMap(([field, value]) =>
+      NOT_TOLD.has(field) || isEmpty(value) ? [] : [`${field} ${short(value)}`],
+    );
+  const carried = [...told(context), ...told(backpack)];
+  const yielded = told(observed);
   return [
-    `You are in the peripheral "${peripheral ?? 'none'}"${mode ? `, mode ${mode}` : ''}.`,
-    `Tools: ${tools.join(', ') || 'none'}.`,
-    `Hops: ${hops.map(({ to, exit }) => `${to} by ${exit}`).join(', ') || 'none'}.`,
-    `Modes: ${modes.map(({ to }) => to).join(', ') || 'none'}.`,
-  ].join('\n');
+    ...(carried.length > 0 ? [`Brought along: ${listed(carried, 8)}.`] : ['Nothing was brought along.']),
+    ...(changedFiles.length > 0 ? [`Changed in this session: ${listed(changedFiles, MOST_FILES)}.`] : []),
+    ...(yielded.length > 0 ? [`Yielded here so far: ${listed(yielded, 8)}.`] : []),
+  ];
+}
+
+const isEmpty = (value: Json): boolean =>
+  value === null || value === '' || (Array.isArray(value) && value.length === 0);
+
+function short(value: Json): string {
+  const text =
+    Array.isArray(value) && value.every((one) => typeof one === 'string')
+      ? `[${listed(value, 5)}]`
+      : JSON.stringify(value);
+  return text.length > LONGEST ? `${text.slice(0, LONGEST).toWellFormed()}…` : text;
+}
+
+function whatCanBeDone({ actions, scope, location }: Situation, name: Naming): readonly string[] {
+  if (location.peripheral === null) return [];
+  const tools = actions.map(({ tool, usage, purpose }) => `- ${usage.replace(tool, name(tool))}: ${purpose}`);
+  const reach = scope
+    ? [
+        `Scope ${scope.name}: reads ${scope.reads}; writes ${scope.writes}; commands: ${scope.commands}; hosts: ${scope.urls}.`,
+      ]
+    : [];
+  return tools.length > 0 ? [...tools, ...reach] : ['No tool is open now.', ...reach];
+}
+
+/** Ways to the same place with the same needs stand in one line. */
+function waysOut({ exits, toState, location }: Situation, name: Naming): readonly string[] {
+  const groups = new Map<string, WayOut[]>();
+  for (const way of exits) {
+    const key = JSON.stringify([way.to, way.needs]);
+    groups.set(key, [...(groups.get(key) ?? []), way]);
+  }
+  const ways = [...groups.values()].flatMap((group) => {
+    const [{ to, needs } = { to: '', needs: [] }] = group;
+    const by = group.flatMap(({ exit }) => (exit === null ? [] : [exit]));
+    const needed = needs.length > 0 ? ` (needs ${needs.join(', ')})` : '';
+    return [`- ${to}${by.length > 0 ? `, by exit ${either(by)}` : ''}${needed}`];
+  });
+  if (ways.length === 0)
+    return [location.peripheral === null ? 'Nothing; only the operator can go on.' : 'No way leads out.'];
+  const [easiest] = exits.toSorted((a, b) => a.needs.length - b.needs.length);
+  const stated = toState.map(
+    ({ field, type, optional }) =>
+      `${field}${optional ? '?' : ''}: ${typeof type === 'string' ? type : JSON.stringify(type)}`,
+  );
+  return [
+    ...ways,
+    ...(easiest ? [`Exactly so: ${name('hop')}(${JSON.stringify(easiest.call)}), with a reason of your own.`] : []),
+    ...(stated.length > 0 ? [`State with it, as fruit: { ${stated.join(', ')} }.`] : []),
+  ];
+}
+
+const either = (words: readonly string[]): string =>
+  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+
+function whatIsShut({ forbidden, location }: Situation, name: Naming): readonly string[] {
+  if (location.peripheral === null) return [];
+  const { shut, absent, rules } = forbidden;
+  return [
+    ...(shut.length > 0 ? [`Of this peripheral, but not now: ${listed(shut.map(name), 12)}.`] : []),
+    ...(absent.length > 0
+      ? [`Not of this peripheral: ${listed(absent.map(name), 8)}. A call is refused, and told the way there.`]
+      : []),
+    `Always: ${rules.join('; ')}.`,
+  ];
+}
+
+function modeAndLimits({ modes, limits, location }: Situation, name: Naming): readonly string[] {
+  const change = modes.map(({ to, needs }) => `${to}${needs.length > 0 ? ` (needs ${needs.join(', ')})` : ''}`);
+  const [next] = modes;
+  const { steps, until } = limits;
+  const left = [
+    ...(steps ? [`${Math.max(0, steps.of - steps.used)} of ${steps.of} steps left`] : []),
+    ...(until ? [`time until ${until}`] : []),
+  ];
+  return [
+    ...(location.mode !== null && next
+      ? [
+          `From mode ${location.mode} to ${change.join(' or ')}: ${name('mode')}(${JSON.stringify({ to: next.to, reason: '…', ...(next.needs.includes('a summary') ? { summary: '…' } : {}) })}).`,
+        ]
+      : []),
+    ...(left.length > 0 ? [`This visit: ${left.join(', ')}.`] : []),
+  ];
 }

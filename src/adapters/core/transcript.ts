@@ -113,7 +113,9 @@ export function recordTranscript(
 /** What a model gave, as JSON, whatever it is. */
 function plain(value: unknown): Json {
   try {
-    return JSON.parse(JSON.stringify(value ?? null, (_, part) => (typeof part === 'string' ? cut(part) : part))) as Json;
+    return JSON.parse(
+      JSON.stringify(value ?? null, (_, part) => (typeof part === 'string' ? cut(part) : part)),
+    ) as Json;
   } catch {
     return String(value);
   }

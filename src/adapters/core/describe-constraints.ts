@@ -1,0 +1,149 @@
+import { effectiveScope } from '../../gate/decide-step.ts';
+import { describeRequirement } from '../../gate/requirement.ts';
+import { requirementsOf, sourceName } from '../../gate/requirements.ts';
+import { own } from '../../spec/names.ts';
+import type { ArgumentRole, Json, ProjectConfig, SpecSet, ToolEffect } from '../../spec/types.ts';
+import { type Reach, reachOf, touchesOf } from './in-words.ts';
+
+/** A tool of a peripheral, and what it may touch there. */
+export interface ToolConstraint {
+  readonly name: string;
+  readonly purpose: string;
+  readonly effect: ToolEffect;
+  readonly arguments: readonly {
+    readonly name: string;
+    readonly required: boolean;
+    readonly role: ArgumentRole;
+    readonly schema: { readonly [keyword: string]: Json };
+    readonly description: string;
+  }[];
+  /** In words. */
+  readonly touches: string;
+}
+
+/** A way out of a peripheral. */
+export interface ExitConstraint {
+  readonly exit: string;
+  /** `observed`: it holds only if what was seen says so; `stated`: the agent's word, with a reason. */
+  readonly kind: 'observed' | 'stated';
+  readonly opens: readonly { readonly to: string; readonly needs: readonly string[] }[];
+}
+
+/** Everything that a peripheral allows and forbids, as data. */
+export interface Constraints {
+  readonly peripheral: string;
+  readonly purpose: string;
+  readonly tools: readonly ToolConstraint[];
+  readonly scope: { readonly name: string } & Reach;
+  readonly forbidden: {
+    /** Tools of the spec set that are not here. */
+    readonly tools: readonly string[];
+    /** In words. */
+    readonly rules: readonly string[];
+  };
+  readonly entries: { readonly sources: readonly string[]; readonly conditions: readonly string[] };
+  readonly exits: readonly ExitConstraint[];
+  /** In words, by destination. */
+  readonly gates: { readonly [peripheral: string]: readonly string[] };
+  readonly limits: { readonly steps: number | null; readonly minutes: number | null };
+  /** Fields that have to be there on entry, and those that may. */
+  readonly context: { readonly [field: string]: 'required' | 'optional' };
+  readonly fruit: {
+    readonly [field: string]: { readonly kind: 'observed' | 'stated'; readonly type: Json; readonly optional: boolean };
+  };
+  /** Agent ids that may enter; null: any. */
+  readonly agents: readonly string[] | null;
+}
+
+/**
+ * What holds in a peripheral, in a form that programs and prompts can be made of; null where the spec set has none of that name.
+ *
+ * @example
+ * describeConstraints(specs, config, 'edit')?.scope.writes; // 'only src/, docs/, scripts/'
+ */
+export function describeConstraints(specs: SpecSet, config: ProjectConfig, id: string): Constraints | null {
+  const spec = own(specs.peripherals, id);
+  if (!spec) return null;
+  const rule = effectiveScope(specs, config, id);
+  const reach = reachOf(rule, config);
+  const edges = specs.edges.filter(({ from }) => from === id);
+  return {
+    peripheral: id,
+    purpose: spec.purpose,
+    tools: spec.tools.flatMap((name) => {
+      const tool = own(specs.tools, name);
+      if (!tool) return [];
+      const { purpose, effect, parameters } = tool;
+      const args = parameters.map(({ name, required, role, schema, description }) => ({
+        name,
+        required,
+        role,
+        schema,
+        description,
+      }));
+      return [{ name, purpose, effect, arguments: args, touches: touchesOf(tool, reach) }];
+    }),
+    scope: { name: spec.scope.name, ...reach },
+    forbidden: {
+      tools: Object.keys(specs.tools).filter((tool) => !spec.tools.includes(tool)),
+      rules: rulesOf(reach, config),
+    },
+    entries: { sources: spec.entry.sources.map(sourceName), conditions: spec.entry.conditions },
+    exits: spec.exits.map(({ name, implies }) => ({
+      exit: name,
+      kind: implies ? ('observed' as const) : ('stated' as const),
+      opens: edges
+        .filter(({ exit }) => exit === name)
+        .map((edge) => ({
+          to: edge.to,
+          needs: requirementsOf(specs, edge)
+            .filter(({ kind }) => kind !== 'source')
+            .map(describeRequirement),
+        })),
+    })),
+    gates: Object.fromEntries(
+      Object.entries(spec.gates).map(([to, gates]) => [
+        to,
+        gates.map((gate) =>
+          gate.kind === 'approval'
+            ? `approval by ${gate.by}`
+            : gate.kind === 'when'
+              ? `when ${gate.cel}`
+              : `pattern ${gate.pattern} ${gate.is}`,
+        ),
+      ]),
+    ),
+    limits: spec.limits,
+    context: Object.fromEntries(
+      Object.entries(spec.context).map(([field, { optional }]) => [field, optional ? 'optional' : 'required']),
+    ),
+    fruit: Object.fromEntries(
+      Object.entries(spec.fruit).map(([field, { kind, type, ...rest }]) => [
+        field,
+        {
+          kind,
+          type: (typeof type === 'string' ? type : [...type]) as Json,
+          optional: 'optional' in rest && rest.optional,
+        },
+      ]),
+    ),
+    agents: spec.agents,
+  };
+}
+
+/** What no tool of the peripheral may do, whatever it is called. */
+function rulesOf({ reads, writes, commands, urls }: Reach, { mask }: ProjectConfig): readonly string[] {
+  return [
+    'nothing outside of the repository is read or written',
+    ...(reads === 'no files'
+      ? ['no file is read']
+      : mask.length > 0
+        ? ['masked files are neither read nor written']
+        : []),
+    writes === 'nothing'
+      ? 'nothing is written'
+      : 'git’s own files, and what steers editors, agents or hopgate, are never written',
+    ...(commands === 'none' ? ['no command runs'] : []),
+    ...(urls === 'none' ? ['nothing is fetched'] : []),
+  ];
+}

@@ -1,0 +1,126 @@
+import type { Json } from '../../spec/types.ts';
+
+type Fields = { readonly [name: string]: Json };
+
+/** A tool's result as a model reads it. Whatever has no form of its own here is given as JSON; nothing is left out. */
+export function renderResult(result: Json): string {
+  if (typeof result === 'string') return result;
+  if (result === null || typeof result !== 'object' || Array.isArray(result)) return JSON.stringify(result);
+  if (typeof result['exit'] === 'number' || typeof result['stdout'] === 'string') return command(result);
+  if (typeof result['text'] === 'string' && typeof result['from'] === 'number') return file(result);
+  if (isTexts(result['files']) && !('matches' in result)) return files(result);
+  if (Array.isArray(result['matches'])) return matches(result);
+  if (typeof result['text'] === 'string' && typeof result['url'] === 'string') return page(result);
+  if (Array.isArray(result['content'])) return blocks(result);
+  return JSON.stringify(result);
+}
+
+const isTexts = (value: Json | undefined): value is string[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string');
+
+/** What is left of a result, in a line of JSON; nothing where nothing is. */
+function rest(result: Fields, shown: readonly string[]): readonly string[] {
+  const others = Object.entries(result).filter(([key, value]) => !shown.includes(key) && !isNothing(value));
+  return others.length > 0 ? [JSON.stringify(Object.fromEntries(others))] : [];
+}
+
+const isNothing = (value: Json): boolean =>
+  value === null || value === false || (Array.isArray(value) && value.length === 0);
+
+const join = (...lines: readonly (string | readonly string[])[]): string =>
+  lines
+    .flat()
+    .filter((line) => line !== '')
+    .join('\n');
+
+function command(result: Fields): string {
+  const { exit = null, signal, stdout, stderr, truncated, timedOut, aborted, verdict } = result;
+  const how = [
+    `exit ${exit === null ? 'unknown' : exit}`,
+    ...(typeof verdict === 'string' ? [`tests: ${verdict}`] : []),
+    ...(typeof signal === 'string' ? [`killed by ${signal}`] : []),
+    ...(timedOut === true ? ['its time was up'] : []),
+    ...(aborted === true ? ['aborted'] : []),
+    ...(truncated === true ? ['the output was cut: head and tail are shown'] : []),
+  ];
+  const errors = typeof stderr === 'string' && stderr.trim() !== '' ? ['stderr:', trimmed(stderr)] : [];
+  const out = typeof stdout === 'string' ? trimmed(stdout) : '';
+  const shown = [
+    'exit',
+    'signal',
+    'stdout',
+    'stderr',
+    'truncated',
+    'timedOut',
+    'aborted',
+    'flooded',
+    'seconds',
+    'verdict',
+  ];
+  return join(`(${how.join('; ')})`, out, errors, rest(result, shown));
+}
+
+const trimmed = (text: string): string => text.replace(/\n+$/, '');
+
+/** Lines with their numbers, as `cat -n` has them. */
+function file(result: Fields): string {
+  const { text = '', from = 1, to, lines, truncated, path } = result;
+  const numbered = String(text)
+    .replace(/\n$/, '')
+    .split('\n')
+    .map((line, index) => `${String(Number(from) + index).padStart(6)}\t${line}`)
+    .join('\n');
+  const whole = from === 1 && to === lines && truncated !== true;
+  const empty = lines === 0;
+  return join(
+    empty ? `(${path} is empty)` : numbered,
+    whole || empty
+      ? ''
+      : `(lines ${from} to ${to} of ${lines}${Number(to) < Number(lines) ? `; go on with offset ${Number(to) + 1}` : ''}${truncated === true ? '; cut at the size limit' : ''})`,
+    rest(result, ['text', 'from', 'to', 'lines', 'truncated', 'path']),
+  );
+}
+
+function files(result: Fields): string {
+  const names = result['files'] as string[];
+  return join(
+    names.length > 0 ? names : '(no file matches)',
+    result['truncated'] === true ? '(cut: there are more; narrow the pattern or the path)' : '',
+    rest(result, ['files', 'truncated']),
+  );
+}
+
+function matches(result: Fields): string {
+  const found = result['matches'] as Json[];
+  const lines = found.map((match) => {
+    if (match === null || typeof match !== 'object' || Array.isArray(match)) return JSON.stringify(match);
+    return `${match['path']}:${match['line']}:${match['text']}${match['cut'] === true ? ' […]' : ''}`;
+  });
+  return join(
+    lines.length > 0 ? lines : '(no line matches)',
+    result['truncated'] === true ? '(cut: there are more; narrow the pattern or the path)' : '',
+    rest(result, ['matches', 'files', 'truncated']),
+  );
+}
+
+function page(result: Fields): string {
+  const { url, title, text, truncated } = result;
+  return join(
+    `${typeof title === 'string' && title !== '' ? `${title}\n` : ''}${url}`,
+    String(text),
+    truncated === true ? '(cut at the size limit)' : '',
+    rest(result, ['url', 'title', 'text', 'truncated']),
+  );
+}
+
+/** What an MCP server answered: its texts, and a word for what is no text. */
+function blocks(result: Fields): string {
+  const parts = (result['content'] as Json[]).map((block) => {
+    if (block === null || typeof block !== 'object' || Array.isArray(block)) return JSON.stringify(block);
+    if (block['type'] === 'text' && typeof block['text'] === 'string') return block['text'];
+    if (block['type'] === 'image' || block['type'] === 'audio')
+      return `(${block['type']}: ${block['mimeType'] ?? 'of no stated type'})`;
+    return JSON.stringify(block);
+  });
+  return join(parts, rest(result, ['content']));
+}

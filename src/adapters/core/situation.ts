@@ -1,0 +1,128 @@
+import type { WayLeg } from '../../gate/denial.ts';
+import type { Session } from '../../session/session.ts';
+import { own } from '../../spec/names.ts';
+import type { Json, Mode } from '../../spec/types.ts';
+import { type Constraints, describeConstraints } from './describe-constraints.ts';
+import { signature } from './in-words.ts';
+
+type Fields = { readonly [field: string]: Json };
+
+/** A way out (or, outside of any peripheral, in), with the exact call that takes it. */
+export interface WayOut {
+  readonly to: string;
+  /** null: the peripheral is entered from outside. */
+  readonly exit: string | null;
+  readonly needs: readonly string[];
+  /** Arguments of the tool `hop`; texts in `…` are the agent's to fill in. */
+  readonly call: Fields;
+}
+
+/**
+ * Where a session stands, as data: the four elements that an agent has to be given on entry (P-2), and what bounds them. What
+ * `promptSection` says in words.
+ */
+export interface Situation {
+  /** Where you are. */
+  readonly location: {
+    readonly sessionId: string;
+    readonly agent: string;
+    /** null: outside of any. */
+    readonly peripheral: string | null;
+    readonly purpose: string | null;
+    /** Which visit to this peripheral it is, from 1. */
+    readonly visit: number | null;
+    readonly status: 'active' | 'expired' | 'interrupted' | 'outside' | 'closed';
+    readonly mode: Mode | null;
+  };
+  /** What you see: what was carried here. */
+  readonly sees: {
+    /** The fields that this peripheral asks for on entry. */
+    readonly context: Fields;
+    readonly changedFiles: readonly string[];
+    /** What else travels along. */
+    readonly backpack: Fields;
+    /** What this visit has yielded so far. */
+    readonly observed: Fields;
+  };
+  /** What you can do: the tools that are open here and now. */
+  readonly actions: readonly { readonly tool: string; readonly usage: string; readonly purpose: string }[];
+  readonly scope: Constraints['scope'] | null;
+  /** How and where you can leave (or, outside, what you can enter). */
+  readonly exits: readonly WayOut[];
+  /** The stated fields of what this visit yields, to be given with a hop. */
+  readonly toState: readonly { readonly field: string; readonly type: Json; readonly optional: boolean }[];
+  readonly forbidden: {
+    /** Tools of this peripheral that the mode, a limit or the end of the visit keeps shut. */
+    readonly shut: readonly string[];
+    /** Tools that are not of this peripheral. */
+    readonly absent: readonly string[];
+    readonly rules: readonly string[];
+  };
+  readonly modes: readonly { readonly to: Mode; readonly needs: readonly string[] }[];
+  readonly limits: {
+    readonly steps: { readonly used: number; readonly of: number } | null;
+    /** ISO time at which the visit's time is up. */
+    readonly until: string | null;
+  };
+}
+
+export function situation(session: Session): Situation {
+  const { specs, config, state } = session;
+  const { tools, hops, modes } = session.available();
+  const { peripheral, here, backpack } = state;
+  const constraints = peripheral === null ? null : describeConstraints(specs, config, peripheral);
+  const wanted = Object.keys(constraints?.context ?? {});
+  const spent = constraints?.limits.steps != null && (here?.steps ?? 0) >= constraints.limits.steps;
+  const open = spent ? [] : tools;
+  const toState = Object.entries(constraints?.fruit ?? {}).flatMap(([field, { kind, type, optional }]) =>
+    kind === 'stated' ? [{ field, type, optional }] : [],
+  );
+  return {
+    location: {
+      sessionId: state.sessionId,
+      agent: state.agent,
+      peripheral,
+      purpose: constraints?.purpose ?? null,
+      visit: peripheral === null ? null : (own(state.visits, peripheral) ?? 1),
+      status: state.closed ? 'closed' : (state.visit ?? 'outside'),
+      mode: state.mode,
+    },
+    sees: {
+      context: pick(backpack, (field) => wanted.includes(field)),
+      changedFiles: state.changedFiles,
+      backpack: pick(backpack, (field) => !wanted.includes(field)),
+      observed: here?.observed ?? {},
+    },
+    actions: open.flatMap((id) => {
+      const tool = session.tool(id);
+      return tool ? [{ tool: id, usage: signature(tool), purpose: tool.purpose }] : [];
+    }),
+    scope: constraints?.scope ?? null,
+    exits: hops.map((leg) => ({ to: leg.to, exit: leg.exit, needs: leg.needs, call: hopCall(leg, toState) })),
+    toState,
+    forbidden: {
+      shut: (constraints?.tools ?? []).map(({ name }) => name).filter((name) => !open.includes(name)),
+      absent: constraints?.forbidden.tools ?? Object.keys(specs.tools),
+      rules: constraints?.forbidden.rules ?? [],
+    },
+    modes,
+    limits: {
+      steps: constraints?.limits.steps != null ? { used: here?.steps ?? 0, of: constraints.limits.steps } : null,
+      until: here?.deadline != null ? new Date(here.deadline).toISOString() : null,
+    },
+  };
+}
+
+/** The arguments of the `hop` that takes a way, with what must be stated. */
+export function hopCall({ to, exit }: Pick<WayLeg, 'to' | 'exit'>, toState: Situation['toState'] = []): Fields {
+  const fruit = toState.filter(({ optional }) => !optional).map(({ field }) => [field, '…'] as const);
+  return {
+    to,
+    ...(exit === null ? {} : { exit }),
+    reason: '…',
+    ...(fruit.length > 0 ? { fruit: Object.fromEntries(fruit) } : {}),
+  };
+}
+
+const pick = (fields: Fields, keep: (field: string) => boolean): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([field]) => keep(field)));

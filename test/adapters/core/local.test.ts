@@ -1,0 +1,215 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { agentSession } from '../../../src/adapters/core/local.ts';
+import { renderResult } from '../../../src/adapters/core/render-result.ts';
+import { lead, no, stage, yes } from '../../session/sessions.ts';
+
+describe('an answer', () => {
+  it('to a hop says which tools are open now', async () => {
+    const { session } = await stage();
+    await lead(session, 'explore');
+    const answer = await agentSession(session).call({
+      name: 'hop',
+      input: { to: 'edit', exit: 'found-target', reason: 'x' },
+    });
+    expect(answer).toMatchObject({
+      status: 'ok',
+      toolsChanged: true,
+      data: { to: 'edit', tools: ['read', 'edit', 'write', 'bash'] },
+    });
+    expect(answer.text).toMatch(/^Now: in edit, mode execute; tools open: read, edit, write, bash\.\n# Where you are/);
+  });
+
+  it('that refuses says what to do, how the way begins, and what is open', async () => {
+    const { session } = await stage();
+    await lead(session, 'explore');
+    const { text, status } = await agentSession(session).call({ name: 'write', input: { path: 'src/a', content: '' } });
+    expect(status).toBe('refused');
+    expect(text).toMatch(/^refused: tool-not-allowed: explore has no write\.\nWhat to do: .*hop to edit/);
+    const call = /It begins with: hop\((.*)\)\./.exec(text)?.[1] ?? '{}';
+    expect(text).toContain('Now: in explore, mode execute; tools open: read, glob, grep, bash-readonly, web-fetch.');
+    // The call that it shows goes through.
+    expect(await agentSession(session).call({ name: 'hop', input: JSON.parse(call) })).toMatchObject({ status: 'ok' });
+  });
+
+  it('tells failure from refusal', async () => {
+    const failing = {
+      outcome: { status: 'failed' as const, code: 'not-found', message: 'There is no "x".' },
+      effects: [],
+    };
+    const { session } = await stage({ results: { read: failing } });
+    await lead(session, 'edit');
+    expect(await agentSession(session).call({ name: 'read', input: { path: 'x' } })).toMatchObject({
+      status: 'failed',
+      text: 'failed: not-found: There is no "x".',
+      denial: null,
+    });
+  });
+
+  it('to a call that a person refused says so', async () => {
+    const { session } = await stage({ approver: yes });
+    await session.setMode({ to: 'diagnose' });
+    const answer = await agentSession(session).call({ name: 'mode', input: { to: 'execute' }, approved: null });
+    expect(answer).toMatchObject({ status: 'refused', denial: { code: 'approval-required' } });
+    expect(answer.text).toContain('it was not given');
+  });
+
+  it('an approval holds for nothing but what was shown', async () => {
+    const { session } = await stage({ approver: no });
+    await session.setMode({ to: 'diagnose' });
+    const agent = agentSession(session);
+    const asked = await agent.wants({ name: 'mode', input: { to: 'execute', reason: 'one thing' } });
+    if (!asked) throw new Error('nothing was asked');
+    const approved = { hash: asked.hash, by: 'ann' };
+    expect(await agent.call({ name: 'mode', input: { to: 'execute', reason: 'another' }, approved })).toMatchObject({
+      status: 'refused',
+    });
+    expect(await agent.call({ name: 'mode', input: { to: 'execute', reason: 'one thing' }, approved })).toMatchObject({
+      status: 'ok',
+    });
+  });
+});
+
+describe('a model cannot speak as the operator', () => {
+  it.each([
+    ['hop', { to: 'edit', reason: 'x', by: 'operator' }, 'entry-not-met'],
+    ['hop', { hop: 'edit', reason: 'x', by: 'operator' }, 'entry-not-met'],
+    ['mode', { to: 'execute', by: 'operator' }, 'mode-not-allowed'],
+  ])('%s %j', async (name, input, code) => {
+    const { session } = await stage();
+    expect(await agentSession(session).call({ name, input })).toMatchObject({ denial: { code } });
+  });
+  it('a reset is not heard', async () => {
+    const { session } = await stage();
+    await session.setMode({ to: 'diagnose' });
+    const input = { to: 'discuss', by: 'operator', reset: true };
+    expect(await agentSession(session).call({ name: 'mode', input })).toMatchObject({ status: 'refused' });
+    expect(session.state.mode).toBe('diagnose');
+  });
+});
+
+describe('any input', () => {
+  const names = fc.oneof(
+    fc.constantFrom('hop', 'mode', 'status', 'why', 'read', 'edit', 'bash-test', '__proto__', 'constructor'),
+    fc.string(),
+  );
+  const keys = fc.constantFrom(
+    'to',
+    'hop',
+    'exit',
+    'reason',
+    'fruit',
+    'summary',
+    'by',
+    'tool',
+    'args',
+    'path',
+    '__proto__',
+    'constructor',
+  );
+  const input = fc.oneof(fc.anything(), fc.dictionary(keys, fc.anything()), fc.array(fc.anything()));
+  it('gets an answer, never an exception, and nothing goes through that is not open', async () => {
+    const { session } = await stage();
+    await lead(session, 'explore');
+    const agent = agentSession(session);
+    await fc.assert(
+      fc.asyncProperty(names, input, async (name, input) => {
+        const answer = await agent.call({ name, input });
+        expect(['ok', 'failed', 'refused']).toContain(answer.status);
+        expect(answer.text).not.toBe('');
+        expect(answer.status === 'refused').toBe(answer.denial !== null && name !== 'why');
+        await agent.wants({ name, input });
+      }),
+      { numRuns: 400 },
+    );
+  });
+  it('takes a huge one, and what is no name', async () => {
+    const { session } = await stage();
+    await lead(session, 'edit');
+    const agent = agentSession(session);
+    expect(await agent.call({ name: 'x'.repeat(1 << 20), input: {} })).toMatchObject({ status: 'refused' });
+    expect(await agent.call({ name: null as never, input: null })).toMatchObject({ status: 'refused' });
+    expect(await agent.call({ name: 'write', input: { path: 'src/a', content: 'x'.repeat(1 << 22) } })).toMatchObject({
+      status: 'ok',
+    });
+  });
+});
+
+describe('a result as a model reads it', () => {
+  const rows: readonly [string, Parameters<typeof renderResult>[0], string][] = [
+    [
+      'a file',
+      { path: 'a.ts', text: 'one\ntwo\n', from: 1, to: 2, lines: 2, truncated: false },
+      '     1\tone\n     2\ttwo',
+    ],
+    [
+      'a part of a file',
+      { path: 'a.ts', text: 'two\n', from: 2, to: 2, lines: 9, truncated: false },
+      '     2\ttwo\n(lines 2 to 2 of 9; go on with offset 3)',
+    ],
+    [
+      'a file that was cut',
+      { path: 'a.ts', text: 'one\n', from: 1, to: 1, lines: 9, truncated: true },
+      '     1\tone\n(lines 1 to 1 of 9; go on with offset 2; cut at the size limit)',
+    ],
+    ['an empty file', { path: 'a.ts', text: '', from: 1, to: 0, lines: 0, truncated: false }, '(a.ts is empty)'],
+    [
+      'a list of files',
+      { files: ['a', 'b'], truncated: true },
+      'a\nb\n(cut: there are more; narrow the pattern or the path)',
+    ],
+    ['no files', { files: [], truncated: false }, '(no file matches)'],
+    ['matches', { matches: [{ path: 'a', line: 3, text: 'x' }], truncated: false, files: ['a'] }, 'a:3:x'],
+    [
+      'a command',
+      { exit: 0, stdout: 'out\n', stderr: '', truncated: false, timedOut: false, seconds: 1 },
+      '(exit 0)\nout',
+    ],
+    [
+      'a command that failed',
+      {
+        exit: 2,
+        stdout: '',
+        stderr: 'bad\n',
+        truncated: true,
+        timedOut: true,
+        signal: 'SIGKILL',
+        dropped: [{ path: 'x', why: 'y' }],
+      },
+      '(exit 2; killed by SIGKILL; its time was up; the output was cut: head and tail are shown)\nstderr:\nbad\n{"dropped":[{"path":"x","why":"y"}]}',
+    ],
+    [
+      'a test run',
+      { exit: 1, stdout: '', stderr: '', verdict: 'fail', report: { failed: 1 } },
+      '(exit 1; tests: fail)\n{"report":{"failed":1}}',
+    ],
+    [
+      'a page',
+      { url: 'https://a.example/', status: 200, title: 'A', text: 'hello', truncated: false, redirects: [] },
+      'A\nhttps://a.example/\nhello\n{"status":200}',
+    ],
+    [
+      'an MCP answer',
+      {
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'image', data: 'AAAA', mimeType: 'image/png' },
+        ],
+      },
+      'a\n(image: image/png)',
+    ],
+    ['anything else', { a: [1] }, '{"a":[1]}'],
+    ['a text', 'hello', 'hello'],
+    ['nothing', null, 'null'],
+  ];
+  it.each(rows)('%s', (_what, result, text) => expect(renderResult(result)).toBe(text));
+  it('whatever it is', () => {
+    const fields = ['exit', 'stdout', 'stderr', 'text', 'from', 'files', 'matches', 'content', 'url', 'truncated'];
+    const shapes = fc.dictionary(fc.constantFrom(...fields), fc.jsonValue());
+    fc.assert(
+      fc.property(fc.oneof(fc.jsonValue(), shapes), (value) => {
+        expect(renderResult(value as never)).toBeTypeOf('string');
+      }),
+    );
+  });
+});

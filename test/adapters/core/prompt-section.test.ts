@@ -1,0 +1,197 @@
+import { describe, expect, it } from 'vitest';
+import { describeConstraints } from '../../../src/adapters/core/describe-constraints.ts';
+import { promptSection } from '../../../src/adapters/core/prompt-section.ts';
+import { situation } from '../../../src/adapters/core/situation.ts';
+import type { Session } from '../../../src/session/session.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load-project-config.ts';
+import { lead, must, type Place, shipped, stage, testRun } from '../../session/sessions.ts';
+
+const config = {
+  ...DEFAULT_PROJECT_CONFIG,
+  test: [{ run: ['npm', 'test'], report: 'tap' as const }],
+  deploy: { staging: { run: ['./deploy.sh', 'staging'], network: false } },
+  git: { remote: 'origin', branch: 'main' },
+};
+const PLACES: readonly Place[] = ['explore', 'edit', 'test', 'deploy', 'reflect'];
+
+async function at(place: Place): Promise<Session> {
+  const { session } = await stage({ config });
+  await lead(session, place);
+  return session;
+}
+
+/** P-2: location, visible state, actions and exits, all four, and made of this very session. */
+function expectAllFour(session: Session): void {
+  const text = promptSection(session);
+  const { state } = session;
+  const { tools, hops } = session.available();
+  const peripheral = state.peripheral === null ? undefined : session.specs.peripherals[state.peripheral];
+  expect(text).toContain('# Where you are');
+  expect(text).toContain(state.sessionId);
+  if (state.mode) expect(text).toContain(`mode ${state.mode}`);
+  if (peripheral) {
+    expect(text).toContain(`"${peripheral.id}"`);
+    expect(text).toContain(peripheral.purpose);
+  }
+  expect(text).toContain('# What you see');
+  for (const file of state.changedFiles) expect(text).toContain(file);
+  if (peripheral) expect(text).toContain('# What you can do');
+  for (const tool of tools) expect(text).toContain(`- ${tool}(`);
+  for (const { to, exit, needs } of hops) {
+    expect(text).toMatch(new RegExp(`^- ${to}\\b.*${exit ?? ''}`, 'm'));
+    for (const need of needs) expect(text).toContain(need);
+  }
+}
+
+describe.each(PLACES)('in %s', (place) => {
+  it('the prompt says where one is, what one sees, can do, and how one leaves; in less than 2.5 kB', async () => {
+    const session = await at(place);
+    expectAllFour(session);
+    expect(Buffer.byteLength(promptSection(session))).toBeLessThan(2500);
+  });
+
+  it('it says the same as its data', async () => {
+    const session = await at(place);
+    const now = situation(session);
+    expect(now.location).toMatchObject({ peripheral: place, mode: 'execute', status: 'active', visit: 1 });
+    expect(now.actions.map(({ tool }) => tool)).toEqual(session.available().tools);
+    expect(now.exits.map(({ exit, to }) => [exit, to])).toEqual(
+      session.available().hops.map(({ exit, to }) => [exit, to]),
+    );
+    expect(JSON.parse(JSON.stringify(now))).toEqual(now);
+  });
+
+  it('the hop that it shows goes through where nothing is needed', async () => {
+    const session = await at(place);
+    for (const way of situation(session).exits.filter(({ needs }) => needs.length === 0)) {
+      const { session: fresh } = await stage({ config });
+      await lead(fresh, place);
+      expect(await fresh.hop(way.call as never), JSON.stringify(way)).toMatchObject({ ok: true, to: way.to });
+    }
+  });
+
+  it('no tool that the mode shuts is shown as open', async () => {
+    const session = await at(place);
+    await must(session.setMode({ to: 'discuss', summary: 'enough' }));
+    const text = promptSection(session);
+    expect(situation(session).actions).toEqual([]);
+    expect(text).toContain('No tool is open now.');
+    for (const tool of session.specs.peripherals[place]?.tools ?? []) expect(text).not.toContain(`- ${tool}(`);
+    expect(text).toMatch(/Of this peripheral, but not now: /);
+    expect(text).toMatch(/mode\(\{"to":"diagnose","reason":"…"\}\)/);
+  });
+});
+
+describe('the prompt', () => {
+  it('is as it was looked at', async () => {
+    const { session } = await stage({ config, results: { 'bash-test': testRun('fail') } });
+    await lead(session, 'test');
+    await must(session.step({ tool: 'bash-test' }));
+    await expect(promptSection(session).replaceAll(session.id, 's-1')).toMatchFileSnapshot('./prompt-in-test.txt');
+  });
+
+  it('outside of any peripheral, it tells what can be entered', async () => {
+    const { session } = await stage();
+    expectAllFour(session);
+    expect(promptSection(session)).toContain('- explore\nExactly so: hop({"to":"chat","reason":"…"})');
+    expect(Buffer.byteLength(promptSection(session))).toBeLessThan(2500);
+  });
+
+  it('of a closed session, it tells that nothing is left', async () => {
+    const { session } = await stage();
+    await must(session.close());
+    expect(promptSection(session)).toContain('is closed');
+    expect(situation(session)).toMatchObject({ location: { status: 'closed' }, actions: [], exits: [], modes: [] });
+  });
+
+  it('tells what is left of the limits, and opens nothing when they are used up', async () => {
+    const { session, clock } = await stage({ config });
+    await lead(session, 'test');
+    await must(session.step({ tool: 'bash-test' }));
+    expect(promptSection(session)).toContain('99 of 100 steps left, time until 2026-01-01T00:30:00.000Z');
+    for (let step = 0; step < 99; step++) await must(session.step({ tool: 'read', args: ['src/a.ts'] }));
+    expect(situation(session)).toMatchObject({ actions: [], forbidden: { shut: ['read', 'bash-test'] } });
+    expect(promptSection(session)).toContain('0 of 100 steps left');
+    clock.advance(31);
+    await session.settle();
+    expect(promptSection(session)).toContain('Its time is up');
+  });
+
+  it('names the tools as the agent’s program does', async () => {
+    const session = await at('edit');
+    const text = promptSection(session, { name: (tool) => `mcp__hopgate__${tool}` });
+    expect(text).toContain('- mcp__hopgate__edit(path, old, new, all?: boolean)');
+    expect(text).toContain('mcp__hopgate__hop({"to":');
+  });
+
+  it('does not grow with the spec set, the files or the backpack', async () => {
+    const tools = Object.fromEntries(
+      Array.from({ length: 500 }, (_, n) => [`tool-${n}`, { ...shipped.tools['read'], id: `tool-${n}` }]),
+    ) as typeof shipped.tools;
+    const { session } = await stage({ specs: { ...shipped, tools: { ...shipped.tools, ...tools } }, config });
+    await lead(session, 'edit');
+    for (let n = 0; n < 30; n++)
+      await must(session.step({ tool: 'write', args: { path: `src/${n}.ts`, content: '' } }));
+    await must(
+      session.hop({ to: 'test', exit: 'hop-test', reason: 'x', fruit: { 'commit-message': 'long '.repeat(2000) } }),
+    );
+    expect(Buffer.byteLength(promptSection(session))).toBeLessThan(2500);
+  });
+});
+
+describe('describeConstraints', () => {
+  it('tells of each shipped peripheral what it allows and forbids', () => {
+    expect(
+      Object.fromEntries(
+        Object.keys(shipped.peripherals).map((id) => [id, describeConstraints(shipped, config, id)?.scope]),
+      ),
+    ).toMatchObject({
+      explore: {
+        writes: 'nothing',
+        commands: expect.stringContaining('cannot change'),
+        urls: expect.stringContaining('empty'),
+      },
+      edit: { writes: 'only src/, docs/, scripts/', urls: 'none' },
+      test: { writes: 'nothing', commands: 'only the test commands: npm test' },
+      deploy: { reads: 'no files', commands: 'only git (push to origin main) and the deploy commands: staging' },
+      reflect: { reads: 'only files that this session’s log names', commands: 'none' },
+      chat: { reads: 'no files' },
+    });
+  });
+
+  it('tells of each exit what it opens and needs, of gates, limits and fruit', () => {
+    const test = describeConstraints(shipped, config, 'test');
+    expect(test).toMatchObject({
+      exits: [
+        {
+          exit: 'pass',
+          kind: 'observed',
+          opens: [
+            { to: 'deploy', needs: ['result is pass', 'tests-passed', 'approval by operator'] },
+            { to: 'reflect' },
+          ],
+        },
+        { exit: 'fail', kind: 'observed', opens: [{ to: 'edit', needs: ['result is fail'] }, { to: 'reflect' }] },
+        { exit: 'flaky', kind: 'observed' },
+        { exit: 'hop-edit', kind: 'stated', opens: [{ to: 'edit', needs: [] }] },
+        { exit: 'hop-reflect', kind: 'stated' },
+        { exit: 'hop-discipline', kind: 'stated' },
+      ],
+      gates: { deploy: ['approval by operator'] },
+      limits: { steps: 100, minutes: 30 },
+      entries: { sources: ['from-edit', 'user-request'], conditions: [] },
+      context: { 'session-id': 'required', 'changed-files': 'required' },
+      fruit: { result: { kind: 'observed', type: ['pass', 'fail', 'flaky'] } },
+    });
+    expect(test?.forbidden.tools).toContain('write');
+    expect(test?.tools.map(({ name }) => name)).toEqual(['read', 'bash-test']);
+    expect(describeConstraints(shipped, config, 'nowhere')).toBeNull();
+    expect(describeConstraints(shipped, config, '__proto__')).toBeNull();
+  });
+
+  it('takes the repository’s own paths', () => {
+    expect(describeConstraints(shipped, { ...config, scopes: { edit: ['lib/'] } }, 'edit')?.scope.writes).toBe(
+      'only lib/',
+    );
+  });
+});

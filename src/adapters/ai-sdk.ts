@@ -11,8 +11,8 @@ import {
   tool,
   wrapLanguageModel,
 } from 'ai';
-import type { ApprovalRequest } from '../ports/approver.ts';
 import type { AgentAnswer, AgentSession, AgentTool } from './core/agent-session.ts';
+import { approvalQuestion } from './mcp/approval-view.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export { agentSession } from './core/local.ts';
@@ -101,7 +101,7 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
           name,
           async (input: unknown): Promise<ToolApprovalStatus> => {
             const wanted = await session.wants({ name, input });
-            return wanted ? { type: 'user-approval', reason: reasonOf(wanted) } : undefined;
+            return wanted ? { type: 'user-approval', reason: approvalQuestion(wanted, null, false) } : undefined;
           },
         ]),
     ),
@@ -149,11 +149,8 @@ function approvedRequest(messages: readonly ModelMessage[], toolCallId: string):
   return null;
 }
 
-/** What the person reads; the hash travels in it, through the messages, to the approved call. */
-const reasonOf = ({ action, reason, view, hash }: ApprovalRequest): string =>
-  `${action.kind} ${action.from} → ${action.to}: ${reason}\n${JSON.stringify(view)}\napproval ${hash}`;
-
-const hashIn = (reason: string | undefined): string | undefined => /\bapproval ([0-9a-f]{64})$/.exec(reason ?? '')?.[1];
+/** The hash of what a person was shown travels through the messages, as the last line of it, to the approved call. */
+const hashIn = (reason: string | undefined): string | undefined => /\nsha256 ([0-9a-f]{64})$/.exec(reason ?? '')?.[1];
 
 function parsed(input: string): unknown {
   try {

@@ -2,6 +2,7 @@ import { type AgentMiddleware, createMiddleware, ToolMessage, tool } from 'langc
 import { z } from 'zod';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from './core/agent-session.ts';
+import { approvalQuestion } from './mcp/approval-view.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export { agentSession } from './core/local.ts';
@@ -103,7 +104,7 @@ const message = ({ id = '', name }: ToolCall, answer: AgentAnswer): ToolMessage 
   });
 
 const approvalInterrupt = ({ name, args }: ToolCall, approval: ApprovalRequest): ApprovalInterrupt => ({
-  actionRequests: [{ name, args, description: `${approval.action.from} → ${approval.action.to}: ${approval.reason}` }],
+  actionRequests: [{ name, args, description: approvalQuestion(approval, null, false) }],
   reviewConfigs: [{ actionName: name, allowedDecisions: ['approve', 'reject'] }],
   approval,
 });

@@ -18,7 +18,7 @@ export function describeRequest(io: Io, request: ApprovalRequest): string {
   );
   return [
     paint(io, 'bold', `${visible(request.agent)} asks for ${titleOf(request)}`),
-    ...(request.reason ? [row('reason', request.reason)] : []),
+    request.reason ? row('reason', request.reason) : '  (no reason given)',
     ...rows.map(([title, value]) => row(title, value)),
     paint(io, 'dim', `  sha256 ${request.hash}`),
   ].join('\n');

@@ -1,0 +1,106 @@
+import { type Body, bodyOf } from '../../evidence/bodies.ts';
+import type { Entry } from '../../evidence/entry.ts';
+import type { Json } from '../../spec/types.ts';
+import { fieldsOf } from '../json.ts';
+
+/** Something that somebody did to the session, as its evidence tells it: one call, however many entries it left. */
+export interface Act {
+  readonly seq: number;
+  /** The ids of the entries that it left. */
+  readonly entries: readonly string[];
+  readonly kind: 'step' | 'hop' | 'start' | 'stop' | 'mode' | 'close';
+  readonly by: string;
+  /** The tool of a step, the destination of a hop or start, the mode. */
+  readonly what: string;
+  readonly args: { readonly [name: string]: Json };
+  readonly refused: boolean;
+  /** The peripheral that this act led into, and what the agent carried; null: it led nowhere. */
+  readonly entered: { readonly peripheral: string; readonly mode: string | null; readonly context: Fields } | null;
+  /** The peripheral that this act ended the visit to. */
+  readonly left: string | null;
+}
+
+type Fields = { readonly [name: string]: Json };
+
+/** The acts of a session, in order; what the clock did, and what only accompanies an act, is none. */
+export function actsOf(entries: readonly Entry[]): readonly Act[] {
+  const acts: Act[] = [];
+  for (const [index, entry] of entries.entries()) {
+    const body = bodyOf(entry.body);
+    if (body === null) continue;
+    const next = (ahead: number): Body | null => bodyOf(entries[index + ahead]?.body ?? null);
+    const last = acts.at(-1);
+    if (last && belongs(body, entries, index)) {
+      acts[acts.length - 1] = grown(last, entry, body);
+      continue;
+    }
+    const act = begun(entry, body, next(1));
+    if (act) acts.push(act);
+  }
+  return acts;
+}
+
+/** An outcome belongs to its intent, a hop to the stop before it, its start to the hop, a refusal by the world to the call that it met. */
+function belongs(body: Body, entries: readonly Entry[], index: number): boolean {
+  const before = bodyOf(entries[index - 1]?.body ?? null);
+  if (body.event === 'outcome' || body.event === 'interrupted') return true;
+  if (body.event === 'hop') return before?.event === 'stop';
+  if (body.event === 'start') return before?.event === 'hop';
+  return body.event === 'denial' && before?.event === 'outcome' && before.outcome.status === 'refused';
+}
+
+function grown(act: Act, entry: Entry, body: Body): Act {
+  const more = { ...act, entries: [...act.entries, entry.id] };
+  if (body.event === 'hop') return { ...more, kind: 'hop', what: body.to, by: body.by, args: { reason: body.reason } };
+  if (body.event === 'start') return { ...more, entered: enteredBy(entry, body) };
+  return body.event === 'denial' ? { ...more, refused: true } : more;
+}
+
+const enteredBy = (entry: Entry, { peripheral, context }: Extract<Body, { event: 'start' }>) => ({
+  peripheral,
+  mode: entry.mode,
+  context,
+});
+
+function begun(entry: Entry, body: Body, next: Body | null): Act | null {
+  const base = { seq: entry.seq, entries: [entry.id], args: {}, refused: false, entered: null, left: null };
+  switch (body.event) {
+    case 'step':
+    case 'intent':
+      return { ...base, kind: 'step', by: 'agent', what: body.tool, args: body.args };
+    case 'start':
+      return { ...base, kind: 'start', by: body.by, what: body.peripheral, entered: enteredBy(entry, body) };
+    case 'stop':
+      return { ...base, kind: 'stop', by: body.by, what: body.peripheral, left: body.peripheral };
+    case 'mode':
+      return { ...base, kind: 'mode', by: body.by, what: body.to };
+    case 'session-closed':
+      return next === null ? { ...base, kind: 'close', by: body.by, what: '' } : null;
+    case 'denial':
+      return refused(base, body);
+    default:
+      return null;
+  }
+}
+
+type Base = Pick<Act, 'seq' | 'entries' | 'args' | 'refused' | 'entered' | 'left'>;
+
+function refused(base: Base, { request }: Extract<Body, { event: 'denial' }>): Act | null {
+  const text = (name: string): string => (typeof request[name] === 'string' ? (request[name] as string) : '');
+  const by = text('by') || 'agent';
+  const act = { ...base, by, refused: true };
+  switch (request['kind']) {
+    case 'step':
+      return { ...act, kind: 'step', what: text('tool'), args: fieldsOf(request['args'] ?? null) };
+    case 'hop':
+      return { ...act, kind: 'hop', what: text('to') };
+    case 'mode':
+      return { ...act, kind: 'mode', what: text('to') };
+    case 'start':
+      return { ...act, kind: 'start', what: text('peripheral') };
+    case 'stop':
+      return { ...act, kind: 'stop', what: '' };
+    default:
+      return request['kind'] === 'close' ? { ...act, kind: 'close', what: '' } : null;
+  }
+}

@@ -1,0 +1,86 @@
+import type { Transcript, TranscriptItem } from '../../evidence/transcript.ts';
+import type { Json } from '../../spec/types.ts';
+import { fieldsOf, isElsewhere, sameJson } from '../json.ts';
+import type { Act } from './acts.ts';
+
+export type CallItem = Extract<TranscriptItem, { kind: 'call' }>;
+export type ResultItem = Extract<TranscriptItem, { kind: 'result' }>;
+
+/** A call of the transcript, with what came of it. */
+export interface Call {
+  readonly item: CallItem;
+  readonly result: ResultItem | null;
+}
+
+/** The calls of a transcript beside the acts of its evidence: the same, told twice, or not. */
+export interface Alignment {
+  readonly pairs: readonly { readonly call: Call; readonly act: Act }[];
+  /** Calls that left no evidence, though they had to. */
+  readonly unheard: readonly Call[];
+  /** Acts that the evidence lays to the agent, and that it never called for; that it was placed somewhere to begin with is none. */
+  readonly uncalled: readonly Act[];
+}
+
+/** Calls that only ask; they leave no entry. */
+const ASKING = ['status', 'why'];
+/** Refusals of the store's: they go to the operator's log. */
+const UNRECORDED = ['session-closed', 'session-busy', 'lease-expired'];
+
+export function callsOf({ items }: Transcript): readonly Call[] {
+  const results = new Map<string, ResultItem>();
+  for (const item of items) if (item.kind === 'result' && !results.has(item.callId)) results.set(item.callId, item);
+  return items.flatMap((item) => (item.kind === 'call' ? [{ item, result: results.get(item.callId) ?? null }] : []));
+}
+
+/**
+ * Lays calls and acts side by side: by the entries that a result names where it names them, else in their order, each call with the next act
+ * that is what it asked for.
+ */
+export function align(calls: readonly Call[], acts: readonly Act[]): Alignment {
+  const own = acts.filter(({ by, kind }) => by === 'agent' && kind !== 'close');
+  const pairs: { call: Call; act: Act }[] = [];
+  const unheard: Call[] = [];
+  const taken = new Set<Act>();
+  let from = 0;
+  for (const call of calls) {
+    if (call.item.outside || ASKING.includes(call.item.tool)) continue;
+    if (call.result?.code && UNRECORDED.includes(call.result.code)) continue;
+    const named = call.result?.evidence;
+    let at = from;
+    while (at < own.length && !(isFor(own[at]!, call) && isNamed(own[at]!, named))) at += 1;
+    const act = own[at];
+    if (act) {
+      pairs.push({ call, act });
+      taken.add(act);
+      from = at + 1;
+    } else if (call.result?.status !== 'error') unheard.push(call);
+  }
+  return { pairs, unheard, uncalled: own.filter((act) => !taken.has(act) && !isPlacing(act)) };
+}
+
+/** A program may place its agent in a peripheral from outside: that is how a world begins. */
+const isPlacing = ({ kind, refused }: Act): boolean => kind === 'start' && !refused;
+
+const isNamed = ({ entries }: Act, named: readonly string[] | null | undefined): boolean =>
+  !named || entries.some((entry) => named.includes(entry));
+
+/** Whether this is what the call asked for, and came to. */
+function isFor(act: Act, { item, result }: Call): boolean {
+  const input = fieldsOf(item.input);
+  if (result && result.status !== 'error' && act.refused !== (result.status === 'refused')) return false;
+  if (item.tool === 'hop')
+    return (act.kind === 'hop' || act.kind === 'start') && act.what === wordOf(input['to'] ?? input['hop']);
+  if (item.tool === 'mode') return act.kind === 'mode' && act.what === wordOf(input['to']);
+  if (act.kind !== 'step' || act.what !== item.tool) return false;
+  return Object.entries(act.args).every(([name, arg]) => {
+    const given = input[name];
+    return given === undefined || isElsewhere(arg) || sameOrCut(given, arg);
+  });
+}
+
+const wordOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
+
+/** Long texts are kept in part, with an ellipsis where they were cut. */
+const sameOrCut = (given: Json, arg: Json): boolean =>
+  sameJson(given, arg) ||
+  (typeof given === 'string' && typeof arg === 'string' && given.endsWith('…') && arg.startsWith(given.slice(0, -1)));

@@ -1,0 +1,51 @@
+import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
+import { type Finding, type Inhabitation, judged, notApplicable } from './finding.ts';
+import { type Life, nameOf } from './life.ts';
+
+const CONTROLS = ['hop', 'mode', 'status', 'why'];
+
+/**
+ * P-3: each call has its entry in the evidence, each entry its call, and nothing was used that had not been presented: a call that went through
+ * names a tool of the latest offer.
+ */
+export function confinement({ transcript, calls, acts, alignment }: Life): Inhabitation {
+  if (calls.length === 0 && acts.length === 0) return notApplicable('P-3', 'nothing was done');
+  const findings: Finding[] = [
+    ...alignment.unheard.map(({ item }) => ({
+      item: item.n,
+      seq: null,
+      reason: `the call of ${item.tool} left no evidence`,
+    })),
+    ...alignment.uncalled.map((act) => ({
+      item: null,
+      seq: act.seq,
+      reason: `${nameOf(act)} is in the evidence, and the agent called for no such thing`,
+    })),
+  ];
+  const offers = new Offers();
+  const byId = new Map(calls.map((call) => [call.item.callId, call]));
+  for (const item of transcript.items) {
+    offers.read(item);
+    if (item.kind !== 'call') continue;
+    const result = byId.get(item.callId)?.result;
+    const went = item.outside || result?.status === 'ok' || result?.status === 'failed';
+    if (went && !offers.includes(item.tool))
+      findings.push({ item: item.n, seq: null, reason: `${item.tool} was used, and had not been presented` });
+  }
+  return judged('P-3', findings);
+}
+
+/** What had been presented by now: the latest of the offers. */
+class Offers {
+  #tools: readonly string[] | null = null;
+
+  read(item: TranscriptItem): void {
+    if (item.kind === 'offered') this.#tools = item.tools;
+    const told: Situation | null = item.kind === 'delivered' || item.kind === 'result' ? item.situation : null;
+    if (told) this.#tools = [...told.tools, ...CONTROLS];
+  }
+
+  includes(tool: string): boolean {
+    return this.#tools?.includes(tool) ?? false;
+  }
+}

@@ -1,0 +1,125 @@
+import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
+import type { Json, Mode, SpecSet } from '../../spec/types.ts';
+import { isElsewhere, sameJson } from '../json.ts';
+import type { Act } from './acts.ts';
+import { type Finding, type Inhabitation, judged, notApplicable } from './finding.ts';
+import type { Life } from './life.ts';
+
+type Entered = NonNullable<Act['entered']>;
+
+/**
+ * P-2: the first thing delivered on each entry says where the agent is, what it sees, what it can do, and how and where it can leave; all four
+ * are those of the spec and of the session's state, as data and in the text that the agent read.
+ */
+export function contextInjection(life: Life): Inhabitation {
+  const entries = life.acts.filter(({ entered }) => entered !== null);
+  if (entries.length === 0) return notApplicable('P-2', 'the session entered no peripheral');
+  return judged(
+    'P-2',
+    entries.flatMap((act) => judgeEntry(life, act, act.entered as Entered)),
+  );
+}
+
+function judgeEntry(life: Life, act: Act, entered: Entered): readonly Finding[] {
+  const item = firstDelivered(life, act);
+  const at = { item: item?.n ?? null, seq: act.seq };
+  if (item === null)
+    return [{ ...at, reason: `nothing was delivered to the agent when ${entered.peripheral} was entered` }];
+  const { situation, text } = item;
+  if (situation === null)
+    return [{ ...at, reason: `the first thing delivered in ${entered.peripheral} does not say where the agent is` }];
+  return [...missingInData(life.specs, entered, situation), ...missingInText(life.specs, entered, situation, text)].map(
+    (reason) => ({ ...at, reason: `on entering ${entered.peripheral}: ${reason}` }),
+  );
+}
+
+type Delivered = Extract<TranscriptItem, { kind: 'delivered' | 'result' }>;
+
+/** What came of the call that entered; where the agent was placed there, what was delivered before its next call. */
+function firstDelivered({ alignment, acts, transcript }: Life, act: Act): Delivered | null {
+  const pair = alignment.pairs.find((candidate) => candidate.act === act);
+  if (pair) return pair.call.result;
+  const isBefore = (other: Act): boolean => acts.indexOf(other) < acts.indexOf(act);
+  const before = alignment.pairs.filter(({ act: other }) => isBefore(other)).at(-1);
+  const after = alignment.pairs.find(({ act: other }) => !isBefore(other));
+  const from = before?.call.result?.n ?? -1;
+  const to = after?.call.item.n ?? Number.POSITIVE_INFINITY;
+  const delivered = transcript.items.filter(
+    (item): item is Delivered => (item.kind === 'delivered' || item.kind === 'result') && item.n > from && item.n < to,
+  );
+  // Told before it was put there, an agent may have been told of where it was.
+  return delivered.find(({ situation }) => situation?.peripheral === act.entered?.peripheral) ?? delivered[0] ?? null;
+}
+
+function missingInData(specs: SpecSet, { peripheral, mode, context }: Entered, situation: Situation): string[] {
+  const problems: string[] = [];
+  if (situation.peripheral !== peripheral) problems.push(`it says ${situation.peripheral ?? 'nowhere'}`);
+  if (situation.mode !== mode) problems.push(`it says mode ${situation.mode}, and the mode was ${mode}`);
+  const unseen = Object.entries(context).filter(
+    ([name, value]) => !isElsewhere(value) && !sameJson(situation.state[name], value),
+  );
+  if (unseen.length > 0) problems.push(`it does not show ${unseen.map(([name]) => name).join(', ')} as carried there`);
+  const tools = toolsIn(specs, peripheral, mode);
+  if (!sameSet(tools, situation.tools))
+    problems.push(`the spec gives ${list(tools)}, and it offered ${list(situation.tools)}`);
+  const exits = exitsOf(specs, peripheral);
+  if (!sameSet(exits.map(spell), situation.exits.map(spell)))
+    problems.push(`the exits are ${list(exits.map(spell))}, and it named ${list(situation.exits.map(spell))}`);
+  return problems;
+}
+
+/** Every name that the situation consists of has to be in what the agent read. */
+function missingInText(
+  specs: SpecSet,
+  { peripheral, mode, context }: Entered,
+  situation: Situation,
+  text: string,
+): string[] {
+  const without = (names: readonly string[]): string[] => [...new Set(names)].filter((name) => !mentions(text, name));
+  const exits = exitsOf(specs, peripheral);
+  const carried = Object.entries(context).filter(([name, value]) => !UNTOLD.includes(name) && !isEmpty(value));
+  const isSeen = carried.length === 0 || carried.some(([name, value]) => mentions(text, name) || shows(text, value));
+  const seen = [...(mode === null ? [] : without([mode])), ...(isSeen ? [] : carried.map(([name]) => name))];
+  const lacks: readonly (readonly [string, readonly string[]])[] = [
+    ['where it is', without([peripheral])],
+    ['what it sees', seen],
+    ['what it can do', without(situation.tools)],
+    ['how it can leave', without(exits.map(({ exit }) => exit))],
+    ['where it can leave to', without(exits.map(({ to }) => to))],
+  ];
+  return lacks.flatMap(([what, names]) =>
+    names.length === 0 ? [] : [`the text does not say ${what}: ${list(names)}`],
+  );
+}
+
+/** What identifies a session says nothing to whoever is in it. */
+const UNTOLD = ['session-id', 'session-log', 'author'];
+
+const isEmpty = (value: Json): boolean =>
+  value === null || value === '' || (Array.isArray(value) && value.length === 0);
+
+const shows = (text: string, value: Json): boolean =>
+  Array.isArray(value) ? value.some((one) => shows(text, one)) : typeof value === 'string' && text.includes(value);
+
+/** A name as a word of its own, whatever is made of its dashes and of capitals. */
+export function mentions(text: string, name: string): boolean {
+  const pattern = name.split('-').map(escaped).join('[-_ ]');
+  return new RegExp(`(?<![\\w-])${pattern}(?![\\w]|-\\w)`, 'i').test(text);
+}
+
+const escaped = (part: string): string => part.replace(/[^\w]/g, '\\$&');
+
+function toolsIn(specs: SpecSet, peripheral: string, mode: string | null): readonly string[] {
+  const { gate, tools } = specs;
+  const allowed = gate && mode !== null ? gate.effects[mode as Mode] : null;
+  return (specs.peripherals[peripheral]?.tools ?? []).filter((id) => {
+    const effect = tools[id]?.effect;
+    return effect !== undefined && (allowed === null || allowed.includes(effect));
+  });
+}
+
+const exitsOf = (specs: SpecSet, peripheral: string) => specs.edges.filter(({ from }) => from === peripheral);
+const spell = ({ exit, to }: { readonly exit: string | null; readonly to: string }): string => `${to} by ${exit}`;
+const list = (names: readonly string[]): string => (names.length === 0 ? 'none' : names.join(', '));
+const sameSet = (a: readonly string[], b: readonly string[]): boolean =>
+  sameJson([...new Set(a)].sort(), [...new Set(b)].sort());

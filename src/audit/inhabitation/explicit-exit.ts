@@ -1,0 +1,23 @@
+import { type Finding, type Inhabitation, judged, notApplicable } from './finding.ts';
+import type { Life } from './life.ts';
+
+/**
+ * P-4: leaving is an act: a hop or stop that was validated and that the agent called for, or the operator. No visit ended otherwise, and the
+ * last one did not just break off: either it was left, or nothing was done in it after the hop that led there.
+ */
+export function explicitExit({ acts, alignment, stillIn }: Life): Inhabitation {
+  if (!acts.some(({ entered }) => entered !== null)) return notApplicable('P-4', 'the session entered no peripheral');
+  const findings: Finding[] = [];
+  for (const act of acts)
+    if (act.left !== null && alignment.uncalled.includes(act))
+      findings.push({ item: null, seq: act.seq, reason: `${act.left} was left for the agent, not by it` });
+  const last = acts.findLast(({ kind }) => kind !== 'close');
+  const hopped = last?.kind === 'hop' && !last.refused;
+  if (stillIn !== null && !hopped)
+    findings.push({
+      item: null,
+      seq: last?.seq ?? null,
+      reason: `the session breaks off inside ${stillIn}; nobody left it`,
+    });
+  return judged('P-4', findings);
+}

@@ -1,0 +1,48 @@
+import type { TranscriptItem } from '../../evidence/transcript.ts';
+import { type Finding, type Inhabitation, judged, notApplicable } from './finding.ts';
+import type { Life } from './life.ts';
+
+/** Who alone can be the source of these. */
+const SOURCE: { readonly [kind in TranscriptItem['kind']]?: string } = {
+  opened: 'hopgate',
+  offered: 'hopgate',
+  delivered: 'hopgate',
+  result: 'hopgate',
+  'let-go': 'hopgate',
+  said: 'agent',
+  call: 'agent',
+};
+
+/**
+ * P-6: what reached the agent and what it did are one stream in the order of arrival: each item is attributed, none is missing, none comes
+ * before the one it follows, and each result answers one call that was made before.
+ */
+export function interleavedStreams({ transcript }: Life): Inhabitation {
+  const { items, problems } = transcript;
+  if (items.length === 0 && problems.length === 0) return notApplicable('P-6', 'there is no transcript');
+  const findings: Finding[] = problems.map(({ line, message }) => ({
+    item: null,
+    seq: null,
+    reason: `line ${line} is no item: ${message}`,
+  }));
+  const open = new Set<string>();
+  let time = Number.NEGATIVE_INFINITY;
+  for (const [index, item] of items.entries()) {
+    const say = (reason: string): number => findings.push({ item: item.n, seq: null, reason });
+    const expected = (items[index - 1]?.n ?? -1) + 1;
+    if (item.n !== expected) say(`item ${expected} should stand here`);
+    if (Date.parse(item.at) < time) say('it is earlier than the item before it');
+    time = Math.max(time, Date.parse(item.at));
+    if (item.source.trim() === '' || item.channel.trim() === '') say('nobody knows where it came from');
+    const source = SOURCE[item.kind];
+    if (source !== undefined && item.source !== source)
+      say(`${item.kind} came from ${item.source}, not from ${source}`);
+    if (item.kind === 'heard' && item.source === 'agent') say("the agent's own words were given to it as another's");
+    if (item.kind === 'call') {
+      if (open.has(item.callId)) say(`call ${item.callId} was made twice`);
+      open.add(item.callId);
+    }
+    if (item.kind === 'result' && !open.delete(item.callId)) say(`it answers no call that is open: ${item.callId}`);
+  }
+  return judged('P-6', findings);
+}

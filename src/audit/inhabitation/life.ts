@@ -1,0 +1,39 @@
+import type { Entry } from '../../evidence/entry.ts';
+import type { Transcript } from '../../evidence/transcript.ts';
+import type { SpecSet } from '../../spec/types.ts';
+import { type Act, actsOf } from './acts.ts';
+import { type Alignment, align, type Call, callsOf } from './align.ts';
+
+/** One session, seen from both sides: what the agent lived through, and what the evidence says was done. */
+export interface Life {
+  readonly sessionId: string;
+  readonly specs: SpecSet;
+  readonly transcript: Transcript;
+  readonly calls: readonly Call[];
+  readonly acts: readonly Act[];
+  readonly alignment: Alignment;
+  /** The evidence ends in the middle of this visit; null: outside of any. */
+  readonly stillIn: string | null;
+}
+
+export function lifeOf(transcript: Transcript, specs: SpecSet, entries: readonly Entry[]): Life {
+  const acts = actsOf(entries);
+  const calls = callsOf(transcript);
+  let stillIn: string | null = null;
+  for (const { left, entered } of acts) {
+    if (left !== null) stillIn = null;
+    if (entered !== null) stillIn = entered.peripheral;
+  }
+  return {
+    sessionId: entries[0]?.sessionId ?? '',
+    specs,
+    transcript,
+    calls,
+    acts,
+    alignment: align(calls, acts),
+    stillIn,
+  };
+}
+
+/** An act in a few words. */
+export const nameOf = ({ kind, what, refused }: Act): string => `${refused ? 'a refused ' : ''}${kind} ${what}`.trim();

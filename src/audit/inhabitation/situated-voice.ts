@@ -1,0 +1,56 @@
+import type { SpecSet } from '../../spec/types.ts';
+import { fieldsOf } from '../json.ts';
+import { mentions } from './context-injection.ts';
+import { type Inhabitation, notApplicable, PHENOMENOLOGY } from './finding.ts';
+import type { Life } from './life.ts';
+
+/** From this score on the transcript counts as lived. */
+export const LIVED = 0.5;
+
+const FIRST_PERSON = /\b(?:I|I'm|I'll|I've|I'd|me|my|mine|myself|we|our|let me|let's)\b/i;
+
+/**
+ * P-5, a heuristic, for English: does the agent speak in the first person (a third of the score), of this place, its tools, exits and modes (a
+ * third), and in a way that it could not without the infrastructure: it names what only the spec knows, and moves by it (a third)?
+ */
+export function situatedVoice({ specs, transcript, calls, acts }: Life): Inhabitation {
+  if (acts.length === 0 && calls.length === 0) return notApplicable('P-5', 'nothing was done');
+  const moves = calls.filter(({ item }) => item.tool === 'hop' || item.tool === 'mode');
+  const reasons = moves.flatMap(({ item }) => {
+    const { reason, summary } = fieldsOf(item.input);
+    return [reason, summary].filter((text): text is string => typeof text === 'string' && text.trim() !== '');
+  });
+  const said = transcript.items.flatMap((item) => (item.kind === 'said' && item.text.trim() !== '' ? [item.text] : []));
+  const words = [...said, ...reasons];
+  const share = (holds: (text: string) => boolean): number =>
+    words.length === 0 ? 0 : words.filter(holds).length / words.length;
+  const names = namesOf(specs);
+  const voice = share((text) => FIRST_PERSON.test(text));
+  const situated = share((text) => [...names.own, ...names.tools].some((name) => mentions(text, name)));
+  const namesItsWorld = words.some((text) => names.own.some((name) => mentions(text, name)));
+  const moved = moves.some(({ result }) => result?.status === 'ok');
+  const score = Math.round(((voice + situated + Number(namesItsWorld && moved)) / 3) * 100) / 100;
+  const holds = words.length > 0 && score >= LIVED;
+  const reason =
+    words.length === 0
+      ? 'the agent left no word of its own'
+      : `${words.length} utterances: ${percent(voice)} in the first person, ${percent(situated)} of this world; ${moved ? 'it moved by its exits' : 'it never moved'}`;
+  return {
+    id: 'P-5',
+    title: PHENOMENOLOGY['P-5'],
+    verdict: holds ? 'holds' : 'fails',
+    findings: holds ? [] : [{ item: null, seq: null, reason }],
+    score,
+  };
+}
+
+const percent = (share: number): string => `${Math.round(share * 100)} %`;
+
+/** The words of this world: those that only the spec has, and those of tools, which any world might. */
+function namesOf(specs: SpecSet): { readonly own: readonly string[]; readonly tools: readonly string[] } {
+  const peripherals = Object.values(specs.peripherals);
+  const exits = peripherals.flatMap((peripheral) => peripheral.exits.map(({ name }) => name));
+  const modes = specs.gate ? Object.keys(specs.gate.effects) : [];
+  const own = [...peripherals.map(({ id }) => id), ...exits, ...modes, 'peripheral', 'hop', 'operator'];
+  return { own: [...new Set(own)], tools: Object.keys(specs.tools) };
+}

@@ -1,0 +1,36 @@
+import { type Finding, type Inhabitation, judged } from './finding.ts';
+import { type Life, nameOf } from './life.ts';
+
+/**
+ * P-1: inside, the peripheral is the agent's only surface, and one world at a time is. Every call went through the session, nobody acted on the
+ * session in the agent's name past the agent, no other session's items are in its stream, and no visit began within another.
+ */
+export function worldReplacement({ sessionId, transcript, calls, acts, alignment }: Life): Inhabitation {
+  const findings: Finding[] = [];
+  if (calls.length === 0)
+    findings.push({
+      item: null,
+      seq: null,
+      reason: 'no call of the agent is on record: it acted through no surface of this world',
+    });
+  for (const item of transcript.items)
+    if (item.kind === 'opened' && item.sessionId !== sessionId)
+      findings.push({ item: item.n, seq: null, reason: `another world: session ${item.sessionId}` });
+  for (const { item } of calls)
+    if (item.outside) findings.push({ item: item.n, seq: null, reason: `${item.tool} did not go through the session` });
+  for (const act of alignment.uncalled)
+    findings.push({
+      item: null,
+      seq: act.seq,
+      reason: `${nameOf(act)} was done in the agent's name by something else`,
+    });
+  let inside: string | null = null;
+  for (const { seq, left, entered } of acts) {
+    if (left !== null) inside = null;
+    if (entered === null) continue;
+    if (inside !== null)
+      findings.push({ item: null, seq, reason: `${entered.peripheral} was entered before ${inside} was left` });
+    inside = entered.peripheral;
+  }
+  return judged('P-1', findings);
+}

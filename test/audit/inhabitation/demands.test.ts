@@ -1,0 +1,293 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { agentSession } from '../../../src/adapters/core/local.ts';
+import { recordTranscript } from '../../../src/adapters/core/transcript.ts';
+import { mentions } from '../../../src/audit/inhabitation/context-injection.ts';
+import { judgeInhabitation } from '../../../src/audit/inhabitation/inhabitation.ts';
+import type { Situation, TranscriptItem } from '../../../src/evidence/transcript.ts';
+import { must, shipped, stage } from '../../session/sessions.ts';
+import { inhabit, Items, judge } from './lives.ts';
+
+const lived = await inhabit();
+const entries = await lived.session.evidence();
+const items: readonly TranscriptItem[] = lived.items.items;
+
+/** The demands that fail once the stream is another, and why. */
+function failing(changed: readonly unknown[], problems: { line: number; message: string }[] = []) {
+  const found = judgeInhabitation({ items: changed as TranscriptItem[], problems }, shipped, entries);
+  const fails = found.filter(({ verdict }) => verdict === 'fails');
+  return {
+    ids: fails.map(({ id }) => id).join(' '),
+    why: fails.flatMap(({ findings }) => findings.map(({ reason }) => reason)),
+  };
+}
+
+const numbered = (changed: readonly TranscriptItem[]): TranscriptItem[] => changed.map((item, n) => ({ ...item, n }));
+const isCall = (tool: string) => (item: TranscriptItem) => item.kind === 'call' && item.tool === tool;
+const callIndex = (tool: string, which = 0): number =>
+  items.flatMap((item, index) => (isCall(tool)(item) ? [index] : []))[which] as number;
+const changing = (index: number, change: (item: never) => object): TranscriptItem[] =>
+  items.map((item, at) => (at === index ? ({ ...item, ...change(item as never) } as TranscriptItem) : item));
+const inserting = (index: number, ...more: object[]): TranscriptItem[] =>
+  numbered([
+    ...items.slice(0, index),
+    ...more.map((item) => ({ ...items[index - 1], ...item }) as TranscriptItem),
+    ...items.slice(index),
+  ]);
+/** The answer to the call that entered explore. */
+const entered = callIndex('hop') + 1;
+const situated = (change: Partial<Situation>) =>
+  changing(entered, ({ situation }: { situation: Situation }) => ({ situation: { ...situation, ...change } }));
+const reworded = (change: (text: string) => string) =>
+  changing(entered, ({ text }: { text: string }) => ({ text: change(text) }));
+
+it('starts from a stream in which all holds', () => expect(failing(items)).toEqual({ ids: '', why: [] }));
+
+describe('P-1 fails', () => {
+  const outside = {
+    kind: 'call',
+    source: 'agent',
+    channel: 'call',
+    callId: 'o',
+    tool: 'read',
+    input: {},
+    outside: true,
+  };
+  it('where the agent acts past the session', () => {
+    const { ids, why } = failing(inserting(entered + 1, outside));
+    expect(ids).toBe('P-1');
+    expect(why).toEqual(['read did not go through the session']);
+  });
+  it('where it used something there that nobody had presented', () =>
+    expect(failing(inserting(entered + 1, { ...outside, tool: 'Bash' })).ids).toBe('P-1 P-3'));
+  it('where another session’s stream is mixed in', () =>
+    expect(failing(inserting(3, { kind: 'opened', sessionId: 'other', source: 'hopgate' })).ids).toBe('P-1'));
+  it('where something else acts in its name', () => {
+    const without = items.filter((_, index) => index !== callIndex('read') && index !== callIndex('read') + 1);
+    expect(failing(numbered(without)).ids).toBe('P-1 P-3');
+  });
+  it('where a visit begins within another', () => {
+    const start = entries.find(({ tags }) => tags.includes('start'))!;
+    const twice = [...entries, { ...start, seq: entries.length }];
+    const [first] = judgeInhabitation({ items, problems: [] }, shipped, twice);
+    expect(first?.findings.map(({ reason }) => reason)).toContain('explore was entered before reflect was left');
+  });
+});
+
+describe('P-2 fails where what is delivered first', () => {
+  it.each<[string, readonly TranscriptItem[], string]>([
+    ['says nothing of the place', changing(entered, () => ({ situation: null })), 'does not say where the agent is'],
+    ['names another place', situated({ peripheral: 'edit' }), 'it says edit'],
+    ['names another mode', situated({ mode: 'execute' }), 'it says mode execute'],
+    ['hides what is carried', situated({ state: {} }), 'it does not show session-id'],
+    ['offers too little', situated({ tools: ['read'] }), 'it offered read'],
+    ['offers too much', situated({ tools: [...shipped.peripherals['explore']!.tools, 'edit'] }), 'it offered'],
+    ['hides an exit', situated({ exits: [] }), 'it named none'],
+    ['does not say where', reworded((text) => text.replaceAll('explore', 'somewhere')), 'where it is: explore'],
+    ['does not say the mode', reworded((text) => text.replaceAll('diagnose', 'some mode')), 'what it sees: diagnose'],
+    ['does not say a tool', reworded((text) => text.replaceAll('glob', 'g')), 'what it can do: glob'],
+    [
+      'does not say an exit',
+      reworded((text) => text.replaceAll('found-target', 'x')),
+      'how it can leave: found-target',
+    ],
+    [
+      'does not say a destination',
+      reworded((text) => text.replaceAll('discipline', 'x')),
+      'where it can leave to: discipline',
+    ],
+    ['is nothing', reworded(() => ''), 'where it is: explore'],
+  ])('%s', (_what, changed, reason) => {
+    const { ids, why } = failing(changed);
+    expect(ids).toMatch(/^P-2/);
+    expect(why.join('\n')).toContain(reason);
+  });
+
+  it('comes only later', async () => {
+    const { session } = await stage();
+    const stream = new Items();
+    const agent = recordTranscript(agentSession(session), stream);
+    await must(session.setMode({ to: 'diagnose', by: 'operator' }));
+    await must(session.start('explore', { by: 'operator' }));
+    await agent.call({ name: 'read', input: { path: 'src/a.ts' } });
+    await agent.prompt();
+    const { findings } = await judge(session, stream.transcript);
+    expect(findings[1]).toMatchObject({ id: 'P-2', verdict: 'fails' });
+  });
+
+  it.each(['operator', 'agent'] as const)(
+    'and holds where it was placed there (by %s), and told before it acted',
+    async (by) => {
+      const { session } = await stage();
+      const stream = new Items();
+      const agent = recordTranscript(agentSession(session), stream);
+      await must(session.setMode({ to: 'diagnose', by: 'operator' }));
+      await must(session.start('explore', { by }));
+      await agent.prompt();
+      await agent.call({ name: 'read', input: { path: 'src/a.ts' } });
+      const { verdicts } = await judge(session, stream.transcript);
+      expect(verdicts).toMatchObject({ 'P-1': 'holds', 'P-2': 'holds', 'P-3': 'holds' });
+    },
+  );
+});
+
+describe('P-3 fails', () => {
+  it('where a call left no evidence', () => {
+    const call = {
+      kind: 'call',
+      source: 'agent',
+      channel: 'call',
+      callId: 'x',
+      tool: 'grep',
+      input: {},
+      outside: false,
+    };
+    const result = {
+      kind: 'result',
+      source: 'hopgate',
+      channel: 'result',
+      callId: 'x',
+      status: 'ok',
+      code: null,
+      text: '',
+      situation: null,
+      evidence: null,
+    };
+    const { ids, why } = failing(inserting(entered + 1, call, result));
+    expect(ids).toBe('P-3');
+    expect(why).toEqual(['the call of grep left no evidence']);
+  });
+  it('where the call asked for something else than was done', () =>
+    expect(failing(changing(callIndex('read'), () => ({ input: { path: 'src/b.ts' } }))).ids).toBe('P-1 P-3'));
+  it('where a refusal is told as a success', () => {
+    const { ids } = failing(changing(callIndex('edit') + 1, () => ({ status: 'ok', code: null })));
+    expect(ids).toBe('P-1 P-3');
+  });
+  it('where a result names an entry that is another call’s', () =>
+    expect(failing(changing(callIndex('read') + 1, () => ({ evidence: [entries[0]!.id] }))).ids).toBe('P-1 P-3'));
+  it('where a tool was used that had not been presented', () => {
+    const changed = items.map((item) =>
+      item.kind === 'offered'
+        ? { ...item, tools: item.tools.filter((tool) => tool !== 'read') }
+        : 'situation' in item && item.situation
+          ? { ...item, situation: { ...item.situation, tools: [] } }
+          : item,
+    );
+    expect(failing(changed).why).toContain('read was used, and had not been presented');
+  });
+});
+
+describe('P-4 fails', () => {
+  async function ending(end: (made: Awaited<ReturnType<typeof inhabit>>) => Promise<unknown>) {
+    const made = await inhabit();
+    await end(made);
+    const { findings } = await judge(made.session, made.items.transcript);
+    return findings[3];
+  }
+  it('where the session breaks off in the middle of a visit', async () => {
+    const end = await ending(({ agent }) => agent.call({ name: 'musn-log', input: {} }));
+    expect(end).toMatchObject({
+      verdict: 'fails',
+      findings: [{ reason: expect.stringContaining('breaks off inside reflect') }],
+    });
+  });
+  it('where the agent’s program stops for it', async () => {
+    const end = await ending(({ session }) => must(session.stop('the script is over')));
+    expect(end).toMatchObject({
+      verdict: 'fails',
+      findings: [{ reason: 'reflect was left for the agent, not by it' }],
+    });
+  });
+  it('but not where the operator ends the visit', async () => {
+    const end = await ending(({ session }) => must(session.stop('enough', { by: 'operator' })));
+    expect(end).toMatchObject({ verdict: 'holds' });
+  });
+  it('but not where a refused hop was followed by one that went through', async () => {
+    const end = await ending(async ({ agent }) => {
+      await agent.call({ name: 'hop', input: { to: 'deploy', reason: 'I want to deploy' } });
+      await agent.call({ name: 'hop', input: { to: 'explore', exit: 'hop-explore', reason: 'I hop back to explore' } });
+    });
+    expect(end).toMatchObject({ verdict: 'holds' });
+  });
+});
+
+describe('P-5', () => {
+  const spoken = (say: (text: string) => string) =>
+    items.map((item) => {
+      if (item.kind === 'said') return { ...item, text: say(item.text) };
+      if (item.kind !== 'call' || !('reason' in (item.input as object))) return item;
+      return { ...item, input: { ...(item.input as object), reason: say('') } };
+    });
+  const scoreOf = (changed: readonly unknown[]) =>
+    judgeInhabitation({ items: changed as TranscriptItem[], problems: [] }, shipped, entries)[4];
+
+  it('rates words of this world, in the first person, above others', () => {
+    const own = scoreOf(items)?.score ?? 0;
+    const bland = scoreOf(spoken(() => 'The task has been completed successfully.'));
+    const lost = scoreOf(spoken(() => 'I will help you with that.'));
+    expect(bland).toMatchObject({ verdict: 'fails' });
+    expect(lost).toMatchObject({ verdict: 'fails' });
+    expect(own).toBeGreaterThan(lost?.score ?? 1);
+    expect(lost?.score).toBeGreaterThan(bland?.score ?? 1);
+  });
+  it('fails where nothing was said', () =>
+    expect(scoreOf(spoken(() => ''))?.findings[0]?.reason).toBe('the agent left no word of its own'));
+});
+
+describe('P-6 fails', () => {
+  const last = items.length - 1;
+  it.each<[string, readonly TranscriptItem[], string]>([
+    ['where an item is missing', items.filter((_, index) => index !== 2), 'item 2 should stand here'],
+    ['where time goes back', changing(last, () => ({ at: '2020-01-01T00:00:00.000Z' })), 'earlier'],
+    ['where an item has no source', changing(3, () => ({ source: ' ' })), 'nobody knows'],
+    ['where the agent answers itself', changing(entered, () => ({ source: 'agent' })), 'result came from agent'],
+    ['where its own words come as another’s', changing(3, () => ({ source: 'agent' })), "agent's own words"],
+    ['where a result answers nothing', changing(entered, () => ({ callId: 'none' })), 'answers no call'],
+    [
+      'where an answer comes before its call',
+      numbered([...items.slice(0, entered - 1), items[entered]!, items[entered - 1]!, ...items.slice(entered + 1)]),
+      'answers no call',
+    ],
+  ])('%s', (_what, changed, reason) => {
+    const { ids, why } = failing(changed);
+    expect(ids).toMatch(/P-6$/);
+    expect(why.join('\n')).toContain(reason);
+  });
+  it('where a line could not be read', () =>
+    expect(failing(items, [{ line: 4, message: 'it is no JSON' }])).toMatchObject({ ids: 'P-6' }));
+});
+
+describe('whatever is done to the stream', () => {
+  const acting = items.flatMap((item, index) =>
+    item.kind === 'call' && !['status', 'why'].includes(item.tool) ? [index] : [],
+  );
+  it('it shows when a call is left out', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...acting), (index) => {
+        expect(failing(items.filter((_, at) => at !== index)).ids).toMatch(/P-1.* P-3.* P-6/);
+      }),
+    );
+  });
+  it('it shows when two items change places', () => {
+    fc.assert(
+      fc.property(fc.nat(items.length - 1), fc.nat(items.length - 1), (a, b) => {
+        fc.pre(a !== b);
+        const swapped = [...items];
+        [swapped[a], swapped[b]] = [swapped[b]!, swapped[a]!];
+        expect(failing(swapped).ids).toMatch(/P-6/);
+      }),
+    );
+  });
+});
+
+describe('a name in a text', () => {
+  it.each([
+    ['hop-edit', 'Leave by hop-edit.', true],
+    ['hop-edit', 'Leave by Hop edit.', true],
+    ['edit', 'Leave by hop-edit.', false],
+    ['edit', 'You are in "edit".', true],
+    ['edit', 'You are in edit-mode', false],
+    ['edit', 'editor', false],
+    ['a.b', 'axb', false],
+  ])('%s in %j: %s', (name, text, holds) => expect(mentions(text, name)).toBe(holds));
+});

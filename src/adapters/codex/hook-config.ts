@@ -49,8 +49,14 @@ function failingClosed(command: string, event: CodexEvent): string {
   // A call that may run is answered by silence.
   const run =
     event === 'PreToolUse' ? `o=$(${command}); s=$?; [ -n "$o" ] && [ $s -eq 0 ] && s=1` : `(${command}); s=$?`;
-  return `/bin/sh -c ${quoted(`${run}; ${CLOSE}`)}`;
+  return `/bin/sh -c ${quoted(`${MARK} ${run}; ${CLOSE}`)}`;
 }
+
+/** Does nothing; tells our hooks from others in a settings file. */
+const MARK = ': hopgate-hook;';
+
+/** Whether a hook's command is one of {@link codexHooks}, of whichever installation. */
+export const isOurs = (command: string): boolean => command.includes(MARK);
 
 const CLOSE =
   '[ $s -eq 0 ] && exit 0; [ $s -eq 2 ] && w="(decided by hopgate)" || w="hopgate could not decide (its hook ended with $s), so nothing runs; run hopgate doctor"; echo "$w" >&2; exit 2';

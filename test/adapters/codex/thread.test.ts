@@ -33,7 +33,7 @@ process.stdin.resume().on('end', () => {
   return { path, calls };
 }
 
-const after = (args: readonly string[], option: string): string | undefined => args[args.indexOf(option) + 1];
+const wordAfter = (args: readonly string[], option: string): string | undefined => args[args.indexOf(option) + 1];
 
 describe('a thread of the SDK', () => {
   test('each turn has the sandbox of the peripheral that the session is in, in the same thread', async () => {
@@ -56,7 +56,7 @@ describe('a thread of the SDK', () => {
     const { events } = await thread.runStreamed('test');
     for await (const _ of events);
     expect(
-      calls().map((args) => [after(args, '--sandbox'), args.includes('resume') ? after(args, 'resume') : null]),
+      calls().map((args) => [wordAfter(args, '--sandbox'), args.includes('resume') ? wordAfter(args, 'resume') : null]),
     ).toEqual([
       ['read-only', null],
       ['workspace-write', 'thread-1'],
@@ -64,7 +64,7 @@ describe('a thread of the SDK', () => {
       ['read-only', 'thread-1'],
     ]);
     for (const args of calls()) {
-      expect(after(args, '--cd')).toBe(root);
+      expect(wordAfter(args, '--cd')).toBe(root);
       expect(args).toEqual(
         expect.arrayContaining(['--skip-git-repo-check', 'approval_policy="never"', 'web_search="disabled"']),
       );
@@ -94,6 +94,6 @@ describe('a thread of the SDK', () => {
     const standing = { session: agentSession(session), specs: session.specs, config: session.config, root };
     const thread = codexThread(standing, new Codex({ codexPathOverride: path }), { id: 'thread-0' });
     await thread.run('look');
-    expect(after(calls()[0] ?? [], 'resume')).toBe('thread-0');
+    expect(wordAfter(calls()[0] ?? [], 'resume')).toBe('thread-0');
   });
 });

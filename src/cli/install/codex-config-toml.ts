@@ -1,0 +1,169 @@
+import { isDeepStrictEqual } from 'node:util';
+import { parse } from 'smol-toml';
+import { type TomlValue, tomlLiteral, tomlString } from '../../adapters/codex/toml.ts';
+import { CliError } from '../io.ts';
+
+type Table = { readonly [key: string]: unknown };
+
+const isTable = (value: unknown): value is Table =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+
+/** What we add to a config.toml. */
+export interface Additions {
+  /** Which of our blocks: a file may hold the server's, and trust for several repositories. */
+  readonly block: string;
+  readonly tables: readonly {
+    readonly path: readonly string[];
+    readonly values: { readonly [key: string]: TomlValue };
+  }[];
+  readonly features: readonly string[];
+}
+
+const begin = (block: string): string =>
+  `# >>> ${block} >>> written by "hopgate install codex", removed by "hopgate uninstall codex"`;
+const end = (block: string): string => `# <<< ${block} <<<`;
+const MARK = '# hopgate';
+
+/**
+ * config.toml with our block at its end, and our features switched on. Comments, order and every other value stay: what the new text says, but for
+ * ours, is compared with what the old one said.
+ *
+ * @throws CliError `malformed` where it cannot be read; `taken` where it has a table of ours that we did not write, or no way to add one
+ */
+export function withAdditions(path: string, text: string | null, additions: Additions): string {
+  const { block, tables, features } = additions;
+  const plain = withoutAdditions(path, text ?? '', block, features) ?? '';
+  const before = read(path, plain);
+  for (const table of tables)
+    if (valueAt(before, table.path) !== undefined)
+      throw new CliError(
+        'taken',
+        `${path} has a table "${table.path.join('.')}" that hopgate did not write`,
+        'Remove it, or rename it, and install again.',
+      );
+  const missing = features.filter((name) => valueAt(before, ['features', name]) === undefined);
+  const { text: featured, inBlock } = withFeatures(path, plain, before, missing);
+  // An empty line sets it off, but behind a line that had no end: so the way back is known.
+  const gap = featured === '' ? '' : `${featured}\n`;
+  const lines = [
+    begin(block),
+    ...(inBlock.length > 0 ? ['[features]', ...inBlock.map((name) => `${name} = true`)] : []),
+    ...tables.flatMap(({ path: keys, values }) => [
+      `[${keys.map(bareOrQuoted).join('.')}]`,
+      ...Object.entries(values).map(([key, value]) => `${bareOrQuoted(key)} = ${tomlLiteral(value)}`),
+    ]),
+    end(block),
+  ];
+  const after = `${gap}${lines.join('\n')}\n`;
+  if (!saysTheSame(before, read(path, after), additions, missing))
+    throw new Error(`${path} would lose a value; it is left as it is`);
+  return after;
+}
+
+/** config.toml without our block and our marked lines, to the byte as it was before; null: nothing is left of it. */
+export function withoutAdditions(
+  path: string,
+  text: string,
+  block: string,
+  features: readonly string[],
+): string | null {
+  read(path, text);
+  const lines = text.split('\n');
+  const from = lines.findIndex((line) => line.startsWith(`# >>> ${block} >>>`));
+  const to = lines.indexOf(end(block), from);
+  if (from < 0 || to < 0) return text;
+  const above = lines.slice(0, from);
+  const below = lines.slice(to + 1);
+  const setOff = above.at(-1) === '';
+  if (setOff) above.pop();
+  else if (above.length > 0 ? below.length === 1 && below[0] === '' : below.length > 1 && below[0] === '')
+    below.shift();
+  const left = [...above.filter((line) => !features.some((name) => isOurFeature(line, name))), ...below].join('\n');
+  return left.trim() === '' ? null : left;
+}
+
+const isOurFeature = (line: string, name: string): boolean =>
+  line === `${name} = true ${MARK}` || line === `features.${name} = true ${MARK}`;
+
+/** A second `[features]` would be an error: where there is one, our lines go into it. */
+function withFeatures(
+  path: string,
+  text: string,
+  before: Table,
+  names: readonly string[],
+): { text: string; inBlock: readonly string[] } {
+  if (names.length === 0 || before['features'] === undefined) return { text, inBlock: names };
+  const lines = text.split('\n');
+  const header = lines.findIndex((line) => /^\s*\[\s*features\s*\]\s*(?:#.*)?$/.test(line));
+  const dotted = lines.findIndex((line) => /^\s*features\s*\./.test(line));
+  const [at, prefix] = header >= 0 ? [header + 1, ''] : [dotted, 'features.'];
+  const added =
+    at < 0
+      ? null
+      : [...lines.slice(0, at), ...names.map((name) => `${prefix}${name} = true ${MARK}`), ...lines.slice(at)].join(
+          '\n',
+        );
+  const wanted = { ...(before['features'] as Table), ...Object.fromEntries(names.map((name) => [name, true])) };
+  if (added !== null && isSame(tryRead(added), { ...before, features: wanted })) return { text: added, inBlock: [] };
+  throw new CliError(
+    'taken',
+    `${path} writes its features in a way that nothing can be added to`,
+    `Add ${names.map((name) => `${name} = true`).join(', ')} there yourself, and install again.`,
+  );
+}
+
+function saysTheSame(before: Table, after: Table, { tables }: Additions, features: readonly string[]): boolean {
+  const left = plain(after) as { [key: string]: unknown };
+  for (const { path } of tables) remove(left, path);
+  for (const name of features) remove(left, ['features', name]);
+  return isDeepStrictEqual(emptied(left), emptied(before));
+}
+
+function remove(table: { [key: string]: unknown }, [key, ...rest]: readonly string[]): void {
+  if (key === undefined) return;
+  if (rest.length === 0) delete table[key];
+  else if (isTable(table[key])) remove(table[key] as { [key: string]: unknown }, rest);
+}
+
+/** Without tables that hold nothing: ours leave such behind. */
+function emptied(value: unknown): unknown {
+  if (!isPlain(value)) return value;
+  const kept = Object.entries(value).map(([key, item]) => [key, emptied(item)] as const);
+  return Object.fromEntries(kept.filter(([, item]) => !(isPlain(item) && Object.keys(item).length === 0)));
+}
+
+const isSame = (a: unknown, b: unknown): boolean => isDeepStrictEqual(plain(a), plain(b));
+
+/** Tables as ordinary objects, whatever the parser makes of them; dates stay dates. */
+function plain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plain);
+  return isPlain(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)])) : value;
+}
+
+const isPlain = (value: unknown): value is Table => isTable(value) && !(value instanceof Date);
+
+function read(path: string, text: string): Table {
+  try {
+    return parse(text);
+  } catch (cause) {
+    const [why] = (cause as Error).message.split('\n');
+    throw new CliError('malformed', `${path} is no TOML: ${why}`, 'Correct it; nothing was changed.', { cause });
+  }
+}
+
+function tryRead(text: string): Table | null {
+  try {
+    return parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** The value at a path of keys; undefined: there is none. */
+export function valueAt(table: Table, path: readonly string[]): unknown {
+  let value: unknown = table;
+  for (const key of path) value = isTable(value) ? value[key] : undefined;
+  return value;
+}
+
+const bareOrQuoted = (key: string): string => (/^[A-Za-z0-9_-]+$/.test(key) ? key : tomlString(key));

@@ -1,0 +1,89 @@
+import { CODEX_EVENTS, type CodexHooks, isOurs } from '../../adapters/codex/hook-config.ts';
+import { CliError } from '../io.ts';
+
+type Fields = { readonly [key: string]: unknown };
+
+const isObject = (value: unknown): value is Fields =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+
+/** hooks.json with our hooks behind everyone else's, whose place in their lists is what Codex knows them by. */
+export interface InstalledHooks {
+  readonly text: string;
+  /** The place of our group in each event's list. */
+  readonly places: { readonly [event: string]: number };
+}
+
+/**
+ * @param text the file as it is; null: there is none
+ * @throws CliError `malformed` where it is not what Codex takes
+ */
+export function withOurHooks(path: string, text: string | null, ours: CodexHooks): InstalledHooks {
+  const file = read(path, text);
+  const others = withoutOurs(file.hooks);
+  const hooks: { [event: string]: readonly unknown[] } = { ...others };
+  const places: { [event: string]: number } = {};
+  for (const event of CODEX_EVENTS) {
+    const before = others[event] ?? [];
+    places[event] = before.length;
+    hooks[event] = [...before, ...ours[event]];
+  }
+  return { text: print({ ...file.rest, hooks }, text), places };
+}
+
+/** hooks.json without our hooks; null: nothing is left, and the file can go. */
+export function withoutOurHooks(path: string, text: string): string | null {
+  const file = read(path, text);
+  if (!Object.values(file.hooks).some((groups) => groups.some(isOurGroup))) return text;
+  const hooks = withoutOurs(file.hooks);
+  if (Object.keys(hooks).length > 0) return print({ ...file.rest, hooks }, text);
+  return Object.keys(file.rest).length > 0 ? print(file.rest, text) : null;
+}
+
+function read(
+  path: string,
+  text: string | null,
+): { readonly rest: Fields; readonly hooks: { readonly [event: string]: readonly unknown[] } } {
+  const parsed = text === null || text.trim() === '' ? {} : parse(path, text);
+  if (!isObject(parsed)) throw malformed(path, 'it is no JSON object');
+  const { hooks = {}, ...rest } = parsed;
+  if (!isObject(hooks)) throw malformed(path, '"hooks" is no object');
+  for (const [event, groups] of Object.entries(hooks))
+    if (!Array.isArray(groups)) throw malformed(path, `"hooks.${event}" is no list`);
+  return { rest, hooks: hooks as { [event: string]: unknown[] } };
+}
+
+function parse(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw malformed(path, (cause as Error).message);
+  }
+}
+
+const malformed = (path: string, why: string): CliError =>
+  new CliError(
+    'malformed',
+    `${path} is not what Codex takes: ${why}`,
+    'Correct it, or move it away; nothing was changed.',
+  );
+
+function withoutOurs(hooks: { readonly [event: string]: readonly unknown[] }): { [event: string]: readonly unknown[] } {
+  const left = Object.entries(hooks).map(
+    ([event, groups]) => [event, groups.filter((group) => !isOurGroup(group))] as const,
+  );
+  // A list that held only ours goes; an empty one of the user's stays.
+  return Object.fromEntries(left.filter(([event, groups]) => groups.length > 0 || hooks[event]?.length === 0));
+}
+
+function isOurGroup(group: unknown): boolean {
+  const handlers = isObject(group) && Array.isArray(group['hooks']) ? group['hooks'] : [];
+  return handlers.some(
+    (handler) => isObject(handler) && typeof handler['command'] === 'string' && isOurs(handler['command']),
+  );
+}
+
+/** In the file's own indentation. */
+function print(value: Fields, like: string | null): string {
+  const indent = /^([ \t]+)"/m.exec(like ?? '')?.[1] ?? '  ';
+  return `${JSON.stringify(value, null, indent)}\n`;
+}

@@ -1,0 +1,177 @@
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { askCodex, type CodexAnswer } from '../../adapters/codex/ask-codex.ts';
+import { CODEX_EVENTS, codexHooks } from '../../adapters/codex/hook-config.ts';
+import { hookOverrides, MCP_SERVER } from '../../adapters/codex/overrides.ts';
+import { hookCommand } from '../../daemon/launcher.ts';
+import { hashesOf } from '../codex/launch.ts';
+import { codexProgram, ownProgram } from '../codex/programs.ts';
+import type { Io } from '../io.ts';
+import { type Additions, withAdditions, withoutAdditions } from './codex-config-toml.ts';
+import { withOurHooks, withoutOurHooks } from './codex-hooks-json.ts';
+
+export interface CodexPlace {
+  readonly scope: 'user' | 'project';
+  /** Absolute real path of the repository. */
+  readonly root: string;
+  /** The program that is asked for the hashes of our hooks; null: CODEX_BIN, or the one on the PATH. */
+  readonly codex?: string | null;
+}
+
+/** A file before and after; null: it is not there. */
+export interface FileChange {
+  readonly path: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+export interface CodexPlan {
+  /** Only files that change. */
+  readonly changes: readonly FileChange[];
+  /** What the person has to know or do besides. */
+  readonly notes: readonly string[];
+}
+
+/** Tools come and go with every hop; without this, Codex shows what it saw first. */
+const FEATURES = ['mcp_tool_list_changed'];
+
+/** Codex hands its environment to no MCP server but what is named. */
+const PASSED = [
+  'XDG_STATE_HOME',
+  'XDG_RUNTIME_DIR',
+  'HOPGATE_SESSION',
+  'HOPGATE_ROOT',
+  'HOPGATE_PERIPHERAL',
+  'HOPGATE_DAEMON',
+];
+
+const SERVER_BLOCK = 'hopgate';
+
+/**
+ * What `hopgate install codex` changes: hooks.json and config.toml of the user, or of the repository. The trust that Codex wants for hooks stands
+ * in the user's config.toml in any case: Codex reads it nowhere else.
+ *
+ * @throws CliError `malformed`, `taken`: nothing can be changed without losing something
+ */
+export async function planInstall(io: Io, place: CodexPlace): Promise<CodexPlan> {
+  const { folder, home } = foldersOf(io, place);
+  const hooksFile = join(folder, 'hooks.json');
+  const ours = codexHooks(hookCommand('codex', io.env));
+  const hooks = withOurHooks(hooksFile, readIf(hooksFile), ours);
+  const notes = ['Codex reads its hooks when it starts: start it anew. "hopgate doctor" tells whether they run.'];
+  const trust = await trustOf(io, place, hooksFile, hooks.places, notes);
+  const configs = new Map<string, Additions[]>([[join(folder, 'config.toml'), [server()]]]);
+  if (trust) configs.set(join(home, 'config.toml'), [...(configs.get(join(home, 'config.toml')) ?? []), trust]);
+  const changes = [change(hooksFile, hooks.text)];
+  for (const [path, additions] of configs) {
+    let text = readIf(path);
+    // From what it was before: in the order opposite to that of adding.
+    for (const { block, features } of additions.toReversed())
+      if (text !== null) text = withoutAdditions(path, text, block, features);
+    for (const addition of additions) text = withAdditions(path, text, addition);
+    changes.push(change(path, text));
+  }
+  return { changes: changes.filter(({ before, after }) => before !== after), notes };
+}
+
+/** What `hopgate uninstall codex` changes: everything of ours goes, everything else stays as it is. */
+export async function planUninstall(io: Io, place: CodexPlace): Promise<CodexPlan> {
+  const { folder, home } = foldersOf(io, place);
+  const hooksFile = join(folder, 'hooks.json');
+  const hooks = readIf(hooksFile);
+  const changes = [change(hooksFile, hooks === null ? null : withoutOurHooks(hooksFile, hooks))];
+  for (const path of new Set([join(folder, 'config.toml'), join(home, 'config.toml')])) {
+    let text = readIf(path);
+    // In the order opposite to that of installing, so that the file is what it was.
+    for (const [block, features] of [
+      [trustBlock(hooksFile), []],
+      [SERVER_BLOCK, FEATURES],
+    ] as const)
+      if (text !== null && (block !== SERVER_BLOCK || path === join(folder, 'config.toml')))
+        text = withoutAdditions(path, text, block, features);
+    changes.push(change(path, text));
+  }
+  return { changes: changes.filter(({ before, after }) => before !== after), notes: [] };
+}
+
+function change(path: string, after: string | null): FileChange {
+  return { path, before: readIf(path), after };
+}
+
+const readIf = (path: string): string | null => (existsSync(path) ? readFileSync(path, 'utf8') : null);
+
+/** Codex spells a folder that CODEX_HOME names by its real path, and the usual one as it stands. */
+function foldersOf(io: Io, { scope, root }: CodexPlace): { readonly folder: string; readonly home: string } {
+  const named = io.env['CODEX_HOME'];
+  const stated = named ? resolve(io.cwd, named) : join(io.env['HOME'] || homedir(), '.codex');
+  const home = named && existsSync(stated) ? realpathSync(stated) : stated;
+  return { folder: scope === 'user' ? home : join(root, '.codex'), home };
+}
+
+function server(): Additions {
+  const [command, ...own] = ownProgram();
+  return {
+    block: SERVER_BLOCK,
+    features: FEATURES,
+    tables: [
+      {
+        path: ['mcp_servers', MCP_SERVER],
+        values: {
+          command,
+          args: [...own, 'mcp', '--attach', '--agent', 'codex'],
+          env_vars: PASSED,
+          startup_timeout_sec: 30,
+          tool_timeout_sec: 1200,
+          default_tools_approval_mode: 'approve',
+        },
+      },
+    ],
+  };
+}
+
+const trustBlock = (hooksFile: string): string => `hopgate trust ${hooksFile}`;
+
+/** Codex runs a hook only if its state names the hash of what it runs; Codex alone says what that is. */
+async function trustOf(
+  io: Io,
+  place: CodexPlace,
+  hooksFile: string,
+  places: { readonly [event: string]: number },
+  notes: string[],
+): Promise<Additions | null> {
+  const ours = codexHooks(hookCommand('codex', io.env));
+  let answer: CodexAnswer;
+  let hashes: { readonly [key: string]: string };
+  try {
+    answer = await askCodex({
+      codex: codexProgram(io, place.codex ?? null),
+      cwd: place.root,
+      env: io.env,
+      overrides: hookOverrides(ours),
+    });
+    hashes = hashesOf(answer, ours);
+  } catch (error) {
+    notes.push(
+      `The hooks are not trusted yet (${(error as Error).message}), so Codex will pass over them: start codex, type /hooks, and trust those of hopgate.`,
+    );
+    return null;
+  }
+  if (place.scope === 'project')
+    notes.push(
+      'Codex takes hooks of a repository only where it trusts the repository: it asks when it is started there.',
+    );
+  const tables = Object.entries(hashes).map(([key, hash]) => {
+    const event = key.split(':').at(-3) ?? '';
+    return {
+      path: ['hooks', 'state', `${hooksFile}:${event}:${places[pascal(event)]}:0`],
+      values: { trusted_hash: hash },
+    };
+  });
+  return { block: trustBlock(hooksFile), features: [], tables };
+}
+
+/** `pre_tool_use` as the events are named. */
+const pascal = (event: string): string =>
+  CODEX_EVENTS.find((name) => name.replaceAll(/(?!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase() === event) ??
+  event;

@@ -1,22 +1,22 @@
 import { type CallToolResult, type ContentBlock, isSpecType } from '@modelcontextprotocol/server';
 import type { Json } from '../../spec/types.ts';
-import { type AgentAnswer, CONTROLS } from '../core/agent-session.ts';
+import type { AgentAnswer } from '../core/agent-session.ts';
 
 /**
  * An answer as the result of `tools/call`: a refusal is a result that teaches, never an error of the protocol. Clients may show a model the
- * structured content in place of the text; so it stands beside the text only where the text says no more, or where it is an error, whose text is
- * always shown.
+ * structured content in place of the text; so it stands beside the text only where the text says no more than it, or where it is an error, whose
+ * text is always shown.
  * @param openNow the tools, where they have changed: clients show lists that are a request old, or never change
  */
-export function callResult(tool: string, answer: AgentAnswer, openNow: readonly string[] | null): CallToolResult {
+export function callResult(answer: AgentAnswer, openNow: readonly string[] | null): CallToolResult {
   const through = upstreamResult(answer);
   const content = through?.content ?? [textBlock(answer.text)];
   const isError = answer.status !== 'ok';
-  const teaches = openNow !== null || (CONTROLS as readonly string[]).includes(tool);
+  const saysNoMore = openNow === null && (through !== null || answer.text === JSON.stringify(answer.data));
   const structured = through ? through.structuredContent : objectOr(answer.data);
   return {
     content: openNow === null ? content : [...content, textBlock(`Tools open now: ${openNow.join(', ')}.`)],
-    ...(structured !== null && (isError || !teaches) ? { structuredContent: structured } : {}),
+    ...(structured !== null && (isError || saysNoMore) ? { structuredContent: structured } : {}),
     ...(isError ? { isError } : {}),
   };
 }

@@ -39,17 +39,14 @@ export async function carryOut(
       const { count } = peer.relisting;
       const open = await host.tellChanges();
       if (open !== null) await peer.relisting.since(count, relistMs, GRACE, signal);
-      return callResult(call.name, answer, open);
+      return callResult(answer, open);
     });
   } finally {
     stop();
   }
 }
 
-type Approval = { readonly question: InputRequiredResult } | { readonly approved?: NonNullable<AgentCall['approved']> };
-
-/** Whoever is not to be asked any more: it is no approval of anything, so that the session refuses without asking anyone else. */
-const REFUSED: Approval = { approved: { hash: '', by: '' } };
+type Approval = { readonly question: InputRequiredResult } | Pick<AgentCall, 'approved'>;
 
 /** What a person at the client has approved, or the question to put to them. */
 async function approvalFor(host: McpHost, server: Server, call: AgentCall, ctx: ServerContext): Promise<Approval> {
@@ -59,7 +56,7 @@ async function approvalFor(host: McpHost, server: Server, call: AgentCall, ctx: 
   if (options.elicit === false || !canAsk(capabilities)) return {};
   const wanted = await options.session.wants(call);
   if (wanted === null || (await options.answeredAhead?.(wanted))) return {};
-  if (said === 'no') return REFUSED;
+  if (said === 'no') return { approved: null };
   if (said === 'dismissed') return {};
   if (said === 'yes' && hash === wanted.hash) return { approved: { hash, by: personAt(info?.name) } };
   const diff = (await options.diff?.(wanted)) ?? null;

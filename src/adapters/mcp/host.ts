@@ -128,12 +128,18 @@ export class McpHost {
   }
 
   async #instructions(): Promise<string> {
-    const prompt = await this.options.session.prompt();
-    return [
-      'This server gates what you do: you are inside a peripheral, and only its tools exist for you. "hop" moves you to another, "status" tells where you',
-      'are and what is open, "why" tells what a call would meet. A refusal says what to do instead. The list of tools changes with every hop and mode.',
-      '',
-      prompt,
-    ].join('\n');
+    return `${INTRODUCTION}\n\n${shortened(await this.options.session.prompt())}`;
   }
+}
+
+const INTRODUCTION =
+  'This server gates what you do: you are inside a peripheral, and its tools are all there are. "hop" leads to another, "status" tells where you are, "why" what a call would meet. A refusal says what to do instead. The tools change with every hop and mode.';
+
+/** Clients cut instructions off at about 2,000 characters. */
+const LONGEST = 1600;
+
+function shortened(prompt: string): string {
+  if (prompt.length <= LONGEST) return prompt;
+  const head = prompt.slice(0, LONGEST);
+  return `${head.slice(0, head.lastIndexOf('\n') + 1)}(more in "status")`;
 }

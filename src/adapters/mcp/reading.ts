@@ -1,4 +1,4 @@
-import type { SpecSet } from '../../spec/types.ts';
+import type { Json, SpecSet } from '../../spec/types.ts';
 
 /** What a client may read of a session beside its status. Read from the store, so that it works for a session in another process too. */
 export interface McpReading {
@@ -6,6 +6,6 @@ export interface McpReading {
   thread(): Promise<string>;
   /** The spec set that the session is pinned to. */
   spec(): Promise<SpecSet>;
-  /** What binds the agent in the peripheral it is in, in words. */
-  constraints(): Promise<string>;
+  /** Everything that a peripheral allows and forbids, as data. */
+  constraints(peripheral: string): Promise<Json>;
 }

@@ -38,8 +38,12 @@ export function answerResources(server: Server, { session, reading }: McpOptions
           uri: CONSTRAINTS,
           name: 'constraints',
           title: 'What binds you here',
-          mimeType: 'text/markdown',
-          text: () => reading.constraints(),
+          mimeType: 'application/json',
+          text: async () => {
+            const { peripheral, available } = await session.status();
+            const bounds = peripheral === null ? { peripheral, available } : await reading.constraints(peripheral);
+            return JSON.stringify(bounds, null, 2);
+          },
         },
       ]
     : [];

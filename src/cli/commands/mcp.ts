@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Io } from '../io.ts';
 import { type McpCommand, TOKEN_VARIABLE } from '../mcp/command.ts';
 import { examples, rootOption } from '../options.ts';
@@ -11,6 +11,11 @@ export function register(program: Command, io: Io): void {
       'Opens a session and serves it over the Model Context Protocol: the tools of the peripheral that it is in, and hop, mode, status and why. The list\nof tools changes with every hop. A call of what is not there is refused with the way to it. Approvals are asked of the person at the client where\nthe client can ask, else they wait for "hopgate approve". Speaks on stdin and stdout unless --http is given; says what it does on stderr.',
     )
     .addOption(rootOption())
+    .addOption(
+      new Option('--attach', 'work in the session that the hooks of this client program work in').conflicts([
+        ...['session', 'peripheral', 'specs', 'approve', 'unsafeNoSandbox'],
+      ]),
+    )
     .option('--session <id>', 'go on with this session')
     .option('--agent <id>', "the agent's id", 'mcp')
     .option('--peripheral <id>', 'where a new session starts; by default the first one with tools that admits it')

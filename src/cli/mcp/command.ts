@@ -1,6 +1,8 @@
 /** What the command line of `hopgate mcp` says. */
 export interface McpCommand {
   readonly root: string;
+  /** Work in the session of the client program that this process belongs to. */
+  readonly attach?: boolean;
   readonly session?: string;
   readonly agent: string;
   readonly peripheral?: string;

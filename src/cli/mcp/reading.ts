@@ -1,9 +1,10 @@
 import type { McpReading } from '../../adapters/mcp/reading.ts';
+import { describeConstraints } from '../../adapters/core/describe-constraints.ts';
 import type { AgentSession } from '../../adapters/core/agent-session.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import { projectThread } from '../../evidence/threads.ts';
 import type { Entry } from '../../evidence/entry.ts';
-import type { SpecSet } from '../../spec/types.ts';
+import type { Json, SpecSet } from '../../spec/types.ts';
 import { readPin } from '../chosen-sessions.ts';
 import type { Io } from '../io.ts';
 import { findSession, withStore } from '../open-store.ts';
@@ -19,12 +20,13 @@ export function readingOf(io: Io, root: string, session: AgentSession): McpReadi
       if (found === null) throw new Error(`the evidence of ${root} is gone`);
       return found;
     });
-  const spec = (): Promise<SpecSet> =>
+  const pin = () =>
     reading(async (store) => {
-      const pin = await readPin(store, findSession(await store.sessions(), session.id));
-      if (typeof pin === 'string') throw new Error(pin);
-      return pin.specs;
+      const read = await readPin(store, findSession(await store.sessions(), session.id));
+      if (typeof read === 'string') throw new Error(read);
+      return read;
     });
+  const spec = async (): Promise<SpecSet> => (await pin()).specs;
   return {
     spec,
     async thread() {
@@ -39,6 +41,9 @@ export function readingOf(io: Io, root: string, session: AgentSession): McpReadi
       const order = (tool: string) => specs.tools[tool]?.parameters.map(({ name }) => name) ?? null;
       return renderText({ ...io, color: false }, outline(thread?.entries ?? entries, order), COLUMNS);
     },
-    constraints: async () => session.prompt(),
+    async constraints(peripheral) {
+      const { specs, config } = await pin();
+      return describeConstraints(specs, config, peripheral) as unknown as Json;
+    },
   };
 }

@@ -3,32 +3,38 @@ import type { AgentSession } from '../../adapters/core/agent-session.ts';
 import { McpHost } from '../../adapters/mcp/host.ts';
 import { serveOverHttp } from '../../adapters/mcp/serve-http.ts';
 import { serveOverStdio } from '../../adapters/mcp/serve-stdio.ts';
+import { remoteAgentSession } from '../../daemon/remote.ts';
 import { pendingRequests } from '../../operator/answer-request.ts';
 import { pendingApprover } from '../../operator/pending-approver.ts';
 import { approving, withFallback } from '../../operator/with-fallback.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
+import { fail } from '../fail.ts';
 import { CliError, type Io, note } from '../io.ts';
 import { rootOf } from '../options.ts';
 import { stateDir } from '../state-dir.ts';
 import { quoted } from '../visible.ts';
 import { type Address, addressOf, isLoopback } from './address.ts';
 import { type McpCommand, TOKEN_VARIABLE } from './command.ts';
-import { openAgent } from './open-agent.ts';
+import { openAgent, type Wanted } from './open-agent.ts';
 import { readingOf } from './reading.ts';
 
-/** `hopgate mcp`: until the client hangs up, or a signal comes. */
+/** `hopgate mcp`: until the client hangs up, or a signal comes. What goes wrong is said on stderr, with `--json` too: stdout is the protocol's. */
 export async function serveMcp(io: Io, options: McpCommand): Promise<void> {
-  const root = rootOf(io, options);
+  try {
+    await serve(io, options);
+  } catch (error) {
+    const quiet = { ...io, stdout: io.stderr };
+    fail(quiet, error);
+    io.exitCode = quiet.exitCode;
+  }
+}
+
+async function serve(io: Io, options: McpCommand): Promise<void> {
+  const root = rootOf(io, { root: placeOf(io, options) });
   const at = options.http === undefined ? null : placeToServe(options.http, options.allowHost ?? []);
-  const session = await openAgent(io, {
-    root,
-    agent: options.agent,
-    unsafeNoSandbox: options.unsafeNoSandbox ?? false,
-    approver: approverOf(io, root, options),
-    ...(options.session === undefined ? {} : { session: options.session }),
-    ...(options.specs === undefined ? {} : { specs: options.specs }),
-    ...(options.peripheral === undefined ? {} : { peripheral: options.peripheral }),
-  });
+  const session = await (options.attach
+    ? remoteAgentSession({ root, agent: options.agent, env: io.env })
+    : openAgent(io, wantedOf(io, root, options)));
   const host = new McpHost({
     session,
     version: manifest.version,
@@ -38,19 +44,36 @@ export async function serveMcp(io: Io, options: McpCommand): Promise<void> {
     onError: (error) => note(io, error.message),
   });
   try {
-    if (at) await overHttp(io, host, session, root, at, options.allowHost ?? []);
+    if (at) await overHttp(io, host, session, root, { at, allowHosts: options.allowHost ?? [] });
     else await overStdio(io, host, session, root);
   } finally {
     await host.close();
   }
 }
 
+/** Hooks are told by the environment which repository they are about; who works in their session has to mean the same one. */
+const placeOf = ({ env }: Io, { root, attach }: McpCommand): string =>
+  attach && root === '.' ? env['HOPGATE_ROOT'] || env['CLAUDE_PROJECT_DIR'] || root : root;
+
+const wantedOf = (io: Io, root: string, options: McpCommand): Wanted => ({
+  root,
+  agent: options.agent,
+  unsafeNoSandbox: options.unsafeNoSandbox ?? false,
+  approver: approverOf(io, root, options),
+  ...(options.session === undefined ? {} : { session: options.session }),
+  ...(options.specs === undefined ? {} : { specs: options.specs }),
+  ...(options.peripheral === undefined ? {} : { peripheral: options.peripheral }),
+});
+
 async function overStdio(io: Io, host: McpHost, session: AgentSession, root: string): Promise<void> {
   const serving = serveOverStdio(host, io.stdin, io.stdout);
-  await banner(io, session, root, null);
   const stop = onSignal(() => void serving.close());
-  await serving.ended;
-  stop();
+  try {
+    await banner(io, session, root, null);
+    await serving.ended;
+  } finally {
+    stop();
+  }
 }
 
 async function overHttp(
@@ -58,27 +81,33 @@ async function overHttp(
   host: McpHost,
   session: AgentSession,
   root: string,
-  at: Address,
-  allowHosts: readonly string[],
+  { at, allowHosts }: { readonly at: Address; readonly allowHosts: readonly string[] },
 ): Promise<void> {
-  const stated = io.env[TOKEN_VARIABLE];
-  if (stated !== undefined && stated.length < 16)
-    throw new CliError(
-      'usage',
-      `${TOKEN_VARIABLE} is shorter than 16 characters`,
-      'Make it with "openssl rand -hex 16".',
-      {
-        exitCode: 2,
-      },
-    );
-  const serving = await serveOverHttp(host, { ...at, allowHosts, ...(stated === undefined ? {} : { token: stated }) });
-  await banner(io, session, root, { url: serving.url, token: stated === undefined ? serving.token : null });
-  let stop = (): void => {};
-  await new Promise<void>((resolve) => {
-    stop = onSignal(resolve);
-  });
-  stop();
-  await serving.close();
+  const stated = statedToken(io);
+  const told = Promise.withResolvers<void>();
+  const stop = onSignal(told.resolve);
+  try {
+    const serving = await serveOverHttp(host, { ...at, allowHosts, ...(stated === null ? {} : { token: stated }) });
+    await banner(io, session, root, { url: serving.url, token: stated === null ? serving.token : null });
+    await told.promise;
+    await serving.close();
+  } finally {
+    stop();
+  }
+}
+
+/** The token that the environment names; null: one is made. */
+function statedToken({ env }: Io): string | null {
+  const token = env[TOKEN_VARIABLE] ?? null;
+  if (token === null || token.length >= 16) return token;
+  throw new CliError(
+    'usage',
+    `${TOKEN_VARIABLE} is shorter than 16 characters`,
+    'Make it with "openssl rand -hex 16".',
+    {
+      exitCode: 2,
+    },
+  );
 }
 
 /** Says on stderr what is served; stdout is the protocol's. */

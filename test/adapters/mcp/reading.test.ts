@@ -10,7 +10,7 @@ async function reader(start: Start = 'explore', era: Era = 'legacy') {
   const reading = {
     spec: async () => session.specs,
     thread: async () => `${(await session.evidence()).length} entries`,
-    constraints: async () => 'You may look.',
+    constraints: async (peripheral: string) => ({ peripheral, may: 'look' }),
   };
   const client = await connected(hostOf(agentSession(session), { reading, relistMs: 0 }), { era });
   return { session, client };
@@ -38,7 +38,7 @@ describe.each(ERAS)('what can be read of the session (%s)', (era) => {
     });
     expect(JSON.parse(texts['hopgate://session/spec']!)).toMatchObject({ hash: session.specs.hash });
     expect(texts['hopgate://session/thread']).toMatch(/^\d+ entries$/);
-    expect(texts['hopgate://session/constraints']).toBe('You may look.');
+    expect(JSON.parse(texts['hopgate://session/constraints']!)).toEqual({ peripheral: 'explore', may: 'look' });
   });
 
   it('is said to be not there where it is not, with what is', async () => {

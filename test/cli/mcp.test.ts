@@ -1,0 +1,272 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { bodyOf } from '../../src/evidence/bodies.ts';
+import { evidenceFile } from '../../src/cli/open-store.ts';
+import { addressOf } from '../../src/cli/mcp/address.ts';
+import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { called, done, httpClient, inspect, MAIN, repository, serve, serveHttp, toolNames } from './mcp.ts';
+import { type Machine, spawnCli } from './run.ts';
+
+// Several real processes a test.
+vi.setConfig({ testTimeout: 120_000 });
+
+const CONTROLS = ['hop', 'mode', 'status', 'why'];
+
+/** What has happened in a session, by the events of its evidence. */
+async function events(here: Machine, id: string): Promise<readonly string[]> {
+  const store = sqliteStore(evidenceFile(here.root, here.env));
+  const found: string[] = [];
+  for await (const { entry } of store.entries(id)) found.push(bodyOf(entry.body)?.event ?? 'other');
+  await store.close();
+  return found;
+}
+
+/** From a new session to edit in execute. */
+async function toEdit({ client }: Awaited<ReturnType<typeof serve>>): Promise<void> {
+  await done(client, 'mode', { to: 'diagnose' });
+  await done(client, 'mode', { to: 'execute', reason: 'to mend' });
+  await done(client, 'hop', { to: 'edit', exit: 'found-target', reason: 'there' });
+}
+
+describe.each(['legacy', 'auto'] as const)('hopgate mcp over stdio (%s)', (era) => {
+  it('lets an agent find a bug, mend it and test it, and never speaks beside the protocol', async () => {
+    const here = await repository();
+    const served = await serve(here, ['--agent', 'mender'], { era, approves: true });
+    const { client, opened } = served;
+    expect(opened).toMatchObject({ agent: 'mender', mode: 'discuss', peripheral: 'explore' });
+    expect(await toolNames(client)).toEqual(CONTROLS);
+    await done(client, 'mode', { to: 'diagnose' });
+    expect(await done(client, 'grep', { pattern: 'a - b' })).toContain('src/sum.js');
+    expect((await called(client, 'edit', { path: 'src/sum.js', old: 'a - b', new: 'a + b' })).text).toContain(
+      'tool-not-allowed',
+    );
+    await done(client, 'mode', { to: 'execute', reason: 'to mend' });
+    await done(client, 'hop', { to: 'edit', exit: 'found-target', reason: 'there' });
+    await done(client, 'edit', { path: 'src/sum.js', old: 'a - b', new: 'a + b' });
+    await done(client, 'hop', { to: 'test', exit: 'hop-test', reason: 'mended' });
+    expect(await done(client, 'bash-test')).toContain('tests: pass');
+    expect(served.noise).toEqual([]);
+    await client.close();
+    expect((await here.run('verify', opened.session)).code).toBe(0);
+  });
+});
+
+describe('a session', () => {
+  it('goes on in another process', async () => {
+    const here = await repository();
+    const first = await serve(here, ['--approve', 'execute']);
+    await toEdit(first);
+    await first.client.close();
+    const second = await serve(here, ['--session', first.opened.session.slice(0, 12)]);
+    expect(second.opened).toMatchObject({
+      session: first.opened.session,
+      agent: 'mcp',
+      mode: 'execute',
+      peripheral: 'edit',
+    });
+    expect(await toolNames(second.client)).toEqual(['read', 'edit', 'write', 'bash', ...CONTROLS]);
+  });
+
+  it('goes on after its server was killed in the middle of a step, which is not run again', async () => {
+    const here = await repository();
+    const first = await serve(here, ['--approve', 'execute']);
+    await toEdit(first);
+    const running = called(first.client, 'bash', { command: 'until test -e go; do sleep 0.05; done' }).catch(
+      () => null,
+    );
+    while (!(await events(here, first.opened.session)).includes('intent'))
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    await first.kill();
+    await running;
+    const second = await serve(here, ['--session', first.opened.session]);
+    expect(await done(second.client, 'read', { path: 'src/sum.js' })).toContain('a - b');
+    expect((await events(here, first.opened.session)).slice(-3)).toEqual(['intent', 'interrupted', 'step']);
+    await second.client.close();
+    expect((await here.run('verify', first.opened.session)).code).toBe(0);
+  });
+
+  it('has one writer: a second server is told that it is busy', async () => {
+    const here = await repository();
+    const first = await serve(here);
+    await done(first.client, 'mode', { to: 'diagnose' });
+    const second = await serve(here, ['--session', first.opened.session]);
+    expect(await toolNames(second.client)).toContain('grep');
+    const { text, isError } = await called(second.client, 'read', { path: 'src/sum.js' });
+    expect(isError).toBe(true);
+    expect(text).toContain('session-busy');
+    await first.client.close();
+    expect(await done(second.client, 'read', { path: 'src/sum.js' })).toContain('a - b');
+  });
+
+  it('can be read: its thread, its spec and what binds the agent', async () => {
+    const here = await repository();
+    const { client } = await serve(here);
+    await called(client, 'write', { path: 'src/x', content: 'x' });
+    const text = async (uri: string) => {
+      const [first] = (await client.readResource({ uri })).contents;
+      return first && 'text' in first ? first.text : '';
+    };
+    expect(await text('hopgate://session/thread')).toMatch(/┌ explore\n.*✗ write src\/x x {2}tool-not-allowed/);
+    expect(JSON.parse(await text('hopgate://session/spec'))).toMatchObject({
+      peripherals: { explore: { id: 'explore' } },
+    });
+    expect(JSON.parse(await text('hopgate://session/constraints'))).toMatchObject({
+      peripheral: 'explore',
+      forbidden: { tools: expect.arrayContaining(['write']) },
+    });
+  });
+
+  it('starts where it is told to, and only where it may', async () => {
+    const here = await repository();
+    expect((await serve(here, ['--peripheral', 'chat'])).opened).toMatchObject({ peripheral: 'chat' });
+    const refused = await here.run('mcp', '--peripheral', 'edit');
+    expect(refused).toMatchObject({ code: 1, out: '' });
+    expect(refused.err).toContain('edit does not admit this entry');
+    expect(await here.run('mcp', '--peripheral', 'edti', '--json')).toMatchObject({ code: 1, out: '' });
+  });
+
+  it('that is not there is not made up', async () => {
+    const here = await repository();
+    const { code, out, err } = await here.run('mcp', '--session', 's-none', '--json');
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(JSON.parse(err)).toMatchObject({ error: { code: 'unknown-session' } });
+  });
+});
+
+describe('an approval', () => {
+  it('that the client cannot ask for waits for the operator, and is found when the call is made again', async () => {
+    const here = await repository();
+    const { client } = await serve(here);
+    await done(client, 'mode', { to: 'diagnose' });
+    const asked = await called(client, 'mode', { to: 'execute', reason: 'to mend' });
+    expect(asked.isError).toBe(true);
+    const [, id] = /"hopgate approve (\S+)"/.exec(asked.text) ?? [];
+    expect(id).toBeDefined();
+    expect((await here.run('approve', id!, '--yes')).code).toBe(0);
+    expect(await done(client, 'mode', { to: 'execute', reason: 'to mend' })).toContain('execute');
+  });
+
+  it('that was given ahead is not asked for', async () => {
+    const here = await repository();
+    const { client } = await serve(here, ['--approve', 'execute'], { approves: false });
+    await done(client, 'mode', { to: 'diagnose' });
+    await done(client, 'mode', { to: 'execute', reason: 'to mend' });
+  });
+
+  it('is not asked for at the client with --no-elicit', async () => {
+    const here = await repository();
+    const { client } = await serve(here, ['--no-elicit'], { approves: true });
+    await done(client, 'mode', { to: 'diagnose' });
+    expect((await called(client, 'mode', { to: 'execute', reason: 'to mend' })).text).toContain('hopgate approve');
+  });
+});
+
+describe('hopgate mcp ends', () => {
+  it('when its client hangs up, even one that never said a word', async () => {
+    const here = await repository();
+    const { code, out, err } = await here.run('mcp', '--json');
+    expect({ code, out }).toEqual({ code: 0, out: '' });
+    const { session } = JSON.parse(err.trim()) as { session: string };
+    expect((await here.run('resume', session, '--json')).code).toBe(0);
+  });
+
+  it('when it is told to, and lets go of its session', async () => {
+    const here = await repository();
+    const { child, opened, ended } = await serveHttp(here);
+    child.kill('SIGTERM');
+    expect(await ended).toBe(0);
+    expect((await here.run('resume', opened.session, '--json')).code).toBe(0);
+  });
+});
+
+describe('hopgate mcp --http', () => {
+  it('is reached with the token that it prints', async () => {
+    const here = await repository();
+    const { opened } = await serveHttp(here);
+    expect(opened.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
+    const client = await httpClient(opened.url!, opened.token!);
+    await done(client, 'mode', { to: 'diagnose' });
+    expect(await done(client, 'read', { path: 'src/sum.js' })).toContain('a - b');
+    await expect(httpClient(opened.url!, 'another-token')).rejects.toThrow();
+  });
+
+  it('takes a token from the environment and does not print it', async () => {
+    const here = await repository();
+    const token = 'a-token-that-stays';
+    const { opened } = await serveHttp(here, [], { HOPGATE_MCP_TOKEN: token });
+    expect(opened.token).toBeNull();
+    expect(await toolNames(await httpClient(opened.url!, token))).toEqual(CONTROLS);
+  });
+
+  it.each([
+    ['0.0.0.0:0', 'can be reached from other machines'],
+    ['192.168.0.1', 'can be reached from other machines'],
+    ['127.0.0.1:99999', 'is no address'],
+    ['http://x', 'is no address'],
+  ])('refuses to serve at %s', async (address, why) => {
+    const here = await repository();
+    const { code, err } = await here.run('mcp', '--http', address);
+    expect(code).toBe(2);
+    expect(err).toContain(why);
+  });
+
+  it('refuses a token that could be guessed', async () => {
+    const here = await repository();
+    const env = { ...here.env, HOPGATE_MCP_TOKEN: 'short' } as NodeJS.ProcessEnv;
+    const { code, err } = await spawnCli(['mcp', '--http', '--root', here.root], { env });
+    expect(code).toBe(2);
+    expect(err).toContain('shorter than 16');
+  });
+
+  it.each([
+    [true, { address: '127.0.0.1', port: 0 }],
+    ['8123', { address: '127.0.0.1', port: 8123 }],
+    ['localhost:1', { address: 'localhost', port: 1 }],
+    ['[::1]:80', { address: '::1', port: 80 }],
+    ['[::1]', { address: '::1', port: 0 }],
+    ['example.org', { address: 'example.org', port: 0 }],
+  ] as const)('understands %s', (text, address) => expect(addressOf(text)).toEqual(address));
+});
+
+describe('the Inspector', () => {
+  const config = (here: Machine, ...argv: string[]): string => {
+    const file = join(here.env['HOME'] ?? '', 'inspector.json');
+    const args = [MAIN, 'mcp', '--root', here.root, ...argv];
+    writeFileSync(
+      file,
+      JSON.stringify({ mcpServers: { hopgate: { command: process.execPath, args, env: here.env } } }),
+    );
+    return file;
+  };
+
+  it('lists the tools, and finds nothing wrong with their schemas', async () => {
+    const here = await repository();
+    const { code, out, err } = await inspect(here, [
+      ...['--config', config(here), '--server', 'hopgate', '--method', 'tools/list', '--strict'],
+    ]);
+    expect(code, err).toBe(0);
+    expect((JSON.parse(out) as { tools: { name: string }[] }).tools.map(({ name }) => name)).toEqual(CONTROLS);
+  });
+
+  it('calls one, and is refused another with the way there', async () => {
+    const here = await repository();
+    const on = ['--config', config(here), '--server', 'hopgate', '--method', 'tools/call'];
+    const mode = await inspect(here, [...on, '--tool-name', 'mode', '--tool-arg', 'to=diagnose']);
+    expect(mode.code, mode.err).toBe(0);
+    expect(mode.out).toContain('Tools open now: read');
+    const why = await inspect(here, [...on, '--tool-name', 'why', '--tool-arg', 'tool=write']);
+    expect(why.out).toContain('explore has no write');
+  });
+
+  it('reaches it over HTTP', async () => {
+    const here = await repository();
+    const { opened } = await serveHttp(here, [], { HOPGATE_MCP_TOKEN: 'a-token-that-stays' });
+    const { code, out, err } = await inspect(here, [
+      ...['--server-url', opened.url!, '--header', 'Authorization: Bearer a-token-that-stays'],
+      ...['--transport', 'http', '--method', 'resources/list'],
+    ]);
+    expect(code, err).toBe(0);
+    expect(out).toContain('hopgate://session/thread');
+  });
+});

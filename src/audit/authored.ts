@@ -47,17 +47,26 @@ function gate({
   };
 }
 
-const tool = ({ purpose, effect, parameters, limits }: ToolSpec): Plain => ({
+const tool = ({ purpose, effect, parameters, limits, upstream }: ToolSpec): Plain => ({
   purpose,
   effect,
-  parameters: parameters.map(({ name, role, description, schema, required }) => ({
+  ...(upstream === undefined ? {} : { upstream: boundTo(upstream) }),
+  parameters: parameters.map(({ name, as, role, description, schema, required }) => ({
     name,
+    ...(as === undefined ? {} : { as }),
     role,
     description,
     ...(JSON.stringify(schema) === '{"type":"string"}' ? {} : { schema: { ...schema } }),
     ...(required ? {} : { optional: true }),
   })),
   limits: { seconds: limits.seconds, 'output-bytes': limits.outputBytes },
+});
+
+const boundTo = ({ server, tool, schemaHash, folders }: NonNullable<ToolSpec['upstream']>): Plain => ({
+  server,
+  tool,
+  ...(schemaHash === null ? {} : { 'schema-hash': schemaHash }),
+  ...(folders === 'contents' ? {} : { folders }),
 });
 
 function peripheral(spec: PeripheralSpec): Plain {

@@ -1,3 +1,4 @@
+import { checkUpstream } from './check-upstream.ts';
 import type { SpecIssue } from './issues.ts';
 import type { Parsed } from './parse-spec-set.ts';
 import { ProjectFile } from './project-file.ts';
@@ -38,7 +39,9 @@ export function parseProjectConfig(text: string, file = 'hopgate.yaml'): Parsed<
   const { document, issues: found } = readYaml({ file, text });
   const issues: SpecIssue[] = found;
   if (issues.length > 0) return { ok: false, issues };
-  const authored = salvage(ProjectFile, document.value ?? {}, reporter(document, [], issues));
+  const report = reporter(document, [], issues);
+  const authored = salvage(ProjectFile, document.value ?? {}, report);
+  checkUpstream(authored?.upstream ?? {}, report);
   if (issues.length > 0) return { ok: false, issues };
   return { ok: true, config: resolveConfig(authored as ProjectFile) };
 }

@@ -19,57 +19,42 @@ const Folder = z
   .regex(/^(?:\/|~\/)[^\0]*$/, 'is not an absolute folder: begin with / or with ~/ for the home folder');
 const EnvName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not the name of a variable');
 const Value = z.string().regex(/^[^\0\r\n]*$/, 'is not one line of text');
-/** This file is committed, and pinned with each session: nothing secret may stand in it. */
-const SECRET_NAME =
-  /(?:^|[_-])(?:token|secret|password|passwd|authorization|cookie|credentials?|(?:api|access|private)[_-]?key)$/i;
 const Mask = z
   .string()
   .regex(/^[^/\\\0][^\\\0]*$/, 'is not a pattern beneath the root: no leading /, no backslash, not empty');
 
-const Server = z
-  .strictObject({
-    command: Argv.optional().describe(
-      'The program that is started, as a list of words; it speaks MCP over its standard streams.',
+const Server = z.strictObject({
+  command: Argv.optional().describe(
+    'The program that is started, as a list of words; it speaks MCP over its standard streams.',
+  ),
+  env: z
+    .record(EnvName, Value)
+    .optional()
+    .describe('Its environment beside HOME, PATH and the like; ${NAME} takes a value from hopgate’s own.'),
+  cwd: z
+    .string()
+    .regex(/^[^\0]+$/, 'is not a folder: not empty, no NUL')
+    .optional()
+    .describe('Where it runs: relative to the root, absolute, or from ~/; the root if left out.'),
+  url: z
+    .string()
+    .regex(
+      /^(?:https:\/\/[^\s@]+|http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:[/?]\S*)?)$/,
+      'is not an https:// address (http:// only on this machine), or holds a user name',
+    )
+    .optional()
+    .describe('Instead of a command: the address of a server that speaks Streamable HTTP.'),
+  headers: z
+    .record(z.string().regex(/^[A-Za-z0-9-]+$/, 'is not the name of a header'), Value)
+    .optional()
+    .describe('Headers of every request; ${NAME} takes a value from hopgate’s own environment.'),
+  contained: z
+    .boolean()
+    .optional()
+    .describe(
+      'Your word that what this server runs cannot reach this machine, so that its command arguments may be used.',
     ),
-    env: z
-      .record(EnvName, Value)
-      .optional()
-      .describe('Its environment beside HOME, PATH and the like; ${NAME} takes a value from hopgate’s own.'),
-    cwd: z
-      .string()
-      .regex(/^[^\0]+$/, 'is not a folder: not empty, no NUL')
-      .optional()
-      .describe('Where it runs: relative to the root, absolute, or from ~/; the root if left out.'),
-    url: z
-      .string()
-      .regex(
-        /^(?:https:\/\/[^\s@]+|http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:[/?]\S*)?)$/,
-        'is not an https:// address (http:// only on this machine), or holds a user name',
-      )
-      .optional()
-      .describe('Instead of a command: the address of a server that speaks Streamable HTTP.'),
-    headers: z
-      .record(z.string().regex(/^[A-Za-z0-9-]+$/, 'is not the name of a header'), Value)
-      .optional()
-      .describe('Headers of every request; ${NAME} takes a value from hopgate’s own environment.'),
-    contained: z
-      .boolean()
-      .optional()
-      .describe(
-        'Your word that what this server runs cannot reach this machine, so that its command arguments may be used.',
-      ),
-  })
-  .superRefine((server, context) => {
-    const issue = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
-    if ((server.command === undefined) === (server.url === undefined)) issue([], 'needs either a command or a url');
-    const misplaced = server.url === undefined ? ['headers'] : ['env', 'cwd'];
-    for (const key of misplaced)
-      if (key in server) issue([key], `goes with ${key === 'headers' ? 'a url' : 'a command'}`);
-    for (const part of ['env', 'headers'] as const)
-      for (const [name, value] of Object.entries(server[part] ?? {}))
-        if (SECRET_NAME.test(name) && !value.includes('${'))
-          issue([part, name], `looks like a secret; write it as \${NAME} and set NAME where hopgate is started`);
-  });
+});
 
 /** The authored form of `hopgate.yaml`, at a repository's root: how it is tested and shipped. Every key is optional. */
 export const ProjectFile = z

@@ -14,6 +14,7 @@ git: {remote: origin, branch: main}
 web: {allow: [example.com]}
 mask: [notes.txt]
 toolchains: [/opt/thing]
+upstream: {bad: {command: [touch, started]}}
 `;
 
 describe('init', () => {
@@ -75,7 +76,8 @@ describe('trust', () => {
       toolchains: [],
     });
     expect(config.mask).toEqual(expect.arrayContaining(['.env', 'notes.txt']));
-    expect(ignored).toEqual(['scopes.edit', 'test', 'deploy', 'git', 'web', 'toolchains']);
+    expect(ignored).toEqual(['scopes.edit', 'test', 'deploy', 'git', 'web', 'toolchains', 'upstream']);
+    expect(config.upstream).toBeUndefined();
   });
 
   it('never widens a scope by a folder above it or by letters in common', async () => {

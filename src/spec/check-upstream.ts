@@ -1,0 +1,32 @@
+import type { Report } from './issues.ts';
+import type { ProjectFile } from './project-file.ts';
+import type { Salvaged } from './salvage.ts';
+
+type Servers = Salvaged<NonNullable<ProjectFile['upstream']>>;
+
+/** hopgate.yaml is committed, and pinned with each session: nothing secret may stand in it. */
+const SECRET_NAME =
+  /(?:^|[_-])(?:token|secret|password|passwd|authorization|cookie|credentials?|(?:api|access|private)[_-]?key)$/i;
+
+/** What no single value of a server shows to be wrong. */
+export function checkUpstream(servers: Servers, report: Report): void {
+  for (const [name, server] of Object.entries(servers)) {
+    if (server === undefined) continue;
+    const at = ['upstream', name];
+    if ((server.command === undefined) === (server.url === undefined))
+      report(at, 'needs either a command or a url', 'keep one of them');
+    else if (server.url === undefined && server.headers !== undefined)
+      report([...at, 'headers'], 'goes with a url', 'a program is given env');
+    else if (server.url !== undefined)
+      for (const key of ['env', 'cwd'] as const)
+        if (server[key] !== undefined) report([...at, key], 'goes with a command', 'an address is given headers');
+    for (const part of ['env', 'headers'] as const)
+      for (const [key, value] of Object.entries(server[part] ?? {}))
+        if (SECRET_NAME.test(key) && value !== undefined && !value.includes('${'))
+          report(
+            [...at, part, key],
+            'looks like a secret, and this file is no place for one',
+            'write ${NAME}, and set NAME where hopgate is started',
+          );
+  }
+}

@@ -8,6 +8,7 @@ import { parseSeal, SealError } from '../../evidence/seal.ts';
 import type { EvidenceStore, SessionSummary } from '../../ports/evidence-store.ts';
 import { chosenSessions, readPin } from '../chosen-sessions.ts';
 import { CliError, type Io, paint, print, printJsonLine } from '../io.ts';
+import { inhabitationOf, printInhabitation } from '../inhabitation.ts';
 import { withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { table } from '../table.ts';
@@ -18,6 +19,8 @@ interface Options {
   readonly seal?: string;
   readonly key?: string;
   readonly strict?: boolean;
+  readonly inhabited?: boolean;
+  readonly transcript?: string;
 }
 
 export function register(program: Command, io: Io): void {
@@ -32,12 +35,15 @@ export function register(program: Command, io: Io): void {
     .option('--seal <file>', 'a seal of the session that was kept elsewhere (see hopgate seal)')
     .option('--key <file>', 'the public key that the seal has to be signed with')
     .option('--strict', 'exit 1 also for gaps')
+    .option('--inhabited', 'judge also whether an agent lived in it (P-1 to P-6), by its transcript')
+    .option('--transcript <file>', 'the transcript, if not the one that was recorded beside the evidence')
     .addHelpText(
       'after',
       examples(
         'hopgate verify',
         'hopgate verify 01J --strict',
         'hopgate verify 01J --seal 01J.seal.json --key seal.pub.pem',
+        'hopgate verify 01J --inhabited',
       ),
     )
     .action((sessions: readonly string[], options: Options) => verify(io, sessions, options));
@@ -50,13 +56,27 @@ async function verify(io: Io, ids: readonly string[], options: Options): Promise
     throw new CliError('usage', 'a seal is of one session', 'Name the session that --seal belongs to.', {
       exitCode: 2,
     });
+  if (options.transcript !== undefined && (!options.inhabited || ids.length !== 1))
+    throw new CliError(
+      'usage',
+      'a transcript is of one session, for --inhabited',
+      'Name the session, and --inhabited.',
+      {
+        exitCode: 2,
+      },
+    );
   const found = await withStore(root, io.env, 0, async (store) => {
     const chosen = await chosenSessions(store, ids);
     for (const session of chosen) {
       const verdict = await verifyOne(io, store, session, seal);
       if (!verdict.ok || (options.strict && verdict.audit.counts.gaps > 0)) io.exitCode = 1;
-      if (io.json) printJsonLine(io, verdict);
-      else printVerdict(io, verdict);
+      const inhabited = options.inhabited ? await inhabitationOf(io, store, session, root, options.transcript) : null;
+      if (inhabited?.some(({ verdict }) => verdict === 'fails')) io.exitCode = 1;
+      if (io.json) printJsonLine(io, inhabited ? { ...verdict, inhabited } : verdict);
+      else {
+        printVerdict(io, verdict);
+        if (inhabited) printInhabitation(io, inhabited);
+      }
     }
     return chosen.length;
   });

@@ -264,7 +264,9 @@ describe('whatever is done to the stream', () => {
   it('it shows when a call is left out', () => {
     fc.assert(
       fc.property(fc.constantFrom(...acting), (index) => {
-        expect(failing(items.filter((_, at) => at !== index)).ids).toMatch(/P-1.* P-3.* P-6/);
+        // Without its call, the first entry is as if the agent had been placed there.
+        const shows = index === entered - 1 ? /P-6/ : /P-1.* P-3.* P-6/;
+        expect(failing(items.filter((_, at) => at !== index)).ids).toMatch(shows);
       }),
     );
   });

@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Inhabitation } from '../audit/inhabitation/finding.ts';
+import { judgeInhabitation } from '../audit/inhabitation/inhabitation.ts';
+import type { Entry } from '../evidence/entry.ts';
+import { NO_TRANSCRIPT, parseTranscript, type Transcript } from '../evidence/transcript.ts';
+import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
+import { transcriptFile } from '../stores/transcript-file.ts';
+import { readPin } from './chosen-sessions.ts';
+import { CliError, type Io, paint, print } from './io.ts';
+import { stateDir } from './state-dir.ts';
+import { table } from './table.ts';
+import { excerpt } from './visible.ts';
+
+/**
+ * P-1 to P-6 of a session, by a transcript: the one named, else the one that was recorded beside the evidence; without any, an empty one.
+ *
+ * @throws CliError `unreadable`: the transcript that was named; `no-pin`: the spec that the session was opened with is gone or changed.
+ */
+export async function inhabitationOf(
+  io: Io,
+  store: EvidenceStore,
+  session: SessionSummary,
+  root: string,
+  file: string | undefined,
+): Promise<readonly Inhabitation[]> {
+  const pin = await readPin(store, session);
+  if (typeof pin === 'string')
+    throw new CliError('no-pin', pin, 'Without it nobody can tell what the agent had to be shown.');
+  const entries: Entry[] = [];
+  for await (const { entry } of store.entries(session.sessionId)) entries.push(entry);
+  return judgeInhabitation(readTranscript(io, session.sessionId, root, file), pin.specs, entries);
+}
+
+function readTranscript(io: Io, sessionId: string, root: string, file: string | undefined): Transcript {
+  const path = file === undefined ? transcriptFile(stateDir(root, io.env), sessionId) : resolve(io.cwd, file);
+  try {
+    return parseTranscript(readFileSync(path, 'utf8'));
+  } catch (cause) {
+    if (file === undefined && (cause as NodeJS.ErrnoException).code === 'ENOENT') return NO_TRANSCRIPT;
+    throw new CliError('unreadable', `cannot read the transcript ${path}`, 'Name a file that is there.', {
+      cause,
+      exitCode: 2,
+    });
+  }
+}
+
+const STYLE = { holds: 'green', fails: 'red', 'not-applicable': 'dim' } as const;
+/** How many findings of one demand are told; --json has more. */
+const TOLD = 3;
+const WIDTH = 120;
+
+export function printInhabitation(io: Io, judged: readonly Inhabitation[]): void {
+  const rows = judged.flatMap(({ id, title, verdict, score, findings }) => {
+    const word = paint(io, STYLE[verdict], verdict.replace('-', ' '));
+    const first = [id, title, score === undefined ? word : `${word} (${score})`];
+    if (findings.length === 0) return [[...first, '', '']];
+    const told = findings
+      .slice(0, TOLD)
+      .map(({ item, seq, reason }, index) => [
+        ...(index === 0 ? first : ['', '', '']),
+        item === null ? (seq === null ? '' : `seq ${seq}`) : `item ${item}`,
+        excerpt(reason, WIDTH),
+      ]);
+    const more = findings.length - TOLD;
+    return more > 0 ? [...told, ['', '', '', '', `and ${more} more`]] : told;
+  });
+  print(io, table(io, ['', 'demand', 'verdict', 'where', 'why'], rows));
+}

@@ -67,12 +67,13 @@ const malformed = (path: string, why: string): CliError =>
     'Correct it, or move it away; nothing was changed.',
   );
 
-function withoutOurs(hooks: { readonly [event: string]: readonly unknown[] }): { [event: string]: readonly unknown[] } {
+function withoutOurs(hooks: { readonly [event: string]: readonly unknown[] }): {
+  [event: string]: readonly unknown[];
+} {
   const left = Object.entries(hooks).map(
     ([event, groups]) => [event, groups.filter((group) => !isOurGroup(group))] as const,
   );
-  // A list that held only ours goes; an empty one of the user's stays.
-  return Object.fromEntries(left.filter(([event, groups]) => groups.length > 0 || hooks[event]?.length === 0));
+  return Object.fromEntries(left.filter(([, groups]) => groups.length > 0));
 }
 
 function isOurGroup(group: unknown): boolean {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { askCodex, type CodexAnswer } from '../../adapters/codex/ask-codex.ts';
@@ -7,31 +7,10 @@ import { hookOverrides, MCP_SERVER } from '../../adapters/codex/overrides.ts';
 import { hookCommand } from '../../daemon/launcher.ts';
 import { hashesOf } from '../codex/launch.ts';
 import { codexProgram, ownProgram } from '../codex/programs.ts';
-import type { Io } from '../io.ts';
+import { textOf } from './apply.ts';
 import { type Additions, withAdditions, withoutAdditions } from './codex-config-toml.ts';
 import { withOurHooks, withoutOurHooks } from './codex-hooks-json.ts';
-
-export interface CodexPlace {
-  readonly scope: 'user' | 'project';
-  /** Absolute real path of the repository. */
-  readonly root: string;
-  /** The program that is asked for the hashes of our hooks; null: CODEX_BIN, or the one on the PATH. */
-  readonly codex?: string | null;
-}
-
-/** A file before and after; null: it is not there. */
-export interface FileChange {
-  readonly path: string;
-  readonly before: string | null;
-  readonly after: string | null;
-}
-
-export interface CodexPlan {
-  /** Only files that change. */
-  readonly changes: readonly FileChange[];
-  /** What the person has to know or do besides. */
-  readonly notes: readonly string[];
-}
+import type { FileChange, Installer, Place, Plan } from './installer.ts';
 
 /** Tools come and go with every hop; without this, Codex shows what it saw first. */
 const FEATURES = ['mcp_tool_list_changed'];
@@ -48,41 +27,44 @@ const PASSED = [
 
 const SERVER_BLOCK = 'hopgate';
 
+export const codexInstaller: Installer = { client: 'codex', install: planInstall, uninstall: planUninstall };
+
 /**
  * What `hopgate install codex` changes: hooks.json and config.toml of the user, or of the repository. The trust that Codex wants for hooks stands
  * in the user's config.toml in any case: Codex reads it nowhere else.
  *
  * @throws CliError `malformed`, `taken`: nothing can be changed without losing something
  */
-export async function planInstall(io: Io, place: CodexPlace): Promise<CodexPlan> {
-  const { folder, home } = foldersOf(io, place);
+async function planInstall(place: Place): Promise<Plan> {
+  const { io } = place;
+  const { folder, home } = foldersOf(place);
   const hooksFile = join(folder, 'hooks.json');
   const ours = codexHooks(hookCommand('codex', io.env));
-  const hooks = withOurHooks(hooksFile, readIf(hooksFile), ours);
+  const hooks = withOurHooks(hooksFile, textOf(hooksFile), ours);
   const notes = ['Codex reads its hooks when it starts: start it anew. "hopgate doctor" tells whether they run.'];
-  const trust = await trustOf(io, place, hooksFile, hooks.places, notes);
+  const trust = await trustOf(place, hooksFile, hooks.places, notes);
   const configs = new Map<string, Additions[]>([[join(folder, 'config.toml'), [server()]]]);
   if (trust) configs.set(join(home, 'config.toml'), [...(configs.get(join(home, 'config.toml')) ?? []), trust]);
   const changes = [change(hooksFile, hooks.text)];
   for (const [path, additions] of configs) {
-    let text = readIf(path);
+    let text = textOf(path);
     // From what it was before: in the order opposite to that of adding.
     for (const { block, features } of additions.toReversed())
       if (text !== null) text = withoutAdditions(path, text, block, features);
     for (const addition of additions) text = withAdditions(path, text, addition);
     changes.push(change(path, text));
   }
-  return { changes: changes.filter(({ before, after }) => before !== after), notes };
+  return { changes, notes };
 }
 
 /** What `hopgate uninstall codex` changes: everything of ours goes, everything else stays as it is. */
-export async function planUninstall(io: Io, place: CodexPlace): Promise<CodexPlan> {
-  const { folder, home } = foldersOf(io, place);
+async function planUninstall(place: Place): Promise<Plan> {
+  const { folder, home } = foldersOf(place);
   const hooksFile = join(folder, 'hooks.json');
-  const hooks = readIf(hooksFile);
+  const hooks = textOf(hooksFile);
   const changes = [change(hooksFile, hooks === null ? null : withoutOurHooks(hooksFile, hooks))];
   for (const path of new Set([join(folder, 'config.toml'), join(home, 'config.toml')])) {
-    let text = readIf(path);
+    let text = textOf(path);
     // In the order opposite to that of installing, so that the file is what it was.
     for (const [block, features] of [
       [trustBlock(hooksFile), []],
@@ -92,17 +74,15 @@ export async function planUninstall(io: Io, place: CodexPlace): Promise<CodexPla
         text = withoutAdditions(path, text, block, features);
     changes.push(change(path, text));
   }
-  return { changes: changes.filter(({ before, after }) => before !== after), notes: [] };
+  return { changes, notes: ['The evidence stays where it is. A Codex that runs keeps the hooks until it ends.'] };
 }
 
 function change(path: string, after: string | null): FileChange {
-  return { path, before: readIf(path), after };
+  return { path, before: textOf(path), after };
 }
 
-const readIf = (path: string): string | null => (existsSync(path) ? readFileSync(path, 'utf8') : null);
-
 /** Codex spells a folder that CODEX_HOME names by its real path, and the usual one as it stands. */
-function foldersOf(io: Io, { scope, root }: CodexPlace): { readonly folder: string; readonly home: string } {
+function foldersOf({ io, scope, root }: Place): { readonly folder: string; readonly home: string } {
   const named = io.env['CODEX_HOME'];
   const stated = named ? resolve(io.cwd, named) : join(io.env['HOME'] || homedir(), '.codex');
   const home = named && existsSync(stated) ? realpathSync(stated) : stated;
@@ -134,8 +114,7 @@ const trustBlock = (hooksFile: string): string => `hopgate trust ${hooksFile}`;
 
 /** Codex runs a hook only if its state names the hash of what it runs; Codex alone says what that is. */
 async function trustOf(
-  io: Io,
-  place: CodexPlace,
+  { io, root, scope }: Place,
   hooksFile: string,
   places: { readonly [event: string]: number },
   notes: string[],
@@ -145,8 +124,8 @@ async function trustOf(
   let hashes: { readonly [key: string]: string };
   try {
     answer = await askCodex({
-      codex: codexProgram(io, place.codex ?? null),
-      cwd: place.root,
+      codex: codexProgram(io, null),
+      cwd: root,
       env: io.env,
       overrides: hookOverrides(ours),
     });
@@ -157,7 +136,7 @@ async function trustOf(
     );
     return null;
   }
-  if (place.scope === 'project')
+  if (scope === 'project')
     notes.push(
       'Codex takes hooks of a repository only where it trusts the repository: it asks when it is started there.',
     );

@@ -1,12 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { parse } from 'smol-toml';
 import { describe, expect, test } from 'vitest';
 import type { Io } from '../../../src/cli/io.ts';
 import { withAdditions, withoutAdditions } from '../../../src/cli/install/codex-config-toml.ts';
-import { type CodexPlan, planInstall, planUninstall } from '../../../src/cli/install/codex.ts';
+import { applyChanges, changesOf } from '../../../src/cli/install/apply.ts';
+import { codexInstaller } from '../../../src/cli/install/codex.ts';
+import type { Place, Plan, Scope } from '../../../src/cli/install/installer.ts';
 import { temporaryTree } from '../../session/sessions.ts';
 
 /** Answers as Codex's app server does about hooks that are given on the command line. */
@@ -52,16 +54,15 @@ function place(files: { readonly [path: string]: string } = {}) {
   };
   const at = (path: string) => join(root, path);
   const read = (path: string) => (existsSync(at(path)) ? readFileSync(at(path), 'utf8') : null);
-  return { io, at, read, where: (scope: 'user' | 'project') => ({ scope, root: at('repo'), codex }) };
+  const where = (scope: Scope, program = codex): Place => ({
+    scope,
+    root: at('repo'),
+    io: { ...io, env: { ...io.env, CODEX_BIN: program } },
+  });
+  return { at, read, where };
 }
 
-function carryOut({ changes }: CodexPlan): void {
-  for (const { path, after } of changes) {
-    mkdirSync(dirname(path), { recursive: true });
-    if (after === null) rmSync(path);
-    else writeFileSync(path, after);
-  }
-}
+const carryOut = ({ changes }: Plan): void => applyChanges(changes);
 
 const HOOKS = 'home/.codex/hooks.json';
 const CONFIG = 'home/.codex/config.toml';
@@ -69,8 +70,8 @@ const theirs = { hooks: [{ type: 'command', command: 'mine' }] };
 
 describe('installing for the user', () => {
   test('hooks for every event, the server and the trust; once more changes nothing; uninstalling leaves nothing', async () => {
-    const { io, at, read, where } = place();
-    carryOut(await planInstall(io, where('user')));
+    const { at, read, where } = place();
+    carryOut(await codexInstaller.install(where('user')));
     const { hooks } = JSON.parse(read(HOOKS) ?? '') as {
       hooks: { [event: string]: { hooks: { command: string }[] }[] };
     };
@@ -82,16 +83,16 @@ describe('installing for the user', () => {
       hooks: { state: { [`${at(HOOKS)}:pre_tool_use:0:0`]: { trusted_hash: 'sha256:pre_tool_use' } } },
     });
     expect(Object.keys(config.hooks.state)).toHaveLength(7);
-    expect((await planInstall(io, where('user'))).changes).toEqual([]);
-    carryOut(await planUninstall(io, where('user')));
+    expect(changesOf((await codexInstaller.install(where('user'))).changes)).toEqual([]);
+    carryOut(await codexInstaller.uninstall(where('user')));
     expect([read(HOOKS), read(CONFIG)]).toEqual([null, null]);
   });
 
   test('what was there stays to the byte, and ours stand behind it', async () => {
-    const hooks = `${JSON.stringify({ description: 'd', hooks: { PreToolUse: [theirs, theirs], Stop: [] } }, null, '\t')}\n`;
+    const hooks = `${JSON.stringify({ description: 'd', hooks: { PreToolUse: [theirs, theirs] } }, null, '\t')}\n`;
     const config = `# my own\nmodel = "m" # the best\n\n[features]\n# careful\nweb = true\n\n[mcp_servers.other]\ncommand = "x"`;
-    const { io, at, read, where } = place({ [HOOKS]: hooks, [CONFIG]: config });
-    carryOut(await planInstall(io, where('user')));
+    const { at, read, where } = place({ [HOOKS]: hooks, [CONFIG]: config });
+    carryOut(await codexInstaller.install(where('user')));
     expect(JSON.parse(read(HOOKS) ?? '')).toMatchObject({
       description: 'd',
       hooks: { PreToolUse: [theirs, theirs, expect.anything()] },
@@ -102,8 +103,8 @@ describe('installing for the user', () => {
       features: { web: true, mcp_tool_list_changed: true },
       hooks: { state: { [`${at(HOOKS)}:pre_tool_use:2:0`]: {}, [`${at(HOOKS)}:stop:0:0`]: {} } },
     });
-    expect((await planInstall(io, where('user'))).changes).toEqual([]);
-    carryOut(await planUninstall(io, where('user')));
+    expect(changesOf((await codexInstaller.install(where('user'))).changes)).toEqual([]);
+    carryOut(await codexInstaller.uninstall(where('user')));
     expect(read(CONFIG)).toBe(config);
     expect(read(HOOKS)).toBe(hooks);
   });
@@ -116,8 +117,8 @@ describe('installing for the user', () => {
     ['a server of the same name', CONFIG, '[mcp_servers.hopgate]\ncommand = "other"\n'],
     ['features that nothing can be added to', CONFIG, 'features = { a = true }\n'],
   ])('%s is refused, and nothing changes', async (_, path, text) => {
-    const { io, read, where } = place({ [path]: text });
-    await expect(planInstall(io, where('user'))).rejects.toMatchObject({
+    const { read, where } = place({ [path]: text });
+    await expect(codexInstaller.install(where('user'))).rejects.toMatchObject({
       code: expect.stringMatching(/^(malformed|taken)$/),
       remedy: expect.any(String),
     });
@@ -125,14 +126,14 @@ describe('installing for the user', () => {
   });
 
   test('a feature that the user has switched off stays off', async () => {
-    const { io, read, where } = place({ [CONFIG]: '[features]\nmcp_tool_list_changed = false\n' });
-    carryOut(await planInstall(io, where('user')));
+    const { read, where } = place({ [CONFIG]: '[features]\nmcp_tool_list_changed = false\n' });
+    carryOut(await codexInstaller.install(where('user')));
     expect(parse(read(CONFIG) ?? '')).toMatchObject({ features: { mcp_tool_list_changed: false } });
   });
 
   test('without a Codex to ask, it says that the hooks have to be trusted', async () => {
-    const { io, read, where } = place();
-    const plan = await planInstall(io, { ...where('user'), codex: '/no/such/codex' });
+    const { read, where } = place();
+    const plan = await codexInstaller.install(where('user', '/no/such/codex'));
     expect(plan.notes.join('\n')).toContain('/hooks');
     carryOut(plan);
     expect(read(CONFIG)).not.toContain('trusted_hash');
@@ -140,8 +141,8 @@ describe('installing for the user', () => {
 });
 
 test('installing for a repository writes there, and the trust alone to the userâ€™s config', async () => {
-  const { io, at, read, where } = place({ [CONFIG]: 'model = "m"\n' });
-  carryOut(await planInstall(io, where('project')));
+  const { at, read, where } = place({ [CONFIG]: 'model = "m"\n' });
+  carryOut(await codexInstaller.install(where('project')));
   expect(read('repo/.codex/hooks.json')).toContain('PreToolUse');
   expect(parse(read('repo/.codex/config.toml') ?? '')).toMatchObject({ mcp_servers: { hopgate: {} } });
   expect(parse(read(CONFIG) ?? '')).toMatchObject({
@@ -149,11 +150,11 @@ test('installing for a repository writes there, and the trust alone to the userâ
     hooks: { state: { [`${at('repo/.codex/hooks.json')}:stop:0:0`]: {} } },
   });
   expect(read(CONFIG)).not.toContain('mcp_servers');
-  carryOut(await planInstall(io, where('user')));
-  carryOut(await planUninstall(io, where('project')));
+  carryOut(await codexInstaller.install(where('user')));
+  carryOut(await codexInstaller.uninstall(where('project')));
   expect([read('repo/.codex/hooks.json'), read('repo/.codex/config.toml')]).toEqual([null, null]);
   expect(read(CONFIG)).toContain('mcp_servers');
-  carryOut(await planUninstall(io, where('user')));
+  carryOut(await codexInstaller.uninstall(where('user')));
   expect(read(CONFIG)).toBe('model = "m"\n');
 });
 

@@ -14,6 +14,7 @@ import { register as graph } from './commands/graph.ts';
 import { register as infer } from './commands/infer.ts';
 import { register as init } from './commands/init.ts';
 import { register as inspect } from './commands/inspect.ts';
+import { register as install } from './commands/install.ts';
 import { register as log } from './commands/log.ts';
 import { register as mcp } from './commands/mcp.ts';
 import { register as par } from './commands/par.ts';
@@ -26,6 +27,7 @@ import { register as shell } from './commands/shell.ts';
 import { register as test } from './commands/test.ts';
 import { register as thread } from './commands/thread.ts';
 import { register as trust } from './commands/trust.ts';
+import { register as uninstall } from './commands/uninstall.ts';
 import { register as upstream } from './commands/upstream.ts';
 import { register as verify } from './commands/verify.ts';
 import { fail } from './fail.ts';
@@ -37,6 +39,8 @@ const COMMANDS = [
   shell,
   claude,
   codex,
+  install,
+  uninstall,
   approve,
   init,
   trust,

@@ -1,0 +1,35 @@
+import type { Io } from '../io.ts';
+
+export type Scope = 'project' | 'user';
+
+/** Where something is installed. */
+export interface Place {
+  readonly io: Io;
+  /** Absolute real path of the repository. */
+  readonly root: string;
+  readonly scope: Scope;
+}
+
+/** A file as it is and as it is to be; null: not there. The same text on both sides: nothing to do. */
+export interface FileChange {
+  /** Absolute. */
+  readonly path: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+/** What is to be done, and what the person has to know. Nothing is written before it is shown. */
+export interface Plan {
+  readonly changes: readonly FileChange[];
+  /** What to do next, and what stays open, a sentence each. */
+  readonly notes: readonly string[];
+}
+
+/** Puts hopgate into a client program for good, and takes it out again. Both are idempotent, and leave alone what is not hopgate's. */
+export interface Installer {
+  /** As `hopgate install` names it. */
+  readonly client: string;
+  /** @throws CliError where a file cannot be read as what it has to be; nothing is changed then. */
+  install(place: Place): Promise<Plan>;
+  uninstall(place: Place): Promise<Plan>;
+}

@@ -1,0 +1,79 @@
+import { CliError } from '../io.ts';
+
+type Value = string | number | boolean | null;
+
+/** A JSON object with one of its own keys set, or removed (undefined); everything else stays as it is written, blanks and order included. */
+export function withKey(text: string | null, path: string, key: string, value: Value | undefined): string | null {
+  if (text === null || text.trim() === '')
+    return value === undefined ? text : `${JSON.stringify({ [key]: value }, null, 2)}\n`;
+  const object = objectIn(text, path);
+  const place = placesOf(text).find((place) => place.key === key);
+  if (value === undefined) return place ? without(text, place) : text;
+  if (!place) return added(text, Object.keys(object).length === 0, key, value);
+  return `${text.slice(0, place.valueFrom)}${JSON.stringify(value)}${text.slice(place.to)}`;
+}
+
+/** @throws CliError `bad-json`: the file is none that its client could read either; it is left alone. */
+export function objectIn(text: string, path: string): { readonly [key: string]: unknown } {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (parsed !== null && typeof parsed === 'object' && !Array.isArray(parsed)) return parsed as never;
+    throw new Error('it holds no object');
+  } catch (cause) {
+    throw new CliError(
+      'bad-json',
+      `${path} is not readable as JSON: ${(cause as Error).message}`,
+      'Correct it (comments are not JSON), then run this again. Nothing was changed.',
+      { cause },
+    );
+  }
+}
+
+interface Place {
+  readonly key: string;
+  readonly from: number;
+  readonly valueFrom: number;
+  /** Behind the value. */
+  readonly to: number;
+}
+
+/** Where the members of the outermost object stand. Only for text that is JSON. */
+function placesOf(text: string): readonly Place[] {
+  const places: Place[] = [];
+  let depth = 0;
+  let member: { key: string; from: number; valueFrom: number } | null = null;
+  let end = 0;
+  const finish = () => {
+    if (member && member.valueFrom >= 0) places.push({ ...member, to: end });
+    member = null;
+  };
+  for (const { index, 0: token } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g)) {
+    if (token === '}' || token === ']') depth--;
+    if (depth === 0 && token === '}') finish();
+    else if (depth === 1 && token === ',') finish();
+    else if (depth === 1 && member === null) member = { key: JSON.parse(token) as string, from: index, valueFrom: -1 };
+    else if (member && member.valueFrom < 0 && token !== ':') member.valueFrom = index;
+    if (token === '{' || token === '[') depth++;
+    end = index + token.length;
+  }
+  return places;
+}
+
+function added(text: string, isEmpty: boolean, key: string, value: Value): string {
+  const close = text.lastIndexOf('}');
+  const before = text.slice(0, close).trimEnd();
+  const indent = /\n([ \t]+)"/.exec(text)?.[1] ?? '  ';
+  const line = text.includes('\r\n') ? '\r\n' : '\n';
+  const member = `${JSON.stringify(key)}: ${JSON.stringify(value)}`;
+  if (isEmpty) return `${before}${line}${indent}${member}${line}${text.slice(close)}`;
+  const gap = before.includes('\n') ? `${line}${indent}` : ' ';
+  return `${before},${gap}${member}${text.slice(before.length)}`;
+}
+
+/** A member goes with the comma and the blanks that belong to it. */
+function without(text: string, { from, to }: Place): string {
+  const after = /^\s*,/.exec(text.slice(to));
+  if (after) return text.slice(0, from) + text.slice(to + after[0].length).replace(/^\s*/, '');
+  const before = /,\s*$/.exec(text.slice(0, from));
+  return text.slice(0, from - (before ? before[0].length : 0)) + text.slice(to);
+}

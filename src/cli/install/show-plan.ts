@@ -1,0 +1,29 @@
+import { type Io, paint, print } from '../io.ts';
+import { lineDiff } from '../line-diff.ts';
+import { visible } from '../visible.ts';
+import { changesOf } from './apply.ts';
+import type { FileChange, Plan } from './installer.ts';
+
+/** Longest diff that is shown in full. */
+const MOST_LINES = 60;
+
+/** What would be, or was, written. */
+export function showPlan(io: Io, { changes }: Pick<Plan, 'changes'>): void {
+  for (const change of changesOf(changes)) {
+    print(io, paint(io, 'bold', titleOf(change)));
+    for (const line of shownDiff(change))
+      print(io, paint(io, line.startsWith('-') ? 'red' : 'green', `  ${visible(line)}`));
+  }
+}
+
+const titleOf = ({ path, before, after }: FileChange): string =>
+  after === null ? `- ${path}` : before === null ? `+ ${path}` : `~ ${path}`;
+
+function shownDiff({ before, after }: FileChange): readonly string[] {
+  if (before === null || after === null) {
+    const count = (before ?? after ?? '').split('\n').length - 1;
+    return [`${after === null ? '-' : '+'} ${count} lines`];
+  }
+  const lines = lineDiff(before, after).filter((line) => !line.startsWith(' '));
+  return lines.length <= MOST_LINES ? lines : [...lines.slice(0, MOST_LINES), `  … ${lines.length - MOST_LINES} more`];
+}

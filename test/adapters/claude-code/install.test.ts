@@ -1,0 +1,92 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type Machine, machine } from '../../cli/run.ts';
+
+let on: Machine;
+beforeEach(() => {
+  on = machine();
+});
+
+const put = (path: string, text: string): void => {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+};
+const hopgate = (...args: string[]) => on.run(...args);
+const tree = (path: string): readonly string[] =>
+  existsSync(path)
+    ? readdirSync(path, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ parentPath, name }) => join(parentPath, name).slice(path.length + 1))
+        .sort()
+    : [];
+
+describe.each([
+  ['user', () => join(on.env['HOME'] ?? '', '.claude'), 'settings.json'],
+  ['project', () => join(on.root, '.claude'), 'settings.local.json'],
+] as const)('hopgate install claude --scope %s', (scope, config, settings) => {
+  it('writes the plugin and keeps hooks on, once', async () => {
+    const first = await hopgate('install', 'claude', '--scope', scope);
+    expect(first.code, first.err).toBe(0);
+    expect(tree(config())).toEqual([
+      settings,
+      'skills/hopgate/.claude-plugin/plugin.json',
+      'skills/hopgate/.mcp.json',
+      'skills/hopgate/README.md',
+      'skills/hopgate/commands/hop.md',
+      'skills/hopgate/commands/mode.md',
+      'skills/hopgate/commands/par.md',
+      'skills/hopgate/commands/peripheral.md',
+      'skills/hopgate/hooks/ask.sh',
+      'skills/hopgate/hooks/hooks.json',
+    ]);
+    expect(JSON.parse(readFileSync(join(config(), settings), 'utf8'))).toEqual({ disableAllHooks: false });
+    const again = await hopgate('install', 'claude', '--scope', scope);
+    expect(again.out).toContain('Nothing to do');
+  });
+
+  it('keeps what is there, shows what it changes, and takes out what it put in', async () => {
+    const file = join(config(), settings);
+    const before =
+      '{\n    "permissions": { "allow": ["Bash(ls)"] },\n    "disableAllHooks": true,\n    "model": "opus"\n}\n';
+    put(file, before);
+    put(join(config(), 'skills/mine/SKILL.md'), 'mine');
+    put(join(config(), 'skills/hopgate/hooks/left-over.sh'), 'of an older version');
+    const ran = await hopgate('install', 'claude', '--scope', scope);
+    expect(ran.out).toContain('-    "disableAllHooks": true');
+    expect(ran.out).toContain('+    "disableAllHooks": false');
+    expect(readFileSync(file, 'utf8')).toBe(before.replace('true', 'false'));
+    expect(tree(config())).not.toContain('skills/hopgate/hooks/left-over.sh');
+    await hopgate('uninstall', 'claude', '--scope', scope);
+    expect(tree(config())).toEqual([settings, 'skills/mine/SKILL.md']);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ permissions: { allow: ['Bash(ls)'] }, model: 'opus' });
+    expect((await hopgate('uninstall', 'claude', '--scope', scope)).out).toContain('Nothing to do');
+  });
+
+  it('leaves no trace where there was nothing', async () => {
+    await hopgate('install', 'claude', '--scope', scope);
+    await hopgate('uninstall', 'claude', '--scope', scope);
+    expect(existsSync(config())).toBe(false);
+  });
+
+  it('writes nothing with --dry-run, and says what it would', async () => {
+    const ran = await hopgate('install', 'claude', '--scope', scope, '--dry-run');
+    expect(ran.out).toContain('hooks.json');
+    expect(existsSync(config())).toBe(false);
+  });
+
+  it('refuses settings that are not JSON, and touches nothing', async () => {
+    put(join(config(), settings), '{ "a": 1, // mine\n}');
+    const ran = await hopgate('install', 'claude', '--scope', scope);
+    expect(ran.code).toBe(1);
+    expect(ran.err).toContain('not readable as JSON');
+    expect(tree(config())).toEqual([settings]);
+    expect(readFileSync(join(config(), settings), 'utf8')).toBe('{ "a": 1, // mine\n}');
+  });
+});
+
+it('says which client programs it knows', async () => {
+  const ran = await hopgate('install', 'emacs');
+  expect(ran.code).toBe(2);
+  expect(ran.err).toContain('claude');
+});

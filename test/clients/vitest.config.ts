@@ -1,0 +1,6 @@
+import { defineConfig } from 'vitest/config';
+
+/** The suite that runs the real client programs: `npm run test:clients`. One at a time, because each is large. */
+export default defineConfig({
+  test: { include: ['test/clients/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 60_000, fileParallelism: false },
+});

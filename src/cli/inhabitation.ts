@@ -5,7 +5,7 @@ import { judgeInhabitation } from '../audit/inhabitation/inhabitation.ts';
 import type { Entry } from '../evidence/entry.ts';
 import { NO_TRANSCRIPT, parseTranscript, type Transcript } from '../evidence/transcript.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
-import { transcriptFile } from '../stores/transcript-file.ts';
+import { transcriptPath } from '../adapters/core/transcript-file.ts';
 import { readPin } from './chosen-sessions.ts';
 import { CliError, type Io, paint, print } from './io.ts';
 import { stateDir } from './state-dir.ts';
@@ -33,7 +33,7 @@ export async function inhabitationOf(
 }
 
 function readTranscript(io: Io, sessionId: string, root: string, file: string | undefined): Transcript {
-  const path = file === undefined ? transcriptFile(stateDir(root, io.env), sessionId) : resolve(io.cwd, file);
+  const path = file === undefined ? transcriptPath(stateDir(root, io.env), sessionId) : resolve(io.cwd, file);
   try {
     return parseTranscript(readFileSync(path, 'utf8'));
   } catch (cause) {

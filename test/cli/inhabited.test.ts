@@ -6,19 +6,19 @@ import { recordTranscript } from '../../src/adapters/core/transcript.ts';
 import { evidenceFile } from '../../src/cli/open-store.ts';
 import { ensureStateDir } from '../../src/cli/state-dir.ts';
 import { openSession } from '../../src/open-session.ts';
-import { transcriptFile, transcriptFileSink } from '../../src/stores/transcript-file.ts';
+import { transcriptPath, transcriptTo } from '../../src/adapters/core/transcript-file.ts';
 import { type Machine, machine } from './run.ts';
 
 async function open({ root, env }: Machine) {
   const stateDir = ensureStateDir(root, env);
   const session = await openSession({ root, agent: 'builder', store: evidenceFile(root, env), trustConfig: true });
-  return { session, file: transcriptFile(stateDir, session.id) };
+  return { session, file: transcriptPath(stateDir, session.id) };
 }
 
 /** An agent that is told where it is, speaks, calls, and hops out. */
 async function inhabited(on: Machine) {
   const { session, file } = await open(on);
-  const agent = recordTranscript(agentSession(session), transcriptFileSink(file));
+  const agent = recordTranscript(agentSession(session), transcriptTo(file));
   await agent.prompt();
   await agent.call({ name: 'mode', input: { to: 'diagnose', reason: 'I have to look' } });
   await agent.call({ name: 'hop', input: { to: 'explore', reason: 'I look around in explore' } });
@@ -82,7 +82,7 @@ describe('verify --inhabited', () => {
     );
     const { code, out } = await on.run('verify', id, '--inhabited', '--transcript', other);
     expect(code).toBe(1);
-    expect(out).toContain('step read is in the evidence, and the agent called for no such thing');
+    expect(out).toContain('step read is in the evidence, and the agent never called for it');
     expect(out).toMatch(/and \d+ more|item \d+ should stand here/);
   });
 

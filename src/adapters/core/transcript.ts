@@ -13,7 +13,10 @@ export interface RecordedSession extends AgentSession {
 }
 
 export interface RecordOptions {
-  /** The ids of the entries that were recorded since it was asked last; by `onEntry` of `openSession`, say. */
+  /**
+   * The ids of the entries that were recorded since it was asked last; by `onEntry` of `openSession`, say. Only for an agent that makes one
+   * call at a time: it ties each call to its entries.
+   */
   readonly evidence?: () => readonly string[];
 }
 
@@ -25,7 +28,9 @@ const cut = (text: string): string => (text.length <= KEPT ? text : `${text.slic
  * Records what an agent lives through: what is delivered to it, what it says and calls, what comes of it. Give the adapter the recorded session
  * in place of the other.
  *
- * @example const session = recordTranscript(agentSession(opened), transcriptFileSink(transcriptFile(stateDir, opened.id)));
+ * @example
+ * const session = recordTranscript(agentSession(opened), transcriptTo('/home/me/transcript.jsonl'));
+ * const loop = plainLoop(session);
  */
 export function recordTranscript(
   session: AgentSession,

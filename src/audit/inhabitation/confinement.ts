@@ -19,7 +19,7 @@ export function confinement({ transcript, calls, acts, alignment }: Life): Inhab
     ...alignment.uncalled.map((act) => ({
       item: null,
       seq: act.seq,
-      reason: `${nameOf(act)} is in the evidence, and the agent called for no such thing`,
+      reason: `${nameOf(act)} is in the evidence, and the agent never called for it`,
     })),
   ];
   const offers = new Offers();

@@ -11,7 +11,7 @@ export function worldReplacement({ sessionId, transcript, calls, acts, alignment
     findings.push({
       item: null,
       seq: null,
-      reason: 'no call of the agent is on record: it acted through no surface of this world',
+      reason: 'no call of the agent is on record',
     });
   for (const item of transcript.items)
     if (item.kind === 'opened' && item.sessionId !== sessionId)

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { appendFileSync, closeSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Clock } from '../ports/clock.ts';
-import type { TranscriptSink } from '../ports/transcript-sink.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { TranscriptSink } from '../../ports/transcript-sink.ts';
 
 /** Where the transcript of a session lies, beside its evidence. */
-export function transcriptFile(stateDir: string, sessionId: string): string {
+export function transcriptPath(stateDir: string, sessionId: string): string {
   const name = /^\w[\w.-]{0,127}$/.test(sessionId) ? sessionId : hash('sha256', sessionId);
   return join(stateDir, 'transcripts', `${name}.jsonl`);
 }
@@ -17,10 +17,7 @@ export interface TranscriptFileOptions {
 }
 
 /** Keeps a transcript in a file of its owner (0600), an item a line; goes on where the file ends. One writer at a time, as the session has. */
-export function transcriptFileSink(
-  file: string,
-  { clock = Date, onError }: TranscriptFileOptions = {},
-): TranscriptSink {
+export function transcriptTo(file: string, { clock = Date, onError }: TranscriptFileOptions = {}): TranscriptSink {
   let next: number | null = null;
   return {
     add(event) {

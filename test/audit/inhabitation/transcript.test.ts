@@ -1,0 +1,179 @@
+import { appendFileSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { AgentSession } from '../../../src/adapters/core/agent-session.ts';
+import { agentSession } from '../../../src/adapters/core/local.ts';
+import { recordTranscript } from '../../../src/adapters/core/transcript.ts';
+import { parseTranscript, type TranscriptItem } from '../../../src/evidence/transcript.ts';
+import { transcriptPath, transcriptTo } from '../../../src/adapters/core/transcript-file.ts';
+import { stage } from '../../session/sessions.ts';
+import { inhabit, Items } from './lives.ts';
+
+const folder = (): string => {
+  const path = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-transcript-')));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+};
+const written = (items: readonly unknown[]): string => items.map((item) => `${JSON.stringify(item)}\n`).join('');
+
+describe('a transcript that is read', () => {
+  it('is what was written', async () => {
+    const { items } = await inhabit();
+    expect(parseTranscript(written(items.items))).toEqual({ items: items.items, problems: [] });
+  });
+
+  it('leaves out a last line that was cut off, and tells of any other', async () => {
+    const { items } = await inhabit();
+    const text = written(items.items);
+    expect(parseTranscript(text.slice(0, -20))).toEqual({ items: items.items.slice(0, -1), problems: [] });
+    const spoiled = `{}\nnull\n{\n${text}`;
+    expect(parseTranscript(spoiled).problems.map(({ line }) => line)).toEqual([1, 2, 3]);
+  });
+
+  it('is never taken at its word: whatever a line is, it is an item or a problem', () => {
+    const base = { n: 0, at: '2026-01-01T00:00:00Z', source: 'agent', channel: 'x' };
+    const kinds = [
+      'opened',
+      'offered',
+      'delivered',
+      'said',
+      'heard',
+      'call',
+      'result',
+      'let-go',
+      'toString',
+      '__proto__',
+    ];
+    const line = fc.oneof(
+      fc.string().filter((text) => !text.includes('\n')),
+      fc.json().map((text) => text.replaceAll('\n', ' ')),
+      fc
+        .tuple(
+          fc.constantFrom(...kinds),
+          fc.dictionary(
+            fc.constantFrom(
+              'tools',
+              'text',
+              'situation',
+              'callId',
+              'tool',
+              'input',
+              'outside',
+              'status',
+              'code',
+              'evidence',
+              'sessionId',
+            ),
+            fc.jsonValue(),
+          ),
+        )
+        .map(([kind, fields]) => JSON.stringify({ ...base, kind, ...fields })),
+    );
+    fc.assert(
+      fc.property(fc.array(line), (lines) => {
+        const { items, problems } = parseTranscript(`${lines.join('\n')}\n`);
+        expect(items.length + problems.length).toBe(lines.filter((text) => text !== '').length);
+        for (const item of items)
+          if (item.kind === 'offered') expect(item.tools.every((tool) => typeof tool === 'string')).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('a transcript in a file', () => {
+  it('goes on where it ends, in another process too', () => {
+    const file = transcriptPath(folder(), 's-1');
+    const clock = { now: () => Date.UTC(2026, 0, 1) };
+    const said = (text: string) => ({ kind: 'said', source: 'agent', channel: 'text', text }) as const;
+    transcriptTo(file, { clock }).add(said('one'));
+    appendFileSync(file, '{"n":1,"cut');
+    const again = transcriptTo(file, { clock });
+    again.add(said('three'));
+    again.add(said('four\nlines'));
+    const { items, problems } = parseTranscript(readFileSync(file, 'utf8'));
+    expect(items.map((item) => [item.n, item.kind === 'said' && item.text])).toEqual([
+      [0, 'one'],
+      [2, 'three'],
+      [3, 'four\nlines'],
+    ]);
+    expect(problems.map(({ line }) => line)).toEqual([2]);
+  });
+
+  it('lies beneath its folder whatever the session is called', () => {
+    for (const id of ['../../evil', '', '.', 'a/b', 'x'.repeat(300), '\u0000'])
+      expect(transcriptPath('/state', id)).toMatch(/^\/state\/transcripts\/[0-9a-f]{64}\.jsonl$/);
+    expect(transcriptPath('/state', 's-1')).toBe('/state/transcripts/s-1.jsonl');
+  });
+
+  it('never gets in the way where it cannot be kept', () => {
+    const dir = folder();
+    writeFileSync(join(dir, 'transcripts'), '');
+    const errors: unknown[] = [];
+    const sink = transcriptTo(transcriptPath(dir, 's-1'), { onError: (error) => errors.push(error) });
+    sink.add({ kind: 'let-go', source: 'hopgate', channel: 'session' });
+    expect(errors).toHaveLength(1);
+  });
+});
+
+describe('a recorded session', () => {
+  const kindsOf = ({ items }: Items): string[] => items.map(({ kind }) => kind);
+
+  it('answers as the other does', async () => {
+    const { session } = await stage();
+    const plain = agentSession(session);
+    const recorded = recordTranscript(plain, new Items());
+    expect(recorded.id).toBe(plain.id);
+    expect(await recorded.tools()).toEqual(await plain.tools());
+    expect(await recorded.allTools()).toEqual(await plain.allTools());
+    expect(await recorded.prompt()).toBe(await plain.prompt());
+    expect(await recorded.status()).toEqual(await plain.status());
+    const refused = { name: 'read', input: { path: 'src/a.ts' } };
+    expect((await recorded.call(refused)).denial?.code).toBe('no-peripheral');
+    const diagnose = { name: 'mode', input: { to: 'diagnose' } };
+    await recorded.call(diagnose);
+    const execute = { name: 'mode', input: { to: 'execute', reason: 'x' } };
+    expect(await recorded.wants(execute)).toEqual(await plain.wants(execute));
+  });
+
+  it('tells of an offer once, until it is another', async () => {
+    const { session } = await stage();
+    const items = new Items();
+    const agent = recordTranscript(agentSession(session), items);
+    await agent.tools();
+    await agent.tools();
+    await session.setMode({ to: 'diagnose' });
+    await session.start('explore');
+    await agent.tools();
+    expect(kindsOf(items)).toEqual(['opened', 'offered', 'offered']);
+  });
+
+  it('keeps no long text in full, and takes whatever a model gives', async () => {
+    const { session } = await stage();
+    const items = new Items();
+    const agent = recordTranscript(agentSession(session), items);
+    const cycle: { self?: unknown } = {};
+    cycle.self = cycle;
+    for (const input of [{ path: 'x'.repeat(5000) }, undefined, cycle, 1n, 'text', [1]])
+      await agent.call({ name: 'read', input });
+    const inputs = items.items.flatMap((item) => (item.kind === 'call' ? [item.input] : []));
+    expect(inputs[0]).toEqual({ path: `${'x'.repeat(2000)}…` });
+    expect(inputs.slice(1)).toEqual([null, '[object Object]', '1', 'text', [1]]);
+  });
+
+  it('tells of a call that broke, and lets the error through', async () => {
+    const { session } = await stage();
+    const broken: AgentSession = {
+      ...agentSession(session),
+      call: () => Promise.reject(new Error('the disk is full')),
+    };
+    const items = new Items();
+    await expect(recordTranscript(broken, items).call({ name: 'read', input: {} })).rejects.toThrow('the disk is full');
+    expect(items.items.at(-1)).toMatchObject({
+      kind: 'result',
+      status: 'error',
+      text: 'the disk is full',
+    } satisfies Partial<TranscriptItem>);
+  });
+});

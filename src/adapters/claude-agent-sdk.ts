@@ -20,6 +20,8 @@ export interface ClaudeAgentOptions {
   readonly approve?: (request: ApprovalRequest) => boolean | string | Promise<boolean | string>;
   /** What the agent is told besides, before it is told where it is. */
   readonly append?: string;
+  /** Told of an error thrown by the session (a broken world); the run ends then, and the SDK itself throws nothing. */
+  readonly onError?: (error: unknown) => void;
 }
 
 /** What {@link claudeAgentOptions} makes: to be spread into the `options` of `query`. */
@@ -42,10 +44,13 @@ const OURS = `mcp__${SERVER}__`;
  */
 export async function claudeAgentOptions(
   session: AgentSession,
-  { approve, append }: ClaudeAgentOptions = {},
+  { approve, append, onError }: ClaudeAgentOptions = {},
 ): Promise<GatedOptions> {
   const broken: unknown[] = [];
-  const guarded = asking(session, approve, broken);
+  const guarded = asking(session, approve, (error) => {
+    broken.push(error);
+    onError?.(error);
+  });
   const host = new McpHost({ session: guarded, version: manifest.version, elicit: false });
   const refusal = async (name: string, input: unknown, source = 'sdk'): Promise<string | null> =>
     name.startsWith(OURS) && source === 'sdk' ? null : (await guarded.call({ name, input })).text;
@@ -70,8 +75,10 @@ export async function claudeAgentOptions(
         : ({ permissionDecision: 'deny', permissionDecisionReason: reason } as const);
     return { hookSpecificOutput: { hookEventName: 'PreToolUse', ...decision } };
   };
-  const endIfBroken: HookCallback = async (): Promise<SyncHookJSONOutput> =>
-    broken.length === 0 ? {} : { continue: false, stopReason: `hopgate: ${String(broken[0])}` };
+  const endIfBroken: HookCallback = async (): Promise<SyncHookJSONOutput> => {
+    const [error] = broken.splice(0);
+    return error === undefined ? {} : { continue: false, stopReason: `hopgate: ${error}` };
+  };
 
   return {
     tools: [],
@@ -82,8 +89,7 @@ export async function claudeAgentOptions(
       SessionStart: matching(whereItIs),
       UserPromptSubmit: matching(whereItIs),
       PreToolUse: matching(decide),
-      PostToolUse: matching(endIfBroken),
-      PostToolUseFailure: matching(endIfBroken),
+      PostToolBatch: matching(endIfBroken),
     },
     async canUseTool(name, input, { mcpServer }) {
       const message = await refusal(name, input, mcpServer?.source);
@@ -105,8 +111,12 @@ function inProcess(host: McpHost): McpSdkServerConfigWithInstance {
   return { type: 'sdk', name: SERVER, instance: instance as unknown as McpSdkServerConfigWithInstance['instance'] };
 }
 
-/** The session, with a person asked before a call that needs an approval; what it throws is kept. */
-function asking(session: AgentSession, approve: ClaudeAgentOptions['approve'], broken: unknown[]): AgentSession {
+/** The session, with a person asked before a call that needs an approval; what it throws is told. */
+function asking(
+  session: AgentSession,
+  approve: ClaudeAgentOptions['approve'],
+  tell: (error: unknown) => void,
+): AgentSession {
   return {
     ...session,
     async call(call) {
@@ -117,7 +127,7 @@ function asking(session: AgentSession, approve: ClaudeAgentOptions['approve'], b
         const by = said === true ? 'operator' : said;
         return await session.call({ ...call, approved: by ? { hash: wanted.hash, by } : null });
       } catch (error) {
-        broken.push(error);
+        tell(error);
         throw error;
       }
     },

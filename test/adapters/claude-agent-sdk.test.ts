@@ -156,14 +156,14 @@ describe('the options for the Claude Agent SDK', () => {
 
   it('a broken world is an error, ends the run, and is no refusal', async () => {
     const { client, judge, hook } = await prepare({}, broken);
-    const call = { ...BASE, tool_name: 'x', tool_input: {}, tool_use_id: 't' };
-    const ended = () => hook({ ...call, hook_event_name: 'PostToolUseFailure', error: 'e' });
+    const ended = () => hook({ ...BASE, hook_event_name: 'PostToolBatch', tool_calls: [] });
     expect(await ended()).toEqual([{}]);
     await expect(client.callTool({ name: 'read', arguments: { path: 'README.md' } })).rejects.toThrow(
       'the disk is full',
     );
     await expect(judge('Bash', {})).rejects.toThrow('the disk is full');
     expect(await ended()).toEqual([{ continue: false, stopReason: 'hopgate: Error: the disk is full' }]);
+    expect(await ended()).toEqual([{}]);
   });
 
   it('options may be used for another query', async () => {

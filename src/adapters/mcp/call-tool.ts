@@ -28,11 +28,12 @@ export async function carryOut(
 ): Promise<CallToolResult | InputRequiredResult> {
   const { session, progressMs = 5000, relistMs = 500 } = host.options;
   const { signal } = ctx.mcpReq;
-  const call: AgentCall = { name: params.name, input: params.arguments ?? {}, signal };
+  const called: AgentCall = { name: params.name, input: params.arguments ?? {}, signal };
   const stop = heartbeat(ctx, `${params.name} has been running`, progressMs);
   try {
     return await host.inOrder(async () => {
       if (signal.aborted) return { content: [], isError: true }; // cancelled while it waited: nobody reads this
+      const call = { ...called, name: (await host.names()).idOf(called.name) };
       const asked = await approvalFor(host, server, call, ctx);
       if ('question' in asked) return asked.question;
       const answer = await session.call({ ...call, ...asked });

@@ -7,6 +7,7 @@ import type { McpOptions } from './options.ts';
 import { answerPrompts } from './prompts.ts';
 import { Relisting } from './relisting.ts';
 import { answerResources, THAT_MOVE } from './resources.ts';
+import { OWN_NAMES, type ToolNames, upstreamNames } from './tool-names.ts';
 import { mcpTool } from './tool-shape.ts';
 
 /** One that is told when the list of tools has changed, or what can be read has. */
@@ -59,9 +60,9 @@ export class McpHost {
       },
     );
     server.setRequestHandler('tools/list', async () => {
-      const [tools, specs] = await Promise.all([session.tools(), this.specs()]);
+      const [tools, specs, { nameOf }] = await Promise.all([session.tools(), this.specs(), this.names()]);
       peer.relisting.listed();
-      return { tools: tools.map((tool) => mcpTool(tool, specs)) };
+      return { tools: tools.map((tool) => mcpTool(tool, nameOf(tool.name), specs)) };
     });
     server.setRequestHandler('tools/call', (request: CallToolRequest, ctx: ServerContext) =>
       carryOut(this, server, peer, request, ctx),
@@ -101,7 +102,8 @@ export class McpHost {
     if (now === before) return null;
     this.#listed = Promise.resolve(now);
     for (const told of this.#told) told.toolsChanged();
-    return (JSON.parse(now) as AgentTool[]).map(({ name }) => name);
+    const { nameOf } = await this.names();
+    return (JSON.parse(now) as AgentTool[]).map(({ name }) => nameOf(name));
   }
 
   /** The pinned spec set; null where it cannot be read. */
@@ -111,6 +113,12 @@ export class McpHost {
       return null;
     });
     return this.#specs;
+  }
+
+  /** Under which names this host's clients know the tools. */
+  async names(): Promise<ToolNames> {
+    const specs = this.options.upstreamNames ? await this.specs() : null;
+    return specs ? upstreamNames(specs) : OWN_NAMES;
   }
 
   report(error: unknown): void {

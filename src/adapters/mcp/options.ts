@@ -9,6 +9,8 @@ export interface McpOptions {
   readonly version: string;
   /** What clients may read besides; left out: only the session's status. */
   readonly reading?: McpReading;
+  /** Offer what other MCP servers do under the names that it has there, so that clients written for them find it. Default: false. */
+  readonly upstreamNames?: boolean;
   /** Ask the person at the client for approvals, where the client can; else they are left to the session's approver. Default: true. */
   readonly elicit?: boolean;
   /** Is the answer there already, from someone whom the session will ask? Then nobody is asked at the client. */

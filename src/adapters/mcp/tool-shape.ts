@@ -3,15 +3,15 @@ import type { SpecSet, ToolSpec } from '../../spec/types.ts';
 import type { AgentTool } from '../core/agent-session.ts';
 
 /** A tool as MCP clients list it. Codex runs tools with `readOnlyHint` unasked, so that it has to be true to the effect. */
-export function mcpTool(tool: AgentTool, specs: SpecSet | null): Tool {
+export function mcpTool(tool: AgentTool, name: string, specs: SpecSet | null): Tool {
   const acts = tool.effect === 'act';
   return {
-    name: tool.name,
-    title: titleOf(tool.name),
+    name,
+    title: titleOf(name),
     description: tool.description,
     inputSchema: tool.inputSchema as unknown as Tool['inputSchema'],
     annotations: {
-      title: titleOf(tool.name),
+      title: titleOf(name),
       readOnlyHint: !acts,
       destructiveHint: acts,
       openWorldHint: tool.kind === 'tool' && reachesOut(specs?.tools[tool.name] ?? null, specs),

@@ -22,6 +22,7 @@ export function register(program: Command, io: Io): void {
     .option('--specs <dir>', 'the spec set of a new session')
     .option('--approve <names...>', 'give these approvals: destinations (deploy), modes (execute), or all')
     .option('--no-elicit', 'never ask the person at the client; only the operator approves')
+    .option('--upstream-names', 'offer what other MCP servers do under the names that it has there')
     .option('--http [address]', 'serve over Streamable HTTP at this port, or address and port, of this machine')
     .option('--allow-host <names...>', 'further names under which --http may be reached')
     .option('--unsafe-no-sandbox', 'run shell tools without a sandbox where there is none; every entry says so')

@@ -9,6 +9,7 @@ export interface McpCommand {
   readonly specs?: string;
   readonly approve?: string[];
   readonly elicit: boolean;
+  readonly upstreamNames?: boolean;
   readonly http?: string | true;
   readonly allowHost?: string[];
   readonly unsafeNoSandbox?: boolean;

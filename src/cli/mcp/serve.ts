@@ -40,6 +40,7 @@ async function serve(io: Io, options: McpCommand): Promise<void> {
     version: manifest.version,
     reading: readingOf(io, root, session),
     elicit: options.elicit,
+    upstreamNames: options.upstreamNames ?? false,
     answeredAhead: answeredAhead(io, root, options),
     onError: (error) => note(io, error.message),
   });

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { upstreamNames } from '../../../src/adapters/mcp/tool-names.ts';
+import type { SpecSet, ToolSpec } from '../../../src/spec/types.ts';
+
+const bound = (id: string, tool: string): ToolSpec => ({
+  id,
+  purpose: id,
+  effect: 'observe',
+  parameters: [],
+  limits: { seconds: 1, outputBytes: 1 },
+  upstream: { server: 'files', tool, schemaHash: null, folders: 'names' },
+});
+const { upstream: _, ...own } = bound('read', '');
+const specsOf = (...tools: ToolSpec[]) =>
+  ({ tools: Object.fromEntries(tools.map((tool) => [tool.id, tool])) }) as SpecSet;
+
+describe('the names of another server', () => {
+  it('are those that clients see and call, and ids are understood as well', () => {
+    const { nameOf, idOf } = upstreamNames(specsOf(own, bound('files-read', 'read_text_file')));
+    expect(nameOf('files-read')).toBe('read_text_file');
+    expect(idOf('read_text_file')).toBe('files-read');
+    expect(idOf('files-read')).toBe('files-read');
+    expect([nameOf('read'), idOf('read'), idOf('unheard-of')]).toEqual(['read', 'read', 'unheard-of']);
+  });
+
+  it.each([
+    ['a tool of ours', [own, bound('files-read', 'read')]],
+    ['a control', [bound('files-hop', 'hop')]],
+    ['another server’s tool', [bound('a-read', 'x_read'), bound('b-read', 'x_read')]],
+  ])('are not used where one is %s too', (_why, tools) => {
+    const { nameOf, idOf } = upstreamNames(specsOf(...tools));
+    for (const { id } of tools) expect([nameOf(id), idOf(id)]).toEqual([id, id]);
+  });
+});

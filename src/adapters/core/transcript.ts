@@ -1,4 +1,5 @@
 import type { Attribution, Situation, TranscriptEvent, TranscriptSink } from '../../ports/transcript-sink.ts';
+import { asJson } from '../../session/as-json.ts';
 import type { Json } from '../../spec/types.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from './agent-session.ts';
 
@@ -22,7 +23,8 @@ export interface RecordOptions {
 
 /** No long text is kept in full: who needs it finds it in the evidence. In characters. */
 const KEPT = 2000;
-const cut = (text: string): string => (text.length <= KEPT ? text : `${text.slice(0, KEPT)}…`);
+const cut = (text: string): string =>
+  text.length <= KEPT ? text : `${text.slice(0, KEPT).replace(/[\ud800-\udbff]$/, '')}…`;
 
 /**
  * Records what an agent lives through: what is delivered to it, what it says and calls, what comes of it. Give the adapter the recorded session
@@ -115,13 +117,12 @@ export function recordTranscript(
   };
 }
 
-/** What a model gave, as JSON, whatever it is. */
-function plain(value: unknown): Json {
-  try {
-    return JSON.parse(
-      JSON.stringify(value ?? null, (_, part) => (typeof part === 'string' ? cut(part) : part)),
-    ) as Json;
-  } catch {
-    return String(value);
-  }
+/** What a model gave, as the session's own evidence spells it, with its long texts cut. */
+const plain = (value: unknown): Json => shortened(asJson(value ?? null));
+
+function shortened(value: Json): Json {
+  if (typeof value === 'string') return cut(value);
+  if (value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) return value.map(shortened);
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, shortened(part)]));
 }

@@ -1,0 +1,108 @@
+/** How agents say that an exit is theirs to take. */
+const I = "(?:i|we)(?:'m| am|'re| are|'ve| have)?(?: now| currently| still| completely| totally| really| all)*";
+const IT =
+  '(?:it|this|that|everything|all|the (?:change|changes|fix|work|task|release|version|commit|code|feature|service|app|site))';
+const BE = "(?: is| are|'s|'re| has been| have been| was| were| got)(?: now| all| finally| successfully| been)*";
+const TESTS =
+  '(?:(?:all|the|my|our|these|those|unit|integration|existing|new|of|\\d+) )*(?:tests?|specs?|test suite|suite|test run|checks)';
+/** "a test passes an argument" tells of no result. */
+const NO_OBJECT = '(?! (?:an?|the|its?|this|that|these|through|along|by|into)\\b)';
+const STILL = '(?: now| all| still| also| again| finally| just| successfully)*';
+
+/** Exits whose name does not hold all the ways to say it. Case is ignored. */
+const SAID: { readonly [exit: string]: readonly string[] } = {
+  'found-target': [
+    `(?:found|located|identified|pinpointed) (?:the |my |our |its )?(?:right |target |relevant |exact |actual |root )*(?:target|targets|file|files|place|spot|cause|culprit|bug|problem|function|module)`,
+    'the target is',
+  ],
+  'ready-to-edit': [
+    'ready (?:now )?(?:to|for) (?:edit(?:ing)?|(?:make|making) (?:the|this|a|my) (?:small )?(?:change|changes|edit|edits|fix)|fix (?:it|this|the)|change (?:it|this|the)|implement|(?:start|begin) editing)',
+    '(?:i|we) can (?:now )?(?:start|begin) editing',
+  ],
+  'ready-to-commit': ['ready (?:now )?(?:to (?:commit|be committed)|for (?:a |the )?commit)'],
+  'tests-pass': [
+    `${TESTS}${STILL}(?: are| is)?${STILL} (?:pass|passes|passed|passing|green|succeed|succeeded)${NO_OBJECT}`,
+  ],
+  pass: [
+    `${TESTS}${STILL}(?: are| is| have| has)?${STILL} (?:pass|passes|passed|passing|green|succeed|succeeded)${NO_OBJECT}`,
+  ],
+  fail: [
+    `${TESTS}${STILL} (?:do not|don't|does not|doesn't|did not|didn't|are not|aren't|is not|isn't) (?:yet )?(?:pass|passing|green|succeed)`,
+    `${TESTS}${STILL}(?: are| is| have| has)?${STILL} (?:fail|fails|failed|failing|red|broken)`,
+  ],
+  flaky: [
+    `(?:${TESTS}|(?:the )?(?:results?|runs?))${STILL}(?: are| is| seems?| looks?| appears?(?: to be)?)${STILL} (?:flaky|flakey|unstable|intermittent)`,
+    'flaky (?:tests?|result|run|suite)',
+  ],
+  blocked: [
+    `${I} (?:blocked|stuck)`,
+    '(?:the|this|my|our) (?:work|task|change|fix|deploy|deployment|release|edit) (?:is|remains|has been) (?:now )?(?:blocked|stuck)',
+    '^(?:status: )?(?:blocked|stuck)(?= by| on|:|,|\\.|!| because|$| -| –| —)',
+  ],
+  deployed: [
+    `(?:${IT}|(?:the|this) [\\w-]+)${BE} (?:deployed|shipped|live|released)`,
+    `${I} (?:successfully |just )?(?:deployed|shipped|released|pushed)`,
+    '^(?:successfully )?(?:deployed|shipped|released|pushed)\\b',
+    `(?:deploy|deployment|release|push) (?:is |has |was )?(?:now )?(?:done|complete|completed|finished|succeeded|successful)`,
+  ],
+  'par-generated': [
+    '(?:par|post-action review)(?: is| has been| was)?(?: now)? (?:generated|written|done|ready|complete|completed|finished)',
+    '(?:generated|wrote|written|completed|finished) (?:the |a |my |our )?(?:par|post-action review)',
+  ],
+  'user-request': [
+    "(?:the )?(?:user|operator)(?:'s)? (?:request|requests|requested|asked|asks|wants)",
+    "(?:at|on|by) (?:the )?(?:user|operator)(?:'s)? request",
+  ],
+};
+
+const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+/** What stands between the words of an exit's name when it is said in a sentence. */
+const BETWEEN = "(?:[ -](?:the|a|an|is|are|was|were|has|have|been|be|now|to be|'s))*[ -]";
+
+/**
+ * Patterns for an exit that no table knows, from its name: its words in order (`root-cause-found`: "the root cause is found"), or its last word
+ * first ("found the root cause"). A name of one word has to be said of oneself or of the work, or stand alone.
+ */
+function derived(exit: string): readonly string[] {
+  const words = exit
+    .split('-')
+    .filter((word) => word !== '')
+    .map(escaped);
+  const [first = ''] = words;
+  if (words.length === 1)
+    return [`${I} ${first}`, `${IT}${BE} ${first}`, `^(?:status: |result: )?${first}(?=:|,|\\.|!|$)`];
+  const last = words.at(-1) ?? '';
+  const others = words.slice(0, -1);
+  return [words.join(BETWEEN), `${last} (?:the |a |an |my |our )?${others.join('[ -]')}`];
+}
+
+const patterns = new Map<string, readonly RegExp[]>();
+
+/** How an exit is said. */
+export function exitPatterns(exit: string): readonly RegExp[] {
+  const known = patterns.get(exit);
+  if (known) return known;
+  const table = Object.hasOwn(SAID, exit) ? (SAID[exit] ?? []) : [];
+  const sources = exit.startsWith('hop-')
+    ? []
+    : [...table, ...(table.length > 0 && !exit.includes('-') ? [] : derived(exit))];
+  const made = sources.map((source) => new RegExp(`(?<![\\w-])${source}(?![\\w-])`, 'gi'));
+  if (patterns.size < 1000) patterns.set(exit, made);
+  return made;
+}
+
+const WORK = '(?:peripheral|phase|stage)';
+
+/** How it is said that one goes to a peripheral. "going to edit the file" is no hop, so that only `hop` is taken without more. */
+export function hopPatterns(to: string): readonly RegExp[] {
+  const place = `(?:the )?${escaped(to).replaceAll('-', '[ -]')}`;
+  const sources = [
+    `hop(?:ping)?(?: over| on| back| straight)? (?:in)?to ${place}`,
+    `hop-${escaped(to)}`,
+    `(?:move|moving|switch|switching|go|going|return|returning|proceed|proceeding|head|heading|get|getting)(?: over| on| back| straight)? (?:in)?to ${place} ${WORK}`,
+    `(?:move|moving|switch|switching|return|returning|proceed|proceeding)(?: over| on| back| straight)? (?:in)?to ${place}(?= now$|[.,!:;]|$)`,
+    `(?:enter|entering) (?:the )?${escaped(to)} ${WORK}`,
+  ];
+  return sources.map((source) => new RegExp(`(?<![\\w-])${source}(?![\\w-])`, 'gi'));
+}

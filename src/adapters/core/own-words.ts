@@ -1,0 +1,49 @@
+/** A sentence of an agent's own: what it quotes, shows as code or copies from a tool is not in it. */
+export interface Sentence {
+  readonly text: string;
+  readonly question: boolean;
+}
+
+/** Lines as tools print them: prompts, test reports, logs, traces, diffs, tables, what hopgate itself says. */
+const COPIED =
+  /^\s*(?:[$#%>|+@{}[\]<]|(?:not )?ok \d|TAP version|PASS\b|FAIL\b|FAILED\b|PASSED\b|ERROR\b|WARN|INFO\b|DEBUG\b|[✓✔✗✘×❯→●]|\[?\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|at \S+ \(|diff --git|index [0-9a-f]+\.\.|---|\d+\||\S+:\d+:|\(exit\b|exit code\b|exit status\b|stdout\b|stderr\b|refused:|failed:|Tests?:|Test Suites?:|Test Files|Now: (?:in|outside))/i;
+
+/** Nothing that is written here is the agent's own word. */
+const QUOTED: readonly RegExp[] = [
+  /^( {0,3})(`{3,}(?!`)|~{3,}(?!~))[^\n]*\n[\s\S]*?(?:^ {0,3}\2[`~]*[ \t]*$|$(?![\s\S]))/gm, // fenced code, closed or not
+  /^(?: {4}|\t).*$/gm, // indented code
+  /<(?:tool_result|function_results|output|stdout|stderr|pre|code|blockquote|q)\b[^>\n]{0,200}>[\s\S]*?(?:<\/\w+>|$(?![\s\S]))/gi,
+  /(?<!`)(`+)(?!`)[^`\n]+?\1(?!`)/g,
+  /"[^"\n]{0,500}"/g,
+  /“[^”\n]{0,500}”/g,
+  /«[^»\n]{0,500}»/g,
+  /„[^“”\n]{0,500}[“”]/g,
+  /(?<![\p{L}\d])'(?=\S)[^'\n]{0,300}?(?<=\S)'(?![\p{L}\d])/gu,
+  /(?<![\p{L}\d])‘[^’\n]{0,300}’(?![\p{L}\d])/gu,
+];
+
+/** Where something quoted stood; no word, so that nothing matches across it. */
+const GAP = ' \u0000 ';
+/** Longer texts and sentences are not what an agent says, in characters. */
+const LONGEST_TEXT = 1_000_000;
+const LONGEST_SENTENCE = 600;
+
+/** The sentences of a text that are the agent's own words, in order. */
+export function ownSentences(text: string): readonly Sentence[] {
+  if (text.length > LONGEST_TEXT) return [];
+  let own = text.replaceAll('\0', ' ').replaceAll('\r\n', '\n');
+  for (const pattern of QUOTED) own = own.replace(pattern, GAP);
+  return own
+    .split('\n')
+    .filter((line) => !COPIED.test(line))
+    .flatMap(
+      (line) =>
+        line
+          .replace(/^\s*(?:[-*•]|\d+[.)])\s+/, '')
+          .replaceAll(/[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}/g, '')
+          .match(/[^.!?;]+(?:[.](?=\w)[^.!?;]*)*[.!?;]*/g) ?? [],
+    )
+    .map((part) => part.trim().replaceAll(/\s+/g, ' ').replaceAll('’', "'"))
+    .filter((part) => part !== '' && part.length <= LONGEST_SENTENCE)
+    .map((part) => ({ text: part, question: /\?/.test(part) }));
+}

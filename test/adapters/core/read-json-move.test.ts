@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { readJsonMove } from '../../../src/adapters/core/read-json-move.ts';
+
+it.each<[string, ReturnType<typeof readJsonMove>]>([
+  [
+    '{"hop": "edit", "reason": "found target file"}',
+    { name: 'hop', input: { hop: 'edit', reason: 'found target file' } },
+  ],
+  [
+    '\n {"hop":"reflect","reason":"close","summary":"done"}\n',
+    { name: 'hop', input: { hop: 'reflect', reason: 'close', summary: 'done' } },
+  ],
+  [
+    'I am done.\n\n```json\n{"hop": "edit", "reason": "x"}\n```\n',
+    { name: 'hop', input: { hop: 'edit', reason: 'x' } },
+  ],
+  ['```\n{"tool": "read", "args": {"path": "a"}}\n```', { name: 'read', input: { path: 'a' } }],
+  ['{"tool": "bash-test"}', { name: 'bash-test', input: {} }],
+  ['{"name": "grep", "arguments": {"pattern": "x"}}', { name: 'grep', input: { pattern: 'x' } }],
+  ['{"name": "grep", "input": {"pattern": "x"}}', { name: 'grep', input: { pattern: 'x' } }],
+  ['{"mode": "diagnose", "reason": "to look"}', { name: 'mode', input: { to: 'diagnose', reason: 'to look' } }],
+  // None of these is a move.
+  ['Let me send {"hop": "edit", "reason": "x"} now.', null],
+  ['{"hop": "edit", "reason": "x"} and more', null],
+  ["{'hop': 'edit'}", null],
+  ['{"hop": "edit",}', null],
+  ['{"hop": 7}', null],
+  ['[{"hop": "edit"}]', null],
+  ['```json\n{"hop": "edit"}\n```\n```json\n{"hop": "test"}\n```', null],
+  ['```json\n{"hop": "edit"}\n', null],
+  ['```yaml\n{"hop": "edit"}\n```', null],
+  ['> ```json\n> {"hop": "edit"}\n> ```', null],
+  ['```json\n{"hop": "edit"}\n```\n\n```', null],
+  ['{"tool": "read", "args": ["a"]}', null],
+  ['{"tool": ""}', null],
+  ['{}', null],
+  ['null', null],
+  ['hop to edit', null],
+  ['', null],
+])('%j', (text, move) => expect(readJsonMove(text)).toEqual(move));
+
+it('never throws, and reads what it was given', () => {
+  fc.assert(fc.property(fc.string(), (text) => void readJsonMove(text)));
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.string({ minLength: 1 }), (args, tool) => {
+      expect(readJsonMove(JSON.stringify({ tool, args }))).toEqual({
+        name: tool,
+        input: JSON.parse(JSON.stringify(args)),
+      });
+    }),
+  );
+});

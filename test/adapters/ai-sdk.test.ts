@@ -1,11 +1,27 @@
-import { isStepCount, type ModelMessage, ToolLoopAgent } from 'ai';
-import { MockLanguageModelV4 } from 'ai/test';
-import { aiSdk } from '../../src/adapters/ai-sdk.ts';
+import {
+  generateText,
+  type Instructions,
+  isStepCount,
+  jsonSchema,
+  type ModelMessage,
+  streamText,
+  ToolLoopAgent,
+  tool,
+} from 'ai';
+import { convertArrayToReadableStream, MockLanguageModelV4 } from 'ai/test';
+import { describe, expect, it } from 'vitest';
+import { agentSession, type AgentSession, aiSdk } from '../../src/adapters/ai-sdk.ts';
+import { bodyOf } from '../../src/evidence/bodies.ts';
+import type { ToolBackend } from '../../src/ports/tool-backend.ts';
 import { type AgentDriver, describeAgentAdapter, type Scene, type ScriptedTurn } from '../contracts/agent-adapter.ts';
+import { agentWorld } from '../contracts/agent-world.ts';
 
 type Calls = MockLanguageModelV4['doGenerateCalls'];
 type Generated = Extract<ConstructorParameters<typeof MockLanguageModelV4>[0], object>['doGenerate'];
 type Turn = Awaited<ReturnType<Extract<NonNullable<Generated>, (...args: never) => unknown>>>;
+
+type Streamed = Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'];
+type StreamPart = Streamed extends ReadableStream<infer Part> ? Part : never;
 
 const usage = {
   inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
@@ -33,11 +49,11 @@ function turnOf(turn: ScriptedTurn, number: number): Turn {
   };
 }
 
-export const mock = (script: readonly ScriptedTurn[]): MockLanguageModelV4 =>
+const mock = (script: readonly ScriptedTurn[]): MockLanguageModelV4 =>
   new MockLanguageModelV4({ doGenerate: script.map(turnOf) });
 
 /** What the model was given, call by call. */
-export const seenBy = (calls: Calls) =>
+const seenBy = (calls: Calls) =>
   calls.map(({ tools, prompt }, turn) => {
     const results = new Map<string, string>();
     for (const { role, content } of prompt)
@@ -86,3 +102,209 @@ const driver: AgentDriver = {
 };
 
 describeAgentAdapter('the AI SDK', () => driver);
+
+const USER: ModelMessage = { role: 'user', content: 'Mend sum.' };
+const read: ScriptedTurn = { calls: [{ name: 'read', input: { path: 'README.md' } }] };
+const hop = { name: 'hop', input: { to: 'edit', exit: 'found-target', reason: 'found' } };
+const execute: ScriptedTurn = { calls: [{ name: 'mode', input: { to: 'execute', reason: 'to mend' } }] };
+const end: ScriptedTurn = { say: 'Done.' };
+const many = isStepCount(20);
+
+/** The same turns as a stream. */
+const streamed = (script: readonly ScriptedTurn[]): MockLanguageModelV4 =>
+  new MockLanguageModelV4({
+    doStream: script.map((turn, number) => {
+      const { content, finishReason } = turnOf(turn, number);
+      const parts = content.flatMap((part): StreamPart[] => {
+        if (part.type === 'tool-call') return [part];
+        if (part.type !== 'text') return [];
+        const { text: delta } = part;
+        return [
+          { type: 'text-start', id: 't' },
+          { type: 'text-delta', id: 't', delta },
+          { type: 'text-end', id: 't' },
+        ];
+      });
+      return {
+        stream: convertArrayToReadableStream<StreamPart>([
+          { type: 'stream-start', warnings: [] },
+          ...parts,
+          { type: 'finish', finishReason, usage },
+        ]),
+      };
+    }),
+  });
+
+describe('an AI SDK agent', () => {
+  it('its tools follow the session in a stream as well', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const model = streamed([read, { calls: [hop, { name: 'grep', input: { pattern: 'x' } }] }, end]);
+    const result = streamText({ model, ...(await aiSdk(agentSession(session))), messages: [USER], stopWhen: many });
+    expect(await result.text).toBe('Done.');
+    const [first, second, third] = seenBy(model.doStreamCalls);
+    expect(first?.offered).toContain('grep');
+    expect(second?.results).toEqual([expect.stringContaining('A repository')]);
+    expect(third?.offered).not.toContain('grep');
+    expect(third?.results).toEqual([expect.stringContaining('edit'), expect.stringMatching(/edit has no grep/)]);
+  });
+
+  it('an approval in a stream is asked for and goes through', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const settings = await aiSdk(agentSession(session));
+    const model = streamed([execute, end]);
+    const first = streamText({ model, ...settings, messages: [USER], stopWhen: many });
+    const request = (await first.content).find((part) => part.type === 'tool-approval-request');
+    expect(session.state.mode).toBe('diagnose');
+    const { approvalId = '' } = request ?? {};
+    const yes: ModelMessage = {
+      role: 'tool',
+      content: [{ type: 'tool-approval-response', approvalId, approved: true }],
+    };
+    const messages = [USER, ...(await first.response).messages, yes];
+    expect(await streamText({ model, ...settings, messages, stopWhen: many }).text).toBe('Done.');
+    expect(session.state.mode).toBe('execute');
+  });
+
+  it('an approval waits in the messages, and another process makes use of it', async () => {
+    const world = await agentWorld('explore');
+    const here = await world.open();
+    const { messages, approvalId } = await asked(agentSession(here));
+    await here.detach();
+    const there = await world.open();
+    await approve(agentSession(there), messages, approvalId, 'ada');
+    expect(there.state.mode).toBe('execute');
+    const given = (await there.evidence())
+      .map(({ body }) => bodyOf(body))
+      .findLast((body) => body?.event === 'approval');
+    expect(given).toMatchObject({ record: { by: 'ada' } });
+    await world.verify();
+  });
+
+  it('what was shown is approved, and nothing else', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const { messages, approvalId } = await asked(agentSession(session));
+    const shown = /sha256 ([0-9a-f]{64})/.exec(messages)?.[1] ?? '';
+    const other = messages.replaceAll(shown, 'f'.repeat(64));
+    await approve(agentSession(session), other, approvalId);
+    expect(session.state).toMatchObject({ mode: 'diagnose', denials: 1 });
+  });
+
+  async function asked(agent: AgentSession): Promise<{ messages: string; approvalId: string }> {
+    const result = await generateText({
+      model: mock([execute]),
+      ...(await aiSdk(agent)),
+      messages: [USER],
+      stopWhen: many,
+    });
+    const request = result.content.find((part) => part.type === 'tool-approval-request');
+    return { messages: JSON.stringify([USER, ...result.response.messages]), approvalId: request?.approvalId ?? '' };
+  }
+
+  async function approve(agent: AgentSession, text: string, approvalId: string, by = 'operator'): Promise<void> {
+    const yes: ModelMessage = {
+      role: 'tool',
+      content: [{ type: 'tool-approval-response', approvalId, approved: true }],
+    };
+    const messages = [...(JSON.parse(text) as ModelMessage[]), yes];
+    await generateText({ model: mock([end]), ...(await aiSdk(agent, { by })), messages, stopWhen: many });
+  }
+
+  it('without toolApproval the session’s own approver is asked', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open({ approver: () => 'ada' });
+    const { toolApproval: _, ...settings } = await aiSdk(agentSession(session));
+    await generateText({ model: mock([execute, end]), ...settings, messages: [USER], stopWhen: many });
+    expect(session.state.mode).toBe('execute');
+  });
+
+  it('an abort reaches the tool that runs', async () => {
+    const world = await agentWorld('explore');
+    const abort = new AbortController();
+    let reached: unknown = null;
+    const slow: ToolBackend = {
+      name: 'slow',
+      tools: ['read'],
+      run: ({ signal }) =>
+        new Promise((done) => {
+          signal.addEventListener('abort', () => {
+            reached = signal.reason;
+            done({ outcome: { status: 'failed', code: 'aborted', message: 'aborted' }, effects: [] });
+          });
+          abort.abort('enough');
+        }),
+    };
+    const session = await world.open({ backends: (real) => [slow, ...real] });
+    const model = mock([read, end]);
+    const settings = await aiSdk(agentSession(session));
+    const run = generateText({ model, ...settings, messages: [USER], stopWhen: many, abortSignal: abort.signal });
+    await expect(run).rejects.toBeDefined();
+    expect(reached).toBe('enough');
+    expect(model.doGenerateCalls).toHaveLength(1);
+  });
+
+  it('a broken world is an error of the run, and no refusal', async () => {
+    const world = await agentWorld('explore');
+    const session = agentSession(await world.open());
+    const broken: AgentSession = { ...session, call: () => Promise.reject(new Error('the disk is full')) };
+    const model = mock([read, read, end]);
+    const run = generateText({ model, ...(await aiSdk(broken)), messages: [USER], stopWhen: many });
+    await expect(run).rejects.toThrow('the disk is full');
+    expect(model.doGenerateCalls).toHaveLength(1);
+  });
+
+  it('agents of several sessions do not meet', async () => {
+    const worlds = await Promise.all([agentWorld('explore'), agentWorld('explore'), agentWorld('explore')]);
+    const runs = worlds.map(async (world, index) => {
+      const session = await world.open();
+      const script = index === 1 ? [{ calls: [hop] }, end] : [read, end];
+      await generateText({
+        model: mock(script),
+        ...(await aiSdk(agentSession(session))),
+        messages: [USER],
+        stopWhen: many,
+      });
+      return session.state.peripheral;
+    });
+    expect(await Promise.all(runs)).toEqual(['explore', 'edit', 'explore']);
+    for (const world of worlds) await world.verify();
+  });
+
+  it('an operator’s own tools and instructions stand beside the session’s', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const settings = await aiSdk(agentSession(session));
+    const weather = tool({ inputSchema: jsonSchema<object>({ type: 'object' }), execute: () => 'It rains.' });
+    const model = mock([{ calls: [hop, { name: 'weather', input: {} }] }, end]);
+    const tools = { ...settings.tools, weather };
+    const own = { instructions: 'You mend sums.' };
+    await generateText({ model, ...settings, tools, ...own, messages: [USER], stopWhen: many });
+    const [before, after] = seenBy(model.doGenerateCalls);
+    expect(before?.offered).toContain('weather');
+    expect(before?.instructions).toMatch(/^You mend sums\.\n\n.*explore/s);
+    expect(after?.results[1]).toBe('It rains.');
+    expect(after?.instructions).toMatch(/^You mend sums\.\n\n/);
+    expect(after?.instructions).not.toContain('found-target');
+  });
+
+  it('it brings instructions of other shapes up to date, too', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const { prepareStep, instructions } = await aiSdk(agentSession(session));
+    const model = mock([end]);
+    const given = async (initialInstructions: Instructions | undefined) =>
+      (await prepareStep({ model, initialInstructions })).instructions;
+    await session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'enough' });
+    await session.hop({ to: 'edit', exit: 'found-target', reason: 'found' });
+    const now = await agentSession(session).prompt();
+    expect(now).not.toBe(instructions);
+    expect(await given(undefined)).toBe(now);
+    expect(await given(`Before. ${instructions} After.`)).toBe(`Before. ${now} After.`);
+    expect(await given({ role: 'system', content: 'Mine.' })).toEqual([
+      { role: 'system', content: 'Mine.' },
+      { role: 'system', content: now },
+    ]);
+  });
+});

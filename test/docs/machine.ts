@@ -91,6 +91,9 @@ export function machine(): Machine {
   chmodSync(join(tools, 'hopgate'), 0o755);
   mkdirSync(join(root, 'node_modules'));
   symlinkSync(CHECKOUT, join(root, 'node_modules/hopgate'));
+  mkdirSync(join(root, 'node_modules/@modelcontextprotocol'));
+  const server = 'node_modules/@modelcontextprotocol/server-filesystem';
+  symlinkSync(join(CHECKOUT, server), join(root, server));
   const env = {
     PATH: `${tools}:${dirname(process.execPath)}:${process.env['PATH']}`,
     HOME: folder,

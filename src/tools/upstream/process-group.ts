@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 
 const SETPRIV = '/usr/bin/setpriv';
 /** How long a program may take to leave by itself, and once more after SIGTERM. */
@@ -20,7 +21,12 @@ export class ProcessGroup {
       this.child.once('exit', (code, signal) => resolve({ code, signal }));
     });
     this.exited.catch(() => {});
-    for (const stream of this.child.stdio) stream?.on('error', () => {});
+    // While nobody waits for it, it keeps no program from ending.
+    this.child.unref();
+    for (const stream of this.child.stdio) {
+      stream?.on('error', () => {});
+      (stream as Socket | null)?.unref?.();
+    }
     const { pid } = this.child;
     if (pid === undefined) return;
     living.add(pid);
@@ -33,6 +39,7 @@ export class ProcessGroup {
 
   /** Ends its input, then asks it to go, then makes it go. */
   async end(): Promise<void> {
+    this.child.ref();
     this.child.stdin?.end();
     if (!(await this.#isGoneSoon())) {
       this.kill('SIGTERM');

@@ -298,6 +298,12 @@ describe('no process is left behind', () => {
     await gone(child);
   });
 
+  it('by a program that forgets to close: the server neither holds it up nor outlives it', async () => {
+    const forgetful = join(import.meta.dirname, 'forgets-a-server.ts');
+    const pid = Number(execFileSync(process.execPath, [forgetful, root, FIXTURE], { encoding: 'utf8' }));
+    await gone(pid);
+  });
+
   it('by a kill of hopgate itself, even where the server does not read its input any more', async () => {
     const own = spawn(process.execPath, [join(import.meta.dirname, 'holds-a-server.ts'), root, FIXTURE], {
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,0 +1,29 @@
+// Opens the backend, calls it, and comes to its end without closing it: prints the server's id.
+import type { Grant } from '../../../src/ports/tool-backend.ts';
+import type { ToolSpec } from '../../../src/spec/types.ts';
+import { upstreamBackend } from '../../../src/tools/upstream/backend.ts';
+
+const [root = '', fixture = ''] = process.argv.slice(2);
+const tool = (name: string): ToolSpec => ({
+  id: name,
+  purpose: 'as tested',
+  effect: 'observe',
+  parameters: [],
+  limits: { seconds: 1000, outputBytes: 1000 },
+  upstream: { server: 'fixture', tool: name, schemaHash: null, folders: 'contents' },
+});
+const backend = upstreamBackend({ tools: { pid: tool('pid'), spin: tool('spin') } });
+const config = {
+  scopes: {},
+  upstream: { fixture: { command: [process.execPath, fixture], env: {}, cwd: null, contained: false } },
+};
+const call = (name: string) =>
+  backend.run({
+    tool: tool(name),
+    args: {},
+    grant: { root, config } as unknown as Grant,
+    sessionId: 's',
+    signal: new AbortController().signal,
+  });
+const { outcome } = await call('pid');
+console.log((outcome as unknown as { result: { content: [{ text: string }] } }).result.content[0].text);

@@ -69,8 +69,8 @@ function isFor(act: Act, { item, result }: Call): boolean {
   const input = fieldsOf(item.input);
   if (result && result.status !== 'error' && act.refused !== (result.status === 'refused')) return false;
   if (item.tool === 'hop')
-    return (act.kind === 'hop' || act.kind === 'start') && act.what === wordOf(input['to'] ?? input['hop']);
-  if (item.tool === 'mode') return act.kind === 'mode' && act.what === wordOf(input['to']);
+    return (act.kind === 'hop' || act.kind === 'start') && sameOrCut(wordOf(input['hop'] ?? input['to']), act.what);
+  if (item.tool === 'mode') return act.kind === 'mode' && sameOrCut(wordOf(input['to']), act.what);
   if (act.kind !== 'step' || act.what !== item.tool) return false;
   return Object.entries(act.args).every(([name, arg]) => {
     const given = input[name];
@@ -78,7 +78,11 @@ function isFor(act: Act, { item, result }: Call): boolean {
   });
 }
 
-const wordOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
+/** As a session reads what has to be a text. */
+const wordOf = (value: Json | undefined): string => {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+};
 
 /** Long texts are kept in part, with an ellipsis where they were cut. */
 const sameOrCut = (given: Json, arg: Json): boolean =>

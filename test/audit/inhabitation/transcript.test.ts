@@ -159,7 +159,7 @@ describe('a recorded session', () => {
       await agent.call({ name: 'read', input });
     const inputs = items.items.flatMap((item) => (item.kind === 'call' ? [item.input] : []));
     expect(inputs[0]).toEqual({ path: `${'x'.repeat(2000)}…` });
-    expect(inputs.slice(1)).toEqual([null, '[object Object]', '1', 'text', [1]]);
+    expect(inputs.slice(1)).toEqual([null, { self: '[cycle]' }, '[bigint 1]', 'text', [1]]);
   });
 
   it('tells of a call that broke, and lets the error through', async () => {

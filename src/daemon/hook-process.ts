@@ -1,8 +1,7 @@
 import { readSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
-import { quoted } from './quoted.ts';
 import type { Framed } from './framed.ts';
-import { type Env, stateHome } from './places.ts';
+import type { Env } from './places.ts';
+import { runCommand } from './run-command.ts';
 
 /** Shorter than the time that client programs give a hook. */
 const DEADLINE_MS = 8_000;
@@ -101,9 +100,6 @@ async function becomeDaemon(env: Env): Promise<void> {
   await daemon.ended;
   process.exit(0);
 }
-
-/** As `installLauncher` names it, which is not needed here. */
-const runCommand = (env: Env): string => `${quoted(join(stateHome(env), 'bin', 'hook'))} run`;
 
 function readInput(): Buffer {
   const chunks: Buffer[] = [];

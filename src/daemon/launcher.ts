@@ -1,12 +1,23 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { accessSync, constants, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { findProgram } from '../cli/find-program.ts';
 import { socketOf, tokenFileOf } from './ask.ts';
 import { encoded, entryFile, packageFolder } from './own-files.ts';
 import { type Env, ownFolder, stateHome } from './places.ts';
 import { quoted } from './quoted.ts';
+import { launcherFile } from './run-command.ts';
 
 /** Shorter than the time that client programs give a hook, which is 10 s or more. */
 const DEADLINE_MS = 8_000;
@@ -16,8 +27,6 @@ export interface Launcher {
   readonly file: string;
   /** What asks the daemon: the compiled client, curl, or Node. */
   readonly client: 'compiled' | 'curl' | 'node';
-  /** The command line that runs a ticket, up to the ticket itself. */
-  readonly runCommand: string;
 }
 
 /**
@@ -37,9 +46,9 @@ export function installLauncher(env: Env, log: (line: string) => void = () => {}
   const folder = ownFolder(join(stateHome(env), 'bin'));
   const compiled = compiledClient(folder, env, log);
   const curl = compiled || env['HOPGATE_HOOK_CLIENT'] === 'node' ? null : findProgram('curl', env['PATH']);
-  const file = join(folder, 'hook');
+  const file = launcherFile(env);
   put(file, script({ compiled, curl, env }), 0o700);
-  return { file, client: compiled ? 'compiled' : curl ? 'curl' : 'node', runCommand: `${quoted(file)} run` };
+  return { file, client: compiled ? 'compiled' : curl ? 'curl' : 'node' };
 }
 
 /** The compiled client of this very source; null where none can be had. */
@@ -65,6 +74,7 @@ function compiledClient(folder: string, env: Env, log: (line: string) => void): 
     rmSync(made, { force: true });
     return null;
   }
+  chmodSync(made, 0o700);
   renameSync(made, file);
   return file;
 }
@@ -153,13 +163,18 @@ function askCurl({ curl, cat, stat }: { readonly curl: string; readonly cat: str
   answer=$(printf '%s' "$body" | ${quoted(curl)} -q -sS --fail --max-time ${DEADLINE_MS / 1000 - 1} --unix-socket "$socket" \\
     -H "Authorization: Bearer $secret" -H "X-Hopgate-Build: $build" -H "X-Hopgate-Pid: $$" \\
     ${ENV_BY_CURL.map((name) => `-H "X-Hopgate-Env: ${name}=$${name}"`).join(' ')} -H 'Expect:' \\
-    --data-binary @- "http://hopgate/hook/$name" 2>/dev/null && printf x)
+    --data-binary @- "http://hopgate/hook/$name" 2>/dev/null && printf x) || { printf '%s' "$body" | alone; return; }
   answer=\${answer%x}
   newline='
 '
-  case $answer in
-    'hopgate 0 '*"$newline"*) printf '%s' "\${answer#*"$newline"}" ;;
-    'hopgate 2 '*"$newline"*) printf '%s' "\${answer#*"$newline"}" >&2; return 2 ;;
+  read -r mark exit out err rest <<END
+\${answer%%"$newline"*}
+END
+  text=\${answer#*"$newline"}
+  length=$(LC_ALL=C; printf %s "\${#text}")
+  case "$mark $exit $out $err $rest" in
+    "hopgate 0 $length 0 ") printf '%s' "$text" ;;
+    "hopgate 2 0 $length ") printf '%s' "$text" >&2; return 2 ;;
     *) printf '%s' "$body" | alone ;;
   esac
 }

@@ -9,6 +9,7 @@ import { Host, type HostOptions } from './host.ts';
 import { installLauncher } from './launcher.ts';
 import { buildId } from './own-files.ts';
 import { daemonFolder, type Env, ownFolder } from './places.ts';
+import { runCommand } from './run-command.ts';
 import { DaemonServer } from './server.ts';
 
 export interface ServeOptions extends Partial<Pick<HostOptions, 'keepOpenMs' | 'backends'>> {
@@ -55,8 +56,7 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
   const { env, keepOpenMs = KEEP_OPEN_MS, backends, handlers } = options;
   const socket = join(folder, 'socket');
   const log = logTo(join(folder, 'log'));
-  const launcher = installLauncher(env, log);
-  const host = new Host({ env, keepOpenMs, runCommand: launcher.runCommand, ...(backends ? { backends } : {}) });
+  const host = new Host({ env, keepOpenMs, runCommand: runCommand(env), ...(backends ? { backends } : {}) });
   const startedAt = new Date().toISOString();
   let finish = () => {};
   const asked = new Promise<void>((resolve) => (finish = resolve));
@@ -66,7 +66,7 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
     build: buildId(),
     log,
     onFinish: () => finish(),
-    about: () => ({ pid: process.pid, startedAt, socket, client: launcher.client }),
+    about: () => ({ pid: process.pid, startedAt, socket, client }),
     ...(handlers ? { handlers } : {}),
   });
   rmSync(socket, { force: true });
@@ -76,6 +76,7 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
   });
   chmodSync(socket, 0o600);
   log(`listens, pid ${process.pid}`);
+  const { client } = installLauncher(env, log);
 
   const idleMs = 60_000 * (options.idleMinutes ?? idleMinutesOf(env));
   const watch = setInterval(

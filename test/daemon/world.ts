@@ -37,6 +37,8 @@ export function makeWorld(files: { readonly [path: string]: string } = {}): Worl
     PATH: process.env['PATH'] ?? '',
     HOME: join(base, 'home'),
     XDG_STATE_HOME: join(base, 'state'),
+    // Else each world would compile everything anew.
+    NODE_COMPILE_CACHE: join(import.meta.dirname, '../../node_modules/.cache/hopgate-daemon-tests'),
   };
   mkdirSync(env.HOME);
   // openSession looks for trust where the process keeps its state.

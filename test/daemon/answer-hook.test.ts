@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import type { HookAnswer, HookDesk } from '../../src/adapters/core/hook-desk.ts';
+import { answerHook } from '../../src/daemon/answer-hook.ts';
+import { frame, unframe } from '../../src/daemon/framed.ts';
+
+const desk = {} as HookDesk;
+const answering = (handle: () => unknown) => ({ claude: async () => async () => handle() as Promise<HookAnswer> });
+
+const ask = (handle: () => unknown, raw = '{}', deadlineMs = 60_000) =>
+  answerHook('claude', raw, {}, desk, { handlers: answering(handle), deadlineMs });
+
+describe('the answer to a hook', () => {
+  it('is what the handler says', async () => {
+    const allow = { exit: 0, stdout: '{"a":1}', stderr: '' };
+    expect(await ask(async () => allow)).toEqual(allow);
+    expect(await ask(async () => ({ exit: 2, stdout: '', stderr: 'no' }))).toEqual({
+      exit: 2,
+      stdout: '',
+      stderr: 'no',
+    });
+  });
+
+  it('never mixes streams: nothing on stdout beside a refusal, nothing on stderr beside an answer', async () => {
+    expect(await ask(async () => ({ exit: 2, stdout: '{"allow":1}', stderr: 'no' }))).toMatchObject({ stdout: '' });
+    expect(await ask(async () => ({ exit: 0, stdout: '', stderr: 'warning' }))).toMatchObject({ stderr: '' });
+  });
+
+  it.each<[string, () => unknown, string]>([
+    ['a handler that throws', () => Promise.reject(new Error('it broke')), 'it broke'],
+    [
+      'a handler that throws at once',
+      () => {
+        throw new Error('at once');
+      },
+      'at once',
+    ],
+    ['a handler that throws no error', () => Promise.reject('text'), 'text'],
+    ['no answer', async () => undefined, ''],
+    ['an answer that is none', async () => ({}), 'makes no sense'],
+    ['another exit', async () => ({ exit: 1, stdout: '', stderr: 'x' }), 'makes no sense'],
+    ['a refusal without a reason', async () => ({ exit: 2, stdout: '', stderr: ' \n' }), 'no reason'],
+    ['an allow that is no text', async () => ({ exit: 0, stdout: { a: 1 }, stderr: '' }), 'makes no sense'],
+  ])('is a refusal with a reason for %s', async (_, handle, why) => {
+    const answer = await ask(handle);
+    expect(answer).toMatchObject({ exit: 2, stdout: '' });
+    expect(answer.stderr).toContain(why);
+    expect(answer.stderr).toMatch(/refused/);
+  });
+
+  it.each(['', '{', 'null}', '\0'])('is a refusal for the input %j', async (raw) => {
+    expect(await ask(async () => ({ exit: 0, stdout: '', stderr: '' }), raw)).toMatchObject({ exit: 2, stdout: '' });
+  });
+
+  it('is a refusal for a client program that nobody knows', async () => {
+    const answer = await answerHook('toString', '{}', {}, desk);
+    expect(answer).toMatchObject({ exit: 2, stdout: '' });
+    expect(answer.stderr).toContain('claude-code, codex');
+  });
+
+  it('is a refusal where the handler does not come to an end', async () => {
+    const answer = await ask(() => new Promise(() => {}), '{}', 10);
+    expect(answer).toMatchObject({ exit: 2, stdout: '' });
+    expect(answer.stderr).toMatch(/longer than/);
+  });
+
+  it('is a refusal for whatever the real handlers are given that is no event', async () => {
+    for (const client of ['claude-code', 'codex'])
+      for (const raw of ['null', '[]', '1', '"x"', '{}', '{"hook_event_name":"PreToolUse"}', '{"session_id":1}'])
+        expect(await answerHook(client, raw, {}, desk), `${client} ${raw}`).toMatchObject({ exit: 2, stdout: '' });
+  });
+});
+
+describe('a framed answer', () => {
+  it('comes back as it was, and not at all unless it is whole', () => {
+    const whole = frame({ exit: 2, stdout: 'ä\n', stderr: 'b' });
+    expect(unframe(whole)).toEqual({ exit: 2, stdout: Buffer.from('ä\n'), stderr: Buffer.from('b') });
+    for (let length = 0; length < whole.length; length++) expect(unframe(whole.subarray(0, length))).toBeNull();
+    expect(unframe(Buffer.concat([whole, Buffer.from('x')]))).toBeNull();
+  });
+});

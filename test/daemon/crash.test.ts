@@ -1,0 +1,173 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { verifySession } from '../../src/audit/verify-session.ts';
+import { withStore } from '../../src/cli/open-store.ts';
+import { bodyOf } from '../../src/evidence/bodies.ts';
+import { askDaemon } from '../../src/daemon/ask.ts';
+import { installLauncher } from '../../src/daemon/launcher.ts';
+import { ensureDaemon } from '../../src/daemon/start.ts';
+import { openSession } from '../../src/open-session.ts';
+import type { Approver } from '../../src/ports/approver.ts';
+import { postToolUse, preToolUse, runProgram, spawnDaemon } from './processes.ts';
+import { makeWorld, type World } from './world.ts';
+
+const yes: Approver = { via: 'approver', approve: async () => ({ by: 'operator' }) };
+
+/** A world whose conversation joins a session in `edit`, in mode execute. */
+async function editing(): Promise<World & { readonly sessionId: string }> {
+  const world = makeWorld();
+  const session = await openSession({ root: world.root, agent: 'claude-code', approver: yes });
+  await session.start('explore');
+  await session.setMode({ to: 'diagnose' });
+  await session.setMode({ to: 'execute', exitCriteria: 'x' });
+  await session.step({ tool: 'read', args: { path: 'src/a.ts' } });
+  const hopped = await session.hop({ to: 'edit', exit: 'ready-to-edit', reason: 'go' });
+  if (!hopped.ok) throw new Error(hopped.denial.message);
+  await session.detach();
+  const env = { ...world.env, HOPGATE_SESSION: session.id, CLAUDE_PROJECT_DIR: world.root };
+  return { ...world, env, sessionId: session.id };
+}
+
+const hook = (world: World, input: string) =>
+  runProgram(installLauncher(world.env).file, ['claude-code'], world.env, input);
+
+async function statusOf(world: World): Promise<{ pid: number }> {
+  return JSON.parse((await askDaemon('/status', { env: world.env })).toString()) as { pid: number };
+}
+
+async function killDaemon(world: World): Promise<void> {
+  const { pid } = await statusOf(world);
+  process.kill(pid, 'SIGKILL');
+  while (await alive(pid)) await sleep(5);
+}
+
+/** false: it is gone, or a zombie. */
+async function alive(pid: number): Promise<boolean> {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.[0] !== 'Z';
+  } catch {
+    return false;
+  }
+}
+
+/** The session's entries, which the second judgement finds nothing wrong with. */
+async function evidenceOf(world: World & { readonly sessionId: string }) {
+  const session = await openSession({ root: world.root, agent: 'claude-code', session: world.sessionId });
+  const entries = await session.evidence();
+  const { specs, config, id } = session;
+  await session.detach();
+  const verdict = await withStore(world.root, world.env, null, (store) =>
+    verifySession(id, { specs, config }, store.entries(id)),
+  );
+  expect(verdict).toMatchObject({ chain: [], audit: { violations: [] } });
+  return { events: entries.map((entry) => bodyOf(entry.body)?.event), entries };
+}
+
+describe('a daemon that is killed with kill -9', () => {
+  it('between the two events of an edit costs nothing: the next hook concludes it', async () => {
+    const world = await editing();
+    spawnDaemon(world);
+    await ensureDaemon(world.env);
+    const input = { file_path: join(world.root, 'src/b.ts'), content: 'b\n' };
+    expect(await hook(world, preToolUse(world, 'Write', input))).toMatchObject({ exit: 0 });
+    expect((await evidenceOf(world)).events.at(-1)).toBe('intent');
+    await killDaemon(world);
+    writeFileSync(input.file_path, input.content);
+    const told = await hook(world, postToolUse(world, 'Write', input, { filePath: input.file_path, type: 'create' }));
+    expect(told).toMatchObject({ exit: 0 });
+    const { events, entries } = await evidenceOf(world);
+    expect(events.slice(-2)).toEqual(['intent', 'outcome']);
+    expect(bodyOf(entries.at(-1)!.body)).toMatchObject({ effects: [{ path: 'src/b.ts', op: 'create' }] });
+  });
+
+  it('never opens the gate, whenever it happens', async () => {
+    const world = await editing();
+    for (let round = 0; round < 4; round++) {
+      const daemon = spawnDaemon(world);
+      await ensureDaemon(world.env);
+      const outside = preToolUse(world, 'Write', { file_path: '/etc/hopgate-test', content: 'x' }, `toolu_${round}`);
+      const asked = Promise.all([hook(world, outside), hook(world, outside), hook(world, outside)]);
+      await sleep(round * 7); // anywhere in the middle; whatever is hit, the answer must be a refusal
+      daemon.kill('SIGKILL');
+      for (const said of await asked) {
+        expect(said).toMatchObject({ exit: 2, stdout: '' });
+        expect(said.stderr).not.toBe('');
+      }
+    }
+    const { events } = await evidenceOf(world);
+    expect(new Set(events.slice(events.lastIndexOf('start') + 1))).toEqual(new Set(['denial']));
+  });
+
+  it('is started again by the hook that found nobody', async () => {
+    const world = await editing();
+    const env = { ...world.env, HOPGATE_DAEMON_IDLE_MINUTES: '0.2' };
+    const again = { ...world, env };
+    const said = await hook(again, preToolUse(again, 'Read', { file_path: join(world.root, 'src/a.ts') }));
+    expect(said).toMatchObject({ exit: 0 });
+    await ensureDaemon(env, 30_000);
+    world.later(() => killDaemon(again).catch(() => {}));
+    const { pid } = await statusOf(again);
+    expect(pid).not.toBe(process.pid);
+    expect(await hook(again, preToolUse(again, 'Read', { file_path: '/etc/passwd' }, 'toolu_2'))).toMatchObject({
+      exit: 2,
+    });
+    expect((await statusOf(again)).pid).toBe(pid);
+  });
+});
+
+describe('a command that runs in the place of the agent’s own', () => {
+  const commandOf = (stdout: string): string =>
+    (JSON.parse(stdout) as { hookSpecificOutput: { updatedInput: { command: string } } }).hookSpecificOutput
+      .updatedInput.command;
+
+  it.each(['a daemon', 'no daemon'])('has its streams, its status and its effects, with %s', async (which) => {
+    const world = await editing();
+    if (which === 'a daemon') {
+      spawnDaemon(world);
+      await ensureDaemon(world.env);
+    } else Object.assign(world.env, { HOPGATE_DAEMON: 'off' });
+    const line = 'echo out; echo err >&2; echo new > src/new.ts; echo no > outside.txt; exit 3';
+    const allowed = await hook(world, preToolUse(world, 'Bash', { command: line }));
+    expect(allowed.stderr).toBe('');
+    const command = commandOf(allowed.stdout);
+    const ran = await runProgram('/bin/sh', ['-c', command], world.env);
+    expect(ran).toMatchObject({ exit: 3, stdout: 'out\n' });
+    expect(ran.stderr).toContain('err\n');
+    expect(ran.stderr).toContain('did not keep outside.txt');
+    expect(readFileSync(join(world.root, 'src/new.ts'), 'utf8')).toBe('new\n');
+    const again = await runProgram('/bin/sh', ['-c', command], world.env);
+    expect(again).toMatchObject({ exit: 125, stdout: '' });
+    expect(again.stderr).toMatch(/good once/);
+    const { events } = await evidenceOf(world);
+    expect(events.slice(-2)).toEqual(['intent', 'outcome']);
+  });
+
+  it('is killed with everything that it started when the client is', async () => {
+    const world = await editing();
+    spawnDaemon(world);
+    await ensureDaemon(world.env);
+    const allowed = await hook(world, preToolUse(world, 'Bash', { command: 'echo begun > src/begun; sleep 600' }));
+    const { spawn } = await import('node:child_process');
+    const child = spawn('/bin/sh', ['-c', `exec ${commandOf(allowed.stdout)}`], {
+      env: world.env,
+      detached: true,
+      stdio: 'ignore',
+    });
+    const busy = async () =>
+      (
+        JSON.parse((await askDaemon('/status', { env: world.env })).toString()) as {
+          sessions: { busy: string | null }[];
+        }
+      ).sessions.some((session) => session.busy === 'bash');
+    while (!(await busy())) await sleep(20);
+    process.kill(-child.pid!, 'SIGKILL');
+    while (await busy()) await sleep(20);
+    const { entries } = await evidenceOf(world);
+    expect(bodyOf(entries.at(-1)!.body)).toMatchObject({
+      event: 'outcome',
+      outcome: { status: 'failed', code: 'aborted' },
+    });
+  });
+});

@@ -1,0 +1,219 @@
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createConnection } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { HookAnswer } from '../../src/adapters/core/hook-desk.ts';
+import { askDaemon, NoDaemon, socketOf, tokenFileOf } from '../../src/daemon/ask.ts';
+import { unframe } from '../../src/daemon/framed.ts';
+import { daemonFolder } from '../../src/daemon/places.ts';
+import { type ServeOptions, serve } from '../../src/daemon/serve.ts';
+import { makeWorld, type World } from './world.ts';
+
+type Handle = () => Promise<HookAnswer>;
+const allow: HookAnswer = { exit: 0, stdout: '{"ok":true}', stderr: '' };
+
+async function daemonOf(world: World, options: Partial<ServeOptions> = {}) {
+  const daemon = await serve({ env: world.env, waitMs: 0, ...options });
+  if (!daemon) throw new Error('another daemon is there');
+  world.later(() => daemon.stop());
+  return daemon;
+}
+
+const answering = (handle: Handle) => ({ handlers: { claude: async () => handle } });
+
+const ask = (world: World, path: string, body?: string) =>
+  askDaemon(path, { env: world.env, ...(body === undefined ? {} : { body }) });
+
+/** Sends bytes as they are, and gives back what came until the end. */
+function sendRaw(world: World, bytes: string | Buffer, { hangUp = false } = {}): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = createConnection(socketOf(world.env));
+    let text = '';
+    socket.on('data', (chunk) => (text += chunk.toString()));
+    socket.on('error', () => {});
+    socket.on('close', () => resolve(text));
+    socket.write(bytes, () => {
+      if (hangUp) socket.destroy();
+    });
+  });
+}
+
+const token = (world: World): string => readFileSync(tokenFileOf(world.env), 'utf8').trim();
+
+describe('the daemon', () => {
+  it('answers hooks, and lies where only its user comes', async () => {
+    const world = makeWorld();
+    const { socket } = await daemonOf(
+      world,
+      answering(async () => allow),
+    );
+    const answer = unframe(await ask(world, '/hook/claude', '{}'));
+    expect(answer).toEqual({ exit: 0, stdout: Buffer.from('{"ok":true}'), stderr: Buffer.of() });
+    expect(statSync(daemonFolder(world.env)).mode & 0o777).toBe(0o700);
+    expect(statSync(socket).mode & 0o777).toBe(0o600);
+    expect(statSync(tokenFileOf(world.env)).mode & 0o777).toBe(0o600);
+  });
+
+  it('is one, however many start at once', async () => {
+    const world = makeWorld();
+    const started = await Promise.all([0, 1, 2, 3].map(() => serve({ env: world.env, waitMs: 0 })));
+    const running = started.filter((daemon) => daemon !== null);
+    expect(running).toHaveLength(1);
+    world.later(() => running[0]?.stop());
+    expect(JSON.parse((await ask(world, '/status')).toString())).toMatchObject({ pid: process.pid });
+  });
+
+  it('takes the place of one that was killed, whose socket is still there', async () => {
+    const world = makeWorld();
+    const first = await daemonOf(world);
+    await first.stop();
+    writeFileSync(socketOf(world.env), '');
+    await daemonOf(
+      world,
+      answering(async () => allow),
+    );
+    expect(unframe(await ask(world, '/hook/claude', '{}'))?.exit).toBe(0);
+  });
+
+  it('turns away who does not have the token', async () => {
+    const world = makeWorld();
+    await daemonOf(
+      world,
+      answering(async () => allow),
+    );
+    for (const header of ['', 'Authorization: Bearer x\r\n', `Authorization: ${token(world)}\r\n`])
+      expect(await sendRaw(world, `GET /status HTTP/1.1\r\nHost: h\r\nConnection: close\r\n${header}\r\n`)).toMatch(
+        /^HTTP\/1.1 403/,
+      );
+    writeFileSync(tokenFileOf(world.env), 'f'.repeat(64));
+    await expect(ask(world, '/status')).rejects.toThrow(/403/);
+  });
+
+  it('finishes for a client of another build', async () => {
+    const world = makeWorld();
+    const daemon = await daemonOf(
+      world,
+      answering(async () => allow),
+    );
+    const headers = `Authorization: Bearer ${token(world)}\r\nX-Hopgate-Build: other:1:2\r\nContent-Length: 2\r\n`;
+    const text = await sendRaw(world, `POST /hook/claude HTTP/1.1\r\nHost: h\r\nConnection: close\r\n${headers}\r\n{}`);
+    expect(text).toMatch(/^HTTP\/1.1 503/);
+    await daemon.ended;
+    await expect(ask(world, '/status')).rejects.toThrow(NoDaemon);
+  });
+
+  it('answers what is under way before it ends', async () => {
+    const world = makeWorld();
+    let release = () => {};
+    let begun = () => {};
+    const working = new Promise<void>((resolve) => (begun = resolve));
+    const daemon = await daemonOf(
+      world,
+      answering(async () => {
+        begun();
+        await new Promise<void>((resolve) => (release = resolve));
+        return allow;
+      }),
+    );
+    const asked = ask(world, '/hook/claude', '{}');
+    await working;
+    const stopped = daemon.stop();
+    release();
+    expect(unframe(await asked)?.exit).toBe(0);
+    await stopped;
+    expect(existsSync(daemon.socket)).toBe(false);
+  });
+
+  it('ends by itself when nothing was asked for a while, and when its socket is gone', async () => {
+    const world = makeWorld();
+    const idle = await daemonOf(world, { idleMinutes: 0.1 / 60 });
+    await idle.ended;
+    const orphan = await daemonOf(world, { idleMinutes: 1 / 60 });
+    rmSync(orphan.socket);
+    await orphan.ended;
+  });
+
+  it('does not end while a request is at work', async () => {
+    const world = makeWorld();
+    let release = () => {};
+    const daemon = await daemonOf(world, {
+      idleMinutes: 0.05 / 60,
+      ...answering(async () => {
+        await new Promise<void>((resolve) => (release = resolve));
+        return allow;
+      }),
+    });
+    const asked = ask(world, '/hook/claude', '{}');
+    await sleep(400); // longer than it may be idle
+    release();
+    expect(unframe(await asked)?.exit).toBe(0);
+    await daemon.ended;
+  });
+
+  it.each<[string, string | Buffer]>([
+    ['noise', Buffer.from([0, 255, 1, 254, 10, 13])],
+    ['another protocol', 'EHLO me\r\n\r\n'],
+    ['a header without end', `GET /status HTTP/1.1\r\nX: ${'x'.repeat(100_000)}`],
+    ['half a request', 'POST /hook/claude HTTP/1.1\r\nContent-Length: 100\r\n\r\nabc'],
+    ['a length that is none', 'POST /hook/claude HTTP/1.1\r\nContent-Length: -1\r\n\r\n'],
+  ])('survives %s', async (_, bytes) => {
+    const world = makeWorld();
+    await daemonOf(
+      world,
+      answering(async () => allow),
+    );
+    await sendRaw(world, bytes, { hangUp: bytes.toString().includes('abc') });
+    expect(unframe(await ask(world, '/hook/claude', '{}'))?.exit).toBe(0);
+  });
+
+  it('survives requests that mean nothing', async () => {
+    const world = makeWorld();
+    await daemonOf(
+      world,
+      answering(async () => allow),
+    );
+    await expect(ask(world, '/nothing', '')).rejects.toThrow(/404/);
+    await expect(ask(world, '/agent', 'no json')).rejects.toThrow(/500/);
+    for (const op of ['null', '{}', '{"op":"call"}', '{"op":"nonsense","root":"/nowhere","session":"x"}'])
+      expect((await ask(world, '/agent', op).catch((error: Error) => error.message)).toString()).toMatch(
+        /"ok":false|500/,
+      );
+    expect(unframe(await ask(world, `/run/${'0'.repeat(32)}`, ''))?.exit).toBe(125);
+    expect(unframe(await ask(world, '/run/..%2F..%2Fx', ''))?.exit).toBe(125);
+    expect(unframe(await ask(world, '/hook/none', '{}'))?.exit).toBe(2);
+    expect(unframe(await ask(world, '/hook/claude', '{'))?.exit).toBe(2);
+  });
+
+  it('reads no request that is too large', async () => {
+    const world = makeWorld();
+    await daemonOf(
+      world,
+      answering(async () => allow),
+    );
+    const answer = await ask(world, '/hook/claude', 'x'.repeat((32 << 20) + 1)).catch((error: Error) => error.message);
+    expect(answer.toString()).toMatch(/413|does not answer/);
+    expect(unframe(await ask(world, '/hook/claude', '{}'))?.exit).toBe(0);
+  });
+
+  it('keeps its log short', async () => {
+    const world = makeWorld();
+    const log = join(daemonFolder(world.env), 'log');
+    await (await daemonOf(world)).stop();
+    writeFileSync(log, 'x'.repeat((1 << 20) + 1));
+    await (await daemonOf(world)).stop();
+    expect(statSync(log).size).toBeLessThan(1000);
+    expect(existsSync(`${log}.1`)).toBe(true);
+  });
+
+  it('finds a place for its socket however long the path of the state is', async () => {
+    const world = makeWorld();
+    const env = { ...world.env, XDG_STATE_HOME: join(world.env['XDG_STATE_HOME'] ?? '', 'x'.repeat(120)) };
+    expect(Buffer.byteLength(socketOf(env))).toBeLessThan(108);
+    const daemon = await serve({ env, waitMs: 0, ...answering(async () => allow) });
+    world.later(() => daemon?.stop());
+    expect(unframe(await askDaemon('/hook/claude', { env, body: '{}' }))?.exit).toBe(0);
+    await daemon?.stop();
+    rmSync(daemonFolder(env), { recursive: true });
+  });
+});

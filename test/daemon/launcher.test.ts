@@ -1,0 +1,253 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { askDaemon, socketOf, tokenFileOf } from '../../src/daemon/ask.ts';
+import { unframe } from '../../src/daemon/framed.ts';
+import { hookCommand, installLauncher } from '../../src/daemon/launcher.ts';
+import { buildId, entryFile } from '../../src/daemon/own-files.ts';
+import { daemonFolder, ownFolder } from '../../src/daemon/places.ts';
+import { serve } from '../../src/daemon/serve.ts';
+import { ended, preToolUse, runProgram } from './processes.ts';
+import { makeWorld, type World } from './world.ts';
+
+const KINDS = ['compiled', 'curl', 'node'] as const;
+
+/** A world in which hooks are asked in one way. */
+function worldWith(kind: (typeof KINDS)[number], more: { [name: string]: string } = {}): World {
+  const world = makeWorld();
+  return { ...world, env: { ...world.env, ...(kind === 'compiled' ? {} : { HOPGATE_HOOK_CLIENT: kind }), ...more } };
+}
+
+async function hook(world: World, input: string, { client = 'claude-code', env = {} } = {}) {
+  const { file } = installLauncher(world.env);
+  return runProgram(file, [client], { ...world.env, CLAUDE_PROJECT_DIR: world.root, ...env }, input);
+}
+
+/** Something else that listens where the daemon would. */
+async function impostor(world: World, answer: (bytes: string) => string | null): Promise<Server> {
+  ownFolder(daemonFolder(world.env));
+  writeFileSync(tokenFileOf(world.env), `${'a'.repeat(64)}\n`, { mode: 0o600 });
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', (chunk) => {
+      const text = answer(chunk.toString());
+      if (text === null) socket.destroy();
+      else socket.end(text);
+    });
+  });
+  server.listen(socketOf(world.env));
+  await once(server, 'listening');
+  world.later(() => server.close());
+  return server;
+}
+
+const http = (body: string, status = '200 OK', length = Buffer.byteLength(body)): string =>
+  `HTTP/1.1 ${status}\r\nContent-Length: ${length}\r\nConnection: close\r\n\r\n${body}`;
+
+const DISTRUSTED: [string, (bytes: string) => string | null][] = [
+  ['hangs up', () => null],
+  ['answers half', () => http('hopgate 0 20 0\n{"allow"', '200 OK', 40)],
+  ['answers less than it says', () => http('hopgate 0 20 0\n{"allow"')],
+  ['answers more than it says', () => http('hopgate 0 0 0\n{"allow"')],
+  ['answers nothing that is one', () => http('{"permissionDecision":"allow"}')],
+  ['fails', () => http('hopgate 0 0 0\n', '500 Oh')],
+  ['is of another version', () => http('', '503 Finishing')],
+];
+
+describe.each(KINDS)('a hook by the %s client', (kind) => {
+  it('has the answer of the daemon, byte for byte', async () => {
+    const world = worldWith(kind);
+    const reason = `no: 'ä' "$(id)" \\n %s ${'x'.repeat(100_000)}\n\n`;
+    const answers = [
+      { exit: 0 as const, stdout: '', stderr: '' },
+      { exit: 0 as const, stdout: '{"a":"ä\\n"}\n', stderr: '' },
+      { exit: 2 as const, stdout: '', stderr: reason },
+    ];
+    const seen: [unknown, string | undefined, string | undefined][] = [];
+    const daemon = await serve({
+      env: world.env,
+      handlers: {
+        claude: async () => async (event, _desk, env) => {
+          seen.push([event, env['HOPGATE_SESSION'], env['CLAUDE_PROJECT_DIR']]);
+          return answers[seen.length - 1]!;
+        },
+      },
+    });
+    world.later(() => daemon?.stop());
+    expect(installLauncher(world.env).client).toBe(kind);
+    const env = { HOPGATE_SESSION: 's-1', CLAUDE_TOKEN: 'secret' };
+    for (const { exit, stdout, stderr } of answers) {
+      const event = JSON.stringify({ text: `ä "x" ${'y'.repeat(200_000)}` });
+      expect(await hook(world, event, { client: 'claude', env })).toEqual({ exit, signal: null, stdout, stderr });
+      expect(seen.at(-1)).toEqual([JSON.parse(event), 's-1', world.root]);
+    }
+  });
+
+  it('answers by itself where there is no daemon', async () => {
+    const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
+    const answer = await hook(
+      world,
+      preToolUse(world, 'Write', { file_path: join(world.root, 'src/a.ts'), content: '' }),
+    );
+    expect(answer).toMatchObject({ exit: 2, stdout: '' });
+    expect(answer.stderr).toMatch(/tool-not-allowed|mode-forbids/);
+    expect(existsSync(socketOf(world.env))).toBe(false);
+  });
+
+  it('is refused for input that is none', async () => {
+    const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
+    for (const input of ['', '{']) {
+      const said = await hook(world, input);
+      expect(said, input).toMatchObject({ exit: 2, stdout: '' });
+      expect(said.stderr).not.toBe('');
+    }
+  });
+});
+
+/** They hand over to Node, here to a stand-in that says what it was given. */
+describe.each(['compiled', 'curl'] as const)('the %s client', (kind) => {
+  it.each(DISTRUSTED)('does not trust a daemon that %s, and hands its input on', async (_, answer) => {
+    const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
+    await impostor(world, answer);
+    const { file } = installLauncher(world.env);
+    const standIn = join(world.root, 'node');
+    writeFileSync(standIn, '#!/bin/sh\necho "$2 $3 $4: $(cat)" >&2\nexit 2\n', { mode: 0o700 });
+    const script = readFileSync(file, 'utf8').replace(/^node=.*$/m, `node='${standIn}'`);
+    writeFileSync(file, script, { mode: 0o700 });
+    const { HOPGATE_DAEMON: _off, ...env } = world.env as { [name: string]: string };
+    const said = await runProgram(file, ['claude-code'], env, '{"a":"ä"}');
+    expect(said).toMatchObject({ exit: 2, stdout: '' });
+    expect(said.stderr).toMatch(/^(alone hook claude-code|hook claude-code ): \{"a":"ä"\}\n$/);
+  });
+});
+
+it.each(DISTRUSTED)('the Node client does not trust a daemon that %s', async (_, answer) => {
+  const world = makeWorld();
+  await impostor(world, answer);
+  const bytes = await askDaemon('/hook/claude-code', { env: world.env, body: '{}' }).catch(() => null);
+  expect(bytes === null ? null : unframe(bytes)).toBeNull();
+});
+
+describe('the compiled client', () => {
+  it('gives up in time on a daemon that says nothing', async () => {
+    const world = worldWith('compiled');
+    await impostor(world, () => '');
+    const { file } = installLauncher(world.env);
+    writeFileSync(file, readFileSync(file, 'utf8').replace(' 8000 ', ' 300 '), { mode: 0o700 });
+    const hanging = createServer(() => {});
+    rmSync(socketOf(world.env), { force: true });
+    hanging.listen(socketOf(world.env));
+    await once(hanging, 'listening');
+    world.later(() => hanging.close());
+    const said = await runProgram(file, ['claude-code'], world.env, '{}');
+    expect(said).toMatchObject({ exit: 2, stdout: '' });
+    expect(said.stderr).toMatch(/did not answer in time/);
+  });
+
+  it('gives up in time on input that does not end', async () => {
+    const world = worldWith('compiled');
+    await impostor(world, () => http('hopgate 0 0 0\n'));
+    const { file } = installLauncher(world.env);
+    writeFileSync(file, readFileSync(file, 'utf8').replace(' 8000 ', ' 300 '), { mode: 0o700 });
+    const child = spawn(file, ['claude-code'], { env: world.env, stdio: ['pipe', 'pipe', 'pipe'] });
+    child.stdin.write('{');
+    const said = await ended(child);
+    expect(said).toMatchObject({ exit: 2, stdout: '' });
+  });
+
+  it('is made once, for the user alone', () => {
+    const world = worldWith('compiled');
+    const { file, client } = installLauncher(world.env);
+    const baked = /client='(.*)'/.exec(readFileSync(file, 'utf8'))?.[1] ?? '';
+    const made = statSync(baked).mtimeMs;
+    expect(client).toBe('compiled');
+    expect(installLauncher(world.env)).toEqual({ file, client });
+    expect(statSync(baked).mtimeMs).toBe(made);
+    expect(statSync(baked).mode & 0o077).toBe(0);
+    expect(statSync(file).mode & 0o077).toBe(0);
+  });
+
+  it('is not used where others could have written it', () => {
+    const world = worldWith('compiled');
+    const baked = /client='(.*)'/.exec(readFileSync(installLauncher(world.env).file, 'utf8'))?.[1] ?? '';
+    chmodSync(baked, 0o777);
+    expect(installLauncher(world.env).client).not.toBe('compiled');
+  });
+
+  it('asks with the build that the daemon knows', async () => {
+    const world = worldWith('compiled');
+    let asked = '';
+    await impostor(world, (bytes) => {
+      asked = bytes;
+      return http('hopgate 2 0 2\nno');
+    });
+    expect(await hook(world, '{}')).toMatchObject({ exit: 2, stderr: 'no' });
+    expect(asked).toContain(`X-Hopgate-Build: ${buildId(entryFile())}\r\n`);
+  });
+});
+
+describe('the command line in the settings', () => {
+  const shell = (world: World, line: string, input: string, env = {}) =>
+    runProgram('/bin/sh', ['-c', line], { ...world.env, CLAUDE_PROJECT_DIR: world.root, ...env }, input);
+
+  it('refuses with a reason where the launcher is gone, or fails', async () => {
+    const world = worldWith('compiled', { HOPGATE_DAEMON: 'off' });
+    const line = hookCommand('claude-code', world.env);
+    const { file } = installLauncher(world.env);
+    for (const script of [null, '#!/bin/sh\nexit 1\n', '#!/bin/sh\nkill -9 $$\n', '#!/nowhere\n']) {
+      rmSync(file, { force: true });
+      if (script !== null) writeFileSync(file, script, { mode: 0o700 });
+      const said = await shell(world, line, '{}');
+      expect(said, script ?? 'gone').toMatchObject({ exit: 2, stdout: '' });
+      expect(said.stderr).toMatch(/hopgate could not answer/);
+    }
+  });
+
+  it('refuses with a reason where the client, Node, or the entry is gone', async () => {
+    const world = worldWith('compiled', { HOPGATE_DAEMON: 'off' });
+    const { file } = installLauncher(world.env);
+    const script = readFileSync(file, 'utf8');
+    for (const [what, broken] of [
+      ['client', script.replace(/client='.*'/, "client='/nowhere'").replace(/node='.*'/, "node='/nowhere'")],
+      ['node', script.replace(/node='.*'/, "node='/nowhere'")],
+      ['entry', script.replace(/entry='.*'/, "entry='/nowhere'")],
+      ['a client that crashes', script.replace(/client='.*'/, "client='/bin/false'")],
+    ] as const) {
+      writeFileSync(file, broken, { mode: 0o700 });
+      const said = await runProgram(file, ['claude-code'], world.env, '{}');
+      expect(said, what).toMatchObject({ exit: 2, stdout: '' });
+      expect(said.stderr, what).not.toBe('');
+    }
+  });
+
+  it('passes an answer on as it is, in a folder whose name a shell would take apart', async () => {
+    const plain = makeWorld();
+    const env = {
+      ...plain.env,
+      XDG_STATE_HOME: join(plain.env['XDG_STATE_HOME'] ?? '', `it's a "$HOME"`),
+      HOPGATE_DAEMON: 'off',
+    };
+    const world = { ...plain, env };
+    const said = await shell(
+      world,
+      hookCommand('claude-code', env),
+      '{"hook_event_name":"Notification","session_id":"x"}',
+    );
+    expect(said).toMatchObject({ exit: 0, stderr: '' });
+  });
+
+  it('is not disturbed by what the environment tells Node and shells to load', async () => {
+    const world = worldWith('compiled', { HOPGATE_DAEMON: 'off' });
+    const env = { NODE_OPTIONS: '--require /nowhere.js', BASH_ENV: '/nowhere', ENV: '/nowhere' };
+    const said = await shell(
+      world,
+      hookCommand('claude-code', world.env),
+      '{"hook_event_name":"X","session_id":"x"}',
+      env,
+    );
+    expect(said).toMatchObject({ exit: 0 });
+  });
+});

@@ -1,0 +1,63 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { entryFile } from '../../src/daemon/own-files.ts';
+import type { World } from './world.ts';
+
+export interface Ended {
+  readonly exit: number | null;
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a program to its end, with `input` on its standard input. */
+export async function runProgram(
+  program: string,
+  args: readonly string[],
+  env: { readonly [name: string]: string },
+  input = '',
+): Promise<Ended> {
+  const child = spawn(program, args, { env, stdio: ['pipe', 'pipe', 'pipe'] });
+  return ended(child, input);
+}
+
+export async function ended(child: ChildProcess, input: string | null = null): Promise<Ended> {
+  let [stdout, stderr] = ['', ''];
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  child.stdin?.on('error', () => {});
+  if (input !== null) child.stdin?.end(input);
+  const [exit, signal] = (await once(child, 'close')) as [number | null, string | null];
+  return { exit, signal, stdout, stderr };
+}
+
+/** Starts the daemon as a process of its own; it is ended with the test. */
+export function spawnDaemon(world: World): ChildProcess {
+  const child = spawn(process.execPath, [entryFile(), 'daemon'], { env: world.env, stdio: 'ignore' });
+  world.later(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'close');
+  });
+  return child;
+}
+
+/** A PreToolUse event of Claude Code. */
+export const preToolUse = (world: World, tool: string, input: object, id = 'toolu_1', session = 'c1'): string =>
+  JSON.stringify({
+    session_id: session,
+    transcript_path: '/dev/null',
+    cwd: world.root,
+    permission_mode: 'default',
+    hook_event_name: 'PreToolUse',
+    tool_name: tool,
+    tool_input: input,
+    tool_use_id: id,
+  });
+
+export const postToolUse = (world: World, tool: string, input: object, response: object, id = 'toolu_1'): string =>
+  JSON.stringify({
+    ...(JSON.parse(preToolUse(world, tool, input, id)) as object),
+    hook_event_name: 'PostToolUse',
+    tool_response: response,
+  });

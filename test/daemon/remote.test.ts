@@ -1,0 +1,81 @@
+import { once } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { remoteAgentSession } from '../../src/daemon/remote.ts';
+import { ensureDaemon } from '../../src/daemon/start.ts';
+import { askDaemon } from '../../src/daemon/ask.ts';
+import { spawnDaemon } from './processes.ts';
+import { makeWorld, type World } from './world.ts';
+
+const open = (world: World, env: { [name: string]: string } = {}) =>
+  remoteAgentSession({ root: world.root, agent: 'claude-code', env: { ...world.env, ...env } });
+
+describe.each(['over the daemon', 'in this process'])('a session %s', (where) => {
+  const world_ = async (): Promise<World> => {
+    const world = makeWorld();
+    if (where === 'in this process') return { ...world, env: { ...world.env, HOPGATE_DAEMON: 'off' } };
+    spawnDaemon(world);
+    await ensureDaemon(world.env, 30_000);
+    return world;
+  };
+
+  it('is what an adapter works with', async () => {
+    const world = await world_();
+    const session = await open(world);
+    expect((await session.tools()).map(({ name }) => name)).toEqual(['hop', 'mode', 'status', 'why']);
+    expect((await session.allTools()).map(({ name }) => name)).toContain('bash-git');
+    expect(await session.call({ name: 'read', input: { path: 'src/a.ts' } })).toMatchObject({
+      status: 'refused',
+      denial: { code: 'mode-forbids' },
+    });
+    expect(await session.call({ name: 'mode', input: { to: 'diagnose' } })).toMatchObject({
+      status: 'ok',
+      toolsChanged: true,
+    });
+    expect((await session.tools()).map(({ name }) => name)).toContain('read');
+    expect(await session.call({ name: 'read', input: { path: 'src/a.ts' } })).toMatchObject({ status: 'ok' });
+    expect(await session.prompt()).toContain('explore');
+    expect(await session.status()).toMatchObject({
+      sessionId: session.id,
+      mode: 'diagnose',
+      available: { peripheral: 'explore' },
+    });
+    const wanted = await session.wants({ name: 'mode', input: { to: 'execute', 'exit-criteria': 'x' } });
+    expect(wanted).toMatchObject({ sessionId: session.id, action: { kind: 'mode', to: 'execute' } });
+    const approved = { hash: wanted?.hash ?? '', by: 'someone' };
+    const call = { name: 'mode', input: { to: 'execute', 'exit-criteria': 'x' } };
+    expect(await session.call(call)).toMatchObject({ status: 'refused', denial: { code: 'approval-required' } });
+    expect(await session.call({ ...call, approved })).toMatchObject({ status: 'ok' });
+    await session.close();
+  });
+
+  it('is the same for all that belong to one client program', async () => {
+    const world = await world_();
+    const [one, two] = [await open(world), await open(world)];
+    expect(two.id).toBe(one.id);
+    await one.call({ name: 'mode', input: { to: 'diagnose' } });
+    expect((await two.status()).mode).toBe('diagnose');
+  });
+
+  it('is the one that the environment names, or none', async () => {
+    const world = await world_();
+    const one = await open(world);
+    expect((await open(world, { HOPGATE_SESSION: one.id })).id).toBe(one.id);
+    await expect(open(world, { HOPGATE_SESSION: 's-none' })).rejects.toThrow(/s-none/);
+  });
+});
+
+describe('a session over the daemon', () => {
+  it('goes on with the next daemon when one was killed', async () => {
+    const world = makeWorld();
+    const first = spawnDaemon(world);
+    await ensureDaemon(world.env, 30_000);
+    const session = await open(world);
+    await session.call({ name: 'mode', input: { to: 'diagnose' } });
+    first.kill('SIGKILL');
+    await once(first, 'close');
+    expect(await session.call({ name: 'read', input: { path: 'src/a.ts' } })).toMatchObject({ status: 'ok' });
+    const { pid } = JSON.parse((await askDaemon('/status', { env: world.env })).toString()) as { pid: number };
+    world.later(() => process.kill(pid, 'SIGKILL'));
+    expect((await session.status()).mode).toBe('diagnose');
+  });
+});

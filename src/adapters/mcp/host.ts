@@ -1,4 +1,5 @@
 import { type CallToolRequest, Server, type ServerContext } from '@modelcontextprotocol/server';
+import manifest from '../../../package.json' with { type: 'json' };
 import type { SpecSet } from '../../spec/types.ts';
 import type { AgentTool } from '../core/agent-session.ts';
 import { Questions } from './asking.ts';
@@ -46,7 +47,7 @@ export class McpHost {
 
   /** A server for one connection, or for one request of a peer whose requests stand alone. */
   async server(peer: Peer): Promise<Server> {
-    const { session, version } = this.options;
+    const { version = manifest.version } = this.options;
     const server = new Server(
       { name: 'hopgate', title: 'hopgate', version },
       {
@@ -60,7 +61,7 @@ export class McpHost {
       },
     );
     server.setRequestHandler('tools/list', async () => {
-      const [tools, specs, { nameOf }] = await Promise.all([session.tools(), this.specs(), this.names()]);
+      const [tools, specs, { nameOf }] = await Promise.all([this.options.session.tools(), this.specs(), this.names()]);
       peer.relisting.listed();
       return { tools: tools.map((tool) => mcpTool(tool, nameOf(tool.name), specs)) };
     });

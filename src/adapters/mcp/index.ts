@@ -1,3 +1,4 @@
+export { agentSession } from '../core/local.ts';
 export { McpHost } from './host.ts';
 export type { McpOptions } from './options.ts';
 export type { McpReading } from './reading.ts';

@@ -5,8 +5,8 @@ import type { McpReading } from './reading.ts';
 export interface McpOptions {
   /** The session that every connection is served from; closed with the host. */
   readonly session: AgentSession;
-  /** This program's version, as clients show it. */
-  readonly version: string;
+  /** The version that clients show. Default: hopgate's. */
+  readonly version?: string;
   /** What clients may read besides; left out: only the session's status. */
   readonly reading?: McpReading;
   /** Offer what other MCP servers do under the names that it has there, so that clients written for them find it. Default: false. */

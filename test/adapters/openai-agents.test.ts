@@ -1,6 +1,16 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { Agent, run, setTracingDisabled } from '@openai/agents';
 import { assistantMessage, functionCall, ScriptedModel } from '@openai/agents/testing';
-import { openAiAgents } from '../../src/adapters/openai-agents.ts';
+import { describe, expect, it } from 'vitest';
+import {
+  agentSession,
+  type AgentSession,
+  openAiAgents,
+  type OpenAiAgentsOptions,
+} from '../../src/adapters/openai-agents.ts';
+import { bodyOf } from '../../src/evidence/bodies.ts';
+import type { ToolBackend } from '../../src/ports/tool-backend.ts';
 import {
   type AgentDriver,
   describeAgentAdapter,
@@ -8,10 +18,11 @@ import {
   type ScriptedTurn,
   type SeenTurn,
 } from '../contracts/agent-adapter.ts';
+import { agentWorld } from '../contracts/agent-world.ts';
 
 setTracingDisabled(true);
 
-export const scripted = (script: readonly ScriptedTurn[]): ScriptedModel =>
+const scripted = (script: readonly ScriptedTurn[]): ScriptedModel =>
   new ScriptedModel(
     script.map((turn, number) =>
       'say' in turn
@@ -20,7 +31,7 @@ export const scripted = (script: readonly ScriptedTurn[]): ScriptedModel =>
     ),
   );
 
-export const seenBy = ({ calls }: ScriptedModel): readonly SeenTurn[] =>
+const seenBy = ({ calls }: ScriptedModel): readonly SeenTurn[] =>
   calls.map(({ request: { tools, input, systemInstructions } }, turn) => {
     const results = (typeof input === 'string' ? [] : input).flatMap((item) =>
       item.type === 'function_call_result' && item.callId.startsWith(`call-${turn - 1}-`) ? [item] : [],
@@ -53,3 +64,177 @@ const driver: AgentDriver = {
 };
 
 describeAgentAdapter('OpenAI Agents', () => driver);
+
+const read: ScriptedTurn = { calls: [{ name: 'read', input: { path: 'README.md' } }] };
+const hop = { name: 'hop', input: { to: 'edit', exit: 'found-target', reason: 'found' } };
+const execute: ScriptedTurn = { calls: [{ name: 'mode', input: { to: 'execute', reason: 'to mend' } }] };
+const end: ScriptedTurn = { say: 'Done.' };
+
+describe('an agent of the OpenAI Agents SDK', () => {
+  async function prepare(session: AgentSession, script: readonly ScriptedTurn[], own?: OpenAiAgentsOptions) {
+    const model = scripted(script);
+    const hopgate = await openAiAgents(session, own);
+    const { tools, instructions } = hopgate;
+    return { model, ...hopgate, agent: new Agent({ name: 'worker', model, tools, instructions }) };
+  }
+
+  it('its tools follow the session in a stream as well', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const { agent, options, model } = await prepare(agentSession(session), [
+      { calls: [hop, { name: 'grep', input: { pattern: 'x' } }] },
+      end,
+    ]);
+    const result = await run(agent, 'Mend sum.', { ...options, stream: true });
+    await result.completed;
+    expect(result.finalOutput).toBe('Done.');
+    const [before, after] = seenBy(model);
+    expect(before?.offered).toContain('grep');
+    expect(after?.offered).not.toContain('grep');
+    expect(after?.results[1]).toMatch(/edit has no grep/);
+  });
+
+  it.each(['look', 'blind'])('another process approves (%s) and goes on with the run', async (look) => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const { agent, options } = await prepare(agentSession(session), [execute]);
+    const { state, interruptions } = await run(agent, 'Mend sum.', options);
+    expect(interruptions).toHaveLength(1);
+    await session.detach();
+    const program = 'test/adapters/programs/resume-openai-run.ts';
+    const args = [program, world.root, join(world.root, '../evidence.db'), world.id, look];
+    const said = execFileSync(process.execPath, args, { input: state.toString(), encoding: 'utf8' });
+    expect(said).toBe(look === 'look' ? 'execute\nDone. execute\n' : 'Done. execute\n');
+    const again = await world.open();
+    const bodies = (await again.evidence()).map(({ body }) => bodyOf(body));
+    expect(bodies.findLast((body) => body?.event === 'approval')).toMatchObject({ record: { by: 'ada' } });
+    await world.verify();
+  });
+
+  it('what was shown is approved, and nothing else', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const real = agentSession(session);
+    const wants: AgentSession['wants'] = async (call) => {
+      const request = await real.wants(call);
+      return request && { ...request, hash: 'f'.repeat(64) };
+    };
+    const { agent, options, model } = await prepare({ ...real, wants }, [execute, end]);
+    const { state, interruptions } = await run(agent, 'Mend sum.', options);
+    for (const interruption of interruptions) state.approve(interruption);
+    await run(agent, state, options);
+    expect(session.state).toMatchObject({ mode: 'diagnose', denials: 1 });
+    expect(seenBy(model)[1]?.results[0]).toMatch(/approval-required/);
+  });
+
+  it('a rejection is on record', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const { agent, options, model } = await prepare(agentSession(session), [execute, end]);
+    const { state, interruptions } = await run(agent, 'Mend sum.', options);
+    for (const interruption of interruptions) state.reject(interruption);
+    await run(agent, state, options);
+    expect(session.state).toMatchObject({ mode: 'diagnose', denials: 1 });
+    expect(seenBy(model)[1]?.results[0]).toMatch(/approval-required/);
+    await session.detach();
+    await world.verify();
+  });
+
+  it('where the run is not to be interrupted, the session’s own approver is asked', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open({ approver: () => 'ada' });
+    const { agent, options } = await prepare(agentSession(session), [execute, end], { interrupt: false });
+    expect((await run(agent, 'Mend sum.', options)).finalOutput).toBe('Done.');
+    expect(session.state.mode).toBe('execute');
+  });
+
+  it('a tool that a hop of the same turn has opened does not run without its arguments', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const tests = { name: 'bash-test', input: {} };
+    const { agent, options, model } = await prepare(agentSession(session), [
+      { calls: [{ name: 'hop', input: { to: 'edit', exit: 'found-target', reason: 'found' } }] },
+      { calls: [{ name: 'hop', input: { to: 'test', exit: 'hop-test', reason: 'to see it' } }, tests] },
+      { calls: [tests] },
+      end,
+    ]);
+    await run(agent, 'Mend sum.', options);
+    expect(session.state.peripheral).toBe('test');
+    const [, , third, last] = seenBy(model);
+    expect(third?.results[1]).toMatch(/invalid-action/);
+    expect(last?.results[0]).toMatch(/fail/);
+  });
+
+  it('without the options the call of a tool that is not open ends the run, and does not run', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const write: ScriptedTurn = { calls: [{ name: 'write', input: { path: 'src/new.js', content: 'x' } }] };
+    const { agent } = await prepare(agentSession(session), [write, end]);
+    await expect(run(agent, 'Mend sum.')).rejects.toThrow('write');
+    expect(() => world.read('src/new.js')).toThrow();
+  });
+
+  it('arguments that do not fit are the session’s to refuse', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const { agent, options, model } = await prepare(agentSession(session), [
+      { calls: [{ name: 'read', input: { file: 'README.md' } }] },
+      { calls: [{ name: 'hop', input: { hop: 'discipline', reason: 'the seeds’ form' } }] },
+      end,
+    ]);
+    await run(agent, 'Mend sum.', options);
+    expect(seenBy(model)[1]?.results[0]).toMatch(/invalid-action/);
+    expect(session.state).toMatchObject({ denials: 1, peripheral: 'discipline' });
+  });
+
+  it('an abort reaches the tool that runs', async () => {
+    const world = await agentWorld('explore');
+    const abort = new AbortController();
+    let reached = false;
+    const slow: ToolBackend = {
+      name: 'slow',
+      tools: ['read'],
+      run: ({ signal }) =>
+        new Promise((done) => {
+          signal.addEventListener('abort', () => {
+            reached = true;
+            done({ outcome: { status: 'failed', code: 'aborted', message: 'aborted' }, effects: [] });
+          });
+          abort.abort();
+        }),
+    };
+    const session = await world.open({ backends: (real) => [slow, ...real] });
+    const { agent, options, model } = await prepare(agentSession(session), [read, end]);
+    await run(agent, 'Mend sum.', { ...options, signal: abort.signal }).catch(() => {});
+    await session.settle();
+    expect(reached).toBe(true);
+    expect(model.calls).toHaveLength(1);
+  });
+
+  it.each([
+    ['of an open tool', read],
+    ['of one that is not open', { calls: [{ name: 'write', input: {} }] }],
+  ])('a broken world at the call %s is an error of the run, and no refusal', async (_, turn) => {
+    const world = await agentWorld('explore');
+    const session = agentSession(await world.open());
+    const broken: AgentSession = { ...session, call: () => Promise.reject(new Error('the disk is full')) };
+    const { agent, options, model } = await prepare(broken, [turn, turn, end]);
+    await expect(run(agent, 'Mend sum.', options)).rejects.toThrow('the disk is full');
+    expect(model.calls).toHaveLength(1);
+  });
+
+  it('agents of several sessions do not meet', async () => {
+    const worlds = await Promise.all([agentWorld('explore'), agentWorld('explore')]);
+    const runs = worlds.map(async (world, index) => {
+      const session = await world.open();
+      const { agent, options } = await prepare(
+        agentSession(session),
+        index === 1 ? [{ calls: [hop] }, end] : [read, end],
+      );
+      await run(agent, 'Mend sum.', options);
+      return session.state.peripheral;
+    });
+    expect(await Promise.all(runs)).toEqual(['explore', 'edit']);
+    for (const world of worlds) await world.verify();
+  });
+});

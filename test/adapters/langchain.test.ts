@@ -1,16 +1,27 @@
 import { fakeModel } from '@langchain/core/testing';
 import { Command, MemorySaver } from '@langchain/langgraph';
-import { AIMessage, createAgent, createMiddleware, type ToolMessage } from 'langchain';
-import { type ApprovalInterrupt, langChain } from '../../src/adapters/langchain.ts';
+import { AIMessage, createAgent, createMiddleware, type ToolMessage, tool } from 'langchain';
+import { describe, expect, it } from 'vitest';
+import {
+  agentSession,
+  type AgentSession,
+  type ApprovalInterrupt,
+  langChain,
+  type LangChainOptions,
+} from '../../src/adapters/langchain.ts';
+import { bodyOf } from '../../src/evidence/bodies.ts';
+import type { ToolBackend } from '../../src/ports/tool-backend.ts';
 import {
   type AgentDriver,
   describeAgentAdapter,
   type Scene,
+  type ScriptedCall,
   type ScriptedTurn,
   type SeenTurn,
 } from '../contracts/agent-adapter.ts';
+import { agentWorld } from '../contracts/agent-world.ts';
 
-export function fake(script: readonly ScriptedTurn[]): ReturnType<typeof fakeModel> {
+function fake(script: readonly ScriptedTurn[]): ReturnType<typeof fakeModel> {
   const model = fakeModel();
   for (const [number, turn] of script.entries())
     if ('say' in turn) model.respond(new AIMessage(turn.say));
@@ -26,7 +37,7 @@ export function fake(script: readonly ScriptedTurn[]): ReturnType<typeof fakeMod
 }
 
 /** Beneath the adapter: what the model is given. */
-export const witness = (seen: SeenTurn[]) =>
+const witness = (seen: SeenTurn[]) =>
   createMiddleware({
     name: 'witness',
     wrapModelCall(request, handler) {
@@ -63,3 +74,185 @@ const driver: AgentDriver = {
 };
 
 describeAgentAdapter('LangChain', () => driver);
+
+const read: ScriptedTurn = { calls: [{ name: 'read', input: { path: 'README.md' } }] };
+const hop = { name: 'hop', input: { to: 'edit', exit: 'found-target', reason: 'found' } };
+const execute: ScriptedTurn = { calls: [{ name: 'mode', input: { to: 'execute', reason: 'to mend' } }] };
+const end: ScriptedTurn = { say: 'Done.' };
+const USER = { messages: [{ role: 'user' as const, content: 'Mend sum.' }] };
+const THREAD = { configurable: { thread_id: '1' } };
+const APPROVE = new Command({ resume: { decisions: [{ type: 'approve' }] } });
+
+describe('a LangChain agent', () => {
+  async function prepare(
+    session: AgentSession,
+    script: readonly ScriptedTurn[],
+    {
+      checkpointer = new MemorySaver(),
+      ...own
+    }: LangChainOptions & { readonly checkpointer?: MemorySaver | false } = {},
+  ) {
+    const seen: SeenTurn[] = [];
+    const middleware = [await langChain(session, own), witness(seen)];
+    return {
+      seen,
+      agent: createAgent({ model: fake(script), middleware, checkpointer, systemPrompt: 'You mend sums.' }),
+    };
+  }
+
+  it('its tools follow the session in a stream as well', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const script = [{ calls: [hop, { name: 'grep', input: { pattern: 'x' } }] }, end];
+    const { agent, seen } = await prepare(agentSession(session), script);
+    const texts: string[] = [];
+    for await (const update of await agent.stream(USER, { ...THREAD, streamMode: 'updates' }))
+      texts.push(JSON.stringify(update));
+    expect(texts.join()).toContain('edit has no grep');
+    expect(seen[0]?.offered).toContain('grep');
+    expect(seen[1]?.offered).not.toContain('grep');
+  });
+
+  it('the operator’s own system prompt comes first, where it is comes behind it', async () => {
+    const world = await agentWorld('explore');
+    const { agent, seen } = await prepare(agentSession(await world.open()), [{ calls: [hop] }, end]);
+    await agent.invoke(USER, THREAD);
+    expect(seen[0]?.instructions).toMatch(/^You mend sums\.\n\n.*found-target/s);
+    expect(seen[1]?.instructions).toMatch(/^You mend sums\.\n\n.*edit/s);
+    expect(seen[1]?.instructions).not.toContain('found-target');
+  });
+
+  it('an approval waits in the graph’s state, and another agent on the session makes use of it', async () => {
+    const world = await agentWorld('explore');
+    const checkpointer = new MemorySaver();
+    const here = await world.open();
+    const first = await prepare(agentSession(here), [execute], { checkpointer });
+    const waiting = await first.agent.invoke(USER, THREAD);
+    expect(waiting.__interrupt__).toHaveLength(1);
+    await here.detach();
+    const there = await world.open();
+    const second = await prepare(agentSession(there), [end], { checkpointer, by: 'ada' });
+    await second.agent.invoke(APPROVE, THREAD);
+    expect(there.state.mode).toBe('execute');
+    const bodies = (await there.evidence()).map(({ body }) => bodyOf(body));
+    expect(bodies.findLast((body) => body?.event === 'approval')).toMatchObject({ record: { by: 'ada' } });
+    await world.verify();
+  });
+
+  it('what was shown is approved, and nothing else', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const real = agentSession(session);
+    let times = 0;
+    const wants: AgentSession['wants'] = async (call) => {
+      const request = await real.wants(call);
+      return request && (times++ === 0 ? { ...request, hash: 'f'.repeat(64) } : request);
+    };
+    const { agent, seen } = await prepare({ ...real, wants }, [execute, end]);
+    const waiting = await agent.invoke(USER, THREAD);
+    expect(waiting.__interrupt__?.[0]?.value).toMatchObject({ approval: { hash: 'f'.repeat(64) } });
+    await agent.invoke(APPROVE, THREAD);
+    expect(session.state).toMatchObject({ mode: 'diagnose', denials: 1 });
+    expect(seen[1]?.results[0]).toMatch(/approval-required/);
+  });
+
+  it.each([{ decisions: [{ type: 'reject' }] }, { decisions: [{ type: 'edit' }] }, { decisions: [] }, 'yes', true, {}])(
+    'what is no approval is a no: %j',
+    async (resume) => {
+      const world = await agentWorld('explore');
+      const session = await world.open({ approver: () => true });
+      const { agent } = await prepare(agentSession(session), [execute, end]);
+      await agent.invoke(USER, THREAD);
+      await agent.invoke(new Command({ resume }), THREAD);
+      expect(session.state).toMatchObject({ mode: 'diagnose', denials: 1 });
+    },
+  );
+
+  it('what runs beside a call that waits runs once', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const both = {
+      calls: [...(execute as { calls: ScriptedCall[] }).calls, { name: 'read', input: { path: 'README.md' } }],
+    };
+    const { agent, seen } = await prepare(agentSession(session), [both, end]);
+    await agent.invoke(USER, THREAD);
+    await agent.invoke(APPROVE, THREAD);
+    expect(seen[1]?.results).toEqual([expect.stringContaining('execute'), expect.stringContaining('A repository')]);
+    expect(session.state).toMatchObject({ mode: 'execute', steps: 1 });
+  });
+
+  it('where the graph is not to be interrupted, the session’s own approver is asked, and no checkpointer is needed', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open({ approver: () => 'ada' });
+    const { agent } = await prepare(agentSession(session), [execute, end], { interrupt: false, checkpointer: false });
+    await agent.invoke(USER);
+    expect(session.state.mode).toBe('execute');
+  });
+
+  it('an abort reaches the tool that runs', async () => {
+    const world = await agentWorld('explore');
+    const abort = new AbortController();
+    let reached = false;
+    const slow: ToolBackend = {
+      name: 'slow',
+      tools: ['read'],
+      run: ({ signal }) =>
+        new Promise((done) => {
+          signal.addEventListener('abort', () => {
+            reached = true;
+            done({ outcome: { status: 'failed', code: 'aborted', message: 'aborted' }, effects: [] });
+          });
+          abort.abort();
+        }),
+    };
+    const session = await world.open({ backends: (real) => [slow, ...real] });
+    const { agent, seen } = await prepare(agentSession(session), [read, end]);
+    await expect(agent.invoke(USER, { ...THREAD, signal: abort.signal })).rejects.toBeDefined();
+    await session.settle();
+    expect(reached).toBe(true);
+    expect(seen).toHaveLength(1);
+  });
+
+  it('a broken world is an error of the run, and no refusal', async () => {
+    const world = await agentWorld('explore');
+    const session = agentSession(await world.open());
+    const broken: AgentSession = { ...session, call: () => Promise.reject(new Error('the disk is full')) };
+    const { agent, seen } = await prepare(broken, [read, read, end]);
+    await expect(agent.invoke(USER, THREAD)).rejects.toThrow('the disk is full');
+    expect(seen).toHaveLength(1);
+  });
+
+  it('agents of several sessions do not meet', async () => {
+    const worlds = await Promise.all([agentWorld('explore'), agentWorld('explore')]);
+    const runs = worlds.map(async (world, index) => {
+      const session = await world.open();
+      const { agent } = await prepare(agentSession(session), index === 1 ? [{ calls: [hop] }, end] : [read, end]);
+      await agent.invoke(USER, THREAD);
+      return session.state.peripheral;
+    });
+    expect(await Promise.all(runs)).toEqual(['explore', 'edit']);
+    for (const world of worlds) await world.verify();
+  });
+
+  it('an operator’s own tools stand beside the session’s', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const seen: SeenTurn[] = [];
+    const weather = tool(() => 'It rains.', { name: 'weather', schema: { type: 'object', properties: {} } });
+    const middleware = [await langChain(agentSession(session)), witness(seen)];
+    const script = [{ calls: [hop, { name: 'weather', input: {} }] }, end];
+    await createAgent({ model: fake(script), tools: [weather], middleware }).invoke(USER);
+    expect(seen[0]?.offered).toContain('weather');
+    expect(seen[1]?.results[1]).toBe('It rains.');
+    expect(session.state.peripheral).toBe('edit');
+  });
+
+  it('its tools are gated without the middleware’s wrap as well', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const { tools = [] } = await langChain(agentSession(session));
+    const write = tools.find(({ name }) => name === 'write') as { invoke(input: object): Promise<string> };
+    expect(await write.invoke({ path: 'src/new.js', content: 'x' })).toMatch(/explore has no write/);
+    expect(() => world.read('src/new.js')).toThrow();
+  });
+});

@@ -45,6 +45,9 @@ function importsOf(text: string): readonly Import[] {
   return [...found].map((match) => ({ specifier: match[4]!, typeOnly: match[2] !== undefined }));
 }
 
+/** The package's name and version. */
+const isManifest = (specifier: string): boolean => /^(?:\.\.\/)+package\.json$/.test(specifier);
+
 /** The imports of a file that leave its folder against the arrows. */
 function strangers(file: string, text: string): readonly string[] {
   const from = folderOf(file);
@@ -56,7 +59,7 @@ function strangers(file: string, text: string): readonly string[] {
       typeOnly,
     }))
     .filter(({ to, typeOnly }) => {
-      if (to === from) return false;
+      if (to === from || isManifest(specifier)) return false;
       if (TYPES_ONLY.includes(from) && !typeOnly) return true;
       return !allowed.includes('*') && !allowed.includes(to);
     })

@@ -1,8 +1,9 @@
 import { compileSpecs } from '../compile/index.ts';
 import { bodyOf } from '../evidence/bodies.ts';
 import { StoreError } from '../ports/evidence-store.ts';
+import type { SessionParts } from './core.ts';
 import { getPin, type Pin, putPin } from './pin.ts';
-import { Session, type SessionParts } from './session.ts';
+import { Session } from './session.ts';
 import { initialState } from './state.ts';
 import { Writer } from './writer.ts';
 

@@ -3,8 +3,8 @@ import type { Verdict } from '../audit/verdict.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { Denial } from '../gate/denial.ts';
 import type { Json, Mode, Principal, ProjectConfig, SpecSet } from '../spec/types.ts';
+import type { SessionParts } from './core.ts';
 import { createSession } from './open.ts';
-import type { SessionParts } from './session.ts';
 
 type Fields = { readonly [field: string]: Json };
 

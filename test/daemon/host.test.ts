@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { openSession } from '../../src/open-session.ts';
-import type { NativeTicket } from '../../src/session/native-step.ts';
+import type { NativeTicket } from '../../src/session/native-ticket.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { makeWorld } from './world.ts';
 

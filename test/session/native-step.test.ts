@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { verifySession } from '../../src/audit/verify-session.ts';
 import { type Body, bodyOf } from '../../src/evidence/bodies.ts';
-import type { NativeOutcome, NativeTicket } from '../../src/session/native-step.ts';
+import type { NativeOutcome, NativeTicket } from '../../src/session/native-ticket.ts';
 import type { Session } from '../../src/session/session.ts';
 import { sha256 } from '../../src/tools/effects.ts';
 import { workspaceBackend } from '../../src/tools/workspace/backend.ts';

@@ -1,5 +1,5 @@
 import { relative, sep } from 'node:path';
-import type { NativeOutcome } from '../../session/native-step.ts';
+import type { NativeOutcome } from '../../session/native-ticket.ts';
 import type { Json } from '../../spec/types.ts';
 import { asFields, textOf } from './event.ts';
 

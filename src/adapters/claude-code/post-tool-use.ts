@@ -1,4 +1,4 @@
-import type { NativeTicket } from '../../session/native-step.ts';
+import type { NativeTicket } from '../../session/native-ticket.ts';
 import type { ToolEvent } from './event.ts';
 import { nativeFailure, nativeResult } from './native-result.ts';
 import { NOTHING, type Reply } from './reply.ts';

@@ -1,4 +1,4 @@
-import type { NativeOutcome, NativeTicket } from '../../session/native-step.ts';
+import type { NativeOutcome, NativeTicket } from '../../session/native-ticket.ts';
 import type { HookDesk, Seat } from '../core/hook-desk.ts';
 import { ticketKey } from './before-tool.ts';
 import type { HookEvent } from './event.ts';

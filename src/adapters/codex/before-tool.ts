@@ -1,5 +1,5 @@
 import type { Denial } from '../../gate/denial.ts';
-import type { NativeTicket } from '../../session/native-step.ts';
+import type { NativeTicket } from '../../session/native-ticket.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
 import type { HookDesk, Seat } from '../core/hook-desk.ts';

@@ -1,6 +1,9 @@
-import type { ModeOptions } from '../../session/session.ts';
+import type { Session } from '../../session/session.ts';
 import type { HopOptions, WireHop } from '../../session/wire-hop.ts';
 import type { Json, Mode } from '../../spec/types.ts';
+
+/** What a mode change is asked with. */
+export type ModeOptions = Parameters<Session['setMode']>[0];
 
 export type Fields = { readonly [name: string]: Json };
 

@@ -1,10 +1,9 @@
 import { resolve } from 'node:path';
 import { locate } from '../../gate/paths.ts';
 import type { HopOptions, WireHop } from '../../session/wire-hop.ts';
-import type { ModeOptions } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
 import { type ClientTool, clientTool, type Provider } from './client-tools.ts';
-import { fieldsOf, type Fields, hopOf, modeOf } from './controls.ts';
+import { fieldsOf, type Fields, hopOf, type ModeOptions, modeOf } from './controls.ts';
 import { isMcpName, OUR_PREFIXES, ourTool, upstreamTool } from './mcp-name.ts';
 import { parsePatch, type PatchFile } from './patch.ts';
 import { routeCommand, type ShellContext } from './shell-route.ts';

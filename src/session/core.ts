@@ -1,0 +1,249 @@
+import type { CompiledSpecs } from '../compile/index.ts';
+import type { Body } from '../evidence/bodies.ts';
+import type { Entry } from '../evidence/entry.ts';
+import { minePar } from '../evidence/par.ts';
+import { decide } from '../gate/decide.ts';
+import { type StepPlan, withWritePaths } from '../gate/decide-step.ts';
+import type { Denial } from '../gate/denial.ts';
+import { deny } from '../gate/deny.ts';
+import type { Decision, GateContext, Request, WantedApproval } from '../gate/request.ts';
+import type { SessionView } from '../gate/view.ts';
+import type { Approver } from '../ports/approver.ts';
+import { StoreError } from '../ports/evidence-store.ts';
+import type { Grant, ToolBackend, ToolCall, ToolRefusal } from '../ports/tool-backend.ts';
+import type { Json, Principal, ProjectConfig, ToolSpec } from '../spec/types.ts';
+import { askApproval, type GivenApproval } from './approve.ts';
+import { asJson } from './as-json.ts';
+import { isReflective } from './drafts.ts';
+import type { Refused } from './results.ts';
+import { keepFields } from './run-tool.ts';
+import { isClosed, modeOf } from './state.ts';
+import { viewOf } from './view.ts';
+import type { Writer, WriterParts } from './writer.ts';
+
+type Fields = { readonly [field: string]: Json };
+
+export interface SessionParts extends WriterParts {
+  readonly compiled: CompiledSpecs;
+  readonly config: ProjectConfig;
+  readonly backends: readonly ToolBackend[];
+  readonly approver: Approver | null;
+  /** Frees what was opened for this session (a store, backends). */
+  readonly dispose?: () => Promise<void>;
+}
+
+/** What every call of a session goes through: one at a time, on what the gate is told, with refusals on record. */
+export class SessionCore {
+  readonly parts: SessionParts;
+  readonly writer: Writer;
+  /** Native steps that ended while an acting one was still running. */
+  heldBack: Body[] = [];
+  /** The config with every peripheral's write paths in it, so that git knows what may be shipped. */
+  readonly #writable: ProjectConfig;
+  #queue: Promise<unknown> = Promise.resolve();
+  #detached = false;
+
+  constructor(parts: SessionParts, writer: Writer) {
+    this.parts = parts;
+    this.writer = writer;
+    this.#writable = withWritePaths(parts.compiled.specs, parts.config);
+  }
+
+  /** When the calls that were made so far have been answered. */
+  get idle(): Promise<unknown> {
+    return this.#queue.catch(() => {});
+  }
+
+  tool(id: string): ToolSpec | undefined {
+    const { tools } = this.parts.compiled.specs;
+    return Object.hasOwn(tools, id) ? tools[id] : undefined;
+  }
+
+  async evidence(): Promise<readonly Entry[]> {
+    const entries: Entry[] = [];
+    for await (const { entry } of this.parts.store.entries(this.writer.state.facts.sessionId)) entries.push(entry);
+    return entries;
+  }
+
+  async detach(): Promise<void> {
+    await this.idle;
+    if (this.#detached) return;
+    if (this.heldBack.length > 0) await this.serially(async () => ({ ok: true as const }));
+    this.#detached = true;
+    await this.writer.release();
+    await this.parts.dispose?.();
+  }
+
+  view(): SessionView {
+    return viewOf(this.parts.compiled, this.writer.state, this.parts.clock.now());
+  }
+
+  context(): GateContext {
+    const { unsafeNoSandbox } = this.writer.state.facts;
+    return { specs: this.parts.compiled.specs, config: this.parts.config, view: this.view(), unsafeNoSandbox };
+  }
+
+  /** The context as it will be once the PAR is recorded: the visit's fruit holds it. */
+  contextWith({ par }: { readonly par: Fields }): GateContext {
+    const context = this.context();
+    const { visit } = context.view;
+    const spec = visit && context.specs.peripherals[visit.peripheral];
+    if (!visit || !spec) return context;
+    const observed = { ...visit.observed };
+    for (const [field, rule] of Object.entries(spec.fruit))
+      if (rule.kind === 'observed' && rule.from === 'par') observed[field] = par;
+    return { ...context, view: { ...context.view, visit: { ...visit, observed } } };
+  }
+
+  grant(plan: StepPlan): Grant {
+    const { root, unsafeNoSandbox } = this.writer.state.facts;
+    const { peripheral, scope, readableFiles } = plan;
+    return { root, peripheral, scope, readableFiles, config: this.#writable, unsafeNoSandbox };
+  }
+
+  toolCall(plan: StepPlan): ToolCall {
+    const { tool, args } = plan;
+    return {
+      tool,
+      args,
+      grant: this.grant(plan),
+      sessionId: this.writer.state.facts.sessionId,
+      signal: new AbortController().signal,
+    };
+  }
+
+  /** The PAR that a reflecting visit yields when it ends: mined from the evidence, the agent's own words added. */
+  async review(stated: Fields | undefined): Promise<Extract<Body, { event: 'par' }> | null> {
+    const { specs } = this.parts.compiled;
+    const { visit } = this.writer.state.facts;
+    if (!visit || !isReflective(specs.peripherals[visit.peripheral])) return null;
+    return { event: 'par', par: minePar(await this.evidence(), stated ?? {}) };
+  }
+
+  /** Decides; where only an approval is missing, asks for it and decides once more. */
+  async decideWithApproval<Plan>(
+    context: () => GateContext,
+    request: { readonly by: Principal },
+    approver: Approver | null = this.parts.approver,
+    decideWith: (grant: GivenApproval['grant'] | null) => Decision<Plan>,
+  ): Promise<{ decision: Decision<Plan>; approval: GivenApproval | null }> {
+    const first = decideWith(null);
+    if (first.ok || !first.wanted) return { decision: first, approval: null };
+    const approval = approver && (await this.#ask(approver, first.wanted));
+    if (approval && 'grant' in approval) return { decision: decideWith(approval.grant), approval };
+    const answer = approver ? 'it was not given' : 'nobody is there to give it';
+    const { denial } = deny(context(), 'approval-required', {
+      ...first.denial.about,
+      ...(approval ? { answer: 'it is not answered yet', pending: approval.pending } : { answer }),
+      by: request.by,
+    });
+    return { decision: { ok: false, denial, wanted: null }, approval: null };
+  }
+
+  #ask(approver: Approver, wanted: WantedApproval): ReturnType<typeof askApproval> {
+    const { ids, clock } = this.parts;
+    const { agent } = this.writer.state.facts;
+    return this.writer.during(() => askApproval(approver, wanted, agent, { ids, now: () => clock.now() }));
+  }
+
+  async refuse(request: Request, denial: Denial): Promise<Refused> {
+    const { store, clock } = this.parts;
+    const { code, message, remedy, about } = denial;
+    if (code === 'session-closed') {
+      // The chain of a closed session is finished; what is tried on it goes to the operator log.
+      await store.note({
+        at: new Date(clock.now()).toISOString(),
+        code,
+        sessionId: this.writer.state.facts.sessionId,
+        message: `${request.kind}: ${message}`,
+      });
+      return { ok: false, denial, evidence: [] };
+    }
+    const asked = await keepFields(store, asJson(request) as Record<string, Json>);
+    const evidence = await this.writer.append([
+      { event: 'denial', request: asked, code, message, remedy, about: asJson(about) as Fields },
+    ]);
+    return { ok: false, denial, evidence };
+  }
+
+  /** One call at a time; the clock's events and an earlier writer's broken step are recorded first. */
+  serially<T extends { readonly ok: boolean }>(
+    work: () => Promise<T>,
+    { settle = true }: { readonly settle?: boolean } = {},
+  ): Promise<T | Refused> {
+    const run = this.#queue.then(async (): Promise<T | Refused> => {
+      if (this.#detached) throw new Error('this session handle is detached; open the session again with its id');
+      try {
+        await this.writer.hold();
+        if (settle) await this.settle();
+        return await work();
+      } catch (error) {
+        const refused = this.#storeRefusal(error);
+        if (refused) return refused;
+        throw error;
+      }
+    });
+    this.#queue = run.catch(() => {});
+    return run;
+  }
+
+  /** A second writer is turned away with a value; the store has noted it in the operator log. */
+  #storeRefusal(error: unknown): Refused | null {
+    if (!(error instanceof StoreError)) return null;
+    if (error.code !== 'session-busy' && error.code !== 'lease-expired' && error.code !== 'chain-conflict') return null;
+    const code = error.code === 'session-busy' ? 'session-busy' : 'lease-expired';
+    return { ok: false, denial: deny(this.context(), code, { why: error.message }).denial, evidence: [] };
+  }
+
+  /** Records what happened without the agent: an interrupted step, a passed deadline, the mode's timeout. */
+  async settle(): Promise<void> {
+    const { clock, compiled } = this.parts;
+    if (isClosed(this.writer.state)) return;
+    const { pending } = this.writer.state.facts;
+    if (pending) {
+      const reason =
+        'nobody recorded an outcome after the intent; the outcome is unknown and the step is not run again';
+      await this.writer.append([{ event: 'interrupted', tool: pending.tool, reason }, ...this.heldBack]);
+    }
+    this.heldBack = [];
+    const { visit, lastAt } = this.writer.state.facts;
+    const lifecycle = this.writer.state.lifecycle?.value;
+    if (visit?.deadline && clock.now() >= visit.deadline && lifecycle === 'active') {
+      await this.writer.append([{ event: 'expired', peripheral: visit.peripheral, deadline: visit.deadline }]);
+    }
+    const { gate } = compiled.specs;
+    const mode = modeOf(this.writer.state);
+    if (
+      gate &&
+      mode &&
+      gate.timeoutMinutes !== null &&
+      mode !== gate.reset &&
+      clock.now() - lastAt >= gate.timeoutMinutes * 60_000
+    ) {
+      const decision = decide(this.context(), { kind: 'mode', to: gate.reset, by: 'clock' });
+      if (!decision.ok) throw new Error(`the clock could not reset the mode: ${decision.denial.message}`);
+      await this.writer.append([
+        {
+          event: 'mode',
+          from: mode,
+          to: gate.reset,
+          how: 'timeout',
+          by: 'clock',
+          summary: null,
+          reason: `no entry for ${gate.timeoutMinutes} minutes`,
+          exitCriteria: null,
+          approval: null,
+          facts: decision.plan.event.facts as never,
+        },
+      ]);
+    }
+  }
+}
+
+/** What a denial tells of a tool's own refusal. */
+export const aboutRefusal = (tool: string, { message, remedy, argument }: ToolRefusal) => ({
+  tool,
+  why: message,
+  remedy,
+  ...(argument ? { argument } : {}),
+});

@@ -1,0 +1,66 @@
+import type { CompiledSpecs } from '../compile/index.ts';
+import type { Body } from '../evidence/bodies.ts';
+import type { HopPlan, StopPlan } from '../gate/decide-visit.ts';
+import type { Edge, Json, Principal } from '../spec/types.ts';
+import type { GivenApproval } from './approve.ts';
+import type { SessionState } from './state.ts';
+
+type Fields = { readonly [field: string]: Json };
+
+/** What a hop says, in one append: the stop of the visit, the hop, the start of the next. Pure. */
+export function hopBodies(
+  compiled: CompiledSpecs,
+  state: SessionState,
+  { edge, fruit, context, event, reason }: HopPlan,
+  { by, approval, now }: { readonly by: Principal; readonly approval: GivenApproval | null; readonly now: number },
+): Body[] {
+  const from = compiled.specs.peripherals[edge.from];
+  if (!from) throw new Error(`an edge leaves "${edge.from}", which the spec does not have`);
+  return [
+    stopBody({ peripheral: from, fruit }, by, reason, edge.exit),
+    {
+      event: 'hop',
+      from: edge.from,
+      exit: edge.exit,
+      to: edge.to,
+      reason,
+      by,
+      approval: approval?.body.record.id ?? null,
+      facts: event.facts as never,
+      ...reframe(compiled, state, edge, fruit),
+    },
+    startBody(compiled, edge.to, { by, context, facts: null, now }),
+  ];
+}
+
+/** A hop back to where the session has been, because what was expected did not hold (A10). */
+function reframe(
+  { specs }: CompiledSpecs,
+  { facts: { visits, visit } }: SessionState,
+  edge: Edge,
+  fruit: Fields,
+): { reframe?: NonNullable<Extract<Body, { event: 'hop' }>['reframe']> } {
+  const exits = specs.peripherals[edge.from]?.exits ?? [];
+  const expected = exits.find(({ implies }) => implies !== null)?.implies;
+  const actual = expected && fruit[expected.field];
+  if (!visits[edge.to] || !expected || typeof actual !== 'string' || actual === expected.value) return {};
+  return { reframe: { expected: expected.value, actual, shownBy: visit?.headId ?? null } };
+}
+
+/** @param at.facts what the gate saw; null for the start that a hop leads to */
+export function startBody(
+  { specs }: CompiledSpecs,
+  peripheral: string,
+  at: { readonly by: Principal; readonly context: Fields; readonly facts: Fields | null; readonly now: number },
+): Body {
+  const minutes = specs.peripherals[peripheral]?.limits.minutes ?? null;
+  const deadline = minutes === null ? null : at.now + minutes * 60_000;
+  return { event: 'start', peripheral, by: at.by, context: at.context, deadline, facts: at.facts };
+}
+
+export const stopBody = (
+  { peripheral, fruit }: StopPlan,
+  by: Principal,
+  reason: string,
+  exit: string | null,
+): Body => ({ event: 'stop', peripheral: peripheral.id, reason, by, fruit, exit });

@@ -1,0 +1,41 @@
+import type { Request } from '../gate/request.ts';
+import type { Json, Mode, Principal } from '../spec/types.ts';
+import { asJson, asPrincipal, asText } from './as-json.ts';
+import { type HopOptions, readHop, type WireHop } from './wire-hop.ts';
+
+/** What a mode change is asked with. */
+export interface ModeOptions {
+  readonly to: Mode;
+  readonly summary?: string;
+  readonly reset?: boolean;
+  readonly reason?: string;
+  readonly exitCriteria?: string;
+  readonly by?: Principal;
+}
+
+/** A hop as the gate is asked for it; whatever the caller passed is made plain. `fields`: the fruit fields of the peripheral being left. */
+export function hopRequest(hop: HopOptions | WireHop, fields: readonly string[]): Extract<Request, { kind: 'hop' }> {
+  const options = readHop(hop, fields);
+  const { exit, fruit } = options;
+  return {
+    kind: 'hop',
+    to: asText(options.to),
+    reason: asText(options.reason),
+    by: asPrincipal(options.by),
+    ...(exit === undefined ? {} : { exit: asText(exit) }),
+    ...(fruit === undefined ? {} : { fruit: asJson(fruit) as { [field: string]: Json } }),
+  };
+}
+
+export function modeRequest(options: ModeOptions): Extract<Request, { kind: 'mode' }> {
+  const { to, summary, reset, reason, exitCriteria } = options;
+  return {
+    kind: 'mode',
+    by: asPrincipal(options.by),
+    to: asText(to) as Mode,
+    ...(summary === undefined ? {} : { summary: asText(summary) }),
+    ...(reset === undefined ? {} : { reset: reset === true }),
+    ...(reason === undefined ? {} : { reason: asText(reason) }),
+    ...(exitCriteria === undefined ? {} : { exitCriteria: asText(exitCriteria) }),
+  };
+}

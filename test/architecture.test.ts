@@ -58,7 +58,7 @@ function strangers(file: string, text: string): readonly string[] {
       specifier,
       typeOnly,
     }))
-    .filter(({ to, typeOnly }) => {
+    .filter(({ to, specifier, typeOnly }) => {
       if (to === from || isManifest(specifier)) return false;
       if (TYPES_ONLY.includes(from) && !typeOnly) return true;
       return !allowed.includes('*') && !allowed.includes(to);

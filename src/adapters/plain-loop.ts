@@ -8,6 +8,8 @@ import {
   type ReadCall,
   SHAPES,
 } from './core/chat-shapes.ts';
+import { type DetectedExit, detectAmong, openExits } from './core/detect-exit.ts';
+import { readJsonMove } from './core/read-json-move.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export type { ChatMessage, ChatShape, ChatTool } from './core/chat-shapes.ts';
@@ -32,6 +34,14 @@ export interface Answered {
   readonly toolsChanged: boolean;
 }
 
+/** What came of a text that an agent without tools wrote. */
+export type Heard =
+  /** It was a call, written as JSON, and has been answered. */
+  | ({ readonly kind: 'call'; readonly name: string } & Answered)
+  /** It seems to want to leave. Nothing was done; the messages tell it how to ask for the hop. */
+  | { readonly kind: 'hint'; readonly exit: DetectedExit; readonly messages: readonly ChatMessage[] }
+  | { readonly kind: 'talk'; readonly messages: readonly ChatMessage[] };
+
 /** What a loop around a chat API needs of a session. */
 export interface PlainLoop {
   /** What the model is told before anything else, and again after a compaction. */
@@ -40,6 +50,13 @@ export interface PlainLoop {
   tools(): Promise<readonly ChatTool[]>;
   /** Carries out the calls of one turn, in their order: what an earlier hop has outlawed is refused. Never throws for what a model sent. */
   answer(calls: unknown): Promise<Answered>;
+  /**
+   * For agents that can only talk: takes what one wrote, and nothing else (no tool output). A call written as JSON is carried out; where its words
+   * name an exit, it is told how to ask for the hop. Talk never moves a session by itself.
+   */
+  hear(text: string): Promise<Heard>;
+  /** What such an agent is told of how to write a call. */
+  talkOnly(): Promise<string>;
 }
 
 /**
@@ -60,15 +77,51 @@ export function plainLoop(session: AgentSession, { shape = 'openai', ask, signal
     const by = said === true ? 'operator' : said;
     return session.call({ ...call, approved: by ? { hash: wanted.hash, by } : null });
   };
+  const carryOut = async (read: readonly ReadCall[]): Promise<readonly AgentAnswer[]> => {
+    const answers: AgentAnswer[] = [];
+    for (const call of read) answers.push(await one(call));
+    return answers;
+  };
   return {
     system: () => session.prompt(),
     tools: async () => (await session.tools()).map(tool),
     async answer(calls) {
       const read = (Array.isArray(calls) ? calls : [calls]).map(readChatCall);
-      const answers: AgentAnswer[] = [];
-      for (const call of read) answers.push(await one(call));
+      const answers = await carryOut(read);
       const pairs = read.map(({ id }, index) => ({ id, answer: answers[index] as AgentAnswer }));
       return { messages: results(pairs), answers, toolsChanged: answers.some(({ toolsChanged }) => toolsChanged) };
     },
+    async hear(text) {
+      const move = readJsonMove(text);
+      if (move) {
+        const answers = await carryOut([{ id: '', ...move }]);
+        const messages = answers.map((answer) => said(answer.text));
+        return {
+          kind: 'call',
+          name: move.name,
+          answers,
+          messages,
+          toolsChanged: answers.some((each) => each.toolsChanged),
+        };
+      }
+      const exit = detectAmong(openExits((await session.status()).available), text);
+      return exit ? { kind: 'hint', exit, messages: [said(howToHop(exit))] } : { kind: 'talk', messages: [] };
+    },
+    async talkOnly() {
+      const tools = (await session.tools()).map(({ name, inputSchema }) => {
+        const { properties, required } = inputSchema;
+        return `- ${name}: { ${Object.keys(properties)
+          .map((each) => (required.includes(each) ? each : `${each}?`))
+          .join(', ')} }`;
+      });
+      return `To call a tool, write one JSON object and nothing else: {"tool": "<name>", "args": {…}}; to hop, {"hop": "<peripheral>", "exit": "<exit>", "reason": "…"}. One call a message. The tools:\n${tools.join('\n')}`;
+    },
   };
+}
+
+const said = (content: string): ChatMessage => ({ role: 'user', content });
+
+function howToHop({ exit, to, reason }: DetectedExit): string {
+  const hops = to.map((target) => JSON.stringify({ hop: target, exit, reason: '…' }));
+  return `You said: ${JSON.stringify(reason)}. Nothing has changed by that. If you want to leave by "${exit}", answer with ${hops.join(' or ')} and nothing else; if not, go on.`;
 }

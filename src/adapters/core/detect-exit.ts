@@ -1,6 +1,6 @@
 import type { Available } from '../../gate/denial.ts';
 import type { SpecSet } from '../../spec/types.ts';
-import { exitPatterns, hopPatterns } from './exit-words.ts';
+import { exitPatterns, hopPatterns, readyPattern, SPEAKS_OF_ALL } from './exit-words.ts';
 import { ownSentences, type Sentence } from './own-words.ts';
 
 /** What a talking agent seems to want to leave by. A hint: nothing happens until a hop is asked for, and judged. */
@@ -43,10 +43,13 @@ function exitsOf(edges: readonly { readonly exit: string; readonly to: string }[
   return names.map((exit) => ({ exit, to: edges.filter((edge) => edge.exit === exit).map(({ to }) => to) }));
 }
 
+/** What one is about to do, one says at the end: so many sentences of it are read. */
+const LAST = 100;
+
 /** The same, among exits that are at hand. */
 export function detectAmong(exits: readonly OpenExit[], text: string): DetectedExit | null {
   if (typeof text !== 'string') return null;
-  for (const sentence of ownSentences(text).toReversed()) {
+  for (const sentence of ownSentences(text).slice(-LAST).toReversed()) {
     const found = said(exits, sentence);
     if (found === 'undecided') return null;
     if (found) return found;
@@ -66,8 +69,9 @@ interface Hit {
 /** What one sentence says; `undecided` where it names two ways out, or takes back what it says. */
 function said(exits: readonly OpenExit[], { text, question }: Sentence): DetectedExit | 'undecided' | null {
   if (question) return null;
-  const hits = [...namedHops(exits, text), ...states(exits, text)].filter(({ at, length }) =>
-    isMeant(text, at, at + length),
+  const hits = [...namedHops(exits, text), ...states(exits, text)].filter(
+    ({ exit, named, at, length }) =>
+      isMeant(text, at, at + length) && (named || !SPEAKS_OF_ALL.has(exit) || !isPartial(text, at, at + length)),
   );
   const strongest = hits.filter(({ named }) => named === hits.some((hit) => hit.named));
   // "ready to commit" is more than "ready"; of two that say the same at one place, the longer is meant.
@@ -83,9 +87,15 @@ function namedHops(exits: readonly OpenExit[], text: string): readonly Hit[] {
   const targets = [...new Set(exits.flatMap(({ to }) => to))];
   return targets.flatMap((to) => {
     const leading = exits.filter((each) => each.to.includes(to));
+    const ready = exits.some((each) => each.exit === `ready-to-${to}`) ? [] : [readyPattern(to)];
     const exit = leading.find((each) => each.exit === `hop-${to}`) ?? leading[0];
     return exit
-      ? places(hopPatterns(to), text).map((place) => ({ exit: exit.exit, to: [to], named: true, ...place }))
+      ? places([...hopPatterns(to), ...ready], text).map((place) => ({
+          exit: exit.exit,
+          to: [to],
+          named: true,
+          ...place,
+        }))
       : [];
   });
 }
@@ -105,14 +115,14 @@ const HEDGE =
 
 /** What stands before it in its clause, and takes it back, puts it off, or lays it into another's mouth. */
 const NEGATED =
-  /\b(?:not|no|never|none|neither|nor|without|cannot|nothing|nobody|nowhere|hardly|barely|far from|unable|refuse[sd]?|avoid(?:ed|ing)?|stop(?:ped)?|instead of|rather than|no longer|fail(?:ed|s)? to|0|zero)\b|n't\b/i;
+  /\b(?:not|no|never|none|neither|nor|without|cannot|nothing|nobody|nowhere|doubt|hardly|barely|far from|unable|refuse[sd]?|avoid(?:ed|ing)?|stop(?:ped)?|instead of|rather than|no longer|fail(?:ed|s)? to|0|zero)\b|n't\b/i;
 const SUPPOSED =
-  /\b(?:if|unless|until|till|when|whenever|once|whether|while|before|after|as soon as|in case|assuming|provided|suppos(?:e|ing)|should|would(?! like)|could|can|might|may|must|maybe|perhaps|hopefully|hope|hoping|wish|try(?:ing)?|tried|check(?:ing|ed|s)?|verif(?:y|ying|ied)|ensure|make sure|confirm(?:ing)?|see that|expect(?:ed|s|ing)?|wait(?:ing)?|almost|nearly|soon|eventually|later|tomorrow|partly|halfway|how|why|what|which|where|requires?|need(?:s|ed)?(?! to$)|will be|'ll be|so that|to make|to get|to have|wants? (?:me|the|my|all)|goal|aim|plan is|todo|yet to|previously|earlier|yesterday|last time|used to|were|had|example|e\.g|i\.e)\b/i;
+  /\b(?:if|unless|until|till|when|whenever|once|whether|while|before|after|as soon as|in case|assuming|provided|suppos(?:e|ing)|being|should|would(?! like)|could|(?<!now (?:i|we) )can(?! now)|might|may|must|maybe|perhaps|hopefully|hope|hoping|wish|try(?:ing)?|tried|check(?:ing|ed|s)?|verif(?:y|ying|ied)|ensure|make sure|confirm(?:ing)?|see that|expect(?:ed|s|ing)?|wait(?:ing)?|almost|nearly|soon|eventually|later|tomorrow|partly|halfway|how|why|what|which|where|requires?|need(?:s|ed)?(?! to$)|will be|'ll be|so that|to make|to get|to have|wants? (?:me|the|my|all)|goal|aim|plan is|todo|yet to|previously|earlier|yesterday|last time|used to|were|had|example|e\.g|i\.e)\b/i;
 const OF_OTHERS =
   /\b(?:says?|said|reads|states?|stated|prints?|printed|logs?|logged|outputs?|messages?|according to|quot(?:e|es|ed|ing)|mentions?|mentioned|comment|comments|readme|document(?:s|ed|ation)?|docs|titled?|called|named|labell?ed|word|string|flag|variable|status code|exits?|options?|available|possible|possibl[ey]|allowed|you|your|they|he|she|someone|anyone|users?(?! (?:request|ask|want)|'s request)|reviewers?|colleague|other agents?|another|thread|threads|process|requests are|function|spec|rule|tool|command|hook|ci|stack overflow|article)\b/i;
 /** What follows and makes it a condition, or takes it back. */
 const TAKEN_BACK =
-  /^[^.!]*?(?:\b(?:if|once|unless|until|when|as soon as|provided|assuming|after)\b|\b(?:is|are|was|were|would be) (?:not|n't|wrong|false|premature|too early|unlikely|the (?:wrong|goal|plan|question))|\bisn't\b|, (?:or )?not\b|\bnot yet\b|\bnot?$|\beventually\b|\blater\b|\btomorrow\b|\bsoon\b)/i;
+  /^[^.!]*?(?:\b(?:if|once(?= \w)|unless|until|when|as soon as|provided|assuming|after)\b|^ would\b|\blast (?:week|month|year|night|time)\b|\bago\b|\b(?:is|are|was|were|would be) (?:not|n't|wrong|false|premature|too early|unlikely|the (?:wrong|goal|plan|question))|\bisn't\b|, (?:or )?not\b|\bnot yet\b|\bnot?$|\beventually\b|\blater\b|\btomorrow\b|\bsoon\b)/i;
 /** "to hop" is a hop where one wants to. */
 const WANTS =
   /\b(?:want|going|like|need|have|ready|decided?|time|about|plan|ought|choose|chose|propose|request|ask|asking|like) to$/i;
@@ -136,6 +146,13 @@ function isMeant(text: string, from: number, to: number): boolean {
   if (/\bto$/i.test(clause) && !WANTS.test(clause)) return false;
   return !TAKEN_BACK.test(text.slice(to));
 }
+
+/** A part of the tests, or the tests in one place only. */
+const PARTIAL = /\b(?:only|some|half|few|many|most|several|part|partially|almost all|\d+ (?:out )?of (?:the )?\d+)\b/i;
+const ONLY_THERE = /^[^.!,]*\b(?:only|except|apart from|but not|alone)\b/i;
+
+const isPartial = (text: string, from: number, to: number): boolean =>
+  PARTIAL.test(text.slice(lastBreak(text.slice(0, from)), to)) || ONLY_THERE.test(text.slice(to));
 
 /** Where the clause begins that a place stands in. */
 function lastBreak(before: string): number {

@@ -9,30 +9,38 @@ const TESTS =
 const NO_OBJECT = '(?! (?:an?|the|its?|this|that|these|through|along|by|into)\\b)';
 const STILL = '(?: now| all| still| also| again| finally| just| successfully)*';
 
+const GREEN = `${TESTS}${STILL}(?: are| is| have| has)?${STILL} (?:pass|passes|passed|passing|green|succeed|succeeded)${NO_OBJECT}`;
+const RESULT = '(?:the )?(?:test )?(?:result|verdict|outcome)(?: is|:)';
+const SOME = '(?:\\d+|one|two|three|four|five|six|seven|eight|nine|ten|some|several|a few|many|a)';
+const FOUND =
+  '(?:found|located|identified|pinpointed) (?:it(?=[.,!:]|$)|(?:the |my |our |its )?(?:right |target |relevant |exact |actual |root )*(?:target|targets|file|files|place|spot|cause|culprit|bug|problem|function|module))';
+/** Behind it, one reports of oneself although no subject is there. */
+const START = '^(?:(?:ok|okay|good|great|done|so|yes|now|finally|and)[,:]? )?';
+
 /** Exits whose name does not hold all the ways to say it. Case is ignored. */
 const SAID: { readonly [exit: string]: readonly string[] } = {
   'found-target': [
-    `(?:found|located|identified|pinpointed) (?:the |my |our |its )?(?:right |target |relevant |exact |actual |root )*(?:target|targets|file|files|place|spot|cause|culprit|bug|problem|function|module)`,
-    'the target is',
+    `(?:i|we)(?:'ve| have)?(?: now| just| finally| also)* ${FOUND}`,
+    `${START}${FOUND}`,
+    'the target(?: file)? (?:is|was found|has been found|was located)',
   ],
   'ready-to-edit': [
     'ready (?:now )?(?:to|for) (?:edit(?:ing)?|(?:make|making) (?:the|this|a|my) (?:small )?(?:change|changes|edit|edits|fix)|fix (?:it|this|the)|change (?:it|this|the)|implement|(?:start|begin) editing)',
     '(?:i|we) can (?:now )?(?:start|begin) editing',
   ],
   'ready-to-commit': ['ready (?:now )?(?:to (?:commit|be committed)|for (?:a |the )?commit)'],
-  'tests-pass': [
-    `${TESTS}${STILL}(?: are| is)?${STILL} (?:pass|passes|passed|passing|green|succeed|succeeded)${NO_OBJECT}`,
-  ],
-  pass: [
-    `${TESTS}${STILL}(?: are| is| have| has)?${STILL} (?:pass|passes|passed|passing|green|succeed|succeeded)${NO_OBJECT}`,
-  ],
+  'tests-pass': [GREEN, `everything${STILL} passes`],
+  pass: [GREEN, `everything${STILL} passes`, `${RESULT} (?:a )?pass`],
   fail: [
     `${TESTS}${STILL} (?:do not|don't|does not|doesn't|did not|didn't|are not|aren't|is not|isn't) (?:yet )?(?:pass|passing|green|succeed)`,
     `${TESTS}${STILL}(?: are| is| have| has)?${STILL} (?:fail|fails|failed|failing|red|broken)`,
+    `(?:there (?:is|are)|i (?:see|have|get)|we (?:see|have|get))${STILL} ${SOME} (?:failing tests?|tests? failing|failures?)`,
+    `${RESULT} (?:a )?fail(?:ure)?`,
   ],
   flaky: [
     `(?:${TESTS}|(?:the )?(?:results?|runs?))${STILL}(?: are| is| seems?| looks?| appears?(?: to be)?)${STILL} (?:flaky|flakey|unstable|intermittent)`,
-    'flaky (?:tests?|result|run|suite)',
+    `(?:there (?:is|are)|i (?:see|have|get|found)|we (?:see|have|get))${STILL} ${SOME} flaky (?:tests?|results?|runs?)`,
+    `${RESULT} flaky`,
   ],
   blocked: [
     `${I} (?:blocked|stuck)`,
@@ -40,9 +48,9 @@ const SAID: { readonly [exit: string]: readonly string[] } = {
     '^(?:status: )?(?:blocked|stuck)(?= by| on|:|,|\\.|!| because|$| -| –| —)',
   ],
   deployed: [
-    `(?:${IT}|(?:the|this) [\\w-]+)${BE} (?:deployed|shipped|live|released)`,
+    `(?:${IT}|(?:the|this) [\\w-]+)${BE} (?:deployed|shipped|live|released|pushed)`,
     `${I} (?:successfully |just )?(?:deployed|shipped|released|pushed)`,
-    '^(?:successfully )?(?:deployed|shipped|released|pushed)\\b',
+    '^(?:committed and )?(?:successfully )?(?:deployed|shipped|released|pushed)(?= (?:to|it|the|this|and|successfully|with|as)\\b|[.,!:]|$)',
     `(?:deploy|deployment|release|push) (?:is |has |was )?(?:now )?(?:done|complete|completed|finished|succeeded|successful)`,
   ],
   'par-generated': [
@@ -54,6 +62,9 @@ const SAID: { readonly [exit: string]: readonly string[] } = {
     "(?:at|on|by) (?:the )?(?:user|operator)(?:'s)? request",
   ],
 };
+
+/** Exits that speak of all of something; what is said of a part of it does not mean them. */
+export const SPEAKS_OF_ALL: ReadonlySet<string> = new Set(['pass', 'tests-pass']);
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
@@ -84,9 +95,8 @@ export function exitPatterns(exit: string): readonly RegExp[] {
   const known = patterns.get(exit);
   if (known) return known;
   const table = Object.hasOwn(SAID, exit) ? (SAID[exit] ?? []) : [];
-  const sources = exit.startsWith('hop-')
-    ? []
-    : [...table, ...(table.length > 0 && !exit.includes('-') ? [] : derived(exit))];
+  const taken = `(?:take|taking|leave by|leaving by|choose|use|using) (?:the )?exit ${escaped(exit)}`;
+  const sources = [taken, ...(exit.startsWith('hop-') ? [] : table.length > 0 ? table : derived(exit))];
   const made = sources.map((source) => new RegExp(`(?<![\\w-])${source}(?![\\w-])`, 'gi'));
   if (patterns.size < 1000) patterns.set(exit, made);
   return made;
@@ -94,14 +104,22 @@ export function exitPatterns(exit: string): readonly RegExp[] {
 
 const WORK = '(?:peripheral|phase|stage)';
 
+/** "ready to test": for places that have no exit of that name. */
+export const readyPattern = (to: string): RegExp =>
+  new RegExp(
+    `(?<![\\w-])ready (?:now )?(?:to|for) ${escaped(to).replaceAll('-', '[ -]')}(?= (?:it|this|the|that)\\b|[.,!:;]|$)`,
+    'gi',
+  );
+
 /** How it is said that one goes to a peripheral. "going to edit the file" is no hop, so that only `hop` is taken without more. */
 export function hopPatterns(to: string): readonly RegExp[] {
   const place = `(?:the )?${escaped(to).replaceAll('-', '[ -]')}`;
   const sources = [
     `hop(?:ping)?(?: over| on| back| straight)? (?:in)?to ${place}`,
     `hop-${escaped(to)}`,
+    `^hop(?::| ->| →| =>) ?${escaped(to)}`,
     `(?:move|moving|switch|switching|go|going|return|returning|proceed|proceeding|head|heading|get|getting)(?: over| on| back| straight)? (?:in)?to ${place} ${WORK}`,
-    `(?:move|moving|switch|switching|return|returning|proceed|proceeding)(?: over| on| back| straight)? (?:in)?to ${place}(?= now$|[.,!:;]|$)`,
+    `(?:move|moving|switch|switching|return|returning|proceed|proceeding|transition|transitioning)(?: over| on| back| straight)? (?:in)?to ${place}(?= now$|[.,!:;]|$)`,
     `(?:enter|entering) (?:the )?${escaped(to)} ${WORK}`,
   ];
   return sources.map((source) => new RegExp(`(?<![\\w-])${source}(?![\\w-])`, 'gi'));

@@ -7,6 +7,8 @@ import { shipped } from '../../session/sessions.ts';
 const MEANT: { readonly [peripheral: string]: { readonly [exit: string]: readonly string[] } } = {
   explore: {
     'found-target': [
+      'Found it! The bug is in cart.js.',
+      "I've found the target file: src/cart.js",
       'I found the target.',
       'Found target: src/cart.js, line 12.',
       'I have found the file that needs changing.',
@@ -16,6 +18,8 @@ const MEANT: { readonly [peripheral: string]: { readonly [exit: string]: readonl
       'The target is src/sum.js.',
     ],
     'ready-to-edit': [
+      "Okay, I'm ready to start editing.",
+      'Exploration complete, ready to edit',
       'I am ready to edit.',
       "I'm now ready to edit src/cart.js.",
       'Ready to edit!',
@@ -29,6 +33,11 @@ const MEANT: { readonly [peripheral: string]: { readonly [exit: string]: readonl
       '- I am ready to edit',
     ],
     'hop-edit': [
+      'Now I can hop to edit.',
+      'hop: edit',
+      'Transition to edit.',
+      'Requesting hop to edit',
+      "I'd like to hop to edit because the bug is in src/cart.js",
       'Hop to edit.',
       'I will hop to edit now.',
       "Let's hop to edit.",
@@ -66,6 +75,8 @@ const MEANT: { readonly [peripheral: string]: { readonly [exit: string]: readonl
       "I can't write that file, so I'm blocked.",
     ],
     'hop-test': [
+      'Ready to test.',
+      'The change is made. All tests are passing, so I will hop to test.',
       'Hop to test.',
       "I'm done here; hopping to test.",
       'I proceed to the test phase.',
@@ -76,6 +87,9 @@ const MEANT: { readonly [peripheral: string]: { readonly [exit: string]: readonl
   },
   test: {
     pass: [
+      'Everything passes.',
+      'The result is pass.',
+      'I take the exit pass.',
       'All tests pass.',
       'The tests passed.',
       'The suite is green.',
@@ -85,6 +99,9 @@ const MEANT: { readonly [peripheral: string]: { readonly [exit: string]: readonl
       'All of the tests have passed.',
     ],
     fail: [
+      'There are 3 failing tests.',
+      'Result: fail',
+      'Some tests are failing.',
       'The tests fail.',
       'Two tests are failing.',
       'The tests do not pass.',
@@ -95,7 +112,13 @@ const MEANT: { readonly [peripheral: string]: { readonly [exit: string]: readonl
       'The suite is red.',
       'I hoped for more, but the tests still fail.',
     ],
-    flaky: ['The tests are flaky.', 'This suite seems flaky.', 'I see a flaky test.', 'The results are flaky.'],
+    flaky: [
+      'The test is flaky: it passed twice and failed once.',
+      'The tests are flaky.',
+      'This suite seems flaky.',
+      'I see a flaky test.',
+      'The results are flaky.',
+    ],
     'hop-edit': [
       'Hop to edit.',
       'I need to hop to edit to mend it.',
@@ -107,6 +130,9 @@ const MEANT: { readonly [peripheral: string]: { readonly [exit: string]: readonl
   },
   deploy: {
     deployed: [
+      'Committed and pushed.',
+      'The commit was pushed to main.',
+      'Deployment succeeded.',
       'The change is deployed.',
       'Deployed to staging.',
       'Successfully deployed.',
@@ -151,6 +177,11 @@ const MEANT: { readonly [peripheral: string]: { readonly [exit: string]: readonl
 // What sounds like it and is not.
 const NOT_MEANT: { readonly [peripheral: string]: readonly string[] } = {
   explore: [
+    'Being ready to edit requires more reading.',
+    'I doubt that I am ready to edit.',
+    'The config found the target directory at build time.',
+    'The script found the file in dist.',
+    'I still have to find the target file.',
     'I am not ready to edit.',
     "I'm not ready to edit yet.",
     'I am not yet ready to edit.',
@@ -209,6 +240,15 @@ const NOT_MEANT: { readonly [peripheral: string]: readonly string[] } = {
     '...',
   ],
   edit: [
+    'The tests pass a mock.',
+    'Only 3 tests pass.',
+    'Half of the tests pass.',
+    'Some tests pass.',
+    'Not all tests pass.',
+    '3 of 12 tests pass.',
+    'The tests pass only on Linux.',
+    'The user is blocked from logging in.',
+    'I removed the blocked flag.',
     'I am not blocked.',
     "I'm no longer blocked.",
     'I am unblocked.',
@@ -257,6 +297,11 @@ const NOT_MEANT: { readonly [peripheral: string]: readonly string[] } = {
     'refused: mode-forbids: I am blocked.',
   ],
   test: [
+    'A flaky test would be bad.',
+    'Only some of the tests passed.',
+    'The tests have not passed.',
+    'Not a single test failed.',
+    "The tests fail, don't they?",
     'Do the tests pass?',
     'Did the tests fail?',
     'The tests might be flaky.',
@@ -281,6 +326,9 @@ const NOT_MEANT: { readonly [peripheral: string]: readonly string[] } = {
     'I cannot hop to deploy.',
   ],
   deploy: [
+    'The service was deployed last week.',
+    'Deployed services use port 80.',
+    'Pushed values go on the stack.',
     'It is not deployed.',
     'Nothing has been deployed.',
     'Is it deployed?',

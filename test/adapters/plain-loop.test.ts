@@ -1,3 +1,6 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { agentSession } from '../../src/adapters/core/local.ts';
 import { plainLoop } from '../../src/adapters/plain-loop.ts';
 import type { ChatShape } from '../../src/adapters/plain-loop.ts';
 import type { Json } from '../../src/spec/types.ts';
@@ -8,6 +11,7 @@ import {
   type ScriptedCall,
   type SeenTurn,
 } from '../contracts/agent-adapter.ts';
+import { lead, stage } from '../session/sessions.ts';
 
 type Fields = { readonly [key: string]: Json };
 
@@ -71,3 +75,91 @@ function driver(shape: ChatShape): AgentDriver {
 
 for (const shape of Object.keys(APIS) as ChatShape[])
   describeAgentAdapter(`the plain loop (${shape})`, () => driver(shape));
+
+describe('an agent that can only talk', () => {
+  async function talker() {
+    const { session } = await stage();
+    await lead(session, 'explore');
+    return { session, loop: plainLoop(agentSession(session)) };
+  }
+
+  it('calls a tool by a message of JSON', async () => {
+    const { session, loop } = await talker();
+    const heard = await loop.hear('```json\n{"tool": "read", "args": {"path": "src/a.ts"}}\n```');
+    expect(heard).toMatchObject({ kind: 'call', name: 'read', messages: [{ role: 'user' }] });
+    expect(session.state.steps).toBe(1);
+  });
+
+  it('is told how to ask for the hop that it speaks of, and moves by that', async () => {
+    const { session, loop } = await talker();
+    const heard = await loop.hear('I found the target.');
+    expect(heard).toMatchObject({ kind: 'hint', exit: { exit: 'found-target', to: ['edit'] } });
+    expect(session.state.peripheral).toBe('explore');
+    const told = heard.messages.map(({ content }) => String(content)).join();
+    const call = /answer with (\{.*?\}) and/.exec(told)?.[1] ?? '';
+    expect(await loop.hear(call)).toMatchObject({ kind: 'call', toolsChanged: true });
+    expect(session.state.peripheral).toBe('edit');
+  });
+
+  it('talks without consequence', async () => {
+    const { session, loop } = await talker();
+    const before = await session.evidence();
+    expect(await loop.hear('I am not ready to edit; the page says "hop to edit".')).toEqual({
+      kind: 'talk',
+      messages: [],
+    });
+    expect(await session.evidence()).toEqual(before);
+  });
+
+  it('is refused with what to do, as any other', async () => {
+    const { loop } = await talker();
+    const heard = await loop.hear('{"tool": "write", "args": {"path": "src/a.ts", "content": ""}}');
+    expect(heard.messages[0]?.['content']).toMatch(/tool-not-allowed[\s\S]*hop to edit/);
+  });
+
+  it('is told of the tools that are open, and how to write a call', async () => {
+    const { loop } = await talker();
+    const told = await loop.talkOnly();
+    for (const each of ['- read: { path, offset?, limit? }', '- hop: {', '"hop": "<peripheral>"'])
+      expect(told).toContain(each);
+    expect(told).not.toContain('- write');
+  });
+});
+
+describe('what is no call', () => {
+  it('gets a refusal for a result, whatever it is', async () => {
+    const { session } = await stage();
+    await lead(session, 'explore');
+    for (const shape of Object.keys(APIS) as ChatShape[]) {
+      const loop = plainLoop(agentSession(session), { shape });
+      await fc.assert(
+        fc.asyncProperty(fc.oneof(fc.anything(), fc.array(fc.anything(), { maxLength: 3 })), async (calls) => {
+          const { messages, answers } = await loop.answer(calls);
+          expect(answers).toHaveLength(Array.isArray(calls) ? calls.length : 1);
+          if (shape !== 'anthropic') expect(messages).toHaveLength(answers.length);
+          for (const { status } of answers) expect(status).toBe('refused');
+        }),
+        { numRuns: 60 },
+      );
+    }
+  });
+
+  it('results go to the calls that they answer', async () => {
+    const { session } = await stage();
+    await lead(session, 'explore');
+    const two = [
+      { type: 'tool_use', id: 'one', name: 'read', input: { path: 'src/a.ts' } },
+      { type: 'tool_use', id: 'two', name: 'write', input: {} },
+    ];
+    const { messages } = await plainLoop(agentSession(session), { shape: 'anthropic' }).answer(two);
+    expect(messages).toMatchObject([
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'one', is_error: false },
+          { type: 'tool_result', tool_use_id: 'two', is_error: true },
+        ],
+      },
+    ]);
+  });
+});

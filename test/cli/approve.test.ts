@@ -32,6 +32,15 @@ async function ask({ root, env }: Machine, changes: Partial<Omit<ApprovalRequest
   return answer && 'pending' in answer ? answer.pending : answer;
 }
 
+/** The id of the first request, once there is one. */
+async function waitingId({ root, env }: Machine): Promise<string> {
+  for (;;) {
+    const [item] = pendingRequests(stateDir(root, env));
+    if (item) return item.pending.id;
+    await new Promise((done) => setTimeout(done, 20));
+  }
+}
+
 describe('the list of requests', () => {
   it('is empty where nothing was asked, and makes nothing', async () => {
     const on = machine();
@@ -267,17 +276,31 @@ it('answers a shell that waits, from another process', async () => {
   const on = machine();
   const env = { ...process.env, ...on.env, CI: '1' } as NodeJS.ProcessEnv;
   const shell = on.feed('mode diagnose\nmode execute\nstatus\n', 'shell', '--wait-approval', '60');
-  const waiting = async (): Promise<string> => {
-    for (;;) {
-      const [item] = pendingRequests(stateDir(on.root, on.env));
-      if (item) return item.pending.id;
-      await new Promise((done) => setTimeout(done, 20));
-    }
-  };
-  const id = await waiting();
+  const id = await waitingId(on);
   const approved = await spawnCli(['approve', id, '--yes'], { cwd: folder(), env });
   expect(approved).toMatchObject({ code: 0, out: expect.stringContaining('Approved') });
   const { out, err } = await shell;
   expect(out).toContain('mode is execute');
   expect(err).toContain(`answer elsewhere with "hopgate approve ${id}"`);
 }, 60_000);
+
+describe('a scenario that waits for the operator', () => {
+  const scenario = (approve: string) =>
+    `title: t\nagent: a\nsteps:\n  - mode: diagnose\n  - mode: { to: execute, reason: to work }\n${approve}`;
+
+  it('goes on with the answer from elsewhere', async () => {
+    const on = machine({ 's.yaml': scenario('') });
+    const run = on.run('run', 's.yaml', '--root', '.', '--wait-approval', '60');
+    const id = await waitingId(on);
+    await on.run('approve', id, '--yes', '--by', 'mary');
+    expect(await run).toMatchObject({ code: 0 });
+    expect(pendingRequests(stateDir(on.root, on.env))).toEqual([]);
+  }, 60_000);
+
+  it('asks nobody where it says itself that the answer is no', async () => {
+    const on = machine({ 's.yaml': scenario('    approve: refused\n    expect: { denied: approval-required }\n') });
+    const ran = await on.run('run', 's.yaml', '--root', '.', '--wait-approval', '60');
+    expect(ran).toMatchObject({ code: 0 });
+    expect(pendingRequests(stateDir(on.root, on.env))).toEqual([]);
+  });
+});

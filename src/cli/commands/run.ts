@@ -7,6 +7,7 @@ import { loadScenario } from '../../spec/load-scenario.ts';
 import type { Scenario } from '../../spec/scenario-file.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { sqliteStore } from '../../stores/sqlite.ts';
+import { pendingAt, waitApprovalOption } from '../approve/pending-at.ts';
 import { inspectOption, untilInterrupted, watchIf } from '../inspect/watch.ts';
 import { heading, type Io, note, paint, print, printJsonLine } from '../io.ts';
 import { evidenceFile } from '../open-store.ts';
@@ -25,6 +26,7 @@ interface Options {
   readonly yes?: boolean;
   readonly approve?: string[];
   readonly unsafeNoSandbox?: boolean;
+  readonly waitApproval?: number;
   readonly inspect?: string | true;
 }
 
@@ -40,6 +42,7 @@ export function register(program: Command, io: Io): void {
     .option('--specs <dir>', 'the spec set to run under')
     .option('--yes', 'give every approval and ask nothing')
     .option('--approve <names...>', 'give these approvals: destinations (deploy), modes (execute), or all')
+    .addOption(waitApprovalOption())
     .option('--unsafe-no-sandbox', 'run shell tools without a sandbox where there is none; every entry says so')
     .addOption(inspectOption())
     .addHelpText(
@@ -77,6 +80,7 @@ async function run(io: Io, file: string, options: Options): Promise<void> {
       yes: options.yes ?? false,
       approve: options.approve ?? [],
       scripted: () => scripted,
+      ...(options.waitApproval ? { otherwise: pendingAt(io, place.root, options.waitApproval) } : {}),
       root: place.root,
     }),
     ...(watch ? { inspector: watch.inspector } : {}),

@@ -34,7 +34,13 @@ export function operatorApprover(io: Io, options: OperatorOptions): Approver {
     via: 'approver',
     approve: async () => (options.scripted?.() === 'given' ? { by: 'operator' } : null),
   };
-  const nobody = options.otherwise ? withFallback(scripted, options.otherwise) : scripted;
+  const { otherwise } = options;
+  // A no of the scenario is an answer: nobody else is asked.
+  const unanswered: Approver | undefined = otherwise && {
+    via: otherwise.via,
+    approve: async (request) => (options.scripted?.() === 'refused' ? null : otherwise.approve(request)),
+  };
+  const nobody = unanswered ? withFallback(scripted, unanswered) : scripted;
   return withFallback(beforehand, canAsk(io) ? terminal : nobody);
 }
 

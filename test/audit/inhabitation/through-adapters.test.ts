@@ -1,0 +1,65 @@
+import { expect, it } from 'vitest';
+import { agentSession } from '../../../src/adapters/core/local.ts';
+import { recordTranscript } from '../../../src/adapters/core/transcript.ts';
+import { plainLoop } from '../../../src/adapters/plain-loop.ts';
+import { call, connected, hostOf } from '../../adapters/mcp/client.ts';
+import { stage } from '../../session/sessions.ts';
+import { Items, judge } from './lives.ts';
+
+const ALL = { 'P-1': 'holds', 'P-2': 'holds', 'P-3': 'holds', 'P-4': 'holds', 'P-5': 'holds', 'P-6': 'holds' };
+const look = { to: 'diagnose', reason: 'I have to diagnose' };
+const enter = { to: 'explore', reason: 'I look around in explore' };
+const leave = { to: 'reflect', exit: 'hop-reflect', reason: 'I leave by hop-reflect' };
+
+it('is inhabited by an agent of a plain loop', async () => {
+  const { session } = await stage();
+  const items = new Items();
+  const recorded = recordTranscript(agentSession(session), items);
+  const loop = plainLoop(recorded, { shape: 'anthropic' });
+  let id = 0;
+  const use = (name: string, input: object) => loop.answer([{ type: 'tool_use', id: `t${id++}`, name, input }]);
+  await loop.system();
+  await loop.tools();
+  await use('mode', look);
+  await use('hop', enter);
+  recorded.said('I am in explore, and I read.');
+  await loop.tools();
+  await use('read', { path: 'src/a.ts' });
+  await use('hop', leave);
+  const { verdicts, reasons } = await judge(session, items.transcript);
+  expect(reasons).toEqual([]);
+  expect(verdicts).toEqual(ALL);
+});
+
+it('is inhabited by an agent over MCP', async () => {
+  const { session } = await stage();
+  const items = new Items();
+  const client = await connected(hostOf(recordTranscript(agentSession(session), items)));
+  await client.listTools();
+  await call(client, 'mode', look);
+  await call(client, 'hop', enter);
+  await client.listTools();
+  await call(client, 'read', { path: 'src/a.ts' });
+  await call(client, 'edit', { path: 'src/a.ts', old: 'a', new: 'b' });
+  await call(client, 'hop', leave);
+  await client.close();
+  const { verdicts, reasons } = await judge(session, items.transcript);
+  expect(reasons).toEqual([]);
+  expect(verdicts).toEqual(ALL);
+});
+
+it('is inhabited where the calls of a turn are made at once', async () => {
+  const { session } = await stage();
+  const items = new Items();
+  const agent = recordTranscript(agentSession(session), items);
+  await agent.prompt();
+  await Promise.all([agent.call({ name: 'mode', input: look }), agent.call({ name: 'hop', input: enter })]);
+  await Promise.all([
+    agent.call({ name: 'read', input: { path: 'src/a.ts' } }),
+    agent.call({ name: 'hop', input: leave }),
+    agent.call({ name: 'hop', input: { to: 'explore', exit: 'hop-explore', reason: 'I hop back to explore' } }),
+  ]);
+  const { verdicts, reasons } = await judge(session, items.transcript);
+  expect(reasons).toEqual([]);
+  expect(verdicts).toEqual(ALL);
+});

@@ -35,6 +35,10 @@ const DO: { readonly [name: string]: (id: unknown, text: string) => void } = {
     process.exit(7);
   },
   hang: () => {},
+  stay: (id) => {
+    setInterval(() => {}, 1000);
+    say(id, 'here to stay');
+  },
   spin: () => {
     for (;;);
   },

@@ -1,4 +1,4 @@
-// Opens the backend, has its server turn in circles, and waits to be killed: prints the server's id.
+// Opens the backend, tells its server to stay whatever happens, and waits to be killed: prints the server's id.
 import type { Grant } from '../../../src/ports/tool-backend.ts';
 import type { ToolSpec } from '../../../src/spec/types.ts';
 import { upstreamBackend } from '../../../src/tools/upstream/backend.ts';
@@ -12,7 +12,7 @@ const tool = (name: string): ToolSpec => ({
   limits: { seconds: 1000, outputBytes: 1000 },
   upstream: { server: 'fixture', tool: name, schemaHash: null, folders: 'contents' },
 });
-const backend = upstreamBackend({ tools: { pid: tool('pid'), spin: tool('spin') } });
+const backend = upstreamBackend({ tools: { pid: tool('pid'), stay: tool('stay') } });
 const config = {
   scopes: {},
   upstream: { fixture: { command: [process.execPath, fixture], env: {}, cwd: null, contained: false } },
@@ -26,6 +26,6 @@ const call = (name: string) =>
     signal: new AbortController().signal,
   });
 const { outcome } = await call('pid');
-void call('spin');
+await call('stay');
 console.log((outcome as unknown as { result: { content: [{ text: string }] } }).result.content[0].text);
 setInterval(() => {}, 1000);

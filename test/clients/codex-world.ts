@@ -7,6 +7,9 @@ import { type ScriptStep, type ScriptedModel, scriptedModel } from './responses-
 /** The real program, if the environment names it. */
 export const CODEX_BIN = process.env['CODEX_BIN'];
 
+/** hopgate's own command line, from its source. */
+const HOPGATE = [process.execPath, join(import.meta.dirname, '../../src/cli/main.ts')] as const;
+
 /** A home folder and an environment for Codex, whose model is a script and whose way out of this machine is closed. */
 export interface CodexWorld {
   readonly folder: string;
@@ -80,6 +83,7 @@ ${trust.map((root) => `\n[projects.${JSON.stringify(root)}]\ntrust_level = "trus
     env,
     model,
     async close() {
+      await runToEnd([...HOPGATE, 'daemon', 'stop'], { cwd: folder, env });
       await model.close();
       rmSync(folder, { recursive: true, force: true });
     },
@@ -125,3 +129,11 @@ export function runToEnd(
     });
   });
 }
+
+/** Runs hopgate in a world. */
+export const hopgate = (
+  { env }: CodexWorld,
+  cwd: string,
+  args: readonly string[],
+  more: { readonly [name: string]: string } = {},
+): Promise<Ended> => runToEnd([...HOPGATE, ...args], { cwd, env: { ...env, CODEX_BIN: CODEX_BIN ?? '', ...more } });

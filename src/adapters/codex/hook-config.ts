@@ -46,10 +46,21 @@ const groupOf = (command: string, event: CodexEvent): HookGroup => ({
  * (not there, crashed, killed, talking nonsense), the shell around it ends with 2 and a reason. In a shell of its own, because Codex uses the user's.
  */
 function failingClosed(command: string, event: CodexEvent): string {
-  // A call that may run is answered by silence.
-  const run =
-    event === 'PreToolUse' ? `o=$(${command}); s=$?; [ -n "$o" ] && [ $s -eq 0 ] && s=1` : `(${command}); s=$?`;
-  return `/bin/sh -c ${quoted(`${MARK} ${run}; ${CLOSE}`)}`;
+  return `/bin/sh -c ${quoted(`${MARK} ${scriptOf(command, event)}`)}`;
+}
+
+function scriptOf(command: string, event: CodexEvent): string {
+  switch (event) {
+    case 'PreToolUse':
+      // A call that may run is answered by silence.
+      return `o=$(${command}); s=$?; [ -n "$o" ] && [ $s -eq 0 ] && s=1; ${CLOSE}`;
+    case 'Stop':
+    case 'SubagentStop':
+      // An agent that is not let go would go on for ever; nothing of the world is decided here.
+      return `(${command}) || exit 0`;
+    default:
+      return `(${command}); s=$?; ${CLOSE}`;
+  }
 }
 
 /** Does nothing; tells our hooks from others in a settings file. */

@@ -4,7 +4,7 @@ import { promptSection } from '../core/prompt-section.ts';
 import { afterTool } from './after-tool.ts';
 import { beforeTool } from './before-tool.ts';
 import { conversationOf, type Env, type HookEvent, readEvent } from './event.ts';
-import { beforeYouStop, HOW_IN_CODEX } from './wording.ts';
+import { beforeYouStop, HOW_IN_CODEX, mcpName } from './wording.ts';
 
 const SILENCE: HookAnswer = { exit: 0, stdout: '', stderr: '' };
 
@@ -67,7 +67,10 @@ async function tell(
   seat: Seat,
   { again }: { readonly again: boolean },
 ): Promise<HookAnswer> {
-  const text = await desk.use(seat, async (session) => `${promptSection(session)}\n\n${HOW_IN_CODEX}`);
+  const text = await desk.use(
+    seat,
+    async (session) => `${promptSection(session, { name: mcpName })}\n\n${HOW_IN_CODEX}`,
+  );
   if (!again && seat.notes['told'] === text) return SILENCE;
   await note(desk, seat, event, { told: text });
   const { hook_event_name: hookEventName } = event;

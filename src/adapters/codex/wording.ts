@@ -46,7 +46,7 @@ export const subAgentStays = (tool: string): string =>
   `${mcpName(tool)} would move the session of the agent that started you. Do your task where you are and report; it decides where to go.`;
 
 /** How hopgate looks from inside Codex: added to what a model is told on entry. */
-export const HOW_IN_CODEX = `In Codex, these are the tools of the MCP server "${MCP_SERVER}": read is ${mcpName('read')}, bash-readonly is ${mcpName('bash-readonly')}, hop is ${mcpName('hop')}, and so on. Codex's own shell is refused. apply_patch works only where edit and write are open, for one file at a time.`;
+export const HOW_IN_CODEX = `These are tools of the MCP server "${MCP_SERVER}". Codex's own shell is refused, whatever else you were told of it; commands go through the tools above. apply_patch works only where edit and write are open, for one file at a time.`;
 
 /** Asked once, when the model would end its turn. */
 export function beforeYouStop(peripheral: string, way: WayLeg | null): string {

@@ -3,6 +3,7 @@ import { codexHooks } from '../../adapters/codex/hook-config.ts';
 import { type CodexThreadOptions, threadOptions } from '../../adapters/codex/thread-options.ts';
 import { Host } from '../../daemon/host.ts';
 import { hookCommand } from '../../daemon/launcher.ts';
+import { remoteAgentSession } from '../../daemon/remote.ts';
 import { type SeatRecord, SeatFiles } from '../../daemon/seat-files.ts';
 import type { SessionStatus } from '../../session/session.ts';
 import { CliError, type Io, note } from '../io.ts';
@@ -18,61 +19,58 @@ import { showEnd } from './show-end.ts';
 /** How often `--follow` resumes. */
 const MOST_ROUNDS = 8;
 
-/** Where a session stands, and what Codex may do there. */
-interface Standing {
-  readonly state: SessionStatus;
-  readonly options: CodexThreadOptions;
-}
-
 /** `hopgate codex`: Codex in a session, until it ends. */
 export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   const root = realRoot(command.root, io.cwd);
   const codex = codexProgram(io, command.codex);
+  await tellOfProject(io, root);
+  const { sessionId, specs, config } = await opened(io, root, command);
+  // Over the daemon, which holds the session for the hooks and the tools as well; so it runs by the time they ask.
+  const remote = await remoteAgentSession({
+    root,
+    agent: 'codex',
+    env: { ...io.env, HOPGATE_SESSION: sessionId },
+  });
+  const allowed = ({ peripheral, mode }: SessionStatus) => threadOptions(specs, config, peripheral, root, mode);
+  const begun = new Date().toISOString();
+  const before = await remote.status();
+  note(
+    io,
+    `session ${sessionId} in ${root}: ${before.mode ?? 'no mode gate'}, ${before.peripheral ?? 'outside of any peripheral'}`,
+  );
+  let options = allowed(before);
+  let code = await runOnce(io, { codex, root, sessionId, options, args: command.args });
+  let after = await remote.status();
+  for (let round = 1; command.follow && code === 0 && round < MOST_ROUNDS; round++) {
+    const thread = threadOf(seatsOf(io, root, sessionId, begun));
+    const wanted = allowed(after);
+    if (!isExec(command.args) || thread === null || after.closed || wanted.sandboxMode === options.sandboxMode) break;
+    note(io, `the session is in ${after.peripheral} now: resuming with the sandbox ${wanted.sandboxMode}`);
+    options = wanted;
+    const args = [...execOptions(command.args), 'resume', thread, goOn(after, options)];
+    code = await runOnce(io, { codex, root, sessionId, options, args });
+    after = await remote.status();
+  }
+  await remote.close();
+  const seats = seatsOf(io, root, sessionId, begun);
+  const sandboxes = { sandbox: options.sandboxMode, wanted: allowed(after).sandboxMode };
+  showEnd(io, { root, sessionId, code, before, after, ...sandboxes, seats });
+}
+
+/** The session to work in, written down with what the operator approves ahead, and let go of. */
+async function opened(io: Io, root: string, command: CodexCommand) {
   const host = new Host({ env: io.env, keepOpenMs: 0 });
   try {
-    await tellOfProject(io, root);
     const sessionId = await sessionOf(io, host, root, command);
     await host.bind(root, sessionId, { approve: command.approve });
-    const standing = () =>
-      host.join(root, sessionId, async (session): Promise<Standing> => {
-        const { specs, config, state } = session;
-        return { state, options: threadOptions(specs, config, state.peripheral, root, state.mode) };
-      });
-    const begun = new Date().toISOString();
-    const before = await standing();
-    note(
-      io,
-      `session ${sessionId} in ${root}: ${before.state.mode ?? 'no mode gate'}, ${before.state.peripheral ?? 'outside of any peripheral'}`,
-    );
-    let args = command.args;
-    let last = before.options;
-    let code = await runOnce(io, { codex, root, sessionId, options: last, args });
-    for (let round = 1; command.follow && code === 0 && round < MOST_ROUNDS; round++) {
-      const { state, options } = await standing();
-      const thread = seatsOf(io, root, sessionId, begun).find(({ conversation }) => conversation.agentId === null)
-        ?.conversation.id;
-      if (!isExec(command.args) || thread === undefined || state.closed || options.sandboxMode === last.sandboxMode)
-        break;
-      note(io, `the session is in ${state.peripheral} now: resuming with the sandbox ${options.sandboxMode}`);
-      last = options;
-      args = [...execOptions(command.args), 'resume', thread, goOn(state, options)];
-      code = await runOnce(io, { codex, root, sessionId, options, args });
-    }
-    const after = await standing();
-    showEnd(io, {
-      root,
-      sessionId,
-      code,
-      before: before.state,
-      after: after.state,
-      sandbox: last.sandboxMode,
-      wanted: after.options.sandboxMode,
-      seats: seatsOf(io, root, sessionId, begun),
-    });
+    return await host.join(root, sessionId, async ({ specs, config }) => ({ sessionId, specs, config }));
   } finally {
     await host.close();
   }
 }
+
+const threadOf = (seats: readonly SeatRecord[]): string | null =>
+  seats.find(({ conversation }) => conversation.agentId === null)?.conversation.id ?? null;
 
 async function tellOfProject(io: Io, root: string): Promise<void> {
   const { narrowed, ignored, configFile } = await openProject(root, io.env);

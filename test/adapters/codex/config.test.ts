@@ -130,7 +130,7 @@ describe('the overrides', () => {
 });
 
 describe('the command of a hook fails closed', () => {
-  const run = (command: string, event: 'PreToolUse' | 'SessionStart' = 'PreToolUse') => {
+  const run = (command: string, event: 'PreToolUse' | 'SessionStart' | 'Stop' = 'PreToolUse') => {
     const [{ hooks: [hook] = [] } = { hooks: [] }] = codexHooks(command)[event];
     const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', hook?.command ?? ''], {
       input: '{}',
@@ -157,6 +157,10 @@ describe('the command of a hook fails closed', () => {
       status: 2,
       stderr: expect.stringMatching(/^no /),
     });
+  });
+
+  test('but a fault keeps no agent from stopping', () => {
+    for (const command of ['exit 1', 'exit 2', '/no/such/program']) expect(run(command, 'Stop').status).toBe(0);
   });
 
   test('what other events print is handed on', () => {

@@ -1,0 +1,271 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { makeFixture } from '../../src/cli/run/fixture.ts';
+import { loadScenario } from '../../src/spec/load-scenario.ts';
+import type { ScenarioAction } from '../../src/spec/scenario-file.ts';
+import {
+  CODEX_BIN,
+  type CodexWorld,
+  codexWorld,
+  type Ended,
+  hopgate,
+  type WorldOptions,
+  writeTree,
+} from './codex-world.ts';
+import type { ScriptedTurn, ScriptStep } from './responses-server.ts';
+
+const worlds: CodexWorld[] = [];
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.close();
+});
+
+/** A repository, a script, and `hopgate codex exec` played by the real program. */
+async function play(
+  scripts: WorldOptions['scripts'],
+  {
+    before = [],
+    args = [],
+    env = {},
+    files = {},
+    whileRunning,
+    ...options
+  }: Partial<WorldOptions> & {
+    /** hopgate's own options. */
+    readonly before?: readonly string[];
+    readonly args?: readonly string[];
+    readonly env?: { readonly [name: string]: string };
+    readonly files?: { readonly [path: string]: string };
+    /** Takes the place of the hook program once Codex has been started with it. */
+    readonly whileRunning?: string;
+  } = {},
+) {
+  const main = [...(scripts['main'] ?? [])];
+  const [first] = main;
+  if (whileRunning !== undefined && first)
+    main[0] = (told) => {
+      writeFileSync(join(world.env['XDG_STATE_HOME'] ?? '', 'hopgate/bin/hook'), whileRunning);
+      return typeof first === 'function' ? first(told) : first;
+    };
+  const world = await codexWorld({ modelName: 'gpt-5.5', ...options, scripts: { ...scripts, main } });
+  worlds.push(world);
+  const repo = join(world.folder, 'repo');
+  writeTree(repo, { 'README.md': 'read me\n', '.env': 'TOKEN=secret-value\n', 'src/a.js': 'one\n', ...files });
+  execFileSync('git', ['init', '-q', '-b', 'main', repo]);
+  const ended = await hopgate(world, repo, ['codex', ...before, 'exec', '--json', ...args, 'begin'], env);
+  const read = (path: string) => (existsSync(join(repo, path)) ? readFileSync(join(repo, path), 'utf8') : null);
+  const told = (turn: number) => world.model.requests[turn]?.results.map(({ text }) => text).join('\n') ?? '';
+  return { world, repo, ended, read, told, requests: world.model.requests };
+}
+
+const call = (name: string, input: object = {}): ScriptedTurn => ({
+  calls: [{ namespace: 'mcp__hopgate', name, input }],
+});
+const shell = (cmd: string): ScriptedTurn => ({ calls: [{ name: 'exec_command', input: { cmd } }] });
+const patch = (...lines: string[]): ScriptedTurn => ({
+  calls: [{ name: 'apply_patch', patch: ['*** Begin Patch', ...lines, '*** End Patch'].join('\n') }],
+});
+const over: ScriptedTurn = { text: 'done' };
+const toEdit: readonly ScriptStep[] = [
+  call('mode', { to: 'diagnose', reason: 'look' }),
+  call('read', { path: 'src/a.js' }),
+  call('hop', { to: 'edit', exit: 'ready-to-edit', reason: 'found it' }),
+  call('mode', { to: 'execute', reason: 'go', 'exit-criteria': 'it works' }),
+];
+
+const sessionIn = ({ stderr }: Ended): string => /session (s-\S+)/.exec(stderr)?.[1] ?? '';
+const ours = (tools: readonly string[] = []) =>
+  tools.filter((tool) => tool.startsWith('mcp__hopgate.')).map((tool) => tool.slice(13));
+
+describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the real program to run these)', () => {
+  test('a shell command and a patch outside of the envelope do not run, and the model is told what to do', async () => {
+    const { ended, told, read } = await play({
+      main: [
+        shell('echo x > made.txt; cat .env'),
+        patch('*** Add File: src/made.js', '+x'),
+        call('mode', { to: 'diagnose', reason: 'r' }),
+        shell('cat .env'),
+        over,
+      ],
+    });
+    expect(ended).toMatchObject({ code: 0 });
+    expect(told(1)).toMatch(/mode-forbids[\s\S]*What to do:/);
+    expect(told(2)).toMatch(/What to do:/);
+    expect(told(4)).toContain('mcp__hopgate__bash_readonly');
+    expect([read('made.txt'), read('src/made.js')]).toEqual([null, null]);
+    expect(JSON.stringify(ended)).not.toContain('secret-value');
+  });
+
+  test('hopgate’s tools run, and each hop decides what may run in the very next call', async () => {
+    const { told, read, requests, ended, world, repo } = await play(
+      {
+        main: [
+          ...toEdit,
+          call('write', { path: 'src/b.js', content: 'two\n' }),
+          patch('*** Update File: src/a.js', '@@', '-one', '+uno'),
+          call('write', { path: 'package.json', content: '{}' }),
+          call('hop', { to: 'test', exit: 'hop-test', reason: 'done' }),
+          call('write', { path: 'src/c.js', content: 'three\n' }),
+          patch('*** Update File: src/a.js', '@@', '-uno', '+due'),
+          over,
+        ],
+      },
+      { before: ['--approve', 'execute'], modelName: 'scripted' },
+    );
+    // Codex says nothing of apply_patch to a model that it does not know: this one has hopgate's tools alone.
+    expect(ours(requests[0]?.tools)).toEqual(['hop', 'mode', 'status', 'why']);
+    expect(ours(requests[1]?.tools)).toContain('bash_readonly');
+    expect(ours(requests[4]?.tools)).toEqual(expect.arrayContaining(['edit', 'write', 'bash']));
+    expect(ours(requests[8]?.tools)).not.toContain('write');
+    expect(read('src/b.js')).toBe('two\n');
+    expect(told(7)).toContain('out-of-scope');
+    expect(told(9)).toMatch(/unsupported call|tool-not-allowed/);
+    expect([read('package.json'), read('src/c.js')]).toEqual([null, null]);
+    const verified = await hopgate(world, repo, ['verify', sessionIn(ended)]);
+    expect(verified).toMatchObject({ code: 0 });
+  });
+
+  test('a patch runs natively where editing is open, is watched, and only its own files', async () => {
+    const { ended, told, read, world, repo } = await play(
+      {
+        main: [
+          ...toEdit,
+          patch('*** Update File: src/a.js', '@@', '-one', '+uno'),
+          patch('*** Add File: .codex/config.toml', '+x'),
+          over,
+        ],
+      },
+      { before: ['--approve', 'execute', '--follow'] },
+    );
+    // The session began outside of edit, so that the patch works from the resumed run on.
+    expect(told(5)).toContain('mcp__hopgate__edit');
+    expect(read('src/a.js')).toBe('one\n');
+    expect(read('.codex/config.toml')).toBeNull();
+    expect(ended.stderr).toContain('resuming with the sandbox workspace-write');
+    const again = await hopgate(world, repo, ['sessions', '--json']);
+    expect(again.stdout).toContain(sessionIn(ended));
+  });
+
+  test('a sub-agent is in a session of its own, within its parent’s envelope, and moves nobody', async () => {
+    const { ended, read, requests, world, repo } = await play({
+      main: [
+        call('mode', { to: 'diagnose', reason: 'look' }),
+        { calls: [{ namespace: 'multi_agent_v1', name: 'spawn_agent', input: { message: 'SUB-AGENT look at it' } }] },
+        { text: 'waiting', delay: 8000 },
+        over,
+        over,
+      ],
+      'SUB-AGENT': [
+        shell('echo x > made.txt'),
+        call('hop', { to: 'edit', exit: 'hop-edit', reason: 'I want to' }),
+        call('read', { path: 'src/a.js' }),
+        patch('*** Add File: src/made.js', '+x'),
+        over,
+        over,
+      ],
+    });
+    expect(ended.code).toBe(0);
+    const sub = requests.filter(({ thread }) => thread === 'SUB-AGENT');
+    const results = sub.flatMap(({ results }) => results.map(({ text }) => text));
+    expect(sub[0]?.messages.some((message) => message.includes('mcp__hopgate__read'))).toBe(true);
+    expect(results[0]).toContain('mcp__hopgate__bash_readonly');
+    expect(results[1]).toContain('agent that started you');
+    expect(results[2]).toContain('one');
+    expect(results[3]).toMatch(/tool-not-allowed|mode-forbids/);
+    expect([read('made.txt'), read('src/made.js')]).toEqual([null, null]);
+    const { stdout } = await hopgate(world, repo, ['sessions', '--json']);
+    const sessions = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { agent: string; sessionId: string });
+    expect(sessions.map(({ agent }) => agent).sort()).toEqual(['codex', expect.stringMatching(/^codex\/.+/)]);
+    for (const { sessionId } of sessions) expect((await hopgate(world, repo, ['verify', sessionId])).code).toBe(0);
+  });
+
+  test.each([
+    ['a hook program that crashes', '#!/bin/sh\nexit 1\n'],
+    ['a hook program that is killed', '#!/bin/sh\nkill -9 $$\n'],
+    [
+      'a hook program that talks nonsense',
+      `#!/bin/sh\ncat > /dev/null\nprintf '{"hookSpecificOutput":{"permissionDec'\n`,
+    ],
+    ['a hook program that refuses without a word', '#!/bin/sh\nexit 2\n'],
+  ])('%s closes Codex’s own tools', async (_, program) => {
+    const { told, read } = await play(
+      { main: [shell('echo x > made.txt'), patch('*** Add File: src/made.js', '+x'), over] },
+      { whileRunning: program },
+    );
+    expect(told(1)).toContain('hopgate');
+    expect(told(2)).toContain('hopgate');
+    expect([read('made.txt'), read('src/made.js')]).toEqual([null, null]);
+  });
+
+  test('without its daemon a hook still answers', async () => {
+    const { told, ended } = await play({ main: [shell('ls'), over] }, { env: { HOPGATE_DAEMON: 'off' } });
+    expect(told(1)).toContain('mode-forbids');
+    expect(ended.code).toBe(0);
+  });
+
+  test('hooks that a policy of the user’s keeps from running are noticed before anything starts', async () => {
+    const { ended, requests } = await play(
+      { main: [over] },
+      { config: '\n[hooks.state."/<session-flags>/config.toml:pre_tool_use:0:0"]\nenabled = false\n' },
+    );
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("6 of hopgate's 7 hooks") });
+    expect(requests).toEqual([]);
+  });
+
+  test('the shipped scenario goes through Codex from the first look to the push, and its evidence is accepted', async () => {
+    const { root, remote, config } = makeFixture('bug-in-median');
+    const scenario = await loadScenario(join(import.meta.dirname, '../../specs/scenarios/fix-a-bug.yaml'));
+    const steps = scenario.steps.flatMap((step) => {
+      const turn = turnOf(step.action);
+      return turn ? [{ step, turn }] : [];
+    });
+    const world = await codexWorld({ scripts: { main: [...steps.map(({ turn }) => turn), over, over] } });
+    worlds.push(world);
+    writeTree(root, {
+      'hopgate.yaml': JSON.stringify({
+        scopes: config.scopes,
+        test: config.test,
+        git: config.git,
+        toolchains: config.toolchains,
+      }),
+    });
+    expect(await hopgate(world, root, ['trust', '--yes'])).toMatchObject({ code: 0 });
+    const ended = await hopgate(world, root, ['codex', '--approve', 'execute,deploy', 'exec', 'fix it']);
+    expect(ended).toMatchObject({ code: 0 });
+    for (const [index, { step }] of steps.entries()) {
+      const told = world.model.requests[index + 1]?.results.map(({ text }) => text).join('\n') ?? '';
+      const refused = /unsupported call|"code":"[a-z-]+","message"|What to do:/.test(told);
+      expect({ line: step.line, told, refused }).toMatchObject({
+        refused: step.expect !== null && 'denied' in step.expect,
+      });
+    }
+    const log = execFileSync('git', ['-C', remote, 'log', '--oneline', 'main'], { encoding: 'utf8' });
+    expect(log).toContain('Sort numbers as numbers');
+    const session = sessionIn(ended);
+    expect(await hopgate(world, root, ['verify', session])).toMatchObject({ code: 0 });
+  });
+});
+
+/** A step of a scenario as the model's turn; null: an agent does not do it. */
+function turnOf(action: ScenarioAction): ScriptedTurn | null {
+  if (action.verb === 'mode') {
+    const { to, reason, summary, exitCriteria } = action;
+    return call('mode', {
+      to,
+      ...(reason ? { reason } : {}),
+      ...(summary ? { summary } : {}),
+      ...(exitCriteria ? { 'exit-criteria': exitCriteria } : {}),
+    });
+  }
+  if (action.verb === 'hop') {
+    const { verb: _, by: __, ...hop } = action;
+    return call('hop', hop);
+  }
+  if (action.verb !== 'step') return null;
+  const { tool, args } = action;
+  return call(tool.replaceAll('-', '_'), Array.isArray(args) ? { path: args[0] } : (args as object));
+}

@@ -153,10 +153,19 @@ describe('what a person is shown', () => {
     expect(out).toContain('+\\u{1b}[2Kharmless\\u{202e}\\u{d}');
   });
 
+  it('shows the new files of the request before any others, and says how many it leaves out', async () => {
+    const on = changed();
+    put(on.root, Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`build/${n}.txt`, `${n}\n`])));
+    const id = await ask(on, deploy({ 'src/new.txt': sha256('brand new\n') }));
+    const { out } = await on.run('approve', String(id));
+    expect(out.split('\n')).toContain('+brand new');
+    expect(out).toContain('the diff is not whole: 51 more new files are not shown');
+  }, 60_000);
+
   it('says why there is no diff', async () => {
     const on = machine();
     const id = await ask(on, deploy({ 'src/a.txt': 'x' }));
-    expect((await on.run('approve', String(id))).out).toMatch(/no diff can be shown: .*not a git repository/i);
+    expect((await on.run('approve', String(id))).out).toMatch(/the diff is not whole: .*not a git repository/i);
   });
 });
 

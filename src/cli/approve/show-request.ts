@@ -15,7 +15,7 @@ export function showRequest(io: Io, request: ApprovalRequest, root: string): voi
     print(io, paint(io, 'dim', '  the tree against the last commit, as it is now:'));
     for (const line of diff.lines) print(io, painted(io, visible(line.replaceAll('\t', '    '))));
   }
-  if (diff.problem !== null) print(io, paint(io, 'yellow', `  no diff can be shown: ${visible(diff.problem)}`));
+  if (diff.problem !== null) print(io, paint(io, 'yellow', `  the diff is not whole: ${visible(diff.problem)}`));
 }
 
 /** null: nothing was changed, so there is nothing that a diff could show. */

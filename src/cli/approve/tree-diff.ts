@@ -16,6 +16,8 @@ export interface TreeDiff {
 }
 
 const LARGEST = 16 << 20;
+/** New files whose text is shown, those of the request before others. */
+const MOST_NEW = 200;
 
 /** The working tree against the last commit, for a person's eyes: none of the repository's own programs runs for it. */
 export function treeDiff(root: string, { view }: ApprovalRequest): TreeDiff {
@@ -24,15 +26,20 @@ export function treeDiff(root: string, { view }: ApprovalRequest): TreeDiff {
   const tracked = git(root, 'diff', '--no-ext-diff', '--no-textconv', '--no-color', 'HEAD', '--');
   if (tracked.problem !== null) return { lines: [], changedSince, problem: tracked.problem };
   const listed = git(root, 'ls-files', '--others', '--exclude-standard', '-z');
+  const isOfRequest = (path: string): boolean => Object.hasOwn(changes, path);
   const untracked = listed.text.split('\0').filter((path) => path !== '');
-  const added = untracked.map((path) =>
+  const [first, others] = [untracked.filter(isOfRequest), untracked.filter((path) => !isOfRequest(path))];
+  const shown = [...first, ...others].slice(0, MOST_NEW);
+  const added = shown.map((path) =>
     git(root, 'diff', '--no-index', '--no-ext-diff', '--no-textconv', '--no-color', '--', '/dev/null', path),
   );
   const parts = [tracked, listed, ...added];
   return {
     lines: linesOf([tracked, ...added].map(({ text }) => text).join('')),
     changedSince,
-    problem: parts.find(({ problem }) => problem !== null)?.problem ?? null,
+    problem:
+      parts.find(({ problem }) => problem !== null)?.problem ??
+      (shown.length < untracked.length ? `${untracked.length - shown.length} more new files are not shown` : null),
   };
 }
 

@@ -1,5 +1,9 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CLAUDE_BIN, call, ClaudeWorld, own } from './claude-world.ts';
+import { CLAUDE_BIN, call, ClaudeWorld, own, type Run } from './claude-world.ts';
+import type { Step } from './messages-server.ts';
 
 let world: ClaudeWorld;
 beforeEach(() => {
@@ -9,43 +13,344 @@ afterEach(() => world.close());
 
 const mode = (to: string) => call(own('mode'), { to, reason: 'for the test', 'exit-criteria': 'it is tested' });
 const hop = (to: string, exit: string) => call(own('hop'), { to, exit, reason: 'for the test' });
+const bash = (command: string) => call('Bash', { command, description: 'for the test' });
 const done = { text: 'done' };
+/** Into edit, where the agent may act. */
+const toEdit = [mode('diagnose'), hop('edit', 'hop-edit'), mode('execute')];
+const approved = { own: ['--approve', 'execute'] };
+
+const outcomes = ({ results }: Run): readonly string[] =>
+  results.map(({ name, failed }) => `${name.replace(/^mcp__.*__/, '')} ${failed ? 'refused' : 'ran'}`);
+const lastText = ({ results }: Run): string => results.at(-1)?.text ?? '';
 
 describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
   it('does not run a denied tool, and the model reads what to do instead', async () => {
     const run = await world.run([call('Write', { file_path: world.path('new.txt'), content: 'x' }), done]);
     expect(run.code, run.stderr + run.stdout).toBe(0);
     expect(world.read('new.txt')).toBeNull();
-    expect(run.results[0]).toMatchObject({ name: 'Write', failed: true });
-    expect(run.results[0]?.text).toContain('What to do:');
-    expect(run.results[0]?.text).toContain(own('hop'));
+    expect(outcomes(run)).toEqual(['Write refused']);
+    expect(lastText(run)).toContain('What to do:');
+    expect(lastText(run)).toContain(own('hop'));
     expect(await world.evidence(run.session)).toContain('denial tool-not-allowed');
     expect((await world.hopgate('verify', run.session, '--root', world.root)).code).toBe(0);
   });
 
   it('changes what may run with a hop, in the very next call', async () => {
     const write = call('Write', { file_path: world.path('src/new.js'), content: 'new\n' });
+    const read = call('Read', { file_path: world.path('src/a.js') });
+    const script = [mode('diagnose'), read, write, hop('edit', 'hop-edit'), mode('execute'), write, done, done];
+    const run = await world.run(script, approved);
+    expect(outcomes(run)).toEqual(['mode ran', 'Read ran', 'Write refused', 'hop ran', 'mode ran', 'Write ran']);
+    expect(world.read('src/new.js')).toBe('new\n');
+    const offered = run.requests.map(({ tools }) => tools.includes(own('edit')));
+    expect(offered[0]).toBe(false);
+    expect(offered.at(-1)).toBe(true);
+  });
+
+  it('edits and writes natively, and the evidence has what was changed', async () => {
     const run = await world.run(
       [
-        mode('diagnose'),
+        ...toEdit,
         call('Read', { file_path: world.path('src/a.js') }),
-        write,
-        hop('edit', 'hop-edit'),
-        mode('execute'),
-        write,
+        call('Edit', { file_path: world.path('src/a.js'), old_string: 'one', new_string: 'two' }),
+        call('Write', { file_path: world.path('src/b.js'), content: 'b\n' }),
+        done,
         done,
       ],
-      { own: ['--approve', 'execute'] },
+      approved,
     );
-    expect(run.results.map(({ name, failed }) => `${name} ${failed ? 'refused' : 'ran'}`)).toEqual([
-      `${own('mode')} ran`,
+    expect(outcomes(run).slice(3)).toEqual(['Read ran', 'Edit ran', 'Write ran']);
+    expect(world.read('src/a.js')).toBe('two\n');
+    expect((await world.evidence(run.session)).slice(-5)).toEqual([
+      'step read ok, read src/a.js',
+      'intent edit',
+      'outcome edit ok, modify src/a.js',
+      'intent write',
+      'outcome write ok, create src/b.js',
+    ]);
+    expect((await world.hopgate('verify', run.session, '--root', world.root)).code).toBe(0);
+  });
+
+  it('runs Bash contained: what leaves the scope is dropped, no network, no settings', async () => {
+    const closed = `(exec 3<>/dev/tcp/127.0.0.1/$PORT) 2>/dev/null && echo network-open || echo network-closed`;
+    const command = [
+      'echo two > src/b.js; echo x > package.json; mkdir -p .claude .codex',
+      `echo '{"disableAllHooks":true}' > .claude/settings.local.json; echo x > .mcp.json; echo x > .codex/hooks.json`,
+      'echo x > /etc/hopgate-was-here; echo x > $HOME/was-here',
+      closed,
+    ].join('\n');
+    const script: Step[] = [
+      ...toEdit,
+      bash(command),
+      call('Write', { file_path: world.path('package.json'), content: '{}' }),
+      done,
+      done,
+    ];
+    const run = await world.run(script, approved);
+    const [ran, write] = run.results.slice(3);
+    expect(ran).toMatchObject({ name: 'Bash', failed: false });
+    expect(ran?.text).toContain('network-closed');
+    expect(world.read('src/b.js')).toBe('two\n');
+    for (const file of ['package.json', '.claude/settings.local.json', '.mcp.json', '.codex/hooks.json'])
+      expect(world.read(file), file).toBeNull();
+    expect(existsSync('/etc/hopgate-was-here')).toBe(false);
+    expect(existsSync(join(world.home, 'was-here'))).toBe(false);
+    expect(write).toMatchObject({ name: 'Write', failed: true });
+    expect(await world.evidence(run.session)).toContain('outcome bash ok, create src/b.js');
+  });
+
+  it('gives Bash its output and its exit status back', async () => {
+    const run = await world.run([mode('diagnose'), bash('cat src/a.js; echo bad >&2; exit 3'), done, done]);
+    expect(run.results[1]).toMatchObject({ name: 'Bash', failed: true });
+    expect(run.results[1]?.text).toMatch(/Exit code 3[\s\S]*one[\s\S]*bad/);
+  });
+
+  it('decides each call of a batch by itself', async () => {
+    const reads = ['src/a.js', 'README.md'].map((file) => ({ name: 'Read', input: { file_path: world.path(file) } }));
+    const batch = { calls: [...reads, { name: 'Write', input: { file_path: world.path('new.txt'), content: 'x' } }] };
+    const run = await world.run([mode('diagnose'), batch, done, done]);
+    expect(outcomes(run).slice(1).sort()).toEqual(['Read ran', 'Read ran', 'Write refused']);
+    expect(world.read('new.txt')).toBeNull();
+    const evidence = await world.evidence(run.session);
+    expect(evidence.filter((event) => event.startsWith('step read ok'))).toHaveLength(2);
+    expect(evidence).not.toContain('interrupted write');
+  });
+
+  it('refuses what acts outside of the gate: skills that run commands, monitors, other agents’ places', async () => {
+    world.write(
+      '.claude/skills/bang/SKILL.md',
+      '---\nname: bang\ndescription: bang\n---\nIt says !`echo bang > pwned $ARGUMENTS`\n',
+    );
+    const run = await world.run(
+      [
+        ...toEdit,
+        call('Skill', { skill: 'bang', args: '; echo injected > pwned' }),
+        call('ToolSearch', { query: 'select:Monitor' }),
+        call('Monitor', { description: 'x', command: 'echo x > pwned' }),
+        call('Agent', { description: 'x', prompt: 'x', subagent_type: 'general-purpose', isolation: 'worktree' }),
+        done,
+        done,
+      ],
+      approved,
+    );
+    expect(outcomes(run).slice(3)).toEqual(['Skill refused', 'ToolSearch ran', 'Monitor refused', 'Agent refused']);
+    expect(world.read('pwned')).toBeNull();
+  });
+
+  it('asks for the review once when the agent stops', async () => {
+    const script = [mode('diagnose'), call('Read', { file_path: world.path('src/a.js') }), done, done, done];
+    const run = await world.run(script);
+    expect(run.requests).toHaveLength(4);
+    expect(run.requests[3]?.texts.join('\n')).toContain('still in explore, with work that nobody has reviewed');
+  });
+
+  it('tells the model where it is at the start and after the conversation is resumed, in the same session', async () => {
+    const first = await world.run([mode('diagnose'), done]);
+    expect(first.requests[0]?.texts.join('\n')).toMatch(/In the peripheral "explore", in mode discuss[\s\S]*hop/);
+    const again = await world.run([call('Read', { file_path: world.path('src/a.js') }), done, done], {
+      own: ['--session', first.session],
+      args: ['--continue'],
+    });
+    expect(again.requests[0]?.texts.join('\n')).toContain('In the peripheral "explore", in mode diagnose');
+    expect(outcomes(again)).toEqual(['Read ran']);
+    expect(again.session).toBe(first.session);
+    expect(await world.sessions()).toEqual([first.session]);
+  });
+
+  it('tells the model where it is after a compaction', async () => {
+    const first = await world.run([mode('diagnose'), { text: 'a first answer' }]);
+    const compacted = await world.run([done, done], {
+      own: ['--session', first.session],
+      args: ['--continue'],
+      prompt: '/compact',
+    });
+    expect(compacted.code, compacted.stdout).toBe(0);
+    const later = await world.run([done, done], { own: ['--session', first.session], args: ['--continue'] });
+    const told = later.requests[0]?.texts.join('\n') ?? '';
+    expect(told).toContain('In the peripheral "explore", in mode diagnose');
+  });
+
+  it('passes the exit code of the client on', async () => {
+    const run = await world.run([done], { args: ['--resume', 'no-such-conversation'] });
+    expect(run.code).toBe(1);
+  });
+});
+
+describe.skipIf(!CLAUDE_BIN)('a sub-agent of Claude Code', () => {
+  const start = {
+    name: 'Agent',
+    input: { description: 'sub', prompt: 'SUB-MARK do it', subagent_type: 'general-purpose', run_in_background: false },
+  };
+
+  it('does what its parent may do, in a session of its own, and nothing else', async () => {
+    const run = await world.run({
+      main: [mode('diagnose'), { calls: [start] }, done, done],
+      'SUB-MARK': [
+        call('Read', { file_path: world.path('src/a.js') }),
+        call('Write', { file_path: world.path('new.txt'), content: 'x' }),
+        hop('edit', 'hop-edit'),
+        call(own('write'), { path: 'src/new.js', content: 'x' }),
+        bash('echo x > src/new.js; ls src'),
+        { text: 'sub done' },
+      ],
+    });
+    const sub = run.requests.filter(({ thread }) => thread === 'SUB-MARK');
+    expect(outcomes({ ...run, results: sub.flatMap(({ results }) => results) })).toEqual([
       'Read ran',
       'Write refused',
-      `${own('hop')} ran`,
-      `${own('mode')} ran`,
-      'Write ran',
+      'hop refused',
+      'write refused',
+      'Bash ran',
     ]);
-    expect(world.read('src/new.js')).toBe('new\n');
-    expect(await world.evidence(run.session)).toContain('outcome write ok, create src/new.js');
+    expect(world.read('new.txt')).toBeNull();
+    expect(world.read('src/new.js')).toBeNull();
+    expect(await world.sessions()).toHaveLength(2);
+    const child = (await world.sessions()).find((id) => id !== run.session) ?? '';
+    expect(await world.evidence(child)).toEqual(
+      expect.arrayContaining(['step read ok, read src/a.js', 'denial tool-not-allowed', 'session-closed']),
+    );
+    for (const id of await world.sessions()) expect((await world.hopgate('verify', id)).code, id).toBe(0);
+  });
+
+  it('cannot write what its parent’s scope leaves out', async () => {
+    const run = await world.run(
+      {
+        main: [...toEdit, { calls: [start] }, done, done],
+        'SUB-MARK': [
+          call('Write', { file_path: world.path('package.json'), content: '{}' }),
+          call('Write', { file_path: world.path('src/sub.js'), content: 'sub\n' }),
+          { text: 'sub done' },
+        ],
+      },
+      approved,
+    );
+    expect(world.read('package.json'), run.stderr).toBeNull();
+    expect(world.read('src/sub.js')).toBe('sub\n');
+  });
+});
+
+describe.skipIf(!CLAUDE_BIN)('the gate stays shut', () => {
+  const write = () => call('Write', { file_path: world.path('new.txt'), content: 'x' });
+  const launcher = () => join(world.folder, 'state', 'hopgate', 'bin', 'hook');
+
+  it('when the daemon is killed in the middle', async () => {
+    const kill = async (): Promise<Exclude<Step, (told: string) => unknown>> => {
+      const { stdout } = await world.hopgate('daemon', 'status', '--json');
+      const { pid } = JSON.parse(stdout) as { pid?: number };
+      expect(pid, stdout).toBeTypeOf('number');
+      process.kill(pid ?? 0, 'SIGKILL');
+      return { calls: [{ name: 'Write', input: { file_path: world.path('new.txt'), content: 'x' } }] };
+    };
+    const run = await world.run([
+      mode('diagnose'),
+      kill,
+      call('Read', { file_path: world.path('src/a.js') }),
+      bash('ls src'),
+      mode('execute'),
+      done,
+      done,
+    ]);
+    expect(world.read('new.txt')).toBeNull();
+    expect(outcomes(run)).toEqual(['mode ran', 'Write refused', 'Read ran', 'Bash ran', 'mode refused']);
+    expect((await world.hopgate('verify', run.session)).code).toBe(0);
+  });
+
+  const broken: readonly (readonly [string, (file: string) => void])[] = [
+    ['crashes', (file) => writeFileSync(file, '#!/bin/sh\nexit 1\n')],
+    ['is not there', (file) => rmSync(file)],
+    ['talks nonsense', (file) => writeFileSync(file, '#!/bin/sh\necho "all is well"\n')],
+    [
+      'stops in the middle of its answer',
+      (file) => writeFileSync(file, `#!/bin/sh\nprintf '{"hookSpecificOutput":{"hookEventName":"PreTool'\n`),
+    ],
+    ['says nothing', (file) => writeFileSync(file, '#!/bin/sh\nexit 0\n')],
+    ['refuses without a word', (file) => writeFileSync(file, '#!/bin/sh\nexit 2\n')],
+    ['never answers', (file) => writeFileSync(file, '#!/bin/sh\nexec sleep 60\n')],
+    [
+      'answers another event',
+      (file) => writeFileSync(file, `#!/bin/sh\nprintf '{"hookSpecificOutput":{"hookEventName":"PostToolUse"}}'\n`),
+    ],
+  ];
+  it.each(broken)('when the hook %s', async (_, breakIt) => {
+    const breaking = () => {
+      breakIt(launcher());
+      if (existsSync(launcher())) chmodSync(launcher(), 0o755);
+      return { calls: [{ name: 'Write', input: { file_path: world.path('src/new.js'), content: 'x' } }] };
+    };
+    const run = await world.run([...toEdit, breaking, done, done], approved);
+    expect(outcomes(run).at(-1)).toBe('Write refused');
+    expect(world.read('src/new.js')).toBeNull();
+  });
+
+  it('when the agent tries to switch the hooks off', async () => {
+    const off = '{"disableAllHooks":true}';
+    const run = await world.run(
+      [
+        ...toEdit,
+        call('Write', { file_path: world.path('.claude/settings.local.json'), content: off }),
+        call('Write', { file_path: join(world.home, '.claude/settings.json'), content: off }),
+        call('Write', { file_path: launcher(), content: 'exit 0' }),
+        bash(`mkdir -p .claude; echo '${off}' > .claude/settings.local.json; echo x > ${launcher()}`),
+        bash('sleep 2'),
+        write(),
+        done,
+        done,
+      ],
+      approved,
+    );
+    expect(outcomes(run).slice(3)).toEqual([
+      'Write refused',
+      'Write refused',
+      'Write refused',
+      'Bash ran',
+      'Bash ran',
+      'Write refused',
+    ]);
+    expect(world.read('.claude/settings.local.json')).toBeNull();
+    expect(existsSync(join(world.home, '.claude/settings.json'))).toBe(false);
+    expect(readFileSync(launcher(), 'utf8')).toContain('hopgate');
+    expect(world.read('new.txt')).toBeNull();
+  });
+
+  it('when something else switches the hooks off in the middle', async () => {
+    const switchOff = async () => {
+      for (const folder of [world.root, world.home]) {
+        mkdirSync(join(folder, '.claude'), { recursive: true });
+        for (const file of ['settings.json', 'settings.local.json'])
+          writeFileSync(join(folder, '.claude', file), '{"disableAllHooks":true}');
+      }
+      await sleep(2500); // the client looks at its settings now and then
+      return { calls: [{ name: 'Write', input: { file_path: world.path('new.txt'), content: 'x' } }] };
+    };
+    const run = await world.run([switchOff, done, done]);
+    expect(outcomes(run)).toEqual(['Write refused']);
+    expect(world.read('new.txt')).toBeNull();
+  });
+
+  it('in a clone that brings settings with hooks off', async () => {
+    world.write('.claude/settings.json', '{"disableAllHooks":true}');
+    const run = await world.run([write(), done]);
+    expect(outcomes(run)).toEqual(['Write refused']);
+    expect(world.read('new.txt')).toBeNull();
+    expect(run.code).toBe(0);
+  });
+});
+
+describe.skipIf(!CLAUDE_BIN)('hopgate install claude', () => {
+  it.each(['user', 'project'])('puts each conversation into a session (--scope %s)', async (scope) => {
+    expect((await world.hopgate('install', 'claude', '--scope', scope)).code).toBe(0);
+    const write = call('Write', { file_path: world.path('new.txt'), content: 'x' });
+    const run = await world.run(
+      [write, mode('diagnose'), call('Read', { file_path: world.path('src/a.js') }), done, done],
+      { bare: true },
+    );
+    expect(outcomes(run)).toEqual(['Write refused', 'mode ran', 'Read ran']);
+    expect(world.read('new.txt')).toBeNull();
+    const [session = '', ...more] = await world.sessions();
+    expect(more).toEqual([]);
+    expect((await world.hopgate('verify', session)).code).toBe(0);
+    await world.hopgate('uninstall', 'claude', '--scope', scope);
+    const free = await world.run([write, done], { bare: true });
+    expect(outcomes(free)).toEqual(['Write ran']);
   });
 });

@@ -3,9 +3,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Host } from '../../daemon/host.ts';
 import { SeatFiles } from '../../daemon/seat-files.ts';
+import { openSession } from '../../open-session.ts';
+import type { SessionSummary } from '../../ports/evidence-store.ts';
+import type { SessionStatus } from '../../session/session.ts';
 import { findProgram } from '../find-program.ts';
 import { CliError, type Io, note } from '../io.ts';
-import { findSession, withStore } from '../open-store.ts';
+import { evidenceFile, findSession, withStore } from '../open-store.ts';
 import { openProject } from '../project.ts';
 import { realRoot } from '../state-dir.ts';
 import type { ClaudeCommand } from './own-options.ts';
@@ -22,7 +25,7 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
     await tellOfProject(io, root);
     const sessionId = await sessionOf(io, host, root, command);
     await host.bind(root, sessionId, { approve: command.approve });
-    const standing = () => host.join(root, sessionId, async ({ state }) => state);
+    const standing = () => stateOf(io, root, sessionId);
     const before = await standing();
     note(
       io,
@@ -39,6 +42,23 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
   } finally {
     await host.close();
   }
+}
+
+/** Where a session stands. Only read: the daemon may have it at hand still. */
+async function stateOf(io: Io, root: string, sessionId: string): Promise<SessionStatus> {
+  const { agent } = await summaryOf(io, root, sessionId);
+  const session = await openSession({ root, agent, session: sessionId, store: evidenceFile(root, io.env) });
+  try {
+    return session.state;
+  } finally {
+    await session.detach();
+  }
+}
+
+async function summaryOf(io: Io, root: string, id: string): Promise<SessionSummary> {
+  const found = await withStore(root, io.env, null, async (store) => findSession(await store.sessions(), id));
+  if (found) return found;
+  throw new CliError('unknown-session', `there is no session "${id}" in ${root}`, 'List them with "hopgate sessions".');
 }
 
 /** These stand above every settings file that an agent, or a cloned repository, could bring. */
@@ -97,13 +117,7 @@ async function sessionOf(io: Io, host: Host, root: string, { session, peripheral
   }
   if (peripheral !== null)
     throw new CliError('usage', 'a session that goes on stays where it is', 'Leave out --peripheral.', { exitCode: 2 });
-  const found = await withStore(root, io.env, null, async (store) => findSession(await store.sessions(), session));
-  if (found === null)
-    throw new CliError(
-      'unknown-session',
-      `there is no session "${session}" in ${root}`,
-      'List them with "hopgate sessions".',
-    );
+  const found = await summaryOf(io, root, session);
   if (found.closed)
     throw new CliError(
       'session-closed',

@@ -1,0 +1,118 @@
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { readClaudeCommand } from '../../../src/cli/claude/own-options.ts';
+import { folder, type Machine, machine } from '../../cli/run.ts';
+
+let on: Machine;
+let bin: string;
+beforeEach(() => {
+  bin = folder();
+  on = machine({}, { CLAUDE_CODE_SIMPLE: '1', CLAUDE_CODE_SKIP_PLUGIN_MCP_SERVERS: '1', KEPT: 'yes' });
+});
+
+/** A stand-in for the client: writes down how it was started, then does as told. */
+function fakeClaude(then: string): string {
+  const file = join(bin, 'claude');
+  writeFileSync(
+    file,
+    `#!/bin/sh\nfor a in "$@"; do printf '%s\\n' "$a"; done > ${bin}/args\nenv > ${bin}/env\n${then}\n`,
+  );
+  chmodSync(file, 0o755);
+  return file;
+}
+const args = (): readonly string[] => readFileSync(join(bin, 'args'), 'utf8').split('\n').slice(0, -1);
+const env = (): string => readFileSync(join(bin, 'env'), 'utf8');
+
+describe('hopgate claude', () => {
+  it('starts the client with the plugin, the settings that keep its hooks on, and a session; and with its own arguments', async () => {
+    const ran = await on.run('claude', '--claude', fakeClaude('exit 7'), '-p', 'fix it', '--model', 'opus');
+    const [plugin, folder = '', flag, settings = '', ...rest] = args();
+    expect([plugin, flag]).toEqual(['--plugin-dir', '--settings']);
+    expect(JSON.parse(settings)).toEqual({ disableAllHooks: false, disableSkillShellExecution: true });
+    expect(rest).toEqual(['-p', 'fix it', '--model', 'opus']);
+    expect(existsSync(join(folder, 'hooks/hooks.json'))).toBe(true);
+    expect(folder.startsWith(on.root)).toBe(false);
+    expect(statSync(folder).mode & 0o077).toBe(0);
+    const [, session] = /session (s-[\w-]+) in/.exec(ran.err) ?? [];
+    expect(env()).toContain(`HOPGATE_SESSION=${session}`);
+    expect(env()).toContain('KEPT=yes');
+    expect(env()).not.toContain('CLAUDE_CODE_SIMPLE');
+    expect(env()).not.toContain('CLAUDE_CODE_SKIP_PLUGIN');
+    expect(ran.code).toBe(7);
+    expect(ran.err).toContain(`hopgate verify ${session}`);
+  });
+
+  it('says so, and fails, where no hook was called', async () => {
+    const ran = await on.run('claude', '--claude', fakeClaude('exit 0'));
+    expect(ran.code).toBe(1);
+    expect(ran.err).toContain("WARNING: none of hopgate's hooks was called");
+  });
+
+  it('goes on with a session', async () => {
+    const first = await on.run('claude', '--claude', fakeClaude('exit 0'));
+    const [, session = ''] = /session (s-[\w-]+) in/.exec(first.err) ?? [];
+    const again = await on.run('claude', '--session', session, '--claude', fakeClaude('exit 0'), '--continue');
+    expect(again.err).toContain(`session ${session} in`);
+    expect(args().at(-1)).toBe('--continue');
+    const unknown = await on.run('claude', '--session', 's-nothing', '--claude', fakeClaude('exit 0'));
+    expect(unknown.err).toContain('there is no session');
+  });
+
+  it('writes one plugin folder, and writes it again where it was changed', async () => {
+    const claude = fakeClaude('exit 0');
+    await on.run('claude', '--claude', claude);
+    const [, first = ''] = args();
+    writeFileSync(join(first, 'hooks/hooks.json'), '{}');
+    await on.run('claude', '--claude', claude);
+    expect(args()[1]).toBe(first);
+    expect(readFileSync(join(first, 'hooks/hooks.json'), 'utf8')).toContain('PreToolUse');
+  });
+
+  it('puts the user’s own --settings in with its own, which hold', async () => {
+    const mine = '{"disableAllHooks":true,"model":"opus"}';
+    await on.run('claude', '--claude', fakeClaude('exit 0'), '--settings', mine);
+    expect(args().filter((word) => word === '--settings')).toHaveLength(1);
+    expect(JSON.parse(args()[3] ?? '')).toMatchObject({ disableAllHooks: false, model: 'opus' });
+    const bad = await on.run('claude', '--claude', fakeClaude('exit 0'), '--settings', '{nonsense');
+    expect(bad).toMatchObject({ code: 2 });
+    expect(bad.err).toContain('--settings cannot be read');
+  });
+
+  it('says how to get the client where there is none', async () => {
+    const none = machine({}, { PATH: bin });
+    const ran = await none.run('claude');
+    expect(ran.code).toBe(1);
+    expect(ran.err).toContain('npm install -g @anthropic-ai/claude-code');
+    const wrong = await on.run('claude', '--claude', join(bin, 'nothing-here'));
+    expect(wrong.err).toContain('did not start');
+  });
+});
+
+describe('the words after "hopgate claude"', () => {
+  it('are hopgate’s until the first that is not', () => {
+    expect(readClaudeCommand(['--root', 'x', '--approve=execute,deploy', '-p', '--root', 'y'])).toMatchObject({
+      root: 'x',
+      approve: ['execute', 'deploy'],
+      args: ['-p', '--root', 'y'],
+    });
+    expect(readClaudeCommand(['--', '--root', 'y']).args).toEqual(['--root', 'y']);
+    expect(() => readClaudeCommand(['--session'])).toThrow('--session needs a value');
+  });
+
+  it.each([
+    ['--bare'],
+    ['--safe-mode'],
+    ['-p', 'x', '--strict-mcp-config'],
+    ['--worktree=x'],
+    ['--cloud'],
+    ['mcp', 'list'],
+    ['--bg'],
+  ])('are refused where nothing of the session would hold: %j', (...words) => {
+    expect(() => readClaudeCommand(words)).toThrow();
+  });
+
+  it('are not looked into behind --', () => {
+    expect(readClaudeCommand(['-p', '--', '--bare']).args).toEqual(['-p', '--', '--bare']);
+  });
+});

@@ -47,15 +47,16 @@ export interface Served {
 export interface ServeOptions {
   readonly era?: 'legacy' | 'auto';
   readonly approves?: boolean;
+  readonly env?: { readonly [name: string]: string };
 }
 
 /** A real `hopgate mcp` over stdio, and the official client at the other end. */
 export async function serve(here: Machine, argv: readonly string[] = [], options: ServeOptions = {}): Promise<Served> {
-  const { era = 'legacy', approves } = options;
+  const { era = 'legacy', approves, env = {} } = options;
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [MAIN, 'mcp', '--json', '--root', here.root, ...argv],
-    env: defined(here.env),
+    env: { ...defined(here.env), ...env },
     stderr: 'pipe',
   });
   const client = new Client(

@@ -42,7 +42,7 @@ export class McpHost {
 
   constructor(options: McpOptions) {
     this.options = options;
-    this.#listed = this.#listNow();
+    this.#listed = options.session.tools().then(sameness, () => '');
   }
 
   /** A server for one connection, or for one request of a peer whose requests stand alone. */
@@ -99,12 +99,13 @@ export class McpHost {
   async tellChanges(): Promise<readonly string[] | null> {
     for (const uri of THAT_MOVE) for (const told of this.#told) told.resourceUpdated(uri);
     const before = await this.#listed;
-    const now = await this.#listNow();
+    const tools = await this.options.session.tools();
+    const now = sameness(tools);
     if (now === before) return null;
     this.#listed = Promise.resolve(now);
     for (const told of this.#told) told.toolsChanged();
     const { nameOf } = await this.names();
-    return (JSON.parse(now) as AgentTool[]).map(({ name }) => nameOf(name));
+    return tools.map(({ name }) => nameOf(name));
   }
 
   /** The pinned spec set; null where it cannot be read. */
@@ -132,14 +133,18 @@ export class McpHost {
     return this.#closed;
   }
 
-  async #listNow(): Promise<string> {
-    return JSON.stringify(await this.options.session.tools());
-  }
-
   async #instructions(): Promise<string> {
     return `${INTRODUCTION}\n\n${shortened(await this.options.session.prompt())}`;
   }
 }
+
+/** Equal for lists that say the same; a session that was opened anew may say it in another order. */
+const sameness = (tools: readonly AgentTool[]): string =>
+  JSON.stringify(tools, (_key, value: unknown) => {
+    if (value === null || typeof value !== 'object') return value;
+    if (Array.isArray(value)) return value.every((one) => typeof one === 'string') ? [...value].sort() : value;
+    return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
+  });
 
 const INTRODUCTION =
   'This server gates what you do: you are inside a peripheral, and its tools are all there are. "hop" leads to another, "status" tells where you are, "why" what a call would meet. A refusal says what to do instead. The tools change with every hop and mode.';

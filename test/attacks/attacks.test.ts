@@ -48,7 +48,7 @@ describe.each(users)('an agent, through a session that %s runs', (_, prefix) => 
 });
 
 it('there is a case for every requirement that commands, paths, git and web have, attack and benign', () => {
-  expect(classes.join(' ')).toBe('R1 R10 R12 R13 R15 R16 R17 R2 R3 R4 R5 R6 R8 R9 control limits');
+  expect(classes.join(' ')).toBe('R1 R10 R12 R13 R14 R15 R16 R17 R2 R3 R4 R5 R6 R7 R8 R9 control limits');
   expect(ALL_CASES.filter(({ kind }) => kind === 'attack').length).toBeGreaterThan(600);
   expect(ALL_CASES.filter(({ kind }) => kind === 'benign').length).toBeGreaterThan(100);
 });

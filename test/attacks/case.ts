@@ -40,9 +40,11 @@ export interface Case {
   /** Paths that the result's findings have to name. */
   readonly findings?: readonly string[];
   readonly before?: (world: World) => void;
+  /** Puts right what `before` did, for the cases that come after. */
+  readonly after?: (world: World) => void;
 }
 
-type More = Partial<Pick<Case, 'shows' | 'hides' | 'files' | 'findings' | 'before'>>;
+type More = Partial<Pick<Case, 'shows' | 'hides' | 'files' | 'findings' | 'before' | 'after'>>;
 
 /** Makes rows of one peripheral and tool. */
 export const rows = (peripheral: Peripheral, tool: string) => ({

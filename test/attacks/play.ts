@@ -132,6 +132,7 @@ async function playOne(world: World, session: Session, fillWeb: World['fill'], o
   const found = findingsOf(result);
   for (const path of one.findings ?? [])
     if (!found.includes(path)) flaws.push(`no finding names ${path}: ${text.slice(0, 800)}`);
+  one.after?.(world);
   return flaws;
 }
 

@@ -1,6 +1,8 @@
 import type { Case } from '../case.ts';
 import { commandCases } from './commands.ts';
+import { hostileConfigCases } from './hostile-config.ts';
 import { pathCases } from './paths.ts';
+import { pinCases } from './pin.ts';
 import { deployCases, gitCases, reflectCases } from './shipping.ts';
 import { webCases } from './web.ts';
 
@@ -64,6 +66,8 @@ export const ALL_CASES: readonly Case[] = [
   ...deployCases,
   ...reflectCases,
   ...webCases,
+  ...hostileConfigCases,
+  ...pinCases,
   ...unknown,
   ...foreign,
   ...shapes,

@@ -165,6 +165,7 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
       prompt: '/compact',
     });
     expect(compacted.code, compacted.stdout).toBe(0);
+    expect(compacted.stdout).toMatch(/"hook_name":"SessionStart:compact"[^\n]*in mode diagnose/);
     const later = await world.run([done, done], { own: ['--session', first.session], args: ['--continue'] });
     const told = later.requests[0]?.texts.join('\n') ?? '';
     expect(told).toContain('In the peripheral "explore", in mode diagnose');

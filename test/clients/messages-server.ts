@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -63,6 +64,8 @@ interface Body {
  */
 export async function scriptedModel(scripts: { readonly [thread: string]: readonly Step[] }): Promise<Model> {
   const requests: Seen[] = [];
+  // Ids of calls that are told apart in a conversation that several runs share.
+  const run = randomBytes(4).toString('hex');
   const at = new Map<string, number>();
   const turnFor = async (body: Body): Promise<Turn> => {
     const tools = (body.tools ?? []).map(({ name }) => name);
@@ -83,7 +86,7 @@ export async function scriptedModel(scripts: { readonly [thread: string]: readon
       const path = request.url?.split('?')[0] ?? '';
       if (request.method !== 'POST' || path !== '/v1/messages') return answerJson(response, path);
       const body = JSON.parse(Buffer.concat(chunks).toString() || '{}') as Body;
-      reply(response, body, await turnFor(body), `${requests.length}`);
+      reply(response, body, await turnFor(body), `${run}_${requests.length}`);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

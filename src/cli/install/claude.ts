@@ -19,10 +19,7 @@ export const claudeInstaller: Installer = {
     const plugin = [...files, ...left.map((path) => change(path, null))];
     return {
       changes: [...plugin, settingsChange(place, false)],
-      notes: [
-        ...(place.scope === 'project' ? projectNotes(place) : userNotes),
-        'A repository that switches hooks off for itself (disableAllHooks in its own .claude settings) also switches hopgate off; "hopgate claude" holds against that, and an organisation\'s managed settings do.',
-      ],
+      notes: place.scope === 'project' ? projectNotes(place) : userNotes,
     };
   },
   async uninstall(place) {
@@ -35,6 +32,7 @@ export const claudeInstaller: Installer = {
 
 const userNotes = [
   'Every conversation of Claude Code on this account is in a session from its next start on, in whatever folder it works.',
+  'A repository that switches hooks off for itself (disableAllHooks in its own .claude settings) switches hopgate off with them; "hopgate claude" and --scope project hold against that.',
 ];
 
 const projectNotes = ({ root }: Place): readonly string[] => [

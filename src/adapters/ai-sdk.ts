@@ -11,6 +11,7 @@ import {
   tool,
   wrapLanguageModel,
 } from 'ai';
+import { approvedRequest, hashIn, rejectedCalls } from './ai-sdk/approvals.ts';
 import type { AgentAnswer, AgentSession, AgentTool } from './core/agent-session.ts';
 import { approvalQuestion } from './mcp/approval-view.ts';
 
@@ -24,6 +25,8 @@ export interface AiSdkSettings {
   /** Shows the model the tools of this moment, and tells it where it is. */
   readonly prepareStep: (options: {
     readonly model: LanguageModel;
+    readonly stepNumber: number;
+    readonly initialMessages: readonly ModelMessage[];
     readonly initialInstructions: Instructions | undefined;
   }) => Promise<{ model: LanguageModel; instructions: Instructions }>;
   /** Asks for what a person has to approve. Leave it out where the session has an approver of its own. */
@@ -82,12 +85,15 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
     tools: Object.fromEntries(catalogue.map((each) => [each.name, toolOf(each)])),
     toolCallConcurrency: 1,
     instructions: atFirst,
-    async prepareStep({ model, initialInstructions }) {
+    async prepareStep({ model, stepNumber, initialMessages, initialInstructions }) {
       if (broken) {
         const { error } = broken;
         broken = null;
         throw error;
       }
+      if (stepNumber === 0)
+        for (const { toolName: name, input } of rejectedCalls(initialMessages))
+          if (ours.has(name)) await session.call({ name, input, approved: null }); // for the record: the SDK answers it
       const now = new Set((await session.tools()).map(({ name }) => name));
       return {
         model: showing(model, (name) => !ours.has(name) || now.has(name)),
@@ -136,21 +142,6 @@ function withPrompt(initial: Instructions | undefined, atFirst: string, now: str
     return initial.includes(atFirst) ? initial.replace(atFirst, () => now) : `${initial}\n\n${now}`;
   return [...(Array.isArray(initial) ? initial : [initial]), { role: 'system', content: now }];
 }
-
-/** The request that a person has approved for this call, as the messages tell it. */
-function approvedRequest(messages: readonly ModelMessage[], toolCallId: string): { readonly reason?: string } | null {
-  const parts = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : [...content]));
-  const approved = new Set(
-    parts.flatMap((part) => (part.type === 'tool-approval-response' && part.approved ? [part.approvalId] : [])),
-  );
-  for (const part of parts)
-    if (part.type === 'tool-approval-request' && part.toolCallId === toolCallId && approved.has(part.approvalId))
-      return part;
-  return null;
-}
-
-/** The hash of what a person was shown travels through the messages, as the last line of it, to the approved call. */
-const hashIn = (reason: string | undefined): string | undefined => /\nsha256 ([0-9a-f]{64})$/.exec(reason ?? '')?.[1];
 
 function parsed(input: string): unknown {
   try {

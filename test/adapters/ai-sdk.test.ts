@@ -9,6 +9,7 @@ import {
   tool,
 } from 'ai';
 import { convertArrayToReadableStream, MockLanguageModelV4 } from 'ai/test';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { agentSession, type AgentSession, aiSdk } from '../../src/adapters/ai-sdk.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
@@ -83,7 +84,7 @@ const driver: AgentDriver = {
     const messages: ModelMessage[] = [{ role: 'user', content: 'Mend sum.' }];
     for (;;) {
       const result = await agent.generate({ messages });
-      messages.push(...result.response.messages);
+      messages.push(...result.responseMessages);
       const requests = result.content.filter((part) => part.type === 'tool-approval-request');
       if (requests.length === 0) return seenBy(model.doGenerateCalls);
       const content = [];
@@ -162,7 +163,7 @@ describe('an AI SDK agent', () => {
       role: 'tool',
       content: [{ type: 'tool-approval-response', approvalId, approved: true }],
     };
-    const messages = [USER, ...(await first.response).messages, yes];
+    const messages = [USER, ...(await first.responseMessages), yes];
     expect(await streamText({ model, ...settings, messages, stopWhen: many }).text).toBe('Done.');
     expect(session.state.mode).toBe('execute');
   });
@@ -200,7 +201,7 @@ describe('an AI SDK agent', () => {
       stopWhen: many,
     });
     const request = result.content.find((part) => part.type === 'tool-approval-request');
-    return { messages: JSON.stringify([USER, ...result.response.messages]), approvalId: request?.approvalId ?? '' };
+    return { messages: JSON.stringify([USER, ...result.responseMessages]), approvalId: request?.approvalId ?? '' };
   }
 
   async function approve(agent: AgentSession, text: string, approvalId: string, by = 'operator'): Promise<void> {
@@ -211,6 +212,71 @@ describe('an AI SDK agent', () => {
     const messages = [...(JSON.parse(text) as ModelMessage[]), yes];
     await generateText({ model: mock([end]), ...(await aiSdk(agent, { by })), messages, stopWhen: many });
   }
+
+  it('an approval has one use, even where a provider repeats the id of a call', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const discuss: ScriptedTurn = {
+      calls: [{ name: 'mode', input: { to: 'discuss', summary: 'nothing', reason: 'x' } }],
+    };
+    const diagnose: ScriptedTurn = { calls: [{ name: 'mode', input: { to: 'diagnose', reason: 'x' } }] };
+    const { messages, approvalId } = await asked(agentSession(session));
+    const yes: ModelMessage = {
+      role: 'tool',
+      content: [{ type: 'tool-approval-response', approvalId, approved: true }],
+    };
+    const { toolApproval: _, ...settings } = await aiSdk(agentSession(session));
+    const again = { ...turnOf(execute, 0), content: turnOf(execute, 0).content };
+    const model = new MockLanguageModelV4({
+      doGenerate: [turnOf(discuss, 1), turnOf(diagnose, 2), again, turnOf(end, 4)],
+    });
+    await generateText({
+      model,
+      ...settings,
+      messages: [...(JSON.parse(messages) as ModelMessage[]), yes],
+      stopWhen: many,
+    });
+    expect(session.state).toMatchObject({ mode: 'diagnose', denials: 1 });
+  });
+
+  it('a rejection is on record, once', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open({ approver: () => true });
+    const { messages, approvalId } = await asked(agentSession(session));
+    const no: ModelMessage = {
+      role: 'tool',
+      content: [{ type: 'tool-approval-response', approvalId, approved: false }],
+    };
+    const first = [...(JSON.parse(messages) as ModelMessage[]), no];
+    const settings = await aiSdk(agentSession(session));
+    const { responseMessages } = await generateText({
+      model: mock([read, end]),
+      ...settings,
+      messages: first,
+      stopWhen: many,
+    });
+    const later = [...first, ...responseMessages, USER];
+    await generateText({ model: mock([end]), ...settings, messages: later, stopWhen: many });
+    expect(session.state).toMatchObject({ mode: 'diagnose', denials: 1 });
+    await session.detach();
+    await world.verify();
+  });
+
+  it('the calls of a step keep their order, however long it takes to start one', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const model = mock([{ calls: [hop, { name: 'grep', input: { pattern: 'x' } }] }, end]);
+    await generateText({
+      model,
+      ...(await aiSdk(agentSession(session))),
+      messages: [USER],
+      stopWhen: many,
+      onToolExecutionStart: async ({ toolCall }) => {
+        if (toolCall.toolName === 'hop') await setImmediate();
+      },
+    });
+    expect(seenBy(model.doGenerateCalls)[1]?.results[1]).toMatch(/edit has no grep/);
+  });
 
   it('without toolApproval the session’s own approver is asked', async () => {
     const world = await agentWorld('explore');
@@ -295,7 +361,7 @@ describe('an AI SDK agent', () => {
     const { prepareStep, instructions } = await aiSdk(agentSession(session));
     const model = mock([end]);
     const given = async (initialInstructions: Instructions | undefined) =>
-      (await prepareStep({ model, initialInstructions })).instructions;
+      (await prepareStep({ model, stepNumber: 0, initialMessages: [], initialInstructions })).instructions;
     await session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'enough' });
     await session.hop({ to: 'edit', exit: 'found-target', reason: 'found' });
     const now = await agentSession(session).prompt();

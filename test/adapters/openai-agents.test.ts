@@ -127,9 +127,27 @@ describe('an agent of the OpenAI Agents SDK', () => {
     expect(seenBy(model)[1]?.results[0]).toMatch(/approval-required/);
   });
 
-  it('a rejection is on record', async () => {
+  it('an approval has one use, even where a provider repeats the id of a call', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
+    const mode = (callId: string, input: object) => [functionCall('mode', { reason: 'x', ...input }, { callId })];
+    const { agent, options, model } = await prepare(agentSession(session), []);
+    model.enqueue(
+      mode('same', { to: 'execute' }),
+      mode('b', { to: 'discuss', summary: 'nothing' }),
+      mode('c', { to: 'diagnose' }),
+      mode('same', { to: 'execute' }),
+      [assistantMessage('Done.')],
+    );
+    let result = await run(agent, 'Mend sum.', options);
+    for (const interruption of result.interruptions) result.state.approve(interruption);
+    result = await run(agent, result.state, options).catch(() => result); // or the SDK itself will not have it
+    expect(session.state.mode).toBe('diagnose');
+  });
+
+  it('a rejection is on record', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open({ approver: () => true });
     const { agent, options, model } = await prepare(agentSession(session), [execute, end]);
     const { state, interruptions } = await run(agent, 'Mend sum.', options);
     for (const interruption of interruptions) state.reject(interruption);

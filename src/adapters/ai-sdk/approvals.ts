@@ -1,0 +1,35 @@
+import type { ModelMessage } from 'ai';
+
+type Part = Exclude<ModelMessage['content'], string>[number];
+
+const partsOf = (messages: readonly ModelMessage[]): readonly Part[] =>
+  messages.flatMap(({ content }): readonly Part[] => (typeof content === 'string' ? [] : content));
+
+/** The requests that the last message answers. An older answer has had its use. */
+function requestsAnswered(messages: readonly ModelMessage[], approved: boolean) {
+  const ids = new Set(
+    partsOf(messages.slice(-1)).flatMap((part) =>
+      part.type === 'tool-approval-response' && part.approved === approved ? [part.approvalId] : [],
+    ),
+  );
+  return partsOf(messages).flatMap((part) =>
+    part.type === 'tool-approval-request' && ids.has(part.approvalId) ? [part] : [],
+  );
+}
+
+/** The request that a person has just approved for this call. */
+export const approvedRequest = (
+  messages: readonly ModelMessage[],
+  id: string,
+): { readonly reason?: string } | undefined =>
+  requestsAnswered(messages, true).find(({ toolCallId }) => toolCallId === id);
+
+/** The calls that a person has just refused. */
+export function rejectedCalls(messages: readonly ModelMessage[]) {
+  const ids = new Set(requestsAnswered(messages, false).map(({ toolCallId }) => toolCallId));
+  return partsOf(messages).flatMap((part) => (part.type === 'tool-call' && ids.has(part.toolCallId) ? [part] : []));
+}
+
+/** The hash of what a person was shown travels through the messages, as the last line of it, to the approved call. */
+export const hashIn = (reason: string | undefined): string | undefined =>
+  /\nsha256 ([0-9a-f]{64})$/.exec(reason ?? '')?.[1];

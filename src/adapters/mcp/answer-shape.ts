@@ -2,22 +2,24 @@ import { type CallToolResult, type ContentBlock, isSpecType } from '@modelcontex
 import type { Json } from '../../spec/types.ts';
 import type { AgentAnswer } from '../core/agent-session.ts';
 
+/** Where a refusal stands as data, in the result's `_meta`: for programs, and out of the model's sight, which reads the text. */
+export const DENIAL = 'hopgate/denial';
+
 /**
- * An answer as the result of `tools/call`: a refusal is a result that teaches, never an error of the protocol. Clients may show a model the
- * structured content in place of the text; so it stands beside the text only where the text says no more than it, or where it is an error, whose
- * text is always shown.
+ * An answer as the result of `tools/call`: a refusal is a result that teaches, never an error of the protocol. Clients show their model the
+ * structured content in place of the text (Codex even that of an error), so it stands beside the text only where the text says no more.
  * @param openNow the tools, where they have changed: clients show lists that are a request old, or never change
  */
 export function callResult(answer: AgentAnswer, openNow: readonly string[] | null): CallToolResult {
   const through = upstreamResult(answer);
   const content = through?.content ?? [textBlock(answer.text)];
-  const isError = answer.status !== 'ok';
   const saysNoMore = openNow === null && (through !== null || answer.text === JSON.stringify(answer.data));
-  const structured = through ? through.structuredContent : objectOr(answer.data);
+  const structured = saysNoMore ? (through ? through.structuredContent : objectOr(answer.data)) : null;
   return {
     content: openNow === null ? content : [...content, textBlock(`Tools open now: ${openNow.join(', ')}.`)],
-    ...(structured !== null && (isError || saysNoMore) ? { structuredContent: structured } : {}),
-    ...(isError ? { isError } : {}),
+    ...(structured === null ? {} : { structuredContent: structured }),
+    ...(answer.status === 'ok' ? {} : { isError: true }),
+    ...(answer.status === 'refused' ? { _meta: { [DENIAL]: answer.denial } } : {}),
   };
 }
 

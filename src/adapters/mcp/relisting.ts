@@ -4,6 +4,7 @@
  */
 export class Relisting {
   #count = 0;
+  #misses = 0;
   #wake: (() => void)[] = [];
 
   /** How often the client has listed so far. */
@@ -17,12 +18,16 @@ export class Relisting {
     for (const wake of this.#wake.splice(0)) wake();
   }
 
-  /** Until the client has listed once more than `count` (and `grace` milliseconds on, to take it in), at most `atMost` milliseconds. */
+  /**
+   * Until the client has listed once more than `count` (and `grace` milliseconds on, to take it in), at most `atMost` milliseconds. One that has let
+   * that time pass twice in a row lists when it pleases, or never, and is hardly waited for any more.
+   */
   async since(count: number, atMost: number, grace: number, signal: AbortSignal): Promise<void> {
-    if (atMost <= 0 || signal.aborted) return;
+    const wait = this.#misses < ENOUGH ? atMost : Math.min(atMost, grace);
+    if (wait <= 0 || signal.aborted) return;
     if (this.#count === count)
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, atMost);
+        const timer = setTimeout(resolve, wait);
         const end = (): void => {
           clearTimeout(timer);
           resolve();
@@ -30,6 +35,11 @@ export class Relisting {
         this.#wake.push(end);
         signal.addEventListener('abort', end, { once: true });
       });
-    if (this.#count !== count) await new Promise((resolve) => setTimeout(resolve, grace));
+    if (signal.aborted) return;
+    const listed = this.#count !== count;
+    this.#misses = listed ? 0 : this.#misses + 1;
+    if (listed) await new Promise((resolve) => setTimeout(resolve, grace));
   }
 }
+
+const ENOUGH = 2;

@@ -4,6 +4,7 @@ import { rgPath } from '@vscode/ripgrep';
 import { SpecError } from '../spec/issues.ts';
 import { detectSandbox } from '../tools/sandbox/detect.ts';
 import type { SandboxAvailability } from '../tools/sandbox/sandbox.ts';
+import { codexFindings } from './doctor-codex.ts';
 import { findProgram } from './find-program.ts';
 import { CliError, type Io } from './io.ts';
 import { CONFIG_FILE, openProject } from './project.ts';
@@ -39,6 +40,7 @@ export async function examine(root: string, io: Io, { run, sandbox }: Examined =
     ...(await Promise.all([git(io, run), bubblewrap(sandbox), ripgrep(run)])),
     stateFolder(root, io),
     ...(await project(root, io)),
+    ...(await codexFindings(root, io)),
   ];
 }
 

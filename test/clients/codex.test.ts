@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { makeFixture } from '../../src/cli/run/fixture.ts';
+import { DENIAL_CODES } from '../../src/gate/denial.ts';
 import { loadScenario } from '../../src/spec/load-scenario.ts';
 import type { ScenarioAction } from '../../src/spec/scenario-file.ts';
 import {
@@ -238,7 +239,9 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     expect(ended).toMatchObject({ code: 0 });
     for (const [index, { step }] of steps.entries()) {
       const told = world.model.requests[index + 1]?.results.map(({ text }) => text).join('\n') ?? '';
-      const refused = /unsupported call|"code":"[a-z-]+","message"|What to do:/.test(told);
+      const output = told.replace(/^Wall time.*\nOutput:\n/, '');
+      // A tool that is not open is not offered, and Codex does not send a call of it.
+      const refused = ['unsupported call', ...DENIAL_CODES].some((code) => output.slice(0, 60).includes(code));
       expect({ line: step.line, told, refused }).toMatchObject({
         refused: step.expect !== null && 'denied' in step.expect,
       });

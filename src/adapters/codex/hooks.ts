@@ -72,7 +72,9 @@ async function tell(
     async (session) => `${promptSection(session, { name: mcpName })}\n\n${HOW_IN_CODEX}`,
   );
   if (!again && seat.notes['told'] === text) return SILENCE;
-  await note(desk, seat, event, { told: text });
+  // Codex passes over hooks that it does not trust without a word: this is how their silence is told from their absence.
+  const begun: Seat['notes'] = event.hook_event_name === 'SessionStart' ? { begun: new Date().toISOString() } : {};
+  await note(desk, seat, event, { told: text, ...begun });
   const { hook_event_name: hookEventName } = event;
   return { ...SILENCE, stdout: JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext: text } }) };
 }

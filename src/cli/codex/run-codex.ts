@@ -54,7 +54,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   await remote.close();
   const seats = seatsOf(io, root, sessionId, begun);
   const sandboxes = { sandbox: options.sandboxMode, wanted: allowed(after).sandboxMode };
-  showEnd(io, { root, sessionId, code, before, after, ...sandboxes, seats });
+  showEnd(io, { root, sessionId, code, before, after, ...sandboxes, begun, seats });
 }
 
 /** The session to work in, written down with what the operator approves ahead, and let go of. */

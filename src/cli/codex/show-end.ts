@@ -13,6 +13,8 @@ export interface End {
   /** What Codex was started with last, and what the session's peripheral now grants. */
   readonly sandbox: string;
   readonly wanted: string;
+  /** When Codex was started (ISO 8601). */
+  readonly begun: string;
   /** The conversations of this run. */
   readonly seats: readonly SeatRecord[];
 }
@@ -20,7 +22,7 @@ export interface End {
 /** Says on stderr what became of the session; stdout is Codex's. Exit code 1 where Codex failed, or its hooks were silent. */
 export function showEnd(io: Io, end: End): void {
   const { code, after } = end;
-  const silence = silenceOf(end.seats);
+  const silence = silenceOf(end.seats, end.begun);
   io.exitCode = code === 0 && silence === null ? 0 : 1;
   if (io.json) {
     const { sessionId, root } = end;
@@ -43,9 +45,9 @@ const whereIs = ({ closed, peripheral, mode }: SessionStatus): string =>
   closed ? 'closed' : `in ${peripheral ?? 'no peripheral'}${mode ? `, mode ${mode}` : ''}`;
 
 /** Codex passes over hooks that it does not trust, or that a policy switches off, without a word. null: they came. */
-export function silenceOf(seats: readonly SeatRecord[]): string | null {
+export function silenceOf(seats: readonly SeatRecord[], since: string): string | null {
   const main = seats.filter(({ conversation }) => conversation.agentId === null);
-  if (main.some(({ events }) => events.some(({ name }) => name === 'SessionStart'))) return null;
+  if (main.some(({ notes }) => typeof notes['begun'] === 'string' && notes['begun'] >= since)) return null;
   return main.length === 0
     ? "none of hopgate's hooks was called: what Codex did by itself was seen by nobody (its sandbox held it), only what went through hopgate's tools. Run hopgate doctor."
     : 'Codex called no hook at its start: hooks fell silent for a while. Run hopgate doctor.';

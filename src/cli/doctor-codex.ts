@@ -1,0 +1,73 @@
+import { askCodex } from '../adapters/codex/ask-codex.ts';
+import { CODEX_EVENTS, isOurs } from '../adapters/codex/hook-config.ts';
+import { SeatFiles } from '../daemon/seat-files.ts';
+import type { Finding } from './doctor.ts';
+import { findProgram } from './find-program.ts';
+import type { Io } from './io.ts';
+
+/** What no setting of Codex's closes; said whenever Codex is there. */
+const OPEN = [
+  'Codex has no switch that makes a failing hook refuse: hopgate’s answers with a refusal whatever happens to it, but one that is killed together with its shell lets the call through. Codex’s own sandbox holds then.',
+  'Typing into a shell that is already open (write_stdin) calls no hook; none is open, because no command of Codex’s own shell is let through.',
+  'A turn keeps the sandbox that it began with. After a hop, hopgate’s tools follow at once; apply_patch from the next start on (hopgate codex --follow).',
+];
+
+/**
+ * Codex, as far as hopgate can work in it: is it there, and are the hooks that were installed for good trusted, and did they run here? Empty where
+ * there is no Codex.
+ */
+export async function codexFindings(root: string, io: Io): Promise<readonly Finding[]> {
+  const codex = io.env['CODEX_BIN'] ?? findProgram('codex', io.env['PATH']);
+  if (!codex) return [];
+  try {
+    const { version, hooks } = await askCodex({ codex, cwd: root, env: io.env, waitMs: 10_000 });
+    const ours = hooks.filter(({ command }) => command !== null && isOurs(command));
+    return [{ name: 'Codex', status: 'ok', found: `${version} (${codex})`, details: OPEN }, installed(ours, root, io)];
+  } catch (error) {
+    return [
+      {
+        name: 'Codex',
+        status: 'missing',
+        found: (error as Error).message,
+        without: 'hopgate codex does not start; everything else works.',
+        fix: 'Start codex by itself to see what is wrong, or update it (codex update).',
+      },
+    ];
+  }
+}
+
+function installed(ours: Awaited<ReturnType<typeof askCodex>>['hooks'], root: string, io: Io): Finding {
+  const name = 'Codex hooks';
+  const details = [lastHeard(root, io)];
+  if (ours.length === 0)
+    return { name, status: 'ok', found: 'not installed for good; "hopgate codex" brings its own', details };
+  const silent = ours.filter(
+    ({ enabled, trustStatus }) => !enabled || (trustStatus !== 'trusted' && trustStatus !== 'managed'),
+  );
+  if (silent.length > 0)
+    return {
+      name,
+      status: 'missing',
+      found: `${silent.length} of ${ours.length} are passed over by Codex: ${[...new Set(silent.map(({ enabled, trustStatus }) => (enabled ? trustStatus : 'switched off')))].join(', ')}`,
+      without: 'What Codex does by itself is seen by nobody; hopgate’s own tools decide all the same.',
+      fix: 'Run "hopgate install codex" again, or start codex, type /hooks and trust them.',
+      details,
+    };
+  if (ours.length < CODEX_EVENTS.length)
+    return {
+      name,
+      status: 'missing',
+      found: `${ours.length} of ${CODEX_EVENTS.length}`,
+      fix: 'Run "hopgate install codex" again.',
+      details,
+    };
+  return { name, status: 'ok', found: 'installed and trusted', details };
+}
+
+function lastHeard(root: string, io: Io): string {
+  const [last] = new SeatFiles(root, io.env).all().filter(({ conversation }) => conversation.client === 'codex');
+  const event = last?.events.at(-1);
+  return event
+    ? `last heard of in this repository: ${event.name}, ${event.at}`
+    : 'no hook of Codex has come in this repository yet';
+}

@@ -1,0 +1,127 @@
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { agentSession } from '../../src/adapters/core/local.ts';
+import { describeRequest } from '../../src/cli/approve/describe-request.ts';
+import { openSession } from '../../src/open-session.ts';
+import { approvalsFolder } from '../../src/operator/approvals-folder.ts';
+import { answerRequest, pendingRequests } from '../../src/operator/answer-request.ts';
+import { pendingApprover } from '../../src/operator/pending-approver.ts';
+import { ownToken } from '../../src/operator/token.ts';
+import type { Approver } from '../../src/ports/approver.ts';
+import type { Session } from '../../src/session/session.ts';
+import { processIo } from '../../src/cli/io.ts';
+import { ANSWERS, ASKS, VIEWS } from './cases/approvals.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+let folder: string;
+let root: string;
+let stateDir: string;
+
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-approvals-')));
+  [root, stateDir] = [join(folder, 'root'), join(folder, 'state')];
+  mkdirSync(join(root, 'src'), { recursive: true });
+  mkdirSync(stateDir, { mode: 0o700 });
+  writeFileSync(join(root, 'src/a.txt'), 'a\n');
+  writeFileSync(join(root, 'hopgate.yaml'), 'test: [{ run: ["true"] }]\n');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const open = (approver?: Approver): Promise<Session> =>
+  openSession({ root, agent: 'attacker', store: 'memory', trustConfig: true, ...(approver ? { approver } : {}) });
+
+/** Lawfully to where only the approval is missing: of execute in explore, or of the deploy after a test that passed. */
+async function stand(session: Session, call: 'mode' | 'hop', answer: (yes: boolean) => void): Promise<void> {
+  const must = async (step: Promise<{ readonly ok: boolean }>): Promise<void> => {
+    const result = await step;
+    if (!result.ok) throw new Error(JSON.stringify(result));
+  };
+  await must(session.start('explore'));
+  await must(session.setMode({ to: 'diagnose' }));
+  if (call === 'mode') return;
+  await must(session.step({ tool: 'read', args: ['src/a.txt'] }));
+  await must(session.hop({ to: 'edit', exit: 'found-target', reason: 'to edit' }));
+  answer(true);
+  await must(session.setMode({ to: 'execute', reason: 'to work', exitCriteria: 'done' }));
+  answer(false);
+  await must(session.hop({ to: 'test', exit: 'hop-test', reason: 'to test', fruit: { 'commit-message': 'x' } }));
+  await must(session.step({ tool: 'bash-test', args: {} }));
+}
+
+describe('R18: an agent’s words are no approval', () => {
+  it.each(ASKS)('$name', async ({ call, input, approved }) => {
+    let yes = false;
+    const session = await open({ via: 'approver', approve: async () => (yes ? { by: 'operator' } : null) });
+    await stand(session, call, (answer) => {
+      yes = answer;
+    });
+    const before = session.state;
+    const agent = agentSession(session);
+    const answer = await agent.call({ name: call, input, ...(approved === undefined ? {} : { approved }) });
+    expect(answer).toMatchObject({ status: 'refused', denial: { remedy: expect.stringMatching(/\S/) } });
+    expect(answer.denial!.code).toMatch(/^approval-/);
+    expect(session.state).toMatchObject({ mode: before.mode, peripheral: before.peripheral });
+    // the way is open, but for the one thing that no words can give
+    const wanted = await agent.wants({ name: call, input });
+    const given = await agent.call({ name: call, input, approved: { hash: wanted!.hash, by: 'operator' } });
+    expect(given).toMatchObject({ status: 'ok' });
+    await session.detach();
+  });
+});
+
+describe('R18: an answer in the state folder holds only if the operator gave it, to this, now', () => {
+  it.each(ANSWERS)('$kind: $name', async ({ kind, file }) => {
+    const session = await open(pendingApprover({ stateDir, root }));
+    await stand(session, 'mode', () => {});
+    const ask = () => session.setMode({ to: 'execute', reason: 'to work', exitCriteria: 'done' });
+    expect(await ask()).toMatchObject({ ok: false, denial: { code: 'approval-required' } });
+    const [item] = pendingRequests(stateDir);
+    const token = ownToken(stateDir);
+    const honest = answerRequest(stateDir, item!.pending, { verdict: 'yes', by: 'operator', minutes: 5 }, token);
+    const path = join(approvalsFolder(stateDir).answersFolder, `${item!.pending.request.hash}.json`);
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(honest);
+    const forged = file({ honest, token, stateDir });
+    if (forged === null) rmSync(path);
+    else writeFileSync(path, forged);
+    const result = await ask();
+    expect(result.ok, JSON.stringify(result)).toBe(kind === 'benign');
+    expect(session.state.mode).toBe(kind === 'benign' ? 'execute' : 'diagnose');
+    await session.detach();
+  });
+
+  it('attack: one that was used, laid down again', async () => {
+    const session = await open(pendingApprover({ stateDir, root }));
+    await stand(session, 'mode', () => {});
+    const ask = () => session.setMode({ to: 'execute', reason: 'to work', exitCriteria: 'done' });
+    await ask();
+    const [item] = pendingRequests(stateDir);
+    const honest = answerRequest(stateDir, item!.pending, { verdict: 'yes', by: 'o', minutes: 5 }, ownToken(stateDir));
+    expect(await ask()).toMatchObject({ ok: true });
+    await session.setMode({ to: 'discuss', summary: 'done' });
+    await session.setMode({ to: 'diagnose' });
+    approvalsFolder(stateDir).keepAnswer(honest);
+    expect(await ask()).toMatchObject({ ok: false, denial: { code: 'approval-required' } });
+    await session.detach();
+  });
+});
+
+describe('R11: the operator sees what is approved', () => {
+  const io = { ...processIo(), color: false };
+  it.each(VIEWS)('$name', async ({ text, shows }) => {
+    const session = await open();
+    await stand(session, 'mode', () => {});
+    const request = await session.wants({ mode: { to: 'execute', reason: text, exitCriteria: text } });
+    const shown = describeRequest(io, request!);
+    expect(shown).toContain(shows);
+    expect(shown.replaceAll('\n', '')).not.toMatch(
+      /[\p{Cc}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/u,
+    );
+    const lines = shown.split('\n');
+    expect(lines.filter((line) => line.trimStart().startsWith('sha256'))).toEqual([`  sha256 ${request!.hash}`]);
+    expect(lines.every((line) => !line.startsWith('Approve'))).toBe(true);
+    await session.detach();
+  });
+});

@@ -73,8 +73,34 @@ function driver(shape: ChatShape): AgentDriver {
   };
 }
 
-for (const shape of Object.keys(APIS) as ChatShape[])
+// The shapes differ in nothing but the translation, which is tested for each below.
+for (const shape of ['openai', 'anthropic'] as const)
   describeAgentAdapter(`the plain loop (${shape})`, () => driver(shape));
+
+describe.each(Object.keys(APIS) as ChatShape[])('in the shape of %s', (shape) => {
+  it('it offers tools, takes calls and gives results as that API has them', async () => {
+    const { session } = await stage();
+    await lead(session, 'explore');
+    const calls: readonly ScriptedCall[] = [
+      { name: 'read', input: { path: 'src/a.ts' } },
+      { name: 'read', input: '{"path": ' },
+      { name: 'hop', input: { to: 'edit', exit: 'found-target', reason: 'x' } },
+      { name: 'grep', input: { pattern: 'a' } },
+    ];
+    const loop = plainLoop(agentSession(session), { shape });
+    expect((await loop.tools()).map(APIS[shape].name)).toEqual(
+      'read glob grep bash-readonly web-fetch hop mode status why'.split(' '),
+    );
+    const { messages, answers, toolsChanged } = await loop.answer(
+      calls.map((call, index) => APIS[shape].call(`${index}`, call)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(['ok', 'refused', 'ok', 'refused']);
+    expect(APIS[shape].results(messages as readonly Fields[])).toEqual(answers.map(({ text }) => text));
+    expect(toolsChanged).toBe(true);
+    expect(JSON.stringify(messages)).toMatch(/"(?:id|tool_call_id|call_id|tool_use_id)":"3"/);
+    expect((await loop.tools()).map(APIS[shape].name)).toContain('write');
+  });
+});
 
 describe('an agent that can only talk', () => {
   async function talker() {

@@ -341,5 +341,97 @@ export function describeAgentAdapter(name: string, makeDriver: () => AgentDriver
       const denial = lacks.absentTools ? [] : ['denial'];
       expect(last).toEqual(['intent', 'outcome', ...denial, 'stop', 'hop', 'start']);
     });
+    it('what it writes arrives as it was written', async () => {
+      const content = 'const s = "it\'s `${x}` \\\\ <é> 漢 🙂";\r\n\tdone\n';
+      const { world } = await scene('edit', [
+        { calls: [{ name: 'write', input: { path: 'src/é 漢.js', content } }] },
+        END,
+      ]);
+      expect(world.read('src/é 漢.js')).toBe(content);
+    });
+
+    it('no secret reaches the model', async () => {
+      const { seen } = await scene('explore', [
+        { calls: [{ name: 'read', input: { path: '.env' } }] },
+        { calls: [{ name: 'grep', input: { pattern: 'planted' } }] },
+        { calls: [{ name: 'bash-readonly', input: { command: 'cat .env; env' } }] },
+        { calls: [{ name: 'read', input: { path: '../../../../etc/hostname' } }] },
+        END,
+      ]);
+      expect(JSON.stringify(seen)).not.toContain('planted-secret');
+      expect(seen[1]?.results[0]).toMatch(/masked/);
+      expect(seen[4]?.results[0]).toMatch(/out-of-scope|outside/);
+    });
+
+    it('a command that fails is a result, with its exit', async () => {
+      const { at, state } = await scene('explore', [
+        { calls: [{ name: 'bash-readonly', input: { command: 'echo out; echo err >&2; exit 3' } }] },
+        END,
+      ]);
+      expect(at(1).results[0]).toMatch(/3/);
+      expect(at(1).results[0]).toMatch(/out/);
+      expect(at(1).results[0]).toMatch(/err/);
+      expect(state.denials).toBe(0);
+    });
+
+    it('it answers what is asked of the session itself', async () => {
+      const { at, state } = await scene('explore', [
+        { calls: [{ name: 'status', input: {} }] },
+        { calls: [{ name: 'why', input: { tool: 'write', args: { path: 'src/a.js', content: '' } } }] },
+        { calls: [{ name: 'why', input: { tool: 'read', args: { path: 'README.md' } } }] },
+        END,
+      ]);
+      expect(at(1).results[0]).toMatch(/explore/);
+      expect(at(1).results[0]).toMatch(/found-target/);
+      expect(at(2).results[0]).toMatch(/tool-not-allowed/);
+      expect(at(3).results[0]).toMatch(/let through/);
+      expect(state.denials, 'nothing was tried').toBe(0);
+    });
+
+    it('an approval is good for one use', async (context) => {
+      const mode = (to: string): ScriptedTurn => ({
+        calls: [{ name: 'mode', input: { to, reason: 'to work', summary: 'worked' } }],
+      });
+      const script = [mode('execute'), mode('discuss'), mode('diagnose'), mode('execute'), END];
+      const { asked, state, lacks } = await scene('explore', script, true);
+      if (lacks.approvals) return context.skip(lacks.approvals);
+      expect(asked).toHaveLength(2);
+      expect(state.mode).toBe('execute');
+    });
+
+    it('a change goes all the way: tested, approved, committed, pushed, reviewed', async (context) => {
+      const { at, asked, state, world, lacks } = await scene(
+        'test',
+        [
+          { calls: [{ name: 'bash-test', input: {} }] },
+          { calls: [{ name: 'hop', input: { to: 'deploy', exit: 'pass', reason: 'the check passes' } }] },
+          { calls: [{ name: 'bash-git', input: { sub: 'add', args: ['src/sum.js'] } }] },
+          { calls: [{ name: 'bash-git', input: { sub: 'commit', args: ['-m', 'Add'] } }] },
+          { calls: [{ name: 'bash-git', input: { sub: 'push', args: ['origin', 'main'] } }] },
+          { calls: [{ name: 'hop', input: { to: 'reflect', exit: 'deployed', reason: 'it is out' } }] },
+          END,
+        ],
+        true,
+      );
+      if (lacks.approvals) return context.skip(lacks.approvals);
+      expect(asked).toHaveLength(1);
+      for (const part of ['deploy', 'src/sum.js', 'the check passes']) expect(asked[0]).toContain(part);
+      expect(at(2).results[0]).toMatch(/bash-git/);
+      expect(world.pushed()).toContain('a + b');
+      expect(state).toMatchObject({ peripheral: 'reflect', fruits: { deploy: { committed: true, pushed: true } } });
+    });
+
+    it('nothing can be called in a session that is closed', async (context) => {
+      const world = await agentWorld('outside');
+      const before = await world.open();
+      expect(await before.close()).toMatchObject({ ok: true });
+      const { at, state, lacks } = await playOn(world, [
+        { calls: [{ name: 'hop', input: { to: 'explore', reason: 'again' } }] },
+        END,
+      ]);
+      expect(state).toMatchObject({ closed: true, peripheral: null });
+      if (lacks.absentTools) return context.skip(lacks.absentTools);
+      expect(at(1).results[0]).toMatch(/session-closed/);
+    });
   });
 }

@@ -33,6 +33,8 @@ export interface AgentWorld {
   /** The session again, with a handle of its own, as another process has it. */
   open(options?: Partial<OpenOptions>): Promise<Session>;
   read(path: string): string;
+  /** `src/sum.js` as it stands in the remote. */
+  pushed(): string;
   /** Closes nothing; reads the evidence to its end and demands that it is whole and clean. */
   verify(): Promise<void>;
 }
@@ -82,6 +84,8 @@ export async function agentWorld(start: Start): Promise<AgentWorld> {
     id,
     open: (options) => open({ session: id, ...options }),
     read: (path) => readFileSync(join(root, path), 'utf8'),
+    pushed: () =>
+      execFileSync('git', ['--git-dir', join(folder, 'remote.git'), 'show', 'main:src/sum.js'], { encoding: 'utf8' }),
     async verify() {
       const verdict = await verifySession(id, { specs, config }, store.entries(id));
       expect(verdict, JSON.stringify(verdict.audit.violations)).toMatchObject({ ok: true, chain: [] });

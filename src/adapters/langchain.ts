@@ -1,4 +1,4 @@
-import { type AgentMiddleware, createMiddleware, ToolMessage, tool } from 'langchain';
+import { type AgentMiddleware, AIMessage, createMiddleware, ToolMessage, tool } from 'langchain';
 import { z } from 'zod';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from './core/agent-session.ts';
@@ -57,11 +57,12 @@ export async function langChain(
     async wrapModelCall(request, handler) {
       const now = new Set<unknown>((await session.tools()).map(({ name }) => name));
       const { systemMessage, tools } = request;
-      return handler({
+      const answer = await handler({
         ...request,
         tools: tools.filter(({ name }) => !ours.has(name) || now.has(name)),
         systemMessage: systemMessage.concat(`${systemMessage.text === '' ? '' : '\n\n'}${await session.prompt()}`),
       });
+      return AIMessage.isInstance(answer) ? withUnreadCalls(answer) : answer;
     },
     async afterModel({ messages }) {
       const calls = (interrupt && (messages.at(-1) as { tool_calls?: ToolCall[] } | undefined)?.tool_calls) || [];
@@ -92,6 +93,20 @@ interface ToolCall {
   readonly id?: string;
   readonly name: string;
   readonly args: unknown;
+}
+
+/** LangChain drops the calls whose arguments are no JSON, and ends the run if there are no others. Here they are calls, to be refused as such. */
+function withUnreadCalls(answer: AIMessage): AIMessage {
+  const unread = answer.invalid_tool_calls ?? [];
+  const calls = unread.map(({ id, name = '', args }) => ({
+    type: 'tool_call' as const,
+    id,
+    name,
+    args: args as never,
+  }));
+  answer.tool_calls = [...(answer.tool_calls ?? []), ...calls];
+  answer.invalid_tool_calls = [];
+  return answer;
 }
 
 const message = ({ id = '', name }: ToolCall, answer: AgentAnswer): ToolMessage =>

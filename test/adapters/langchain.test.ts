@@ -21,18 +21,22 @@ import {
 } from '../contracts/agent-adapter.ts';
 import { agentWorld } from '../contracts/agent-world.ts';
 
+/** As LangChain reads a provider's answer: what is no JSON is no call. */
+function calling(calls: readonly ScriptedCall[], turn: number): AIMessage {
+  const ids = calls.map((call, index) => ({ ...call, id: `call-${turn}-${index}` }));
+  const unread = ids.flatMap(({ id, name, input }) => (typeof input === 'string' ? [{ id, name, args: input }] : []));
+  return new AIMessage({
+    content: '',
+    tool_calls: ids.flatMap(({ id, name, input }) => (typeof input === 'string' ? [] : [{ id, name, args: input }])),
+    invalid_tool_calls: unread.map((call) => ({ ...call, type: 'invalid_tool_call', error: 'no JSON' })),
+  });
+}
+
 function fake(script: readonly ScriptedTurn[]): ReturnType<typeof fakeModel> {
   const model = fakeModel();
   for (const [number, turn] of script.entries())
     if ('say' in turn) model.respond(new AIMessage(turn.say));
-    else
-      model.respondWithTools(
-        turn.calls.map(({ name, input }, index) => ({
-          name,
-          args: input as Record<string, unknown>,
-          id: `call-${number}-${index}`,
-        })),
-      );
+    else model.respond(calling(turn.calls, number));
   return model;
 }
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { makeFixture } from '../../src/cli/run/fixture.ts';
 import { DENIAL_CODES } from '../../src/gate/denial.ts';
 import { loadScenario } from '../../src/spec/load-scenario.ts';
@@ -202,6 +202,22 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     expect([read('made.txt'), read('src/made.js')]).toEqual([null, null]);
   });
 
+  test('a daemon that is killed in the middle is replaced, and the session goes on', async () => {
+    const stop = (): ScriptedTurn => {
+      const { env } = worlds[0] as CodexWorld;
+      const [daemon] = processesOf(env).filter(({ args }) => args.includes('hook-main') && args.endsWith('daemon'));
+      process.kill(daemon?.pid as number, 'SIGKILL');
+      return call('read', { path: 'src/a.js' });
+    };
+    const { told, ended, read } = await play({
+      main: [call('mode', { to: 'diagnose', reason: 'r' }), stop, shell('echo x > made.txt'), over, over],
+    });
+    expect(told(2)).toContain('one');
+    expect(told(3)).toContain('mcp__hopgate__bash_readonly');
+    expect(read('made.txt')).toBeNull();
+    expect(ended.code).toBe(0);
+  });
+
   test('without its daemon a hook still answers', async () => {
     const { told, ended } = await play({ main: [shell('ls'), over] }, { env: { HOPGATE_DAEMON: 'off' } });
     expect(told(1)).toContain('mode-forbids');
@@ -219,6 +235,7 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
 
   test('the shipped scenario goes through Codex from the first look to the push, and its evidence is accepted', async () => {
     const { root, remote, config } = makeFixture('bug-in-median');
+    onTestFinished(() => rmSync(dirname(root), { recursive: true, force: true }));
     const scenario = await loadScenario(join(import.meta.dirname, '../../specs/scenarios/fix-a-bug.yaml'));
     const steps = scenario.steps.flatMap((step) => {
       const turn = turnOf(step.action);
@@ -252,6 +269,19 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     expect(await hopgate(world, root, ['verify', session])).toMatchObject({ code: 0 });
   });
 });
+
+/** The processes whose state lies in this world. */
+function processesOf({ XDG_STATE_HOME = '' }: CodexWorld['env']): readonly { pid: number; args: string }[] {
+  return readdirSync('/proc').flatMap((pid) => {
+    try {
+      const env = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+      const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+      return env.includes(`XDG_STATE_HOME=${XDG_STATE_HOME}`) ? [{ pid: Number(pid), args }] : [];
+    } catch {
+      return [];
+    }
+  });
+}
 
 /** A step of a scenario as the model's turn; null: an agent does not do it. */
 function turnOf(action: ScenarioAction): ScriptedTurn | null {

@@ -71,8 +71,8 @@ const refused = (at: Seated, denial: Denial): Decided => deny(denialText(denial,
 async function native(at: Seated<ToolEvent>, { tool, args }: Call): Promise<Decided> {
   const call = { tool, args };
   const { desk, seat, event } = at;
-  const above = await refusedAbove(at, call);
-  if (above) return refused(at, above);
+  const denial = isSubAgent(at) ? await dryRun(at, call) : null;
+  if (denial) return refused(at, denial);
   const admitted = await desk.use(seat, (session) => session.admit(call));
   if (!admitted.ok) return refused(at, admitted.denial);
   await desk.keep(seat, event.toolUseId, admitted.ticket as unknown as Json);
@@ -124,15 +124,13 @@ async function refusedAbove({ desk, seat }: Seated, call: Call): Promise<Denial 
   });
 }
 
-/** Decides a call that does not run under this event; a refusal is recorded. */
+/** Decides a call without letting it run: by the session's own envelope, then by the parent's. A refusal is recorded. */
 async function dryRun(at: Seated, { tool, args }: Call): Promise<Denial | null> {
-  const { desk, seat } = at;
   const call = { tool, args };
-  const above = await refusedAbove(at, call);
-  if (above) return above;
-  return desk.use(seat, async (session) => {
+  const denial = await at.desk.use(at.seat, async (session) => {
     if (session.why(call) === null) return null;
     const judged = await session.admit(call); // refused as the dry run was, and written down
     return judged.ok ? null : judged.denial;
   });
+  return denial ?? refusedAbove(at, call);
 }

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { v7 as uuid } from 'uuid';
 import manifest from '../package.json' with { type: 'json' };
-import { openProject } from './cli/project.ts';
 import { ensureStateDir, realRoot } from './cli/state-dir.ts';
 import { defaultBackends } from './default-backends.ts';
 import { bodyOf } from './evidence/bodies.ts';
 import type { Entry } from './evidence/entry.ts';
+import { pendingApprover } from './operator/pending-approver.ts';
 import type { ApprovalRequest, Approver } from './ports/approver.ts';
 import type { Clock } from './ports/clock.ts';
 import { type EvidenceStore, StoreError } from './ports/evidence-store.ts';
@@ -15,8 +15,6 @@ import type { ToolBackend } from './ports/tool-backend.ts';
 import { createSession, resumeSession } from './session/open.ts';
 import { getPin, type Pin } from './session/pin.ts';
 import type { Session } from './session/session.ts';
-import { loadProjectConfig } from './spec/load-project-config.ts';
-import { loadSpecs } from './spec/load-specs.ts';
 import type { ProjectConfig, SpecSet } from './spec/types.ts';
 import { memoryStore } from './stores/memory.ts';
 import { processHolder } from './stores/process-holder.ts';
@@ -34,8 +32,11 @@ export interface OpenOptions {
   readonly agent: string;
   /** `memory`, a file for SQLite, or a store of your own. Default: SQLite in the repository's state folder, outside the root. */
   readonly store?: 'memory' | (string & {}) | EvidenceStore;
-  /** Who gives approvals. Without one, what needs an approval is refused. */
-  readonly approver?: Approver | ApproveFunction;
+  /**
+   * Who gives approvals; `operator`: each waits for `hopgate approve`, and is found when the call is made again. Without one, what needs an approval
+   * is refused.
+   */
+  readonly approver?: Approver | ApproveFunction | 'operator';
   /** How the repository is tested and shipped. Default: its hopgate.yaml, narrowed unless the operator trusts it. */
   readonly config?: Partial<ProjectConfig>;
   /** Take hopgate.yaml as it stands: this program speaks for the operator. */
@@ -90,7 +91,7 @@ export async function openSession(options: OpenOptions): Promise<Session> {
       clock,
       ids: options.ids ?? randomIds,
       backends,
-      approver: approverOf(options.approver),
+      approver: approverOf(options.approver, root),
       dispose,
       ...(options.inspector ? { inspector: options.inspector } : {}),
       ...(options.onEntry ? { onEntry: options.onEntry } : {}),
@@ -136,7 +137,13 @@ function openStore({ store }: OpenOptions, root: string, clock: Clock): { store:
   return { store: sqliteStore(file, { clock }), owned: true };
 }
 
+/** Reading specs takes more than all the rest of a session: it is loaded by who opens a new one. */
 async function pinOf(options: OpenOptions, root: string): Promise<Pin> {
+  const [{ openProject }, { loadProjectConfig }, { loadSpecs }] = await Promise.all([
+    import('./cli/project.ts'),
+    import('./spec/load-project-config.ts'),
+    import('./spec/load-specs.ts'),
+  ]);
   const project = options.trustConfig
     ? { config: (await loadProjectConfig(root)).config, specs: null }
     : await openProject(root, process.env);
@@ -150,8 +157,9 @@ function backendsOf(chosen: OpenOptions['backends'], real: () => readonly ToolBa
   return typeof chosen === 'function' ? chosen(real()) : chosen;
 }
 
-function approverOf(approver: OpenOptions['approver']): Approver | null {
+function approverOf(approver: OpenOptions['approver'], root: string): Approver | null {
   if (approver === undefined) return null;
+  if (approver === 'operator') return pendingApprover({ stateDir: ensureStateDir(root, process.env), root });
   if (typeof approver !== 'function') return approver;
   return {
     via: 'approver',

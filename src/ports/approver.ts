@@ -1,6 +1,6 @@
 import type { Json } from '../spec/types.ts';
 
-/** What exactly is to be approved. `hash` is sha256 of the RFC 8785 form of the other fields. */
+/** What exactly is to be approved. `hash` is sha256 of the RFC 8785 form of `sessionId`, `action`, `reason` and `view`. */
 export interface ApprovalRequest {
   readonly sessionId: string;
   readonly agent: string;

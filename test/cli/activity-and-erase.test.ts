@@ -1,11 +1,17 @@
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { transcriptPath } from '../../src/adapters/core/transcript-file.ts';
 import { evidenceFile } from '../../src/cli/open-store.ts';
 import { ensureStateDir } from '../../src/cli/state-dir.ts';
 import { verifyChain } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { readForms } from '../../src/evidence/musn/read-forms.ts';
+import { approvalsFolder } from '../../src/operator/approvals-folder.ts';
+import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { conversation, draft } from '../evidence/drafts.ts';
+import { requestOf } from '../operator/request.ts';
 import { type Machine, machine, put } from './run.ts';
 
 async function withSession({ root, env }: Machine): Promise<void> {
@@ -129,6 +135,11 @@ describe('hopgate erase', () => {
   it('asks for --yes, then erases the bodies and leaves a chain that verifies', async () => {
     const here = machine();
     await withSession(here);
+    const dir = ensureStateDir(here.root, here.env);
+    put(dirname(transcriptPath(dir, 's-1')), { 's-1.jsonl': 'what was said\n' });
+    const { pending } = approvalsFolder(dir);
+    await pendingApprover({ stateDir: dir, root: here.root }).approve(requestOf({ sessionId: 's-1' }));
+    expect(pending()).toHaveLength(1);
     expect(await here.run('erase', 's-1')).toMatchObject({
       code: 2,
       err: expect.stringMatching(/4 entries of session s-1 for good\n.*--yes/),
@@ -137,6 +148,8 @@ describe('hopgate erase', () => {
       code: 0,
       out: expect.stringMatching(/^4 bodies of session s-1 erased, 0 blobs/),
     });
+    expect(existsSync(transcriptPath(dir, 's-1'))).toBe(false);
+    expect(pending()).toEqual([]);
     const store = sqliteStore(evidenceFile(here.root, here.env));
     expect(await verifyChain(store.entries('s-1'))).toMatchObject({ ok: true, count: 4 });
     expect((await store.get('par'))?.body).toBeNull();

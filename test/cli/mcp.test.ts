@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { bodyOf } from '../../src/evidence/bodies.ts';
-import { evidenceFile } from '../../src/cli/open-store.ts';
 import { addressOf } from '../../src/cli/mcp/address.ts';
+import { evidenceFile } from '../../src/cli/open-store.ts';
+import { bodyOf } from '../../src/evidence/bodies.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { called, done, httpClient, inspect, MAIN, repository, serve, serveHttp, toolNames } from './mcp.ts';
 import { type Machine, spawnCli } from './run.ts';
@@ -49,6 +49,7 @@ describe.each(['legacy', 'auto'] as const)('hopgate mcp over stdio (%s)', (era) 
     expect(served.noise).toEqual([]);
     await client.close();
     expect((await here.run('verify', opened.session)).code).toBe(0);
+    expect((await here.run('verify', opened.session, '--inhabited')).out).toMatch(/P-1/);
   });
 });
 
@@ -145,6 +146,17 @@ describe('an approval', () => {
     expect(id).toBeDefined();
     expect((await here.run('approve', id!, '--yes')).code).toBe(0);
     expect(await done(client, 'mode', { to: 'execute', reason: 'to mend' })).toContain('execute');
+  });
+
+  it('is waited for where the operator wants it', async () => {
+    const here = await repository();
+    const { client } = await serve(here, ['--wait-approval', '60']);
+    await done(client, 'mode', { to: 'diagnose' });
+    const asked = done(client, 'mode', { to: 'execute', reason: 'to mend' });
+    let waiting: { id: string }[] = [];
+    while (waiting.length === 0) waiting = JSON.parse((await here.run('approve', '--json')).out);
+    expect((await here.run('approve', waiting[0]!.id, '--yes')).code).toBe(0);
+    expect(await asked).toContain('execute');
   });
 
   it('that was given ahead is not asked for', async () => {

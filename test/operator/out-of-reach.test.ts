@@ -1,12 +1,12 @@
 import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { stateDir } from '../../src/cli/state-dir.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { ownToken, tokenFile } from '../../src/operator/token.ts';
-import { editLayout, readOnlyLayout, testLayout } from '../../src/tools/sandbox/layouts.ts';
 import { isWithin } from '../../src/tools/sandbox/layout.ts';
+import { editLayout, readOnlyLayout, testLayout } from '../../src/tools/sandbox/layouts.ts';
 import { ok, scratch } from '../tools/shell/support.ts';
 import { requestOf, stateFolder } from './support.ts';
 
@@ -62,4 +62,17 @@ it('is refused where others could have read it', async () => {
   const { dir } = await world();
   chmodSync(tokenFile(dir), 0o644);
   expect(() => ownToken(dir)).toThrow(/can be read by others/);
+});
+
+it('a toolchain that would show the state folder is refused', () => {
+  const home = stateFolder();
+  vi.stubEnv('XDG_STATE_HOME', join(home, 'state'));
+  onTestFinished(() => void vi.unstubAllEnvs());
+  mkdirSync(join(home, 'state/hopgate/0123'), { recursive: true });
+  mkdirSync(join(home, 'node'));
+  const layout = (toolchain: string) => readOnlyLayout({ root: scratch(), masks: [], toolchains: [toolchain] });
+  expect(() => layout(home)).toThrow("holds hopgate's own state");
+  expect(() => layout(join(home, 'state'))).toThrow("holds hopgate's own state");
+  expect(() => layout(join(home, 'state/hopgate/0123'))).toThrow("holds hopgate's own state");
+  expect(layout(join(home, 'node')).mounts.length).toBeGreaterThan(0);
 });

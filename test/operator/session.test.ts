@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { stateDir } from '../../src/cli/state-dir.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
+import { openSession } from '../../src/open-session.ts';
 import { pendingRequests } from '../../src/operator/answer-request.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { denied, must, stage } from '../session/sessions.ts';
@@ -89,4 +91,18 @@ it('hears a no', async () => {
   const refused = await denied(session.hop(deploy));
   expect(refused.denial.message).toContain('it was not given');
   expect((await denied(session.hop(deploy))).denial.about['pending']).not.toBe(denial.about['pending']);
+});
+
+it('a program leaves approvals to the operator by a word', async () => {
+  vi.stubEnv('XDG_STATE_HOME', stateFolder());
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const root = stateFolder();
+  const session = await openSession({ root, agent: 'mine', store: 'memory', approver: 'operator' });
+  await session.setMode({ to: 'diagnose' });
+  const asked = () => session.setMode({ to: 'execute', reason: 'to work' });
+  const { about, remedy } = (await denied(asked())).denial;
+  expect(remedy).toContain(`hopgate approve ${about['pending']}`);
+  say(stateDir(root, process.env), String(about['pending']));
+  expect(await asked()).toMatchObject({ ok: true, mode: 'execute' });
+  await session.detach();
 });

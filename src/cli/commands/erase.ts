@@ -1,8 +1,12 @@
+import { rmSync } from 'node:fs';
 import type { Command } from 'commander';
+import { transcriptPath } from '../../adapters/core/transcript-file.ts';
+import { approvalsFolder } from '../../operator/approvals-folder.ts';
 import { noSessions } from '../chosen-sessions.ts';
 import { CliError, type Io, print, printJson } from '../io.ts';
 import { findSession, withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
+import { stateDir } from '../state-dir.ts';
 import { visible } from '../visible.ts';
 
 interface Options {
@@ -18,13 +22,20 @@ export function register(program: Command, io: Io): void {
     .command('erase')
     .summary("erase what a session's entries say; its chain still verifies")
     .description(
-      'Erases the bodies of all entries of a session, and the large values that only they referred to. What stays: who, when, which kind of entry, the\nhashes, and the pinned spec. It cannot be undone, and the session cannot be resumed.',
+      'Erases the bodies of all entries of a session, the large values that only they referred to, its transcript and its waiting requests. What stays: who, when, which kind of entry, the\nhashes, and the pinned spec. It cannot be undone, and the session cannot be resumed.',
     )
     .argument('<session>', 'its id, or the beginning of it')
     .addOption(rootOption())
     .option('--yes', 'do it; without this it only says what it would do')
     .addHelpText('after', examples('hopgate erase 01J', 'hopgate erase 01J --yes'))
     .action((session: string, options: Options) => erase(io, session, options));
+}
+
+/** What of a session lies beside its evidence: its transcript, and requests that wait for the operator. */
+function forgetBeside(dir: string, sessionId: string): void {
+  rmSync(transcriptPath(dir, sessionId), { force: true });
+  const { pending, dropPending } = approvalsFolder(dir);
+  for (const { request } of pending()) if (request.sessionId === sessionId) dropPending(request.hash);
 }
 
 async function erase(io: Io, id: string, options: Options): Promise<void> {
@@ -41,6 +52,7 @@ async function erase(io: Io, id: string, options: Options): Promise<void> {
     }
     const { erased } = await store.erase({ sessionId });
     const { collected } = await store.collectBlobs({ olderThan: new Date(Date.now() - GRACE_MS).toISOString() });
+    forgetBeside(stateDir(root, io.env), sessionId);
     return { sessionId, erased, blobs: collected };
   });
   if (done === null) throw noSessions(root);

@@ -1,7 +1,10 @@
+import { resolve } from 'node:path';
 import type { AgentSession } from '../../adapters/core/agent-session.ts';
 import { agentSession } from '../../adapters/core/local.ts';
-import type { Approver } from '../../ports/approver.ts';
+import { recordTranscript } from '../../adapters/core/transcript.ts';
+import { transcriptPath, transcriptTo } from '../../adapters/core/transcript-file.ts';
 import { openSession } from '../../open-session.ts';
+import type { Approver } from '../../ports/approver.ts';
 import type { Session } from '../../session/session.ts';
 import { loadSpecs } from '../../spec/load-specs.ts';
 import type { SpecSet } from '../../spec/types.ts';
@@ -9,7 +12,6 @@ import { CliError, type Io, note } from '../io.ts';
 import { evidenceFile, findSession, withStore } from '../open-store.ts';
 import { openProject } from '../project.ts';
 import { ensureStateDir } from '../state-dir.ts';
-import { resolve } from 'node:path';
 
 export interface Wanted {
   /** Absolute real path. */
@@ -50,7 +52,8 @@ export async function openAgent(io: Io, wanted: Wanted): Promise<AgentSession> {
   });
   try {
     await enter(session, wanted.peripheral, there !== null);
-    return agentSession(session);
+    const transcript = transcriptTo(transcriptPath(ensureStateDir(root, io.env), session.id));
+    return recordTranscript(agentSession(session), transcript);
   } catch (error) {
     await session.detach();
     throw error;

@@ -139,11 +139,25 @@ export function withMounts(layout: Layout, mounts: readonly Mount[]): Layout {
   return { ...layout, mounts: [...layout.mounts, ...mounts] };
 }
 
+/** Where hopgate keeps evidence, the operator's token and its socket: nothing of it may be seen in a sandbox. */
+const STATE_HOMES = (): readonly string[] => {
+  const { XDG_STATE_HOME, XDG_RUNTIME_DIR, HOME } = process.env;
+  const bases = [
+    XDG_STATE_HOME || join(HOME || homedir(), '.local', 'state'),
+    ...(XDG_RUNTIME_DIR ? [XDG_RUNTIME_DIR] : []),
+  ];
+  return bases.map((base) => join(existsSync(base) ? realpathSync(base) : base, 'hopgate'));
+};
+
+const isBeneath = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
+
 function checkToolchain(folder: string): string {
   if (!isAbsolute(folder)) throw new LayoutError(`toolchains: "${folder}" is not an absolute path`);
   if (!existsSync(folder)) throw new LayoutError(`toolchains: there is no "${folder}"; correct it in hopgate.yaml`);
   const real = realpathSync(folder);
   if (TOO_WIDE.includes(real))
     throw new LayoutError(`toolchains: "${folder}" is too wide; name the toolchain's own folder`);
+  if (STATE_HOMES().some((state) => isBeneath(real, state) || isBeneath(state, real)))
+    throw new LayoutError(`toolchains: "${folder}" holds hopgate's own state; name the toolchain's own folder`);
   return folder;
 }

@@ -5,7 +5,8 @@ import config from '../../tsdown.config.ts';
 const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
   readonly exports: { readonly [subpath: string]: string | { readonly default: string } };
 };
-const { entry } = config as { readonly entry: { readonly [name: string]: string } };
+const builds = [config].flat() as unknown as readonly { readonly entry: { readonly [name: string]: string } }[];
+const entry: { readonly [name: string]: string } = Object.assign({}, ...builds.map((build) => build.entry));
 
 /** The source file behind each name that hopgate can be imported by: `hopgate`, `hopgate/testing`, … */
 export const SOURCES: { readonly [name: string]: string } = Object.fromEntries(

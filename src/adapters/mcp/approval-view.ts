@@ -8,8 +8,8 @@ const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202
 export const shown = (text: string): string =>
   text.replace(HIDDEN, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`);
 
-/** What a person is asked, with the whole of what the approval stands for. `diff`: lines of the change that would be shipped. */
-export function approvalQuestion(request: ApprovalRequest, diff: string | null, changed: boolean): string {
+/** What a person is asked, with the whole of what the approval stands for. `diff`: the lines of the change that would be shipped. */
+export function approvalQuestion(request: ApprovalRequest, diff: readonly string[] | null, changed: boolean): string {
   const rows = Object.entries(request.view).flatMap(([title, value]): [string, Json][] =>
     value !== null && typeof value === 'object' && !Array.isArray(value)
       ? Object.entries(value).map(([name, item]) => [`${title}.${name}`, item])
@@ -18,14 +18,20 @@ export function approvalQuestion(request: ApprovalRequest, diff: string | null, 
   return [
     ...(changed ? ['What is to be approved has changed since you were asked. Read it again.'] : []),
     `${shown(request.agent)} asks for ${titleOf(request)}.`,
-    ...(request.reason === '' ? [] : [`reason: ${shown(request.reason)}`]),
-    ...rows.map(
-      ([title, value]) => `${shown(title)}: ${shown(typeof value === 'string' ? value : JSON.stringify(value))}`,
-    ),
-    ...(diff === null ? [] : ['', ...diff.split('\n').map(shown), '']),
+    request.reason === '' ? '(no reason given)' : row('reason', request.reason),
+    ...rows.map(([title, value]) => row(title, typeof value === 'string' ? value : JSON.stringify(value))),
+    ...(diff === null ? [] : ['the change, as it is now:', ...diff.map(barred)]),
     `sha256 ${request.hash}`,
   ].join('\n');
 }
+
+/** Text of several lines stands behind a bar, so that none of its lines passes for one of ours. */
+function row(title: string, text: string): string {
+  if (!text.includes('\n')) return `${shown(title)}: ${shown(text)}`;
+  return [`${shown(title)}:`, ...text.replace(/\n$/, '').split('\n').map(barred)].join('\n');
+}
+
+const barred = (line: string): string => `│ ${shown(line)}`;
 
 const titleOf = ({ action }: ApprovalRequest): string =>
   shown(

@@ -29,7 +29,7 @@ export class Questions {
     this.#now = now;
   }
 
-  ask(call: AgentCall, wanted: ApprovalRequest, diff: string | null, changed: boolean): InputRequiredResult {
+  ask(call: AgentCall, wanted: ApprovalRequest, diff: readonly string[] | null, changed: boolean): InputRequiredResult {
     this.#sweep();
     const requestState = randomUUID();
     this.#open.set(requestState, { call: keyOf(call), hash: wanted.hash, at: this.#now() });

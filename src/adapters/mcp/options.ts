@@ -15,8 +15,8 @@ export interface McpOptions {
   readonly elicit?: boolean;
   /** Is the answer there already, from someone whom the session will ask? Then nobody is asked at the client. */
   readonly answeredAhead?: (request: ApprovalRequest) => boolean | Promise<boolean>;
-  /** The change that an approval would ship, for the person's eyes; null: there is none. */
-  readonly diff?: (request: ApprovalRequest) => string | null | Promise<string | null>;
+  /** The lines of the change that an approval would ship, for the person's eyes; null: there is none. */
+  readonly diff?: (request: ApprovalRequest) => readonly string[] | null | Promise<readonly string[] | null>;
   /** How long an answer waits at most for the client to list the tools anew, in milliseconds. Default: 500. */
   readonly relistMs?: number;
   /** How often a client that has asked for it is told that its call still runs, in milliseconds. Default: 5000. */

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { waitApprovalOption } from '../approve/pending-at.ts';
 import type { Io } from '../io.ts';
 import { type McpCommand, TOKEN_VARIABLE } from '../mcp/command.ts';
 import { examples, rootOption } from '../options.ts';
@@ -13,7 +14,7 @@ export function register(program: Command, io: Io): void {
     .addOption(rootOption())
     .addOption(
       new Option('--attach', 'work in the session that the hooks of this client program work in').conflicts([
-        ...['session', 'peripheral', 'specs', 'approve', 'unsafeNoSandbox'],
+        ...['session', 'peripheral', 'specs', 'approve', 'waitApproval', 'unsafeNoSandbox'],
       ]),
     )
     .option('--session <id>', 'go on with this session')
@@ -21,6 +22,7 @@ export function register(program: Command, io: Io): void {
     .option('--peripheral <id>', 'where a new session starts; by default the first one with tools that admits it')
     .option('--specs <dir>', 'the spec set of a new session')
     .option('--approve <names...>', 'give these approvals: destinations (deploy), modes (execute), or all')
+    .addOption(waitApprovalOption())
     .option('--no-elicit', 'never ask the person at the client; only the operator approves')
     .option('--upstream-names', 'offer what other MCP servers do under the names that it has there')
     .option('--http [address]', 'serve over Streamable HTTP at this port, or address and port, of this machine')

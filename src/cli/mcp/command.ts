@@ -8,6 +8,8 @@ export interface McpCommand {
   readonly peripheral?: string;
   readonly specs?: string;
   readonly approve?: string[];
+  /** In seconds. */
+  readonly waitApproval?: number;
   readonly elicit: boolean;
   readonly upstreamNames?: boolean;
   readonly http?: string | true;

@@ -1,9 +1,9 @@
-import type { McpReading } from '../../adapters/mcp/reading.ts';
-import { describeConstraints } from '../../adapters/core/describe-constraints.ts';
 import type { AgentSession } from '../../adapters/core/agent-session.ts';
-import type { EvidenceStore } from '../../ports/evidence-store.ts';
-import { projectThread } from '../../evidence/threads.ts';
+import { describeConstraints } from '../../adapters/core/describe-constraints.ts';
+import type { McpReading } from '../../adapters/mcp/reading.ts';
 import type { Entry } from '../../evidence/entry.ts';
+import { projectThread } from '../../evidence/threads.ts';
+import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { readPin } from '../chosen-sessions.ts';
 import type { Io } from '../io.ts';

@@ -5,9 +5,10 @@ import { serveOverHttp } from '../../adapters/mcp/serve-http.ts';
 import { serveOverStdio } from '../../adapters/mcp/serve-stdio.ts';
 import { remoteAgentSession } from '../../daemon/remote.ts';
 import { pendingRequests } from '../../operator/answer-request.ts';
-import { pendingApprover } from '../../operator/pending-approver.ts';
 import { approving, withFallback } from '../../operator/with-fallback.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
+import { pendingAt } from '../approve/pending-at.ts';
+import { diffFor } from '../approve/show-request.ts';
 import { fail } from '../fail.ts';
 import { CliError, type Io, note } from '../io.ts';
 import { rootOf } from '../options.ts';
@@ -42,6 +43,7 @@ async function serve(io: Io, options: McpCommand): Promise<void> {
     elicit: options.elicit,
     upstreamNames: options.upstreamNames ?? false,
     answeredAhead: answeredAhead(io, root, options),
+    diff: (request) => shownDiff(request, root),
     onError: (error) => note(io, error.message),
   });
   try {
@@ -135,15 +137,24 @@ async function banner(
 }
 
 /** What the operator has said ahead; the rest waits for "hopgate approve". */
-const approverOf = (io: Io, root: string, { approve = [] }: McpCommand) =>
-  withFallback(
-    approving(approve),
-    pendingApprover({
-      stateDir: stateDir(root, io.env),
-      root,
-      onPending: (id) => note(io, `an approval waits for you: hopgate approve ${id} --root ${quoted(root)}`),
-    }),
-  );
+const approverOf = (io: Io, root: string, { approve = [], waitApproval = 0 }: McpCommand) =>
+  withFallback(approving(approve), pendingAt(io, root, waitApproval));
+
+/** More is not read in a client's window. */
+const MOST_LINES = 2000;
+
+function shownDiff(request: ApprovalRequest, root: string): readonly string[] | null {
+  const diff = diffFor(request, root);
+  if (diff === null) return null;
+  const { lines, changedSince, problem } = diff;
+  const left = lines.length - MOST_LINES;
+  return [
+    ...changedSince.map((path) => `(${path} is not any more as it was when this was asked for)`),
+    ...lines.slice(0, MOST_LINES),
+    ...(left > 0 ? [`(${left} more lines are not shown: close this, and "hopgate approve" shows them all)`] : []),
+    ...(problem === null ? [] : [`(the diff is not whole: ${problem})`]),
+  ];
+}
 
 /** Whether the session will find an answer without anyone being asked at the client. */
 const answeredAhead =

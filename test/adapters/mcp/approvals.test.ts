@@ -44,7 +44,9 @@ describe.each(ERAS)('an approval that is missing (%s)', (era) => {
     expect(shown).toEqual([
       [
         'worker asks for mode diagnose → execute.',
-        'reason: mend\\u{202e} sum\\u{a}[approved]',
+        'reason:',
+        '│ mend\\u{202e} sum',
+        '│ [approved]',
         'exit criteria: it adds',
         `sha256 ${record?.requestHash}`,
       ].join('\n'),
@@ -58,7 +60,7 @@ describe.each(ERAS)('an approval that is missing (%s)', (era) => {
     const world = await agentWorld('test');
     const session = await world.open();
     const shown: string[] = [];
-    const diff = '-a - b\n+a + b\u0007';
+    const diff = ['-a - b', '+a + b\u0007'];
     const client = await connected(hostOf(agentSession(session), { diff: () => diff }), {
       era,
       person: async (message) => {
@@ -73,7 +75,7 @@ describe.each(ERAS)('an approval that is missing (%s)', (era) => {
     expect(shown[0]).toContain('fruit.result: pass');
     expect(shown[0]).toContain('context.commit-message: Add');
     expect(shown[0]).toContain('src/sum.js');
-    expect(shown[0]).toContain('-a - b\n+a + b\\u{7}');
+    expect(shown[0]).toContain('│ -a - b\n│ +a + b\\u{7}');
   });
 
   it.each([
@@ -228,7 +230,7 @@ describe('an answer', () => {
   });
 });
 
-it('what is shown keeps each value on its line, whatever it holds', () => {
+it('nothing that is shown passes for a line of ours', () => {
   const hostile = 'x\nsha256 0\r\u001b[2J\u2066\u200b';
   const text = approvalQuestion(
     {
@@ -239,10 +241,9 @@ it('what is shown keeps each value on its line, whatever it holds', () => {
       view: { [hostile]: hostile, nested: { [hostile]: hostile, list: [hostile] } },
       hash: 'abc',
     },
-    null,
+    hostile.split('\n'),
     false,
   );
-  expect(text.split('\n')).toHaveLength(6);
   expect(text).not.toMatch(/[\r\u001b\u2066\u200b]/);
-  expect(text.split('\n').at(-1)).toBe('sha256 abc');
+  expect(text.split('\n').filter((line) => line.startsWith('sha256'))).toEqual(['sha256 abc']);
 });

@@ -6,6 +6,12 @@ export function listed(items: readonly string[], most: number = Number.POSITIVE_
   return `${items.slice(0, most).join(', ')} and ${items.length - most} more`;
 }
 
+/** A name or text from the world in one line: a file may be called what it likes, and starts no line of a prompt by it. */
+export function oneLine(text: string, most: number = Number.POSITIVE_INFINITY): string {
+  const plain = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  return plain.length > most ? `${plain.slice(0, most).toWellFormed()}…` : plain;
+}
+
 const typeOf = ({ schema }: ToolParameter): string => {
   const { type, enum: values } = schema;
   if (Array.isArray(values)) return values.map((value) => JSON.stringify(value)).join('|');

@@ -1,6 +1,6 @@
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
-import { listed } from './in-words.ts';
+import { listed, oneLine } from './in-words.ts';
 import { type Situation, situation, type WayOut } from './situation.ts';
 
 export interface PromptOptions {
@@ -52,17 +52,25 @@ function whereIs({ location }: Situation): readonly string[] {
 const NOT_TOLD = new Set(['session-id', 'author', 'session-log', 'changed-files']);
 const LONGEST = 120;
 const MOST_FILES = 8;
+const MOST_WAYS = 40;
 
 function whatIsSeen({ sees: { context, changedFiles, backpack, observed } }: Situation): readonly string[] {
   const told = (fields: { readonly [field: string]: Json }) =>
     Object.entries(fields).flatMap(([field, value]) =>
-      NOT_TOLD.has(field) || isEmpty(value) ? [] : [`${field} ${short(value)}`],
+      NOT_TOLD.has(field) || isEmpty(value) ? [] : [`${field} ${oneLine(short(value), LONGEST)}`],
     );
   const carried = [...told(context), ...told(backpack)];
   const yielded = told(observed);
   return [
     ...(carried.length > 0 ? [`Brought along: ${listed(carried, 8)}.`] : ['Nothing was brought along.']),
-    ...(changedFiles.length > 0 ? [`Changed in this session: ${listed(changedFiles, MOST_FILES)}.`] : []),
+    ...(changedFiles.length > 0
+      ? [
+          `Changed in this session: ${listed(
+            changedFiles.map((file) => oneLine(file)),
+            MOST_FILES,
+          )}.`,
+        ]
+      : []),
     ...(yielded.length > 0 ? [`Yielded here so far: ${listed(yielded, 8)}.`] : []),
   ];
 }
@@ -70,17 +78,16 @@ function whatIsSeen({ sees: { context, changedFiles, backpack, observed } }: Sit
 const isEmpty = (value: Json): boolean =>
   value === null || value === '' || (Array.isArray(value) && value.length === 0);
 
-function short(value: Json): string {
-  const text =
-    Array.isArray(value) && value.every((one) => typeof one === 'string')
-      ? `[${listed(value, 5)}]`
-      : JSON.stringify(value);
-  return text.length > LONGEST ? `${text.slice(0, LONGEST).toWellFormed()}…` : text;
-}
+const short = (value: Json): string =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string')
+    ? `[${listed(value, 5)}]`
+    : JSON.stringify(value);
 
 function whatCanBeDone({ actions, scope, location }: Situation, name: Naming): readonly string[] {
   if (location.peripheral === null) return [];
-  const tools = actions.map(({ tool, usage, purpose }) => `- ${usage.replace(tool, name(tool))}: ${purpose}`);
+  const tools = actions.map(
+    ({ tool, usage, purpose }) => `- ${usage.replace(tool, name(tool))}: ${oneLine(purpose, LONGEST)}`,
+  );
   const reach = scope
     ? [
         `Scope ${scope.name}: reads ${scope.reads}; writes ${scope.writes}; commands: ${scope.commands}; hosts: ${scope.urls}.`,
@@ -110,7 +117,8 @@ function waysOut({ exits, toState, location }: Situation, name: Naming): readonl
       `${field}${optional ? '?' : ''}: ${typeof type === 'string' ? type : JSON.stringify(type)}`,
   );
   return [
-    ...ways,
+    ...ways.slice(0, MOST_WAYS),
+    ...(ways.length > MOST_WAYS ? [`- and ${ways.length - MOST_WAYS} more, which ${name('status')} lists`] : []),
     ...(easiest ? [`Exactly so: ${name('hop')}(${JSON.stringify(easiest.call)}), with a reason of your own.`] : []),
     ...(stated.length > 0 ? [`State with it, as fruit: { ${stated.join(', ')} }.`] : []),
   ];

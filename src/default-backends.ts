@@ -2,18 +2,11 @@ import manifest from '../package.json' with { type: 'json' };
 import type { EvidenceStore } from './ports/evidence-store.ts';
 import type { ToolBackend } from './ports/tool-backend.ts';
 import type { SpecSet } from './spec/types.ts';
-import { disciplineBackend } from './tools/discipline/backend.ts';
-import { gitBackend } from './tools/git/backend.ts';
-import { detectSandbox } from './tools/sandbox/detect.ts';
 import type { Sandbox } from './tools/sandbox/sandbox.ts';
-import { sessionLogBackend } from './tools/session-log.ts';
-import { shellBackend } from './tools/shell/backend.ts';
-import { upstreamBackend } from './tools/upstream/backend.ts';
-import { webBackend } from './tools/web/backend.ts';
 import { workspaceBackend } from './tools/workspace/backend.ts';
 
 /**
- * The real tools on a real repository. The sandbox is tried out when the first command needs it, once for all backends. A tool that `specs` binds
+ * The real tools on a real repository. The sandbox is tried out when the first command needs it, once for all backends and sessions. A tool that `specs` binds
  * to an MCP server is served by that, whatever its name.
  */
 export function defaultBackends(
@@ -22,23 +15,43 @@ export function defaultBackends(
 ): ToolBackend[] {
   let sandbox: Promise<Sandbox> | null = null;
   const detect = () => {
-    sandbox ??= detectSandbox({ unsafe: options.unsafeNoSandbox });
+    sandbox ??= import('./tools/sandbox/detect.ts').then(({ detectSandbox }) =>
+      detectSandbox({ unsafe: options.unsafeNoSandbox }),
+    );
     return sandbox;
   };
+  const upstream = Object.values(options.specs?.tools ?? {}).flatMap(({ id, upstream }) => (upstream ? [id] : []));
   return [
-    ...(options.specs ? [upstreamBackend({ tools: options.specs.tools, version: manifest.version })] : []),
+    ...(upstream.length > 0
+      ? [
+          onFirstUse('upstream', upstream, async () => {
+            const { upstreamBackend } = await import('./tools/upstream/backend.ts');
+            return upstreamBackend({ tools: options.specs?.tools ?? {}, version: manifest.version });
+          }),
+        ]
+      : []),
     workspaceBackend(),
-    onFirstUse('shell', ['bash-readonly', 'bash', 'bash-test', 'bash-deploy'], async () =>
-      shellBackend(await detect()),
+    onFirstUse('shell', ['bash-readonly', 'bash', 'bash-test', 'bash-deploy'], async () => {
+      const { shellBackend } = await import('./tools/shell/backend.ts');
+      return shellBackend(await detect());
+    }),
+    onFirstUse('git', ['bash-git'], async () => {
+      const { gitBackend } = await import('./tools/git/backend.ts');
+      return gitBackend(await detect());
+    }),
+    onFirstUse('web', ['web-fetch'], async () => (await import('./tools/web/backend.ts')).webBackend()),
+    onFirstUse('session-log', ['musn-log'], async () =>
+      (await import('./tools/session-log.ts')).sessionLogBackend(store),
     ),
-    onFirstUse('git', ['bash-git'], async () => gitBackend(await detect())),
-    webBackend(),
-    sessionLogBackend(store),
-    disciplineBackend(store),
+    onFirstUse('discipline', DISCIPLINE, async () =>
+      (await import('./tools/discipline/backend.ts')).disciplineBackend(store),
+    ),
   ];
 }
 
-/** A backend that is made when its first call comes. */
+const DISCIPLINE = ['psr-search', 'psr-select', 'pur-update', 'pur-mark-pivot', 'par-punctuate'];
+
+/** A backend that is loaded and made when its first call comes: what a session never uses costs it nothing. */
 function onFirstUse(name: string, tools: readonly string[], make: () => Promise<ToolBackend>): ToolBackend {
   let backend: Promise<ToolBackend> | null = null;
   return {

@@ -5,5 +5,4 @@ import { stateHome } from './places.ts';
 
 // Where nobody else can put code; before anything else is loaded.
 enableCompileCache(join(stateHome(process.env), 'compile-cache'));
-const { main } = await import('./hook-process.ts');
-await main(process.argv.slice(2), process.env);
+void import('./hook-process.ts').then(({ main }) => main(process.argv.slice(2), process.env));

@@ -80,11 +80,8 @@ function compiledClient(folder: string, env: Env, log: (line: string) => void): 
 }
 
 function sourceFile(): string | null {
-  const files = [
-    join(packageFolder(), 'dist', 'hook-client.c'),
-    join(packageFolder(), 'src/daemon/client/hook-client.c'),
-  ];
-  return files.find((file) => existsSync(file)) ?? null;
+  const file = join(packageFolder(), 'src', 'daemon', 'client', 'hook-client.c');
+  return existsSync(file) ? file : null;
 }
 
 function isMine(file: string): boolean {

@@ -1,4 +1,5 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { createRequire } from 'node:module';
+import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
 import type { Json, ToolSpec } from '../spec/types.ts';
 
 export type Arguments = { readonly [name: string]: Json };
@@ -56,14 +57,45 @@ function nameThem(tool: ToolSpec, given: unknown): BoundArguments {
   };
 }
 
-const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: false });
+let ajv: Ajv2020 | undefined;
+
+/** Loaded for the first schema that is more than a type: it takes longer to load than a whole decision. */
+function validator(): Ajv2020 {
+  if (ajv) return ajv;
+  const { Ajv2020 } = createRequire(import.meta.url)('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
+  ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: false, meta: false, validateSchema: false });
+  return ajv;
+}
+
+const PLAIN = ['type', 'minimum', 'maximum', 'title', 'description'];
+
+/**
+ * What is wrong with a value by one of the plain schemas that most parameters have (a type, for numbers with bounds), in the validator's words;
+ * undefined where the schema says more.
+ */
+export function plainProblem(value: Json, schema: { readonly [keyword: string]: Json }): string | null | undefined {
+  const { type, minimum, maximum } = schema;
+  const bounds = [minimum, maximum].filter((bound) => bound !== undefined);
+  if (!Object.keys(schema).every((key) => PLAIN.includes(key))) return undefined;
+  if (type === 'string' || type === 'boolean') {
+    if (bounds.length > 0) return undefined;
+    return typeof value === type ? null : `must be ${type}`;
+  }
+  if (type !== 'integer' || bounds.some((bound) => typeof bound !== 'number')) return undefined;
+  if (typeof value !== 'number' || !Number.isInteger(value)) return 'must be integer';
+  if (typeof maximum === 'number' && value > maximum) return `must be <= ${maximum}`;
+  return typeof minimum === 'number' && value < minimum ? `must be >= ${minimum}` : null;
+}
+
 const validators = new WeakMap<object, ValidateFunction>();
 
 /** What is wrong with a value by its JSON Schema, in words; null when nothing is. Compiled schemas are kept by identity. */
 function valueProblem(value: Json, schema: ToolSpec['parameters'][number]['schema']): string | null {
+  const plain = plainProblem(value, schema);
+  if (plain !== undefined) return plain;
   let validate = validators.get(schema);
   if (!validate) {
-    validate = ajv.compile(schema);
+    validate = validator().compile(schema);
     validators.set(schema, validate);
   }
   if (validate(value)) return null;

@@ -218,10 +218,10 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     expect(ended.code).toBe(0);
   });
 
-  test('without its daemon a hook still answers', async () => {
-    const { told, ended } = await play({ main: [shell('ls'), over] }, { env: { HOPGATE_DAEMON: 'off' } });
-    expect(told(1)).toContain('mode-forbids');
-    expect(ended.code).toBe(0);
+  test('without a daemon the hook program answers by itself', async () => {
+    const { told, read } = await play({ main: [shell('echo x > made.txt'), over] }, { env: { HOPGATE_DAEMON: 'off' } });
+    expect(told(1)).toContain('decided by hopgate');
+    expect(read('made.txt')).toBeNull();
   });
 
   test('hooks that a policy of the user’s keeps from running are noticed before anything starts', async () => {

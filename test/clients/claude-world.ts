@@ -44,10 +44,14 @@ export interface RunOptions {
 export class ClaudeWorld {
   readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-cc-')));
   readonly home = join(this.folder, 'home');
-  readonly root = join(this.folder, 'repo');
+  readonly root: string;
   readonly env: { readonly [name: string]: string };
 
-  constructor(files: { readonly [path: string]: string } = { 'src/a.js': 'one\n', 'README.md': 'read me\n' }) {
+  /** @param repository the files of a new one, or the root of one that is there */
+  constructor(
+    repository: { readonly [path: string]: string } | string = { 'src/a.js': 'one\n', 'README.md': 'read me\n' },
+  ) {
+    this.root = typeof repository === 'string' ? repository : join(this.folder, 'repo');
     const closed = 'http://127.0.0.1:9';
     this.env = {
       PATH: process.env['PATH'] ?? '',
@@ -69,10 +73,12 @@ export class ClaudeWorld {
     };
     for (const folder of [this.home, this.root, join(this.folder, 'tmp'), join(this.folder, 'run')])
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-    for (const [path, text] of Object.entries(files)) this.write(path, text);
-    this.git('init', '-q', '-b', 'main');
-    this.git('add', '-A');
-    this.git('commit', '-q', '-m', 'first');
+    if (typeof repository !== 'string') {
+      for (const [path, text] of Object.entries(repository)) this.write(path, text);
+      this.git('init', '-q', '-b', 'main');
+      this.git('add', '-A');
+      this.git('commit', '-q', '-m', 'first');
+    }
     // First-run questions answered.
     const projects = { [this.root]: { hasTrustDialogAccepted: true } };
     writeFileSync(join(this.home, '.claude.json'), JSON.stringify({ hasCompletedOnboarding: true, projects }));

@@ -291,7 +291,7 @@ describe.skipIf(!CLAUDE_BIN)('the gate stays shut', () => {
         call('Write', { file_path: world.path('.claude/settings.local.json'), content: off }),
         call('Write', { file_path: join(world.home, '.claude/settings.json'), content: off }),
         call('Write', { file_path: launcher(), content: 'exit 0' }),
-        bash(`mkdir -p .claude; echo '${off}' > .claude/settings.local.json; echo x > ${launcher()}`),
+        bash(`mkdir -p .claude; echo '${off}' > .claude/settings.local.json; echo x > ${launcher()}; true`),
         bash('sleep 2'),
         write(),
         done,

@@ -45,8 +45,11 @@ export class McpHost {
     this.#listed = options.session.tools().then(sameness, () => '');
   }
 
-  /** A server for one connection, or for one request of a peer whose requests stand alone. */
-  async server(peer: Peer): Promise<Server> {
+  /**
+   * A server for one connection, or for one request of a peer whose requests stand alone.
+   * @param greets whether it may be asked who it is: then it tells where the agent is
+   */
+  async server(peer: Peer, greets = true): Promise<Server> {
     const { version = manifest.version } = this.options;
     const server = new Server(
       { name: 'hopgate', title: 'hopgate', version },
@@ -57,7 +60,7 @@ export class McpHost {
           prompts: { listChanged: false },
           completions: {},
         },
-        instructions: await this.#instructions(),
+        ...(greets ? { instructions: await this.#instructions() } : {}),
       },
     );
     server.setRequestHandler('tools/list', async () => {

@@ -37,7 +37,10 @@ export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): P
   const onerror = (error: Error): void => host.report(error);
   const legacy = new LegacyConnections(host);
   const peer = new Peer({ connected: false });
-  const modern = createMcpHandler(() => host.server(peer), { legacy: 'reject', onerror });
+  const modern = createMcpHandler(({ requestInfo }) => host.server(peer, isGreeting(requestInfo)), {
+    legacy: 'reject',
+    onerror,
+  });
   const untell = host.tell({
     toolsChanged: () => modern.notify.toolsChanged(),
     resourceUpdated: (uri) => modern.notify.resourceUpdated(uri),
@@ -63,6 +66,12 @@ export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): P
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },
   };
+}
+
+/** Every request of 2026-07-28 names its method in a header. */
+function isGreeting(request: Request | undefined): boolean {
+  const method = request?.headers.get('mcp-method') ?? null;
+  return method === null || method === 'server/discover';
 }
 
 async function answerWith(answer: Response, response: ServerResponse): Promise<void> {

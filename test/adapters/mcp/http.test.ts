@@ -1,6 +1,7 @@
 import { type Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { request } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { AgentSession } from '../../../src/adapters/core/agent-session.ts';
 import { agentSession } from '../../../src/adapters/core/local.ts';
 import type { McpOptions } from '../../../src/adapters/mcp/options.ts';
 import { type HttpOptions, type HttpServing, serveOverHttp } from '../../../src/adapters/mcp/serve-http.ts';
@@ -90,6 +91,26 @@ describe.each(ERAS)('over Streamable HTTP (%s)', (era) => {
     const mine = await client(serving, { era });
     await mine.callTool({ name: 'glob', arguments: { pattern: '*' } }, { onprogress: () => release() });
   });
+});
+
+it.each(ERAS)('the agent is told where it is once, when its client greets (%s)', async (era) => {
+  const world = await agentWorld('explore');
+  const session = agentSession(await world.open());
+  let told = 0;
+  const counting: AgentSession = {
+    ...session,
+    prompt: () => {
+      told += 1;
+      return session.prompt();
+    },
+  };
+  const serving = await serveOverHttp(hostOf(counting));
+  onTestFinished(() => serving.close());
+  const mine = await client(serving, { era });
+  await call(mine, 'read', { path: 'README.md' });
+  await names(mine);
+  expect(mine.getInstructions()).toContain('found-target');
+  expect(told).toBe(1);
 });
 
 it('both eras at once share the session', async () => {

@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'vitest';
+import { codexHooks } from '../../../src/adapters/codex/hook-config.ts';
+import { hashesOf } from '../../../src/cli/codex/launch.ts';
+import { readCodexCommand } from '../../../src/cli/codex/own-options.ts';
+import { silenceOf } from '../../../src/cli/codex/show-end.ts';
+import type { SeatRecord } from '../../../src/daemon/seat-files.ts';
+
+describe('the words behind "hopgate codex"', () => {
+  test('ours stand first, and from the first that is none of ours all are Codex’s', () => {
+    expect(
+      readCodexCommand([
+        '--root',
+        'r',
+        '--session=s',
+        '--approve',
+        'execute,deploy',
+        '--approve=x',
+        '--follow',
+        '--codex',
+        'c',
+        'exec',
+        '--json',
+        '--root',
+        'mine',
+        'do it',
+      ]),
+    ).toEqual({
+      root: 'r',
+      session: 's',
+      peripheral: null,
+      approve: ['execute', 'deploy', 'x'],
+      codex: 'c',
+      follow: true,
+      args: ['exec', '--json', '--root', 'mine', 'do it'],
+    });
+    expect(readCodexCommand([]).args).toEqual([]);
+    expect(readCodexCommand(['--', '--root']).args).toEqual(['--root']);
+    expect(readCodexCommand(['-m', 'gpt', 'exec']).args).toEqual(['-m', 'gpt', 'exec']);
+  });
+
+  test.each([
+    [['-s', 'danger-full-access']],
+    [['exec', '--sandbox=workspace-write', 'x']],
+    [['exec', '-sread-only']],
+    [['--dangerously-bypass-approvals-and-sandbox']],
+    [['--yolo']],
+    [['-a', 'on-request']],
+    [['--approve-for-me']],
+    [['--cd', '/']],
+    [['exec', '-C/tmp']],
+    [['--add-dir', '/']],
+    [['--remote', 'ws://x']],
+    [['--search']],
+    [['--worktree']],
+    [['-c', 'sandbox_mode="danger-full-access"']],
+    [['exec', '-c', 'hooks={}']],
+    [['-c', '"hooks" . PreToolUse = []']],
+    [['-chooks.state={}']],
+    [['--config=features.hooks=false']],
+    [['--config', 'features={}']],
+    [['--disable', 'hooks']],
+    [['--enable=mcp_tool_list_changed']],
+    [['-c', 'mcp_servers={}']],
+    [['-c', 'mcp_servers.hopgate.command="x"']],
+    [['-c', 'permissions.hopgate.network.enabled=true']],
+    [['-c', 'default_permissions=":danger-full-access"']],
+    [['-c', 'approval_policy="on-request"']],
+    [['-c', 'web_search="live"']],
+    [['mcp', 'list']],
+    [['app-server']],
+    [['login']],
+  ])('%j opens what hopgate closes, and is refused with what to do', (args) => {
+    expect(() => readCodexCommand(args)).toThrow(
+      expect.objectContaining({ code: 'usage', remedy: expect.stringMatching(/Leave|without hopgate/) }),
+    );
+  });
+
+  test.each([
+    [['exec', 'leave --sandbox alone']],
+    [['exec', '--', '-s']],
+    [['-c', 'model="gpt-5.5"']],
+    [['-c', 'mcp_servers.other.command="x"']],
+    [['-c', 'features.goals=false']],
+    [['exec', 'resume', '--last', 'go on']],
+    [['exec', '--skip-git-repo-check', '--json', '--ephemeral', 'x']],
+    [['-p', 'mine']],
+    [['resume']],
+  ])('%j goes on to Codex', (args) => {
+    expect(readCodexCommand(args).args).toEqual(args);
+  });
+
+  test('an option without its value is refused', () => {
+    for (const words of [['--session'], ['--root='], ['--approve']])
+      expect(() => readCodexCommand(words)).toThrow('needs a value');
+  });
+});
+
+describe('the hooks that Codex would run', () => {
+  const ours = codexHooks('hook');
+  const listed = Object.entries(ours).map(([event, [group]]) => ({
+    key: `/<session-flags>/config.toml:${event}:0:0`,
+    eventName: event,
+    command: group?.hooks[0]?.command ?? null,
+    source: 'sessionFlags',
+    enabled: true,
+    currentHash: `sha256:${event}`,
+    trustStatus: 'untrusted' as const,
+  }));
+  const answer = { version: '0.169.0', codexHome: '/', problems: ['a policy'], hooks: listed };
+
+  test('ours are trusted by the hash that Codex names, and nobody else’s', () => {
+    const stranger = { ...listed[0], key: 'k', command: 'curl evil' } as (typeof listed)[number];
+    const fromRepository = { ...listed[0], key: 'r', source: 'project' } as (typeof listed)[number];
+    const hashes = hashesOf({ ...answer, hooks: [...listed, stranger, fromRepository] }, ours);
+    expect(Object.keys(hashes)).toEqual(listed.map(({ key }) => key));
+  });
+
+  test.each([
+    ['that is missing', listed.slice(1)],
+    ['that is switched off', listed.map((hook, index) => ({ ...hook, enabled: index > 0 }))],
+    ['at all', []],
+  ])('one %s keeps Codex from starting', (_, hooks) => {
+    expect(() => hashesOf({ ...answer, hooks }, ours)).toThrow(
+      expect.objectContaining({ code: 'hooks-off', message: expect.stringContaining('a policy') }),
+    );
+  });
+});
+
+describe('silence', () => {
+  const seat = (begun: string | null, agentId: string | null = null): SeatRecord => ({
+    conversation: { client: 'codex', id: 't', agentId, root: '/' },
+    sessionId: 's',
+    parent: null,
+    events: [],
+    notes: begun === null ? {} : { begun },
+    client: null,
+  });
+
+  test('is no hook at all, or none at the start of this run', () => {
+    expect(silenceOf([], '2026-01-02')).toContain('none of hopgate');
+    expect(silenceOf([seat('2026-01-01')], '2026-01-02')).toContain('at its start');
+    expect(silenceOf([seat(null)], '2026-01-02')).toContain('at its start');
+    expect(silenceOf([seat('2026-01-03', 'sub')], '2026-01-02')).toContain('none of hopgate');
+    expect(silenceOf([seat('2026-01-03')], '2026-01-02')).toBeNull();
+  });
+});

@@ -1,9 +1,15 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Options, query, type SDKMessage } from '@anthropic-ai/claude-agent-sdk';
+import { setTimeout } from 'node:timers/promises';
+import { type HookCallback, type Options, query, type SDKMessage } from '@anthropic-ai/claude-agent-sdk';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { agentSession, type ClaudeAgentOptions, claudeAgentOptions } from '../../src/adapters/claude-agent-sdk.ts';
+import {
+  agentSession,
+  type ClaudeAgentOptions,
+  claudeAgentOptions,
+  type GatedOptions,
+} from '../../src/adapters/claude-agent-sdk.ts';
 import type { AgentSession } from '../../src/adapters/core/agent-session.ts';
 import { type AgentDriver, describeAgentAdapter, type Scene } from '../contracts/agent-adapter.ts';
 import { agentWorld } from '../contracts/agent-world.ts';
@@ -42,14 +48,15 @@ async function play(
   cwd: string,
   script: readonly Step[],
   own: ClaudeAgentOptions = {},
-  more: Options = {},
+  more: Options | ((made: GatedOptions) => Options) = {},
 ) {
   const model = await scriptedModel({ main: script });
   const options = await claudeAgentOptions(session, own);
   const messages: SDKMessage[] = [];
   try {
+    const added = typeof more === 'function' ? more(options) : more;
     const program = { cwd, env: environment(model), pathToClaudeCodeExecutable: CLAUDE_BIN ?? '' };
-    for await (const message of query({ prompt: 'Mend sum.', options: { ...options, ...program, ...more } }))
+    for await (const message of query({ prompt: 'Mend sum.', options: { ...options, ...program, ...added } }))
       messages.push(message);
     return { messages, requests: model.requests, ended: messages.find(({ type }) => type === 'result') };
   } finally {
@@ -138,6 +145,22 @@ describe.skipIf(!CLAUDE_BIN)('a session of the Claude Agent SDK', () => {
     const { requests } = await play(agentSession(session), world.root, script, {}, { tools: ['Write'] });
     expect(requests[1]?.results).toMatchObject([{ failed: true, text: expect.stringMatching(/unknown-tool/) }]);
     expect(() => world.read('src/new.js')).toThrow();
+  });
+
+  it('a hop keeps its place among the calls of a turn, however long its hook takes', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const hop = { name: `${OURS}hop`, input: { to: 'edit', exit: 'found-target', reason: 'found' } };
+    const script = [{ calls: [hop, { name: `${OURS}grep`, input: { pattern: 'x' } }] }, { text: 'Done.' }];
+    const slow: HookCallback = async (input) => {
+      if (input.hook_event_name === 'PreToolUse' && input.tool_name === hop.name) await setTimeout(500);
+      return {};
+    };
+    const { requests } = await play(agentSession(session), world.root, script, {}, ({ hooks }) => ({
+      hooks: { ...hooks, PreToolUse: [...(hooks.PreToolUse ?? []), { hooks: [slow] }] },
+    }));
+    expect(requests[1]?.results.map(({ failed }) => failed)).toEqual([false, true]);
+    expect(requests[1]?.results[1]?.text).toMatch(/edit has no grep/);
   });
 
   it('a broken world ends the run', async () => {

@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
-import { type Furniture, SANDBOX_ID } from './furniture.ts';
+import { type Furniture, SANDBOX_ID, textFile } from './furniture.ts';
 import { type Layout, type Mount, SANDBOX_HOME } from './layout.ts';
 
 /** The file descriptors that every sandboxed run uses; those of {@link RunOptions.keepFds} follow from 7 on. */
@@ -13,7 +13,8 @@ const PROC_COVERED = ['sys', 'irq', 'bus', 'acpi', 'scsi', 'fs', 'mtrr', 'sysrq-
 const HOME_BYTES = 64 << 20;
 const SHARED_MEMORY_BYTES = 64 << 20;
 
-/** Everything of bubblewrap's command line up to `--`. Pure but for looking at which system paths the host has. */
+/** Everything of bubblewrap's command line up to `--`. Pure but for looking at which system paths the host has, and for the
+ * furniture. */
 export function bwrapArguments(layout: Layout, furniture: Furniture, env: Readonly<Record<string, string>>): string[] {
   return [
     ...NAMESPACES.map((name) => `--unshare-${name}`),
@@ -60,6 +61,8 @@ function mountArguments(mount: Mount, furniture: Furniture): string[] {
       return [mount.optional ? '--bind-try' : '--bind', mount.source, mount.target];
     case 'empty-file':
       return ['--ro-bind', furniture.emptyFile, mount.target];
+    case 'text-file':
+      return ['--ro-bind', textFile(furniture, mount.text), mount.target];
     case 'empty-folder':
       return ['--tmpfs', mount.target, '--remount-ro', mount.target];
     case 'scratch':

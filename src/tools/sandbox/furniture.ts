@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
@@ -52,6 +53,13 @@ export function makeFurniture(): Furniture {
     return { source, target: `/etc/${name}` };
   });
   return { folder, emptyFile, overlayBase, etc };
+}
+
+/** A file of the furniture that holds exactly this text; the same text is written once. */
+export function textFile({ folder }: Furniture, text: string): string {
+  const file = join(folder, `text-${hash('sha256', text, 'hex')}`);
+  if (!existsSync(file)) writeFileSync(file, text, { mode: 0o444 });
+  return file;
 }
 
 /** Folders of processes that were killed before they could remove them, and what of their sandboxes still waits for them. */

@@ -7,6 +7,7 @@ import { isAbsolute, join, relative, sep } from 'node:path';
  *
  * - `read-only`, `writable`: a file or folder of the host. `optional`: left out when the host has none.
  * - `empty-file`, `empty-folder`: covers what is there with nothing, read-only. What it covers has to exist.
+ * - `text-file`: covers what is there with a text that holds no secret, read-only.
  * - `scratch`: a fresh writable folder in memory of at most `bytes`.
  * - `overlay`: `source` with writes that stay in memory (at most `bytes`) and vanish with the command, unless the caller picks them up
  *   ({@link RunOptions.inspect}). One per layout.
@@ -19,6 +20,7 @@ export type Mount =
       readonly optional?: boolean;
     }
   | { readonly kind: 'empty-file' | 'empty-folder'; readonly target: string }
+  | { readonly kind: 'text-file'; readonly target: string; readonly text: string }
   | { readonly kind: 'scratch'; readonly target: string; readonly bytes: number }
   | { readonly kind: 'overlay'; readonly source: string; readonly target: string; readonly bytes: number };
 

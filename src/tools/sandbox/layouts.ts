@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BaseRequest, baseLayout, type Layout, type Mount, withMounts } from './layout.ts';
-import { maskMounts, scanTree, type TreeScan } from './tree.ts';
+import { maskMounts, outerGitMounts, scanTree, type TreeScan } from './tree.ts';
 
 export interface TreeRequest extends BaseRequest {
   /** Patterns of files that no command may see. */
@@ -18,6 +18,7 @@ export function readOnlyLayout(request: TreeRequest): Layout {
   return withMounts(baseLayout('read-only', request), [
     { kind: 'read-only', source: root, target: root },
     ...maskMounts(root, scan),
+    ...outerGitMounts(root, request.masks),
   ]);
 }
 
@@ -32,6 +33,7 @@ export function editLayout(request: TreeRequest): Layout {
     { kind: 'overlay', source: root, target: root, bytes: OVERLAY_BYTES },
     ...protectedMounts(root, scan),
     ...maskMounts(root, scan),
+    ...outerGitMounts(root, request.masks),
   ]);
 }
 
@@ -44,6 +46,7 @@ export function testLayout(request: TreeRequest): Layout {
     { kind: 'overlay', source: root, target: root, bytes: 2 * OVERLAY_BYTES },
     ...(existsSync(git) ? [{ kind: 'read-only', source: git, target: git } as const] : []),
     ...maskMounts(root, scan),
+    ...outerGitMounts(root, request.masks),
   ]);
 }
 

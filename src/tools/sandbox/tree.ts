@@ -1,7 +1,10 @@
-import { type Dirent, readlinkSync, statSync } from 'node:fs';
+import { type Dirent, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { findRepository } from '../git/repository.ts';
 import { isProtected, maskMatcher } from '../masks.ts';
-import { LayoutError, type Mount } from './layout.ts';
+import { isStop } from '../workspace/outcome.ts';
+import { formatOnly } from './git-format.ts';
+import { isWithin, LayoutError, type Mount } from './layout.ts';
 import { maskedInModules } from './modules.ts';
 import { readFolder } from './read-folder.ts';
 
@@ -69,8 +72,55 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
 export function maskMounts(root: string, scan: TreeScan): Mount[] {
   return [
     ...scan.maskedFolders.map((path): Mount => ({ kind: 'empty-folder', target: join(root, path) })),
-    ...scan.maskedFiles.map((path): Mount => ({ kind: 'empty-file', target: join(root, path) })),
+    ...scan.maskedFiles.map((path) => coverMount(join(root, path))),
   ];
+}
+
+/** What covers a masked file: nothing, or, of a repository's configuration, what git cannot do without. */
+const coverMount = (target: string): Mount =>
+  isGitConfig(target)
+    ? { kind: 'text-file', target, text: formatOnly(readIfAny(target)) }
+    : { kind: 'empty-file', target };
+
+const isGitConfig = (path: string) => /\/\.git\/(?:.*\/)?config$/.test(path);
+
+function readIfAny(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * The repository that a linked work tree belongs to, and a submodule's: it lies outside of the root, so it is shown beside it, read-only, without the
+ * credentials in it. Nothing where the root holds its own.
+ */
+export function outerGitMounts(root: string, masks: readonly string[]): Mount[] {
+  const repository = findRepository(root);
+  if (isStop(repository)) return [];
+  const outer = [...new Set([repository.commonDir, repository.gitDir])].filter((folder) => !isWithin(root, folder));
+  const topmost = outer.filter((folder) => !outer.some((other) => other !== folder && isWithin(other, folder)));
+  return topmost.flatMap((folder): Mount[] => [
+    { kind: 'read-only', source: folder, target: folder },
+    ...maskedInGit(folder, masks).map((path) => coverMount(join(folder, path))),
+  ]);
+}
+
+/** The files of a git folder that are masked. */
+function maskedInGit(folder: string, masks: readonly string[]): string[] {
+  const masked = maskMatcher(masks);
+  const found: string[] = [];
+  const walk = (below: string): void => {
+    for (const entry of readFolder(join(folder, below))) {
+      const path = below === '' ? entry.name : `${below}/${entry.name}`;
+      if (entry.isDirectory()) {
+        if (!isGitObjects(`.git/${path}`)) walk(path);
+      } else if (masked(`.git/${path}`)) found.push(path);
+    }
+  };
+  walk('');
+  return found;
 }
 
 const isGitObjects = (path: string) => /(^|\/)\.git\/(.*\/)?(objects|refs|logs|hooks|info|lfs)$/.test(path);

@@ -1,4 +1,4 @@
-import { ALLOW } from './reply.ts';
+import { ALLOW_BEGINS, ALLOW_ENDS } from './reply.ts';
 
 /** The events that hopgate takes. None has a matcher: whatever the client calls, now or later, comes here. */
 const EVENTS = [
@@ -66,7 +66,7 @@ esac
 [ $ended -eq 0 ] || fault $ended
 if [ "$1" = PreToolUse ]; then
   case $said in
-  '${ALLOW}'*'}') ;;
+  '${ALLOW_BEGINS}'*'${ALLOW_ENDS}') ;;
   *) fault "$ended, without a verdict" ;;
   esac
 fi

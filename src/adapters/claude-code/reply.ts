@@ -15,8 +15,10 @@ export type Reply =
   | { readonly kind: 'go-on'; readonly why: string }
   | { readonly kind: 'nothing' };
 
-/** How an allow begins, and nothing else does; the shell around the hook looks for it. */
-export const ALLOW = '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"';
+/** How an allow begins, and nothing else does; the shell around the hook looks for it, and for its end. */
+export const ALLOW_BEGINS = '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"';
+/** The last member of every document that we say something in: half an answer does not have it, whatever stands in its strings. */
+export const ALLOW_ENDS = ',"continue":true}';
 
 export const NOTHING: Reply = { kind: 'nothing' };
 
@@ -29,7 +31,8 @@ export const NOTHING: Reply = { kind: 'nothing' };
 export function render(reply: Reply, notice: string | null): HookAnswer {
   if (reply.kind === 'deny') return refuse(reply.why);
   const said = { ...bodyOf(reply), ...(notice === null ? {} : { systemMessage: notice }) };
-  return { exit: 0, stdout: Object.keys(said).length === 0 ? '' : JSON.stringify(said), stderr: '' };
+  const isEmpty = Object.keys(said).length === 0;
+  return { exit: 0, stdout: isEmpty ? '' : JSON.stringify({ ...said, continue: true }), stderr: '' };
 }
 
 /** Exit 2 with a reason that is never empty: without one, a client would let the call through. */

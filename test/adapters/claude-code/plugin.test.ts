@@ -1,0 +1,122 @@
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { pluginFiles } from '../../../src/adapters/claude-code/plugin.ts';
+import { render } from '../../../src/adapters/claude-code/reply.ts';
+import { folder } from '../../cli/run.ts';
+
+const plugin = (hookCommand: string) =>
+  pluginFiles({ version: '1.2.3', hookCommand, mcp: { command: '/bin/node', args: ['main.js', 'mcp', '--attach'] } });
+
+interface Hooks {
+  readonly hooks: {
+    readonly [event: string]: readonly { readonly matcher?: string; readonly hooks: readonly object[] }[];
+  };
+}
+
+describe('the plugin', () => {
+  it('puts every event that matters before hopgate, whatever tool it is of, and blocks where the hook fails', () => {
+    const { hooks } = JSON.parse(plugin('x')['hooks/hooks.json'] ?? '') as Hooks;
+    const blocks = Object.entries(hooks).map(([event, groups]) => {
+      expect(groups).toHaveLength(1);
+      expect(groups[0]).not.toHaveProperty('matcher');
+      const hook = groups[0]?.hooks[0] as { onFailure?: string; timeout: number; command: string };
+      expect(hook.timeout).toBe(10);
+      expect(hook.command).toBe(`sh "\${CLAUDE_PLUGIN_ROOT}/hooks/ask.sh" ${event}`);
+      return `${event} ${hook.onFailure ?? 'goes on'}`;
+    });
+    expect(blocks).toEqual([
+      'SessionStart block',
+      'UserPromptSubmit block',
+      'PreToolUse block',
+      'PostToolUse block',
+      'PostToolUseFailure block',
+      'SubagentStart block',
+      'SubagentStop goes on',
+      'Stop goes on',
+      'SessionEnd goes on',
+      'ConfigChange block',
+    ]);
+  });
+
+  it('starts the MCP server that joins the hooks, and never hides its tools behind the tool search', () => {
+    expect(JSON.parse(plugin('x')['.mcp.json'] ?? '')).toEqual({
+      mcpServers: { hopgate: { command: '/bin/node', args: ['main.js', 'mcp', '--attach'], alwaysLoad: true } },
+    });
+  });
+
+  it('names the tools in its commands as the client does', () => {
+    for (const name of ['hop', 'mode', 'par', 'peripheral'])
+      expect(plugin('x')[`commands/${name}.md`]).toContain('mcp__plugin_hopgate_hopgate__');
+  });
+});
+
+/** Runs the plugin's script with a stand-in for what answers hooks. */
+function ask(event: string, answer: string) {
+  const dir = folder();
+  const answerer = join(dir, 'answer.sh');
+  writeFileSync(answerer, answer);
+  const script = join(dir, 'ask.sh');
+  writeFileSync(script, plugin(`sh '${answerer}'`)['hooks/ask.sh'] ?? '');
+  const { status, stdout, stderr } = spawnSync('sh', [script, event], { encoding: 'utf8', input: '{"a":1}' });
+  return { status, stdout, stderr };
+}
+
+const printing = (text: string): string => `cat > /dev/null; printf '%s' '${text}'`;
+const allow = render({ kind: 'allow' }, null).stdout;
+
+describe('the script around the hook', () => {
+  it.each([
+    ['an allow', allow],
+    ['an allow with a remark', render({ kind: 'allow' }, 'it was silent').stdout],
+    ['a rewritten call', render({ kind: 'allow', input: { command: 'x "y" }' } }, null).stdout],
+  ])('lets %s through as it is', (_, said) => {
+    expect(ask('PreToolUse', printing(said))).toEqual({ status: 0, stdout: said, stderr: '' });
+  });
+
+  it('passes a refusal on, with its reason', () => {
+    expect(ask('PreToolUse', 'echo no >&2; exit 2')).toEqual({ status: 2, stdout: '', stderr: 'no\n' });
+  });
+
+  it('gives the hook its input', () => {
+    expect(ask('PostToolUse', 'cat').stdout).toBe('{"a":1}');
+  });
+
+  it.each([
+    ['silence', 'exit 0'],
+    ['text', 'echo all is well'],
+    ['an answer without its last character', printing(allow.slice(0, -1))],
+    ['an answer that ends early', printing(`${allow.slice(0, allow.indexOf(',"continue"'))}}`)],
+    ['the answer of another event', printing('{"hookSpecificOutput":{"hookEventName":"SessionStart"}}')],
+    ['a question', printing(allow.replace('"allow"', '"ask"'))],
+    ['an allow behind something else', printing(`x${allow}`)],
+    ['a crash', 'exit 1'],
+    ['a crash after an allow', `${printing(allow)}; exit 1`],
+    ['a signal', 'kill -9 $$'],
+    ['a program that is not there', 'exec /nowhere/at-all'],
+  ])('refuses %s, with a reason', (_, answer) => {
+    const said = ask('PreToolUse', answer);
+    expect(said.status).toBe(2);
+    expect(said.stdout).toBe('');
+    expect(said.stderr).toContain('hopgate could not decide');
+  });
+
+  it.each(['UserPromptSubmit', 'PostToolUse', 'SessionStart', 'ConfigChange'])(
+    'refuses at %s where the hook crashes',
+    (event) => {
+      expect(ask(event, 'exit 1').status).toBe(2);
+    },
+  );
+
+  it.each(['Stop', 'SubagentStop', 'SessionEnd'])(
+    'does not hold the agent at %s where the hook fails, and says so',
+    (event) => {
+      for (const answer of ['exit 1', 'exit 2', 'exec /nowhere/at-all']) {
+        const said = ask(event, answer);
+        expect(said.status).toBe(0);
+        expect(JSON.parse(said.stdout).systemMessage).toContain(event);
+      }
+    },
+  );
+});

@@ -6,8 +6,8 @@ import type { Sandbox } from './tools/sandbox/sandbox.ts';
 import { workspaceBackend } from './tools/workspace/backend.ts';
 
 /**
- * The real tools on a real repository. The sandbox is tried out when the first command needs it, once for all backends and sessions. A tool that `specs` binds
- * to an MCP server is served by that, whatever its name.
+ * The real tools on a real repository. The sandbox is tried out when the first command needs it, once for all backends and sessions. A tool that
+ * `specs` binds to an MCP server is served by that, whatever its name.
  */
 export function defaultBackends(
   store: EvidenceStore,
@@ -15,9 +15,7 @@ export function defaultBackends(
 ): ToolBackend[] {
   let sandbox: Promise<Sandbox> | null = null;
   const detect = () => {
-    sandbox ??= import('./tools/sandbox/detect.ts').then(({ detectSandbox }) =>
-      detectSandbox({ unsafe: options.unsafeNoSandbox }),
-    );
+    sandbox ??= sandboxOf(options.unsafeNoSandbox);
     return sandbox;
   };
   const upstream = Object.values(options.specs?.tools ?? {}).flatMap(({ id, upstream }) => (upstream ? [id] : []));
@@ -50,6 +48,18 @@ export function defaultBackends(
 }
 
 const DISCIPLINE = ['psr-search', 'psr-select', 'pur-update', 'pur-mark-pivot', 'par-punctuate'];
+
+const detected = new Map<boolean, Promise<Sandbox>>();
+
+/** The sandbox of this process: one that works goes on to work, so all sessions share it; one that was missing may have come since. */
+async function sandboxOf(unsafe: boolean): Promise<Sandbox> {
+  const known = detected.get(unsafe);
+  if (known && (await known.catch(() => null))?.availability.ok) return known;
+  const { detectSandbox } = await import('./tools/sandbox/detect.ts');
+  const found = detectSandbox({ unsafe });
+  detected.set(unsafe, found);
+  return found;
+}
 
 /** A backend that is loaded and made when its first call comes: what a session never uses costs it nothing. */
 function onFirstUse(name: string, tools: readonly string[], make: () => Promise<ToolBackend>): ToolBackend {

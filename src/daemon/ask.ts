@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { request } from 'node:http';
+import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { buildId, encoded } from './own-files.ts';
 import { daemonFolder, type Env } from './places.ts';
@@ -39,43 +39,61 @@ export async function askDaemon(path: string, { env, pid = process.pid, signal, 
   }
   const passed = Object.entries(env).flatMap(([name, value]) =>
     /^(HOPGATE|CLAUDE|CODEX)_/.test(name) && !/TOKEN|KEY|SECRET|PASSWORD/.test(name) && value !== undefined
-      ? [encoded(`${name}=${value}`)]
+      ? [`X-Hopgate-Env: ${encoded(`${name}=${value}`)}`]
       : [],
   );
-  const headers = {
-    authorization: `Bearer ${token}`,
-    'x-hopgate-build': buildId(),
-    'x-hopgate-pid': String(pid),
-    'x-hopgate-env': passed,
-    ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
-  };
+  const head = [
+    `${body === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1`,
+    'Host: hopgate',
+    'Connection: close',
+    `Authorization: Bearer ${token}`,
+    `X-Hopgate-Build: ${buildId()}`,
+    `X-Hopgate-Pid: ${pid}`,
+    ...passed,
+    ...(body === undefined ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]),
+  ];
+  const { bytes, connected } = await exchange(socketOf(env), `${head.join('\r\n')}\r\n\r\n${body ?? ''}`, signal);
+  const answer = parse(bytes);
+  if (!answer) throw new NoDaemon(connected ? 'the daemon went away' : 'the daemon does not answer', connected);
+  if (answer.status === 200) return answer.body;
+  if (answer.status === 503) throw new NoDaemon('the daemon is finishing', false);
+  throw new Error(`the daemon answered ${answer.status}: ${answer.body.toString()}`);
+}
+
+/** Sends all, and gives back what came until the end. By hand: loading Node's own HTTP client takes longer than the answer. */
+function exchange(
+  socketPath: string,
+  text: string,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly bytes: Buffer; readonly connected: boolean }> {
   return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
     let connected = false;
-    const asking = request(
-      {
-        socketPath: socketOf(env),
-        path,
-        method: body === undefined ? 'GET' : 'POST',
-        headers,
-        agent: false,
-        ...(signal ? { signal } : {}),
-      },
-      (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', () => reject(new NoDaemon('the daemon went away', true)));
-        response.on('end', () => {
-          if (response.statusCode === 200) resolve(Buffer.concat(chunks));
-          else if (response.statusCode === 503) reject(new NoDaemon('the daemon is finishing', false));
-          else reject(new Error(`the daemon answered ${response.statusCode}: ${Buffer.concat(chunks).toString()}`));
-        });
-      },
-    );
-    asking.on('socket', (socket) => socket.once('connect', () => (connected = true)));
-    asking.on('error', (error) => {
-      if (signal?.aborted) reject(error);
-      else reject(new NoDaemon(`the daemon does not answer (${error.message})`, connected));
+    const socket = createConnection(socketPath);
+    const abort = () => socket.destroy();
+    signal?.addEventListener('abort', abort, { once: true });
+    if (signal?.aborted) abort();
+    socket.on('connect', () => {
+      connected = true;
+      socket.write(text);
     });
-    asking.end(body);
+    socket.on('data', (chunk) => chunks.push(chunk));
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      signal?.removeEventListener('abort', abort);
+      if (signal?.aborted) reject(signal.reason);
+      else resolve({ bytes: Buffer.concat(chunks), connected });
+    });
   });
+}
+
+/** null: it is not whole. */
+function parse(bytes: Buffer): { readonly status: number; readonly body: Buffer } | null {
+  const end = bytes.indexOf('\r\n\r\n');
+  if (end < 0) return null;
+  const head = bytes.subarray(0, end).toString('latin1');
+  const status = /^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1];
+  const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
+  const body = bytes.subarray(end + 4);
+  return status !== undefined && body.length === Number(length) ? { status: Number(status), body } : null;
 }

@@ -7,7 +7,14 @@ import type { Env } from './places.ts';
 /** What the daemon needs of the environment of whoever starts it; a client program's secrets are not among it. */
 const PASSED = [
   ...['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'SSH_AUTH_SOCK'],
-  ...['XDG_STATE_HOME', 'XDG_RUNTIME_DIR', 'XDG_CONFIG_HOME', 'XDG_CACHE_HOME', 'HOPGATE_DAEMON_IDLE_MINUTES'],
+  ...[
+    'XDG_STATE_HOME',
+    'XDG_RUNTIME_DIR',
+    'XDG_CONFIG_HOME',
+    'XDG_CACHE_HOME',
+    'HOPGATE_DAEMON_IDLE_MINUTES',
+    'HOPGATE_HOOK_CLIENT',
+  ],
 ];
 
 /** The part of an environment that the daemon keeps. */

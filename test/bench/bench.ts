@@ -1,5 +1,6 @@
 import { decisionsPerSecond, transitionsPerSecond } from './decisions.ts';
 import { gatedStepsPerSecond } from './gated-steps.ts';
+import { hooksBench } from './hooks.ts';
 import { appendsPerSecond, rawInsertsPerSecond } from './raw-sqlite.ts';
 import { sandboxBench } from './sandbox.ts';
 
@@ -60,6 +61,12 @@ if (sandbox) {
   rows.push({ what: 'sandboxed commands', against: 'the same bwrap command line by hand', rounds });
   sandbox.close();
 }
+
+const hooks = await hooksBench();
+const hookRounds = await hooks.rounds(ROUNDS);
+for (const way of hooks.ways)
+  rows.push({ what: `hook processes ${way}`, against: 'node -e 0', rounds: hookRounds.map((round) => round[way]) });
+await hooks.close();
 
 const results = rows.map(({ what, against, rounds }) => ({
   what,

@@ -71,6 +71,10 @@ describe.each(shown)('%s', (page) => {
         printed = null;
       } else if (file !== null) on.write(file, text);
     }
+    const printedNow = [...rewritten.values()].join('\n');
+    expect(printedNow, `${page} would show how a program crashed`).not.toMatch(
+      /^(?:Node\.js v\d|\s+at .*(?:file|node):)/m,
+    );
     await expect(replaced(page, rewritten)).toMatchFileSnapshot(`../../${page}`);
   }, 120_000);
 });

@@ -1,5 +1,5 @@
-import { z } from 'zod';
 import { MODES } from '../spec/types.ts';
+import { zodLater } from '../spec/zod-later.ts';
 import { CLAIM_TYPES, type EntryDraft, EVIDENCE_TYPES, SUBJECT_TYPES } from './entry.ts';
 
 /** What is wrong with a draft, and where: `body.result[2]`. */
@@ -79,28 +79,32 @@ function isJson(value: unknown, depth: number): boolean {
   return true;
 }
 
-const Name = z.string().refine(isName, 'must be non-empty text without control characters or unpaired surrogates');
-
-/** The shape of a draft, for explaining and for JSON Schema; {@link isEntryDraft} is the same check at a tenth of the cost. */
-export const EntryDraftSchema = z.strictObject({
-  id: Name,
-  at: z.string().refine(isInstant, 'must be ISO 8601 in UTC with milliseconds: 2026-01-31T09:00:00.000Z'),
-  type: z.enum(EVIDENCE_TYPES),
-  claim: z.enum(CLAIM_TYPES),
-  subject: z.strictObject({ type: z.enum(SUBJECT_TYPES), id: Name }),
-  author: Name,
-  sessionId: Name,
-  peripheral: Name.nullable(),
-  mode: z.enum(MODES).nullable(),
-  body: z.unknown(),
-  tags: z.array(Name),
-  patternId: Name.optional(),
-  inReplyTo: Name.optional(),
-  forkOf: Name.optional(),
-  conjecture: z.boolean().optional(),
+/** The shape of a draft, for explaining; {@link isEntryDraft} is the same check at a tenth of the cost. */
+const draftSchema = zodLater((z) => {
+  const Name = z.string().refine(isName, 'must be non-empty text without control characters or unpaired surrogates');
+  return z.strictObject({
+    id: Name,
+    at: z.string().refine(isInstant, 'must be ISO 8601 in UTC with milliseconds: 2026-01-31T09:00:00.000Z'),
+    type: z.enum(EVIDENCE_TYPES),
+    claim: z.enum(CLAIM_TYPES),
+    subject: z.strictObject({ type: z.enum(SUBJECT_TYPES), id: Name }),
+    author: Name,
+    sessionId: Name,
+    peripheral: Name.nullable(),
+    mode: z.enum(MODES).nullable(),
+    body: z.unknown(),
+    tags: z.array(Name),
+    patternId: Name.optional(),
+    inReplyTo: Name.optional(),
+    forkOf: Name.optional(),
+    conjecture: z.boolean().optional(),
+  });
 });
 
-const KEYS: ReadonlySet<string> = new Set(Object.keys(EntryDraftSchema.shape));
+const KEYS: ReadonlySet<string> = new Set<keyof EntryDraft>([
+  ...(['id', 'at', 'type', 'claim', 'subject', 'author', 'sessionId', 'peripheral', 'mode', 'body', 'tags'] as const),
+  ...(['patternId', 'inReplyTo', 'forkOf', 'conjecture'] as const),
+]);
 const TYPES: ReadonlySet<unknown> = new Set(EVIDENCE_TYPES);
 const CLAIMS: ReadonlySet<unknown> = new Set(CLAIM_TYPES);
 const SUBJECTS: ReadonlySet<unknown> = new Set(SUBJECT_TYPES);
@@ -140,7 +144,7 @@ export function isEntryDraft(value: unknown): value is EntryDraft {
 /** Everything that is wrong with a draft; empty if it is one. At most 20 issues. */
 export function entryIssues(value: unknown): readonly EntryIssue[] {
   const issues: EntryIssue[] = [];
-  for (const { path, message } of EntryDraftSchema.safeParse(value).error?.issues ?? []) {
+  for (const { path, message } of draftSchema().safeParse(value).error?.issues ?? []) {
     issues.push({ path: path.join('.'), message });
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {

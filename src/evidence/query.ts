@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { zodLater } from '../spec/zod-later.ts';
 import {
   CLAIM_TYPES,
   type ClaimType,
@@ -78,29 +78,31 @@ export class QueryError extends Error {
   }
 }
 
-const Name = z.string().min(1);
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/;
 const isInstant = (text: string): boolean => {
   const time = INSTANT.test(text) ? Date.parse(text) : Number.NaN;
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text.slice(0, 19));
 };
-const Instant = z.string().refine(isInstant, 'must be ISO 8601 in UTC: 2026-01-31T09:00:00.000Z');
 const CURSOR = /^(\d{1,15})\.([01])\.(\d{1,15})$/;
 
-const QuerySchema = z.strictObject({
-  subject: z.strictObject({ type: z.enum(SUBJECT_TYPES), id: Name }).optional(),
-  type: z.enum(EVIDENCE_TYPES).optional(),
-  claim: z.enum(CLAIM_TYPES).optional(),
-  author: Name.optional(),
-  sessionId: Name.optional(),
-  peripheral: Name.nullable().optional(),
-  patternId: Name.optional(),
-  tags: z.array(Name).optional(),
-  since: Instant.optional(),
-  before: Instant.optional(),
-  ephemeral: z.boolean().optional(),
-  limit: z.int().min(1).max(MAX_LIMIT).optional(),
-  after: z.string().regex(CURSOR, 'is no cursor; give the "next" of an earlier page').optional(),
+const querySchema = zodLater((z) => {
+  const Name = z.string().min(1);
+  const Instant = z.string().refine(isInstant, 'must be ISO 8601 in UTC: 2026-01-31T09:00:00.000Z');
+  return z.strictObject({
+    subject: z.strictObject({ type: z.enum(SUBJECT_TYPES), id: Name }).optional(),
+    type: z.enum(EVIDENCE_TYPES).optional(),
+    claim: z.enum(CLAIM_TYPES).optional(),
+    author: Name.optional(),
+    sessionId: Name.optional(),
+    peripheral: Name.nullable().optional(),
+    patternId: Name.optional(),
+    tags: z.array(Name).optional(),
+    since: Instant.optional(),
+    before: Instant.optional(),
+    ephemeral: z.boolean().optional(),
+    limit: z.int().min(1).max(MAX_LIMIT).optional(),
+    after: z.string().regex(CURSOR, 'is no cursor; give the "next" of an earlier page').optional(),
+  });
 });
 
 const millis = (text: string | undefined): number | null => (text === undefined ? null : Date.parse(text));
@@ -110,7 +112,7 @@ const millis = (text: string | undefined): number | null => (text === undefined 
  * @throws QueryError with every issue: an unknown field is one, too.
  */
 export function resolveQuery(query: unknown): ResolvedQuery {
-  const parsed = QuerySchema.safeParse(query);
+  const parsed = querySchema().safeParse(query);
   if (!parsed.success) {
     throw new QueryError(parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message })));
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Name } from './names.ts';
+import { Name } from './name-schema.ts';
 
 /** The authored form of `conditions.yaml`: entry conditions that the set defines itself. */
 export const ConditionsFile = z

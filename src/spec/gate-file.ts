@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Name } from './names.ts';
+import { Name } from './name-schema.ts';
 import { MODES, TOOL_EFFECTS } from './types.ts';
 
 const Mode = z.enum(MODES);

@@ -1,15 +1,7 @@
 import { distance } from 'fastest-levenshtein';
-import { z } from 'zod';
-
-/** Every name in a spec: `.` and `#` are path syntax in xstate, and integer-like keys would be reordered by JavaScript. */
-const NAME = /^[a-z][a-z0-9-]*$/;
 
 /** Ids that no peripheral may have: two mean a place outside of every peripheral, `from-any` is an entry source. */
 export const RESERVED_PERIPHERALS: readonly string[] = ['outside', 'closed', 'any'];
-
-export const Name = z
-  .string()
-  .regex(NAME, 'is not a name: use a lower-case letter first, then lower-case letters, digits and -');
 
 /** The candidate nearest to a misspelt name; null when none is near. */
 export function nearest(name: string, candidates: Iterable<string>): string | null {

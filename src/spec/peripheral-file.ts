@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Name } from './names.ts';
+import { Name } from './name-schema.ts';
 import { RelativePath } from './paths.ts';
 import { FRUIT_TYPES } from './types.ts';
 

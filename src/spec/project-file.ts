@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Name } from './names.ts';
+import { Name } from './name-schema.ts';
 import { RelativePath } from './paths.ts';
 
 const Argv = z.array(z.string().regex(/^[^\0]+$/, 'is not a word of a command: not empty, no NUL')).min(1);

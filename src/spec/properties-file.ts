@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Report } from './issues.ts';
 import type { KnownNames } from './known-names.ts';
-import { Name, suggest } from './names.ts';
+import { Name } from './name-schema.ts';
+import { suggest } from './names.ts';
 import { MODES, type Mode, type Property, type PropertyAtom, type PropertyPlace } from './types.ts';
 
 const Place = Name.describe('A peripheral, or a mode.');

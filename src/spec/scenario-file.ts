@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Name } from './names.ts';
+import { Name } from './name-schema.ts';
 import { type Json, MODES, type Mode, PRINCIPALS, type Principal } from './types.ts';
 
 const Values = z.record(z.string(), z.json());

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Name } from './names.ts';
+import { Name } from './name-schema.ts';
 import { RelativePath } from './paths.ts';
 
 /** The authored form of `scopes.yaml`: what each scope lets a tool's arguments reach. */

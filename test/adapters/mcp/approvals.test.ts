@@ -114,6 +114,25 @@ describe.each(ERAS)('an approval that is missing (%s)', (era) => {
     expect(session.state).toMatchObject({ mode: 'diagnose', denials: 1 });
   });
 
+  it.each([
+    ['only by leading to a page', { url: {} }, 0],
+    ['in the way of old, without saying how', {}, 1],
+  ])('is asked with a form where the client asks %s, or not at all', async (_, elicitation, times) => {
+    const world = await agentWorld('explore');
+    const session = await world.open({ approver: leaving([]) });
+    let asked = 0;
+    const client = await connected(hostOf(agentSession(session)), {
+      era,
+      elicitation,
+      person: async () => {
+        asked += 1;
+        return YES;
+      },
+    });
+    expect((await call(client, 'mode', EXECUTE)).isError).toBe(times === 0);
+    expect(asked).toBe(times);
+  });
+
   it('is refused where nobody is there at all', async () => {
     const world = await agentWorld('explore');
     const client = await connected(hostOf(agentSession(await world.open())), { era });
@@ -210,6 +229,13 @@ describe('an answer', () => {
       resultType: 'input_required',
     });
     expect(session.state.mode).toBe('diagnose');
+  });
+
+  it('that is no to one call is no to no other', async () => {
+    const { raw } = await byHand();
+    const { requestState } = await raw({ ...EXECUTE, reason: 'something else' });
+    const inputResponses = { approval: { action: 'decline' } };
+    expect(await raw(EXECUTE, { requestState, inputResponses })).toMatchObject({ resultType: 'input_required' });
   });
 
   it('to a question that was never asked is none', async () => {

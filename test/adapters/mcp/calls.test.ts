@@ -47,6 +47,7 @@ describe('calls', () => {
     await started;
     const cancel = new AbortController();
     const second = client.callTool({ name: 'read', arguments: { path: 'README.md' } }, { signal: cancel.signal });
+    await client.listTools(); // by now the server has the second call, too
     cancel.abort();
     await expect(second).rejects.toThrow();
     release();

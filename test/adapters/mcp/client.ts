@@ -16,14 +16,16 @@ export interface ClientParts {
   readonly era?: Era;
   /** Left out: the client cannot ask anyone. */
   readonly person?: (shown: string) => Promise<Answer>;
+  /** What it says it can ask with. Default: forms. */
+  readonly elicitation?: { readonly form?: object; readonly url?: object };
   /** Left out: the client never lists again by itself. */
   readonly onTools?: (names: readonly string[]) => void;
 }
 
 /** The official client, as a program that a model lives in sets it up. */
-export function newClient({ era = 'legacy', person, onTools }: ClientParts = {}): Client {
+export function newClient({ era = 'legacy', person, onTools, elicitation = { form: {} } }: ClientParts = {}): Client {
   const options: ClientOptions = {
-    capabilities: person ? { elicitation: { form: {} } } : {},
+    capabilities: person ? { elicitation: elicitation as { form: Record<string, never> } } : {},
     versionNegotiation: { mode: era },
     ...(onTools
       ? {

@@ -74,7 +74,7 @@ function judgePart(part: WordPart): string | null {
     case 'DoubleQuoted':
       return part.parts.every((child) => child.type === 'Literal') && !hasUnescaped(part.text, /[$`]/)
         ? null
-        : 'it holds an expansion in double quotes (use single quotes)';
+        : 'it holds an expansion in double quotes (use single quotes; they may hold line breaks, as in a commit message)';
     case 'Glob':
     case 'ExtendedGlob':
       return 'it holds a glob outside quotes';

@@ -90,7 +90,7 @@ export function describeDenial(
     case 'summary-required':
       return {
         message: `leaving ${mode} for ${to} needs a summary of what was done`,
-        remedy: 'call setMode again with a summary that is not blank',
+        remedy: 'ask for the mode again, with a summary that is not blank',
       };
     case 'no-peripheral':
       return { message: 'the session is outside of any peripheral', remedy: onward(available) };

@@ -184,6 +184,49 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     for (const { sessionId } of sessions) expect((await hopgate(world, repo, ['verify', sessionId])).code).toBe(0);
   });
 
+  test('a model that calls its tools from programs is held as any other, and so are its sub-agents', async () => {
+    const program = (...lines: string[]): ScriptedTurn => ({
+      calls: [
+        {
+          namespace: 'functions',
+          name: 'exec',
+          patch: lines.map((line) => `try { text(await ${line}) } catch (error) { text(String(error)) }`).join('\n'),
+        },
+      ],
+    });
+    const { told, read, ended, requests } = await play(
+      {
+        main: [
+          program(
+            `tools.exec_command({ cmd: 'echo x > made.txt' })`,
+            `tools.mcp__hopgate__mode({ to: 'diagnose', reason: 'look' })`,
+          ),
+          program(
+            `tools.mcp__hopgate__read({ path: 'src/a.js' })`,
+            `tools.apply_patch('*** Begin Patch\\n*** Add File: src/made.js\\n+x\\n*** End Patch')`,
+          ),
+          {
+            calls: [
+              { namespace: 'collaboration', name: 'spawn_agent', input: { task_name: 'look', message: 'look at it' } },
+              { namespace: 'collaboration', name: 'wait_agent', input: { timeout_ms: 20_000 } },
+            ],
+          },
+          over,
+          over,
+        ],
+      },
+      { modelName: 'gpt-6-sol' },
+    );
+    expect(ended.code).toBe(0);
+    expect(requests.map(({ tools }) => tools)).toContainEqual(expect.arrayContaining(['functions.exec']));
+    expect(told(1)).toMatch(/mode-forbids[\s\S]*In the peripheral/);
+    expect(told(2)).toMatch(/one[\s\S]*tool-not-allowed/);
+    // The agent, and the one that it started.
+    const entered = requests.filter(({ messages }) => messages.some((message) => message.includes('# Where you are')));
+    expect(entered.length).toBeGreaterThanOrEqual(2);
+    expect([read('made.txt'), read('src/made.js')]).toEqual([null, null]);
+  });
+
   test.each([
     ['a hook program that crashes', '#!/bin/sh\nexit 1\n'],
     ['a hook program that is killed', '#!/bin/sh\nkill -9 $$\n'],

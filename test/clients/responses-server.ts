@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A tool call of the scripted model. `patch` in place of `input`: a freeform call, as `apply_patch` is one. */
+/** A tool call of the scripted model. `patch` in place of `input`: a freeform call: a patch for `apply_patch`, a program for `exec`. */
 export interface ScriptedCall {
   readonly name: string;
   /** `mcp__<server>` for the tools of an MCP server. */
@@ -60,8 +60,10 @@ export async function scriptedModel(scripts: {
         return;
       }
       const body = JSON.parse(Buffer.concat(chunks).toString() || '{}') as { tools?: Item[]; input?: Item[] };
-      const tools = toolNames(body.tools);
       const input = body.input ?? [];
+      // Newer models are told of their tools among the messages.
+      const added = input.filter(({ type }) => type === 'additional_tools').flatMap(({ tools }) => tools as Item[]);
+      const tools = toolNames([...(body.tools ?? []), ...added]);
       let turn: ScriptedTurn = { text: 'ok' };
       // A request without tools is for a title or the like; it is not a turn.
       if (tools.length > 0) {
@@ -154,6 +156,7 @@ function itemsOf({ text, calls = [] }: ScriptedTurn, tag: string): Item[] {
             type: 'custom_tool_call',
             id: `ctc_${tag}_${index}`,
             call_id: `call_${tag}_${index}`,
+            ...(namespace ? { namespace } : {}),
             name,
             input: patch,
             status: 'completed',

@@ -10,7 +10,8 @@ import {
   type ToolCallOfOurs,
 } from '../core/tool-call-to-action.ts';
 import type { Env, ToolEvent } from './event.ts';
-import { callOurs, describeRefusal, mcpName, oneAtATime, readOnlyHere, subAgentStays, unknownHere } from './wording.ts';
+import { codexTool } from './tool-name.ts';
+import { callOurs, describeRefusal, oneAtATime, readOnlyHere, subAgentStays, unknownHere } from './wording.ts';
 
 /** null: it may run; else what the model is told. */
 export type Verdict = string | null;
@@ -49,14 +50,9 @@ export async function beforeTool(event: ToolEvent, desk: HookDesk, seat: Seat, e
 function actionOf({ tool_name, tool_input: input, cwd }: ToolEvent, session: Session): ClientAction {
   const { specs, config, root, state } = session;
   const { peripheral, mode } = state;
-  const name = ownName(tool_name, Object.keys(specs.tools));
+  const { name, inner } = codexTool(tool_name, Object.keys(specs.tools));
+  if (inner) return { kind: 'inner' };
   return toolCallToAction({ provider: 'codex', name, input }, { specs, config, root, cwd, peripheral, mode });
-}
-
-/** The name with the tool's id as it is spelled in the spec, where it means one of hopgate's. */
-function ownName(name: string, tools: readonly string[]): string {
-  const tool = tools.find((id) => name === mcpName(id));
-  return tool === undefined ? name : `${mcpName('')}${tool}`;
 }
 
 const isSubAgent = ({ seat }: At): boolean => seat.conversation.agentId !== null;

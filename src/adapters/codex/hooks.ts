@@ -33,6 +33,7 @@ async function answer(event: HookEvent, desk: HookDesk, env: Env): Promise<HookA
   const seat = await arrived(event, desk, env);
   switch (event.hook_event_name) {
     case 'SessionStart':
+    case 'SubagentStart':
       return tell(event, desk, seat, { again: true });
     case 'UserPromptSubmit':
       return tell(event, desk, seat, { again: false });
@@ -45,7 +46,6 @@ async function answer(event: HookEvent, desk: HookDesk, env: Env): Promise<HookA
       return SILENCE;
     case 'Stop':
       return event.stop_hook_active ? SILENCE : askOnce(desk, seat);
-    case 'SubagentStart':
     case 'SubagentStop':
       return SILENCE;
     default:

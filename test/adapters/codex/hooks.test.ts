@@ -144,19 +144,25 @@ describe('a patch', () => {
 });
 
 describe('other tools', () => {
-  test.each(['mcp__hopgate__read', 'mcp__hopgate__hop', 'spawn_agent', 'update_plan'])('%s passes', async (tool) => {
+  test.each([
+    ...['mcp__hopgate__read', 'mcp__hopgate__hop', 'spawn_agent', 'update_plan'],
+    ...['collaborationspawn_agent', 'collaborationwait_agent', 'clocksleep', 'functions.request_user_input_async'],
+  ])('%s passes', async (tool) => {
     const { session, call } = await world();
     await must(session.start('explore'));
     expect(await call(tool, {})).toEqual({ exit: 0, stdout: '', stderr: '' });
   });
 
-  test.each(['nobody_knows'])('%s is refused, and recorded', async (tool) => {
-    const { session, call } = await world();
-    await must(session.start('explore'));
-    const { exit, stderr } = await call(tool, {});
-    expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining('unknown-tool') });
-    expect((await bodies(session)).at(-1)).toMatchObject({ event: 'denial', code: 'unknown-tool' });
-  });
+  test.each(['nobody_knows', 'collaborationnobody_knows', 'clockmcp__hopgate__read'])(
+    '%s is refused, and recorded',
+    async (tool) => {
+      const { session, call } = await world();
+      await must(session.start('explore'));
+      const { exit, stderr } = await call(tool, {});
+      expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining('unknown-tool') });
+      expect((await bodies(session)).at(-1)).toMatchObject({ event: 'denial', code: 'unknown-tool' });
+    },
+  );
 
   test.each(['web_search', 'write_stdin', 'mcp__other__read', 'mcp__hopgate2__read'])(
     '%s is refused with what is wrong with it',

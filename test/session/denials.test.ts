@@ -105,7 +105,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.setMode({ to: 'discuss', summary: ' \n' }),
     asked: { kind: 'mode', by: 'agent', to: 'discuss', summary: ' \n' },
     message: 'leaving execute for discuss needs a summary of what was done',
-    remedy: 'call setMode again with a summary that is not blank',
+    remedy: 'ask for the mode again, with a summary that is not blank',
     follow: (session) => [() => session.setMode({ to: 'discuss', summary: 'looked around' })],
   },
   'no-peripheral': {

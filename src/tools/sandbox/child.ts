@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { openSync, readdirSync, readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { BoundedOutput } from './bounded-output.ts';
+import type { OutputPipes } from './output-pipe.ts';
 
 /** Why we killed a command. */
 export type KillReason = 'timed-out' | 'aborted' | 'flooded';
@@ -38,27 +39,36 @@ export class BoundedChild {
       readonly env: Readonly<Record<string, string>>;
       readonly stdin: string | Uint8Array | undefined;
       readonly fds: readonly ('pipe' | 'ignore' | number)[];
+      /** For its output; sockets, where there are none. */
+      readonly pipes?: OutputPipes;
     },
   ) {
     this.#options = options;
     this.stdout = new BoundedOutput(options.outputBytes);
     this.stderr = new BoundedOutput(options.outputBytes);
-    this.process = spawn(command[0]!, command.slice(1), {
-      cwd: spawning.cwd,
-      env: spawning.env,
-      detached: true,
-      stdio: withoutLeaks([spawning.stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', ...spawning.fds]),
-    });
+    const [out, err] = [spawning.pipes?.() ?? null, spawning.pipes?.() ?? null];
+    const stdin = spawning.stdin === undefined ? 'ignore' : 'pipe';
+    try {
+      this.process = spawn(command[0]!, command.slice(1), {
+        cwd: spawning.cwd,
+        env: spawning.env,
+        detached: true,
+        stdio: withoutLeaks([stdin, out?.writer ?? 'pipe', err?.writer ?? 'pipe', ...spawning.fds]),
+      });
+    } finally {
+      out?.handedOver();
+      err?.handedOver();
+    }
     this.exited = new Promise((resolve, reject) => {
       this.process.once('error', reject);
       this.process.once('exit', (code, signal) => resolve({ code, signal }));
     });
     this.exited.catch(() => {});
-    for (const stream of this.process.stdio) stream?.on('error', () => {});
+    for (const stream of [...this.process.stdio, out?.reader, err?.reader]) stream?.on('error', () => {});
     this.process.stdin?.end(spawning.stdin);
     this.outputEnded = Promise.all([
-      this.#collect(this.process.stdout!, this.stdout),
-      this.#collect(this.process.stderr!, this.stderr),
+      this.#collect(out?.reader ?? this.process.stdout!, this.stdout),
+      this.#collect(err?.reader ?? this.process.stderr!, this.stderr),
     ]).then(() => {});
     this.#timer = setTimeout(() => this.kill('timed-out'), options.seconds * 1000);
     options.signal.addEventListener('abort', this.#onAbort, { once: true });

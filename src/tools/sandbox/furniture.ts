@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type OutputPipes, outputPipes } from './output-pipe.ts';
 
 /** Who the command is inside, whoever we are outside. */
 export const SANDBOX_ID = 1000;
@@ -23,6 +24,8 @@ export interface Furniture {
   readonly overlayBase: string;
   /** What lies at which path of `/etc`. */
   readonly etc: readonly { readonly source: string; readonly target: string }[];
+  /** For what commands write. */
+  readonly pipes: OutputPipes;
 }
 
 /** Names the pid namespace as well: in another one a pid means nothing to us. */
@@ -52,7 +55,7 @@ export function makeFurniture(): Furniture {
     writeFileSync(source, text, { mode: 0o444 });
     return { source, target: `/etc/${name}` };
   });
-  return { folder, emptyFile, overlayBase, etc };
+  return { folder, emptyFile, overlayBase, etc, pipes: outputPipes(folder) };
 }
 
 /** A file of the furniture that holds exactly this text; the same text is written once. */

@@ -47,6 +47,7 @@ async function supervise(
     cwd: '/',
     env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' },
     stdin: options.stdin,
+    pipes: host.furniture.pipes,
     fds: ['pipe', 'pipe', overlay ? 'pipe' : 'ignore', group ? 'pipe' : 'ignore', ...(options.keepFds ?? [])],
   });
   const stdio = child.process.stdio as unknown as Duplex[];

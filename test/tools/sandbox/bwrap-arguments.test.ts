@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { bwrapArguments } from '../../../src/tools/sandbox/bwrap-arguments.ts';
 import { baseLayout } from '../../../src/tools/sandbox/layout.ts';
 
-const furniture = { folder: '/f', emptyFile: '/f/empty', overlayBase: '/f/overlay', etc: [] };
+const furniture = { folder: '/f', emptyFile: '/f/empty', overlayBase: '/f/overlay', etc: [], pipes: () => null };
 
 /** Several layers stop the same escape, so an attempt alone would not notice that one is gone. */
 test('no layout goes without the fixed part', () => {

@@ -182,13 +182,19 @@ const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
   ['a shell runs it', ['*.sh', '*.bash', '*.zsh', '*.fish', '*.command', '*.bat', '*.cmd', '*.ps1']],
 ];
 
-const rules = RUNS.map(([why, names]) => ({
-  why,
-  matches: picomatch(
-    names.map((name) => `**/${name}`),
-    { dot: true, nocase: true, nonegate: true },
-  ),
-}));
+let compiled: readonly { readonly why: string; readonly matches: (path: string) => boolean }[] | undefined;
+
+/** Compiled for the first file that is asked about. */
+function rules() {
+  compiled ??= RUNS.map(([why, names]) => ({
+    why,
+    matches: picomatch(
+      names.map((name) => `**/${name}`),
+      { dot: true, nocase: true, nonegate: true },
+    ),
+  }));
+  return compiled;
+}
 
 /**
  * Why a file that an agent wrote will run outside the sandbox: by its name, its permissions, or the deploy command that names it; null if nothing
@@ -202,6 +208,6 @@ export function runsLater(
   const deploy = Object.entries(file.deploy).find(([, { run }]) => run.some((word) => posix.normalize(word) === path));
   const why = deploy
     ? `the deploy command "${deploy[0]}" names it`
-    : (rules.find(({ matches }) => matches(path))?.why ?? (file.executable ? 'it is executable' : null));
+    : (rules().find(({ matches }) => matches(path))?.why ?? (file.executable ? 'it is executable' : null));
   return why === null ? null : { path, why };
 }

@@ -1,0 +1,60 @@
+import { mkdirSync, realpathSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decoded, encoded, packageFolder, protectedPaths } from '../../src/daemon/own-files.ts';
+import { quoted } from '../../src/daemon/quoted.ts';
+import { isProtected } from '../../src/gate/masks.ts';
+import { runProgram } from './processes.ts';
+import { makeWorld } from './world.ts';
+
+describe('what a header carries', () => {
+  it('comes back as it was, and holds nothing that ends a header', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        fc.pre(text.isWellFormed());
+        expect(encoded(text)).toMatch(/^[\x21-\x7e]*$/);
+        expect(decoded(encoded(text))).toBe(text);
+      }),
+    );
+  });
+});
+
+describe('a word of a shell', () => {
+  it('is one word, as it was', async () => {
+    for (const word of ["it's", '$(id)', 'a b', '', '`x`', '"', '\\', 'ä\n'])
+      expect((await runProgram('/bin/sh', ['-c', `printf %s ${quoted(word)}`], {})).stdout).toBe(word);
+  });
+});
+
+describe("hopgate's own files beneath a root", () => {
+  it('are none where hopgate lies elsewhere', () => {
+    expect(protectedPaths(makeWorld().root)).toEqual([]);
+  });
+
+  it('are where it is installed, and all of the root where that is hopgate itself', () => {
+    expect(protectedPaths(packageFolder())).toEqual(['.']);
+    expect(protectedPaths(dirname(packageFolder()))).toEqual([realpathSync(packageFolder()).split('/').at(-1)]);
+  });
+
+  it('are also where a link of node_modules leads, beneath the root', () => {
+    const { root } = makeWorld();
+    mkdirSync(join(root, 'node_modules'));
+    mkdirSync(join(root, 'packages/hopgate'), { recursive: true });
+    symlinkSync('../packages/hopgate', join(root, 'node_modules/hopgate'));
+    expect(protectedPaths(root)).toEqual(['packages/hopgate']);
+  });
+
+  it.each([
+    ['node_modules/hopgate', true],
+    ['node_modules/hopgate/dist/hook/main.cjs', true],
+    ['a/node_modules/HOPGATE/x', true],
+    ['node_modules/.bin/hopgate', true],
+    ['node_modules/.pnpm/hopgate@1/node_modules/hopgate/x', true],
+    ['node_modules/hopgate-else/x', false],
+    ['node_modules/.bin/vitest', false],
+    ['src/hopgate/x', false],
+  ])('%s: no agent writes it is %s', (path, is) => {
+    expect(isProtected(path)).toBe(is);
+  });
+});

@@ -177,7 +177,7 @@ export class ClaudeWorld {
 }
 
 /** Runs a program to its end; what lives longer than 90 s is ended, with what it started. */
-function runToEnd(
+export function runToEnd(
   [program = '', ...args]: readonly string[],
   cwd: string,
   env: { readonly [name: string]: string },

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CLAUDE_BIN, call, ClaudeWorld, own, type Run } from './claude-world.ts';
+import { CLAUDE_BIN, call, ClaudeWorld, own, type Run, runToEnd } from './claude-world.ts';
 import type { Step } from './messages-server.ts';
 
 let world: ClaudeWorld;
@@ -169,6 +169,28 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     const later = await world.run([done, done], { own: ['--session', first.session], args: ['--continue'] });
     const told = later.requests[0]?.texts.join('\n') ?? '';
     expect(told).toContain('In the peripheral "explore", in mode diagnose');
+  });
+
+  it('lets through what the gate lets through, without asking the person again', async () => {
+    const write = call('Write', { file_path: world.path('src/b.js'), content: 'b\n' });
+    const script = [...toEdit, write, bash('echo c > src/c.js'), call(own('read'), { path: 'src/c.js' }), done, done];
+    const run = await world.run(script, { ...approved, permissionMode: 'manual' });
+    expect(outcomes(run).slice(3)).toEqual(['Write ran', 'Bash ran', 'read ran']);
+    expect(world.read('src/c.js')).toBe('c\n');
+  });
+
+  it('leaves an approval to the operator, who answers elsewhere', async () => {
+    const ask = { name: own('mode'), input: { to: 'execute', reason: 'the cause is known' } };
+    const answer = async (told: string) => {
+      const [, id = ''] = /hopgate approve (\w+)/.exec(told) ?? [];
+      const said = await world.hopgate('approve', id, '--yes', '--by', 'mary');
+      expect(said.code, said.stderr).toBe(0);
+      return { calls: [ask] };
+    };
+    const run = await world.run([mode('diagnose'), { calls: [ask] }, answer, done, done]);
+    expect(outcomes(run)).toEqual(['mode ran', 'mode refused', 'mode ran']);
+    expect(run.stderr).toContain('mode execute');
+    expect(await world.evidence(run.session)).toContain('approval');
   });
 
   it('passes the exit code of the client on', async () => {
@@ -338,6 +360,14 @@ describe.skipIf(!CLAUDE_BIN)('the gate stays shut', () => {
 });
 
 describe.skipIf(!CLAUDE_BIN)('hopgate install claude', () => {
+  it('writes a plugin that Claude Code finds valid', async () => {
+    await world.hopgate('install', 'claude');
+    const plugin = join(world.home, '.claude/skills/hopgate');
+    const checked = await runToEnd([CLAUDE_BIN ?? '', 'plugin', 'validate', '--strict', plugin], world.root, world.env);
+    expect(checked.code, checked.stdout + checked.stderr).toBe(0);
+    expect(checked.stdout).toContain('Validation passed');
+  });
+
   it.each(['user', 'project'])('puts each conversation into a session (--scope %s)', async (scope) => {
     expect((await world.hopgate('install', 'claude', '--scope', scope)).code).toBe(0);
     const write = call('Write', { file_path: world.path('new.txt'), content: 'x' });

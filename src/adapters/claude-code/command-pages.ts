@@ -31,5 +31,5 @@ Hop to a peripheral that reflects (${ownName('status')} lists the hops), read th
 };
 
 function page(description: string, hint: string, text: string): string {
-  return `---\ndescription: ${description}\nargument-hint: ${JSON.stringify(hint)}\n---\n\n${text}\n`;
+  return `---\ndescription: ${description}\nargument-hint: ${JSON.stringify(hint)}\ndisable-model-invocation: true\n---\n\n${text}\n`;
 }

@@ -4,15 +4,17 @@ import { ownName } from './names.ts';
 
 /** A denial as the model in Claude Code reads it: what is wrong, what to do, and by which of its tools. */
 export function denialText({ code, message, remedy, way }: Denial, isSubAgent: boolean): string {
-  const lines = [`hopgate: ${code}: ${message}.`, `What to do: ${remedy}.`];
+  const lines = [`hopgate: ${code}: ${sentence(message)}`, `What to do: ${sentence(remedy)}`];
   if (way && way.length > 0 && !remedy.includes(describeWay(way))) lines.push(`The way there: ${describeWay(way)}.`);
   lines.push(
     isSubAgent
       ? 'You are a sub-agent: you can neither hop nor change the mode. Report this to the agent that started you.'
-      : `Hop with ${ownName('hop')}, change the mode with ${ownName('mode')}; ${ownName('status')} tells where you are.`,
+      : `hopgate's own tools are called ${ownName('…')} here: ${ownName('hop')}, ${ownName('mode')}, ${ownName('status')}.`,
   );
   return lines.join('\n');
 }
+
+const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 /** For a tool of the client that does not run here, where hopgate has one that does its work. */
 export const callOursInstead = (tool: string, ours: { readonly tool: string; readonly args: unknown }): string =>

@@ -6,6 +6,8 @@ import { codexThread, mcpOverrides, withoutShell } from '../../src/adapters/code
 import { agentSession } from '../../src/adapters/core/local.ts';
 import { McpHost, serveOverHttp } from '../../src/adapters/mcp/index.ts';
 import { openSession } from '../../src/open-session.ts';
+import { blocksOf } from '../docs/blocks.ts';
+import { machine } from '../docs/machine.ts';
 import { CODEX_BIN, type CodexWorld, codexWorld, writeTree } from './codex-world.ts';
 
 let world: CodexWorld | null = null;
@@ -70,5 +72,39 @@ describe.skipIf(CODEX_BIN === undefined)('the Codex SDK over the real program (s
     expect(session.state).toMatchObject({ peripheral: 'edit', steps: 2 });
     await served.close();
     await host.close();
+  });
+
+  test('the recipe’s program prints what its page shows', async () => {
+    const blocks = blocksOf('docs/recipes/codex-sdk.md');
+    const [block, shown] = [blocks.find(({ lang }) => lang === 'ts'), blocks.find(({ lang }) => lang === 'text')];
+    world = await codexWorld({
+      modelName: 'gpt-5.5',
+      scripts: {
+        main: [
+          call('grep', { pattern: 'TODO' }),
+          call('hop', { to: 'edit', exit: 'found-target', reason: 'it is there' }),
+          call('mode', { to: 'execute', reason: 'a small change was asked for' }),
+          { text: 'It is in src/cart.js.' },
+          {
+            calls: [
+              {
+                name: 'apply_patch',
+                patch:
+                  '*** Begin Patch\n*** Update File: src/cart.js\n@@\n-// TODO: discounts\n+// discounts\n*** End Patch',
+              },
+            ],
+          },
+          { text: 'The TODO is settled.' },
+        ],
+      },
+    });
+    const on = machine();
+    on.write('codex-agent.ts', block?.text ?? '');
+    const { HOME: _, PATH: __, ...set } = world.env;
+    const exports = Object.entries({ ...set, CODEX_BIN }).map(([name, value]) => `export ${name}='${value}'`);
+    const hooks = join(on.root, '../tools/hooks.mjs');
+    const ran = await on.bash(`${exports.join('\n')}\nnode --import 'file://${hooks}' codex-agent.ts`);
+    expect(ran.all).toBe(shown?.text);
+    expect(readFileSync(join(on.root, 'src/cart.js'), 'utf8')).not.toContain('TODO');
   });
 });

@@ -39,7 +39,12 @@ const projectNotes = ({ root }: Place): readonly string[] => [
   `Every conversation of Claude Code in ${root} is in a session from its next start on. What was written names programs of this machine: keep it out of git (.claude/skills/hopgate/ and .claude/settings.local.json).`,
 ];
 
-const change = (path: string, after: string | null): FileChange => ({ path, before: textOf(path), after });
+const change = (path: string, after: string | null): FileChange => ({
+  path,
+  before: textOf(path),
+  after,
+  isOurs: true,
+});
 
 const configFolder = ({ io, root, scope }: Place): string =>
   scope === 'project'

@@ -16,6 +16,8 @@ export interface FileChange {
   readonly path: string;
   readonly before: string | null;
   readonly after: string | null;
+  /** Nothing but hopgate's stands in it: it is shown by its name alone. */
+  readonly isOurs?: boolean;
 }
 
 /** What is to be done, and what the person has to know. Nothing is written before it is shown. */

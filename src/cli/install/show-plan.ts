@@ -19,11 +19,8 @@ export function showPlan(io: Io, { changes }: Pick<Plan, 'changes'>): void {
 const titleOf = ({ path, before, after }: FileChange): string =>
   after === null ? `- ${path}` : before === null ? `+ ${path}` : `~ ${path}`;
 
-function shownDiff({ before, after }: FileChange): readonly string[] {
-  if (before === null || after === null) {
-    const count = (before ?? after ?? '').split('\n').length - 1;
-    return [`${after === null ? '-' : '+'} ${count} lines`];
-  }
-  const lines = lineDiff(before, after).filter((line) => !line.startsWith(' '));
+function shownDiff({ before, after, isOurs = false }: FileChange): readonly string[] {
+  if (isOurs) return [];
+  const lines = lineDiff(before ?? '', after ?? '').filter((line) => !line.startsWith(' '));
   return lines.length <= MOST_LINES ? lines : [...lines.slice(0, MOST_LINES), `  … ${lines.length - MOST_LINES} more`];
 }

@@ -77,6 +77,31 @@ describe('a seat', () => {
     expect(await host().attach(root, 'claude-code', caller)).toBe(seat.sessionId);
   });
 
+  it('is a new one for the next conversation of a client whose session was closed', async () => {
+    const { host, conversation, root } = makeWorld();
+    const caller = { env: {}, pid: process.pid };
+    const desk = host().desk(caller);
+    const seat = await desk.seat(conversation('first'));
+    await desk.use(seat, (session) => session.stop('done'));
+    const closing = await openSession({ root, agent: 'claude-code', session: seat.sessionId });
+    expect(await closing.close()).toMatchObject({ ok: true });
+    expect((await desk.seat(conversation('second'))).sessionId).not.toBe(seat.sessionId);
+  });
+
+  it('has its approvals from what the operator said ahead, else they wait for the operator', async () => {
+    const { host, conversation, nobody, root } = makeWorld();
+    const one = host();
+    const desk = one.desk(nobody);
+    const seat = await desk.seat(conversation());
+    const execute = () => desk.use(seat, (session) => session.setMode({ to: 'execute', exitCriteria: 'x' }));
+    await desk.use(seat, (session) => session.setMode({ to: 'diagnose' }));
+    const waiting = await execute();
+    expect(waiting).toMatchObject({ ok: false, denial: { code: 'approval-required' } });
+    expect(waiting.ok ? '' : waiting.denial.remedy).toMatch(/hopgate approve /);
+    await one.bind(root, seat.sessionId, { approve: ['execute'] });
+    expect(await execute()).toMatchObject({ ok: true });
+  });
+
   it('is found by hooks that come after the MCP server', async () => {
     const { host, conversation, root } = makeWorld();
     const caller = { env: {}, pid: process.pid };

@@ -8,6 +8,15 @@ type Servers = Salvaged<NonNullable<ProjectFile['upstream']>>;
 const SECRET_NAME =
   /(?:^|[_-])(?:token|secret|password|passwd|authorization|cookie|credentials?|(?:api|access|private)[_-]?key)$/i;
 
+const LOOKS_SECRET = [
+  'looks like a secret, and this file is no place for one',
+  'write ${NAME}, and set NAME where hopgate is started',
+] as const;
+
+/** `--token=abc` in a command line, `?api_key=abc` in an address. */
+const SECRET_VALUE =
+  /(?:^-{1,2}|[?&])(?:[\w-]*[_-])?(?:token|secret|password|passwd|(?:api|access|private)[_-]?key)=(?!\$\{)./i;
+
 /** What no single value of a server shows to be wrong. */
 export function checkUpstream(servers: Servers, report: Report): void {
   for (const [name, server] of Object.entries(servers)) {
@@ -20,13 +29,15 @@ export function checkUpstream(servers: Servers, report: Report): void {
     else if (server.url !== undefined)
       for (const key of ['env', 'cwd'] as const)
         if (server[key] !== undefined) report([...at, key], 'goes with a command', 'an address is given headers');
+    const words = [
+      ...(server.command ?? []).map((word, index) => ({ path: [...at, 'command', index], word })),
+      ...(server.url === undefined ? [] : [{ path: [...at, 'url'], word: server.url }]),
+    ];
+    for (const { path, word } of words)
+      if (word !== undefined && SECRET_VALUE.test(word)) report(path, ...LOOKS_SECRET);
     for (const part of ['env', 'headers'] as const)
       for (const [key, value] of Object.entries(server[part] ?? {}))
         if (SECRET_NAME.test(key) && value !== undefined && !value.includes('${'))
-          report(
-            [...at, part, key],
-            'looks like a secret, and this file is no place for one',
-            'write ${NAME}, and set NAME where hopgate is started',
-          );
+          report([...at, part, key], ...LOOKS_SECRET);
   }
 }

@@ -109,6 +109,8 @@ describe('upstream in hopgate.yaml', () => {
       'no place for one',
     ],
     ['{ url: "https://e.com/", headers: { x-api-key: x } }', 'upstream.a.headers.x-api-key', 'no place for one'],
+    ['{ command: [x, "--api-key=abc"] }', 'upstream.a.command.1', 'no place for one'],
+    ['{ url: "https://e.com/mcp?token=abc" }', 'upstream.a.url', 'no place for one'],
     ['{ command: [x], env: { "A B": c } }', 'upstream.a.env.A B', 'name of a variable'],
     ['{ command: [x], env: { A: "b\\nc" } }', 'upstream.a.env.A', 'one line'],
     ['{ comand: [x] }', 'upstream.a.comand', 'unknown key'],
@@ -117,6 +119,14 @@ describe('upstream in hopgate.yaml', () => {
     if (result.ok) throw new Error('it was accepted');
     expect(result.issues.map((issue) => issue.path)).toContain(path);
     expect(result.issues.find((issue) => issue.path === path)!.message).toContain(message);
+  });
+
+  it('takes what only names a secret, or takes it from the environment', () => {
+    const text = `upstream:
+  a: { command: [x, "--token=\${TOKEN}", --token-file=here, --keyboard=us], env: { TOKEN_COUNT: "3", MONKEY: b } }
+  b: { url: "https://e.com/mcp?key_id=7&token=\${TOKEN}" }
+`;
+    expect(parseProjectConfig(text)).toMatchObject({ ok: true });
   });
 
   it('takes any address of this machine and any https host, and no other http', () => {

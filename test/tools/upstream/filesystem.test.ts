@@ -243,6 +243,15 @@ describe('a tool of the real filesystem server', () => {
     expect(await step('directory_tree', { path: '.' })).toMatchObject({ ok: false, denial: { code: 'unknown-tool' } });
   });
 
+  it('is served when the session is resumed, by what it was pinned to', async () => {
+    const other = await openSession({ root, agent: 'a', store, specs, config: session.config });
+    await other.start('work');
+    await other.detach();
+    const resumed = await openSession({ root, agent: 'a', store, session: other.id });
+    expect(text(await resumed.step({ tool: 'files-read', args: { path: 'src/main.ts' } }))).toContain('three');
+    await resumed.detach();
+  });
+
   it('is a gap in the audit where it acted, and no breach', async () => {
     await step('files-write', { path: 'src/audited.ts', content: 'x' });
     const verdict = await verifySession(session.id, { specs, config: session.config }, store.entries(session.id));

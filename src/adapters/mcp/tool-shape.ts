@@ -2,7 +2,13 @@ import type { Tool } from '@modelcontextprotocol/server';
 import type { SpecSet, ToolSpec } from '../../spec/types.ts';
 import type { AgentTool } from '../core/agent-session.ts';
 
-/** A tool as MCP clients list it. Codex runs tools with `readOnlyHint` unasked, so that it has to be true to the effect. */
+/** What moves the session: it changes nothing outside, but the calls around it must not overtake it. */
+const MOVES = ['hop', 'mode'];
+
+/**
+ * A tool as MCP clients list it. `readOnlyHint` has to be true to the effect: Codex runs such tools unasked, and Claude Code runs them side by
+ * side.
+ */
 export function mcpTool(tool: AgentTool, name: string, specs: SpecSet | null): Tool {
   const acts = tool.effect === 'act';
   return {
@@ -12,7 +18,7 @@ export function mcpTool(tool: AgentTool, name: string, specs: SpecSet | null): T
     inputSchema: tool.inputSchema as unknown as Tool['inputSchema'],
     annotations: {
       title: titleOf(name),
-      readOnlyHint: !acts,
+      readOnlyHint: !acts && !(tool.kind === 'control' && MOVES.includes(tool.name)),
       destructiveHint: acts,
       openWorldHint: tool.kind === 'tool' && reachesOut(specs?.tools[tool.name] ?? null, specs),
     },

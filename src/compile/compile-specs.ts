@@ -33,8 +33,24 @@ export function compileSpecs(specs: SpecSet): CompiledSpecs {
     specs,
     modeGate: specs.gate && buildMachine(compileModeGate(specs.gate)),
     hopGraph: buildMachine(compileHopGraph(specs)),
-    lifecycle: Object.fromEntries(
-      Object.values(specs.peripherals).map((peripheral) => [peripheral.id, buildMachine(compileLifecycle(peripheral))]),
-    ),
+    lifecycle: builtWhenAsked(specs.peripherals, (peripheral) => buildMachine(compileLifecycle(peripheral))),
   };
+}
+
+/** A record whose values are made one by one, when they are first asked for: a session seldom visits every peripheral. */
+function builtWhenAsked<T, U>(
+  from: { readonly [name: string]: T },
+  build: (value: T) => U,
+): { readonly [name: string]: U } {
+  const built = new Map<string, U>();
+  const record: { [name: string]: U } = {};
+  for (const [name, value] of Object.entries(from))
+    Object.defineProperty(record, name, {
+      enumerable: true,
+      get() {
+        if (!built.has(name)) built.set(name, build(value));
+        return built.get(name);
+      },
+    });
+  return record;
 }

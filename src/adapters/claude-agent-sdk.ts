@@ -32,7 +32,6 @@ export type GatedOptions = Required<
 /** The name of the server; its tools are `mcp__hopgate__read` and so on to the program. */
 const SERVER = 'hopgate';
 const OURS = `mcp__${SERVER}__`;
-const MOVES: readonly string[] = ['hop', 'mode'];
 
 /**
  * Options that put an agent of the Claude Agent SDK into a session: none of the program's own tools, none of its settings files, the session's
@@ -120,9 +119,6 @@ function asking(
 ): AgentSession {
   return {
     ...session,
-    // What only observes the program runs side by side; a move has to keep its place among the calls of a turn.
-    tools: async () =>
-      (await session.tools()).map((tool) => (MOVES.includes(tool.name) ? { ...tool, effect: 'act' } : tool)),
     async call(call) {
       try {
         const wanted = approve ? await session.wants(call) : null;

@@ -60,6 +60,8 @@ export class UpstreamConnection {
   #up: Up | null = null;
   #down: Down | null = null;
   #opening: Promise<Up> | null = null;
+  /** What is being opened, so that nobody who leaves waits for a server that says nothing. */
+  #half: Line | null = null;
   #failures = 0;
   #closed = false;
   #clean: (text: string) => string = (text) => text;
@@ -122,6 +124,7 @@ export class UpstreamConnection {
   /** Ends the connection and the program for good. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
+    await this.#half?.close().catch(() => {});
     await this.#opening?.catch(() => {});
     const up = this.#up;
     this.#up = null;
@@ -134,6 +137,7 @@ export class UpstreamConnection {
     if (this.#down && this.#parts.clock.now() < this.#down.again) throw new UpstreamDown(this.#downMessage(this.#down));
     this.#opening ??= this.#open().finally(() => {
       this.#opening = null;
+      this.#half = null;
     });
     return this.#opening;
   }
@@ -144,6 +148,8 @@ export class UpstreamConnection {
       const filled = fillIn(this.#server, this.#parts.env);
       this.#clean = redactor(filled);
       line = await openLine(filled, this.#parts.root, this.#parts.env);
+      this.#half = line;
+      if (this.#closed) throw new Error('the session is over');
       const client = await newClient('url' in this.#server, this.#parts.version);
       let up: Up | null = null;
       client.setNotificationHandler('notifications/tools/list_changed', () => {

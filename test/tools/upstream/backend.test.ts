@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -290,6 +290,24 @@ describe('no process is left behind', () => {
     await backend.close?.();
     await gone(pid);
     await gone(child);
+  });
+
+  it('by close, in the middle of a start that comes to nothing', async () => {
+    writeFileSync(broken, 'silent');
+    const started = call('echo', 'x');
+    while (!existsSync(`${broken}.pid`)) await new Promise((resolve) => setTimeout(resolve, 5));
+    const pid = Number(readFileSync(`${broken}.pid`, 'utf8'));
+    await backend.close?.();
+    expect((await started).outcome).toMatchObject({ status: 'failed', code: 'upstream-down' });
+    await gone(pid);
+  });
+
+  it('by an abort of the call that starts it: it goes on, for the next one', async () => {
+    const abort = new AbortController();
+    const first = call('echo', 'x', { signal: abort.signal });
+    abort.abort();
+    expect((await first).outcome).toMatchObject({ code: 'aborted' });
+    expect(saidBy(await call('echo', 'y'))).toBe('y');
   });
 
   it('by a crash of the server: what it started', async () => {

@@ -1,6 +1,6 @@
 // An MCP server that misbehaves on demand. Its protocol is written by hand, so that it can break it.
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 type Fields = { readonly [key: string]: unknown };
@@ -16,7 +16,11 @@ if (broken === 'crash') {
   process.stderr.write('loading…\n\u001b[31mno database at postgres://me:hunter-two@db\u001b[0m\n');
   process.exit(3);
 }
-if (broken === 'silent') setInterval(() => {}, 1000);
+if (broken === 'silent') {
+  setInterval(() => {}, 1000);
+  writeFileSync(`${process.argv[2]}.pid.new`, String(process.pid));
+  renameSync(`${process.argv[2]}.pid.new`, `${process.argv[2]}.pid`);
+}
 
 let description = 'Says it again.';
 const text = { type: 'object', properties: { text: { type: 'string' } } };

@@ -127,25 +127,47 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     expect(verified).toMatchObject({ code: 0 });
   });
 
-  test('a patch runs natively where editing is open, is watched, and only its own files', async () => {
+  test('a patch runs natively where editing is open and the sandbox follows, is watched, and changes what was decided', async () => {
+    const uno = patch('*** Update File: src/a.js', '@@', '-one', '+uno');
     const { ended, told, read, world, repo } = await play(
       {
         main: [
           ...toEdit,
-          patch('*** Update File: src/a.js', '@@', '-one', '+uno'),
-          patch('*** Add File: .codex/config.toml', '+x'),
+          uno,
+          over, // asked for an exit, once
+          over,
+          // Resumed, where the sandbox lets Codex write:
+          uno,
+          patch('*** Add File: src/.codex/config.toml', '+x'),
+          patch('*** Add File: README.txt', '+x'),
           over,
         ],
       },
       { before: ['--approve', 'execute', '--follow'] },
     );
-    // The session began outside of edit, so that the patch works from the resumed run on.
-    expect(told(5)).toContain('mcp__hopgate__edit');
-    expect(read('src/a.js')).toBe('one\n');
-    expect(read('.codex/config.toml')).toBeNull();
     expect(ended.stderr).toContain('resuming with the sandbox workspace-write');
-    const again = await hopgate(world, repo, ['sessions', '--json']);
-    expect(again.stdout).toContain(sessionIn(ended));
+    expect(told(5)).toContain('mcp__hopgate__edit');
+    expect(told(8)).toContain('Success');
+    expect([told(9), told(10)]).toEqual([
+      expect.stringContaining('out-of-scope'),
+      expect.stringContaining('out-of-scope'),
+    ]);
+    expect(read('src/a.js')).toBe('uno\n');
+    expect([read('src/.codex/config.toml'), read('README.txt')]).toEqual([null, null]);
+    const session = sessionIn(ended);
+    const log = await hopgate(world, repo, ['log', session, '--json']);
+    const bodies = log.stdout
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { body: object }).body);
+    expect(bodies).toContainEqual(
+      expect.objectContaining({
+        event: 'outcome',
+        tool: 'edit',
+        effects: [expect.objectContaining({ path: 'src/a.js', op: 'modify' })],
+      }),
+    );
+    expect(await hopgate(world, repo, ['verify', session])).toMatchObject({ code: 0 });
   });
 
   test('a sub-agent is in a session of its own, within its parent’s envelope, and moves nobody', async () => {

@@ -118,7 +118,7 @@ async function runOnce(io: Io, { codex, root, sessionId, options, args }: Run): 
   const [command, ...own] = ownProgram();
   const mcp = {
     command,
-    args: [...own, 'mcp', '--attach', '--root', root, ...(isExec(args) ? ['--no-elicit'] : [])],
+    args: [...own, 'mcp', '--attach', '--root', root, ...(args.some((word) => EXEC.has(word)) ? ['--no-elicit'] : [])],
     env: { ...handedOn(io), ...session },
   };
   const first = await launchArguments({
@@ -134,7 +134,10 @@ async function runOnce(io: Io, { codex, root, sessionId, options, args }: Run): 
 
 /** What of the environment tells hopgate's MCP server where its state and its tools lie. */
 function handedOn(io: Io): { readonly [name: string]: string } {
-  const names = ['HOME', 'PATH', 'TMPDIR', 'LANG', 'XDG_STATE_HOME', 'XDG_RUNTIME_DIR', 'SSH_AUTH_SOCK', 'NO_COLOR'];
+  const names = [
+    ...['HOME', 'PATH', 'TMPDIR', 'LANG', 'XDG_STATE_HOME', 'XDG_RUNTIME_DIR', 'SSH_AUTH_SOCK', 'NO_COLOR'],
+    ...['HOPGATE_DAEMON', 'HOPGATE_DAEMON_IDLE_MINUTES'],
+  ];
   return Object.fromEntries(names.flatMap((name) => (io.env[name] ? [[name, io.env[name]]] : [])));
 }
 
@@ -174,7 +177,10 @@ const seatsOf = (io: Io, root: string, sessionId: string, since: string): readon
     .all()
     .filter((seat) => seat.sessionId === sessionId && seat.events.some(({ at }) => at >= since));
 
-const isExec = ([first]: readonly string[]): boolean => first === 'exec' || first === 'e';
+/** Nobody is there to be asked. */
+const EXEC: ReadonlySet<string> = new Set(['exec', 'e']);
+
+const isExec = ([first = '']: readonly string[]): boolean => EXEC.has(first);
 
 /** Options that a resumed run takes over, but for its prompt. */
 function execOptions(args: readonly string[]): readonly string[] {

@@ -105,6 +105,7 @@ async function takeLock(file: string, env: Env, deadline: number): Promise<{ clo
   const { DatabaseSync } = nodeSqlite();
   const db = new DatabaseSync(file, { timeout: 0 });
   chmodSync(file, 0o600);
+  db.exec('PRAGMA journal_mode = MEMORY');
   for (;;) {
     try {
       db.exec('BEGIN IMMEDIATE');

@@ -1,0 +1,58 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { exclusively } from '../../src/daemon/exclusive.ts';
+import { runProgram } from './processes.ts';
+import { makeWorld } from './world.ts';
+
+const MODULE = join(import.meta.dirname, '../../src/daemon/exclusive.ts');
+
+it('lets one process in at a time: none of their additions is lost', async () => {
+  const { root, env } = makeWorld();
+  const [lock, file] = [join(root, 'lock'), join(root, 'count')];
+  writeFileSync(file, '0');
+  const adding = `
+    import { readFileSync, writeFileSync } from 'node:fs';
+    import { setImmediate } from 'node:timers/promises';
+    const { exclusively } = await import(${JSON.stringify(MODULE)});
+    for (let i = 0; i < 25; i++)
+      await exclusively(${JSON.stringify(lock)}, Date.now() + 60_000, async () => {
+        const count = Number(readFileSync(${JSON.stringify(file)}, 'utf8'));
+        await setImmediate();
+        writeFileSync(${JSON.stringify(file)}, String(count + 1));
+      });`;
+  const ended = await Promise.all(
+    [0, 1, 2].map(() => runProgram(process.execPath, ['--input-type=module', '-e', adding], env)),
+  );
+  expect(ended.map(({ stderr }) => stderr)).toEqual(['', '', '']);
+  expect(readFileSync(file, 'utf8')).toBe('75');
+});
+
+it('gives up at the deadline, and is free again once its holder is killed', async () => {
+  const { root, env } = makeWorld();
+  const lock = join(root, 'lock');
+  const holding = `
+    const { exclusively } = await import(${JSON.stringify(MODULE)});
+    await exclusively(${JSON.stringify(lock)}, Date.now() + 60_000, () => {
+      process.stdout.write('held');
+      return new Promise(() => setInterval(() => {}, 1000));
+    });`;
+  const { spawn } = await import('node:child_process');
+  const { once } = await import('node:events');
+  const child = spawn(process.execPath, ['--input-type=module', '-e', holding], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(child.stdout, 'data');
+  await expect(exclusively(lock, Date.now() + 20, async () => 1)).rejects.toThrow(/another process holds/);
+  child.kill('SIGKILL');
+  await once(child, 'close');
+  expect(await exclusively(lock, Date.now(), async () => 1)).toBe(1);
+});
+
+it('goes on after work that failed', async () => {
+  const { root } = makeWorld();
+  const lock = join(root, 'lock');
+  await expect(exclusively(lock, Date.now(), () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  expect(await exclusively(lock, Date.now(), async () => 1)).toBe(1);
+});

@@ -22,6 +22,9 @@ describe.skipIf(CODEX_BIN === undefined)(
               { calls: [{ namespace: 'mcp__hopgate', name: 'read', input: { path: 'README.md' } }] },
               { text: 'done' },
               { text: 'done' },
+              // With hopgate codex beside it:
+              { calls: [{ name: 'exec_command', input: { cmd: 'echo x > made.txt' } }] },
+              { text: 'done' },
               // Taken out again:
               { calls: [{ name: 'exec_command', input: { cmd: 'echo x > made.txt' } }] },
               { text: 'done' },
@@ -54,6 +57,10 @@ describe.skipIf(CODEX_BIN === undefined)(
         expect(told[1]).toMatch(/mode-forbids[\s\S]*What to do:/);
         expect(told[3]).toContain('read me');
         expect(existsSync(join(repo, 'made.txt'))).toBe(false);
+
+        // Each event is answered once, although both bring hooks.
+        const beside = await hopgate(world, repo, ['codex', 'exec', 'begin']);
+        expect(beside).toMatchObject({ code: 0, stderr: expect.stringContaining('0 steps, 1 refusal;') });
 
         expect(await hopgate(world, repo, ['uninstall', 'codex', '--scope', scope])).toMatchObject({ code: 0 });
         expect(readFileSync(file, 'utf8')).toBe(before);

@@ -94,10 +94,15 @@ export function hookOverrides(hooks: CodexHooks): readonly Override[] {
   return [override('features.hooks', true), ...CODEX_EVENTS.map((event) => override(`hooks.${event}`, hooks[event]))];
 }
 
-/** Codex runs a hook only if its state names the hash of what it runs. */
-export function trustOverride(hashes: { readonly [key: string]: string }): Override {
-  const states = Object.entries(hashes).map(
-    ([key, hash]) => `${tomlString(key)} = {trusted_hash = ${tomlString(hash)}}`,
-  );
+/**
+ * Codex runs a hook only if its state names the hash of what it runs.
+ *
+ * @param off keys of hooks that are not to run
+ */
+export function trustOverride(hashes: { readonly [key: string]: string }, off: readonly string[] = []): Override {
+  const states = [
+    ...Object.entries(hashes).map(([key, hash]) => `${tomlString(key)} = {trusted_hash = ${tomlString(hash)}}`),
+    ...off.map((key) => `${tomlString(key)} = {enabled = false}`),
+  ];
   return `hooks.state={${states.join(', ')}}`;
 }

@@ -1,5 +1,5 @@
 import { askCodex, type CodexAnswer } from '../../adapters/codex/ask-codex.ts';
-import { type CodexHooks, CODEX_EVENTS } from '../../adapters/codex/hook-config.ts';
+import { CODEX_EVENTS, type CodexHooks, isOurs } from '../../adapters/codex/hook-config.ts';
 import {
   asArguments,
   hookOverrides,
@@ -41,8 +41,12 @@ export async function launchArguments({ codex, root, env, options, mcp, hooks }:
       `${codex} is Codex ${answer.version || 'of an unknown version'}, and hopgate needs ${OLDEST.join('.')} or newer`,
       'Update it (codex update), or name another with --codex PROGRAM.',
     );
-  return asArguments([...overrides, trustOverride(hashesOf(answer, hooks))]);
+  return asArguments([...overrides, trustOverride(hashesOf(answer, hooks), installedOf(answer))]);
 }
+
+/** Ours that were installed for good: each event is to be answered once. */
+const installedOf = ({ hooks }: CodexAnswer): readonly string[] =>
+  hooks.flatMap(({ source, command, key }) => (source !== 'sessionFlags' && isOurs(command ?? '') ? [key] : []));
 
 async function listHooks(codex: string, cwd: string, env: Env, overrides: readonly Override[]): Promise<CodexAnswer> {
   try {

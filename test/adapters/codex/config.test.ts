@@ -122,7 +122,8 @@ describe('the overrides', () => {
       expect(groups).toEqual([{ hooks: [{ type: 'command', command: expect.any(String), timeout: 60 }] }]);
   });
 
-  test('trust names each hook', () => {
+  test('trust names each hook, and those that are not to run', () => {
+    expect(parsed([trustOverride({}, ['k'])])).toEqual({ hooks: { state: { k: { enabled: false } } } });
     expect(parsed([trustOverride({ '/<session-flags>/config.toml:stop:0:0': 'sha256:1' })])).toEqual({
       hooks: { state: { '/<session-flags>/config.toml:stop:0:0': { trusted_hash: 'sha256:1' } } },
     });

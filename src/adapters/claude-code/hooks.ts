@@ -8,7 +8,7 @@ import { postToolUse } from './post-tool-use.ts';
 import { preToolUse } from './pre-tool-use.ts';
 import { NOTHING, type Reply, refuse, render } from './reply.ts';
 import { HEARD, remember, type Seated } from './seated.ts';
-import { silenceBefore } from './silence.ts';
+import { noted, silenceBefore } from './silence.ts';
 import { stop } from './stop.ts';
 
 /** The environment of the hook process. */
@@ -77,9 +77,7 @@ async function notice(at: Seated): Promise<Seat> {
   const { event, seat } = at;
   const silence = silenceBefore(event, seat);
   if (!silence) return seat;
-  const said = { at: new Date().toISOString(), text: silence.text };
-  const earlier = Array.isArray(seat.notes['silent']) ? seat.notes['silent'] : [];
-  const notes = { ...seat.notes, announced: true, silent: [...earlier, said].slice(-20), untold: silence.text };
+  const notes = { ...noted(seat, silence.text, true), announced: true };
   let noticed = await remember({ ...at, event: { ...event, toolUseId: null } }, 'silence noticed', notes);
   for (const { toolUseId } of silence.calls)
     noticed = await remember({ ...at, seat: noticed, event: { ...event, toolUseId } }, HEARD.missing);
@@ -96,10 +94,7 @@ async function finish(at: Seated, reply: Reply): Promise<HookAnswer> {
     'silence told',
     reply.kind === 'go-on' ? { ...notes, asked: true } : notes,
   );
-  return render(
-    reply,
-    `hopgate noticed that hooks fell silent: ${untold}. "hopgate sessions" and "hopgate verify" tell more.`,
-  );
+  return render(reply, `hopgate noticed that hooks fell silent: ${untold}`);
 }
 
 /** An agent that is asked to go on because of a fault would go on for ever. */

@@ -1,20 +1,38 @@
-import type { NativeTicket } from '../../session/native-ticket.ts';
+import type { NativeOutcome } from '../../session/native-ticket.ts';
 import type { ToolEvent } from './event.ts';
+import { takeCall, wasChanged } from './kept-call.ts';
 import { nativeFailure, nativeResult } from './native-result.ts';
 import { NOTHING, type Reply } from './reply.ts';
 import { HEARD, remember, type Seated } from './seated.ts';
+import { noted } from './silence.ts';
 
 /** PostToolUse and PostToolUseFailure: what came of a call that the client ran by itself goes into the evidence. */
 export async function postToolUse(at: Seated<ToolEvent>): Promise<Reply> {
   const { desk, seat, event } = at;
-  const failed = event.name === 'PostToolUseFailure';
-  const ticket = (await desk.take(seat, event.toolUseId)) as unknown as NativeTicket | null;
-  if (ticket !== null) {
-    const outcome = failed
-      ? nativeFailure(event.fields['error'])
-      : nativeResult(ticket.tool, event.fields['tool_response'], seat.conversation.root);
+  const call = await takeCall(at);
+  const changed = call !== null && wasChanged(call, event.input);
+  if (call?.ticket) {
+    const { ticket } = call;
+    const outcome = changed ? CHANGED : outcomeOf(at, ticket.tool);
     await desk.use(seat, (session) => session.conclude(ticket, outcome));
   }
-  await remember(at, failed ? HEARD.failed : HEARD.done);
-  return NOTHING;
+  const heard = event.name === 'PostToolUseFailure' ? HEARD.failed : HEARD.done;
+  if (!changed) {
+    await remember(at, heard);
+    return NOTHING;
+  }
+  const text = `another hook changed the ${event.tool} call ${event.toolUseId} after hopgate had let it through: what ran was neither decided nor contained`;
+  await remember(at, heard, noted(seat, text, false));
+  return { kind: 'remark', text };
 }
+
+const outcomeOf = ({ event, seat }: Seated<ToolEvent>, tool: string): NativeOutcome =>
+  event.name === 'PostToolUseFailure'
+    ? nativeFailure(event.fields['error'])
+    : nativeResult(tool, event.fields['tool_response'], seat.conversation.root);
+
+const CHANGED: NativeOutcome = {
+  status: 'failed',
+  code: 'call-changed',
+  message: 'another hook of the client changed this call after it had been let through; what ran is not known',
+};

@@ -5,6 +5,7 @@ import { actionOf } from './action-of.ts';
 import type { ToolEvent } from './event.ts';
 import type { Reply } from './reply.ts';
 import { HEARD, remember, type Seated } from './seated.ts';
+import { keepCall } from './kept-call.ts';
 import { isActing } from './silence.ts';
 import { callOursInstead, denialText, outsideText, subAgentStays } from './words.ts';
 
@@ -75,7 +76,7 @@ async function native(at: Seated<ToolEvent>, { tool, args }: Call): Promise<Deci
   if (denial) return refused(at, denial);
   const admitted = await desk.use(seat, (session) => session.admit(call));
   if (!admitted.ok) return refused(at, admitted.denial);
-  await desk.keep(seat, event.toolUseId, admitted.ticket as unknown as Json);
+  await keepCall(at, { ticket: admitted.ticket, input: event.input });
   return { reply: { kind: 'allow' }, acts: admitted.ticket.intent !== null };
 }
 
@@ -88,7 +89,9 @@ async function shell(at: Seated<ToolEvent>, { tool, args }: Call): Promise<Decid
   const seconds = await desk.use(seat, async (session) => session.tool(tool)?.limits.seconds ?? LONGEST_COMMAND);
   const command = await desk.runner(seat, call);
   const timeout = Math.min(LONGEST_COMMAND, seconds + 20) * 1000;
-  return allow({ command, description: event.input['description'] ?? 'Run in hopgate', timeout });
+  const input = { command, description: event.input['description'] ?? 'Run in hopgate', timeout };
+  await keepCall(at, { ticket: null, input });
+  return allow(input);
 }
 
 /** A tool of the client whose work only hopgate's own does here. */

@@ -13,6 +13,8 @@ export type Reply =
   | { readonly kind: 'tell'; readonly event: string; readonly text: string }
   /** The agent does not stop yet; it reads why. */
   | { readonly kind: 'go-on'; readonly why: string }
+  /** The person at the client is told this. */
+  | { readonly kind: 'remark'; readonly text: string }
   | { readonly kind: 'nothing' };
 
 /** How an allow begins, and nothing else does; the shell around the hook looks for it, and for its end. */
@@ -57,6 +59,8 @@ function bodyOf(reply: Exclude<Reply, { kind: 'deny' }>): Fields {
       return { hookSpecificOutput: { hookEventName: reply.event, additionalContext: reply.text } };
     case 'go-on':
       return { decision: 'block', reason: reply.why };
+    case 'remark':
+      return { systemMessage: `hopgate: ${reply.text}` };
     case 'nothing':
       return {};
     default:

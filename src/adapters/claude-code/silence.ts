@@ -55,3 +55,10 @@ function openCalls({ events }: Seat, which: (heard: Heard) => boolean): readonly
       which(heard),
   );
 }
+
+/** The seat's notes with one more thing that the operator has to know. @param untold it waits for an answer that has room for it */
+export function noted({ notes }: Seat, text: string, untold: boolean): Seat['notes'] {
+  const earlier = Array.isArray(notes['silent']) ? notes['silent'] : [];
+  const silent = [...earlier, { at: new Date().toISOString(), text }].slice(-20);
+  return { ...notes, silent, ...(untold ? { untold: text } : {}) };
+}

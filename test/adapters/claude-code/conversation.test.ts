@@ -179,6 +179,26 @@ describe('hooks that fell silent', () => {
   });
 });
 
+describe('a call that another hook changed after it had been let through', () => {
+  it('is noticed, and its outcome is not taken for one of the call', async () => {
+    await world.hear('SessionStart', { source: 'startup' });
+    await world.lead('edit', 'execute');
+    const input = { file_path: world.path('src/b.js'), content: 'b' };
+    const write = await world.call('Write', input);
+    const tool_input = { ...input, file_path: world.path('package.json') };
+    const after = await world.done(write.id, 'Write', { type: 'create' }, { tool_input });
+    expect(after.notice).toContain('another hook changed the Write call');
+    expect((await world.evidence()).at(-1)).toBe('outcome write failed');
+    const bash = await world.call('Bash', { command: 'ls' });
+    const same = await world.done(bash.id, 'Bash', {}, { tool_input: { ...bash.input } });
+    expect(same.notice).toBeNull();
+    const other = await world.call('Bash', { command: 'ls' });
+    const ran = await world.done(other.id, 'Bash', {}, { tool_input: { command: 'ls' } });
+    expect(ran.notice).toContain('neither decided nor contained');
+    expect((await world.seat()).notes['silent']).toHaveLength(2);
+  });
+});
+
 describe('what could switch the hooks off', () => {
   it('is kept from taking effect in the middle of a conversation', async () => {
     await world.hear('SessionStart', { source: 'startup' });

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -37,8 +39,6 @@ it('gives up at the deadline, and is free again once its holder is killed', asyn
       process.stdout.write('held');
       return new Promise(() => setInterval(() => {}, 1000));
     });`;
-  const { spawn } = await import('node:child_process');
-  const { once } = await import('node:events');
   const child = spawn(process.execPath, ['--input-type=module', '-e', holding], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],

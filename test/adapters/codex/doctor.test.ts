@@ -1,0 +1,78 @@
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+import { codexHooks } from '../../../src/adapters/codex/hook-config.ts';
+import { codexFindings } from '../../../src/cli/doctor-codex.ts';
+import type { Io } from '../../../src/cli/io.ts';
+import { temporaryTree } from '../../session/sessions.ts';
+
+const [mine] = codexHooks('hook').PreToolUse[0]?.hooks ?? [];
+const hook = (more: object = {}) => ({
+  key: 'k',
+  eventName: 'preToolUse',
+  command: mine?.command,
+  source: 'user',
+  enabled: true,
+  currentHash: 'h',
+  trustStatus: 'trusted',
+  ...more,
+});
+
+/** What doctor says where Codex knows of these hooks; null: Codex fails. */
+async function find(hooks: readonly object[] | null) {
+  const answer = JSON.stringify({ data: [{ hooks, warnings: [], errors: [] }] });
+  const root = temporaryTree({
+    'package.json': '{"type":"commonjs"}',
+    codex: `#!${process.execPath}
+${hooks === null ? "console.error('no such command'); process.exit(1);" : ''}
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id } = JSON.parse(line);
+  if (id === 1) console.log(JSON.stringify({ id, result: { userAgent: 'x/0.169.0', codexHome: '/' } }));
+  if (id === 2) console.log(JSON.stringify({ id, result: ${answer} }));
+});
+`,
+  });
+  chmodSync(join(root, 'codex'), 0o755);
+  const env = { HOME: root, XDG_STATE_HOME: `${root}-state`, PATH: root };
+  const streams = { stdout: new PassThrough(), stderr: new PassThrough(), stdin: new PassThrough() };
+  const io: Io = { ...streams, env, isTty: false, cwd: root, color: false, json: false, exitCode: 0 };
+  return codexFindings(root, io);
+}
+
+test('without a Codex there is nothing to say', async () => {
+  const io = { env: { PATH: '/nowhere' } } as unknown as Io;
+  expect(await codexFindings('/', io)).toEqual([]);
+});
+
+test('what Codex leaves open is said, and that its hooks come with hopgate codex', async () => {
+  const [codex, hooks] = await find([hook({ command: 'of somebody else' })]);
+  expect(codex).toMatchObject({ status: 'ok', found: expect.stringContaining('0.169.0') });
+  expect(codex?.details?.join('\n')).toMatch(/no switch[\s\S]*write_stdin/);
+  expect(hooks).toMatchObject({ status: 'ok', found: expect.stringContaining('not installed') });
+});
+
+test('installed hooks that Codex passes over are named, with what to do', async () => {
+  for (const [more, why] of [
+    [{ trustStatus: 'untrusted' }, 'untrusted'],
+    [{ trustStatus: 'modified' }, 'modified'],
+    [{ enabled: false }, 'switched off'],
+  ] as const) {
+    const [, hooks] = await find([hook(), hook(more)]);
+    expect(hooks).toMatchObject({
+      status: 'missing',
+      found: expect.stringContaining(why),
+      fix: expect.stringContaining('/hooks'),
+    });
+  }
+  const [, few] = await find([hook()]);
+  expect(few).toMatchObject({ status: 'missing', found: '1 of 7' });
+  const [, all] = await find(Array.from({ length: 7 }, () => hook()));
+  expect(all).toMatchObject({ status: 'ok', found: 'installed and trusted' });
+});
+
+test('a Codex that does not answer is missing, and says why', async () => {
+  const [codex, ...rest] = await find(null);
+  expect(codex).toMatchObject({ status: 'missing', found: expect.stringContaining('no such command') });
+  expect(rest).toEqual([]);
+});

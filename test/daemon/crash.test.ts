@@ -84,6 +84,11 @@ describe('a daemon that is killed with kill -9', () => {
 
   it('never opens the gate, whenever it happens', async () => {
     const world = await editing();
+    // Hooks that found nobody started others.
+    world.later(async () => {
+      await ensureDaemon(world.env, 30_000);
+      await killDaemon(world);
+    });
     for (let round = 0; round < 4; round++) {
       const daemon = spawnDaemon(world);
       await ensureDaemon(world.env);

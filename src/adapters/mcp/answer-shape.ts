@@ -3,7 +3,7 @@ import type { Json } from '../../spec/types.ts';
 import type { AgentAnswer } from '../core/agent-session.ts';
 
 /** Where a refusal stands as data, in the result's `_meta`: for programs, and out of the model's sight, which reads the text. */
-export const DENIAL = 'hopgate/denial';
+const DENIAL = 'hopgate/denial';
 
 /**
  * An answer as the result of `tools/call`: a refusal is a result that teaches, never an error of the protocol. Clients show their model the

@@ -10,7 +10,7 @@ import { lifeOf } from './life.ts';
 import { situatedVoice } from './situated-voice.ts';
 import { worldReplacement } from './world-replacement.ts';
 
-export type { Finding, Inhabitation, PhenomenologyId } from './finding.ts';
+export type { Inhabitation } from './finding.ts';
 
 /**
  * Was the session inhabited? P-1 to P-6 over what the agent lived through, the spec that it was pinned to and the evidence of what was done. A

@@ -1,8 +1,8 @@
 import type { SeatRecord } from '../../daemon/seat-files.ts';
 import type { SessionStatus } from '../../session/session.ts';
-import type { Json } from '../../spec/types.ts';
 import { type Io, note } from '../io.ts';
 import { quoted } from '../visible.ts';
+import { noticedIn } from './silences.ts';
 
 export interface End {
   readonly root: string;
@@ -44,7 +44,7 @@ const whereIs = ({ closed, peripheral, mode }: SessionStatus): string =>
 
 /** What hooks ought to have told in this run and did not. */
 export function silencesOf({ seats, begun }: Pick<End, 'seats' | 'begun'>): readonly string[] {
-  const noticed = seats.flatMap(({ notes }) => silentNotes(notes['silent'], begun));
+  const noticed = seats.flatMap(noticedIn).flatMap(({ at, text }) => (at >= begun ? [text] : []));
   const main = seats.filter(({ conversation }) => conversation.agentId === null);
   return main.length > 0
     ? noticed
@@ -52,11 +52,3 @@ export function silencesOf({ seats, begun }: Pick<End, 'seats' | 'begun'>): read
         "none of hopgate's hooks was called: what the agent did by itself was decided and seen by nobody. Run hopgate doctor.",
       ];
 }
-
-const silentNotes = (notes: Json | undefined, since: string): readonly string[] =>
-  Array.isArray(notes)
-    ? notes.flatMap((item) => {
-        const { at, text } = item as { at?: unknown; text?: unknown };
-        return typeof at === 'string' && at >= since && typeof text === 'string' ? [text] : [];
-      })
-    : [];

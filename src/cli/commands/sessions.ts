@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { type Io, print, printJsonLine } from '../io.ts';
+import { silences } from '../claude/silences.ts';
+import { type Io, note, print, printJsonLine } from '../io.ts';
 import { withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { table } from '../table.ts';
@@ -38,4 +39,6 @@ async function sessions(io: Io, options: Options): Promise<void> {
     closed ? 'closed' : lease !== null && lease.until > Date.now() ? 'open, in use' : 'open',
   ]);
   print(io, table(io, ['session', 'agent', 'opened', 'last entry', 'entries', 'state'], rows));
+  for (const { sessionId, text } of silences(rootOf(io, options), io.env))
+    note(io, `WARNING: session ${visible(sessionId)}: ${visible(text)}`);
 }

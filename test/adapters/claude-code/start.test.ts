@@ -49,6 +49,18 @@ describe('hopgate claude', () => {
     expect(ran.err).toContain("WARNING: none of hopgate's hooks was called");
   });
 
+  it('tells what hooks noticed in its conversations, and "hopgate sessions" tells it later', async () => {
+    const event =
+      '{"session_id":"c","cwd":"%s","hook_event_name":"PreToolUse","tool_name":"TodoWrite","tool_use_id":"t","tool_input":{}}';
+    const hook = `"$XDG_STATE_HOME/hopgate/bin/hook" claude-code`;
+    const claude = fakeClaude(`printf '${event}' "$PWD" | HOPGATE_DAEMON=off ${hook} >${bin}/said 2>&1`);
+    const ran = await on.run('claude', '--claude', claude);
+    expect(readFileSync(join(bin, 'said'), 'utf8')).toContain('"permissionDecision":"allow"');
+    expect(ran.err).toContain('WARNING: this conversation never announced itself');
+    expect(ran.code).toBe(1);
+    expect((await on.run('sessions')).err).toContain('never announced itself');
+  });
+
   it('goes on with a session', async () => {
     const first = await on.run('claude', '--claude', fakeClaude('exit 0'));
     const [, session = ''] = /session (s-[\w-]+) in/.exec(first.err) ?? [];

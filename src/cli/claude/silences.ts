@@ -1,0 +1,26 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type SeatRecord, SeatFiles } from '../../daemon/seat-files.ts';
+import type { Io } from '../io.ts';
+import { stateDir } from '../state-dir.ts';
+
+/** What a client program's hooks ought to have told and did not, as they noticed it themselves. */
+export interface Noticed {
+  readonly sessionId: string;
+  readonly at: string;
+  readonly text: string;
+}
+
+/** What was noticed in a repository's conversations; nothing is made where none has been. */
+export function silences(root: string, env: Io['env']): readonly Noticed[] {
+  return existsSync(join(stateDir(root, env), 'seats')) ? new SeatFiles(root, env).all().flatMap(noticedIn) : [];
+}
+
+export function noticedIn({ sessionId, notes }: SeatRecord): readonly Noticed[] {
+  const { silent } = notes;
+  if (!Array.isArray(silent)) return [];
+  return silent.flatMap((item) => {
+    const { at, text } = item as { at?: unknown; text?: unknown };
+    return typeof at === 'string' && typeof text === 'string' ? [{ sessionId, at, text }] : [];
+  });
+}

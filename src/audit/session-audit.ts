@@ -12,6 +12,7 @@ import { type Fields, show } from './json.ts';
 import { Ledger, type Pinned } from './ledger.ts';
 import { Report } from './report.ts';
 import type { Counts, Verdict } from './verdict.ts';
+import { witnessOf } from './witness.ts';
 import { isFileChange } from './yield.ts';
 
 /**
@@ -347,23 +348,11 @@ export class SessionAudit {
       visit.steps += 1;
       if (body.event === 'outcome' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))
         visit.headId = entry.id;
-      const run = visit.yields.take(id, outcome, effects, ledger.change);
-      if (run) this.#takeRun(id, run);
+      const witness = witnessOf(ledger.pinned.specs, visit.peripheral, id);
+      const run = visit.yields.take(id, outcome, effects, ledger.change, witness);
+      if (run) ledger.runs.add(run);
     }
     this.#takePattern(entry.id, id, outcome);
-  }
-
-  /** A test run counts only where the scope runs tests, and its words have to agree with its exit. */
-  #takeRun(tool: string, run: Parameters<Ledger['runs']['add']>[0]): void {
-    const { runs, visit } = this.#ledger;
-    runs.add(run);
-    if (visit?.scope.command !== 'test')
-      this.#report.breach(
-        'scope',
-        `command: ${visit?.scope.command}`,
-        `${tool} reports a test verdict where no tests run`,
-        { tool },
-      );
   }
 
   #takePattern(id: string, tool: string, outcome: StepBody['outcome']): void {

@@ -4,6 +4,7 @@ import type { Json, Mode, Observation, PeripheralSpec } from '../spec/types.ts';
 import { type Fields, fieldsOf, listOf, textOf } from './json.ts';
 import { type Pinned, scopeOf, type Standing as PatternStanding } from './ledger.ts';
 import { lastOfEach, type Run, runOf } from './test-runs.ts';
+import { witnessOf } from './witness.ts';
 
 /** What a visit has shown so far. */
 interface Seen {
@@ -140,7 +141,7 @@ function take(pinned: Pinned, now: Standing, body: Body): Standing {
       };
     case 'step':
     case 'outcome':
-      return afterResult(now, body);
+      return afterResult(pinned, now, body);
     case 'denial':
       return {
         ...now,
@@ -177,7 +178,7 @@ function take(pinned: Pinned, now: Standing, body: Body): Standing {
   }
 }
 
-function afterResult(now: Standing, body: Extract<Body, { event: 'step' | 'outcome' }>): Standing {
+function afterResult({ specs }: Pinned, now: Standing, body: Extract<Body, { event: 'step' | 'outcome' }>): Standing {
   const { visit } = now;
   const { tool, outcome } = body;
   const effects = body.effects === 'unobserved' ? [] : body.effects;
@@ -186,7 +187,8 @@ function afterResult(now: Standing, body: Extract<Body, { event: 'step' | 'outco
   const changes = body.event === 'outcome' && (body.effects === 'unobserved' || changed.length > 0);
   const change = now.change + (changes ? 1 : 0);
   const result: Fields = ok ? fieldsOf(outcome.result) : {};
-  const run = ok ? runOf(result, change) : null;
+  const witness = visit ? witnessOf(specs, visit.peripheral, tool) : null;
+  const run = witness === 'test' ? runOf(result, change) : null;
   const named = effects.filter(({ op }) => op !== 'ref' && op !== 'connect').map(({ path }) => path);
   const before = now.backpack['changed-files'];
   const told = standingAfter(tool, outcome);
@@ -208,7 +210,7 @@ function afterResult(now: Standing, body: Extract<Body, { event: 'step' | 'outco
     visit: visit && {
       ...visit,
       steps: visit.steps + 1,
-      seen: see(visit.seen, tool, outcome, effects, run),
+      seen: see(visit.seen, tool, outcome, effects, run, witness),
     },
   };
 }
@@ -219,6 +221,7 @@ function see(
   outcome: OutcomeRecord,
   effects: readonly EffectRecord[],
   run: Run | null,
+  witness: ReturnType<typeof witnessOf>,
 ): Seen {
   const changed = joined(
     seen.changed,
@@ -227,8 +230,9 @@ function see(
   const after = { ...seen, steps: seen.steps + 1, changed };
   if (outcome.status !== 'ok') return after;
   const result = fieldsOf(outcome.result);
-  const committed = result['committed'] === true;
-  const pushed = result['pushed'] === true;
+  const ships = witness === 'deploy';
+  const committed = ships && result['committed'] === true;
+  const pushed = ships && result['pushed'] === true;
   return {
     ...after,
     close: tool === 'read' ? joined(seen.close, [textOf(result['path'])]) : seen.close,
@@ -242,7 +246,7 @@ function see(
     pushed: seen.pushed || pushed,
     sha: (committed || pushed ? textOf(result['sha']) : null) ?? seen.sha,
     patterns: joined(seen.patterns, [standingAfter(tool, outcome)?.pattern ?? null]),
-    deployed: seen.deployed || (tool === 'bash-deploy' && result['exit'] === 0),
+    deployed: seen.deployed || (ships && tool === 'bash-deploy' && result['exit'] === 0),
   };
 }
 

@@ -3,6 +3,7 @@ import { standingAfter } from '../evidence/discipline.ts';
 import type { Json, Observation, PeripheralSpec } from '../spec/types.ts';
 import { type Fields, fieldsOf, fits, listOf, sameJson, show, textOf } from './json.ts';
 import { lastOfEach, type Run, runOf, type TestRuns } from './test-runs.ts';
+import type { witnessOf } from './witness.ts';
 
 const OF_FILES = ['create', 'modify', 'delete', 'mode', 'link'];
 /** A fruit's list of files is never longer. */
@@ -26,8 +27,17 @@ export class Yield {
   refusals = 0;
   par: Json = null;
 
-  /** @param change how often the code had been changed before this step */
-  take(tool: string, outcome: OutcomeRecord, effects: readonly EffectRecord[], change: number): Run | null {
+  /**
+   * @param change how often the code had been changed before this step
+   * @param witness what its report is believed of
+   */
+  take(
+    tool: string,
+    outcome: OutcomeRecord,
+    effects: readonly EffectRecord[],
+    change: number,
+    witness: ReturnType<typeof witnessOf>,
+  ): Run | null {
     this.#steps += 1;
     for (const effect of effects) if (isFileChange(effect)) put(this.#changed, effect.path);
     if (outcome.status !== 'ok') return null;
@@ -37,13 +47,17 @@ export class Yield {
     if (tool === 'read') put(this.#close, textOf(result['path']));
     for (const match of listOf(result['matches'])) put(this.#matched, textOf(fieldsOf(match)['path']));
     for (const file of listOf(result['files'])) put(this.#listed, textOf(file));
+    if (witness === 'deploy') this.#takeShipping(tool, result);
+    const run = witness === 'test' ? runOf(result, change) : null;
+    if (run) this.#runs.push(run);
+    return run;
+  }
+
+  #takeShipping(tool: string, result: Fields): void {
     if (result['committed'] === true || result['pushed'] === true) this.#sha = textOf(result['sha']) ?? this.#sha;
     this.#committed ||= result['committed'] === true;
     this.#pushed ||= result['pushed'] === true;
     this.#deployed ||= tool === 'bash-deploy' && result['exit'] === 0;
-    const run = runOf(result, change);
-    if (run) this.#runs.push(run);
-    return run;
   }
 
   /** The value of one observation now. */

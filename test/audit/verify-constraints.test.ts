@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
 import { verifyConstraints } from '../../src/audit/verify-constraints.ts';
-import { fivePeripherals, world } from './world.ts';
+import { hashSpecs } from '../../src/spec/hash-specs.ts';
+import type { PeripheralSpec, SpecSet } from '../../src/spec/types.ts';
+import { fivePeripherals, SPECS, world } from './world.ts';
 
 it('finds a session through all five peripherals clean', async () => {
   const at = await world();
@@ -9,4 +11,32 @@ it('finds a session through all five peripherals clean', async () => {
   expect(verdict.violations).toEqual([]);
   expect(verdict.gaps).toEqual([]);
   expect(verdict.counts).toMatchObject({ visits: 5, hops: 4, approvals: 2, denials: 4 });
+});
+
+it('finds a session clean that runs tests where they do not count', async () => {
+  const { edit } = SPECS.peripherals as { [id: string]: PeripheralSpec };
+  const result = { kind: 'observed', type: 'string', from: 'result' };
+  const fruit = { ...edit!.fruit, result } as PeripheralSpec['fruit'];
+  const peripherals = {
+    ...SPECS.peripherals,
+    edit: { ...edit!, tools: [...edit!.tools, 'bash-test'], fruit },
+  };
+  const specs: SpecSet = { ...SPECS, peripherals };
+  const at = await world({ specs: { ...specs, hash: hashSpecs(specs) } });
+  const { session } = at;
+  await session.start('explore');
+  await session.setMode({ to: 'diagnose' });
+  await session.step({ tool: 'read', args: ['src/a.ts'] });
+  await session.hop({ to: 'edit', exit: 'ready-to-edit', reason: 'r' });
+  await session.setMode({ to: 'execute' });
+  expect(await session.step({ tool: 'bash-test' })).toMatchObject({ ok: true, result: { verdict: 'pass' } });
+  await session.hop({ to: 'test', exit: 'hop-test', reason: 'r', fruit: { 'commit-message': 'm' } });
+  expect(session.state.peripheral).toBe('test');
+  expect(await session.hop({ to: 'deploy', exit: 'pass', reason: 'it passed in edit' })).toMatchObject({
+    denial: { code: 'exit-not-met' },
+  });
+  await session.stop('enough');
+  await session.close();
+  const { violations } = await verifyConstraints(at, at.store.entries(session.id));
+  expect(violations).toEqual([]);
 });

@@ -103,12 +103,19 @@ describe('a sub-agent', () => {
     expect(await world.evidence()).toContain('denial tool-not-allowed');
   });
 
-  it('leaves a call that its parent is making alone when it is refused', async () => {
+  it('leaves a call that its parent is making alone when the parent’s envelope refuses its own', async () => {
     await world.hear('SessionStart', { source: 'startup' });
-    await world.lead('edit', 'execute');
+    await world.lead('explore', 'diagnose');
     await world.hear('SubagentStart', child);
+    await world.session(async (session) => {
+      const approver = { via: 'approver' as const, approve: async () => ({ by: 'operator' }) };
+      await session.hop({ to: 'edit', exit: 'hop-edit', reason: 'found it' });
+      await session.setMode({ to: 'execute', reason: 'it is known', exitCriteria: 'it works' }, { approver });
+    });
     await world.call('Write', { file_path: world.path('src/b.js'), content: 'b' });
-    await world.call('Monitor', { command: 'touch x' }, child);
+    const glob = await world.call('Glob', { pattern: '*' }, child);
+    expect(glob.verdict).toBe('blocked');
+    expect(glob.reason).toContain('edit has no glob');
     expect((await world.evidence()).at(-1)).toBe('intent write');
   });
 

@@ -11,6 +11,8 @@ const STEERING = [
   ...['.inputrc', '.envrc', '.ripgreprc', '.npmrc', '.yarnrc.yml'],
 ];
 
+const OWN = /(?:^|\/)node_modules\/(?:hopgate|\.bin\/hopgate)(?:\/|$)/;
+
 /** A name as a file system may read it that folds case, drops trailing dots and blanks, and knows streams and short names. */
 function asRead(name: string): string {
   const bare = name
@@ -27,6 +29,8 @@ export function steers(path: string): boolean {
   const names = path.split('/').map(asRead);
   // With a HEAD in it, git takes a folder for a bare repository and obeys the config beside it.
   if (path.split('/').at(-1) === 'HEAD') return true;
+  // hopgate as the repository has it installed: what answers the next hook.
+  if (OWN.test(names.join('/'))) return true;
   return names.some((name) => STEERING.includes(name)) || (names.length === 1 && names[0] === 'hopgate.yaml');
 }
 

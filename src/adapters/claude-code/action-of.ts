@@ -26,7 +26,6 @@ export function actionOf({ tool, input, fields }: ToolEvent, session: Session): 
 
 /** What this version of the client does behind a harmless name; completes "the tool …". null: nothing. */
 function whyOutside(tool: string, input: ToolEvent['input']): string | null {
-  if (tool === 'Skill') return 'runs the commands that stand in a skill, unseen; read its file and do what it says';
   if ((tool === 'Agent' || tool === 'Task') && input['isolation'] !== undefined)
     return 'would start an agent in another place, where nothing of this session holds; leave isolation out';
   if (tool === 'SendMessage' && input['to'] !== 'main')

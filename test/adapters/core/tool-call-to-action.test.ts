@@ -332,7 +332,7 @@ describe('tools of other MCP servers', () => {
 });
 
 describe('what touches nothing, and what nobody knows', () => {
-  it.each(['TodoWrite', 'TaskCreate', 'Agent', 'Task', 'ToolSearch', 'AskUserQuestion', 'ExitPlanMode', 'Skill'])(
+  it.each(['TodoWrite', 'TaskCreate', 'Agent', 'Task', 'ToolSearch', 'AskUserQuestion', 'ExitPlanMode'])(
     '%s is the client’s own',
     (name) => expect(claude(name, {})).toEqual({ kind: 'inner' }),
   );

@@ -1,16 +1,17 @@
-import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Host } from '../../daemon/host.ts';
 import { SeatFiles } from '../../daemon/seat-files.ts';
 import { openSession } from '../../open-session.ts';
-import type { SessionSummary } from '../../ports/evidence-store.ts';
 import type { SessionStatus } from '../../session/session.ts';
+import { clientSession, summaryOf } from '../client/client-session.ts';
+import { runClient } from '../client/run-client.ts';
 import { findProgram } from '../find-program.ts';
 import { CliError, type Io, note } from '../io.ts';
-import { evidenceFile, findSession, withStore } from '../open-store.ts';
+import { evidenceFile } from '../open-store.ts';
 import { openProject } from '../project.ts';
 import { realRoot } from '../state-dir.ts';
+import { tellOfConfig } from '../tell-of-config.ts';
 import type { ClaudeCommand } from './own-options.ts';
 import { ensurePlugin } from './plugin-folder.ts';
 import { showEnd } from './show-end.ts';
@@ -22,8 +23,8 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
   const settings = JSON.stringify({ ...userSettings(io, command.settings), ...KEEPS_HOOKS_ON });
   const host = new Host({ env: io.env, keepOpenMs: 0 });
   try {
-    await tellOfProject(io, root);
-    const sessionId = await sessionOf(io, host, root, command);
+    tellOfConfig(io, await openProject(root, io.env));
+    const sessionId = await clientSession(io, host, root, { agent: 'claude-code', ...command });
     await host.bind(root, sessionId, { approve: command.approve });
     const standing = () => stateOf(io, root, sessionId);
     const before = await standing();
@@ -34,7 +35,7 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
     const begun = new Date().toISOString();
     const env = { ...heldEnvironment(io.env), HOPGATE_SESSION: sessionId, HOPGATE_ROOT: root };
     const args = ['--plugin-dir', ensurePlugin(io.env), '--settings', settings, ...command.args];
-    const code = await spawned(program, args, root, env);
+    const code = await runClient('claude', program, args, { cwd: root, env });
     const seats = new SeatFiles(root, io.env)
       .all()
       .filter((seat) => seat.sessionId === sessionId && seat.events.some(({ at }) => at >= begun));
@@ -53,12 +54,6 @@ async function stateOf(io: Io, root: string, sessionId: string): Promise<Session
   } finally {
     await session.detach();
   }
-}
-
-async function summaryOf(io: Io, root: string, id: string): Promise<SessionSummary> {
-  const found = await withStore(root, io.env, null, async (store) => findSession(await store.sessions(), id));
-  if (found) return found;
-  throw new CliError('unknown-session', `there is no session "${id}" in ${root}`, 'List them with "hopgate sessions".');
 }
 
 /** These stand above every settings file that an agent, or a cloned repository, could bring. */
@@ -99,50 +94,4 @@ function userSettings(io: Io, given: string | null): object {
       { cause, exitCode: 2 },
     );
   }
-}
-
-async function tellOfProject(io: Io, root: string): Promise<void> {
-  const { narrowed, ignored, configFile } = await openProject(root, io.env);
-  if (narrowed)
-    note(io, `hopgate.yaml is not trusted; left out: ${ignored.join(', ')}. Read it, then run "hopgate trust".`);
-  if (configFile === null)
-    note(io, 'there is no hopgate.yaml here: no test, deploy or push is configured. "hopgate init" writes one.');
-}
-
-/** A new session, in its first peripheral; or one to go on with, whose id may be shortened. */
-async function sessionOf(io: Io, host: Host, root: string, { session, peripheral }: ClaudeCommand): Promise<string> {
-  if (session === null) {
-    const env = peripheral === null ? {} : { HOPGATE_PERIPHERAL: peripheral };
-    return host.attach(root, 'claude-code', { env, pid: null });
-  }
-  if (peripheral !== null)
-    throw new CliError('usage', 'a session that goes on stays where it is', 'Leave out --peripheral.', { exitCode: 2 });
-  const found = await summaryOf(io, root, session);
-  if (found.closed)
-    throw new CliError(
-      'session-closed',
-      `session ${found.sessionId} is closed`,
-      'Leave out --session to open a new one.',
-    );
-  return found.sessionId;
-}
-
-/** The client has the terminal until it ends; so an interrupt is its to answer. */
-function spawned(program: string, args: readonly string[], cwd: string, env: Io['env']): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { cwd, env, stdio: 'inherit' });
-    const ignore = () => {};
-    const pass = (signal: NodeJS.Signals) => child.kill(signal);
-    process.on('SIGINT', ignore).on('SIGTERM', pass).on('SIGHUP', pass);
-    const done = () => process.off('SIGINT', ignore).off('SIGTERM', pass).off('SIGHUP', pass);
-    child.once('error', (error) => {
-      done();
-      const message = `${program} did not start: ${error.message}`;
-      reject(new CliError('claude-failed', message, 'Name another with --claude PROGRAM.'));
-    });
-    child.once('exit', (code) => {
-      done();
-      resolve(code ?? 1);
-    });
-  });
 }

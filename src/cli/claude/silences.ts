@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type SeatRecord, SeatFiles } from '../../daemon/seat-files.ts';
+import { SeatFiles, type SeatRecord } from '../../daemon/seat-files.ts';
 import type { Io } from '../io.ts';
 import { stateDir } from '../state-dir.ts';
 

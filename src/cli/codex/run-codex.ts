@@ -1,15 +1,16 @@
-import { spawn } from 'node:child_process';
 import { codexHooks } from '../../adapters/codex/hook-config.ts';
 import { type CodexThreadOptions, threadOptions } from '../../adapters/codex/thread-options.ts';
 import { Host } from '../../daemon/host.ts';
 import { hookCommand } from '../../daemon/launcher.ts';
 import { remoteAgentSession } from '../../daemon/remote.ts';
-import { type SeatRecord, SeatFiles } from '../../daemon/seat-files.ts';
+import { SeatFiles, type SeatRecord } from '../../daemon/seat-files.ts';
 import type { SessionStatus } from '../../session/session.ts';
-import { CliError, type Io, note } from '../io.ts';
-import { findSession, withStore } from '../open-store.ts';
+import { clientSession } from '../client/client-session.ts';
+import { runClient } from '../client/run-client.ts';
+import { type Io, note } from '../io.ts';
 import { openProject } from '../project.ts';
 import { realRoot } from '../state-dir.ts';
+import { tellOfConfig } from '../tell-of-config.ts';
 import { quoted as shown } from '../visible.ts';
 import { launchArguments } from './launch.ts';
 import type { CodexCommand } from './own-options.ts';
@@ -23,7 +24,7 @@ const MOST_ROUNDS = 8;
 export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   const root = realRoot(command.root, io.cwd);
   const codex = codexProgram(io, command.codex);
-  await tellOfProject(io, root);
+  tellOfConfig(io, await openProject(root, io.env));
   const { sessionId, specs, config } = await opened(io, root, command);
   // Over the daemon, which holds the session for the hooks and the tools as well; so it runs by the time they ask.
   const remote = await remoteAgentSession({
@@ -61,7 +62,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
 async function opened(io: Io, root: string, command: CodexCommand) {
   const host = new Host({ env: io.env, keepOpenMs: 0 });
   try {
-    const sessionId = await sessionOf(io, host, root, command);
+    const sessionId = await clientSession(io, host, root, { agent: 'codex', ...command });
     await host.bind(root, sessionId, { approve: command.approve });
     return await host.join(root, sessionId, async ({ specs, config }) => ({ sessionId, specs, config }));
   } finally {
@@ -71,38 +72,6 @@ async function opened(io: Io, root: string, command: CodexCommand) {
 
 const threadOf = (seats: readonly SeatRecord[]): string | null =>
   seats.find(({ conversation }) => conversation.agentId === null)?.conversation.id ?? null;
-
-async function tellOfProject(io: Io, root: string): Promise<void> {
-  const { narrowed, ignored, configFile } = await openProject(root, io.env);
-  if (narrowed)
-    note(io, `hopgate.yaml is not trusted; left out: ${ignored.join(', ')}. Read it, then run "hopgate trust".`);
-  if (configFile === null)
-    note(io, 'there is no hopgate.yaml here: no test, deploy or push is configured. "hopgate init" writes one.');
-}
-
-/** A new session, in its first peripheral; or one to go on with, whose id may be shortened. */
-async function sessionOf(io: Io, host: Host, root: string, { session, peripheral }: CodexCommand): Promise<string> {
-  if (session === null) {
-    const env = peripheral === null ? {} : { HOPGATE_PERIPHERAL: peripheral };
-    return host.attach(root, 'codex', { env, pid: null });
-  }
-  if (peripheral !== null)
-    throw new CliError('usage', 'a session that goes on stays where it is', 'Leave out --peripheral.', { exitCode: 2 });
-  const found = await withStore(root, io.env, null, async (store) => findSession(await store.sessions(), session));
-  if (found === null)
-    throw new CliError(
-      'unknown-session',
-      `there is no session "${session}" in ${root}`,
-      'List them with "hopgate sessions".',
-    );
-  if (found.closed)
-    throw new CliError(
-      'session-closed',
-      `session ${found.sessionId} is closed`,
-      'Leave out --session to open a new one.',
-    );
-  return found.sessionId;
-}
 
 interface Run {
   readonly codex: string;
@@ -129,7 +98,7 @@ async function runOnce(io: Io, { codex, root, sessionId, options, args }: Run): 
     mcp,
     hooks: codexHooks(hookCommand('codex', io.env)),
   });
-  return spawned(codex, [...first, ...args], root, env);
+  return runClient('codex', codex, [...first, ...args], { cwd: root, env });
 }
 
 /** What of the environment tells hopgate's MCP server where its state and its tools lie. */
@@ -139,36 +108,6 @@ function handedOn(io: Io): { readonly [name: string]: string } {
     ...['HOPGATE_DAEMON', 'HOPGATE_DAEMON_IDLE_MINUTES'],
   ];
   return Object.fromEntries(names.flatMap((name) => (io.env[name] ? [[name, io.env[name]]] : [])));
-}
-
-/** Codex has the terminal until it ends; so an interrupt is its to answer. */
-function spawned(
-  program: string,
-  args: readonly string[],
-  cwd: string,
-  env: { readonly [name: string]: string | undefined },
-): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { cwd, env, stdio: 'inherit' });
-    const ignore = () => {};
-    const pass = (signal: NodeJS.Signals) => child.kill(signal);
-    process.on('SIGINT', ignore).on('SIGTERM', pass).on('SIGHUP', pass);
-    const done = () => process.off('SIGINT', ignore).off('SIGTERM', pass).off('SIGHUP', pass);
-    child.once('error', (error) => {
-      done();
-      reject(
-        new CliError(
-          'codex-failed',
-          `${program} did not start: ${error.message}`,
-          'Name another with --codex PROGRAM.',
-        ),
-      );
-    });
-    child.once('exit', (code) => {
-      done();
-      resolve(code ?? 1);
-    });
-  });
 }
 
 /** The seats of this session that something was heard of since. */

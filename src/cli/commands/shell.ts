@@ -4,7 +4,7 @@ import { openSession } from '../../open-session.ts';
 import type { Session } from '../../session/session.ts';
 import { pendingAt, waitApprovalOption } from '../approve/pending-at.ts';
 import { inspectOption, type Watch, watchIf } from '../inspect/watch.ts';
-import { CliError, heading, type Io, note, paint, print, printJsonLine } from '../io.ts';
+import { CliError, heading, type Io, paint, print, printJsonLine } from '../io.ts';
 import { evidenceFile, findSession, withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { openProject } from '../project.ts';
@@ -12,6 +12,7 @@ import { operatorApprover } from '../run/operator.ts';
 import { complete } from '../shell/complete.ts';
 import { runLine } from '../shell/run-line.ts';
 import { ensureStateDir } from '../state-dir.ts';
+import { tellOfConfig } from '../tell-of-config.ts';
 import { excerpt, quoted } from '../visible.ts';
 
 interface Options {
@@ -60,13 +61,7 @@ export async function openShellSession(
 ): Promise<Session> {
   const root = rootOf(io, options);
   const project = await openProject(root, io.env);
-  if (project.narrowed)
-    note(
-      io,
-      `hopgate.yaml is not trusted; left out: ${project.ignored.join(', ')}. Read it, then run "hopgate trust".`,
-    );
-  if (project.configFile === null)
-    note(io, 'there is no hopgate.yaml here: no test, deploy or push is configured. "hopgate init" writes one.');
+  tellOfConfig(io, project);
   ensureStateDir(root, io.env);
   const resumed = options.session === undefined ? null : await sessionToResume(io, root, options.session);
   return openSession({

@@ -8,10 +8,11 @@ import type { Approver } from '../../ports/approver.ts';
 import type { Session } from '../../session/session.ts';
 import { loadSpecs } from '../../spec/load-specs.ts';
 import type { SpecSet } from '../../spec/types.ts';
-import { CliError, type Io, note } from '../io.ts';
+import { CliError, type Io } from '../io.ts';
 import { evidenceFile, findSession, withStore } from '../open-store.ts';
 import { openProject } from '../project.ts';
 import { ensureStateDir } from '../state-dir.ts';
+import { tellOfConfig } from '../tell-of-config.ts';
 
 export interface Wanted {
   /** Absolute real path. */
@@ -31,13 +32,7 @@ export interface Wanted {
 export async function openAgent(io: Io, wanted: Wanted): Promise<AgentSession> {
   const { root, approver, unsafeNoSandbox } = wanted;
   const project = await openProject(root, io.env);
-  if (project.narrowed)
-    note(
-      io,
-      `hopgate.yaml is not trusted; left out: ${project.ignored.join(', ')}. Read it, then run "hopgate trust".`,
-    );
-  if (project.configFile === null)
-    note(io, 'there is no hopgate.yaml here: no test, deploy or push is configured. "hopgate init" writes one.');
+  tellOfConfig(io, project);
   ensureStateDir(root, io.env);
   const there = wanted.session === undefined ? null : await sessionToGoOnWith(io, root, wanted.session);
   const session = await openSession({

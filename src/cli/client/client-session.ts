@@ -1,0 +1,34 @@
+import type { Host } from '../../daemon/host.ts';
+import type { SessionSummary } from '../../ports/evidence-store.ts';
+import { CliError, type Io } from '../io.ts';
+import { findSession, withStore } from '../open-store.ts';
+
+/** The session that a client program works in: a new one, in its first peripheral; or one to go on with, whose id may be shortened. */
+export async function clientSession(
+  io: Io,
+  host: Host,
+  root: string,
+  wanted: { readonly agent: string; readonly session: string | null; readonly peripheral: string | null },
+): Promise<string> {
+  const { agent, session, peripheral } = wanted;
+  if (session === null) {
+    const env = peripheral === null ? {} : { HOPGATE_PERIPHERAL: peripheral };
+    return host.attach(root, agent, { env, pid: null });
+  }
+  if (peripheral !== null)
+    throw new CliError('usage', 'a session that goes on stays where it is', 'Leave out --peripheral.', { exitCode: 2 });
+  const found = await summaryOf(io, root, session);
+  if (!found.closed) return found.sessionId;
+  throw new CliError(
+    'session-closed',
+    `session ${found.sessionId} is closed`,
+    'Leave out --session to open a new one.',
+  );
+}
+
+/** A session of a root, by its id or the beginning of it. */
+export async function summaryOf(io: Io, root: string, id: string): Promise<SessionSummary> {
+  const found = await withStore(root, io.env, null, async (store) => findSession(await store.sessions(), id));
+  if (found) return found;
+  throw new CliError('unknown-session', `there is no session "${id}" in ${root}`, 'List them with "hopgate sessions".');
+}

@@ -1,0 +1,31 @@
+import { spawn } from 'node:child_process';
+import { CliError, type Io } from '../io.ts';
+
+/**
+ * Runs a client program until it ends, and returns its exit code. It has the terminal meanwhile, so that an interrupt is its to answer.
+ *
+ * @param name `claude`, `codex`: the option that names another program
+ */
+export function runClient(
+  name: string,
+  program: string,
+  args: readonly string[],
+  { cwd, env }: { readonly cwd: string; readonly env: Io['env'] },
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { cwd, env, stdio: 'inherit' });
+    const ignore = () => {};
+    const pass = (signal: NodeJS.Signals) => child.kill(signal);
+    process.on('SIGINT', ignore).on('SIGTERM', pass).on('SIGHUP', pass);
+    const done = () => process.off('SIGINT', ignore).off('SIGTERM', pass).off('SIGHUP', pass);
+    child.once('error', (error) => {
+      done();
+      const message = `${program} did not start: ${error.message}`;
+      reject(new CliError(`${name}-failed`, message, `Name another with --${name} PROGRAM.`));
+    });
+    child.once('exit', (code) => {
+      done();
+      resolve(code ?? 1);
+    });
+  });
+}

@@ -35,6 +35,8 @@ const hook = defineConfig({
   platform: 'node',
   target: 'node22.13',
   dts: false,
+  // Half of the text is half of the time to read it. Names stay: a fault that is told of must be found.
+  minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
   deps: {
     alwaysBundle: [/^(xstate|immer|zod|picomatch|canonicalize|fastest-levenshtein|uuid)(\/|$)/],
     onlyBundle: false,

@@ -34,7 +34,7 @@ export function initialSnapshot(machine: Machine): MachineSnapshot {
  * What xstate's own pure `transition` makes anew for every call, at five times the cost of the call itself: a scope that does nothing, around
  * an actor that never starts. Our machines have nothing to execute, so one serves all.
  */
-const inert: AnyActorScope = inertScope();
+let inert: AnyActorScope | undefined;
 function inertScope(): AnyActorScope {
   const self = createActor(parts.createMachine({}));
   const nothing = () => {};
@@ -61,7 +61,7 @@ export function advance(
   event: MachineEvent,
 ): { readonly snapshot: MachineSnapshot; readonly taken: boolean } {
   if (!snapshot.can(event)) return { snapshot, taken: false };
-  return { snapshot: machine.transition(snapshot, event, inert), taken: true };
+  return { snapshot: machine.transition(snapshot, event, (inert ??= inertScope())), taken: true };
 }
 
 /** A snapshot as JSON. */

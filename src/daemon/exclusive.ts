@@ -1,5 +1,4 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isBusy, nodeSqlite } from '../stores/node-sqlite.ts';
 
 /** How often a lock that another process holds is tried again, in milliseconds. */
@@ -41,7 +40,7 @@ async function locked<T>(lockFile: string, deadline: number, work: () => Promise
       } catch (error) {
         if (!isBusy(error)) throw error;
         if (Date.now() >= deadline) throw new Error(`another process holds ${lockFile}`, { cause: error });
-        await sleep(RETRY_MS);
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }
     return await work();

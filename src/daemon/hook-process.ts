@@ -47,7 +47,7 @@ async function answerAlone(client: string, input: Buffer, env: Env, limit: numbe
   const host = new Host({ env, keepOpenMs: limit, waitMs: limit / 2, runCommand: runCommand(env) });
   const desk = host.desk({ env, pid: process.pid });
   const answer = await answerHook(client, input.toString('utf8'), env, desk, { deadlineMs: limit - 500 });
-  await host.close();
+  await host.letGo();
   return { exit: answer.exit, stdout: Buffer.from(answer.stdout), stderr: Buffer.from(answer.stderr) };
 }
 

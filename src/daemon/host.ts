@@ -132,6 +132,11 @@ export class Host {
     return this.#sessions.close();
   }
 
+  /** What a process has to do that ends at once: others can use its sessions now. */
+  letGo(): Promise<void> {
+    return this.#sessions.letGoOfAll();
+  }
+
   async #seat(conversation: Conversation, caller: Caller): Promise<Seat> {
     const files = new SeatFiles(conversation.root, this.#options.env);
     const known = files.read(conversation);

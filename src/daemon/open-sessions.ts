@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ensureStateDir } from '../cli/state-dir.ts';
 import { type OpenOptions, openSession } from '../open-session.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
@@ -130,9 +129,14 @@ export class OpenSessions {
     return [...this.#held].map(([id, { root, busy }]) => ({ id, root, busy: busy?.what ?? null }));
   }
 
+  /** Waits for what is under way, then lets go of the sessions. The stores stay open: a process that ends now need not tidy them up. */
+  async letGoOfAll(): Promise<void> {
+    for (const id of [...this.#held.keys()]) await this.#letGo(id);
+  }
+
   /** Waits for what is under way, then lets go of everything. */
   async close(): Promise<void> {
-    for (const id of [...this.#held.keys()]) await this.#letGo(id);
+    await this.letGoOfAll();
     for (const store of this.#stores.values()) await store.close();
     this.#stores.clear();
   }
@@ -183,20 +187,21 @@ async function attach(session: Session, deadline: number): Promise<void> {
   for (;;) {
     const attached = await session.attach();
     if (attached.ok || attached.denial.code !== 'session-busy' || Date.now() >= deadline) return;
-    await sleep(RETRY_MS);
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
 }
 
 /** Whether something settles before a deadline. */
 async function before(deadline: number, settled: Promise<unknown>): Promise<boolean> {
-  const timer = new AbortController();
-  const late = sleep(Math.max(0, deadline - Date.now()), false, { signal: timer.signal, ref: false }).catch(
-    () => false,
-  );
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), Math.max(0, deadline - Date.now()));
+    timer.unref();
+  });
   try {
     return await Promise.race([settled.then(() => true), late]);
   } finally {
-    timer.abort();
+    clearTimeout(timer);
   }
 }
 

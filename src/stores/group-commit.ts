@@ -3,6 +3,8 @@ import { storeError } from './append-rules.ts';
 import { type Database, isBroken, isBusy } from './node-sqlite.ts';
 
 interface Job {
+  /** Whether it must outlast a power cut. */
+  readonly durable: boolean;
   readonly work: () => unknown;
   readonly refused: (error: StoreError) => void;
   readonly resolve: (value: unknown) => void;
@@ -32,6 +34,8 @@ export class GroupCommit {
   >;
   #queue: Job[] = [];
   #scheduled = false;
+  /** What the connection is set to: whether a commit waits for the disk. */
+  #waits = true;
   #idle: (() => void)[] = [];
   #failure: StoreError | null = null;
   /** Since when another process has kept the lock from us. */
@@ -67,11 +71,13 @@ export class GroupCommit {
   /**
    * Runs `work` in the next transaction; it may be run twice, the first time undone. If it throws a StoreError, its writes are undone and `refused` may write instead, in the same
    * transaction; the promise rejects with the error.
+   *
+   * @param durable false: it need not outlast a power cut (every process sees it all the same), so its commit waits for the disk only if others of its batch do
    */
-  run<T>(work: () => T, refused: (error: StoreError) => void = () => {}): Promise<T> {
+  run<T>(work: () => T, refused: (error: StoreError) => void = () => {}, durable = true): Promise<T> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ work, refused, resolve: resolve as Job['resolve'], reject });
+      this.#queue.push({ durable, work, refused, resolve: resolve as Job['resolve'], reject });
       this.#schedule();
     });
   }
@@ -98,6 +104,7 @@ export class GroupCommit {
     let jobs: Job[] = [];
     let settled: readonly Settle[];
     try {
+      this.#wait(this.#queue.slice(0, MAX_BATCH).some(({ durable }) => durable));
       if (!this.#begin()) return;
       jobs = this.#queue.splice(0, MAX_BATCH);
       this.#begun();
@@ -110,6 +117,13 @@ export class GroupCommit {
     }
     for (const settle of settled) settle();
     this.#onCommit(jobs.length);
+  }
+
+  /** The next commit that waits writes what earlier ones did not wait for, too. Takes effect only outside of a transaction. */
+  #wait(durably: boolean): void {
+    if (durably === this.#waits) return;
+    this.#db.exec(`PRAGMA synchronous = ${durably ? 'FULL' : 'NORMAL'}`);
+    this.#waits = durably;
   }
 
   /**

@@ -124,20 +124,23 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     standing.forgetLease(sessionId);
     sql.putLease.run(sessionId, holder, until, ttl);
   };
-  const write = async <T>(sessionId: string | null, work: (now: number) => T): Promise<T> => {
+  const write = async <T>(sessionId: string | null, work: (now: number) => T, durable = true): Promise<T> => {
     assertOpen();
     const refused = (error: StoreError): void => {
       const note = noteOf(error, sessionId, clock.now());
       if (note !== null) insertNote(note);
     };
-    return writer.run(() => work(clock.now()), refused);
+    return writer.run(() => work(clock.now()), refused, durable);
   };
+
+  /** A lease means something only to processes of this boot: no power cut needs to be outlasted. */
+  const leasing = <T>(sessionId: string, work: (now: number) => T): Promise<T> => write(sessionId, work, false);
 
   return {
     name: NAME,
 
     acquire: (sessionId, holder, ttl) =>
-      write(sessionId, (now) => {
+      leasing(sessionId, (now) => {
         const { lease, note } = judgeLease(ours, now, sessionId, holder, ttl);
         putLease(sessionId, lease);
         if (note !== null) insertNote(takeoverNote(note, sessionId, now));
@@ -145,7 +148,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
       }),
 
     release: ({ sessionId, holder }) =>
-      write(sessionId, () => {
+      leasing(sessionId, () => {
         standing.forgetLease(sessionId);
         sql.dropLease.run(sessionId, holder);
       }),

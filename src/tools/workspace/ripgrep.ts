@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 /** A record longer than this (a match in a file of one huge line) is passed over. */
@@ -27,7 +26,7 @@ export async function ripgrep(
   limits: { readonly seconds: number; readonly signal: AbortSignal },
   onRecord: (record: Buffer) => boolean,
 ): Promise<RipgrepRun> {
-  const { rgPath } = await import('@vscode/ripgrep');
+  const [{ spawn }, { rgPath }] = await Promise.all([import('node:child_process'), import('@vscode/ripgrep')]);
   const deadline = AbortSignal.timeout(Math.ceil(limits.seconds * 1000));
   const child = spawn(rgPath, [...FIXED_FLAGS, ...args, '--', target], {
     cwd: folder,

@@ -9,6 +9,10 @@ interface Words {
 /** A list as people read it; `nothing` when it is empty. */
 const list = (items: unknown): string => (Array.isArray(items) && items.length > 0 ? items.join(', ') : 'nothing');
 
+/** The tools that can be called here; where a mode keeps them all shut, the way out of it. */
+const openHere = (available: Available): string =>
+  `${list(available.tools)}${available.tools.length === 0 && available.mode !== null && available.modes.length > 0 ? ` in mode ${available.mode} (${modesIn(available)})` : ''}`;
+
 /** One leg of a way: `hop edit --exit ready-to-edit (needs approval by operator)`. */
 export function describeLeg({ from, exit, to, needs }: WayLeg): string {
   const act = from === null ? `start ${to}` : `hop to ${to} with exit ${exit}`;
@@ -55,12 +59,12 @@ export function describeDenial(
         };
       return {
         message: `there is no tool "${tool}"`,
-        remedy: `${about['suggestion'] ? `did you mean ${about['suggestion']}? ` : ''}available ${hereIs(available)}: ${list(available.tools)}`,
+        remedy: `${about['suggestion'] ? `did you mean ${about['suggestion']}? ` : ''}available ${hereIs(available)}: ${openHere(available)}`,
       };
     case 'tool-not-allowed':
       return {
         message: `${peripheral} has no ${tool}`,
-        remedy: `available here: ${list(available.tools)}; ${throughWay(way, `no peripheral that can be reached from here has ${tool}`)}`,
+        remedy: `available here: ${openHere(available)}; ${throughWay(way, `no peripheral that can be reached from here has ${tool}`)}`,
       };
     case 'invalid-action':
       return {
@@ -85,7 +89,10 @@ export function describeDenial(
           mode === null || mode === undefined
             ? 'this spec set has no mode gate'
             : `the mode cannot go from ${mode} to ${to}: ${why}`,
-        remedy: modesIn(available),
+        remedy:
+          available.mode === null
+            ? 'do without it: no mode keeps a tool of a peripheral from you here'
+            : modesIn(available),
       };
     case 'summary-required':
       return {

@@ -80,7 +80,9 @@ describe('the list of requests', () => {
     expect(here.err).toContain('1 more in other repositories: hopgate approve --all-roots');
     expect((await on.run('approve', '--all-roots')).out).toContain(id);
     expect((await on.run('approve', '--root', other)).out).toContain(id);
-    expect((await on.run('approve', id, '--root', on.root, '--yes')).code).toBe(1);
+    const elsewhere = await on.run('approve', id, '--root', on.root, '--yes');
+    expect(elsewhere.code).toBe(1);
+    expect(elsewhere.err).toContain('List them with "hopgate approve --all-roots".');
     expect((await on.run('approve', id, '--yes')).code).toBe(0);
   });
 });

@@ -1,5 +1,7 @@
+import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it, vi } from 'vitest';
 import { addressOf } from '../../src/cli/mcp/address.ts';
 import { evidenceFile } from '../../src/cli/open-store.ts';
@@ -28,6 +30,16 @@ async function toEdit({ client }: Awaited<ReturnType<typeof serve>>): Promise<vo
   await done(client, 'mode', { to: 'execute', reason: 'to mend' });
   await done(client, 'hop', { to: 'edit', exit: 'found-target', reason: 'there' });
 }
+
+it('hopgate mcp says in a line that something was no message', async () => {
+  const here = await repository();
+  const child = spawn(process.execPath, [MAIN, 'mcp', '--root', here.root], { env: here.env, stdio: 'pipe' });
+  child.stdin.end('{"jsonrpc":"2.0"}\n[]\n');
+  const err = await text(child.stderr);
+  const noted = err.split('\n').filter((line) => line.startsWith('hopgate: passed over'));
+  expect(noted).toHaveLength(2);
+  expect(err).not.toContain('invalid_union');
+});
 
 describe.each(['legacy', 'auto'] as const)('hopgate mcp over stdio (%s)', (era) => {
   it('lets an agent find a bug, mend it and test it, and never speaks beside the protocol', async () => {

@@ -349,6 +349,7 @@ describe('what a tool comes to', () => {
       message: 'there is no tool "read" that a backend serves',
       remedy: expect.stringContaining('only the operator can open a session with a backend'),
     });
+    expect(session.why(read)).toMatchObject({ message: 'there is no tool "read" that a backend serves' });
   });
 
   it('it hands the signal on', async () => {

@@ -1,17 +1,26 @@
 import type { Available, Denial } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
 import { listed } from './in-words.ts';
-import { hopCall } from './situation.ts';
+import { hopCall, type Situation } from './situation.ts';
 
-/** A refusal as a model reads it: what is wrong, what to do, the exact call that begins the way there, and what is open now. */
-export function describeRefusal({ code, message, remedy, way, available }: Denial): string {
+/**
+ * A refusal as a model reads it: what is wrong, what to do, the exact call that begins the way there, and what is open now.
+ *
+ * @param toState what has to be stated with a hop out of here
+ */
+export function describeRefusal(
+  { code, message, remedy, way, available }: Denial,
+  toState: Situation['toState'] = [],
+): string {
   const [first] = way ?? [];
-  const lines = [`refused: ${code}: ${message}.`, `What to do: ${remedy.replace(/[.]$/, '')}.`];
+  const lines = [`refused: ${code}: ${sentence(message)}`, `What to do: ${sentence(remedy)}`];
   if (way && way.length > 0 && !remedy.includes(describeWay(way))) lines.push(`The way there: ${describeWay(way)}.`);
-  if (first) lines.push(`It begins with: hop(${JSON.stringify(hopCall(first))}).`);
+  if (first) lines.push(`It begins with: hop(${JSON.stringify(hopCall(first, first.exit === null ? [] : toState))}).`);
   lines.push(whatIsOpen(available));
   return lines.join('\n');
 }
+
+const sentence = (text: string): string => (text.endsWith('.') ? text : `${text}.`);
 
 /** Where one stands and what can be called, in a line. */
 export function whatIsOpen({ peripheral, mode, tools }: Available): string {

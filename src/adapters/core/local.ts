@@ -42,12 +42,12 @@ async function carryOut(session: Session, { name, input, signal, approved }: Age
     const hop = hopOf(fields);
     const to = 'hop' in hop ? hop.hop : hop.to;
     const moved = session.state.peripheral === null ? await session.start(to) : await session.hop(hop, answering);
-    if (!moved.ok) return refusal(moved.denial);
+    if (!moved.ok) return refusal(session, moved.denial);
     return arrived(session, { to, context: moved.context as Json });
   }
   if (name === 'mode') {
     const changed = await session.setMode(modeOf(fields), answering);
-    if (!changed.ok) return refusal(changed.denial);
+    if (!changed.ok) return refusal(session, changed.denial);
     return arrived(session, { mode: changed.mode });
   }
   if (name === 'status') {
@@ -56,11 +56,11 @@ async function carryOut(session: Session, { name, input, signal, approved }: Age
   }
   if (name === 'why') {
     const denial = session.why({ tool: fields['tool'] as string, args: fields['args'] ?? {} });
-    if (denial) return { ...refusal(denial), status: 'ok' };
+    if (denial) return { ...refusal(session, denial), status: 'ok' };
     return { status: 'ok', text: 'It would be let through.', data: { allowed: true }, denial: null };
   }
   const result = await session.step({ tool: name, args: input ?? {}, ...(signal ? { signal } : {}) });
-  if (!result.ok) return refusal(result.denial);
+  if (!result.ok) return refusal(session, result.denial);
   const data = result.result;
   if (result.outcome === 'ok') return { status: 'ok', text: renderResult(data), data, denial: null };
   const { code, message } = result.error ?? { code: 'failed', message: 'the tool could not do its work' };
@@ -83,9 +83,9 @@ const holding = (answer: NonNullable<AgentCall['approved']> | null): Approver =>
 
 const toolNames = (session: Session): string => [session.state.peripheral, ...session.available().tools].join(' ');
 
-const refusal = (denial: Denial): Said => ({
+const refusal = (session: Session, denial: Denial): Said => ({
   status: 'refused',
-  text: describeRefusal(denial),
+  text: describeRefusal(denial, situation(session).toState),
   data: denial as unknown as Json,
   denial,
 });

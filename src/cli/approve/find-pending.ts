@@ -59,6 +59,6 @@ export function findPending(io: Io, id: string, root: string | undefined): Found
   throw new CliError(
     'unknown-request',
     `no request "${id}" waits for an answer; it may have been used or have expired`,
-    `${near === null ? '' : `Did you mean ${near}? `}List them with "hopgate approve${root === undefined ? ' --all-roots' : ''}".`,
+    `${near === null ? '' : `Did you mean ${near}? `}List them with "hopgate approve --all-roots".`,
   );
 }

@@ -19,6 +19,9 @@ import { type McpCommand, TOKEN_VARIABLE } from './command.ts';
 import { openAgent, type Wanted } from './open-agent.ts';
 import { readingOf } from './reading.ts';
 
+/** Instead of all that a schema finds wrong with a line of the client's. */
+const NO_MESSAGE = 'passed over something from the client that is no message of the protocol (JSON-RPC 2.0)';
+
 /** `hopgate mcp`: until the client hangs up, or a signal comes. What goes wrong is said on stderr, with `--json` too: stdout is the protocol's. */
 export async function serveMcp(io: Io, options: McpCommand): Promise<void> {
   try {
@@ -44,7 +47,7 @@ async function serve(io: Io, options: McpCommand): Promise<void> {
     upstreamNames: options.upstreamNames ?? false,
     answeredAhead: answeredAhead(io, root, options),
     diff: (request) => shownDiff(request, root),
-    onError: (error) => note(io, error.message),
+    onError: (error) => note(io, error.name === 'ZodError' ? NO_MESSAGE : error.message),
   });
   try {
     if (at) await overHttp(io, host, session, root, { at, allowHosts: options.allowHost ?? [] });

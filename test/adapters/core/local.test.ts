@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { agentSession } from '../../../src/adapters/core/local.ts';
 import { renderResult } from '../../../src/adapters/core/render-result.ts';
-import { lead, no, stage, yes } from '../../session/sessions.ts';
+import type { PeripheralSpec } from '../../../src/spec/types.ts';
+import { lead, no, shipped as SPECS, stage, yes } from '../../session/sessions.ts';
 
 describe('an answer', () => {
   it('to a hop says which tools are open now', async () => {
@@ -30,6 +31,40 @@ describe('an answer', () => {
     expect(text).toContain('Now: in explore, mode execute; tools open: read, glob, grep, bash-readonly, web-fetch.');
     // The call that it shows goes through.
     expect(await agentSession(session).call({ name: 'hop', input: JSON.parse(call) })).toMatchObject({ status: 'ok' });
+  });
+
+  it('that refuses ends each sentence once', async () => {
+    const outcome = {
+      status: 'refused' as const,
+      code: 'out-of-scope' as const,
+      argument: 'path',
+      message: 'It leaves.',
+      remedy: 'Stay.',
+    };
+    const { session } = await stage({ results: { read: { outcome, effects: [] } } });
+    await lead(session, 'explore');
+    const { text } = await agentSession(session).call({ name: 'read', input: { path: 'src/a' } });
+    expect(text).toMatch(/It leaves\.\nWhat to do: Stay\.\n/);
+  });
+
+  it('that refuses where nothing is open names the mode that opens it', async () => {
+    const { session } = await stage();
+    await session.start('explore');
+    const { text } = await agentSession(session).call({ name: 'nothing-of-the-kind', input: {} });
+    expect(text).toContain('available in explore: nothing in mode discuss (from discuss: diagnose).');
+  });
+
+  it('that refuses shows a hop with what it has to state', async () => {
+    const { explore } = SPECS.peripherals as { [id: string]: PeripheralSpec };
+    const summary = { kind: 'stated', type: 'string', optional: false };
+    const peripherals = {
+      ...SPECS.peripherals,
+      explore: { ...explore!, fruit: { summary } as PeripheralSpec['fruit'] },
+    };
+    const { session } = await stage({ specs: { ...SPECS, peripherals } });
+    await lead(session, 'explore');
+    const { text } = await agentSession(session).call({ name: 'write', input: { path: 'src/a', content: '' } });
+    expect(text).toContain('"fruit":{"summary":"…"}');
   });
 
   it('tells failure from refusal', async () => {

@@ -96,7 +96,7 @@ export async function openSession(options: OpenOptions): Promise<Session> {
       ...(options.inspector ? { inspector: options.inspector } : {}),
       ...(options.onEntry ? { onEntry: options.onEntry } : {}),
     };
-    if (options.session !== undefined) return await resume(parts, options.session, options.agent);
+    if (options.session !== undefined) return await resume(parts, options.session, options.agent, pin);
     return await createSession(parts, {
       ...pin,
       agent: options.agent,
@@ -120,8 +120,13 @@ async function pinnedTo(store: EvidenceStore, sessionId: string): Promise<Pin> {
   throw new StoreError('session-not-found', `there is no session "${sessionId}"`);
 }
 
-async function resume(parts: Parameters<typeof resumeSession>[0], id: string, agent: string): Promise<Session> {
-  const session = await resumeSession(parts, id);
+async function resume(
+  parts: Parameters<typeof resumeSession>[0],
+  id: string,
+  agent: string,
+  pin: Pin,
+): Promise<Session> {
+  const session = await resumeSession(parts, id, pin);
   if (session.state.agent === agent) return session;
   throw new Error(`session ${id} belongs to agent "${session.state.agent}", not to "${agent}"; open it under that id`);
 }

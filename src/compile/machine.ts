@@ -1,4 +1,4 @@
-import { type AnyActorScope, createActor, type EventObject, initialTransition, setup, type SnapshotFrom } from 'xstate';
+import { type AnyActorScope, createActor, type EventObject, setup, type SnapshotFrom } from 'xstate';
 import { guards, type MachineEvent } from './guards.ts';
 import { type MachineJson, machineProblems } from './machine-json.ts';
 
@@ -21,21 +21,26 @@ export function buildMachine(config: MachineJson): Machine {
   const problems = machineProblems(config, Object.keys(guards));
   if (problems.length > 0) throw new Error(`cannot build ${config.id}:\n${problems.join('\n')}`);
   const machine = parts.createMachine(config as never) as Machine;
-  initialTransition(machine);
+  initialSnapshot(machine);
   return machine;
 }
 
 /** Where a machine starts. Pure. */
 export function initialSnapshot(machine: Machine): MachineSnapshot {
-  return initialTransition(machine)[0];
+  return machine.getInitialSnapshot(inertScope());
 }
 
 /**
  * What xstate's own pure `transition` makes anew for every call, at five times the cost of the call itself: a scope that does nothing, around
- * an actor that never starts. Our machines have nothing to execute, so one serves all.
+ * an actor that never starts. Our machines have nothing to execute, so one serves all; it is made when it is first needed.
  */
 let inert: AnyActorScope | undefined;
 function inertScope(): AnyActorScope {
+  inert ??= makeInertScope();
+  return inert;
+}
+
+function makeInertScope(): AnyActorScope {
   const self = createActor(parts.createMachine({}));
   const nothing = () => {};
   return {
@@ -61,7 +66,7 @@ export function advance(
   event: MachineEvent,
 ): { readonly snapshot: MachineSnapshot; readonly taken: boolean } {
   if (!snapshot.can(event)) return { snapshot, taken: false };
-  return { snapshot: machine.transition(snapshot, event, (inert ??= inertScope())), taken: true };
+  return { snapshot: machine.transition(snapshot, event, inertScope()), taken: true };
 }
 
 /** A snapshot as JSON. */

@@ -32,12 +32,14 @@ export async function createSession(
 /**
  * Opens a session that exists, under the spec and config that it was pinned to; its state is folded from its evidence. Opening only reads:
  * the first call takes the lease. Throws StoreError `session-not-found`.
+ *
+ * @param pin what the session is pinned to, where the caller has read it from the store already
  */
-export async function resumeSession(parts: Parts, sessionId: string): Promise<Session> {
+export async function resumeSession(parts: Parts, sessionId: string, pin?: Pin): Promise<Session> {
   const [first] = await firstEntries(parts, sessionId);
   const body = first && bodyOf(first.entry.body);
   if (body?.event !== 'session-open') throw new StoreError('session-not-found', `there is no session "${sessionId}"`);
-  const { specs, config } = await getPin(parts.store, body.pin);
+  const { specs, config } = pin ?? (await getPin(parts.store, body.pin));
   const compiled = compileSpecs(specs);
   const { onEntry, ...quiet } = parts;
   const writer = new Writer(

@@ -55,3 +55,16 @@ it('fails the whole batch, and all that follows, when the disk fails within a jo
   await expect(writer.run(() => add('later'))).rejects.toMatchObject(failed);
   expect(words()).toEqual([]);
 });
+
+it('waits for the disk where a job of the batch has to outlast a power cut, and only there', async () => {
+  const db = new DatabaseSync(':memory:');
+  const writer = new GroupCommit('sqlite', db, 1000, () => {});
+  const level = () => db.prepare('PRAGMA synchronous').get()?.['synchronous'];
+  const [NORMAL, FULL] = [1, 2];
+  const passing = () => writer.run(level, () => {}, false);
+  expect(await writer.run(level)).toBe(FULL);
+  expect(await passing()).toBe(NORMAL);
+  expect(await Promise.all([passing(), writer.run(level)])).toEqual([FULL, FULL]);
+  expect(await Promise.all([passing(), passing()])).toEqual([NORMAL, NORMAL]);
+  expect(await writer.run(level)).toBe(FULL);
+});

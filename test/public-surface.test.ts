@@ -53,20 +53,27 @@ it('it refuses for these reasons', () => {
 
 it('a session has these methods', () => {
   expect(Object.getOwnPropertyNames(Session.prototype).toSorted()).toEqual([
+    'admit',
+    'attach',
     'available',
     'close',
+    'conclude',
+    'config',
     'constructor',
     'detach',
     'evidence',
     'hop',
     'id',
+    'root',
     'setMode',
     'settle',
+    'specs',
     'start',
     'state',
     'step',
     'stop',
     'tool',
+    'wants',
     'why',
   ]);
 });

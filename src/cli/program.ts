@@ -39,9 +39,11 @@ const COMMANDS = [
   shell,
   claude,
   codex,
+  mcp,
   install,
   uninstall,
   approve,
+  upstream,
   init,
   trust,
   check,
@@ -62,8 +64,6 @@ const COMMANDS = [
   generate,
   graph,
   inspect,
-  mcp,
-  upstream,
   daemon,
 ];
 

@@ -1,18 +1,18 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { bodyOf } from '../../evidence/bodies.ts';
 import { decide } from '../../gate/decide.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { SessionView } from '../../gate/view.ts';
-import { nearest } from '../../spec/names.ts';
+import { getPin } from '../../session/pin.ts';
 import { loadSpecs } from '../../spec/load-specs.ts';
+import { nearest } from '../../spec/names.ts';
 import { type Json, MODES, type Mode, type ProjectConfig, type SpecSet } from '../../spec/types.ts';
 import { CliError, type Io, paint, print, printJson } from '../io.ts';
 import { findSession, withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { openProject } from '../project.ts';
 import { describeRefusal } from '../run/show-result.ts';
-import { bodyOf } from '../../evidence/bodies.ts';
-import { getPin } from '../../session/pin.ts';
 import { parseArguments } from '../shell/parse-line.ts';
 
 interface Options {

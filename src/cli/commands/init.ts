@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { detectProject, type DetectedProject } from '../detect/project.ts';
+import { type DetectedProject, detectProject } from '../detect/project.ts';
 import { renderConfig } from '../detect/render-config.ts';
 import { diskTree } from '../detect/tree.ts';
 import { CliError, type Io, paint, print, printJson } from '../io.ts';

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { type Entry, SUBJECT_TYPES, type Subject } from '../../evidence/entry.ts';
 import { checkInvariants } from '../../evidence/invariants.ts';
-import { SUBJECT_TYPES, type Entry, type Subject } from '../../evidence/entry.ts';
 import { isAbout, projectThread, type Thread } from '../../evidence/threads.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import { chosenSessions, noSessions, readPin } from '../chosen-sessions.ts';

@@ -24,7 +24,8 @@ export function register(program: Command, io: Io): void {
     .summary('MCP servers whose tools the specs use')
     .description(
       `Shows the MCP servers that ${CONFIG_FILE} names under upstream, and makes entries of tools.yaml out of what they offer. A tool that the specs\ndo not name does not exist for an agent.`,
-    );
+    )
+    .addHelpText('after', examples('hopgate upstream list', 'hopgate upstream import files'));
   upstream
     .command('list')
     .summary('show the servers, and how the tools of the specs stand to theirs')

@@ -1,7 +1,7 @@
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { invalid, isStop, type Stop } from '../workspace/outcome.ts';
+import { invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { commitGit } from './commit.ts';
 import { openGitSession } from './git-session.ts';
 import { parseGit } from './parse-arguments.ts';
@@ -25,12 +25,21 @@ export function gitBackend(sandbox: Sandbox): ToolBackend {
   };
 }
 
+/** Sub-commands that move a reference or stage what will: for scopes that ship. */
+const SHIPS: readonly string[] = ['add', 'restore', 'commit', 'push'];
+
 async function runGit(sandbox: Sandbox, call: ToolCall): Promise<ToolReport | Stop> {
   const read = commandWords(call.args['sub'], call.args['args']);
   if (isStop(read)) return read;
   const judged = parseGit(read.words);
   if (!judged.ok) return invalid(read.words[0] === undefined ? 'sub' : 'args', `${judged.message}.`, judged.remedy);
   const { parsed } = judged;
+  if (SHIPS.includes(parsed.sub) && call.grant.scope.command !== 'deploy')
+    return outOfScope(
+      'sub',
+      `git ${parsed.sub} prepares or ships a change, which the scope of ${call.grant.peripheral} does not: it looks only.`,
+      'Do it in a peripheral whose scope is git-push-only; looking (status, diff, log, show) works here.',
+    );
   const session = await openGitSession(sandbox, call);
   if (isStop(session)) return session;
   switch (parsed.sub) {

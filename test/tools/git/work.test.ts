@@ -1,9 +1,10 @@
 import { chmodSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { gitBackend } from '../../../src/tools/git/backend.ts';
 import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
-import { git, noSandbox, put, repository, resultOf, runner, temporaryFolder } from './support.ts';
+import { git, gitCall, noSandbox, put, repository, resultOf, runner, temporaryFolder } from './support.ts';
 
 const sandbox = await detectSandbox();
 
@@ -344,4 +345,25 @@ describe('bash-git', () => {
       paths: ['.gitattributes'],
     });
   });
+});
+
+test('it stages, commits and pushes nothing for a scope that does not ship; looking works', async () => {
+  const { root } = repository();
+  put(root, 'src/b.txt', 'b\n');
+  const before = git(root, 'rev-parse', 'HEAD');
+  const backend = gitBackend(sandbox);
+  const run = (sub: string, args: string[]) => {
+    const call = gitCall(root, { sub, args });
+    const scope = { ...call.grant.scope, write: ['src/'], command: 'contained' as const };
+    return backend.run({ ...call, grant: { ...call.grant, peripheral: 'fix', scope } });
+  };
+  for (const [sub, args] of [
+    ['add', ['.']],
+    ['commit', ['-a', '-m', 'x']],
+    ['push', ['origin', 'main']],
+  ] as const)
+    expect((await run(sub, [...args])).outcome).toMatchObject({ status: 'refused', code: 'out-of-scope' });
+  expect(git(root, 'rev-parse', 'HEAD')).toBe(before);
+  expect(git(root, 'diff', '--cached', '--name-only')).toBe('');
+  expect(resultOf(await run('status', ['--short']))['stdout']).toContain('src/b.txt');
 });

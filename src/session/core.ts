@@ -54,6 +54,15 @@ export class SessionCore {
     return this.#queue.catch(() => {});
   }
 
+  backendOf(tool: string): ToolBackend | undefined {
+    return this.parts.backends.find(({ tools }) => tools.includes(tool));
+  }
+
+  /** The refusal of a tool that the spec has and nothing here runs. */
+  unserved(tool: string): Denial {
+    return deny(this.context(), 'unknown-tool', { tool, unserved: true }).denial;
+  }
+
   tool(id: string): ToolSpec | undefined {
     const { tools } = this.parts.compiled.specs;
     return Object.hasOwn(tools, id) ? tools[id] : undefined;

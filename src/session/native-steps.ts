@@ -88,6 +88,7 @@ export class NativeSteps {
     if (!decision.ok) return this.#core.refuse(request, decision.denial);
     const { plan } = decision;
     const tool = plan.tool.id;
+    if (!this.#core.backendOf(tool)) return this.#core.refuse(request, this.#core.unserved(tool));
     const seen = await this.#nativeWatch(tool).before(this.#core.toolCall(plan));
     if ('refused' in seen)
       return this.#core.refuse(
@@ -135,7 +136,7 @@ export class NativeSteps {
   }
 
   #nativeWatch(tool: string): NativeWatch {
-    const watch = this.#core.parts.backends.find(({ tools }) => tools.includes(tool))?.native;
+    const watch = this.#core.backendOf(tool)?.native;
     if (!watch) throw new Error(`no backend can watch "${tool}" being run by another program; call step instead`);
     return watch;
   }

@@ -102,7 +102,7 @@ export class Session {
     });
     if (!decision.ok) return decision.denial;
     const { id } = decision.plan.tool;
-    return this.#backendOf(id) ? null : this.#unserved(id);
+    return this.#core.backendOf(id) ? null : this.#core.unserved(id);
   }
 
   /** The spec set that the session is pinned to. */
@@ -192,8 +192,8 @@ export class Session {
       const decision = decide(this.#core.context(), request);
       if (!decision.ok) return this.#core.refuse(request, decision.denial);
       const { plan } = decision;
-      const backend = this.#backendOf(plan.tool.id);
-      if (!backend) return this.#core.refuse(request, this.#unserved(plan.tool.id));
+      const backend = this.#core.backendOf(plan.tool.id);
+      if (!backend) return this.#core.refuse(request, this.#core.unserved(plan.tool.id));
       return this.#run(request, plan, backend, call.signal ?? new AbortController().signal);
     });
   }
@@ -323,14 +323,6 @@ export class Session {
   /** Lets go of the session without ending it: it can be resumed, here or in another process. Idempotent. */
   detach(): Promise<void> {
     return this.#core.detach();
-  }
-
-  #backendOf(tool: string): ToolBackend | undefined {
-    return this.#core.parts.backends.find(({ tools }) => tools.includes(tool));
-  }
-
-  #unserved(tool: string): Denial {
-    return deny(this.#core.context(), 'unknown-tool', { tool, unserved: true }).denial;
   }
 
   async #run(request: Request, plan: StepPlan, backend: ToolBackend, signal: AbortSignal): Promise<StepResult> {

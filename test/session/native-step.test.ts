@@ -7,7 +7,7 @@ import type { NativeOutcome, NativeTicket } from '../../src/session/native-ticke
 import type { Session } from '../../src/session/session.ts';
 import { sha256 } from '../../src/tools/effects.ts';
 import { workspaceBackend } from '../../src/tools/workspace/backend.ts';
-import { type Stage, stage } from './sessions.ts';
+import { must, type Stage, stage } from './sessions.ts';
 
 const DONE: NativeOutcome = { status: 'ok', result: { path: 'src/a.ts' } };
 const readA = { tool: 'read', args: { path: 'src/a.ts' } };
@@ -259,5 +259,16 @@ describe('attaching', () => {
     expect(await one.attach()).toEqual({ ok: true });
     expect(await two.attach()).toMatchObject({ ok: false, denial: { code: 'session-busy' } });
     expect(await events(one, 1)).toEqual(['intent']);
+  });
+});
+
+it('a tool that nobody serves is refused, and the refusal is recorded', async () => {
+  const { session } = await stage({ backends: [] });
+  await must(session.setMode({ to: 'diagnose' }));
+  await must(session.start('explore'));
+  expect(await session.admit({ tool: 'read', args: { path: 'src/a.ts' } })).toMatchObject({
+    ok: false,
+    denial: { code: 'unknown-tool' },
+    evidence: [{ body: { event: 'denial' } }],
   });
 });

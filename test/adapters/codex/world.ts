@@ -54,7 +54,7 @@ export interface World {
 /** A session, and a desk that keeps its seats in memory; sub-agents get a session of the same spec set. */
 export async function world(options: StageOptions = {}): Promise<World> {
   const backend: ToolBackend = {
-    ...scriptedBackend({ read: { text: 'a' }, edit: {}, write: {}, bash: { exit: 0 } }),
+    ...scriptedBackend({ read: { text: 'a' }, edit: {}, write: {}, bash: { exit: 0 }, 'bash-readonly': { exit: 0 } }),
     native: watching,
   };
   const { session, root } = await stage({ backends: [backend], ...options });

@@ -8,7 +8,7 @@ import { codexFindings } from './doctor-codex.ts';
 import { findProgram } from './find-program.ts';
 import { CliError, type Io } from './io.ts';
 import { CONFIG_FILE, openProject } from './project.ts';
-import { runProgram, type RunProgram } from './run-program.ts';
+import { type RunProgram, runProgram } from './run-program.ts';
 import { ensureStateDir } from './state-dir.ts';
 
 /** One thing that hopgate needs or can use. `missing` stops something that `without` names; `broken` stops everything. */

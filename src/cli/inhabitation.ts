@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { transcriptPath } from '../adapters/core/transcript-file.ts';
 import type { Inhabitation } from '../audit/inhabitation/finding.ts';
 import { judgeInhabitation } from '../audit/inhabitation/inhabitation.ts';
 import type { Entry } from '../evidence/entry.ts';
 import { NO_TRANSCRIPT, parseTranscript, type Transcript } from '../evidence/transcript.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
-import { transcriptPath } from '../adapters/core/transcript-file.ts';
 import { readPin } from './chosen-sessions.ts';
 import { CliError, type Io, paint, print } from './io.ts';
 import { stateDir } from './state-dir.ts';

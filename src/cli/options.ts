@@ -1,6 +1,6 @@
 import { Option } from 'commander';
-import { realRoot } from './state-dir.ts';
 import type { Io } from './io.ts';
+import { realRoot } from './state-dir.ts';
 
 /** `--root DIR`: the repository; the current folder unless given. Resolve it with {@link rootOf}. */
 export const rootOption = (): Option => new Option('--root <dir>', 'the repository').default('.', 'the current folder');

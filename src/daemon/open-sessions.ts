@@ -165,7 +165,13 @@ export class OpenSessions {
     const held = this.#held.get(id);
     if (!held || held.users > 0) return;
     const { keepOpenMs } = this.#options;
-    if (keepOpenMs === 0) return this.#letGo(id);
+    // A closed session has let go of itself; what is asked of it later is answered by one that is opened again.
+    const closed = await held.session.then(
+      ({ state }) => state.closed,
+      () => true,
+    );
+    if (held.users > 0 || this.#held.get(id) !== held) return;
+    if (keepOpenMs === 0 || closed) return this.#letGo(id);
     if (held.idle) clearTimeout(held.idle);
     held.idle = setTimeout(() => void this.#letGo(id).catch(() => {}), keepOpenMs);
     held.idle.unref();

@@ -5,7 +5,7 @@ import type { Conversation, Seat } from '../adapters/core/hook-desk.ts';
 import { ensureStateDir } from '../cli/state-dir.ts';
 import type { Json } from '../spec/types.ts';
 import type { ProcessMark } from './client-process.ts';
-import { ownFolder, type Env } from './places.ts';
+import { type Env, ownFolder } from './places.ts';
 import { readRecord, takeRecord, writeRecord } from './record-file.ts';
 
 /** A seat as it is kept. */

@@ -3,8 +3,8 @@ import { appendFileSync, chmodSync, readFileSync, renameSync, rmSync, statSync, 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isBusy, nodeSqlite } from '../stores/node-sqlite.ts';
-import { askDaemon } from './ask.ts';
 import type { HANDLERS } from './answer-hook.ts';
+import { askDaemon } from './ask.ts';
 import { Host, type HostOptions } from './host.ts';
 import { installLauncher } from './launcher.ts';
 import { buildId } from './own-files.ts';

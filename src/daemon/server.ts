@@ -1,9 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { answerHook, type HANDLERS } from './answer-hook.ts';
 import { carryOutAgentOp } from './agent-ops.ts';
-import type { Caller, Host } from './host.ts';
+import { answerHook, type HANDLERS } from './answer-hook.ts';
 import { frame } from './framed.ts';
+import type { Caller, Host } from './host.ts';
 import { decoded } from './own-files.ts';
 import type { Env } from './places.ts';
 import { runTicket } from './run-ticket.ts';

@@ -71,7 +71,10 @@ export function readToken(file: string): string {
       );
     const token = stat.size > 1024 ? '' : readFileSync(fd, 'utf8').trim();
     if (TOKEN.test(token)) return token;
-    throw new TokenError('token-malformed', `${file} holds no token of the operator; remove it, and a new one is made`);
+    throw new TokenError(
+      'token-malformed',
+      `${file} holds no token of the operator; name the right file, or, if it is the one in the state folder, remove it, and a new one is made`,
+    );
   } finally {
     closeSync(fd);
   }

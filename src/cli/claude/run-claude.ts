@@ -68,10 +68,10 @@ const heldEnvironment = (env: Io['env']): Io['env'] =>
 
 function claudeProgram(io: Io, named: string | null): string {
   const found = named ?? io.env['CLAUDE_BIN'] ?? findProgram('claude', io.env['PATH']);
-  if (found) return found;
+  if (found && (!found.includes('/') || existsSync(resolve(io.cwd, found)))) return found;
   throw new CliError(
     'no-claude',
-    'there is no claude on the PATH',
+    found ? `there is no ${found}` : 'there is no claude on the PATH',
     'Install it (npm install -g @anthropic-ai/claude-code), or name it: hopgate claude --claude PROGRAM.',
   );
 }

@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { packageFolder } from '../../daemon/own-files.ts';
 import { findProgram } from '../find-program.ts';
 import { CliError, type Io } from '../io.ts';
@@ -6,10 +7,10 @@ import { CliError, type Io } from '../io.ts';
 /** The Codex to start: what `--codex` or CODEX_BIN names, else the one on the PATH. */
 export function codexProgram(io: Io, named: string | null): string {
   const found = named ?? io.env['CODEX_BIN'] ?? findProgram('codex', io.env['PATH']);
-  if (found) return found;
+  if (found && (!found.includes('/') || existsSync(resolve(io.cwd, found)))) return found;
   throw new CliError(
     'no-codex',
-    'there is no codex on the PATH',
+    found ? `there is no ${found}` : 'there is no codex on the PATH',
     'Install it (npm install -g @openai/codex), or name it: hopgate codex --codex PROGRAM.',
   );
 }

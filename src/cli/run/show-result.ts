@@ -1,7 +1,7 @@
-import { describeWay } from '../../gate/describe-denial.ts';
 import type { Denial } from '../../gate/denial.ts';
-import type { Json } from '../../spec/types.ts';
+import { describeWay } from '../../gate/describe-denial.ts';
 import type { ScenarioAction } from '../../spec/scenario-file.ts';
+import type { Json } from '../../spec/types.ts';
 import { type Io, paint } from '../io.ts';
 import { fieldsOf, inShort } from '../thread/in-short.ts';
 import { excerpt, visible } from '../visible.ts';

@@ -3,8 +3,8 @@ import type { Entry } from '../../evidence/entry.ts';
 import type { Json } from '../../spec/types.ts';
 import { describeValue } from '../run/show-result.ts';
 import { excerpt } from '../visible.ts';
+import { type Fields, fieldsOf, inShort } from './in-short.ts';
 import { type ParameterOrder, spellCall } from './spell-call.ts';
-import { fieldsOf, inShort, type Fields } from './in-short.ts';
 
 /** `unknown`: nobody knows what came of it. */
 export type Mark = 'ok' | 'failed' | 'refused' | 'unknown';

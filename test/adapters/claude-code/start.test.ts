@@ -97,7 +97,12 @@ describe('hopgate claude', () => {
     expect(ran.code).toBe(1);
     expect(ran.err).toContain('npm install -g @anthropic-ai/claude-code');
     const wrong = await on.run('claude', '--claude', join(bin, 'nothing-here'));
-    expect(wrong.err).toContain('did not start');
+    expect(wrong.err).toContain('nothing-here');
+    const folder = await none.run('claude', '--claude', bin);
+    expect(folder.err).toContain('did not start');
+    const nobody = machine();
+    await nobody.run('claude', '--claude', join(bin, 'nothing-here'));
+    expect((await nobody.run('sessions')).out).not.toContain('claude-code'); // nothing was opened for it
   });
 });
 

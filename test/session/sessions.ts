@@ -46,7 +46,7 @@ export const testRun = (verdict: 'pass' | 'fail' | 'none', more: { [key: string]
   ...more,
 });
 
-interface Reopening {
+export interface Reopening {
   readonly approver?: Approver | null;
   readonly backends?: readonly ToolBackend[];
   readonly onEntry?: (entry: Entry) => void;

@@ -4,6 +4,7 @@ import {
   jsonSchema,
   type LanguageModel,
   type ModelMessage,
+  NoSuchToolError,
   type ToolApprovalStatus,
   type ToolCallRepairFunction,
   type ToolExecutionOptions,
@@ -12,8 +13,9 @@ import {
   wrapLanguageModel,
 } from 'ai';
 import { approvedRequest, hashIn, rejectedCalls } from './ai-sdk/approvals.ts';
-import type { AgentAnswer, AgentSession, AgentTool } from './core/agent-session.ts';
+import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from './core/agent-session.ts';
 import { approvalQuestion } from './mcp/approval-view.ts';
+import { askedAlone } from './core/asked-alone.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export { agentSession } from './core/local.ts';
@@ -30,7 +32,12 @@ export interface AiSdkSettings {
     readonly initialInstructions: Instructions | undefined;
   }) => Promise<{ model: LanguageModel; instructions: Instructions }>;
   /** Asks for what a person has to approve. Leave it out where the session has an approver of its own. */
-  readonly toolApproval: { readonly [control: string]: (input: unknown) => Promise<ToolApprovalStatus> };
+  readonly toolApproval: {
+    readonly [control: string]: (
+      input: unknown,
+      options: { readonly toolCallId: string },
+    ) => Promise<ToolApprovalStatus>;
+  };
   /** Where the session stands now; `prepareStep` keeps it up to date. */
   readonly instructions: string;
   /** Answers what is no call: a tool that nobody has, arguments that are no JSON. */
@@ -53,6 +60,17 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
   const atFirst = await session.prompt();
   const ours = new Set(catalogue.map(({ name }) => name));
   let broken: { readonly error: unknown } | null = null;
+  /** The calls that nobody was asked about when their step began. */
+  const unasked = new Set<string>();
+
+  const answer = async (call: AgentCall): Promise<AgentAnswer> => {
+    try {
+      return await session.call(call);
+    } catch (error) {
+      broken = { error };
+      throw error;
+    }
+  };
 
   const carryOut = async (
     name: string,
@@ -61,15 +79,10 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
   ): Promise<AgentAnswer> => {
     const { abortSignal, messages, toolCallId } = options;
     const call = { name, input, ...(abortSignal ? { signal: abortSignal } : {}) };
-    try {
-      const request = approvedRequest(messages, toolCallId);
-      if (!request) return await session.call(call);
-      const hash = hashIn(request.reason) ?? (await session.wants(call))?.hash;
-      return await session.call(hash === undefined ? call : { ...call, approved: { hash, by } });
-    } catch (error) {
-      broken = { error };
-      throw error;
-    }
+    const request = approvedRequest(messages, toolCallId);
+    if (!request) return unasked.delete(toolCallId) ? askedAlone(await answer(call)) : answer(call);
+    const hash = hashIn(request.reason) ?? (await session.wants(call))?.hash;
+    return answer(hash === undefined ? call : { ...call, approved: { hash, by } });
   };
 
   const toolOf = ({ name, description, inputSchema }: AgentTool): ToolSet[string] =>
@@ -105,15 +118,19 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
         .filter(({ kind }) => kind === 'control')
         .map(({ name }) => [
           name,
-          async (input: unknown): Promise<ToolApprovalStatus> => {
+          async (input: unknown, { toolCallId }: { readonly toolCallId: string }): Promise<ToolApprovalStatus> => {
             const wanted = await session.wants({ name, input });
-            return wanted ? { type: 'user-approval', reason: approvalQuestion(wanted, null, false) } : undefined;
+            if (wanted) return { type: 'user-approval', reason: approvalQuestion(wanted, null, false) };
+            unasked.add(toolCallId);
+            return undefined;
           },
         ]),
     ),
-    async repairToolCall({ toolCall: { toolName, input } }) {
+    async repairToolCall({ toolCall: { toolName, input }, error }) {
+      // Not the session's to answer: a tool of ours that the program hides (`activeTools`), and a tool of its own.
+      if (NoSuchToolError.isInstance(error) === ours.has(toolName)) return null;
       // Told as an error: what was called is no tool, or no JSON, so there is no call to put in its place.
-      throw new Error((await session.call({ name: toolName, input: parsed(input) })).text);
+      throw new Error((await answer({ name: toolName, input: parsed(input) })).text);
     },
   };
 }

@@ -2,6 +2,7 @@ import { type AgentMiddleware, AIMessage, createMiddleware, ToolMessage, tool } 
 import { z } from 'zod';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from './core/agent-session.ts';
+import { askedAlone } from './core/asked-alone.ts';
 import { approvalQuestion } from './mcp/approval-view.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
@@ -79,7 +80,8 @@ export async function langChain(
       if (request.tool && !ours.has(name)) return handler(request);
       const call: AgentCall = { name, input: args, ...(runtime.signal ? { signal: runtime.signal } : {}) };
       const wanted = state.hopgateWanted[id];
-      if (!wanted) return message(toolCall, await session.call(call));
+      if (!wanted)
+        return message(toolCall, interrupt ? askedAlone(await session.call(call)) : await session.call(call));
       const decision = runtime.interrupt?.(approvalInterrupt(toolCall, wanted));
       return message(
         toolCall,

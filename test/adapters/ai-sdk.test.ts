@@ -321,6 +321,38 @@ describe('an AI SDK agent', () => {
     expect(model.doGenerateCalls).toHaveLength(1);
   });
 
+  it('a broken world is an error of the run where the call is no call, too', async () => {
+    const world = await agentWorld('explore');
+    const session = agentSession(await world.open());
+    const broken: AgentSession = { ...session, call: () => Promise.reject(new Error('the disk is full')) };
+    const model = mock([{ calls: [{ name: 'teleport', input: {} }] }, end]);
+    const run = generateText({ model, ...(await aiSdk(broken)), messages: [USER], stopWhen: many });
+    await expect(run).rejects.toThrow('the disk is full');
+  });
+
+  it('a tool that the program itself hides does not run', async () => {
+    const world = await agentWorld('edit');
+    const session = await world.open();
+    const fix = { name: 'edit', input: { path: 'src/sum.js', old: 'a - b', new: 'a + b' } };
+    const model = mock([{ calls: [fix] }, end]);
+    const settings = await aiSdk(agentSession(session));
+    await generateText({ model, ...settings, activeTools: ['read'], messages: [USER], stopWhen: many });
+    expect(world.read('src/sum.js')).toContain('a - b');
+    expect(seenBy(model.doGenerateCalls)[1]?.results[0]).toMatch(/edit.*read/);
+  });
+
+  it('what an operator’s own tool is called with is not the session’s to judge', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const settings = await aiSdk(agentSession(session));
+    const weather = tool({ inputSchema: jsonSchema<object>({ type: 'object' }), execute: () => 'It rains.' });
+    const model = mock([{ calls: [{ name: 'weather', input: '{"city": ' }] }, end]);
+    const tools = { ...settings.tools, weather };
+    await generateText({ model, ...settings, tools, messages: [USER], stopWhen: many });
+    expect(seenBy(model.doGenerateCalls)[1]?.results[0]).not.toMatch(/refused|unknown-tool/);
+    expect(session.state.denials).toBe(0);
+  });
+
   it('agents of several sessions do not meet', async () => {
     const worlds = await Promise.all([agentWorld('explore'), agentWorld('explore'), agentWorld('explore')]);
     const runs = worlds.map(async (world, index) => {

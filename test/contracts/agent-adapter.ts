@@ -215,6 +215,18 @@ export function describeAgentAdapter(name: string, makeDriver: () => AgentDriver
       expect(state.peripheral).toBe('edit');
     });
 
+    it('a person is asked for what a call of the same turn has made possible, at the latest when it is asked for again', async (context) => {
+      const deploy = { name: 'hop', input: { to: 'deploy', exit: 'pass', reason: 'the check passes' } };
+      const first: ScriptedTurn = { calls: [{ name: 'bash-test', input: {} }, deploy] };
+      const { at, asked, state, lacks, seen } = await scene('test', [first, { calls: [deploy] }, END], true);
+      if (lacks.parallelCalls || lacks.approvals) return context.skip(lacks.parallelCalls ?? lacks.approvals);
+      expect(asked).toHaveLength(1);
+      expect(state.peripheral).toBe('deploy');
+      const refused = seen[1]?.results[1];
+      if (refused?.startsWith('refused:')) expect(refused).toMatch(/approval-required[^]*make this call again/i);
+      expect(at(1).results[0]).toMatch(/pass/);
+    });
+
     it('a call that an earlier hop of the same turn has outlawed is refused', async (context) => {
       const { at, state, lacks } = await scene('explore', [
         {

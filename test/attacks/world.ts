@@ -172,18 +172,20 @@ export async function makeWorld(): Promise<World> {
 /** Everything there is to a tree: names, kinds, permissions, owners, times of change, content. */
 export function treeHash(folder: string, leaveOut: (path: string) => boolean = () => false): string {
   const hash = createHash('sha256');
-  const walk = (path: string): void => {
-    for (const name of fs.readdirSync(join(folder, path)).sort()) {
-      const inner = path === '' ? name : `${path}/${name}`;
+  // Names are bytes: not all of them are UTF-8.
+  const walk = (folder: Buffer, path: string): void => {
+    for (const name of fs.readdirSync(folder, { encoding: 'buffer' }).sort(Buffer.compare)) {
+      const inner = path === '' ? name.toString() : `${path}/${name}`;
       if (leaveOut(inner)) continue;
-      const stat = fs.lstatSync(join(folder, inner));
-      hash.update(`${inner}\0${stat.mode}\0${stat.uid}\0`);
-      if (stat.isDirectory()) walk(inner);
-      else if (stat.isSymbolicLink()) hash.update(fs.readlinkSync(join(folder, inner)));
-      else if (stat.isFile()) hash.update(`${stat.mtimeMs}\0`).update(fs.readFileSync(join(folder, inner)));
+      const place = Buffer.concat([folder, Buffer.from('/'), name]);
+      const stat = fs.lstatSync(place);
+      hash.update(name).update(`\0${stat.mode}\0${stat.uid}\0`);
+      if (stat.isDirectory()) walk(place, inner);
+      else if (stat.isSymbolicLink()) hash.update(fs.readlinkSync(place));
+      else if (stat.isFile()) hash.update(`${stat.mtimeMs}\0`).update(fs.readFileSync(place));
     }
   };
-  walk('');
+  walk(Buffer.from(folder), '');
   return hash.digest('hex');
 }
 

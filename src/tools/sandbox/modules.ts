@@ -1,6 +1,7 @@
 import { type Dirent, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { readFolder } from './read-folder.ts';
+import { isUnnameable, refuseMaskedUnnameable } from './unnameable.ts';
 
 interface Hit {
   /** Root-relative. */
@@ -59,7 +60,8 @@ function list(
   const isSettled = Date.now() - Number(stat.ctimeMs) > SETTLED_MS;
   for (const entry of readFolder(path)) {
     const inner = `${folder}/${entry.name}`;
-    if (masked(inner)) hits.push({ path: inner, entry });
+    if (isUnnameable(path, entry.name)) refuseMaskedUnnameable(root, folder, entry.name, masked);
+    else if (masked(inner)) hits.push({ path: inner, entry });
     else if (entry.isDirectory()) folders.push(inner);
   }
   const listing = { stamp, hits, folders };

@@ -1,5 +1,5 @@
-import { type Dirent, readFileSync, readlinkSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { type Dirent, readFileSync, realpathSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { findRepository } from '../git/repository.ts';
 import { isProtected, maskMatcher } from '../masks.ts';
 import { isStop } from '../workspace/outcome.ts';
@@ -7,6 +7,7 @@ import { formatOnly } from './git-format.ts';
 import { isWithin, LayoutError, type Mount } from './layout.ts';
 import { maskedInModules } from './modules.ts';
 import { readFolder } from './read-folder.ts';
+import { isUnnameable, refuseMaskedUnnameable } from './unnameable.ts';
 
 /** What a walk of the repository found that the sandbox has to treat specially. Root-relative paths. */
 export interface TreeScan {
@@ -37,6 +38,10 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
         throw new LayoutError(
           `${root} holds more than ${maxEntries} files outside node_modules; start hopgate in a smaller folder of it`,
         );
+      if (isUnnameable(join(root, folder), entry.name)) {
+        refuseMaskedUnnameable(root, folder, entry.name, masked);
+        continue;
+      }
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (masked(path)) {
         cover(path, entry);
@@ -57,11 +62,11 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
     else found.maskedFiles.push(path);
   };
   const coverTarget = (path: string) => {
-    const target = join(path, '..', readlinkSync(join(root, path)));
-    if (target.startsWith('..') || readlinkSync(join(root, path)).startsWith('/')) return;
-    const stats = statSync(join(root, target), { throwIfNoEntry: false });
-    if (stats?.isFile()) found.maskedFiles.push(target);
-    if (stats?.isDirectory()) found.maskedFolders.push(target);
+    const real = realpathIfAny(join(root, path));
+    if (real === null || real === root || !isWithin(root, real)) return;
+    const stats = statSync(real, { throwIfNoEntry: false });
+    if (stats?.isFile()) found.maskedFiles.push(relative(root, real));
+    if (stats?.isDirectory()) found.maskedFolders.push(relative(root, real));
   };
 
   walk('', true);
@@ -83,6 +88,15 @@ const coverMount = (target: string): Mount =>
     : { kind: 'empty-file', target };
 
 const isGitConfig = (path: string) => /\/\.git\/(?:.*\/)?config$/.test(path);
+
+function realpathIfAny(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch {
+    // it leads nowhere
+    return null;
+  }
+}
 
 function readIfAny(path: string): string {
   try {

@@ -81,6 +81,7 @@ export function judgeChanges(grant: Grant, changes: readonly Change[], startedAt
     }
     const why =
       outside(change.path) ??
+      (change.kind === 'unnameable' ? 'its name is not UTF-8' : null) ??
       (change.kind === 'special' ? `it is ${nameOf(change.upper)}, and only regular files are kept` : null) ??
       (change.kind === 'file' ? wrongFile(change) : null);
     if (why !== null) dropped.push({ path: change.path, why });

@@ -8,7 +8,9 @@ export type Change =
   | { readonly kind: 'folder'; readonly path: string; readonly upper: Stats }
   | { readonly kind: 'delete'; readonly path: string; readonly lower: Stats }
   /** A link, FIFO, socket or device. */
-  | { readonly kind: 'special'; readonly path: string; readonly upper: Stats };
+  | { readonly kind: 'special'; readonly path: string; readonly upper: Stats }
+  /** Whatever happened to a name that is not UTF-8: nothing here can say it. */
+  | { readonly kind: 'unnameable'; readonly path: string };
 
 /**
  * Lists what the overlay changed, folder by folder; a folder that is deleted is listed once. Deletions are found by what the merged tree does
@@ -23,7 +25,11 @@ export function overlayChanges(root: string, view: OverlayView, descend: (folder
     if (lower?.isDirectory()) listDeleted(folder);
     for (const name of readdirSync(join(view.upper, folder)).sort()) {
       const path = folder === '' ? name : `${folder}/${name}`;
-      const upper = lstatSync(join(view.upper, path));
+      const upper = lookAt(join(view.upper, path));
+      if (upper === null) {
+        changes.push({ kind: 'unnameable', path });
+        continue;
+      }
       if (upper.isCharacterDevice() && upper.rdev === 0) continue;
       const before = lower?.isDirectory() ? lookAt(join(root, path)) : null;
       if (before && before.isDirectory() !== upper.isDirectory()) changes.push({ kind: 'delete', path, lower: before });

@@ -1,6 +1,7 @@
 import type { Case } from '../case.ts';
 import { commandCases } from './commands.ts';
 import { hostileConfigCases } from './hostile-config.ts';
+import { oddNameCases } from './odd-names.ts';
 import { pathCases } from './paths.ts';
 import { pinCases } from './pin.ts';
 import { deployCases, gitCases, reflectCases } from './shipping.ts';
@@ -62,6 +63,7 @@ const shapes: readonly Case[] = [undefined, null, 42, 'src/a.txt', true, [], [[]
 export const ALL_CASES: readonly Case[] = [
   ...pathCases,
   ...commandCases,
+  ...oddNameCases,
   ...gitCases,
   ...deployCases,
   ...reflectCases,

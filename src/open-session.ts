@@ -3,17 +3,16 @@ import { v7 as uuid } from 'uuid';
 import manifest from '../package.json' with { type: 'json' };
 import { ensureStateDir, realRoot } from './cli/state-dir.ts';
 import { defaultBackends } from './default-backends.ts';
-import { bodyOf } from './evidence/bodies.ts';
 import type { Entry } from './evidence/entry.ts';
 import { pendingApprover } from './operator/pending-approver.ts';
 import type { ApprovalRequest, Approver } from './ports/approver.ts';
 import type { Clock } from './ports/clock.ts';
-import { type EvidenceStore, StoreError } from './ports/evidence-store.ts';
+import type { EvidenceStore } from './ports/evidence-store.ts';
 import type { Ids } from './ports/ids.ts';
 import type { Inspector } from './ports/inspector.ts';
 import type { ToolBackend } from './ports/tool-backend.ts';
-import { createSession, resumeSession } from './session/open.ts';
-import { getPin, type Pin } from './session/pin.ts';
+import { createSession, type ResumePoint, resumePoint, resumeSession } from './session/open.ts';
+import type { Pin } from './session/pin.ts';
 import type { Session } from './session/session.ts';
 import type { ProjectConfig, SpecSet } from './spec/types.ts';
 import { memoryStore } from './stores/memory.ts';
@@ -84,7 +83,8 @@ export async function openSession(options: OpenOptions): Promise<Session> {
     if (owned) await store.close();
   };
   try {
-    const pin = options.session === undefined ? await pinOf(options, root) : await pinnedTo(store, options.session);
+    const point = options.session === undefined ? null : await resumePoint(store, options.session);
+    const pin = point ? point.pin : await pinOf(options, root);
     backends = backendsOf(options.backends, () => defaultBackends(store, { unsafeNoSandbox, specs: pin.specs }));
     const parts = {
       store,
@@ -96,7 +96,7 @@ export async function openSession(options: OpenOptions): Promise<Session> {
       ...(options.inspector ? { inspector: options.inspector } : {}),
       ...(options.onEntry ? { onEntry: options.onEntry } : {}),
     };
-    if (options.session !== undefined) return await resume(parts, options.session, options.agent, pin);
+    if (options.session !== undefined && point) return await resume(parts, options.session, options.agent, point);
     return await createSession(parts, {
       ...pin,
       agent: options.agent,
@@ -110,23 +110,13 @@ export async function openSession(options: OpenOptions): Promise<Session> {
   }
 }
 
-/** What a session was opened with. Throws StoreError `session-not-found`. */
-async function pinnedTo(store: EvidenceStore, sessionId: string): Promise<Pin> {
-  for await (const { entry } of store.entries(sessionId)) {
-    const body = bodyOf(entry.body);
-    if (body?.event === 'session-open') return getPin(store, body.pin);
-    break;
-  }
-  throw new StoreError('session-not-found', `there is no session "${sessionId}"`);
-}
-
 async function resume(
   parts: Parameters<typeof resumeSession>[0],
   id: string,
   agent: string,
-  pin: Pin,
+  point: ResumePoint,
 ): Promise<Session> {
-  const session = await resumeSession(parts, id, pin);
+  const session = await resumeSession(parts, id, point);
   if (session.state.agent === agent) return session;
   throw new Error(`session ${id} belongs to agent "${session.state.agent}", not to "${agent}"; open it under that id`);
 }

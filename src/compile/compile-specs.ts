@@ -1,4 +1,5 @@
 import type { SpecSet } from '../spec/types.ts';
+import { builtWhenAsked } from './built-when-asked.ts';
 import { compileHopGraph } from './hop-graph.ts';
 import { compileLifecycle } from './lifecycle.ts';
 import { buildMachine, type Machine } from './machine.ts';
@@ -35,22 +36,4 @@ export function compileSpecs(specs: SpecSet): CompiledSpecs {
     hopGraph: buildMachine(compileHopGraph(specs)),
     lifecycle: builtWhenAsked(specs.peripherals, (peripheral) => buildMachine(compileLifecycle(peripheral))),
   };
-}
-
-/** A record whose values are made one by one, when they are first asked for: a session seldom visits every peripheral. */
-function builtWhenAsked<T, U>(
-  from: { readonly [name: string]: T },
-  build: (value: T) => U,
-): { readonly [name: string]: U } {
-  const built = new Map<string, U>();
-  const record: { [name: string]: U } = {};
-  for (const [name, value] of Object.entries(from))
-    Object.defineProperty(record, name, {
-      enumerable: true,
-      get() {
-        if (!built.has(name)) built.set(name, build(value));
-        return built.get(name);
-      },
-    });
-  return record;
 }

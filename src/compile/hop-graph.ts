@@ -3,10 +3,7 @@ import { requirementsOf, startRequirements } from '../gate/requirements.ts';
 import type { PeripheralSpec, SpecSet } from '../spec/types.ts';
 import { guarded } from './guarded.ts';
 import type { MachineJson, StateJson, TransitionJson } from './machine-json.ts';
-
-/** The states of the hop graph that are no peripherals: names that no peripheral may have. */
-export const OUTSIDE = 'outside';
-const CLOSED = 'closed';
+import { CLOSED, OUTSIDE } from './no-peripheral.ts';
 
 const APPLIES_OUTSIDE: readonly string[] = ['default', 'user-request', 'session-close'];
 

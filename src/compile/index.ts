@@ -1,2 +1,2 @@
-export { type CompiledSpecs, compileSpecs } from './compile-specs.ts';
-export { advance, initialSnapshot, type Machine, type MachineSnapshot, persist } from './machine.ts';
+export { compileSpecs } from './compile-specs.ts';
+export { initialSnapshot, type Machine } from './machine.ts';

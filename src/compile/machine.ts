@@ -1,6 +1,7 @@
 import { type AnyActorScope, createActor, type EventObject, setup, type SnapshotFrom } from 'xstate';
 import { guards, type MachineEvent } from './guards.ts';
-import { type MachineJson, machineProblems } from './machine-json.ts';
+import type { MachineJson } from './machine-json.ts';
+import { whole } from './tables.ts';
 
 const parts = setup({ types: { events: {} as MachineEvent & EventObject }, guards });
 
@@ -18,9 +19,7 @@ export interface PersistedSnapshot {
  * is a bug.
  */
 export function buildMachine(config: MachineJson): Machine {
-  const problems = machineProblems(config, Object.keys(guards));
-  if (problems.length > 0) throw new Error(`cannot build ${config.id}:\n${problems.join('\n')}`);
-  const machine = parts.createMachine(config as never) as Machine;
+  const machine = parts.createMachine(whole(config) as never) as Machine;
   initialSnapshot(machine);
   return machine;
 }

@@ -1,6 +1,7 @@
 import type { SpecSet } from '../spec/types.ts';
 import { diagramOf } from './diagram.ts';
-import { compileHopGraph, OUTSIDE } from './hop-graph.ts';
+import { compileHopGraph } from './hop-graph.ts';
+import { OUTSIDE } from './no-peripheral.ts';
 import { toDot, toMermaid } from './render-diagram.ts';
 
 export const GRAPH_FORMATS = ['mermaid', 'dot', 'json'] as const;

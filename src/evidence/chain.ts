@@ -85,6 +85,10 @@ export function parseStored({ head, body, prev, hash }: StoredBytes): StoredEntr
   return { entry: { ...fields, body: content, prev, hash }, head, body };
 }
 
+/** Whether an entry's stored bytes are those that were hashed. An erased body is not. */
+export const isIntact = ({ entry, head, body }: StoredEntry): boolean =>
+  sha256(entry.prev + head) === entry.hash && body !== null && sha256(body) === entry.bodyHash;
+
 /** One broken rule at one entry. */
 export interface ChainProblem {
   readonly seq: number;

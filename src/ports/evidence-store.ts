@@ -48,6 +48,13 @@ export interface Lease {
   readonly until: number;
 }
 
+/** What a session's evidence came to, for whoever opens it again: no evidence, and nothing that anybody believes unless its head is the chain's. */
+export interface KeptFold {
+  /** The last entry that is folded into it. */
+  readonly head: ChainHead;
+  readonly text: string;
+}
+
 /** A session as a list shows it. */
 export interface SessionSummary {
   readonly sessionId: string;
@@ -84,8 +91,13 @@ export interface EvidenceStore {
    * @param ttl milliseconds
    */
   acquire(sessionId: string, holder: string, ttl: number): Promise<Lease>;
-  /** Gives the lease back; a lease that is not held any more is ignored. */
-  release(lease: Lease): Promise<void>;
+  /**
+   * Gives the lease back; a lease that is not held any more is ignored.
+   * @param fold kept in place of the one before, as long as nothing of the session is erased
+   */
+  release(lease: Lease, fold?: KeptFold): Promise<void>;
+  /** The fold that was kept last; null if there is none, or what was kept is damaged. A store that keeps none is as right, and slower. */
+  keptFold?(sessionId: string): Promise<KeptFold | null>;
 
   /**
    * Appends drafts in order to the session's chain, after `after` (the head the writer believes in), and renews the lease.

@@ -1,4 +1,3 @@
-import type { CompiledSpecs } from '../compile/index.ts';
 import type { Body } from '../evidence/bodies.ts';
 import type { Entry } from '../evidence/entry.ts';
 import { minePar } from '../evidence/par.ts';
@@ -10,6 +9,7 @@ import type { Decision, GateContext, Request, WantedApproval } from '../gate/req
 import type { SessionView } from '../gate/view.ts';
 import type { Approver } from '../ports/approver.ts';
 import { StoreError } from '../ports/evidence-store.ts';
+import type { Inspector } from '../ports/inspector.ts';
 import type { Grant, ToolBackend, ToolCall, ToolRefusal } from '../ports/tool-backend.ts';
 import type { Json, Principal, ProjectConfig, ToolSpec } from '../spec/types.ts';
 import { askApproval, type GivenApproval } from './approve.ts';
@@ -17,17 +17,17 @@ import { asJson } from './as-json.ts';
 import { isReflective } from './drafts.ts';
 import type { Refused } from './results.ts';
 import { keepFields } from './run-tool.ts';
-import { isClosed, modeOf } from './state.ts';
+import { isClosed } from './state.ts';
 import { viewOf } from './view.ts';
 import type { Writer, WriterParts } from './writer.ts';
 
 type Fields = { readonly [field: string]: Json };
 
-export interface SessionParts extends WriterParts {
-  readonly compiled: CompiledSpecs;
+export interface SessionParts extends Omit<WriterParts, 'pin' | 'tell'> {
   readonly config: ProjectConfig;
   readonly backends: readonly ToolBackend[];
   readonly approver: Approver | null;
+  readonly inspector?: Inspector;
   /** Frees what was opened for this session (a store, backends). */
   readonly dispose?: () => Promise<void>;
 }
@@ -216,12 +216,12 @@ export class SessionCore {
     }
     this.heldBack = [];
     const { visit, lastAt } = this.writer.state.facts;
-    const lifecycle = this.writer.state.lifecycle?.value;
+    const lifecycle = this.writer.state.lifecycle;
     if (visit?.deadline && clock.now() >= visit.deadline && lifecycle === 'active') {
       await this.writer.append([{ event: 'expired', peripheral: visit.peripheral, deadline: visit.deadline }]);
     }
     const { gate } = compiled.specs;
-    const mode = modeOf(this.writer.state);
+    const { mode } = this.writer.state;
     if (
       gate &&
       mode &&

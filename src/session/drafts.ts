@@ -2,7 +2,7 @@ import type { Body } from '../evidence/bodies.ts';
 import { disciplineOf } from '../evidence/discipline.ts';
 import type { ClaimType, EntryDraft, EvidenceType } from '../evidence/entry.ts';
 import type { Json, PeripheralSpec, SpecSet } from '../spec/types.ts';
-import { modeOf, type SessionState } from './state.ts';
+import type { SessionState } from './state.ts';
 
 /** A peripheral that yields a PAR reflects: its entries are of type `reflection`. */
 export const isReflective = (spec: PeripheralSpec | undefined): boolean =>
@@ -76,7 +76,7 @@ export function draftEntry(
     author,
     sessionId: facts.sessionId,
     peripheral,
-    mode: modeOf(state),
+    mode: state.mode,
     body: body as unknown as Json,
     tags: [
       ...(peripheral === null ? [] : ['peripheral', peripheral]),

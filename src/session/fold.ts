@@ -1,5 +1,5 @@
 import { type Draft, original, produce } from 'immer';
-import { advance, type CompiledSpecs, initialSnapshot, type MachineSnapshot } from '../compile/index.ts';
+import { type SpecTables, stateAfter } from '../compile/tables.ts';
 import { type Body, bodyOf, type OutcomeRecord } from '../evidence/bodies.ts';
 import { standingAfter } from '../evidence/discipline.ts';
 import type { Entry, StoredEntry } from '../evidence/entry.ts';
@@ -18,39 +18,34 @@ export class FoldError extends Error {
  * The state after one more entry: the machines take the event that the entry tells of, the facts are counted. Pure, and the only way a
  * session's state ever changes, live or on resume.
  */
-export function applyEntry(compiled: CompiledSpecs, state: SessionState, { entry }: StoredEntry): SessionState {
+export function applyEntry(tables: SpecTables, state: SessionState, { entry }: StoredEntry): SessionState {
   const body = bodyOf(entry.body);
-  const moved = body ? moveMachines(compiled, state, entry, body) : state;
+  const moved = body ? moveMachines(tables, state, entry, body) : state;
   return {
     ...moved,
     head: { seq: entry.seq, hash: entry.hash },
     facts: produce(moved.facts, (draft) => {
-      if (body) count(compiled, draft, entry, body);
+      if (body) count(tables, draft, entry, body);
       draft.lastId = entry.id;
       draft.lastAt = Math.max(draft.lastAt, Date.parse(entry.at));
     }),
   };
 }
 
-interface Machines {
-  readonly mode: MachineSnapshot | null;
-  readonly hopGraph: MachineSnapshot;
-  readonly lifecycle: MachineSnapshot | null;
-}
+type Machine = 'mode' | 'hopGraph' | 'lifecycle';
 
-function moveMachines(compiled: CompiledSpecs, state: SessionState, entry: Entry, body: Body): SessionState {
-  const machines: Machines = state;
-  const take = (machine: 'mode' | 'hopGraph' | 'lifecycle', type: string, facts?: Json): Partial<Machines> => {
-    const definition = machineOf(compiled, state, machine);
-    const snapshot = machines[machine];
+function moveMachines(tables: SpecTables, state: SessionState, entry: Entry, body: Body): SessionState {
+  const take = (machine: Machine, type: string, facts?: Json): Partial<SessionState> => {
+    const table = tableOf(tables, state, machine);
+    const at = state[machine];
     const event = facts === undefined ? { type } : { type, facts: facts as unknown as RequirementFacts };
-    const next = definition && snapshot ? advance(definition, snapshot, event) : null;
-    if (!next?.taken) {
+    const next = table && at !== null ? stateAfter(table, at, event) : null;
+    if (next === null) {
       throw new FoldError(
-        `entry ${entry.seq} (${entry.id}) tells of "${type}", which ${definition?.id ?? machine} does not take in "${String(snapshot?.value ?? 'nowhere')}"; run hopgate verify ${entry.sessionId}`,
+        `entry ${entry.seq} (${entry.id}) tells of "${type}", which ${table?.id ?? machine} does not take in "${at ?? 'nowhere'}"; run hopgate verify ${entry.sessionId}`,
       );
     }
-    return { [machine]: next.snapshot };
+    return { [machine]: next };
   };
   switch (body.event) {
     case 'mode':
@@ -58,9 +53,9 @@ function moveMachines(compiled: CompiledSpecs, state: SessionState, entry: Entry
     case 'hop':
       return { ...state, ...take('hopGraph', `${body.exit}.${body.to}`, body.facts) };
     case 'start': {
-      const machine = compiled.lifecycle[body.peripheral];
-      if (!machine) throw new FoldError(`entry ${entry.seq} starts "${body.peripheral}", which its spec does not have`);
-      const begun = advance(machine, initialSnapshot(machine), { type: 'start' }).snapshot;
+      const visit = tables.lifecycle[body.peripheral];
+      if (!visit) throw new FoldError(`entry ${entry.seq} starts "${body.peripheral}", which its spec does not have`);
+      const begun = stateAfter(visit, visit.initial, { type: 'start' });
       const entered = body.facts === null ? {} : take('hopGraph', `start.${body.peripheral}`, body.facts);
       return { ...state, ...entered, lifecycle: begun };
     }
@@ -68,14 +63,14 @@ function moveMachines(compiled: CompiledSpecs, state: SessionState, entry: Entry
       return { ...state, ...take('lifecycle', 'stop'), ...(body.exit === null ? take('hopGraph', 'stop') : {}) };
     case 'step':
     case 'intent': {
-      if (state.lifecycle?.value !== 'interrupted') return { ...state, ...take('lifecycle', 'step') };
+      if (state.lifecycle !== 'interrupted') return { ...state, ...take('lifecycle', 'step') };
       const resumed = { ...state, ...take('lifecycle', 'resume') };
-      return moveMachines(compiled, resumed, entry, body);
+      return moveMachines(tables, resumed, entry, body);
     }
     case 'interrupted':
-      return state.lifecycle?.value === 'active' ? { ...state, ...take('lifecycle', 'interrupt') } : state;
+      return state.lifecycle === 'active' ? { ...state, ...take('lifecycle', 'interrupt') } : state;
     case 'expired':
-      return state.lifecycle?.value === 'active' ? { ...state, ...take('lifecycle', 'expire') } : state;
+      return state.lifecycle === 'active' ? { ...state, ...take('lifecycle', 'expire') } : state;
     case 'session-closed':
       return { ...state, ...take('hopGraph', 'close') };
     default:
@@ -83,14 +78,13 @@ function moveMachines(compiled: CompiledSpecs, state: SessionState, entry: Entry
   }
 }
 
-function machineOf(compiled: CompiledSpecs, state: SessionState, machine: 'mode' | 'hopGraph' | 'lifecycle') {
-  if (machine === 'mode') return compiled.modeGate;
-  if (machine === 'hopGraph') return compiled.hopGraph;
-  const { visit } = state.facts;
-  return visit ? (compiled.lifecycle[visit.peripheral] ?? null) : null;
+function tableOf(tables: SpecTables, { facts: { visit } }: SessionState, machine: Machine) {
+  if (machine === 'mode') return tables.modeGate;
+  if (machine === 'hopGraph') return tables.hopGraph;
+  return visit ? (tables.lifecycle[visit.peripheral] ?? null) : null;
 }
 
-function count({ specs }: CompiledSpecs, draft: Draft<SessionFacts>, entry: Entry, body: Body): void {
+function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, body: Body): void {
   const { visit } = draft;
   switch (body.event) {
     case 'session-open':

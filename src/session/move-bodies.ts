@@ -1,4 +1,4 @@
-import type { CompiledSpecs } from '../compile/index.ts';
+import type { SpecTables } from '../compile/tables.ts';
 import type { Body } from '../evidence/bodies.ts';
 import type { HopPlan, StopPlan } from '../gate/decide-visit.ts';
 import type { Edge, Json, Principal } from '../spec/types.ts';
@@ -9,7 +9,7 @@ type Fields = { readonly [field: string]: Json };
 
 /** What a hop says, in one append: the stop of the visit, the hop, the start of the next. Pure. */
 export function hopBodies(
-  compiled: CompiledSpecs,
+  compiled: SpecTables,
   state: SessionState,
   { edge, fruit, context, event, reason }: HopPlan,
   { by, approval, now }: { readonly by: Principal; readonly approval: GivenApproval | null; readonly now: number },
@@ -35,7 +35,7 @@ export function hopBodies(
 
 /** A hop back to where the session has been, because what was expected did not hold (A10). */
 function reframe(
-  { specs }: CompiledSpecs,
+  { specs }: SpecTables,
   { facts: { visits, visit } }: SessionState,
   edge: Edge,
   fruit: Fields,
@@ -49,7 +49,7 @@ function reframe(
 
 /** @param at.facts what the gate saw; null for the start that a hop leads to */
 export function startBody(
-  { specs }: CompiledSpecs,
+  { specs }: SpecTables,
   peripheral: string,
   at: { readonly by: Principal; readonly context: Fields; readonly facts: Fields | null; readonly now: number },
 ): Body {

@@ -1,10 +1,12 @@
-import { compileSpecs } from '../compile/index.ts';
+import { compileTables } from '../compile/tables.ts';
 import { bodyOf } from '../evidence/bodies.ts';
-import { StoreError } from '../ports/evidence-store.ts';
+import type { Inspector } from '../ports/inspector.ts';
+import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { SessionParts } from './core.ts';
+import { keptState } from './kept-state.ts';
 import { getPin, type Pin, putPin } from './pin.ts';
 import { Session } from './session.ts';
-import { initialState } from './state.ts';
+import { initialState, type SessionState } from './state.ts';
 import { Writer } from './writer.ts';
 
 type Parts = Omit<SessionParts, 'compiled' | 'config'>;
@@ -23,37 +25,66 @@ export async function createSession(
   { specs, config, agent, root, unsafeNoSandbox, version }: NewSession,
 ): Promise<Session> {
   const pin = await putPin(parts.store, { specs, config });
-  const compiled = compileSpecs(specs);
-  const writer = new Writer(compiled, parts, initialState(compiled, parts.ids.next('session')));
+  const compiled = compileTables(specs);
+  const state = initialState(compiled, parts.ids.next('session'));
+  const tell = await tellOf(parts.inspector, specs, state);
+  const writer = new Writer({ ...parts, ...tell, compiled, pin }, state);
   await writer.append([{ event: 'session-open', agent, root, pin, specHash: specs.hash, unsafeNoSandbox, version }]);
   return new Session({ ...parts, compiled, config }, writer);
+}
+
+/** Where a session is taken up: what it is pinned to, and the state that was kept of it. */
+export interface ResumePoint {
+  /** The sha256 of the pin's blob. */
+  readonly hash: string;
+  readonly pin: Pin;
+  /** null: it is folded from its first entry. */
+  readonly state: SessionState | null;
+}
+
+/** Finds where a session that exists is taken up. Only reads. Throws StoreError `session-not-found`, `blob-not-found`. */
+export async function resumePoint(store: EvidenceStore, sessionId: string): Promise<ResumePoint> {
+  const kept = await keptState(store, sessionId);
+  const hash = kept ? kept.pin : await pinnedTo(store, sessionId);
+  return { hash, pin: await getPin(store, hash), state: kept?.state ?? null };
 }
 
 /**
  * Opens a session that exists, under the spec and config that it was pinned to; its state is folded from its evidence. Opening only reads:
  * the first call takes the lease. Throws StoreError `session-not-found`.
  *
- * @param pin what the session is pinned to, where the caller has read it from the store already
+ * @param point where it is taken up, for who has looked already
  */
-export async function resumeSession(parts: Parts, sessionId: string, pin?: Pin): Promise<Session> {
-  const [first] = await firstEntries(parts, sessionId);
-  const body = first && bodyOf(first.entry.body);
-  if (body?.event !== 'session-open') throw new StoreError('session-not-found', `there is no session "${sessionId}"`);
-  const { specs, config } = pin ?? (await getPin(parts.store, body.pin));
-  const compiled = compileSpecs(specs);
+export async function resumeSession(parts: Parts, sessionId: string, point?: ResumePoint): Promise<Session> {
+  const { hash, pin, state: kept } = point ?? (await resumePoint(parts.store, sessionId));
+  const { specs, config } = pin;
+  const compiled = compileTables(specs);
   const { onEntry, ...quiet } = parts;
-  const writer = new Writer(
-    compiled,
-    { ...quiet, onEntry: (entry) => live && onEntry?.(entry) },
-    initialState(compiled, sessionId),
-  );
+  // Who looks on sees the session from its beginning.
+  const state = (parts.inspector ? null : kept) ?? initialState(compiled, sessionId);
+  const tell = await tellOf(parts.inspector, specs, state);
   let live = false;
+  const writer = new Writer(
+    { ...quiet, ...tell, compiled, pin: hash, onEntry: (entry) => live && onEntry?.(entry) },
+    state,
+  );
   await writer.catchUp();
   live = true;
   return new Session({ ...parts, compiled, config }, writer);
 }
 
-async function firstEntries({ store }: Parts, sessionId: string) {
-  for await (const entry of store.entries(sessionId)) return [entry];
-  return [];
+async function pinnedTo(store: EvidenceStore, sessionId: string): Promise<string> {
+  for await (const { entry } of store.entries(sessionId)) {
+    const body = bodyOf(entry.body);
+    if (body?.event === 'session-open') return body.pin;
+    break;
+  }
+  throw new StoreError('session-not-found', `there is no session "${sessionId}"`);
+}
+
+/** The machines themselves are needed only where somebody looks on. */
+async function tellOf(inspector: Inspector | undefined, specs: Pin['specs'], state: SessionState) {
+  if (!inspector) return {};
+  const { introduce } = await import('./tell-inspector.ts');
+  return { tell: introduce(inspector, specs, state) };
 }

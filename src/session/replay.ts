@@ -1,4 +1,4 @@
-import { type CompiledSpecs, compileSpecs } from '../compile/index.ts';
+import { compileTables, type SpecTables } from '../compile/tables.ts';
 import { type Body, bodyOf } from '../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../evidence/entry.ts';
 import type { ApprovalGrant } from '../gate/approval.ts';
@@ -49,9 +49,9 @@ export async function replay(
   sessionId: string,
   entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>,
 ): Promise<Replay> {
-  const compiled = compileSpecs(pinned.specs);
+  const compiled = compileTables(pinned.specs);
   const old: Judge = { compiled, config: pinned.config, pinned };
-  const changed: Judge = { compiled: compileSpecs(other.specs), config: other.config, pinned };
+  const changed: Judge = { compiled: compileTables(other.specs), config: other.config, pinned };
   let state = initialState(compiled, sessionId);
   let before = state;
   let batch: StoredEntry[] = [];
@@ -135,7 +135,7 @@ function requestsOf(body: Body | null, batch: readonly StoredEntry[]): readonly 
 }
 
 interface Judge {
-  readonly compiled: CompiledSpecs;
+  readonly compiled: SpecTables;
   readonly config: Pin['config'];
   /** What the session was pinned to: it tells which fruit was stated. */
   readonly pinned: Pin;

@@ -1,4 +1,5 @@
-import { type CompiledSpecs, initialSnapshot, type MachineSnapshot } from '../compile/index.ts';
+import { CLOSED, OUTSIDE } from '../compile/no-peripheral.ts';
+import type { SpecTables } from '../compile/tables.ts';
 import { type ChainHead, EMPTY_CHAIN } from '../evidence/entry.ts';
 import type { PatternStanding } from '../gate/view.ts';
 import type { Json, Mode } from '../spec/types.ts';
@@ -48,19 +49,21 @@ export interface SessionFacts {
   readonly hopId: string | null;
 }
 
-/** A session's state: where its machines are, where its chain stands, and the fold. */
+/** A session's state: where its machines are, where its chain stands, and the fold. JSON, so that it can be kept. */
 export interface SessionState {
-  readonly mode: MachineSnapshot | null;
-  readonly hopGraph: MachineSnapshot;
-  readonly lifecycle: MachineSnapshot | null;
+  /** null: the spec set has no mode gate. */
+  readonly mode: Mode | null;
+  readonly hopGraph: string;
+  /** null: before the first visit. */
+  readonly lifecycle: string | null;
   readonly head: ChainHead;
   readonly facts: SessionFacts;
 }
 
-export function initialState({ modeGate, hopGraph }: CompiledSpecs, sessionId: string): SessionState {
+export function initialState({ specs }: Pick<SpecTables, 'specs'>, sessionId: string): SessionState {
   return {
-    mode: modeGate && initialSnapshot(modeGate),
-    hopGraph: initialSnapshot(hopGraph),
+    mode: specs.gate?.initial ?? null,
+    hopGraph: OUTSIDE,
     lifecycle: null,
     head: EMPTY_CHAIN,
     facts: {
@@ -91,5 +94,4 @@ export function initialState({ modeGate, hopGraph }: CompiledSpecs, sessionId: s
   };
 }
 
-export const modeOf = (state: SessionState): Mode | null => (state.mode ? (state.mode.value as Mode) : null);
-export const isClosed = (state: SessionState): boolean => state.hopGraph.status === 'done';
+export const isClosed = ({ hopGraph }: SessionState): boolean => hopGraph === CLOSED;

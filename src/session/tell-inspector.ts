@@ -1,26 +1,31 @@
-import { type CompiledSpecs, initialSnapshot, type Machine, type MachineSnapshot, persist } from '../compile/index.ts';
+import { compileSpecs, type Machine } from '../compile/index.ts';
 import { type Body, bodyOf } from '../evidence/bodies.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { Inspector } from '../ports/inspector.ts';
-import type { Json } from '../spec/types.ts';
+import type { Json, SpecSet } from '../spec/types.ts';
 import type { SessionState } from './state.ts';
 
+/** Tells an inspector of each entry that moved a session. */
+export type Tell = (before: SessionState, after: SessionState, entry: Entry) => void;
+
 /** Introduces the machines that stand from the beginning: the mode gate and the hop graph; and the open visit's, if there is one. */
-export function introduce(inspector: Inspector, compiled: CompiledSpecs, state: SessionState): void {
+export function introduce(inspector: Inspector, specs: SpecSet, state: SessionState): Tell {
+  const compiled = compileSpecs(specs);
   const { modeGate, hopGraph, lifecycle } = compiled;
   const visit = state.facts.visit && lifecycle[state.facts.visit.peripheral];
-  if (modeGate && state.mode) inspector.actor(modeGate, persist(state.mode));
-  inspector.actor(hopGraph, persist(state.hopGraph));
-  if (visit && state.lifecycle) inspector.actor(visit, persist(state.lifecycle));
+  if (modeGate && state.mode) inspector.actor(modeGate, { value: state.mode });
+  inspector.actor(hopGraph, { value: state.hopGraph });
+  if (visit && state.lifecycle) inspector.actor(visit, { value: state.lifecycle });
+  return (before, after, entry) => tell(inspector, compiled, before, after, entry);
 }
 
 /**
  * Tells the inspector what one entry did to the machines: which event each got, with the facts that rode in it, and where it stands then.
  * Arguments and results of steps are no part of an event.
  */
-export function tell(
+function tell(
   inspector: Inspector,
-  compiled: CompiledSpecs,
+  compiled: ReturnType<typeof compileSpecs>,
   before: SessionState,
   after: SessionState,
   entry: Entry,
@@ -29,13 +34,13 @@ export function tell(
   if (!body) return;
   const visit = (after.facts.visit ?? before.facts.visit)?.peripheral;
   const lifecycle = visit === undefined ? null : (compiled.lifecycle[visit] ?? null);
-  const send = (machine: Machine | null, snapshot: MachineSnapshot | null, type: string, facts?: Json | null): void => {
-    if (!machine || !snapshot) return;
+  const send = (machine: Machine | null, value: string | null, type: string, facts?: Json | null): void => {
+    if (!machine || value === null) return;
     const event = { type, ...(facts ? { facts } : {}), entry: entry.id };
     inspector.event(machine.id, event);
-    inspector.snapshot(machine.id, persist(snapshot), event);
+    inspector.snapshot(machine.id, { value }, event);
   };
-  if (body.event === 'start' && lifecycle) inspector.actor(lifecycle, persist(initialSnapshot(lifecycle)));
+  if (body.event === 'start' && lifecycle) inspector.actor(lifecycle, { value: lifecycle.config.initial });
   for (const { of, type, facts } of moves(body, before)) {
     if (of === 'mode') send(compiled.modeGate, after.mode, type, facts);
     else if (of === 'hops') send(compiled.hopGraph, after.hopGraph, type, facts);
@@ -67,13 +72,13 @@ function moves(body: Body, { lifecycle }: SessionState): readonly Move[] {
     case 'step':
     case 'intent':
       return [
-        ...(lifecycle?.value === 'interrupted' ? [{ of: 'visit', type: 'resume' } as const] : []),
+        ...(lifecycle === 'interrupted' ? [{ of: 'visit', type: 'resume' } as const] : []),
         { of: 'visit', type: 'step' },
       ];
     case 'interrupted':
-      return lifecycle?.value === 'active' ? [{ of: 'visit', type: 'interrupt' }] : [];
+      return lifecycle === 'active' ? [{ of: 'visit', type: 'interrupt' }] : [];
     case 'expired':
-      return lifecycle?.value === 'active' ? [{ of: 'visit', type: 'expire' }] : [];
+      return lifecycle === 'active' ? [{ of: 'visit', type: 'expire' }] : [];
     case 'session-closed':
       return [{ of: 'hops', type: 'close' }];
     default:

@@ -1,7 +1,9 @@
-import type { CompiledSpecs } from '../compile/index.ts';
+import type { SpecTables } from '../compile/tables.ts';
 import type { SessionView, TestsView, VisitView } from '../gate/view.ts';
 import { disagree, observedFruit } from './observe.ts';
-import { isClosed, modeOf, type SessionFacts, type SessionState } from './state.ts';
+import { isClosed, type SessionFacts, type SessionState } from './state.ts';
+
+type Specs = Pick<SpecTables, 'specs'>;
 
 /** Whether the code as it stands now has passed its tests: full runs since the last change, each command's last one, none of them disagreeing. */
 function testsView({ runs, change }: SessionFacts): TestsView {
@@ -16,13 +18,13 @@ function testsView({ runs, change }: SessionFacts): TestsView {
   };
 }
 
-function visitView({ specs }: CompiledSpecs, state: SessionState): VisitView | null {
+function visitView({ specs }: Specs, state: SessionState): VisitView | null {
   const { visit, runs } = state.facts;
   const spec = visit && specs.peripherals[visit.peripheral];
   if (!visit || !spec) return null;
   return {
     peripheral: visit.peripheral,
-    status: (state.lifecycle?.value ?? 'active') as VisitView['status'],
+    status: (state.lifecycle ?? 'active') as VisitView['status'],
     steps: visit.steps,
     denials: visit.denials,
     deadline: visit.deadline,
@@ -31,7 +33,7 @@ function visitView({ specs }: CompiledSpecs, state: SessionState): VisitView | n
 }
 
 /** What the gate is told of a session now. Pure. */
-export function viewOf(compiled: CompiledSpecs, state: SessionState, now: number): SessionView {
+export function viewOf(compiled: Specs, state: SessionState, now: number): SessionView {
   const { facts } = state;
   return {
     sessionId: facts.sessionId,
@@ -39,7 +41,7 @@ export function viewOf(compiled: CompiledSpecs, state: SessionState, now: number
     root: facts.root,
     now,
     closed: isClosed(state),
-    mode: modeOf(state),
+    mode: state.mode,
     visit: visitView(compiled, state),
     visits: facts.visits,
     steps: facts.steps,

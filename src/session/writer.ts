@@ -1,14 +1,14 @@
-import type { CompiledSpecs } from '../compile/index.ts';
+import type { SpecTables } from '../compile/tables.ts';
 import type { Body } from '../evidence/bodies.ts';
 import type { Entry, EntryDraft, StoredEntry } from '../evidence/entry.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type EvidenceStore, type Lease, StoreError } from '../ports/evidence-store.ts';
 import type { Ids } from '../ports/ids.ts';
-import type { Inspector } from '../ports/inspector.ts';
 import { draftEntry } from './drafts.ts';
 import { applyEntry } from './fold.ts';
+import { foldOf } from './kept-state.ts';
 import type { SessionState } from './state.ts';
-import { introduce, tell } from './tell-inspector.ts';
+import type { Tell } from './tell-inspector.ts';
 
 /** How long a writer's lease stands without a renewal, in milliseconds. */
 export const LEASE_MS = 30_000;
@@ -17,7 +17,11 @@ export interface WriterParts {
   readonly store: EvidenceStore;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly inspector?: Inspector;
+  readonly compiled: SpecTables;
+  /** The sha256 of what the session is pinned to. */
+  readonly pin: string;
+  /** Told of each entry that moved the session. */
+  readonly tell?: Tell;
   /** Told of each entry once it is durable. */
   readonly onEntry?: (entry: Entry) => void;
 }
@@ -27,18 +31,18 @@ export interface WriterParts {
  * It catches up with what other writers appended before it took the lease.
  */
 export class Writer {
-  readonly #compiled: CompiledSpecs;
   readonly #parts: WriterParts;
   readonly #holder: string;
   #state: SessionState;
   #lease: Lease | null = null;
+  /** The seq up to which the store has kept the state. */
+  #keptUntil: number;
 
-  constructor(compiled: CompiledSpecs, parts: WriterParts, state: SessionState) {
-    this.#compiled = compiled;
+  constructor(parts: WriterParts, state: SessionState) {
     this.#parts = parts;
     this.#holder = parts.ids.next('writer');
     this.#state = state;
-    if (parts.inspector) introduce(parts.inspector, compiled, state);
+    this.#keptUntil = state.head.seq;
   }
 
   get state(): SessionState {
@@ -49,7 +53,7 @@ export class Writer {
   async catchUp(): Promise<void> {
     const from = this.#state.head.seq + 1;
     for await (const stored of this.#parts.store.entries(this.#state.facts.sessionId, { from })) {
-      this.#become(applyEntry(this.#compiled, this.#state, stored), stored.entry);
+      this.#become(applyEntry(this.#parts.compiled, this.#state, stored), stored.entry);
     }
   }
 
@@ -85,16 +89,16 @@ export class Writer {
   /** Appends bodies in one durable batch and folds them. Throws StoreError `lease-expired` when another writer took the session over. */
   async append(bodies: readonly Body[]): Promise<readonly Entry[]> {
     const lease = await this.#keep();
-    const { store, clock, ids } = this.#parts;
+    const { store, clock, ids, compiled } = this.#parts;
     const now = clock.now();
     const drafts: EntryDraft[] = [];
     const states: SessionState[] = [];
     let ahead = this.#state;
     for (const body of bodies) {
-      const draft = draftEntry(this.#compiled.specs, ahead, body, { id: ids.next('entry'), now });
+      const draft = draftEntry(compiled.specs, ahead, body, { id: ids.next('entry'), now });
       drafts.push(draft);
       // Folded before it is written: an entry that the machines do not take must never reach the chain.
-      ahead = applyEntry(this.#compiled, ahead, unsealed(draft, ahead));
+      ahead = applyEntry(compiled, ahead, unsealed(draft, ahead));
       states.push(ahead);
     }
     try {
@@ -130,16 +134,21 @@ export class Writer {
     }
   }
 
+  /** Gives the lease back, and leaves the state for whoever opens the session next. */
   async release(): Promise<void> {
     const lease = this.#lease;
+    if (!lease) return;
     this.#lease = null;
-    if (lease) await this.#parts.store.release(lease);
+    const { store, pin } = this.#parts;
+    const { seq } = this.#state.head;
+    await (seq > this.#keptUntil ? store.release(lease, foldOf({ pin, state: this.#state })) : store.release(lease));
+    this.#keptUntil = seq;
   }
 
   #become(state: SessionState, entry: Entry): void {
     const before = this.#state;
     this.#state = state;
-    if (this.#parts.inspector) tell(this.#parts.inspector, this.#compiled, before, state, entry);
+    this.#parts.tell?.(before, state, entry);
     this.#parts.onEntry?.(entry);
   }
 }

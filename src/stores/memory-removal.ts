@@ -52,6 +52,7 @@ export function eraseBodies(store: string, tables: MemoryTables, what: Erasure, 
     const held = tables.leases.get(sessionId);
     if (held !== undefined && held.until > now) throw writtenBy(store, sessionId, held);
   }
+  for (const row of rows) tables.folds.delete((JSON.parse(row.head) as { sessionId: string }).sessionId);
   let erased = 0;
   for (const row of rows) {
     if (row.body !== null) erased += 1;

@@ -1,6 +1,7 @@
 import type { StoredBytes } from '../evidence/chain.ts';
 import type { StoredEntry } from '../evidence/entry.ts';
 import { byNewest, type EphemeralEntry, matchesQuery, type ResolvedQuery } from '../evidence/query.ts';
+import type { KeptFold } from '../ports/evidence-store.ts';
 import type { LeaseRow } from './append-rules.ts';
 import type { Placed } from './query-rules.ts';
 import type { SessionFacts } from './summary.ts';
@@ -24,6 +25,7 @@ export interface MemoryTables {
   readonly ephemeral: Map<string, EphemeralRow>;
   readonly sessions: Map<string, SessionFacts & { closed: boolean }>;
   readonly leases: Map<string, LeaseRow>;
+  readonly folds: Map<string, KeptFold>;
   readonly blobs: Map<string, { readonly bytes: Uint8Array; readonly putAt: number }>;
 }
 

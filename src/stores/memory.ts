@@ -38,6 +38,7 @@ export function memoryStore({ clock = Date }: { readonly clock?: Clock } = {}): 
     ephemeral: new Map(),
     sessions: new Map(),
     leases: new Map(),
+    folds: new Map(),
     blobs: new Map(),
   };
   const { chains, byId, ephemeral, leases, blobs } = tables;
@@ -95,9 +96,17 @@ export function memoryStore({ clock = Date }: { readonly clock?: Clock } = {}): 
       });
     },
 
-    async release({ sessionId, holder }) {
+    async release({ sessionId, holder }, fold) {
       assertOpen();
-      if (leases.get(sessionId)?.holder === holder) leases.delete(sessionId);
+      if (leases.get(sessionId)?.holder !== holder) return;
+      leases.delete(sessionId);
+      const erased = chains.get(sessionId)?.some(({ body }) => body === null) ?? false;
+      if (fold !== undefined && !erased) tables.folds.set(sessionId, structuredClone(fold));
+    },
+
+    async keptFold(sessionId) {
+      assertOpen();
+      return structuredClone(tables.folds.get(sessionId)) ?? null;
     },
 
     async append(lease, after, drafts) {

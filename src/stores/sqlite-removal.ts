@@ -57,7 +57,9 @@ export function eraseBodies(store: string, db: Statements, what: Erasure, now: n
   if ('sessionId' in what && rows.length === 0) {
     throw storeError(store, 'session-not-found', `there is no session ${what.sessionId}`);
   }
-  for (const sessionId of new Set(rows.map((row) => String(row['session_id'])))) assertFree(store, db, sessionId, now);
+  const sessions = new Set(rows.map((row) => String(row['session_id'])));
+  for (const sessionId of sessions) assertFree(store, db, sessionId, now);
+  for (const sessionId of sessions) db.run('DELETE FROM folds WHERE session_id = ?', sessionId);
   let erased = 0;
   for (const { nth, id } of rows) {
     const { changes } = db.run('UPDATE entries SET body = NULL WHERE nth = ? AND body IS NOT NULL', Number(nth));

@@ -6,7 +6,7 @@ import { entryWriter } from './entry-writer.ts';
 import { type Database, isBusy, nodeSqlite } from './node-sqlite.ts';
 
 /** What this version reads and writes; kept in `user_version`. */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
 /** "hpgt", so that `file` and we can tell our files from others'. */
 const APPLICATION_ID = 0x68706774;
 
@@ -73,6 +73,18 @@ const DDL = `
     PRIMARY KEY (id, hash)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX blob_references_hash ON blob_references (hash);
+`;
+
+/** See {@link KeptFold}; `digest` is over all of it, for what a broken disk makes of it. */
+const DDL_FOLDS = `
+  CREATE TABLE folds (
+    session_id TEXT PRIMARY KEY,
+    seq INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    text TEXT NOT NULL,
+    digest TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX entries_erased ON entries (session_id) WHERE body IS NULL;
 `;
 
 const DDL_SINCE_1 = `
@@ -176,6 +188,7 @@ function migrate(db: Database): void {
     const version = pragma(db, 'user_version');
     if (version === 0) db.exec(`${DDL_SINCE_1}${DDL}PRAGMA application_id = ${APPLICATION_ID}`);
     if (version === 1) migrateFrom1(db);
+    if (version < 3) db.exec(DDL_FOLDS);
     if (version < SCHEMA_VERSION) db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
     db.exec('COMMIT');
   } catch (error) {

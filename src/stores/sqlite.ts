@@ -3,7 +3,7 @@ import type { StoredBytes } from '../evidence/chain.ts';
 import { EMPTY_CHAIN, type StoredEntry } from '../evidence/entry.ts';
 import type { EvidenceQuery, FoundEntry, QueryPage } from '../evidence/query.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { EvidenceStore, OperatorNote, StoreError } from '../ports/evidence-store.ts';
+import type { EvidenceStore, KeptFold, OperatorNote, StoreError } from '../ports/evidence-store.ts';
 import {
   judgeAppend,
   judgeEphemeral,
@@ -147,10 +147,21 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
         return { sessionId, holder, until: lease.until };
       }),
 
-    release: ({ sessionId, holder }) =>
+    release: ({ sessionId, holder }, fold) =>
       leasing(sessionId, () => {
         standing.forgetLease(sessionId);
-        sql.dropLease.run(sessionId, holder);
+        const { changes } = sql.dropLease.run(sessionId, holder);
+        if (fold === undefined || changes === 0 || sql.erased.get(sessionId) !== undefined) return;
+        const { head, text } = fold;
+        sql.keepFold.run(sessionId, head.seq, head.hash, text, foldDigest(sessionId, fold));
+      }),
+
+    keptFold: async (sessionId) =>
+      reading(() => {
+        const row = sql.fold.get(sessionId);
+        if (row === undefined) return null;
+        const fold = { head: { seq: Number(row['seq']), hash: String(row['hash']) }, text: String(row['text']) };
+        return foldDigest(sessionId, fold) === row['digest'] ? fold : null;
       }),
 
     async append(lease, after, drafts) {
@@ -281,6 +292,9 @@ function prepare(db: Database) {
     lease: db.prepare('SELECT holder, until, ttl FROM leases WHERE session_id = ?'),
     putLease: db.prepare('INSERT OR REPLACE INTO leases (session_id, holder, until, ttl) VALUES (?, ?, ?, ?)'),
     dropLease: db.prepare('DELETE FROM leases WHERE session_id = ? AND holder = ?'),
+    fold: db.prepare('SELECT seq, hash, text, digest FROM folds WHERE session_id = ?'),
+    erased: db.prepare('SELECT 1 FROM entries WHERE session_id = ? AND body IS NULL LIMIT 1'),
+    keepFold: db.prepare('INSERT OR REPLACE INTO folds (session_id, seq, hash, text, digest) VALUES (?, ?, ?, ?, ?)'),
     blob: db.prepare('SELECT bytes FROM blobs WHERE hash = ?'),
     addBlob: db.prepare(
       'INSERT INTO blobs (hash, bytes, put_at) VALUES (?, ?, ?) ON CONFLICT (hash) DO UPDATE SET put_at = excluded.put_at',
@@ -289,6 +303,9 @@ function prepare(db: Database) {
     notes: db.prepare('SELECT at, code, session_id AS sessionId, message FROM notes ORDER BY rowid DESC LIMIT ?'),
   };
 }
+
+const foldDigest = (sessionId: string, { head, text }: KeptFold): string =>
+  digest('sha256', `${sessionId}\n${head.seq}\n${head.hash}\n${text}`);
 
 /** Read in one go, so that no cursor stays open while the caller works; cut short where the bodies are large. */
 function pageFrom(sql: Prepared, sessionId: string, from: number) {

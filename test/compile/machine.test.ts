@@ -3,6 +3,7 @@ import { createTestModel, getShortestPaths } from 'xstate/graph';
 import { describe, expect, it } from 'vitest';
 import { compileConfigs, compileSpecs } from '../../src/compile/compile-specs.ts';
 import { guards } from '../../src/compile/guards.ts';
+import { compileTables, stateAfter } from '../../src/compile/tables.ts';
 import { advance, buildMachine, initialSnapshot, persist, restore } from '../../src/compile/machine.ts';
 import { type MachineJson, machineProblems } from '../../src/compile/machine-json.ts';
 import { facts } from './facts.ts';
@@ -110,6 +111,7 @@ describe('advance', () => {
           const { snapshot: ours, taken } = advance(machine, snapshot, event);
           expect(machine.getPersistedSnapshot(ours)).toEqual(machine.getPersistedSnapshot(next));
           expect(actions).toEqual([]);
+          expect(stateAfter(machine.config as MachineJson, value, event)).toBe(taken ? next.value : null);
           if (taken && ours.value !== value) moved++;
         }
       }
@@ -131,9 +133,31 @@ describe('advance', () => {
         if (machine.events.includes(type as never)) continue;
         const result = advance(machine, snapshot, { type, facts: facts({ by: 'operator', approved: true }) });
         expect(result.taken).toBe(false);
+        const event = { type, facts: facts({ by: 'operator', approved: true }) };
+        expect(stateAfter(machine.config as MachineJson, String(snapshot.value), event)).toBe(null);
         expect(result.snapshot).toBe(snapshot);
       }
     }
+  });
+});
+
+describe('the tables', () => {
+  it('it makes them from the very configs that the machines are made from', () => {
+    const { modeGate, hopGraph, lifecycle } = compileTables(specs);
+    expect([hopGraph, modeGate, ...Object.values(lifecycle)]).toEqual(machines.map(({ config }) => config));
+  });
+
+  it('it leads nowhere from a state or by an event of the prototype, and where the facts are missing or broken', () => {
+    const { hopGraph } = compileTables(specs);
+    const start = (facts?: unknown) =>
+      stateAfter(hopGraph, 'outside', {
+        type: 'start.explore',
+        ...(facts === undefined ? {} : { facts: facts as never }),
+      });
+    expect(start(facts({ firstVisit: true }))).toBe('explore');
+    for (const broken of [undefined, null, 0, {}]) expect(start(broken)).toBe(null);
+    expect(stateAfter(hopGraph, 'constructor', { type: 'stop' })).toBe(null);
+    expect(stateAfter(hopGraph, 'explore', { type: 'valueOf' })).toBe(null);
   });
 });
 

@@ -287,6 +287,29 @@ export function describeEvidenceStore(
         await rejects(store.append(lease, EMPTY_CHAIN, [opening('s-1')]), 'lease-expired', /w-2/);
       });
 
+      it('leaves a fold with its release, as long as it is held, and the last one stands', async () => {
+        const fold = (seq: number) => ({ head: { seq, hash: 'f'.repeat(64) }, text: `fold ${seq}` });
+        expect(await store.keptFold?.('s-1')).toBeNull();
+        for (const seq of [0, 1]) await store.release(await store.acquire('s-1', 'w-1', TTL), fold(seq));
+        await store.release({ sessionId: 's-1', holder: 'w-1', until: now + TTL }, fold(2));
+        expect(await store.keptFold?.('s-1')).toEqual(fold(1));
+        await store.release(await store.acquire('s-1', 'w-1', TTL));
+        expect(await store.keptFold?.('s-1')).toEqual(fold(1));
+        expect(await store.keptFold?.('s-2')).toBeNull();
+      });
+
+      it.each(['its session is', 'one of its entries is'])('keeps no fold once %s erased', async (what) => {
+        const fold = { head: { seq: 0, hash: 'f'.repeat(64) }, text: 'what was said' };
+        await write(conversation('s-1', 2));
+        const letGo = async () => store.release(await store.acquire('s-1', 'w-1', TTL), fold);
+        await letGo();
+        expect(await store.keptFold?.('s-1')).toEqual(fold);
+        await store.erase(what === 'its session is' ? { sessionId: 's-1' } : { ids: ['s-1-1'] });
+        expect(await store.keptFold?.('s-1')).toBeNull();
+        await letGo();
+        expect(await store.keptFold?.('s-1')).toBeNull();
+      });
+
       it('is needed for the very session that is written', async () => {
         await store.acquire('s-1', 'w-1', TTL);
         const forged: Lease = { sessionId: 's-2', holder: 'w-1', until: now + TTL };

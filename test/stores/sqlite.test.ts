@@ -242,7 +242,7 @@ describe('the file', () => {
     const db = new DatabaseSync(file);
     db.exec('PRAGMA user_version = 99');
     db.close();
-    expect(() => sqliteStore(file)).toThrow(/a newer hopgate wrote it \(schema 99, this one knows 2\); upgrade/);
+    expect(() => sqliteStore(file)).toThrow(/a newer hopgate wrote it \(schema 99, this one knows 3\); upgrade/);
   });
 
   it('of another program is refused and left alone', () => {

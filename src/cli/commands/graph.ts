@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { DRAWN_FORMATS, type DrawnFormat, drawGraph } from '../../compile/draw-graph.ts';
-import { OUTSIDE } from '../../compile/hop-graph.ts';
+import { OUTSIDE } from '../../compile/no-peripheral.ts';
 import { loadProjectConfig } from '../../spec/load-project-config.ts';
 import { loadSpecs } from '../../spec/load-specs.ts';
 import type { SpecSet } from '../../spec/types.ts';

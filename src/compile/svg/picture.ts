@@ -1,7 +1,8 @@
 import { describeRequirement, type Requirement } from '../../gate/requirement.ts';
 import type { PeripheralSpec, SpecSet, ToolEffect } from '../../spec/types.ts';
 import { unsettled } from '../guarded.ts';
-import { compileHopGraph, OUTSIDE } from '../hop-graph.ts';
+import { compileHopGraph } from '../hop-graph.ts';
+import { OUTSIDE } from '../no-peripheral.ts';
 
 /** What a need is about: the mark that is drawn before its words. */
 export type Mark = 'approval' | 'operator' | 'condition' | 'pattern' | 'close' | 'observed' | 'agent';

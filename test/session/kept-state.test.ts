@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import { DatabaseSync } from 'node:sqlite';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { EvidenceStore, KeptFold } from '../../src/ports/evidence-store.ts';
+import { keptState } from '../../src/session/kept-state.ts';
+import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { lead, must, type Stage, stage, TestClock } from './sessions.ts';
+
+let folder: string;
+let store: EvidenceStore;
+let db: DatabaseSync;
+let on: Stage;
+let id: string;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'hopgate-kept-'));
+  const clock = new TestClock();
+  const file = join(folder, 'evidence.db');
+  store = sqliteStore(file, { clock });
+  on = await stage({ store, clock });
+  id = on.session.id;
+  await lead(on.session, 'edit');
+  await must(on.session.step({ tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } }));
+  await on.session.detach();
+  db = new DatabaseSync(file);
+});
+afterEach(async () => {
+  db.close();
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** What was kept, with one thing in it another; as a writer of the store would have put it there. */
+function keep(change: (fold: { head: { seq: number; hash: string }; text: string }) => void): void {
+  const row = db.prepare('SELECT seq, hash, text FROM folds WHERE session_id = ?').get(id)!;
+  const fold = { head: { seq: Number(row['seq']), hash: String(row['hash']) }, text: String(row['text']) };
+  change(fold);
+  const { head, text } = fold;
+  const digest = createHash('sha256').update(`${id}\n${head.seq}\n${head.hash}\n${text}`).digest('hex');
+  db.prepare('UPDATE folds SET seq = ?, hash = ?, text = ?, digest = ? WHERE session_id = ?').run(
+    head.seq,
+    head.hash,
+    text,
+    digest,
+    id,
+  );
+}
+
+/** The kept state, changed so that it would be seen. */
+function lie(fold: { text: string }, more: (kept: { state: { head: KeptFold['head'] } }) => void = () => {}): void {
+  const kept = JSON.parse(fold.text);
+  kept.state.facts.steps = 77;
+  more(kept);
+  fold.text = JSON.stringify(kept);
+}
+
+const steps = async (): Promise<number> => (await on.reopen()).state.steps;
+
+describe('a session that is opened again', () => {
+  it('it takes up the state that was kept when it was let go of', async () => {
+    keep((fold) => lie(fold));
+    expect(await steps()).toBe(77);
+  });
+
+  it('it folds what came after', async () => {
+    const fold = await store.keptFold?.(id);
+    const again = await on.reopen();
+    await must(again.step({ tool: 'read', args: { path: 'src/a.ts' } }));
+    const { steps: expected } = again.state;
+    await again.detach();
+    // As if the last writer had been killed before it let go.
+    keep((now) => Object.assign(now, fold));
+    keep((now) => lie(now));
+    expect(await steps()).toBe(78);
+    keep((now) => Object.assign(now, fold));
+    expect(await steps()).toBe(expected);
+  });
+
+  it.each<[string, () => void]>([
+    [
+      'that stands at another entry',
+      () =>
+        keep((fold) => {
+          fold.head.seq -= 1;
+          lie(fold, ({ state }) => (state.head = fold.head));
+        }),
+    ],
+    [
+      'that stands behind the end of the chain',
+      () =>
+        keep((fold) => {
+          fold.head.seq += 1;
+          lie(fold, ({ state }) => (state.head = fold.head));
+        }),
+    ],
+    [
+      'with a head that the chain does not have',
+      () =>
+        keep((fold) => {
+          fold.head.hash = 'f'.repeat(64);
+          lie(fold, ({ state }) => (state.head = fold.head));
+        }),
+    ],
+    [
+      'that says another head than its state',
+      () => keep((fold) => lie(fold, ({ state }) => (state.head = { ...state.head, seq: 0 }))),
+    ],
+    [
+      'of another session',
+      () => keep((fold) => lie(fold, (kept) => Object.assign((kept as never)['state']['facts'], { sessionId: 'x' }))),
+    ],
+    ['of another version', () => keep((fold) => lie(fold, (kept) => Object.assign(kept, { format: '0.0.0 1' })))],
+    ['that is damaged', () => db.exec(`UPDATE folds SET text = replace(text, '"steps":', '"steps":7')`)],
+    ['that is cut off', () => db.exec('UPDATE folds SET text = substr(text, 1, 100)')],
+    [
+      'whose last entry is not what was hashed',
+      () => {
+        keep((fold) => lie(fold));
+        db.exec(`UPDATE entries SET body = replace(body, '"ok"', '"OK"') WHERE seq = (SELECT max(seq) FROM entries)`);
+      },
+    ],
+  ])('it does not believe a state %s, and folds its evidence', async (_what, forge) => {
+    const { state } = on.session;
+    forge();
+    expect(await keptState(store, id)).toBeNull();
+    expect(await steps()).toBe(state.steps);
+  });
+
+  it('it is not resumed once it is erased', async () => {
+    await store.erase({ sessionId: id });
+    await expect(on.reopen()).rejects.toThrow();
+  });
+});

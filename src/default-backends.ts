@@ -1,33 +1,31 @@
 import manifest from '../package.json' with { type: 'json' };
 import type { EvidenceStore } from './ports/evidence-store.ts';
 import type { ToolBackend } from './ports/tool-backend.ts';
-import type { SpecSet } from './spec/types.ts';
+import type { ProjectConfig, SpecSet } from './spec/types.ts';
 import type { Sandbox } from './tools/sandbox/sandbox.ts';
 import { workspaceBackend } from './tools/workspace/backend.ts';
 
 /**
  * The real tools on a real repository. The sandbox is tried out when the first command needs it, once for all backends and sessions. A tool that
- * `specs` binds to an MCP server is served by that, whatever its name.
+ * `specs` binds to an MCP server is served by that, whatever its name; by nobody where `config` does not name the server.
  */
 export function defaultBackends(
   store: EvidenceStore,
-  options: { readonly unsafeNoSandbox: boolean; readonly specs?: Pick<SpecSet, 'tools'> },
+  options: {
+    readonly unsafeNoSandbox: boolean;
+    readonly specs?: Pick<SpecSet, 'tools'>;
+    readonly config?: Pick<ProjectConfig, 'upstream'>;
+  },
 ): ToolBackend[] {
   let sandbox: Promise<Sandbox> | null = null;
   const detect = () => {
     sandbox ??= sandboxOf(options.unsafeNoSandbox);
     return sandbox;
   };
-  const upstream = Object.values(options.specs?.tools ?? {}).flatMap(({ id, upstream }) => (upstream ? [id] : []));
-  return [
-    ...(upstream.length > 0
-      ? [
-          onFirstUse('upstream', upstream, async () => {
-            const { upstreamBackend } = await import('./tools/upstream/backend.ts');
-            return upstreamBackend({ tools: options.specs?.tools ?? {}, version: manifest.version });
-          }),
-        ]
-      : []),
+  const bound = Object.values(options.specs?.tools ?? {}).filter(({ upstream }) => upstream !== undefined);
+  const names = new Set(bound.map(({ id }) => id));
+  const here = bound.filter(({ upstream }) => Object.hasOwn(options.config?.upstream ?? {}, upstream!.server));
+  const own: ToolBackend[] = [
     workspaceBackend(),
     onFirstUse('shell', ['bash-readonly', 'bash', 'bash-test', 'bash-deploy'], async () => {
       const { shellBackend } = await import('./tools/shell/backend.ts');
@@ -44,8 +42,24 @@ export function defaultBackends(
     onFirstUse('discipline', DISCIPLINE, async () =>
       (await import('./tools/discipline/backend.ts')).disciplineBackend(store),
     ),
-  ];
+  ].map((backend) => without(names, backend));
+  if (here.length === 0) return own;
+  const upstream = onFirstUse(
+    'upstream',
+    here.map(({ id }) => id),
+    async () => {
+      const { upstreamBackend } = await import('./tools/upstream/backend.ts');
+      return upstreamBackend({ tools: options.specs?.tools ?? {}, version: manifest.version });
+    },
+  );
+  return [upstream, ...own];
 }
+
+/** A backend that leaves some tools to others. */
+const without = (names: ReadonlySet<string>, backend: ToolBackend): ToolBackend => {
+  const tools = backend.tools.filter((id) => !names.has(id));
+  return tools.length === backend.tools.length ? backend : { ...backend, tools };
+};
 
 const DISCIPLINE = ['psr-search', 'psr-select', 'pur-update', 'pur-mark-pivot', 'par-punctuate'];
 

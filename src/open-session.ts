@@ -85,7 +85,7 @@ export async function openSession(options: OpenOptions): Promise<Session> {
   try {
     const point = options.session === undefined ? null : await resumePoint(store, options.session);
     const pin = point ? point.pin : await pinOf(options, root);
-    backends = backendsOf(options.backends, () => defaultBackends(store, { unsafeNoSandbox, specs: pin.specs }));
+    backends = backendsOf(options.backends, () => defaultBackends(store, { unsafeNoSandbox, ...pin }));
     const parts = {
       store,
       clock,

@@ -75,6 +75,7 @@ export function commandProblem(
   args: Args,
   config: ProjectConfig,
 ): string | null | 'unjudged' {
+  if (tool === 'bash-deploy' && command !== 'deploy') return 'deploy commands run only where the scope ships';
   switch (command) {
     case 'none':
       return 'this scope runs no commands';

@@ -51,13 +51,19 @@ export function judgeCall(ledger: Ledger, visit: Visit, id: string, args: Fields
       else outside ??= hostProblem(String(value), config.web.allow);
     }
   }
-  if (outside === null && visit.scope.command !== 'none' && tool.parameters.some(({ role }) => role === 'command')) {
+  if (outside === null && runsCommand(visit, tool, args)) {
     const problem = commandProblem(visit.scope.command, id, args, config);
     if (problem === 'unjudged') report.gap('unknown', `nothing says what ${id} may run`, id);
     else outside = problem;
   }
   return outside;
 }
+
+/** Whether the scope's rule for commands is asked: where it has one, or where a command runs that nobody had to name. */
+const runsCommand = ({ scope }: Visit, { id, parameters }: ToolSpec, args: Fields): boolean =>
+  scope.command === 'none'
+    ? id === 'bash-test' && args['command'] === undefined
+    : parameters.some(({ role }) => role === 'command');
 
 /** A command or an address outside the scope that was not refused. */
 export function breachOutside(visit: Visit, tool: string, outside: string, report: Report): void {

@@ -4,7 +4,7 @@ import { type Arguments, bindArguments } from './arguments.ts';
 import { deny } from './deny.ts';
 import type { Decision, GateContext, StepRequest } from './request.ts';
 import { scopeProblem } from './scope.ts';
-import { shortestWay } from './ways.ts';
+import { isServed, shortestWay } from './ways.ts';
 
 /** A call that may go to its backend, and what it may touch there. */
 export interface StepPlan {
@@ -38,7 +38,7 @@ export function withWritePaths(specs: SpecSet, config: ProjectConfig): ProjectCo
 }
 
 /**
- * Whether a tool call may run now: session open, in a peripheral, within its limits, tool known and in the envelope, effect allowed by the
+ * Whether a tool call may run now: session open, in a peripheral, within its limits, tool known, served and in the envelope, effect allowed by the
  * mode, arguments well formed and in scope. Pure.
  */
 export function decideStep(context: GateContext, { tool: id, args }: StepRequest): Decision<StepPlan> {
@@ -54,14 +54,19 @@ export function decideStep(context: GateContext, { tool: id, args }: StepRequest
     const suggestion = nearest(String(id), Object.keys(specs.tools));
     return deny(context, 'unknown-tool', { tool: String(id), suggestion });
   }
+  const granted = spec.tools.filter((other) => isServed(view, other));
   if (!spec.tools.includes(tool.id)) {
     const way = shortestWay(specs, view, (other) => specs.peripherals[other]?.tools.includes(tool.id) ?? false);
-    return deny(context, 'tool-not-allowed', { tool: tool.id, peripheral, allowed: spec.tools }, way);
+    return deny(context, 'tool-not-allowed', { tool: tool.id, peripheral, allowed: granted }, way);
+  }
+  if (!isServed(view, tool.id)) {
+    const upstream = tool.upstream?.server ?? null;
+    return deny(context, 'unknown-tool', { tool: tool.id, unserved: true, upstream });
   }
   const limit = limitReached(context, spec.limits);
   if (limit) return deny(context, 'limit-reached', { peripheral, tool: tool.id, ...limit });
   if (specs.gate && view.mode && !specs.gate.effects[view.mode].includes(tool.effect)) {
-    const allowed = spec.tools.filter((other) => {
+    const allowed = granted.filter((other) => {
       const effect = specs.tools[other]?.effect;
       return effect && view.mode && specs.gate?.effects[view.mode].includes(effect);
     });

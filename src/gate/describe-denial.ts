@@ -55,7 +55,9 @@ export function describeDenial(
       if (about['unserved'])
         return {
           message: `there is no tool "${tool}" that a backend serves`,
-          remedy: 'do without it; only the operator can open a session with a backend that serves it',
+          remedy: about['upstream']
+            ? `do without it; the operator names the MCP server ${about['upstream']} under upstream in hopgate.yaml and accepts the file ("hopgate trust"), and opens a new session`
+            : 'do without it; only the operator can open a session with a backend that serves it',
         };
       return {
         message: `there is no tool "${tool}"`,

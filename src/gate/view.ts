@@ -50,6 +50,8 @@ export interface SessionView {
   readonly files: readonly string[];
   /** What this session changed: the sha256 of each file as the last change left it, null where it was deleted or nobody saw. */
   readonly changes: { readonly [path: string]: string | null };
+  /** Tools of the catalogue that nothing runs in this session; absent: there are none. */
+  readonly unserved?: ReadonlySet<string>;
   /** Nonces of approvals that were used. */
   readonly usedNonces: readonly string[];
 }

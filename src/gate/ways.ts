@@ -42,6 +42,9 @@ const effectAllowed = (specs: SpecSet, mode: Mode | null, tool: string): boolean
   return effect !== undefined && (!specs.gate || !mode || specs.gate.effects[mode].includes(effect));
 };
 
+/** Whether something runs a tool in this session. */
+export const isServed = ({ unserved }: SessionView, tool: string): boolean => !unserved?.has(tool);
+
 /** What can be done from where the session stands. */
 export function available(specs: SpecSet, view: SessionView): Available {
   const peripheral = view.visit?.peripheral ?? null;
@@ -50,7 +53,8 @@ export function available(specs: SpecSet, view: SessionView): Available {
   return {
     peripheral,
     mode: view.mode,
-    tools: idle || !spec ? [] : spec.tools.filter((tool) => effectAllowed(specs, view.mode, tool)),
+    tools:
+      idle || !spec ? [] : spec.tools.filter((tool) => isServed(view, tool) && effectAllowed(specs, view.mode, tool)),
     hops: view.closed
       ? []
       : peripheral === null

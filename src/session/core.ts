@@ -40,6 +40,7 @@ export class SessionCore {
   heldBack: Body[] = [];
   /** The config with every peripheral's write paths in it, so that git knows what may be shipped. */
   readonly #writable: ProjectConfig;
+  readonly #unserved: ReadonlySet<string>;
   #queue: Promise<unknown> = Promise.resolve();
   #detached = false;
 
@@ -47,6 +48,8 @@ export class SessionCore {
     this.parts = parts;
     this.writer = writer;
     this.#writable = withWritePaths(parts.compiled.specs, parts.config);
+    const served = new Set(parts.backends.flatMap(({ tools }) => tools));
+    this.#unserved = new Set(Object.keys(parts.compiled.specs.tools).filter((id) => !served.has(id)));
   }
 
   /** When the calls that were made so far have been answered. */
@@ -54,13 +57,11 @@ export class SessionCore {
     return this.#queue.catch(() => {});
   }
 
-  backendOf(tool: string): ToolBackend | undefined {
-    return this.parts.backends.find(({ tools }) => tools.includes(tool));
-  }
-
-  /** The refusal of a tool that the spec has and nothing here runs. */
-  unserved(tool: string): Denial {
-    return deny(this.context(), 'unknown-tool', { tool, unserved: true }).denial;
+  /** What runs a tool that the gate let through: it refuses those that nothing runs. */
+  backendOf(tool: string): ToolBackend {
+    const backend = this.parts.backends.find(({ tools }) => tools.includes(tool));
+    if (!backend) throw new Error(`no backend serves "${tool}", and the gate let it through`);
+    return backend;
   }
 
   tool(id: string): ToolSpec | undefined {
@@ -84,7 +85,8 @@ export class SessionCore {
   }
 
   view(): SessionView {
-    return viewOf(this.parts.compiled, this.writer.state, this.parts.clock.now());
+    const view = viewOf(this.parts.compiled, this.writer.state, this.parts.clock.now());
+    return this.#unserved.size === 0 ? view : { ...view, unserved: this.#unserved };
   }
 
   context(): GateContext {

@@ -88,7 +88,6 @@ export class NativeSteps {
     if (!decision.ok) return this.#core.refuse(request, decision.denial);
     const { plan } = decision;
     const tool = plan.tool.id;
-    if (!this.#core.backendOf(tool)) return this.#core.refuse(request, this.#core.unserved(tool));
     const seen = await this.#nativeWatch(tool).before(this.#core.toolCall(plan));
     if ('refused' in seen)
       return this.#core.refuse(

@@ -100,9 +100,7 @@ export class Session {
       tool: asText(call.tool),
       args: asJson(call.args ?? {}),
     });
-    if (!decision.ok) return decision.denial;
-    const { id } = decision.plan.tool;
-    return this.#core.backendOf(id) ? null : this.#core.unserved(id);
+    return decision.ok ? null : decision.denial;
   }
 
   /** The spec set that the session is pinned to. */
@@ -192,9 +190,7 @@ export class Session {
       const decision = decide(this.#core.context(), request);
       if (!decision.ok) return this.#core.refuse(request, decision.denial);
       const { plan } = decision;
-      const backend = this.#core.backendOf(plan.tool.id);
-      if (!backend) return this.#core.refuse(request, this.#core.unserved(plan.tool.id));
-      return this.#run(request, plan, backend, call.signal ?? new AbortController().signal);
+      return this.#run(request, plan, this.#core.backendOf(plan.tool.id), call.signal ?? new AbortController().signal);
     });
   }
 

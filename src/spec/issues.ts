@@ -13,7 +13,17 @@ export interface SpecIssue {
 
 /** A finding that does not stop a spec set from loading. */
 export interface SpecWarning {
-  readonly code: 'unbound-exit' | 'hop-opens-nothing' | 'no-edge' | 'unused-source' | 'unreachable';
+  readonly code:
+    | 'unbound-exit'
+    | 'hop-opens-nothing'
+    | 'no-edge'
+    | 'unused-source'
+    | 'unreachable'
+    | 'never-in-mode'
+    | 'never-in-scope'
+    | 'beside-its-scope'
+    | 'unserved'
+    | 'unknown-upstream';
   readonly path: string;
   readonly message: string;
   readonly suggestion: string | null;

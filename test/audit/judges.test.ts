@@ -3,6 +3,7 @@ import { commandProblem, configuredTest, plainWords } from '../../src/audit/comm
 import { hostProblem } from '../../src/audit/hosts.ts';
 import { liesIn, placeOf } from '../../src/audit/paths.ts';
 import { hidden, steers } from '../../src/audit/untouchable.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/parse-project-config.ts';
 import { CONFIG } from './world.ts';
 
 describe('a place', () => {
@@ -83,6 +84,15 @@ describe('a command', () => {
   it('is split at blanks outside of quotes', () => {
     expect(plainWords(`commit -m 'fix: a b' "c d" e\\ f`)).toEqual(['commit', '-m', 'fix: a b', 'c d', 'e f']);
     for (const text of ['a; b', 'a && b', '$(x)', 'a > b', "it's"]) expect(plainWords(text)).toBeNull();
+  });
+
+  it('ships only where the scope ships, and what runs unnamed needs a scope that runs commands', () => {
+    const config = { ...DEFAULT_PROJECT_CONFIG, deploy: { out: { run: ['true'], network: false } } };
+    const args = { name: 'out' };
+    expect(commandProblem('deploy', 'bash-deploy', args, config)).toBeNull();
+    for (const scope of ['read-only', 'contained', 'test'] as const)
+      expect(commandProblem(scope, 'bash-deploy', args, config)).toBe('deploy commands run only where the scope ships');
+    expect(commandProblem('none', 'bash-test', {}, config)).toBe('this scope runs no commands');
   });
 
   it('is a configured test command only word for word, or where words may be added', () => {

@@ -60,3 +60,15 @@ it('another server’s tools are behind the gate, under their own names if it is
   expect(out).toContain('files-read src/a.txt');
   expect(out).not.toContain('planted-secret');
 });
+
+it('a tool whose server hopgate.yaml does not name is not shown, and says what the operator does', async () => {
+  const here = machine({ ...FILES, 'hopgate.yaml': 'specs: specs\n' });
+  commitAll(here.root);
+  expect((await here.run('trust', '--yes')).code).toBe(0);
+  const { client } = await serve(here, []);
+  expect(await toolNames(client)).toEqual(['hop', 'mode', 'status', 'why']);
+  const { text } = await called(client, 'files-read', { path: 'src/a.txt' });
+  expect(text).toContain('unknown-tool');
+  expect(text).toContain('names the MCP server files under upstream in hopgate.yaml');
+  await client.close();
+});

@@ -50,6 +50,33 @@ describe('check', () => {
     expect(out).not.toContain('a.txt');
   });
 
+  it('warns of tools that nobody runs, and of tools beside their scope', async () => {
+    const tool = (id: string, upstream: string) =>
+      `  ${id}:\n    purpose: x\n    effect: observe\n    parameters: []\n    limits: { seconds: 1, output-bytes: 100 }\n${upstream}`;
+    const { run } = machine({
+      'hopgate.yaml': 'upstream: { tracker: { command: [tracker] } }\n',
+      'specs/tools.yaml': `tools:\n${tool('price', '')}${tool('issue', '    upstream: { server: trakker, tool: get }\n')}${tool('bug', '    upstream: { server: tracker, tool: get }\n')}`,
+      'specs/peripherals/ask.yaml':
+        'id: ask\npurpose: x\ntools: [price, issue, bug, bash-test, write]\nscope: full-codebase\nentry: [default, from-rest]\nexit: { done: rest }\n',
+      'specs/peripherals/rest.yaml':
+        'id: rest\npurpose: x\ntools: []\nscope: conversation\nentry: from-ask\nexit: { on: ask }\n',
+    });
+    const { code, out } = await run('check', 'specs');
+    expect(code).toBe(0);
+    expect(out).toContain('warning  tools.price: hopgate does not run price by itself');
+    expect(out).toContain('warning  tools.issue.upstream.server: hopgate.yaml names no upstream "trakker"');
+    expect(out).toContain('did you mean "tracker"?');
+    expect(out).toContain('warning  peripherals.ask.tools.3: bash-test runs here, but its verdict counts for nothing');
+    expect(out).toContain('warning  peripherals.ask.tools.4: every call of write is refused here (out-of-scope)');
+    const { warnings } = JSON.parse((await run('check', 'specs', '--json')).out) as { warnings: { code: string }[] };
+    expect(warnings.map(({ code }) => code)).toEqual([
+      'beside-its-scope',
+      'never-in-scope',
+      'unserved',
+      'unknown-upstream',
+    ]);
+  });
+
   it('says so when there is nothing at the path', async () => {
     const { code, err } = await machine().run('check', 'no/where');
     expect(code).toBe(1);

@@ -350,6 +350,7 @@ describe('what a tool comes to', () => {
       remedy: expect.stringContaining('only the operator can open a session with a backend'),
     });
     expect(session.why(read)).toMatchObject({ message: 'there is no tool "read" that a backend serves' });
+    expect(session.available().tools).toEqual([]);
   });
 
   it('it hands the signal on', async () => {

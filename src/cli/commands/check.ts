@@ -1,12 +1,15 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type Proof, proveProperties } from '../../audit/properties/prove.ts';
+import { defaultBackends } from '../../default-backends.ts';
 import { maskMatcher } from '../../gate/masks.ts';
 import { SpecError, type SpecIssue, type SpecWarning } from '../../spec/issues.ts';
+import { lintServed } from '../../spec/lint-tools.ts';
 import { DEFAULT_PROJECT_CONFIG, loadProjectConfig } from '../../spec/load-project-config.ts';
 import { lintSpecs, loadSpecs } from '../../spec/load-specs.ts';
 import { suggest } from '../../spec/names.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
+import { memoryStore } from '../../stores/memory.ts';
 import { type Io, paint, print, printJson } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { CONFIG_FILE, specsFolder } from '../project.ts';
@@ -22,7 +25,7 @@ export function register(program: Command, io: Io): void {
     .command('check')
     .summary('check a spec set and hopgate.yaml')
     .description(
-      'Checks the specs (by default those that hopgate.yaml names) and hopgate.yaml, and prints every problem at once. Warns of what loads but\ncannot mean what it says (a hop that opens nothing), and of masked files that git tracks. Exit code 1 if there are problems.',
+      'Checks the specs (by default those that hopgate.yaml names) and hopgate.yaml, and prints every problem at once. Warns of what loads but\ncannot mean what it says (a hop that opens nothing, a tool that its scope always refuses or that nobody runs), and of masked files that git tracks.\nExit code 1 if there are problems, or a property does not hold.',
     )
     .argument('[path]', 'a spec folder, or one spec file')
     .addOption(rootOption())
@@ -38,7 +41,11 @@ async function check(io: Io, path: string | undefined, options: Options): Promis
   const specs = await collect(issues, () => loadSpecs(folder));
   if (specs !== null && path === undefined) issues.push(...unknownScopes(root, config, specs));
   if (specs === null || issues.length > 0) throw new SpecError(issues);
-  const warnings = [...lintSpecs(specs)];
+  const { upstream } = config;
+  const warnings = [
+    ...lintSpecs(specs),
+    ...lintServed(specs, { served: ownTools(), ...(upstream ? { upstream } : {}) }),
+  ];
   const tracked = await maskedButTracked(root, config, io);
   const proofs = proveProperties(specs);
   // An exit that is bound to nothing is among the warnings already.
@@ -71,6 +78,12 @@ async function check(io: Io, path: string | undefined, options: Options): Promis
       `${paint(io, 'yellow', 'warning')}  ${visible(file)} is masked, but git tracks it: its history shows it to anyone who clones`,
     );
 }
+
+/** The tools that hopgate runs by itself. */
+const ownTools = (): ReadonlySet<string> =>
+  new Set(
+    defaultBackends(memoryStore({ clock: { now: () => 0 } }), { unsafeNoSandbox: false }).flatMap(({ tools }) => tools),
+  );
 
 async function collect<T>(issues: SpecIssue[], load: () => Promise<T>): Promise<T | null> {
   try {

@@ -1,7 +1,9 @@
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import { COMMAND_TOOLS } from '../../spec/command-tools.ts';
+import { own } from '../../spec/names.ts';
 import { LayoutError } from '../sandbox/layout.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
-import { failed, isStop, type Stop } from '../workspace/outcome.ts';
+import { failed, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { type ShellContext, shellContext } from './context.ts';
 import { deployTool } from './deploy.ts';
 import { editTool } from './edit.ts';
@@ -32,11 +34,29 @@ export function shellBackend(sandbox: Sandbox): ToolBackend {
     async run(call: ToolCall): Promise<ToolReport> {
       const tool = TOOLS[call.tool.id];
       if (!tool) throw new Error(`[tools/shell] does not serve ${call.tool.id}`);
-      const context = shellContext(sandbox, call);
+      const context = outsideOfScope(call) ?? shellContext(sandbox, forCommands(call));
       const report = isStop(context) ? context : await attempt(() => tool(context));
       return isStop(report) ? { outcome: report.stop, effects: [] } : report;
     },
   };
+}
+
+/** A scope that runs only some commands runs no others, whichever tool they are given to. */
+function outsideOfScope({ tool: { id, parameters }, grant }: ToolCall): Stop | null {
+  const tool = own(COMMAND_TOOLS, id);
+  if (!tool || tool.runsIn.includes(grant.scope.command)) return null;
+  return outOfScope(
+    parameters[0]?.name ?? 'command',
+    `${id} runs only where the scope ${tool.needs}, and that of ${grant.peripheral} does not.`,
+    `Use ${id} in a peripheral whose scope ${tool.needs}.`,
+  );
+}
+
+/** Paths that may be written are not for commands where the scope's commands only look. */
+function forCommands(call: ToolCall): ToolCall {
+  const { grant } = call;
+  if (grant.scope.command === 'contained') return call;
+  return { ...call, grant: { ...grant, scope: { ...grant.scope, write: [] } } };
 }
 
 async function attempt(work: () => Promise<ToolReport | Stop>): Promise<ToolReport | Stop> {

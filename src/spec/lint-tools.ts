@@ -1,0 +1,110 @@
+import { COMMAND_TOOLS } from './command-tools.ts';
+import type { SpecWarning } from './issues.ts';
+import { own, suggest } from './names.ts';
+import type { PeripheralSpec, ProjectConfig, ScopeRule, SpecSet, ToolParameter, ToolSpec } from './types.ts';
+
+/** Tools that a peripheral grants and that can do nothing there, or not what they are for. Pure. */
+export function lintTools(specs: SpecSet): SpecWarning[] {
+  return Object.values(specs.peripherals).flatMap((peripheral) =>
+    peripheral.tools.flatMap((id, index): SpecWarning[] => {
+      const tool = own(specs.tools, id);
+      if (!tool) return [];
+      const found = modeFinding(tool, specs) ?? reachFinding(tool, peripheral) ?? commandFinding(tool, peripheral);
+      return found ? [{ ...found, path: `peripherals.${peripheral.id}.tools.${index}` }] : [];
+    }),
+  );
+}
+
+type Finding = Omit<SpecWarning, 'path'>;
+
+const MODES_PATH = 'modes.<mode>.effects of gate.yaml';
+
+function modeFinding({ id, effect }: ToolSpec, { gate }: SpecSet): Finding | null {
+  if (!gate || Object.values(gate.effects).some((effects) => effects.includes(effect))) return null;
+  return {
+    code: 'never-in-mode',
+    message: `${id} is refused in every mode (mode-forbids): none allows the effect ${effect}`,
+    suggestion: `add ${effect} to ${MODES_PATH}, or take ${id} out`,
+  };
+}
+
+/** A required argument that the scope grants nothing for: every call is refused. */
+function reachFinding({ id, parameters }: ToolSpec, { scope }: PeripheralSpec): Finding | null {
+  for (const parameter of parameters) {
+    const lacks = lackOf(parameter, scope.rule);
+    if (lacks === null) continue;
+    return {
+      code: 'never-in-scope',
+      message: `every call of ${id} is refused here (out-of-scope): the scope ${scope.name} ${lacks}, and ${id} needs ${parameter.name}`,
+      suggestion: `take ${id} out, or choose a scope that grants it`,
+    };
+  }
+  return null;
+}
+
+function lackOf({ role, required }: ToolParameter, { read, write, command, url }: ScopeRule): string | null {
+  switch (role) {
+    case 'text':
+      return null;
+    case 'path:read':
+      return read === 'none' ? 'reads no files' : null;
+    case 'path:write':
+      return required && write.length === 0 ? 'writes nothing' : null;
+    case 'command':
+      return required && command === 'none' ? 'runs no commands' : null;
+    case 'url':
+      return required && url === 'none' ? 'fetches nothing' : null;
+    default:
+      return role satisfies never;
+  }
+}
+
+function commandFinding({ id, upstream }: ToolSpec, { scope }: PeripheralSpec): Finding | null {
+  const tool = upstream ? undefined : own(COMMAND_TOOLS, id);
+  const { command } = scope.rule;
+  if (!tool || tool.worksIn.includes(command)) return null;
+  const runs = tool.runsIn.includes(command);
+  return {
+    code: runs ? 'beside-its-scope' : 'never-in-scope',
+    message: runs
+      ? `${id} runs here, but ${tool.otherwise}`
+      : `every call of ${id} is refused here (out-of-scope): the scope ${scope.name} is not one that ${tool.needs}`,
+    suggestion: `grant ${id} where the scope ${tool.needs}`,
+  };
+}
+
+/** Tools that peripherals grant and that nobody would run: no backend has them, or their MCP server is not configured. Pure. */
+export function lintServed(
+  { tools, peripherals }: SpecSet,
+  { served, upstream = {} }: { readonly served: ReadonlySet<string>; readonly upstream?: ProjectConfig['upstream'] },
+): SpecWarning[] {
+  return Object.values(tools).flatMap((tool): SpecWarning[] => {
+    const { id } = tool;
+    const users = Object.values(peripherals).flatMap((peripheral) =>
+      peripheral.tools.includes(id) ? peripheral.id : [],
+    );
+    if (users.length === 0) return [];
+    const granted = `${users.slice(0, 3).join(', ')}${users.length > 3 ? ` and ${users.length - 3} more` : ''} grant${users.length === 1 ? 's' : ''} it`;
+    if (tool.upstream) {
+      const { server } = tool.upstream;
+      if (Object.hasOwn(upstream, server)) return [];
+      return [
+        {
+          code: 'unknown-upstream',
+          path: `tools.${id}.upstream.server`,
+          message: `hopgate.yaml names no upstream "${server}"; ${granted}, and no agent is shown it: every call is refused (unknown-tool)`,
+          suggestion: `add ${server} to upstream in hopgate.yaml (${suggest(server, Object.keys(upstream))})`,
+        },
+      ];
+    }
+    if (served.has(id)) return [];
+    return [
+      {
+        code: 'unserved',
+        path: `tools.${id}`,
+        message: `hopgate does not run ${id} by itself; ${granted}, and where no backend has it, every call is refused (unknown-tool)`,
+        suggestion: `bind it to an MCP server (upstream), give openSession a backend that has it, or take it out`,
+      },
+    ];
+  });
+}

@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import { lintServed, lintTools } from '../../src/spec/lint-tools.ts';
+import { loadCatalogue, loadSpecs } from '../../src/spec/load-specs.ts';
+import { parseSpecSet } from '../../src/spec/parse-spec-set.ts';
+import type { SpecSource } from '../../src/spec/source-document.ts';
+import type { SpecSet } from '../../src/spec/types.ts';
+
+const catalogue = await loadCatalogue();
+
+function parsed(...sources: SpecSource[]): SpecSet {
+  const result = parseSpecSet(sources, catalogue);
+  if (!result.ok) throw new Error(JSON.stringify(result.issues));
+  return result.specs;
+}
+
+const place = (tools: string, scope: string): SpecSource => ({
+  file: 'peripherals/here.yaml',
+  text: `id: here\npurpose: x\ntools: [${tools}]\nscope: ${scope}\nentry: default\nexit: {}\n`,
+});
+
+const TRACKER: SpecSource = {
+  file: 'tools.yaml',
+  text: `tools:
+  issue-read:
+    purpose: Reads an issue.
+    effect: observe
+    upstream: { server: tracker, tool: get }
+    parameters: []
+    limits: { seconds: 1, output-bytes: 1000 }
+  price:
+    purpose: Says what it costs.
+    effect: observe
+    parameters: []
+    limits: { seconds: 1, output-bytes: 1000 }
+`,
+};
+
+it('finds nothing in the shipped specs', async () => {
+  expect(lintTools(await loadSpecs('default'))).toEqual([]);
+});
+
+describe('in a scope that a tool cannot work in', () => {
+  it.each([
+    ['write', 'full-codebase', 'never-in-scope', 'writes nothing'],
+    ['read', 'conversation', 'never-in-scope', 'reads no files'],
+    ['glob', 'git-push-only', 'never-in-scope', 'reads no files'],
+    ['bash', 'conversation', 'never-in-scope', 'runs no commands'],
+    ['bash-test', 'conversation', 'never-in-scope', 'is not one that runs tests'],
+    ['web-fetch', '{ paths: [src/] }', 'never-in-scope', 'fetches nothing'],
+    ['bash-deploy', '{ paths: [src/] }', 'never-in-scope', 'is not one that ships'],
+    ['bash', 'test-commands-only', 'never-in-scope', 'lets commands write'],
+    ['bash-readonly', 'git-push-only', 'never-in-scope', 'runs commands'],
+    ['bash-test', '{ paths: [src/] }', 'beside-its-scope', 'its verdict counts for nothing'],
+    ['bash-git', 'full-codebase', 'beside-its-scope', 'git only looks'],
+    ['bash', 'full-codebase', 'beside-its-scope', 'is dropped'],
+  ])('%s under %s: %s', (tool, scope, code, words) => {
+    const [finding, ...more] = lintTools(parsed(place(tool, scope)));
+    expect(more).toEqual([]);
+    expect(finding).toMatchObject({ code, path: 'peripherals.here.tools.0' });
+    expect(finding!.message).toContain(words);
+    expect(finding!.message).toContain(tool);
+    expect(finding!.suggestion).not.toBeNull();
+  });
+
+  it.each([
+    ['bash-test', 'test-commands-only'],
+    ['bash-git, bash-deploy', 'git-push-only'],
+    ['read, edit, write, glob, grep, bash, bash-readonly', '{ paths: [src/] }'],
+    ['read, musn-log', 'session-log-only'],
+    ['psr-search, psr-select, par-punctuate', 'conversation'],
+  ])('%s under %s is right', (tools, scope) => expect(lintTools(parsed(place(tools, scope)))).toEqual([]));
+
+  it('a tool of a server is bound by its roles alone', () => {
+    const text = TRACKER.text.replace('issue-read', 'bash-test');
+    expect(lintTools(parsed({ file: 'tools.yaml', text }, place('bash-test', 'conversation')))).toEqual([]);
+  });
+});
+
+it('finds a tool whose effect no mode allows', () => {
+  const gate = `initial: discuss
+modes: { discuss: { effects: [coordinate] }, diagnose: { effects: [observe] }, execute: { effects: [observe] } }
+transitions: [{ from: discuss, to: diagnose }]
+reset: discuss
+`;
+  const found = lintTools(parsed({ file: 'gate.yaml', text: gate }, place('read, write', '{ paths: [src/] }')));
+  expect(found).toMatchObject([{ code: 'never-in-mode', path: 'peripherals.here.tools.1' }]);
+});
+
+describe('a tool that nobody runs', () => {
+  const specs = parsed(TRACKER, place('read, price, issue-read', 'full-codebase'));
+  const served = new Set(['read']);
+
+  it('is found where no backend has it, or hopgate.yaml does not name its server', () => {
+    expect(
+      lintServed(specs, { served, upstream: { trakker: { url: 'http://x', headers: {}, contained: false } } }),
+    ).toEqual([
+      {
+        code: 'unknown-upstream',
+        path: 'tools.issue-read.upstream.server',
+        message:
+          'hopgate.yaml names no upstream "tracker"; here grants it, and no agent is shown it: every call is refused (unknown-tool)',
+        suggestion: 'add tracker to upstream in hopgate.yaml (did you mean "trakker"?)',
+      },
+      expect.objectContaining({
+        code: 'unserved',
+        path: 'tools.price',
+        message: expect.stringContaining('here grants it'),
+      }),
+    ]);
+  });
+
+  it('is not spoken of where no peripheral grants it, or somebody does run it', () => {
+    expect(lintServed(parsed(TRACKER, place('read', 'full-codebase')), { served })).toEqual([]);
+    const tracker = { command: ['x'], env: {}, cwd: null, contained: false };
+    expect(lintServed(specs, { served: new Set(['read', 'price']), upstream: { tracker } })).toEqual([]);
+  });
+});

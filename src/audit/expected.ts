@@ -155,6 +155,8 @@ function entryProblem(moment: Moment, target: PeripheralSpec): Expected | null {
   return unmet === undefined ? null : refused('condition-failed', `condition ${unmet}`);
 }
 
+const WHO = ['session-id', 'author'];
+
 /** The context that a visit would begin with, and the first field that nothing fills. */
 export function contextFor(
   target: PeripheralSpec,
@@ -172,7 +174,8 @@ export function contextFor(
           : field === 'session-id'
             ? standing.sessionId
             : standing.backpack[field];
-    const value = given[field] ?? due ?? null;
+    // Who a session is, is not the caller's to say.
+    const value = (WHO.includes(field) ? null : given[field]) ?? due ?? null;
     if (value !== null) context[field] = value;
     else if (!optional) missing ??= field;
   }

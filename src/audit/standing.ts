@@ -100,10 +100,18 @@ const joined = (list: readonly string[], more: readonly (string | null)[]): read
   return fresh.length === 0 ? list : [...list, ...new Set(fresh)];
 };
 
+/** Who a session is, and the list that grows step by step: what is handed to a visit, or comes of it, only fills them where there is nothing. */
+const LASTING = ['session-id', 'author', 'changed-files'];
+
+function packed(backpack: Fields, more: Fields): Fields {
+  const lasting = Object.entries(backpack).filter(([field]) => LASTING.includes(field));
+  return { ...backpack, ...more, ...Object.fromEntries(lasting) };
+}
+
 /** Where a session stands after one more entry. Pure. `at`: epoch milliseconds; `sessionId` as the entry names it. */
 export function afterBody(pinned: Pinned, standing: Standing, body: Body, at: number, sessionId: string): Standing {
-  const next = { ...take(pinned, standing, body), lastAt: Math.max(standing.lastAt, at) };
-  return next.sessionId === '' ? { ...next, sessionId } : next;
+  const named = standing.sessionId === '' ? { ...standing, sessionId } : standing;
+  return { ...take(pinned, named, body), lastAt: Math.max(standing.lastAt, at) };
 }
 
 function take(pinned: Pinned, now: Standing, body: Body): Standing {
@@ -128,7 +136,7 @@ function take(pinned: Pinned, now: Standing, body: Body): Standing {
           seen: NOTHING,
         },
         visits: { ...now.visits, [body.peripheral]: (now.visits[body.peripheral] ?? 0) + 1 },
-        backpack: { ...now.backpack, ...body.context },
+        backpack: packed(now.backpack, body.context),
       };
     case 'intent':
       return { ...now, pending: true };
@@ -156,12 +164,11 @@ function take(pinned: Pinned, now: Standing, body: Body): Standing {
       return { ...now, successes: 0, visit: visit && { ...visit, seen: { ...visit.seen, par: { ...body.par } } } };
     case 'stop': {
       const said = Object.fromEntries(Object.entries(body.fruit).filter(([, value]) => value !== null));
-      const changed = now.backpack['changed-files'];
       return {
         ...now,
         visit: null,
         fruits: { ...now.fruits, [body.peripheral]: body.fruit },
-        backpack: { ...now.backpack, ...said, ...(changed === undefined ? {} : { 'changed-files': changed }) },
+        backpack: packed(now.backpack, said),
       };
     }
     case 'mode':

@@ -1,5 +1,5 @@
 import type { SpecSet } from '../spec/types.ts';
-import { coveredBy, place } from './cases.ts';
+import { coveredBy, place } from './planned-case.ts';
 import type { Taken } from './trial.ts';
 
 export interface CoverageRow {

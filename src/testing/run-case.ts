@@ -7,8 +7,8 @@ import type { ToolBackend } from '../ports/tool-backend.ts';
 import type { Session } from '../session/session.ts';
 import { memoryStore } from '../stores/memory.ts';
 import { sqliteStore } from '../stores/sqlite.ts';
-import { type PlannedCase, place } from './cases.ts';
-import { FixedClock } from './fixed-clock.ts';
+import { type PlannedCase, place } from './planned-case.ts';
+import { TrialClock } from './trial-clock.ts';
 import type { Move } from './moves.ts';
 import { provocations } from './provoke.ts';
 import { type Taken, Trial, TrialFailure } from './trial.ts';
@@ -25,7 +25,7 @@ const ROOT = '/repository';
 
 /** Executes a case on a session over the memory store. Throws {@link TrialFailure} where session and spec disagree. */
 export async function runCase(pinned: Pinned, planned: PlannedCase, options: RunCaseOptions): Promise<void> {
-  const clock = new FixedClock();
+  const clock = new TrialClock();
   const trial = await new Trial({ ...options, pinned, store: memoryStore({ clock }), clock, root: ROOT }).open();
   for (const move of planned.moves) {
     if (planned.provoke === 'all') await provokeOnce(pinned, trial, options.provoked);
@@ -34,6 +34,11 @@ export async function runCase(pinned: Pinned, planned: PlannedCase, options: Run
   if (planned.provoke === 'end') await provoke(pinned, trial, 'whole');
   if (planned.provoke === 'all') await provokeOnce(pinned, trial, options.provoked);
   for (const move of planned.tries ?? []) await trial.take(move);
+  for (const move of planned.forges ?? []) {
+    trial.forge(move);
+    await trial.take({ ...move, name: `${move.name} by an approval that is over`, stands: 0 });
+  }
+  if (planned.both) await trial.takeBoth(...planned.both);
   await trial.finish();
 }
 
@@ -45,7 +50,7 @@ export async function runCaseWithDeaths(
   turn: number,
 ): Promise<void> {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'hopgate-trial-'));
-  const clock = new FixedClock();
+  const clock = new TrialClock();
   const store = sqliteStore(join(folder, 'evidence.db'), { clock });
   try {
     const trial = await new Trial({ ...options, pinned, store, clock, root: ROOT }).open();
@@ -65,7 +70,7 @@ export async function runCaseWithAgent(
   play: (session: Session) => Promise<void>,
   options: RunCaseOptions,
 ): Promise<void> {
-  const clock = new FixedClock();
+  const clock = new TrialClock();
   const trial = await new Trial({ ...options, pinned, store: memoryStore({ clock }), clock, root: ROOT }).open();
   for (const move of planned.moves) await takePlanned(trial, move, planned);
   await trial.hand('the agent plays', play);

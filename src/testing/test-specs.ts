@@ -3,10 +3,11 @@ import type { ToolBackend } from '../ports/tool-backend.ts';
 import type { Session } from '../session/session.ts';
 import { loadSpecs } from '../spec/load-specs.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
-import { type PlannedCase, planCases } from './cases.ts';
+import { planCases } from './cases.ts';
 import { Coverage, type CoverageRow } from './coverage.ts';
 import { runCase, runCaseWithAgent, runCaseWithDeaths } from './run-case.ts';
-import { TRIAL_CONFIG } from './trial-config.ts';
+import type { PlannedCase } from './planned-case.ts';
+import { trialConfig } from './trial-config.ts';
 
 export interface TestSpecsOptions {
   /** How the repository is tested and shipped; a made-up repository unless given. */
@@ -49,7 +50,7 @@ export interface GeneratedTests {
  */
 export async function generateTests(specs: SpecSet | string, options: TestSpecsOptions = {}): Promise<GeneratedTests> {
   const loaded = typeof specs === 'string' ? await loadSpecs(specs) : specs;
-  const pinned: Pinned = { specs: loaded, config: { ...TRIAL_CONFIG, ...options.config } };
+  const pinned: Pinned = { specs: loaded, config: { ...trialConfig(loaded), ...options.config } };
   const agent = options.agent ?? agentOf(loaded);
   const plan = planCases(pinned, agent);
   const coverage = new Coverage(loaded);

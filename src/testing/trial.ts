@@ -1,21 +1,26 @@
 import { type Asked, type Expected, expected } from '../audit/expected.ts';
 import type { Pinned } from '../audit/ledger.ts';
-import { SessionAudit } from '../audit/session-audit.ts';
 import { afterBody, beforeAll, type Standing } from '../audit/standing.ts';
+import { verifySession } from '../audit/verify-session.ts';
 import { bodyOf } from '../evidence/bodies.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { Denial } from '../gate/denial.ts';
 import type { Approver } from '../ports/approver.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
-import type { ToolBackend, ToolReport } from '../ports/tool-backend.ts';
+import type { ToolBackend } from '../ports/tool-backend.ts';
 import { createSession, resumeSession } from '../session/open.ts';
 import type { Session } from '../session/session.ts';
 import { LEASE_MS } from '../session/writer.ts';
-import type { Json } from '../spec/types.ts';
+import { cannedBackend } from './canned-backend.ts';
+import { compareState } from './compare-state.ts';
 import { countingIds } from './counting-ids.ts';
-import type { FixedClock } from './fixed-clock.ts';
+import { forgeApprovals } from './forge-approvals.ts';
+import { imagine } from './imagine.ts';
 import { type Death, Died, MortalProcess } from './mortal-store.ts';
-import type { Move } from './moves.ts';
+import { type Move, SEEN } from './moves.ts';
+import { offerProblem } from './offered.ts';
+import { dryRun, request } from './request.ts';
+import type { TrialClock } from './trial-clock.ts';
 
 /** What came of one move: what the spec expects, and what the session answered. */
 export interface Taken {
@@ -33,10 +38,10 @@ export class TrialFailure extends Error {
 export interface TrialParts {
   readonly pinned: Pinned;
   readonly store: EvidenceStore;
-  readonly clock: FixedClock;
+  readonly clock: TrialClock;
   readonly agent: string;
   readonly root: string;
-  /** In place of the canned tools. */
+  /** In place of the canned tools, for the tools that they serve. */
   readonly backends?: readonly ToolBackend[];
   readonly onTaken?: (taken: Taken) => void;
 }
@@ -48,21 +53,19 @@ export interface TrialParts {
 export class Trial {
   readonly #parts: TrialParts;
   readonly #ids = countingIds();
-  readonly #audit: SessionAudit;
   readonly #way: string[] = [];
   #process: MortalProcess;
   #session: Session | null = null;
   #standing: Standing;
   #seq = -1;
   #last: Entry | null = null;
-  #report: ToolReport | null = null;
-  #approves = true;
+  #move: Move | null = null;
+  #complaint: string | null = null;
 
   constructor(parts: TrialParts) {
     this.#parts = parts;
     this.#process = new MortalProcess(parts.store);
     this.#standing = beforeAll(parts.pinned);
-    this.#audit = new SessionAudit(parts.pinned);
   }
 
   get standing(): Standing {
@@ -97,18 +100,43 @@ export class Trial {
   /** Puts a move to the session. Throws {@link TrialFailure} when the session and the spec disagree. */
   async take(move: Move): Promise<Taken> {
     this.#way.push(move.name);
-    await this.#wait(move);
-    const { pinned, clock, onTaken } = this.#parts;
+    this.#pass(move);
+    await this.#tryDry(move);
+    if (move.wait) await this.#settle();
     const before = this.#standing;
-    const want = expected(pinned, before, move.asked, clock.now());
+    const want = this.#expects(move);
     const denial = await this.#put(move);
     await this.#read();
     // A closed session is let go of; what is asked of it later comes from a process that opens it again.
     if (this.#standing.closed && !before.closed) await this.resume();
     this.#compare(move, want, denial);
     const taken = { move, before, expected: want, denial };
-    onTaken?.(taken);
+    this.#parts.onTaken?.(taken);
     return taken;
+  }
+
+  /** Puts two moves to the session at once. They are to be taken one after the other. */
+  async takeBoth(first: Move, second: Move): Promise<void> {
+    this.#way.push(`${first.name} and ${second.name} at once`);
+    const wants = [
+      this.#expects(first),
+      this.#expects(second, imagine(this.#parts.pinned, this.#standing, first)),
+    ] as const;
+    const answers = await Promise.all([this.#put(first), this.#put(second)]);
+    await this.#read();
+    for (const [index, want] of wants.entries()) {
+      const got = answers[index]?.code ?? 'let through';
+      const due = want.ok ? 'let through' : want.code;
+      if (got !== due) this.#fail([first, second][index]!, due, got);
+    }
+    this.#compareState(second);
+  }
+
+  /** Puts a move that only lacks an approval to the gate, with approvals for something else. */
+  forge(move: Move): void {
+    this.#way.push(`${move.name} by approvals for something else`);
+    const problem = forgeApprovals(this.#parts.pinned, this.#standing, move);
+    if (problem) this.#fail(move, 'only an approval for exactly this is taken', problem);
   }
 
   /** Lets somebody else act on the session for a while, and reads what came of it. */
@@ -124,7 +152,8 @@ export class Trial {
    * did not come through, it is taken again.
    */
   async takeAndDie(move: Move, death: Death): Promise<void> {
-    await this.#wait(move);
+    this.#pass(move);
+    if (move.wait) await this.#settle();
     const before = this.#standing;
     const head = this.#seq;
     this.#process.dieAt(death);
@@ -154,9 +183,19 @@ export class Trial {
     await this.#settle();
   }
 
-  /** Ends the visit and the session, and holds all of the evidence against the spec. */
+  /** Lets go of the session, and holds all of its evidence against the spec. */
   async finish(): Promise<void> {
-    const { violations } = this.#audit.verdict();
+    const { store, pinned } = this.#parts;
+    const { id } = this.session;
+    const { chain, audit } = await verifySession(id, pinned, store.entries(id), {
+      getBlob: (hash) => store.getBlob(hash),
+    });
+    const [damage] = chain;
+    if (damage)
+      throw new TrialFailure(
+        `${this.#way.join(' → ')}\n  the chain is broken at entry ${damage.seq} (${damage.rule}): ${damage.message}`,
+      );
+    const { violations } = audit;
     const [first] = violations;
     if (first)
       throw new TrialFailure(
@@ -167,10 +206,53 @@ export class Trial {
     });
   }
 
-  async #wait({ wait = 0 }: Move): Promise<void> {
-    if (wait === 0) return;
-    this.#parts.clock.advance(wait * 60_000);
-    await this.#settle();
+  #pass({ wait = 0 }: Move): void {
+    this.#parts.clock.pass(wait * 60_000);
+  }
+
+  /** What the spec says to a move; an approval that is over, and a tool that refuses, stand against it at the last. */
+  #expects({ asked, report, stands }: Move, standing = this.#standing): Expected {
+    const { pinned, clock } = this.#parts;
+    const want = expected(pinned, standing, asked, clock.now());
+    if (!want.ok) return want;
+    if (stands === 0 && this.#wantsApproval(asked, standing))
+      return { ok: false, code: 'approval-invalid', rule: 'gate: an approval that stands' };
+    const outcome = asked.kind === 'step' && report?.outcome;
+    return outcome && outcome.status === 'refused' ? { ok: false, code: outcome.code, rule: 'the tool itself' } : want;
+  }
+
+  #wantsApproval(asked: Asked, standing: Standing): boolean {
+    if (!('approves' in asked)) return false;
+    const { pinned, clock } = this.#parts;
+    const want = expected(pinned, standing, { ...asked, approves: false }, clock.now());
+    return !want.ok && want.code === 'approval-required';
+  }
+
+  /** Asked beforehand what it would say, the session has to say the same, also of what happened since the last entry. */
+  async #tryDry(move: Move): Promise<void> {
+    const { asked } = move;
+    const now = this.#parts.clock.now();
+    const standing = this.#standing;
+    if (asked.kind === 'step') {
+      const want = expected(this.#parts.pinned, standing, asked, now);
+      const said = this.session.why(asked);
+      const due = want.ok ? 'it would be let through' : want.code;
+      if ((said?.code ?? 'it would be let through') !== due)
+        this.#fail(
+          move,
+          `asked beforehand: ${due}`,
+          said ? `${said.code}: ${said.message}` : 'it would be let through',
+        );
+    } else if ('approves' in asked && !move.wait) {
+      const wants = this.#wantsApproval(asked, standing);
+      const said = await dryRun(this.session, asked);
+      if ((said !== null) !== wants)
+        this.#fail(
+          move,
+          `asked beforehand: ${wants ? 'it wants an approval' : 'no approval is all that it lacks'}`,
+          said ? 'it wants one' : 'it wants none',
+        );
+    }
   }
 
   /** Lets the session record what happened without the agent, so that it is known before the next request is judged. */
@@ -179,19 +261,18 @@ export class Trial {
     await this.#read();
   }
 
-  async #put({ asked, report }: Move): Promise<Denial | null> {
-    this.#report = report ?? null;
-    this.#approves = 'approves' in asked ? asked.approves : true;
-    const result = await request(this.session, asked);
+  async #put(move: Move): Promise<Denial | null> {
+    this.#move = move;
+    const result = await request(this.session, move.asked);
+    if (this.#complaint) this.#fail(move, 'the tool is called as it should be', this.#complaint);
     return result.ok ? null : result.denial;
   }
 
-  /** Folds and audits what is new in the store. */
+  /** Folds what is new in the store. */
   async #read(): Promise<void> {
     const { store, pinned } = this.#parts;
     const id = this.session.id;
     for await (const { entry } of store.entries(id, { from: this.#seq + 1 })) {
-      this.#audit.add(entry);
       this.#seq = entry.seq;
       this.#last = entry;
       const body = bodyOf(entry.body);
@@ -212,22 +293,15 @@ export class Trial {
       if (body?.event !== 'denial' || body.code !== want.code)
         this.#fail(move, 'the refusal is on record', `the last entry tells of ${body?.event ?? 'nothing'}`);
     }
+    const empty = offerProblem(this.#parts.pinned, this.#standing, move.asked, denial);
+    if (empty) this.#fail(move, 'the refusal says what can be done instead', empty);
     return this.#compareState(move);
   }
 
   /** What the session says of itself has to be what its evidence says. */
   #compareState(move: Move): void {
-    const { mode, peripheral, closed, steps, denials } = this.session.state;
-    const said = JSON.stringify({ mode, peripheral, closed, steps, denials });
-    const { standing } = this;
-    const read = JSON.stringify({
-      mode: standing.mode,
-      peripheral: standing.visit?.peripheral ?? null,
-      closed: standing.closed,
-      steps: standing.steps,
-      denials: standing.denials,
-    });
-    if (said !== read) this.#fail(move, `the session stands at ${read}`, `it says ${said}`);
+    const problem = compareState(this.#parts.pinned, this.#standing, this.session.state);
+    if (problem) this.#fail(move, problem.due, problem.said);
   }
 
   #fail(move: Move, want: string, got: string): never {
@@ -238,46 +312,42 @@ export class Trial {
 
   #sessionParts() {
     const { clock, backends, pinned } = this.#parts;
+    const served = new Set(backends?.flatMap(({ tools }) => tools));
+    const unserved = Object.keys(pinned.specs.tools).filter((id) => !served.has(id));
     return {
       store: this.#process.store,
       clock,
       ids: this.#ids,
-      backends: backends ?? [this.#canned(Object.keys(pinned.specs.tools))],
+      backends: [...(backends ?? []), this.#canned(unserved)],
       approver: this.#approver(),
     };
   }
 
   #canned(tools: readonly string[]): ToolBackend {
-    return {
-      name: 'canned',
-      tools,
-      run: async () => this.#report ?? { outcome: { status: 'ok', result: { seen: true } as Json }, effects: [] },
-    };
+    const { pinned, store } = this.#parts;
+    return cannedBackend(tools, {
+      pinned,
+      standing: () => this.#standing,
+      last: async () => {
+        let last: Entry | null = null;
+        for await (const { entry } of store.entries(this.session.id, { from: this.#seq + 1 })) last = entry;
+        return last;
+      },
+      report: () => (this.#move?.breaks ? null : (this.#move?.report ?? SEEN)),
+      complain: (problem) => {
+        this.#complaint = problem;
+      },
+    });
   }
 
   #approver(): Approver {
-    return { via: 'approver', approve: async () => (this.#approves ? { by: 'operator' } : null) };
-  }
-}
-
-type Answer = { readonly ok: true } | { readonly ok: false; readonly denial: Denial };
-
-/** Puts a request to a session. */
-async function request(session: Session, asked: Asked): Promise<Answer> {
-  switch (asked.kind) {
-    case 'start':
-      return session.start(asked.peripheral, asked);
-    case 'step':
-      return session.step(asked);
-    case 'hop':
-      return session.hop(asked);
-    case 'stop':
-      return session.stop('enough', asked);
-    case 'mode':
-      return session.setMode({ ...asked, to: asked.to as never });
-    case 'close':
-      return session.close();
-    default:
-      return asked satisfies never;
+    return {
+      via: 'approver',
+      approve: async () => {
+        const { asked, stands } = this.#move ?? {};
+        if (asked && 'approves' in asked && !asked.approves) return null;
+        return { by: 'operator', ...(stands === undefined ? {} : { minutes: stands }) };
+      },
+    };
   }
 }

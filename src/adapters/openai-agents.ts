@@ -1,6 +1,12 @@
-import { type FunctionTool, type RunToolApprovalItem, type ToolErrorFormatter, tool } from '@openai/agents';
+import {
+  type FunctionTool,
+  type RunContext,
+  type RunToolApprovalItem,
+  type ToolErrorFormatter,
+  tool,
+} from '@openai/agents';
 import type { ApprovalRequest } from '../ports/approver.ts';
-import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from './core/agent-session.ts';
+import type { AgentCall, AgentSession, AgentTool } from './core/agent-session.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export { agentSession } from './core/local.ts';
@@ -31,6 +37,15 @@ export interface OpenAiAgents {
 /** The SDK tells of a call that it found no tool for, and keeps its arguments. */
 const NOT_HANDED_OVER = '(the arguments of a call of a disabled tool are not handed over)';
 
+/** What the agent that has its turn in a run can call, and who answers for the calls that it makes beside that. */
+interface Turn {
+  readonly open: ReadonlySet<string>;
+  missing(name: string, open: ReadonlySet<string>): Promise<string | undefined>;
+}
+
+/** By run. The options of a run are made of one session, and a handoff may pass it to the agent of another. */
+const turns = new WeakMap<object, Turn>();
+
 /**
  * Puts an agent of the OpenAI Agents SDK into a session. A refusal is a tool's output, with its remedy; a broken world (an error thrown by the
  * session) ends the run.
@@ -46,6 +61,8 @@ export async function openAiAgents(
 ): Promise<OpenAiAgents> {
   /** What was asked for, by call id. */
   const asked = new Map<string, { readonly call: AgentCall; readonly request: ApprovalRequest }>();
+  /** What the session said to those that a person refused. */
+  const rejected = new Map<string, string>();
   let broken: { readonly error: unknown } | null = null;
 
   const ask = async (callId: string, call: AgentCall): Promise<ApprovalRequest | null> => {
@@ -54,21 +71,35 @@ export async function openAiAgents(
     return request;
   };
 
+  /** Puts on record what a person has refused; the SDK only tells of it where they gave no reason. */
+  const recordRejections = async (run: RunContext<unknown>): Promise<void> => {
+    for (const [callId, { call }] of asked) {
+      if (run.isToolApproved({ toolName: call.name, callId }) !== false) continue;
+      asked.delete(callId);
+      rejected.set(callId, (await session.call({ ...call, approved: null })).text);
+    }
+  };
+
   const approvedCall = async (callId: string, call: AgentCall): Promise<AgentCall> => {
     const request = asked.get(callId)?.request ?? (await session.wants(call));
     asked.delete(callId);
     return request ? { ...call, approved: { hash: request.hash, by } } : call;
   };
 
-  const toolOf = ({ name, kind, description, inputSchema }: AgentTool): OpenAiAgents['tools'][number] => ({
+  const toolOf = ({ name, description, inputSchema }: AgentTool): OpenAiAgents['tools'][number] => ({
     ...tool({
       name,
       description,
       parameters: inputSchema as never,
       strict: false,
       errorFunction: null,
-      isEnabled: async () => (await session.tools()).some((open) => open.name === name),
-      ...(interrupt && kind === 'control'
+      async isEnabled({ runContext }) {
+        await recordRejections(runContext);
+        const open = new Set((await session.tools()).map((each) => each.name));
+        turns.set(runContext, { open, missing });
+        return open.has(name);
+      },
+      ...(interrupt && (name === 'hop' || name === 'mode')
         ? { needsApproval: async (_, input, callId) => (await ask(callId ?? '', { name, input })) !== null }
         : {}),
       async execute(input, context, details) {
@@ -83,14 +114,23 @@ export async function openAiAgents(
   });
 
   /** The formatter may not throw, so what broke in it is thrown where the next turn begins. */
-  const answer = async (call: AgentCall): Promise<AgentAnswer | null> => {
+  const unlessBroken = async (text: () => Promise<string | undefined>): Promise<string | undefined> => {
     try {
-      return await session.call(call);
+      return await text();
     } catch (error) {
       broken = { error };
-      return null;
+      return undefined;
     }
   };
+
+  /** What is told of a call that the SDK found no tool for: the agent has not got it, or it was not open when its turn began. */
+  const missing: Turn['missing'] = (name, openBefore) =>
+    unlessBroken(async () => {
+      if (openBefore.has(name)) return undefined;
+      if ((await session.tools()).some((open) => open.name === name))
+        return `${name} was not open when this turn began, and is now. Make this call again.`;
+      return (await session.call({ name, input: NOT_HANDED_OVER })).text;
+    });
 
   return {
     tools: (await session.allTools()).map(toolOf),
@@ -105,16 +145,30 @@ export async function openAiAgents(
     options: {
       toolNotFoundBehavior: 'return_error_to_model',
       toolExecution: { maxFunctionToolConcurrency: 1 },
-      async toolErrorFormatter({ kind, toolName, callId }) {
-        if (kind === 'tool_not_found') return (await answer({ name: toolName, input: NOT_HANDED_OVER }))?.text;
-        const refused = asked.get(callId);
-        asked.delete(callId);
-        return refused && (await answer({ ...refused.call, approved: null }))?.text;
+      toolErrorFormatter({ kind, toolName, callId, runContext }) {
+        if (kind === 'tool_not_found') {
+          const turn = turns.get(runContext);
+          return turn ? turn.missing(toolName, turn.open) : missing(toolName, new Set());
+        }
+        return unlessBroken(async () => {
+          await recordRejections(runContext);
+          return rejected.get(callId);
+        });
       },
     },
     async wanted({ rawItem }) {
       if (rawItem.type !== 'function_call') return null;
-      return ask(rawItem.callId, { name: rawItem.name, input: JSON.parse(rawItem.arguments) });
+      const input = parsedOrNull(rawItem.arguments);
+      return input === null ? null : ask(rawItem.callId, { name: rawItem.name, input });
     },
   };
+}
+
+/** The SDK interrupts, without asking the tool, where the arguments are no JSON object. */
+function parsedOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }

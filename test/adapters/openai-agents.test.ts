@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { Agent, run, setTracingDisabled } from '@openai/agents';
+import { Agent, RunState, run, setTracingDisabled } from '@openai/agents';
 import { assistantMessage, functionCall, ScriptedModel } from '@openai/agents/testing';
 import { describe, expect, it } from 'vitest';
 import {
-  agentSession,
   type AgentSession,
-  openAiAgents,
+  agentSession,
   type OpenAiAgentsOptions,
+  openAiAgents,
 } from '../../src/adapters/openai-agents.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import type { ToolBackend } from '../../src/ports/tool-backend.ts';
@@ -179,8 +179,87 @@ describe('an agent of the OpenAI Agents SDK', () => {
     await run(agent, 'Mend sum.', options);
     expect(session.state.peripheral).toBe('test');
     const [, , third, last] = seenBy(model);
-    expect(third?.results[1]).toMatch(/invalid-action/);
+    expect(third?.results[1]).toMatch(/bash-test was not open.*again/);
     expect(last?.results[0]).toMatch(/fail/);
+    expect(session.state.denials, 'the session refused nothing').toBe(0);
+  });
+
+  it('a rejection is on record where the person says why, too', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const { agent, options, model } = await prepare(agentSession(session), [execute, read, end]);
+    const { state, interruptions } = await run(agent, 'Mend sum.', options);
+    for (const interruption of interruptions) state.reject(interruption, { message: 'not before noon' });
+    await run(agent, state, options);
+    expect(session.state).toMatchObject({ mode: 'diagnose', denials: 1 });
+    expect(seenBy(model)[1]?.results[0]).toBe('not before noon');
+  });
+
+  it('a rejection is on record in another process, where the person was shown what they reject', async () => {
+    const world = await agentWorld('explore');
+    const here = await world.open();
+    const first = await prepare(agentSession(here), [execute]);
+    const text = (await run(first.agent, 'Mend sum.', first.options)).state.toString();
+    await here.detach();
+    const there = await world.open();
+    const { agent, options, wanted, model } = await prepare(agentSession(there), [end]);
+    const state = await RunState.fromString<undefined, typeof agent>(agent, text);
+    for (const interruption of state.getInterruptions()) {
+      expect(await wanted(interruption)).toMatchObject({ action: { to: 'execute' } });
+      state.reject(interruption);
+    }
+    await run(agent, state, options);
+    expect(there.state).toMatchObject({ mode: 'diagnose', denials: 1 });
+    expect(seenBy(model)[0]?.instructions).toContain('explore');
+  });
+
+  it.each(['{"to": ', 'null', '[]'])(
+    'a move that is asked for with %s leads nowhere, whatever a person says',
+    async (text) => {
+      const world = await agentWorld('explore');
+      const session = await world.open();
+      const { agent, options, wanted, model } = await prepare(agentSession(session), []);
+      const call = (callId: string) => ({ ...functionCall('mode', {}, { callId }), arguments: text });
+      model.enqueue([call('a')], [call('b')], [assistantMessage('Done.')]);
+      let result = await run(agent, 'Mend sum.', options);
+      for (const verb of ['approve', 'reject'] as const) {
+        for (const interruption of result.interruptions) {
+          expect(await wanted(interruption)).toBe(null);
+          result.state[verb](interruption);
+        }
+        result = await run(agent, result.state, options);
+      }
+      expect(result.finalOutput).toBe('Done.');
+      expect(session.state.mode).toBe('diagnose');
+    },
+  );
+
+  it('after a handoff the calls are answered by the session of the agent that makes them', async () => {
+    const [world, other] = [await agentWorld('explore'), await agentWorld('edit')];
+    const [from, to] = [await world.open(), await other.open()];
+    const grep: ScriptedTurn = { calls: [{ name: 'grep', input: { pattern: 'x' } }] };
+    const receiver = await prepare(agentSession(to), [grep, end]);
+    const { model, tools, instructions, options } = await prepare(agentSession(from), []);
+    model.enqueue([functionCall('transfer_to_worker', {}, { callId: 'handoff' })]);
+    const agent = Agent.create({ name: 'finder', model, tools, instructions, handoffs: [receiver.agent] });
+    expect((await run(agent, 'Mend sum.', options)).finalOutput).toBe('Done.');
+    expect(seenBy(receiver.model)[1]?.results[0]).toMatch(/edit has no grep/);
+    expect([from.state.denials, to.state.denials]).toEqual([0, 1]);
+  });
+
+  it('a tool that the program leaves out is the SDK’s to answer for', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const { tools, instructions, options, model } = await prepare(agentSession(session), [read, end]);
+    const agent = new Agent({
+      name: 'worker',
+      model,
+      instructions,
+      tools: tools.filter(({ name }) => name !== 'read'),
+    });
+    await run(agent, 'Mend sum.', options);
+    expect(seenBy(model)[1]?.results[0]).toMatch(/read.*not found/i);
+    expect(session.state).toMatchObject({ denials: 0, steps: 0 });
   });
 
   it('without the options the call of a tool that is not open ends the run, and does not run', async () => {

@@ -1,5 +1,16 @@
-import type { AgentAnswer, AgentCall, AgentSession } from '../adapters/core/agent-session.ts';
-import { agentSession } from '../adapters/core/local.ts';
+import { randomUUID } from 'node:crypto';
+import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from '../adapters/core/agent-session.ts';
+import { agentSession, refusal } from '../adapters/core/local.ts';
+import {
+  called,
+  cameOfAnswer,
+  cameOfFault,
+  delivered,
+  opened,
+  situationOf,
+  tellsWhere,
+} from '../adapters/core/transcript-items.ts';
+import { asJson } from '../session/as-json.ts';
 import type { Session } from '../session/session.ts';
 import type { Caller, Host } from './host.ts';
 
@@ -8,7 +19,8 @@ export type AgentOp =
   | { readonly op: 'attach'; readonly root: string; readonly agent: string }
   | ({ readonly root: string; readonly session: string } & (
       | { readonly op: 'tools' | 'allTools' | 'status' | 'prompt' }
-      | { readonly op: 'call' | 'wants'; readonly call: Omit<AgentCall, 'signal'> }
+      | { readonly op: 'call'; readonly call: Omit<AgentCall, 'signal'> }
+      | { readonly op: 'wants'; readonly call: Omit<AgentCall, 'signal'> }
     ));
 
 /** What it came to. A fault of ours is told as such; what the agent did is in `value`. */
@@ -27,26 +39,63 @@ export async function carryOutAgentOp(
   signal: AbortSignal,
 ): Promise<AgentOpAnswer> {
   try {
-    if (op.op === 'attach') return { ok: true, value: await host.attach(op.root, op.agent, caller) };
-    const work = async (session: Session) => ({
-      ok: true as const,
-      value: await ask(agentSession(session), op, signal),
+    if (op.op === 'attach') {
+      const id = await host.attach(op.root, op.agent, caller);
+      host.transcript(op.root, id).add(opened(id, 'mcp'));
+      return { ok: true, value: id };
+    }
+    if (op.op === 'call') return { ok: true, value: await carryOutCall(host, op, signal) };
+    const value = await host.join(op.root, op.session, async (session) => {
+      const told = await ask(agentSession(session), op);
+      tellTranscript(host, op, session, told);
+      return told;
     });
-    if (op.op === 'call') return await host.useSession(op.root, op.session, op.call.name, work, WAIT_MS);
-    return await host.join(op.root, op.session, work);
+    return { ok: true, value };
   } catch (error) {
     return { ok: false, why: error instanceof Error ? error.message : String(error) };
   }
 }
 
-function ask(
-  session: AgentSession,
-  op: Exclude<AgentOp, { readonly op: 'attach' }>,
-  signal: AbortSignal,
-): Promise<AgentAnswer | unknown> {
+type Call = Extract<AgentOp, { readonly op: 'call' }>;
+type Asked = Exclude<AgentOp, Call | { readonly op: 'attach' }>;
+
+/** A call of the agent's, in the session that it belongs to, with its place in the transcript. */
+async function carryOutCall(host: Host, { root, session, call }: Call, signal: AbortSignal): Promise<AgentAnswer> {
+  const own = { tool: call.name, args: asJson(call.input ?? {}) };
+  const worksIn = await host.worksIn(root, session, own);
+  const transcript = host.transcript(root, worksIn);
+  const id = randomUUID();
+  transcript.add(called({ id, tool: call.name, input: call.input }));
+  try {
+    const above = worksIn === session ? null : await host.refusedAbove(root, worksIn, own);
+    return await host.useSession(
+      root,
+      worksIn,
+      call.name,
+      async (at) => {
+        if (above) await at.admit({ ...own, above });
+        const answer = above
+          ? { ...refusal(at, above), toolsChanged: false }
+          : await agentSession(at).call({ ...call, signal });
+        transcript.add(cameOfAnswer(id, answer, tellsWhere(call.name, answer) ? situationOf(at) : null));
+        return answer;
+      },
+      WAIT_MS,
+    );
+  } catch (error) {
+    transcript.add(cameOfFault(id, error));
+    throw error;
+  }
+}
+
+/** What the client was handed goes into the transcript, as far as the agent reads it. */
+function tellTranscript(host: Host, { op, root, session: id }: Asked, session: Session, told: unknown): void {
+  if (op === 'tools') host.transcript(root, id).offers((told as readonly AgentTool[]).map(({ name }) => name));
+  if (op === 'prompt') host.transcript(root, id).add(delivered(told as string, situationOf(session), 'instructions'));
+}
+
+function ask(session: AgentSession, op: Asked): Promise<unknown> {
   switch (op.op) {
-    case 'call':
-      return session.call({ ...op.call, signal });
     case 'wants':
       return session.wants(op.call);
     case 'tools':

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import type { Conversation, HookDesk, Seat } from '../adapters/core/hook-desk.ts';
+import type { ContainedCall, Conversation, HookDesk, Seat } from '../adapters/core/hook-desk.ts';
+import { ofParent } from '../adapters/core/of-parent.ts';
+import { opened } from '../adapters/core/transcript-items.ts';
 import { bodyOf } from '../evidence/bodies.ts';
+import type { Denial } from '../gate/denial.ts';
 import type { OpenOptions } from '../open-session.ts';
 import { StoreError } from '../ports/evidence-store.ts';
 import type { Session } from '../session/session.ts';
@@ -14,6 +17,7 @@ import { type Env, ownFolder, stateHome } from './places.ts';
 import { takeRecord, writeRecord } from './record-file.ts';
 import { SeatFiles, type SeatRecord, type SessionBinding, withEvent } from './seat-files.ts';
 import { subAgentSpecs } from './sub-agent-spec.ts';
+import { type SessionTranscript, Transcripts } from './transcripts.ts';
 
 /** How long a hook waits for a session, in milliseconds: shorter than its own deadline. */
 const WAIT_MS = 6_000;
@@ -41,17 +45,19 @@ export interface Caller {
 /** A call that a command line runs later, once. */
 interface RunTicket {
   readonly conversation: Conversation;
-  readonly call: { readonly tool: string; readonly args: Json };
+  readonly call: ContainedCall;
 }
 
 /** The sessions that client programs work in, and who sits in which. The same in the daemon and in a hook process that answers by itself. */
 export class Host {
   readonly #options: HostOptions;
   readonly #sessions: OpenSessions;
+  readonly #transcripts: Transcripts;
 
   constructor(options: HostOptions) {
     this.#options = options;
     const { env, keepOpenMs, backends } = options;
+    this.#transcripts = new Transcripts(env);
     this.#sessions = new OpenSessions({ env, keepOpenMs, ...(backends ? { backends } : {}) });
   }
 
@@ -69,12 +75,43 @@ export class Host {
       keep: async (seat, key, value) => files(seat).keep(seat, key, value),
       take: async (seat, key) => files(seat).take(seat, key),
       runner: async (seat, call) => this.#keepRun({ conversation: seat.conversation, call }),
+      lived: (seat, ...items) => this.transcript(seat.conversation.root, seat.sessionId).add(...items),
+      expect: ({ conversation, parent, sessionId }, call) => {
+        if (parent !== null) new SeatFiles(conversation.root, env).expect(parent, call, sessionId);
+      },
     };
   }
 
   /** Takes a run ticket; null if there is none, or no more. */
   takeRun(ticket: string): RunTicket | null {
     return /^[0-9a-f]{32}$/.test(ticket) ? takeRecord(join(this.#runs(), `${ticket}.json`)) : null;
+  }
+
+  /** What the agent of a session lives through is told to this. */
+  transcript(root: string, sessionId: string): SessionTranscript {
+    return this.#transcripts.of(root, sessionId);
+  }
+
+  /** The session that a call over this session's connection works in: its own, or that of a sub-agent which was about to make it. */
+  async worksIn(
+    root: string,
+    sessionId: string,
+    call: { readonly tool: string; readonly args: Json },
+  ): Promise<string> {
+    const other = new SeatFiles(root, this.#options.env).takeExpected(sessionId, call);
+    if (other === null || (await this.join(root, other, async ({ state }) => state.closed))) return sessionId;
+    return other;
+  }
+
+  /** What a parent's envelope, as it is now, says of a call in a sub-agent's session; null: nothing, or there is no parent. */
+  async refusedAbove(
+    root: string,
+    sessionId: string,
+    call: { readonly tool: string; readonly args: Json },
+  ): Promise<Denial | null> {
+    const parent = new SeatFiles(root, this.#options.env).binding(sessionId)?.parent ?? null;
+    const denial = parent === null ? null : await this.join(root, parent, async (session) => session.why(call));
+    return denial && ofParent(denial);
   }
 
   /** Gives `work` a session by its id. */
@@ -160,6 +197,8 @@ export class Host {
         client,
       };
       files.write(seat);
+      if (meanwhile?.sessionId !== seat.sessionId)
+        this.transcript(conversation.root, seat.sessionId).add(opened(seat.sessionId, 'hooks'));
       return seat;
     });
   }

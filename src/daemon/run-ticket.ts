@@ -1,3 +1,5 @@
+import { type Came, cameOf, idsOf } from '../adapters/core/transcript-items.ts';
+import type { Refused, StepResult } from '../session/results.ts';
 import type { Json } from '../spec/types.ts';
 import type { Host } from './host.ts';
 
@@ -20,34 +22,56 @@ export async function runTicket(host: Host, ticket: string, signal: AbortSignal)
   try {
     const run = host.takeRun(ticket);
     if (!run) return failure(NOT_RUN, 'there is no such run; each is good once, so make the call again');
-    const { conversation, call } = run;
-    const seat = host.seatOf(conversation);
+    const seat = host.seatOf(run.conversation);
     if (!seat) return failure(NOT_RUN, 'its conversation has no session any more');
-    const { root } = conversation;
-    if (seat.parent !== null) {
-      const denial = await host.join(root, seat.parent, async (parent) => parent.why(call));
-      if (denial) return failure(REFUSED, `${denial.code}: ${denial.message}\nWhat to do: ${denial.remedy}.`);
+    const { root } = run.conversation;
+    const { callId, ...call } = run.call;
+    const tell = (came: Came) => host.transcript(root, seat.sessionId).add(cameOf(callId, came));
+    try {
+      const above = await host.refusedAbove(root, seat.sessionId, call);
+      const { answer, came } = await host.useSession(
+        root,
+        seat.sessionId,
+        call.tool,
+        async (session) =>
+          above ? refusedBy(await session.admit({ ...call, above })) : ran(await session.step({ ...call, signal })),
+        WAIT_MS,
+      );
+      tell(came);
+      return answer;
+    } catch (error) {
+      tell({ status: 'error', text: whyOf(error) });
+      throw error;
     }
-    return await host.useSession(
-      root,
-      seat.sessionId,
-      call.tool,
-      async (session) => {
-        const result = await session.step({ ...call, signal });
-        if (!result.ok) {
-          const { code, message, remedy } = result.denial;
-          return failure(REFUSED, `${code}: ${message}\nWhat to do: ${remedy}.`);
-        }
-        const { error } = result;
-        if (error) return withError(asCommand(result.result), `${error.code}: ${error.message}`);
-        return asCommand(result.result) ?? { exit: 0, stdout: `${JSON.stringify(result.result)}\n`, stderr: '' };
-      },
-      WAIT_MS,
-    );
   } catch (error) {
-    return failure(NOT_RUN, error instanceof Error ? error.message : String(error));
+    return failure(NOT_RUN, whyOf(error));
   }
 }
+
+/** What is printed, and what the transcript says of it. */
+interface Ran {
+  readonly answer: RunAnswer;
+  readonly came: Came;
+}
+
+function ran(result: StepResult): Ran {
+  if (!result.ok) return refusedBy(result);
+  const { error, outcome: status } = result;
+  const streams = asCommand(result.result);
+  const answer = error
+    ? withError(streams, `${error.code}: ${error.message}`)
+    : (streams ?? { exit: 0, stdout: `${JSON.stringify(result.result)}\n`, stderr: '' });
+  return { answer, came: { status, text: answer.stdout + answer.stderr, evidence: idsOf(result.evidence) } };
+}
+
+function refusedBy(result: Refused | { readonly ok: true }): Ran {
+  if (result.ok) throw new Error('a refusal let a call through');
+  const { code, message, remedy } = result.denial;
+  const answer = failure(REFUSED, `${code}: ${message}\nWhat to do: ${remedy}.`);
+  return { answer, came: { status: 'refused', code, text: answer.stderr, evidence: idsOf(result.evidence) } };
+}
+
+const whyOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const failure = (exit: number, why: string): RunAnswer => ({ exit, stdout: '', stderr: `hopgate: ${why}\n` });
 

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Conversation, Seat } from '../adapters/core/hook-desk.ts';
 import { ensureStateDir } from '../cli/state-dir.ts';
+import { canonical } from '../evidence/canonical.ts';
 import type { Json } from '../spec/types.ts';
 import type { ProcessMark } from './client-process.ts';
 import { type Env, ownFolder } from './places.ts';
@@ -26,6 +27,8 @@ export interface SessionBinding {
   readonly client: ProcessMark | null;
 }
 
+/** How long a client may take from the hook about a call to the call, in milliseconds. */
+const EXPECTED_MS = 60_000;
 /** Events that a seat remembers. */
 const MAX_EVENTS = 50;
 
@@ -80,12 +83,27 @@ export class SeatFiles {
     return takeRecord<{ value: Json }>(this.#ticket(conversation, key))?.value ?? null;
   }
 
+  /** A call over this session's connection is meant for another session. */
+  expect(sessionId: string, call: Json, forSession: string): void {
+    writeRecord(this.#expected(sessionId, call), { session: forSession, at: Date.now() });
+  }
+
+  /** The session that such a call is meant for, once; null: none. */
+  takeExpected(sessionId: string, call: Json): string | null {
+    const expected = takeRecord<{ session: string; at: number }>(this.#expected(sessionId, call));
+    return expected && Date.now() - expected.at < EXPECTED_MS ? expected.session : null;
+  }
+
   #seat(key: string): string {
     return join(this.#folder, `seat-${key}.json`);
   }
 
   #ticket(conversation: Conversation, key: string): string {
     return join(ownFolder(join(this.#folder, 'tickets')), `${keyOf(conversation)}-${short(key)}.json`);
+  }
+
+  #expected(sessionId: string, call: Json): string {
+    return join(ownFolder(join(this.#folder, 'tickets')), `${short(sessionId)}-${short(canonical(call))}.json`);
   }
 
   #named(start: string): readonly string[] {

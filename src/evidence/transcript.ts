@@ -23,6 +23,7 @@ export interface Situation {
  * - `said`: its own words.
  * - `heard`: somebody else's words: a user, the operator, another agent.
  * - `call`: it acted. `outside`: past hopgate, by a tool that its program offered beside the session's.
+ * - `inner`: it used a tool of its program that reaches nothing: a list, a plan, a question, the start of another agent.
  * - `result`: what the call came to; `evidence`: the entries that the call left, where the recorder was told of them.
  * - `let-go`: the program let go of the session.
  */
@@ -39,12 +40,13 @@ export type TranscriptEvent =
       readonly input: Json;
       readonly outside: boolean;
     }
+  | { readonly kind: 'inner'; readonly callId: string; readonly tool: string; readonly input: Json }
   | {
       readonly kind: 'result';
       readonly callId: string;
       /** `error`: nothing came of it, as the world broke. */
       readonly status: 'ok' | 'failed' | 'refused' | 'error';
-      /** The denial's code, where it was refused. */
+      /** The denial's code, where it was refused; null: its program refused it, and it never came before the session. */
       readonly code: string | null;
       readonly text: string;
       readonly situation: Situation | null;
@@ -134,6 +136,7 @@ const SHAPES: { readonly [kind in TranscriptItem['kind']]: { readonly [field: st
     input: (value) => value !== undefined,
     outside: (value) => typeof value === 'boolean',
   },
+  inner: { callId: isText, tool: isText, input: (value) => value !== undefined },
   result: {
     callId: isText,
     status: (value) => ['ok', 'failed', 'refused', 'error'].includes(value as string),

@@ -7,7 +7,7 @@ import type { NativeWatch, ToolCall } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';
 import { asJson, asText } from './as-json.ts';
 import { aboutRefusal, type SessionCore } from './core.ts';
-import type { AdmitResult, ConcludeResult, NativeOutcome, NativeTicket } from './native-ticket.ts';
+import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native-ticket.ts';
 import { keepFields, keepOutcome } from './run-tool.ts';
 import { isClosed } from './state.ts';
 
@@ -23,15 +23,18 @@ export class NativeSteps {
    * Decides a call that another program will run: an agent's own Edit or Read. Let through, an acting tool's intent is durable; `conclude`
    * records what came of it. Whatever comes in between interrupts it, but for other admitted calls that only look.
    *
+   * @param call `above`: a refusal by an envelope that this session lies within; it is recorded as the answer
    * @throws Error where the tool's backend cannot watch such a run (see {@link ToolBackend.native}).
    */
-  admit(call: { readonly tool: string; readonly args?: unknown }): Promise<AdmitResult> {
+  admit(call: NativeCall): Promise<AdmitResult> {
     return this.#core.serially(
       async () => {
         const request: Request = { kind: 'step', tool: asText(call.tool), args: asJson(call.args ?? {}) };
-        const look = await this.#admitLook(request);
+        const { above } = call;
+        const look = above ? null : await this.#admitLook(request);
         if (look) return look;
         await this.#core.settle();
+        if (above) return this.#core.refuse(request, above);
         return this.#admit(request);
       },
       { settle: false },

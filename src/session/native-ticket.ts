@@ -1,7 +1,16 @@
 import type { Entry } from '../evidence/entry.ts';
+import type { Denial } from '../gate/denial.ts';
 import type { ToolOutcome } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';
 import type { Refused } from './results.ts';
+
+/** A call that another program would run. */
+export interface NativeCall {
+  readonly tool: string;
+  readonly args?: unknown;
+  /** The refusal by an envelope that the session lies within, such as that of the agent that started this one. */
+  readonly above?: Denial;
+}
 
 /** An admitted call that another program is running. Plain JSON: it may be concluded in another process. */
 export interface NativeTicket {

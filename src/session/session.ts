@@ -14,7 +14,7 @@ import { aboutRefusal, SessionCore, type SessionParts } from './core.ts';
 import { hopBodies, startBody, stopBody } from './move-bodies.ts';
 import { hopRequest, type ModeOptions, modeRequest } from './move-requests.ts';
 import { NativeSteps } from './native-steps.ts';
-import type { AdmitResult, ConcludeResult, NativeOutcome, NativeTicket } from './native-ticket.ts';
+import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native-ticket.ts';
 import type { CloseResult, HopResult, ModeResult, Refused, StartResult, StepResult, StopResult } from './results.ts';
 import { keepFields, keepOutcome, runTool } from './run-tool.ts';
 import type { HopOptions, WireHop } from './wire-hop.ts';
@@ -200,7 +200,7 @@ export class Session {
    *
    * @throws Error where the tool's backend cannot watch such a run (see {@link ToolBackend.native}).
    */
-  admit(call: { readonly tool: string; readonly args?: unknown }): Promise<AdmitResult> {
+  admit(call: NativeCall): Promise<AdmitResult> {
     return this.#native.admit(call);
   }
 

@@ -153,7 +153,7 @@ describe('a ticket', () => {
     const { host, conversation, nobody } = makeWorld();
     const one = host({ runCommand: '/x/hook run' });
     const seat = await one.desk(nobody).seat(conversation());
-    const line = await one.desk(nobody).runner(seat, { tool: 'bash', args: { command: 'ls' } });
+    const line = await one.desk(nobody).runner(seat, { tool: 'bash', args: { command: 'ls' }, callId: 'c1' });
     const id = /^\/x\/hook run ([0-9a-f]{32})$/.exec(line)?.[1] ?? '';
     expect(host().takeRun(id)).toMatchObject({ conversation: conversation(), call: { tool: 'bash' } });
     expect(one.takeRun(id)).toBeNull();

@@ -1,10 +1,22 @@
 import { promptSection } from '../core/prompt-section.ts';
+import { delivered, heard, situationOf } from '../core/transcript-items.ts';
+import { textOf } from './event.ts';
 import type { Reply } from './reply.ts';
 import type { Seated } from './seated.ts';
 import { toolNames } from './words.ts';
 
 /** SessionStart (also after a compaction, and on resume), UserPromptSubmit, SubagentStart: tells the model where it is. */
 export async function tellContext({ event, seat, desk }: Seated): Promise<Reply> {
-  const text = await desk.use(seat, async (session) => promptSection(session));
-  return { kind: 'tell', event: event.name, text: `${text}\n${toolNames(event.agentId !== null)}` };
+  const { section, situation } = await desk.use(seat, async (session) => ({
+    section: promptSection(session),
+    situation: situationOf(session),
+  }));
+  const text = `${section}\n${toolNames(event.agentId !== null)}`;
+  const prompt = textOf(event.fields['prompt']);
+  desk.lived(
+    seat,
+    ...(prompt === null ? [] : [heard('user', prompt, 'prompt')]),
+    delivered(text, situation, event.name),
+  );
+  return { kind: 'tell', event: event.name, text };
 }

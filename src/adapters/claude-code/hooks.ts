@@ -1,9 +1,11 @@
 import { realpathSync } from 'node:fs';
 import type { HookAnswer, HookDesk, Seat } from '../core/hook-desk.ts';
+import { called, cameOf, cameOfFault } from '../core/transcript-items.ts';
 import { configChange } from './config-change.ts';
 import { tellContext } from './context.ts';
 import { sessionEnd, subagentStop } from './endings.ts';
 import { type HookEvent, readEvent, textOf, toolEvent } from './event.ts';
+import type { KeptCall } from './kept-call.ts';
 import { postToolUse } from './post-tool-use.ts';
 import { preToolUse } from './pre-tool-use.ts';
 import { NOTHING, type Reply, refuse, render } from './reply.ts';
@@ -24,8 +26,9 @@ export type HookEnv = { readonly [name: string]: string | undefined };
 export async function handle(raw: unknown, desk: HookDesk, env: HookEnv): Promise<HookAnswer> {
   const event = readEvent(raw);
   if (!event) return refuse('hopgate: what Claude Code gave its hook cannot be read, so nothing is let through');
+  let seat: Seat | null = null;
   try {
-    const seat = await desk.seat({
+    seat = await desk.seat({
       client: 'claude-code',
       id: event.conversation,
       agentId: event.agentId,
@@ -35,6 +38,11 @@ export async function handle(raw: unknown, desk: HookDesk, env: HookEnv): Promis
     const reply = await answer({ event, seat: noticed, desk });
     return await finish({ event, seat: noticed, desk }, reply);
   } catch (error) {
+    const call = event.name === 'PreToolUse' ? toolEvent(event) : null;
+    if (seat && call) {
+      const { toolUseId: id, tool, input } = call;
+      desk.lived(seat, called({ id, tool, input, channel: tool }), cameOfFault(id, error));
+    }
     return fault(event, error);
   }
 }
@@ -79,9 +87,19 @@ async function notice(at: Seated): Promise<Seat> {
   if (!silence) return seat;
   const notes = { ...noted(seat, silence.text, true), announced: true };
   let noticed = await remember({ ...at, event: { ...event, toolUseId: null } }, 'silence noticed', notes);
-  for (const { toolUseId } of silence.calls)
-    noticed = await remember({ ...at, seat: noticed, event: { ...event, toolUseId } }, HEARD.missing);
+  for (const { toolUseId } of silence.calls) {
+    const missing = { ...at, seat: noticed, event: { ...event, toolUseId } };
+    await giveUp(missing);
+    noticed = await remember(missing, HEARD.missing);
+  }
   return noticed;
+}
+
+/** The transcript is told that nobody will say how a call ended that the client ran by itself. */
+async function giveUp({ event: { toolUseId }, seat, desk }: Seated): Promise<void> {
+  if (toolUseId === null) return;
+  const kept = (await desk.take(seat, toolUseId)) as unknown as KeptCall | null;
+  if (kept?.ticket) desk.lived(seat, cameOf(toolUseId, { status: 'error', text: 'nobody told how it ended' }));
 }
 
 /** The person at the client hears of it with the next answer that has room for it. */

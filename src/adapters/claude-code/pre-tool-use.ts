@@ -1,12 +1,13 @@
-import type { Denial } from '../../gate/denial.ts';
+import type { Refused } from '../../session/results.ts';
 import type { Json } from '../../spec/types.ts';
-import type { ActionStep, ClientAction, ToolCallOfOurs as Call } from '../core/tool-call-to-action.ts';
+import { ofParent } from '../core/of-parent.ts';
+import type { ActionStep, ToolCallOfOurs as Call, ClientAction } from '../core/tool-call-to-action.ts';
+import { called, cameOf, type Item, idsOf, inner } from '../core/transcript-items.ts';
 import { actionOf } from './action-of.ts';
 import type { ToolEvent } from './event.ts';
+import { keepCall } from './kept-call.ts';
 import type { Reply } from './reply.ts';
 import { HEARD, remember, type Seated } from './seated.ts';
-import { keepCall } from './kept-call.ts';
-import { isActing } from './silence.ts';
 import { callOursInstead, denialText, outsideText, subAgentStays } from './words.ts';
 
 /** Longest time that the client lets a foreground command run, in seconds. */
@@ -15,7 +16,8 @@ const LONGEST_COMMAND = 600;
 /** PreToolUse: decides every call, whatever tool it is of. */
 export async function preToolUse(at: Seated<ToolEvent>): Promise<Reply> {
   const action = await at.desk.use(at.seat, async (session) => actionOf(at.event, session));
-  const { reply, acts } = await decideAction(at, action);
+  const { reply, acts, lived } = await decideAction(at, action);
+  at.desk.lived(at.seat, ...lived);
   await remember(at, reply.kind !== 'allow' ? HEARD.denied : acts ? HEARD.acting : HEARD.allowed);
   return reply;
 }
@@ -24,15 +26,40 @@ interface Decided {
   readonly reply: Reply;
   /** The client runs it by itself, and it changes something. */
   readonly acts: boolean;
+  /** What the transcript is told of it. What hopgate's MCP server carries out is told there. */
+  readonly lived: readonly Item[];
 }
 
-const allow = (input?: { readonly [name: string]: Json }): Decided => ({
+const allow = (lived: readonly Item[], input?: { readonly [name: string]: Json }): Decided => ({
   reply: { kind: 'allow', ...(input ? { input } : {}) },
   acts: false,
+  lived,
 });
-const deny = (why: string): Decided => ({ reply: { kind: 'deny', why }, acts: false });
+
+/** A refusal that the gate has no part in. */
+function deny({ event }: Seated<ToolEvent>, why: string): Decided {
+  const { toolUseId: id, tool, input } = event;
+  const lived = [called({ id, tool, input, channel: tool }), cameOf(id, { status: 'refused', text: why })];
+  return { reply: { kind: 'deny', why }, acts: false, lived };
+}
+
+function refused(at: Seated<ToolEvent>, call: Call, { denial, evidence }: Refused): Decided {
+  const why = denialText(denial, isSubAgent(at));
+  const came = cameOf(at.event.toolUseId, {
+    status: 'refused',
+    code: denial.code,
+    text: why,
+    evidence: idsOf(evidence),
+  });
+  return { reply: { kind: 'deny', why }, acts: false, lived: [calledAs(at, call), came] };
+}
+
+/** The client's call by the names that the session has for it. */
+const calledAs = ({ event }: Seated<ToolEvent>, { tool, args }: Call): Item =>
+  called({ id: event.toolUseId, tool, input: args, channel: event.tool });
 
 async function decideAction(at: Seated<ToolEvent>, action: ClientAction): Promise<Decided> {
+  const { toolUseId: id, tool, input } = at.event;
   switch (action.kind) {
     case 'steps': {
       const [step, ...more] = action.steps;
@@ -41,10 +68,12 @@ async function decideAction(at: Seated<ToolEvent>, action: ClientAction): Promis
     }
     case 'hop':
     case 'mode':
-      return isSubAgent(at) ? deny(subAgentStays(action.kind)) : allow();
+      return isSubAgent(at) ? deny(at, subAgentStays(action.kind)) : allow([]);
     case 'ask':
+      at.desk.expect(at.seat, { tool: action.control, args: action.input });
+      return allow([]);
     case 'inner':
-      return allow();
+      return allow([inner({ id, tool, input, channel: tool })]);
     case 'unmapped':
       return unmapped(at, action.why);
     default:
@@ -66,74 +95,65 @@ function decideStep(at: Seated<ToolEvent>, step: ActionStep): Promise<Decided> {
 }
 
 const isSubAgent = ({ event }: Seated): boolean => event.agentId !== null;
-const refused = (at: Seated, denial: Denial): Decided => deny(denialText(denial, isSubAgent(at)));
 
 /** The client's own Read, Edit, …: decided, the intent written down, and then left to the client. */
 async function native(at: Seated<ToolEvent>, { tool, args }: Call): Promise<Decided> {
   const call = { tool, args };
   const { desk, seat, event } = at;
-  const denial = isSubAgent(at) ? await dryRun(at, call) : null;
-  if (denial) return refused(at, denial);
+  const denied = isSubAgent(at) ? await dryRun(at, call) : null;
+  if (denied) return refused(at, call, denied);
   const admitted = await desk.use(seat, (session) => session.admit(call));
-  if (!admitted.ok) return refused(at, admitted.denial);
+  if (!admitted.ok) return refused(at, call, admitted);
   await keepCall(at, { ticket: admitted.ticket, input: event.input });
-  return { reply: { kind: 'allow' }, acts: admitted.ticket.intent !== null };
+  return { ...allow([calledAs(at, call)]), acts: admitted.ticket.intent !== null };
 }
 
 /** A shell command: what the client runs in its place is one that runs it contained, in the session. */
 async function shell(at: Seated<ToolEvent>, { tool, args }: Call): Promise<Decided> {
-  const call = { tool, args: args as unknown as Json };
-  const denial = await dryRun(at, { tool, args });
-  if (denial) return refused(at, denial);
+  const denied = await dryRun(at, { tool, args });
+  if (denied) return refused(at, { tool, args }, denied);
   const { desk, seat, event } = at;
   const seconds = await desk.use(seat, async (session) => session.tool(tool)?.limits.seconds ?? LONGEST_COMMAND);
-  const command = await desk.runner(seat, call);
+  const command = await desk.runner(seat, { tool, args, callId: event.toolUseId });
   const timeout = Math.min(LONGEST_COMMAND, seconds + 20) * 1000;
   const input = { command, description: event.input['description'] ?? 'Run in hopgate', timeout };
   await keepCall(at, { ticket: null, input });
-  return allow(input);
+  return allow([calledAs(at, { tool, args })], input);
 }
 
 /** A tool of the client whose work only hopgate's own does here. */
 async function throughHopgate(at: Seated<ToolEvent>, call: Call): Promise<Decided> {
-  const denial = await dryRun(at, call);
-  if (denial) return refused(at, denial);
-  return deny(callOursInstead(at.event.tool, call));
+  const denied = await dryRun(at, call);
+  return denied ? refused(at, call, denied) : deny(at, callOursInstead(at.event.tool, call));
 }
 
 /** A tool of hopgate's MCP server: that decides it again. A sub-agent shares its parent's server, so that its own envelope is asked here. */
-async function own(at: Seated<ToolEvent>, call: Call): Promise<Decided> {
-  const denial = isSubAgent(at) ? await dryRun(at, call) : null;
-  return denial ? refused(at, denial) : allow();
+async function own(at: Seated<ToolEvent>, { tool, args }: Call): Promise<Decided> {
+  const denied = isSubAgent(at) ? await dryRun(at, { tool, args }) : null;
+  if (denied) return refused(at, { tool, args }, denied);
+  at.desk.expect(at.seat, { tool, args });
+  return allow([]);
 }
 
 /** A tool that reaches where no spec says what it may touch. */
 async function unmapped(at: Seated<ToolEvent>, why: string | null): Promise<Decided> {
-  const { tool, input } = at.event;
-  const denial = await dryRun(at, { tool, args: input });
-  if (why === null && denial) return refused(at, denial);
-  return deny(outsideText(tool, why));
+  const { tool, input: args } = at.event;
+  const denied = await dryRun(at, { tool, args });
+  if (denied === null) return deny(at, outsideText(tool, why));
+  const { lived, ...decided } = refused(at, { tool, args }, denied);
+  return { ...decided, lived, ...(why === null ? {} : { reply: deny(at, outsideText(tool, why)).reply }) };
 }
 
-/** What the parent's envelope, as it is now, says of a sub-agent's call. Its refusal is recorded in the parent's session. */
-async function refusedAbove({ desk, seat }: Seated, call: Call): Promise<Denial | null> {
-  if (seat.parent === null) return null;
-  const parent = await desk.seat({ ...seat.conversation, agentId: null });
-  return desk.useParent(seat, async (session) => {
-    const denial = session.why(call);
-    // While the parent itself acts, an entry in its session would break that call off.
-    if (denial !== null && !isActing(parent)) await session.admit(call);
-    return denial;
-  });
-}
-
-/** Decides a call without letting it run: by the session's own envelope, then by the parent's. A refusal is recorded. */
-async function dryRun(at: Seated, { tool, args }: Call): Promise<Denial | null> {
-  const call = { tool, args };
-  const denial = await at.desk.use(at.seat, async (session) => {
+/** Decides a call without letting it run: by the session's own envelope, then by the parent's as it is now. A refusal is recorded. */
+async function dryRun({ desk, seat }: Seated, call: Call): Promise<Refused | null> {
+  const own = await desk.use(seat, async (session) => {
     if (session.why(call) === null) return null;
     const judged = await session.admit(call); // refused as the dry run was, and written down
-    return judged.ok ? null : judged.denial;
+    return judged.ok ? null : judged;
   });
-  return denial ?? refusedAbove(at, call);
+  if (own) return own;
+  const above = await desk.useParent(seat, async (session) => session.why(call));
+  if (!above) return null;
+  const judged = await desk.use(seat, (session) => session.admit({ ...call, above: ofParent(above) }));
+  return judged.ok ? null : judged;
 }

@@ -1,5 +1,6 @@
 import type { HookDesk, Seat } from '../core/hook-desk.ts';
-import type { HookEvent } from './event.ts';
+import { said } from '../core/transcript-items.ts';
+import { type HookEvent, textOf } from './event.ts';
 
 /** A handler's place: the event, the seat of its conversation, and the desk. */
 export interface Seated<E extends HookEvent = HookEvent> {
@@ -24,3 +25,9 @@ export const HEARD = {
 /** Writes into the seat that an event came. */
 export const remember = async ({ desk, seat, event }: Seated, name: string, notes?: Seat['notes']): Promise<Seat> =>
   desk.remember(seat, { name, at: new Date().toISOString(), toolUseId: event.toolUseId }, notes);
+
+/** What the agent said last goes into its transcript. */
+export function tellLastWords({ desk, seat, event }: Seated): void {
+  const words = textOf(event.fields['last_assistant_message']);
+  if (words !== null) desk.lived(seat, said(words));
+}

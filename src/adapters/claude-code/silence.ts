@@ -35,9 +35,6 @@ export function silenceBefore(event: HookEvent, seat: Seat): Silence | null {
   return texts.length === 0 ? null : { text: texts.join('; '), calls };
 }
 
-/** An acting call of this conversation is under way in the client. */
-export const isActing = (seat: Seat): boolean => openCalls(seat, ({ name }) => name === HEARD.acting).length > 0;
-
 const announced = ({ notes, events }: Seat): boolean =>
   notes['announced'] === true || events.some(({ name }) => name === 'SessionStart');
 

@@ -1,17 +1,21 @@
 import { describeLeg } from '../../gate/describe-denial.ts';
 import type { Session } from '../../session/session.ts';
+import { heard } from '../core/transcript-items.ts';
 import { asFields } from './event.ts';
 import { ownName } from './names.ts';
 import { NOTHING, type Reply } from './reply.ts';
-import { remember, type Seated } from './seated.ts';
+import { remember, type Seated, tellLastWords } from './seated.ts';
 
 /** Stop: an agent that leaves work unreviewed is asked, once per conversation, to take the exit or to review it. */
 export async function stop(at: Seated): Promise<Reply> {
   const { desk, seat, event } = at;
+  tellLastWords(at);
   const mayAsk = event.fields['stop_hook_active'] !== true && seat.notes['asked'] !== true;
   const why = mayAsk ? await desk.use(seat, reasonToGoOn) : null;
   await remember(at, event.name, why === null ? undefined : { ...seat.notes, asked: true });
-  return why === null ? NOTHING : { kind: 'go-on', why };
+  if (why === null) return NOTHING;
+  desk.lived(seat, heard('hopgate', why, event.name));
+  return { kind: 'go-on', why };
 }
 
 /** Why it is too early to stop; null: nothing is left open. */

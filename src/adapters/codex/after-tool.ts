@@ -1,5 +1,6 @@
 import type { NativeOutcome, NativeTicket } from '../../session/native-ticket.ts';
 import type { HookDesk, Seat } from '../core/hook-desk.ts';
+import { cameOf, idsOf } from '../core/transcript-items.ts';
 import { ticketKey } from './before-tool.ts';
 import type { HookEvent } from './event.ts';
 
@@ -12,7 +13,10 @@ const SHOWN = 2000;
 export async function afterTool({ tool_use_id, tool_response }: AfterTool, desk: HookDesk, seat: Seat): Promise<void> {
   const ticket = (await desk.take(seat, ticketKey(tool_use_id))) as unknown as NativeTicket | null;
   if (ticket === null) return;
-  await desk.use(seat, (session) => session.conclude(ticket, outcomeOf(tool_response)));
+  const outcome = outcomeOf(tool_response);
+  const { evidence } = await desk.use(seat, (session) => session.conclude(ticket, outcome));
+  const text = outcome.status === 'ok' ? JSON.stringify(outcome.result) : outcome.message;
+  desk.lived(seat, cameOf(tool_use_id, { status: outcome.status, text, evidence: idsOf(evidence) }));
 }
 
 /** Codex tells of a patch in text that begins with an exit code; of an image it gives the image. */

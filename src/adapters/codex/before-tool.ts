@@ -1,14 +1,16 @@
-import type { Denial } from '../../gate/denial.ts';
-import type { NativeTicket } from '../../session/native-ticket.ts';
+import type { NativeCall } from '../../session/native-ticket.ts';
+import type { Refused } from '../../session/results.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
 import type { HookDesk, Seat } from '../core/hook-desk.ts';
+import { ofParent } from '../core/of-parent.ts';
 import {
   type ActionStep,
   type ClientAction,
-  toolCallToAction,
   type ToolCallOfOurs,
+  toolCallToAction,
 } from '../core/tool-call-to-action.ts';
+import { called, cameOf, type Item, idsOf, inner } from '../core/transcript-items.ts';
 import type { Env, ToolEvent } from './event.ts';
 import { codexTool } from './tool-name.ts';
 import { callOurs, describeRefusal, oneAtATime, readOnlyHere, subAgentStays, unknownHere } from './wording.ts';
@@ -29,15 +31,19 @@ export const ticketKey = (toolUseId: string): string => `native ${toolUseId}`;
 /** Whether a tool call of Codex's may run. Everything that is not known to be harmless is put before the gate. */
 export async function beforeTool(event: ToolEvent, desk: HookDesk, seat: Seat, env: Env): Promise<Verdict> {
   const at = { event, desk, seat, env };
+  const { tool_use_id: id, tool_name: tool, tool_input: input } = event;
   const action = await desk.use(seat, async (session) => actionOf(event, session));
   switch (action.kind) {
     case 'inner':
+      desk.lived(seat, inner({ id, tool, input, channel: tool }));
+      return null;
     case 'ask':
+      desk.expect(seat, { tool: action.control, args: action.input });
       return null;
     case 'hop':
     case 'mode':
       // A sub-agent's connection leads to the session of the agent that started it.
-      return isSubAgent(at) ? subAgentStays(action.kind) : null;
+      return isSubAgent(at) ? refuse(at, subAgentStays(action.kind)) : null;
     case 'unmapped':
       return unmapped(at, action.why);
     case 'steps':
@@ -57,13 +63,39 @@ function actionOf({ tool_name, tool_input: input, cwd }: ToolEvent, session: Ses
 
 const isSubAgent = ({ seat }: At): boolean => seat.conversation.agentId !== null;
 
+/** A refusal that the gate has no part in. */
+function refuse({ event, desk, seat }: At, why: string): string {
+  const { tool_use_id: id, tool_name: tool, tool_input: input } = event;
+  desk.lived(seat, called({ id, tool, input, channel: tool }), cameOf(id, { status: 'refused', text: why }));
+  return why;
+}
+
+/** The gate's refusal, as the model reads it. */
+function refusedBy(
+  at: At,
+  call: ToolCallOfOurs,
+  { denial, evidence }: Refused,
+  text = describeRefusal(denial),
+): string {
+  const { tool_use_id: id } = at.event;
+  const came = cameOf(id, { status: 'refused', code: denial.code, text, evidence: idsOf(evidence) });
+  at.desk.lived(at.seat, calledAs(at, call), came);
+  return text;
+}
+
+/** Codex's call by the names that the session has for it. */
+const calledAs = ({ event }: At, { tool, args }: ToolCallOfOurs): Item =>
+  called({ id: event.tool_use_id, tool, input: args, channel: event.tool_name });
+
 /** No scope says what it may touch. The attempt is recorded as one at a tool that nobody knows. */
-async function unmapped({ event, desk, seat }: At, why: string | null): Promise<string> {
-  const { tool_name: tool } = event;
-  return desk.use(seat, async (session) => {
-    const denial = session.why({ tool }) && (await refused(session, { tool, args: {} }));
-    return why === null && denial ? describeRefusal(denial) : unknownHere(tool, why, session.available());
-  });
+async function unmapped(at: At, why: string | null): Promise<string> {
+  const { tool_name: tool } = at.event;
+  const { refused, available } = await at.desk.use(at.seat, async (session) => ({
+    refused: session.why({ tool }) ? await refusal(session, { tool, args: {} }) : null,
+    available: session.available(),
+  }));
+  if (!refused) return refuse(at, unknownHere(tool, why, available));
+  return refusedBy(at, { tool, args: {} }, refused, why === null ? undefined : unknownHere(tool, why, available));
 }
 
 async function aboutSteps(at: At, steps: readonly ActionStep[]): Promise<Verdict> {
@@ -73,38 +105,41 @@ async function aboutSteps(at: At, steps: readonly ActionStep[]): Promise<Verdict
   if (first.how === 'ours' && !isSubAgent(at)) return null;
   // What is out of bounds is told first: how else to call it helps nobody then.
   for (const step of steps) {
-    const denial = await dryRun(at, step);
-    if (denial) return describeRefusal(denial);
+    const refused = await dryRun(at, step);
+    if (refused) return refusedBy(at, step, refused);
   }
-  if (first.how === 'ours') return null;
+  if (first.how === 'ours') {
+    at.desk.expect(at.seat, { tool: first.tool, args: first.args });
+    return null;
+  }
   if (first.how === 'native' && more.length === 0) return letRun(at, first);
   const ours = steps.every(({ byOurs }) => byOurs !== null) ? steps.flatMap(({ byOurs }) => byOurs ?? []) : [];
-  return first.how === 'contained' && more.length === 0 ? callOurs(ours) : oneAtATime(ours);
+  return refuse(at, first.how === 'contained' && more.length === 0 ? callOurs(ours) : oneAtATime(ours));
 }
 
-/** What the gate says of a call that does not run under this event, here or above; a refusal here is recorded. */
-async function dryRun({ desk, seat }: At, { tool, args }: ToolCallOfOurs): Promise<Denial | null> {
-  const above = await desk.useParent(seat, async (parent) => parent.why({ tool, args }));
-  if (above) return above;
-  return desk.use(seat, async (session) =>
-    session.why({ tool, args }) === null ? null : refused(session, { tool, args }),
-  );
+/** What the gate says of a call that does not run under this event, here or above; a refusal is recorded here. */
+async function dryRun({ desk, seat }: At, { tool, args }: ToolCallOfOurs): Promise<Refused | null> {
+  const call = { tool, args };
+  const own = await desk.use(seat, async (session) => (session.why(call) === null ? null : refusal(session, call)));
+  if (own) return own;
+  const above = await desk.useParent(seat, async (parent) => parent.why(call));
+  return above ? desk.use(seat, (session) => refusal(session, { ...call, above: ofParent(above) })) : null;
 }
 
-/** The gate's refusal as `admit` records it. null: it lets it through by now. */
-async function refused(session: Session, call: ToolCallOfOurs): Promise<Denial | null> {
+/** The refusal as `admit` records it. null: the call is let through by now. */
+async function refusal(session: Session, call: NativeCall): Promise<Refused | null> {
   const admitted = await session.admit(call);
-  return admitted.ok ? null : admitted.denial;
+  return admitted.ok ? null : admitted;
 }
 
 /** A call that Codex runs itself: decided, its intent written down, and watched. */
-async function letRun({ event, desk, seat, env }: At, { tool, args }: ActionStep): Promise<Verdict> {
-  if (event.tool_name === 'apply_patch' && env['HOPGATE_CODEX_SANDBOX'] === 'read-only') return readOnlyHere(tool);
-  const verdict = await desk.use(seat, async (session): Promise<NativeTicket | Denial> => {
-    const admitted = await session.admit({ tool, args });
-    return admitted.ok ? admitted.ticket : admitted.denial;
-  });
-  if ('code' in verdict) return describeRefusal(verdict);
-  await desk.keep(seat, ticketKey(event.tool_use_id), verdict as unknown as Json);
+async function letRun(at: At, { tool, args }: ActionStep): Promise<Verdict> {
+  const { event, desk, seat, env } = at;
+  if (event.tool_name === 'apply_patch' && env['HOPGATE_CODEX_SANDBOX'] === 'read-only')
+    return refuse(at, readOnlyHere(tool));
+  const admitted = await desk.use(seat, (session) => session.admit({ tool, args }));
+  if (!admitted.ok) return refusedBy(at, { tool, args }, admitted);
+  await desk.keep(seat, ticketKey(event.tool_use_id), admitted.ticket as unknown as Json);
+  desk.lived(seat, calledAs(at, { tool, args }));
   return null;
 }

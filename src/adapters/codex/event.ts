@@ -4,6 +4,8 @@ import type { Conversation } from '../core/hook-desk.ts';
 
 const Tool = { tool_name: z.string().min(1), tool_input: z.unknown(), tool_use_id: z.string().min(1) };
 
+const LastWords = { last_assistant_message: z.string().nullish() };
+
 const Common = z.object({
   session_id: z.string().min(1),
   cwd: z.string().min(1),
@@ -13,12 +15,12 @@ const Common = z.object({
 /** What Codex writes to a hook, as far as hopgate reads it. Codex may add fields. */
 const Event = z.discriminatedUnion('hook_event_name', [
   Common.extend({ hook_event_name: z.literal('SessionStart'), source: z.string().optional() }),
-  Common.extend({ hook_event_name: z.literal('UserPromptSubmit') }),
+  Common.extend({ hook_event_name: z.literal('UserPromptSubmit'), prompt: z.string().optional() }),
   Common.extend({ hook_event_name: z.literal('PreToolUse'), ...Tool }),
   Common.extend({ hook_event_name: z.literal('PostToolUse'), ...Tool, tool_response: z.unknown() }),
   Common.extend({ hook_event_name: z.literal('SubagentStart') }),
-  Common.extend({ hook_event_name: z.literal('SubagentStop') }),
-  Common.extend({ hook_event_name: z.literal('Stop'), stop_hook_active: z.boolean().optional() }),
+  Common.extend({ hook_event_name: z.literal('SubagentStop'), ...LastWords }),
+  Common.extend({ hook_event_name: z.literal('Stop'), stop_hook_active: z.boolean().optional(), ...LastWords }),
 ]);
 export type HookEvent = z.output<typeof Event>;
 export type ToolEvent = Extract<HookEvent, { tool_name: string }>;

@@ -1,6 +1,7 @@
 import type { Session } from '../../session/session.ts';
 import type { HookAnswer, HookDesk, Seat } from '../core/hook-desk.ts';
 import { promptSection } from '../core/prompt-section.ts';
+import { delivered, heard, said, situationOf } from '../core/transcript-items.ts';
 import { afterTool } from './after-tool.ts';
 import { beforeTool } from './before-tool.ts';
 import { conversationOf, type Env, type HookEvent, readEvent } from './event.ts';
@@ -45,8 +46,10 @@ async function answer(event: HookEvent, desk: HookDesk, env: Env): Promise<HookA
       await afterTool(event, desk, seat);
       return SILENCE;
     case 'Stop':
+      tellLastWords(event, desk, seat);
       return event.stop_hook_active ? SILENCE : askOnce(desk, seat);
     case 'SubagentStop':
+      tellLastWords(event, desk, seat);
       return SILENCE;
     default:
       return event satisfies never;
@@ -67,11 +70,14 @@ async function tell(
   seat: Seat,
   { again }: { readonly again: boolean },
 ): Promise<HookAnswer> {
-  const text = await desk.use(
-    seat,
-    async (session) => `${promptSection(session, { name: mcpName })}\n\n${HOW_IN_CODEX}`,
-  );
+  const { text, situation } = await desk.use(seat, async (session) => ({
+    text: `${promptSection(session, { name: mcpName })}\n\n${HOW_IN_CODEX}`,
+    situation: situationOf(session),
+  }));
+  if (event.hook_event_name === 'UserPromptSubmit' && event.prompt)
+    desk.lived(seat, heard('user', event.prompt, 'prompt'));
   if (!again && seat.notes['told'] === text) return SILENCE;
+  desk.lived(seat, delivered(text, situation, event.hook_event_name));
   // Codex passes over hooks that it does not trust without a word: this is how their silence is told from their absence.
   const begun: Seat['notes'] = event.hook_event_name === 'SessionStart' ? { begun: new Date().toISOString() } : {};
   await note(desk, seat, event, { told: text, ...begun });
@@ -85,7 +91,16 @@ async function askOnce(desk: HookDesk, seat: Seat): Promise<HookAnswer> {
   const question = await desk.use(seat, async (session) => questionFor(session));
   if (question === null) return SILENCE;
   await note(desk, seat, { hook_event_name: 'Stop' }, { asked: true });
+  desk.lived(seat, heard('hopgate', question, 'Stop'));
   return { ...SILENCE, stdout: JSON.stringify({ decision: 'block', reason: question }) };
+}
+
+function tellLastWords(
+  { last_assistant_message: words }: Extract<HookEvent, { last_assistant_message?: unknown }>,
+  desk: HookDesk,
+  seat: Seat,
+): void {
+  if (words) desk.lived(seat, said(words));
 }
 
 function questionFor(session: Session): string | null {

@@ -1,5 +1,6 @@
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
+import type { Item } from './transcript-items.ts';
 
 /** A conversation in a client program that calls hooks, as the client names it. A sub-agent's is one of its own. */
 export interface Conversation {
@@ -43,7 +44,22 @@ export interface HookDesk {
    * A shell command line that, run by the client in place of the agent's own, runs this tool call in the session and prints what came of it
    * (standard output, standard error and exit status as the agent's command had them). Good for one use.
    */
-  runner(seat: Seat, call: { readonly tool: string; readonly args: Json }): Promise<string>;
+  runner(seat: Seat, call: ContainedCall): Promise<string>;
+  /** Adds to the transcript of the seat's session what its agent lived through. Costs a line in a file, and never throws. */
+  lived(seat: Seat, ...items: readonly Item[]): void;
+  /**
+   * A sub-agent is about to call one of hopgate's own tools over its parent's connection: the next such call there is this conversation's, and
+   * works in its session.
+   */
+  expect(seat: Seat, call: { readonly tool: string; readonly args: Json }): void;
+}
+
+/** A call that hopgate runs in place of the client. */
+export interface ContainedCall {
+  readonly tool: string;
+  readonly args: Json;
+  /** The client's id of it: what came of it stands under this in the transcript. */
+  readonly callId: string;
 }
 
 /** What a hook process has to print and how it has to exit. */

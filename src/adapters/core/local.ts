@@ -83,7 +83,8 @@ const holding = (answer: NonNullable<AgentCall['approved']> | null): Approver =>
 
 const toolNames = (session: Session): string => [session.state.peripheral, ...session.available().tools].join(' ');
 
-const refusal = (session: Session, denial: Denial): Said => ({
+/** What an agent reads of a refusal. */
+export const refusal = (session: Session, denial: Denial): Said => ({
   status: 'refused',
   text: describeRefusal(denial, situation(session).toState),
   data: denial as unknown as Json,

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
-import { appendFileSync, closeSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs';
+import { appendFileSync, closeSync, fstatSync, mkdirSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../../ports/clock.ts';
 import type { TranscriptSink } from '../../ports/transcript-sink.ts';
+import type { Item } from './transcript-items.ts';
 
 /** Where the transcript of a session lies, beside its evidence. */
 export function transcriptPath(stateDir: string, sessionId: string): string {
@@ -16,43 +17,99 @@ export interface TranscriptFileOptions {
   readonly onError?: (error: unknown) => void;
 }
 
-/** Keeps a transcript in a file of its owner (0600), an item a line; goes on where the file ends. One writer at a time, as the session has. */
-export function transcriptTo(file: string, { clock = Date, onError }: TranscriptFileOptions = {}): TranscriptSink {
-  let next: number | null = null;
+/** Takes several items as well: they stand together. */
+export interface TranscriptFile extends TranscriptSink {
+  add(...items: readonly Item[]): void;
+}
+
+/**
+ * Keeps a transcript in a file of its owner (0600), an item a line; goes on where the file ends, whoever wrote there: hooks of one conversation
+ * may be answered by several processes.
+ */
+export function transcriptTo(file: string, { clock = Date, onError }: TranscriptFileOptions = {}): TranscriptFile {
+  let known: End = { items: 0, bytes: 0 };
+  let missing = 0;
   return {
-    add(event) {
+    add(...items) {
       try {
-        next ??= begin(file);
-        const item = { n: next, at: new Date(clock.now()).toISOString(), ...event };
-        next += 1;
-        appendFileSync(file, `${JSON.stringify(item)}\n`, { mode: 0o600 });
+        known = append(file, known, missing, items, clock);
+        missing = 0;
       } catch (error) {
+        missing += items.length;
         onError?.(error);
       }
     },
   };
 }
 
-/** The number of lines that are there; a last one that was cut off is ended, so that the next stands on its own. */
-function begin(file: string): number {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const fd = openSync(file, 'a+', 0o600);
+/** How far a file is known. */
+interface End {
+  readonly items: number;
+  readonly bytes: number;
+}
+
+/** @param missing how many items before these could not be kept */
+function append(file: string, known: End, missing: number, added: readonly Item[], clock: Clock): End {
+  if (known.bytes === 0) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const unlock = lock(`${file}.lock`);
   try {
-    const { size } = fstatSync(fd);
-    const chunk = Buffer.alloc(1 << 16);
-    let lines = 0;
-    let last = '\n'.charCodeAt(0);
-    for (let at = 0; at < size; ) {
-      const read = readSync(fd, chunk, 0, chunk.length, at);
-      if (read === 0) break;
-      for (const byte of chunk.subarray(0, read)) if (byte === 10) lines += 1;
-      last = chunk[read - 1]!;
-      at += read;
+    const fd = openSync(file, 'a+', 0o600);
+    try {
+      const { items, bytes, isCut } = endOf(fd, known);
+      const at = new Date(clock.now()).toISOString();
+      const lines = added.map((item, index) => JSON.stringify({ n: items + missing + index, at, ...item }));
+      const text = `${isCut ? '\n' : ''}${lines.join('\n')}\n`;
+      appendFileSync(fd, text);
+      return { items: items + missing + lines.length, bytes: bytes + Buffer.byteLength(text) };
+    } finally {
+      closeSync(fd);
     }
-    if (last === 10) return lines;
-    appendFileSync(fd, '\n');
-    return lines + 1;
   } finally {
-    closeSync(fd);
+    unlock();
   }
 }
+
+const LINE_BREAK = 10;
+
+/** The number of lines that are there; a last one that was cut off counts, and is to be ended, so that the next stands on its own. */
+function endOf(fd: number, { items, bytes }: End): End & { readonly isCut: boolean } {
+  const { size } = fstatSync(fd);
+  const isShorter = size < bytes;
+  const chunk = size === bytes ? Buffer.of() : Buffer.alloc(1 << 16);
+  let lines = isShorter ? 0 : items;
+  let last = LINE_BREAK;
+  for (let at = isShorter ? 0 : bytes; at < size; ) {
+    const read = readSync(fd, chunk, 0, chunk.length, at);
+    if (read === 0) break;
+    for (const byte of chunk.subarray(0, read)) if (byte === LINE_BREAK) lines += 1;
+    last = chunk[read - 1]!;
+    at += read;
+  }
+  return last === LINE_BREAK
+    ? { items: lines, bytes: size, isCut: false }
+    : { items: lines + 1, bytes: size, isCut: true };
+}
+
+/** How long another writer is waited for, and after which time it is taken to have died, in milliseconds. */
+const PATIENCE = 250;
+
+/** Lets one writer count at a time. Whoever waits in vain writes without: the count then shows it. */
+function lock(file: string): () => void {
+  for (const until = Date.now() + PATIENCE; ; pause()) {
+    try {
+      closeSync(openSync(file, 'wx', 0o600));
+      return () => rmSync(file, { force: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if (isAbandoned(file)) rmSync(file, { force: true });
+      else if (Date.now() > until) return () => {};
+    }
+  }
+}
+
+function isAbandoned(file: string): boolean {
+  const there = statSync(file, { throwIfNoEntry: false });
+  return there !== undefined && Date.now() - there.mtimeMs > PATIENCE;
+}
+
+const pause = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);

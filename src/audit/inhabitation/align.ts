@@ -33,30 +33,37 @@ export function callsOf({ items }: Transcript): readonly Call[] {
 }
 
 /**
- * Lays calls and acts side by side: by the entries that a result names where it names them, else in their order, each call with the next act
- * that is what it asked for.
+ * Lays calls and acts side by side: by the entries that a result names where it names them, else each call with the next act that is what it asked
+ * for. Acts stand in the order of their calls, but for those of calls that were under way together.
  */
 export function align(calls: readonly Call[], acts: readonly Act[]): Alignment {
   const own = acts.filter(({ by, kind }) => by === 'agent' && kind !== 'close');
   const pairs: { call: Call; act: Act }[] = [];
   const unheard: Call[] = [];
   const taken = new Set<Act>();
+  /** Where the acts of calls that have ended stand, by the item that ended them. */
+  let ended: { readonly item: number; readonly after: number }[] = [];
   let from = 0;
   for (const call of calls) {
-    if (call.item.outside || ASKING.includes(call.item.tool)) continue;
-    if (call.result?.code && UNRECORDED.includes(call.result.code)) continue;
-    const named = call.result?.evidence;
+    if (call.item.outside || ASKING.includes(call.item.tool) || neverHeard(call)) continue;
+    for (const { item, after } of ended) if (item < call.item.n) from = Math.max(from, after);
+    ended = ended.filter(({ item }) => item > call.item.n);
+    const fits = (act: Act): boolean => !taken.has(act) && isFor(act, call) && isNamed(act, call.result?.evidence);
     let at = from;
-    while (at < own.length && !(isFor(own[at]!, call) && isNamed(own[at]!, named))) at += 1;
+    while (at < own.length && !fits(own[at]!)) at += 1;
     const act = own[at];
     if (act) {
       pairs.push({ call, act });
       taken.add(act);
-      from = at + 1;
+      ended.push({ item: call.result?.n ?? Number.POSITIVE_INFINITY, after: at + 1 });
     } else if (call.result?.status !== 'error') unheard.push(call);
   }
   return { pairs, unheard, uncalled: own.filter((act) => !taken.has(act) && !isPlacing(act)) };
 }
+
+/** A refusal that did not come from the gate, or that no entry can be made of. */
+const neverHeard = ({ result }: Call): boolean =>
+  result?.status === 'refused' && (result.code === null || UNRECORDED.includes(result.code));
 
 /** A program may place its agent in a peripheral from outside: that is how a world begins. */
 const isPlacing = ({ kind, refused }: Act): boolean => kind === 'start' && !refused;
@@ -70,6 +77,7 @@ function isFor(act: Act, { item, result }: Call): boolean {
   if (result && result.status !== 'error' && act.refused !== (result.status === 'refused')) return false;
   if (item.tool === 'hop')
     return (act.kind === 'hop' || act.kind === 'start') && sameOrCut(wordOf(input['hop'] ?? input['to']), act.what);
+  if (item.tool === 'stop') return act.kind === 'stop';
   if (item.tool === 'mode') return act.kind === 'mode' && sameOrCut(wordOf(input['to']), act.what);
   if (act.kind !== 'step' || act.what !== item.tool) return false;
   return Object.entries(act.args).every(([name, arg]) => {

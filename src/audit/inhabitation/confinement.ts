@@ -2,7 +2,8 @@ import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
 import { type Finding, type Inhabitation, judged, notApplicable } from './finding.ts';
 import { type Life, nameOf } from './life.ts';
 
-const CONTROLS = ['hop', 'mode', 'status', 'why'];
+/** Open everywhere; `stop`: a sub-agent ends. */
+const CONTROLS = ['hop', 'mode', 'status', 'why', 'stop'];
 
 /**
  * P-3: each call has its entry in the evidence, each entry its call, and nothing was used that had not been presented: a call that went through

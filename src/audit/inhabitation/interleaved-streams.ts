@@ -11,6 +11,7 @@ const SOURCE: { readonly [kind in TranscriptItem['kind']]?: string } = {
   'let-go': 'hopgate',
   said: 'agent',
   call: 'agent',
+  inner: 'agent',
 };
 
 /**

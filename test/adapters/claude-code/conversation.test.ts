@@ -100,7 +100,9 @@ describe('a sub-agent', () => {
     expect(late.verdict).toBe('blocked');
     expect(late.reason).toContain('tool-not-allowed');
     expect(late.reason).toContain('sub-agent');
-    expect(await world.evidence()).toContain('denial tool-not-allowed');
+    // It stands where it was tried: what another agent tries is none of the parent's doing.
+    expect((await world.evidence('a1')).at(-1)).toBe('denial tool-not-allowed');
+    expect(await world.evidence()).not.toContain('denial tool-not-allowed');
   });
 
   it('leaves a call that its parent is making alone when the parent’s envelope refuses its own', async () => {
@@ -117,6 +119,7 @@ describe('a sub-agent', () => {
     expect(glob.verdict).toBe('blocked');
     expect(glob.reason).toContain('edit has no glob');
     expect((await world.evidence()).at(-1)).toBe('intent write');
+    expect((await world.evidence('a1')).at(-1)).toBe('denial tool-not-allowed');
   });
 
   it('cannot use hopgate’s own tools beyond its envelope', async () => {

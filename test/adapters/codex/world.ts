@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Conversation, HookDesk, Seat } from '../../../src/adapters/core/hook-desk.ts';
-import type { HookAnswer } from '../../../src/adapters/core/hook-desk.ts';
 import { handle } from '../../../src/adapters/codex/hooks.ts';
+import type { Conversation, HookAnswer, HookDesk, Seat } from '../../../src/adapters/core/hook-desk.ts';
+import type { Item } from '../../../src/adapters/core/transcript-items.ts';
 import type { NativeWatch, ToolBackend } from '../../../src/ports/tool-backend.ts';
 import type { Session } from '../../../src/session/session.ts';
 import type { Json } from '../../../src/spec/types.ts';
 import { scriptedBackend } from '../../../src/tools/scripted.ts';
-import { must, stage, type StageOptions } from '../../session/sessions.ts';
+import { must, type StageOptions, stage } from '../../session/sessions.ts';
 
 const digest = (root: string, path: string): string | undefined => {
   try {
@@ -35,6 +35,8 @@ export interface World {
   readonly root: string;
   readonly session: Session;
   readonly desk: HookDesk;
+  /** What the transcripts were told, in order. */
+  readonly lived: (Item & { readonly agent: string })[];
   /** The seats, by agent; `main` for the main agent. */
   readonly seats: ReadonlyMap<string, Seat>;
   /** Sends one event, with what every event has filled in. */
@@ -61,6 +63,7 @@ export async function world(options: StageOptions = {}): Promise<World> {
   const seats = new Map<string, Seat>();
   const sessions = new Map([['main', session]]);
   const kept = new Map<string, Json>();
+  const lived: World['lived'] = [];
   const nameOf = ({ agentId }: Conversation) => agentId ?? 'main';
   const sessionOf = (seat: Seat) => sessions.get(nameOf(seat.conversation)) as Session;
   const desk: HookDesk = {
@@ -100,6 +103,8 @@ export async function world(options: StageOptions = {}): Promise<World> {
     runner: async () => {
       throw new Error('Codex has no runner');
     },
+    lived: (seat, ...items) => void lived.push(...items.map((item) => ({ agent: nameOf(seat.conversation), ...item }))),
+    expect: () => {},
   };
   const send: World['send'] = (event, env = {}) =>
     handle(
@@ -113,6 +118,7 @@ export async function world(options: StageOptions = {}): Promise<World> {
     session,
     desk,
     seats,
+    lived,
     send,
     call: (tool_name, tool_input, more = {}, env = {}) =>
       send({ hook_event_name: 'PreToolUse', tool_name, tool_input, tool_use_id: `call-${calls++}`, ...more }, env),

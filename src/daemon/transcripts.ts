@@ -1,0 +1,38 @@
+import { type TranscriptFile, transcriptPath, transcriptTo } from '../adapters/core/transcript-file.ts';
+import { offered } from '../adapters/core/transcript-items.ts';
+import { ensureStateDir } from '../cli/state-dir.ts';
+import type { Env } from './places.ts';
+
+/** The transcript of a session, and the tools that its agent was offered last. */
+export interface SessionTranscript extends TranscriptFile {
+  /** The client was handed a list of tools: one that says what the last one said tells nothing new. */
+  offers(tools: readonly string[]): void;
+}
+
+/** The transcripts of the sessions that this process works in. */
+export class Transcripts {
+  readonly #env: Env;
+  readonly #known = new Map<string, SessionTranscript>();
+
+  constructor(env: Env) {
+    this.#env = env;
+  }
+
+  of(root: string, sessionId: string): SessionTranscript {
+    const key = `${sessionId} ${root}`;
+    const known = this.#known.get(key);
+    if (known) return known;
+    const file = transcriptTo(transcriptPath(ensureStateDir(root, this.#env), sessionId));
+    let last = '';
+    const transcript: SessionTranscript = {
+      ...file,
+      offers(tools) {
+        const names = tools.join(' ');
+        if (names !== last) file.add(offered(tools));
+        last = names;
+      },
+    };
+    this.#known.set(key, transcript);
+    return transcript;
+  }
+}

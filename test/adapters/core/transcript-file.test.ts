@@ -1,0 +1,48 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { transcriptTo } from '../../../src/adapters/core/transcript-file.ts';
+import { said } from '../../../src/adapters/core/transcript-items.ts';
+import { parseTranscript } from '../../../src/evidence/transcript.ts';
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'hopgate-transcript-'));
+  file = join(folder, 'transcripts', 's.jsonl');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const counts = () => parseTranscript(readFileSync(file, 'utf8')).items.map(({ n }) => n);
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+it('counts on where another writer has been', () => {
+  const [one, other] = [transcriptTo(file), transcriptTo(file)];
+  one.add(said('a'));
+  other.add(said('b'), said('c'));
+  one.add(said('d'));
+  other.add(said('e'));
+  expect(counts()).toEqual(upTo(5));
+});
+
+it('begins anew where the file was erased', () => {
+  const one = transcriptTo(file);
+  one.add(said('a'), said('b'));
+  writeFileSync(file, '');
+  one.add(said('c'));
+  expect(counts()).toEqual([0]);
+});
+
+it('counts what processes write at the same time, each once and in order', { timeout: 30_000 }, async () => {
+  const program = `
+    import { transcriptTo } from ${JSON.stringify(resolve('src/adapters/core/transcript-file.ts'))};
+    const file = transcriptTo(${JSON.stringify(file)});
+    for (let i = 0; i < 50; i++) file.add({ kind: 'said', text: String(i), source: 'agent', channel: 'text' });`;
+  await Promise.all(
+    upTo(3).map(() => promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program])),
+  );
+  expect(counts()).toEqual(upTo(150));
+});

@@ -1,3 +1,4 @@
+import { checkGit } from './check-git.ts';
 import { checkUpstream } from './check-upstream.ts';
 import type { SpecIssue } from './issues.ts';
 import type { Parsed } from './parse-spec-set.ts';
@@ -5,7 +6,7 @@ import { ProjectFile } from './project-file.ts';
 import { readYaml } from './read-yaml.ts';
 import { salvage } from './salvage.ts';
 import { reporter } from './source-document.ts';
-import type { ProjectConfig, UpstreamServer } from './types.ts';
+import type { GitConfig, GitCredential, ProjectConfig, UpstreamServer } from './types.ts';
 
 /** What holds where `hopgate.yaml` says nothing. Patterns without `/` hold at any depth. */
 export const DEFAULT_PROJECT_CONFIG: ProjectConfig = {
@@ -41,6 +42,8 @@ export function parseProjectConfig(text: string, file = 'hopgate.yaml'): Parsed<
   if (issues.length > 0) return { ok: false, issues };
   const report = reporter(document, [], issues);
   const authored = salvage(ProjectFile, document.value ?? {}, report);
+  // What was left out of it because it is wrong is not missing.
+  if (!issues.some(({ path }) => path.startsWith('git.'))) checkGit(authored?.git ?? {}, report);
   checkUpstream(authored?.upstream ?? {}, report);
   if (issues.length > 0) return { ok: false, issues };
   return { ok: true, config: resolveConfig(authored as ProjectFile) };
@@ -61,10 +64,27 @@ function resolveConfig(authored: ProjectFile): ProjectConfig {
           : { run: command.run, network: command.network ?? false },
       ]),
     ),
-    git: git ?? null,
+    git: git === undefined ? null : resolveGit(git),
     web: web ?? DEFAULT_PROJECT_CONFIG.web,
     ...(upstream === undefined ? {} : { upstream: mapValues(upstream, resolveServer) }),
   };
+}
+
+type AuthoredGit = NonNullable<ProjectFile['git']>;
+
+function resolveGit({ credential, ...rest }: AuthoredGit): GitConfig {
+  return { ...rest, ...(credential === undefined ? {} : { credential: resolveCredential(credential) }) };
+}
+
+/** What GitHub takes a token for; others take any user name. */
+const TOKEN_USER = 'x-access-token';
+
+function resolveCredential(stated: NonNullable<AuthoredGit['credential']>): GitCredential {
+  const { env, file, helper, key, username = TOKEN_USER, 'known-hosts': knownHosts = '~/.ssh/known_hosts' } = stated;
+  if (env !== undefined) return { kind: 'env', name: env, username };
+  if (file !== undefined) return { kind: 'file', path: file, username };
+  if (helper !== undefined) return { kind: 'helper', command: helper };
+  return key === undefined ? { kind: 'agent', knownHosts } : { kind: 'key', path: key, knownHosts };
 }
 
 type AuthoredServer = NonNullable<ProjectFile['upstream']>[string];

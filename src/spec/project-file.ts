@@ -17,11 +17,49 @@ const Host = z
 const Folder = z
   .string()
   .regex(/^(?:\/|~\/)[^\0]*$/, 'is not an absolute folder: begin with / or with ~/ for the home folder');
+const File = z
+  .string()
+  .regex(/^(?:\/|~\/)[^\0]+$/, 'is not the path of a file: begin with / or with ~/ for the home folder');
+// ssh takes more than a path from its options: blanks, quotes, % and $ mean something there.
+const SshFile = z
+  .string()
+  .regex(
+    /^(?:\/|~\/)[^\0\s"'%$\\]+$/,
+    'is not the path of a file: begin with / or ~/; no blanks, no quotes, no % and no $',
+  );
+const RemoteUrl = z
+  .string()
+  .regex(
+    /^(?:https:\/\/(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?\/[^\s\0]+|ssh:\/\/(?:[\w.-]+@)?(?:\w[\w.-]*|\[[\da-f:.]+\])(?::\d+)?\/[^\s\0]+|(?:[\w.-]+@)?\w[\w.-]*:(?![:/]\/)[^\s\0:]+)$/i,
+    'is not an https:// or ssh address of a repository, or holds a user name or password before an https host',
+  );
 const EnvName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not the name of a variable');
 const Value = z.string().regex(/^[^\0\r\n]*$/, 'is not one line of text');
 const Mask = z
   .string()
   .regex(/^[^/\\\0][^\\\0]*$/, 'is not a pattern beneath the root: no leading /, no backslash, not empty');
+
+const Credential = z.strictObject({
+  env: EnvName.optional().describe(
+    'For https: the variable of hopgate’s own environment that holds the token or password.',
+  ),
+  file: File.optional().describe(
+    'For https: the file whose first line is the token or password; outside the repository.',
+  ),
+  helper: Argv.optional().describe(
+    'For https: a credential helper as a list of words, asked as git asks it; it runs as you, outside the sandbox.',
+  ),
+  username: z
+    .string()
+    .regex(/^[^\0\r\n:]+$/, 'is not a user name')
+    .optional()
+    .describe('With env or file: the user name; x-access-token if left out.'),
+  key: SshFile.optional().describe('For ssh: a private key without a passphrase; outside the repository.'),
+  agent: z.literal(true).optional().describe('For ssh: ask the ssh agent of SSH_AUTH_SOCK.'),
+  'known-hosts': SshFile.optional().describe(
+    'With key or agent: where the host’s key stands; ~/.ssh/known_hosts if left out.',
+  ),
+});
 
 const Server = z.strictObject({
   command: Argv.optional().describe(
@@ -95,6 +133,11 @@ export const ProjectFile = z
       .strictObject({
         remote: Remote.describe('The remote that may be pushed to.'),
         branch: Branch.describe('The branch that may be pushed.'),
+        url: RemoteUrl.optional().describe('The remote’s address, whatever .git/config says.'),
+        credential: Credential.optional().describe(
+          'What a push shows the remote at url: one of env, file and helper (https) or key and agent (ssh). Never the secret itself.',
+        ),
+        ca: File.optional().describe('For https: a file of certificates to trust instead of the system’s.'),
       })
       .optional()
       .describe('Where pushes go; no push if left out.'),

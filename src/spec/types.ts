@@ -266,6 +266,27 @@ export type UpstreamServer = { readonly contained: boolean } & (
   | { readonly url: string; readonly headers: { readonly [name: string]: string } }
 );
 
+/**
+ * What a push shows the remote: where it stands, never what it is, because this is pinned with each session. `helper` is asked as git asks its
+ * credential helpers. Paths are absolute, or begin with `~/`.
+ */
+export type GitCredential =
+  | { readonly kind: 'env'; readonly name: string; readonly username: string }
+  | { readonly kind: 'file'; readonly path: string; readonly username: string }
+  | { readonly kind: 'helper'; readonly command: readonly string[] }
+  | { readonly kind: 'key'; readonly path: string; readonly knownHosts: string }
+  | { readonly kind: 'agent'; readonly knownHosts: string };
+
+/** Where pushes go. Without `url`, the address that the repository's own configuration gives the remote. */
+export interface GitConfig {
+  readonly remote: string;
+  readonly branch: string;
+  readonly url?: string;
+  readonly credential?: GitCredential;
+  /** A file of certificates (PEM) to trust instead of the system's. */
+  readonly ca?: string;
+}
+
 /** `hopgate.yaml` at a repository's root: how it is tested and shipped. Resolved: every key is present. */
 export interface ProjectConfig {
   /** `default`, or a folder relative to the root. */
@@ -275,7 +296,7 @@ export interface ProjectConfig {
   readonly test: readonly { readonly run: readonly string[]; readonly report: TestReport }[];
   /** `network`: the command may reach the network; without it, it reaches nothing outside the sandbox. */
   readonly deploy: { readonly [name: string]: { readonly run: readonly string[]; readonly network: boolean } };
-  readonly git: { readonly remote: string; readonly branch: string } | null;
+  readonly git: GitConfig | null;
   readonly web: { readonly allow: readonly string[] };
   readonly mask: readonly string[];
   readonly toolchains: readonly string[];

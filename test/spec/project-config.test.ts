@@ -63,6 +63,45 @@ describe('parseProjectConfig', () => {
       issues: [{ file: 'hopgate.yaml', path, line: 1, message, suggestion }],
     });
   });
+
+  it.each([
+    ['url: "https://me:pw@example.com/x.git"', 'git.url', expect.stringContaining('is not an https:// or ssh address')],
+    ['url: "http://example.com/x.git"', 'git.url', expect.stringContaining('is not an https:// or ssh address')],
+    ['url: "ext::sh -c x"', 'git.url', expect.stringContaining('is not an https:// or ssh address')],
+    ['url: "ssh://-oProxyCommand=x/y"', 'git.url', expect.stringContaining('is not an https:// or ssh address')],
+    ['url: "git@-x:y"', 'git.url', expect.stringContaining('is not an https:// or ssh address')],
+    ['credential: { env: TOKEN }', 'git.credential', 'goes to one address only, and none is stated'],
+    ['url: "https://h/x", credential: {}', 'git.credential', expect.stringContaining('needs exactly one of env,')],
+    [
+      'url: "https://h/x", credential: { env: T, file: /t }',
+      'git.credential',
+      expect.stringContaining('needs exactly one of env,'),
+    ],
+    ['url: "https://h/x", credential: { key: /k }', 'git.credential.key', 'is for ssh, and url is an https address'],
+    ['url: "git@h:x", credential: { env: T }', 'git.credential.env', 'is for https, and url is an ssh address'],
+    ['url: "git@h:x", credential: { agent: true, username: me }', 'git.credential.username', 'goes with env or file'],
+    ['url: "https://h/x", credential: { helper: [gh] }', 'git.credential.helper.0', 'is not the path of a program'],
+    ['url: "https://h/x", credential: { env: ghp_abc123 }', 'git.credential.env', 'looks like a secret itself'],
+    ['url: "git@h:x", credential: { key: "/my key" }', 'git.credential.key', expect.stringContaining('no blanks')],
+    ['url: "git@h:x", ca: /ca.pem', 'git.ca', 'goes with an https:// url'],
+  ])('reports git: { %s } at %s', (more, path, message) => {
+    expect(parseProjectConfig(`git: { remote: origin, branch: main, ${more} }`)).toMatchObject({
+      ok: false,
+      issues: [{ path, message }],
+    });
+  });
+
+  it.each([
+    ['https://h/x.git', '{ env: T }', { kind: 'env', name: 'T', username: 'x-access-token' }],
+    ['https://h:8443/x', '{ file: ~/t, username: me }', { kind: 'file', path: '~/t', username: 'me' }],
+    ['https://[::1]/x', '{ helper: [/usr/bin/gh, auth] }', { kind: 'helper', command: ['/usr/bin/gh', 'auth'] }],
+    ['git@h:x.git', '{ key: ~/.ssh/k }', { kind: 'key', path: '~/.ssh/k', knownHosts: '~/.ssh/known_hosts' }],
+    ['ssh://h:2222/~/x', '{ agent: true, known-hosts: /k }', { kind: 'agent', knownHosts: '/k' }],
+  ])('reads what a push to %s shows: %s', (url, stated, credential) => {
+    expect(
+      parseProjectConfig(`git: { remote: origin, branch: main, url: "${url}", credential: ${stated} }`),
+    ).toMatchObject({ ok: true, config: { git: { url, credential } } });
+  });
 });
 
 it.each(['.env', 'app/.env', 'app/.env.local', 'keys/id_ed25519', 'a/b/server.pem', 'tls.key'])(

@@ -4,7 +4,7 @@ import { LayoutError } from '../sandbox/layout.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
 import { failed, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
-import { gitEnvironment, hardenedArgv, PUSH_PROTOCOLS } from './harden.ts';
+import { gitEnvironment, hardenedArgv, PUSH_PROTOCOLS, pushSettings, withPassword } from './harden.ts';
 import { type ConfigValue, commandKeys, parseConfig, submoduleNames } from './judge-config.ts';
 import { type Access, gitLayout } from './layouts.ts';
 import type { PathRules } from './operands.ts';
@@ -18,10 +18,17 @@ export interface GitSession {
   readonly repository: Repository;
   readonly config: readonly ConfigValue[];
   readonly rules: PathRules;
+  /** False: the operator opened the shell tools on a host that cannot contain them. */
+  readonly contained: boolean;
   /** Runs git with the agent's output limit. */
   run(args: readonly string[], options?: GitRunOptions): Promise<CommandResult>;
   /** Asks git something for ourselves: stdout, or null if it exits non-zero. Too long an answer, or none in time, stops the call. */
-  ask(args: readonly string[], options?: GitRunOptions): Promise<{ readonly stdout: string | null } | Stop>;
+  ask(args: readonly string[], options?: GitRunOptions): Promise<GitAnswer | Stop>;
+}
+
+interface GitAnswer {
+  readonly stdout: string | null;
+  readonly stderr: string;
 }
 
 interface GitRunOptions {
@@ -29,6 +36,8 @@ interface GitRunOptions {
   readonly access?: Access;
   readonly stdin?: string;
   readonly env?: { readonly [name: string]: string };
+  /** `key=value`, on top of the hardened ones. */
+  readonly settings?: readonly string[];
 }
 
 /** Finds the repository, chooses how git is run, and judges the configuration. */
@@ -55,19 +64,32 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
     options: GitRunOptions = {},
   ) => {
     const access = options.access ?? { kind: 'read' };
-    const env = { ...gitEnvironment(repository, access.kind === 'push' ? PUSH_PROTOCOLS : 'none'), ...options.env };
-    const argv = [...hardenedArgv(repository, submodules), ...args];
-    const seconds = Math.max(0.001, (deadline - performance.now()) / 1000);
-    const stdin = options.stdin === undefined ? {} : { stdin: options.stdin };
-    const runOptions = { seconds, outputBytes, env, signal, ...stdin };
+    const login = access.kind === 'push' ? (access.login ?? null) : null;
+    const settings = [
+      ...(access.kind === 'push' ? pushSettings(access.target, login?.password != null) : []),
+      ...(options.settings ?? []),
+    ];
+    const plain = { argv: [...hardenedArgv(repository, submodules, settings), ...args], stdin: options.stdin };
+    const { argv, stdin } = login?.password ? withPassword(plain.argv, login.password) : plain;
+    const runOptions = {
+      seconds: Math.max(0.001, (deadline - performance.now()) / 1000),
+      outputBytes,
+      env: {
+        ...gitEnvironment(repository, access.kind === 'push' ? PUSH_PROTOCOLS : 'none'),
+        ...login?.env,
+        ...options.env,
+      },
+      signal,
+      ...(stdin === undefined ? {} : { stdin }),
+    };
     const layout = gitLayout(repository, access, grant.config.toolchains);
-    if (availability.ok) return sandbox.run(layout, argv, runOptions);
-    return runUnsandboxed(layout, argv, { ...runOptions, env: { ...env, ...sshAgent(access) } });
+    return (availability.ok ? sandbox.run : runUnsandboxed)(layout, argv, runOptions);
   };
 
   let config: readonly ConfigValue[] = [];
   const session: Omit<GitSession, 'config'> = {
     repository,
+    contained: availability.ok,
     rules: { root: grant.root, masked: maskMatcher(grant.config.mask) },
     run: (args, options) => execute(submoduleNames(config), args, tool.limits.outputBytes, options),
     ask: async (args, options) => {
@@ -76,7 +98,7 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
       if (ended !== null) return ended;
       if (answer.truncated || answer.flooded)
         return failed('too-many-changes', 'git lists more than can be checked here; name fewer files.');
-      return { stdout: answer.exit === 0 ? answer.stdout : null };
+      return { stdout: answer.exit === 0 ? answer.stdout : null, stderr: answer.stderr };
     },
   };
   try {
@@ -105,12 +127,6 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
       'Ask the operator to remove these keys from .git/config (or to put them into their own ~/.gitconfig, which is not read here).',
     );
   return { ...session, config };
-}
-
-/** Without a sandbox, ssh asks the operator's own agent for keys. */
-function sshAgent(access: Access): { readonly [name: string]: string } {
-  const socket = process.env['SSH_AUTH_SOCK'];
-  return access.kind === 'push' && socket !== undefined ? { SSH_AUTH_SOCK: socket } : {};
 }
 
 /** Why a command that did not end by itself has no result. */

@@ -1,3 +1,4 @@
+import type { PushTarget } from './push-target.ts';
 import type { Repository } from './repository.ts';
 
 /** Protocols that a push may use. Nothing else may talk to a remote at all. */
@@ -24,7 +25,7 @@ export function gitEnvironment(repository: Repository, protocols: string): { rea
     GIT_SEQUENCE_EDITOR: 'true',
     GIT_ASKPASS: 'true',
     SSH_ASKPASS: 'true',
-    GIT_SSH_COMMAND: 'ssh -o BatchMode=yes',
+    GIT_SSH_COMMAND: 'false',
     GIT_ALLOW_PROTOCOL: protocols,
   };
 }
@@ -36,7 +37,7 @@ const SETTINGS: readonly string[] = [
   'core.pager=cat',
   'core.editor=true',
   'core.askPass=true',
-  'core.sshCommand=ssh -o BatchMode=yes',
+  'core.sshCommand=false',
   'core.attributesFile=/dev/null',
   'core.excludesFile=/dev/null',
   'core.alternateRefsCommand=',
@@ -65,16 +66,48 @@ const SETTINGS: readonly string[] = [
   'advice.statusHints=true',
 ];
 
+/** Descriptor at which git's processes find the password. */
+const PASSWORD_FD = 9;
+
+/** Puts what it is given on stdin where {@link pushSettings} look for it. */
+const HAND_OVER = `exec ${PASSWORD_FD}<&0 </dev/null; exec "$@"`;
+
+/** The command, and the stdin that it needs, for a git that is given a password. */
+export function withPassword(
+  argv: readonly string[],
+  { username, password }: { readonly username: string; readonly password: string },
+): { readonly argv: readonly string[]; readonly stdin: string } {
+  return { argv: ['sh', '-c', HAND_OVER, 'sh', ...argv], stdin: `username=${username}\npassword=${password}\n` };
+}
+
+/**
+ * Settings for talking to one address: git follows nobody elsewhere, and asks our own helper only, for this host only.
+ * @param password one is at hand
+ */
+export function pushSettings(target: PushTarget, password: boolean): string[] {
+  if (target.kind === 'local') return [];
+  const settings = ['http.followRedirects=false', 'http.proxy='];
+  if (!password) return settings;
+  const helper = `!f() { test "$1" = get && cat <&${PASSWORD_FD}; }; f`;
+  return [...settings, `credential.${new URL(target.url).origin}.helper=${helper}`];
+}
+
 /**
  * The words that stand before every sub-command.
+ * @param more settings of this call
  * @param submodules names of the configured submodules: their work trees have configurations of their own, so git must not look into them
  */
-export function hardenedArgv(repository: Repository, submodules: readonly string[]): string[] {
+export function hardenedArgv(
+  repository: Repository,
+  submodules: readonly string[],
+  more: readonly string[] = [],
+): string[] {
   const settings = [
     ...SETTINGS,
     `safe.directory=${repository.root}`,
     `safe.directory=${repository.gitDir}`,
     ...submodules.map((name) => `submodule.${name}.ignore=dirty`),
+    ...more,
   ];
   return ['git', '--no-pager', ...settings.flatMap((setting) => ['-c', setting])];
 }

@@ -15,6 +15,9 @@ const COMMAND_KEYS: readonly RegExp[] = [
 /** Keys that would make a push go elsewhere or send more than one branch. */
 const PUSH_KEYS: readonly RegExp[] = [/^url\..*\.(?:insteadof|pushinsteadof)$/s, /^remote\..*\.mirror$/s];
 
+/** Keys that say how a network is used: where no sandbox hides the configuration, a push over one does not go past them. */
+const NETWORK_KEYS: readonly RegExp[] = [/^(?:http|url|credential|ssh)\./s, /^core\.gitproxy$/s, /^remote\..*\.proxy/s];
+
 /** Reads the answer of `git config --list -z --show-scope`; what we set ourselves (scope `command`) is left out. */
 export function parseConfig(stdout: string): ConfigValue[] {
   const fields = stdout.split('\0');
@@ -36,6 +39,11 @@ export function commandKeys(config: readonly ConfigValue[]): string[] {
 /** The keys that make it unclear where a push goes. */
 export function pushKeys(config: readonly ConfigValue[]): string[] {
   return keysLike(config, PUSH_KEYS);
+}
+
+/** The keys that would have a say in how a remote is reached. */
+export function networkKeys(config: readonly ConfigValue[]): string[] {
+  return keysLike(config, NETWORK_KEYS);
 }
 
 /** The names of the configured submodules. */

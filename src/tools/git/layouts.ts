@@ -1,5 +1,8 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { formatOnly } from '../sandbox/git-format.ts';
 import { baseLayout, type Layout, type Mount, withMounts } from '../sandbox/layout.ts';
+import type { Login } from './credential.ts';
 import type { PushTarget } from './push-target.ts';
 import type { Repository } from './repository.ts';
 
@@ -7,7 +10,7 @@ import type { Repository } from './repository.ts';
 export type Access =
   | { readonly kind: 'read' }
   | { readonly kind: 'commit' }
-  | { readonly kind: 'push'; readonly target: PushTarget };
+  | { readonly kind: 'push'; readonly target: PushTarget; readonly login?: Login | null };
 
 const EMPTY_BYTES = 1 << 20;
 
@@ -16,7 +19,7 @@ const SEALED = ['config', 'config.worktree', 'hooks', 'info', 'modules', 'common
 
 /**
  * The layout of one git call. Reading and committing see the work tree read-only; only committing and pushing may write the git folder; pushing
- * sees no work tree, and is the only one with a network, if its remote needs one.
+ * sees no work tree and nothing of the repository's configuration but its format, and is the only one with a network, if its remote needs one.
  *
  * @throws LayoutError as {@link baseLayout}
  */
@@ -29,9 +32,17 @@ export function gitLayout(repository: Repository, access: Access, toolchains: re
   const git = folders.flatMap((folder) => (access.kind === 'read' ? [readOnly(folder)] : writableGit(folder)));
   const layout = withMounts(base, [tree, ...git]);
   if (access.kind !== 'push') return layout;
-  const { target } = access;
-  if (target.kind === 'network') return { ...layout, network: true };
-  return withMounts(layout, [{ kind: 'writable', source: target.path, target: target.path }]);
+  const { target, login } = access;
+  const plain = withMounts(layout, folders.flatMap(plainConfig));
+  if (target.kind === 'local')
+    return withMounts(plain, [{ kind: 'writable', source: target.path, target: target.path }]);
+  return { ...withMounts(plain, login?.mounts ?? []), network: true, unixSockets: login?.unixSockets ?? false };
+}
+
+/** Whatever a repository's configuration says of addresses, proxies, certificates and programs, a push does not hear of it. */
+function plainConfig(folder: string): Mount[] {
+  const files = ['config', 'config.worktree'].map((name) => join(folder, name)).filter((path) => existsSync(path));
+  return files.map((path) => ({ kind: 'text-file', target: path, text: formatOnly(readFileSync(path, 'utf8')) }));
 }
 
 const readOnly = (path: string): Mount => ({ kind: 'read-only', source: path, target: path });

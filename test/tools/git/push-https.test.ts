@@ -1,72 +1,293 @@
-import { spawn } from 'node:child_process';
-import https from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { ProjectConfig } from '../../../src/spec/types.ts';
 import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
-import { CERTIFICATE, KEY } from '../web/certificate.ts';
-import { git, put, repository, resultOf, runner } from './support.ts';
+import { formsOf } from '../../attacks/world.ts';
+import { serveRepositories } from './https-server.ts';
+import { git, noSandbox, put, repository, resultOf, runner, temporaryFolder } from './support.ts';
 
-/** git's own HTTP server behind node's. */
-async function serveRepositories(folder: string): Promise<number> {
-  const server = https.createServer({ cert: CERTIFICATE, key: KEY }, (request, response) => {
-    const { pathname, searchParams } = new URL(request.url!, 'https://x');
-    const env = {
-      PATH: process.env['PATH'],
-      GIT_PROJECT_ROOT: folder,
-      GIT_HTTP_EXPORT_ALL: '1',
-      PATH_INFO: pathname,
-      QUERY_STRING: searchParams.toString(),
-      REQUEST_METHOD: request.method,
-      CONTENT_TYPE: request.headers['content-type'] ?? '',
-      HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '',
-      REMOTE_USER: 'pusher',
-    };
-    const backend = spawn('git', ['http-backend'], { env });
-    request.pipe(backend.stdin);
-    const chunks: Buffer[] = [];
-    backend.stdout.on('data', (chunk) => chunks.push(chunk));
-    backend.on('close', () => {
-      const answer = Buffer.concat(chunks);
-      const end = answer.indexOf('\r\n\r\n');
-      const headers = answer
-        .subarray(0, end)
-        .toString()
-        .split('\r\n')
-        .map((line) => line.split(': ', 2) as [string, string]);
-      response.statusCode = Number(headers.find(([name]) => name === 'Status')?.[1].slice(0, 3) ?? 200);
-      for (const [name, value] of headers) if (name !== 'Status') response.setHeader(name, value);
-      response.end(answer.subarray(end + 4));
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
+const sandbox = await detectSandbox();
+const PASSWORD = 's3cr3t+p/w==%d0t';
+
+afterEach(() => vi.unstubAllEnvs());
+
+type GitConfig = NonNullable<ProjectConfig['git']>;
+
+/** A repository whose main is one commit ahead of what the server has. */
+async function ahead(options: Parameters<typeof serveRepositories>[1] = { password: PASSWORD }) {
+  const repo = repository();
+  put(repo.root, 'src/a.txt', 'two\n');
+  git(repo.root, 'commit', '-qam', 'second');
+  const server = await serveRepositories(repo.folder, options);
+  const url = `${server.origin}/remote.git`;
+  const tip = git(repo.root, 'rev-parse', 'HEAD');
+  const base: GitConfig = { remote: 'origin', branch: 'main', url, ca: server.ca };
+  const push = (more: Partial<GitConfig>, box = sandbox) =>
+    runner(box, repo.root, { unsafeNoSandbox: box === noSandbox })(
+      { sub: 'push' },
+      { config: { git: { ...base, ...more } } },
+    );
+  const arrived = () => git(repo.remote, 'rev-parse', 'main') === tip;
+  return { ...repo, server, url, tip, push, arrived };
 }
 
-test('it pushes over https, in the sandbox, and says that it used the network', async () => {
-  const { folder, root, remote } = repository();
-  const port = await serveRepositories(folder);
-  git(root, 'remote', 'set-url', 'origin', `https://127.0.0.1:${port}/remote.git`);
-  git(root, 'config', 'http.sslVerify', 'false'); // the test's certificate names another host
-  put(root, 'src/a.txt', 'two\n');
-  const run = runner(await detectSandbox(), root);
-  resultOf(await run({ sub: 'commit -am second' }));
-  const before = git(remote, 'rev-parse', 'main');
-  const after = git(root, 'rev-parse', 'HEAD');
-  const report = await run({ sub: 'push' });
-  expect(resultOf(report)).toMatchObject({ pushed: true, sha: after, network: true });
-  expect(report.effects).toEqual([
-    { path: '127.0.0.1', op: 'connect' },
-    { path: 'refs/heads/main', op: 'ref', before, after },
-  ]);
-  expect(git(remote, 'rev-parse', 'main')).toBe(after);
+/** Nothing that came back tells the secret. */
+function expectHidden(report: unknown, secret = PASSWORD): void {
+  const text = JSON.stringify(report);
+  for (const form of [...formsOf(secret), encodeURIComponent(secret)]) expect(text).not.toContain(form);
+}
 
-  git(root, 'config', 'http.sslVerify', 'true');
-  expect(await run({ sub: 'push' })).toMatchObject({
-    outcome: { status: 'failed', code: 'remote-unreachable' },
-    effects: [{ path: '127.0.0.1', op: 'connect' }],
+const env = { kind: 'env', name: 'PUSH_TOKEN', username: 'x-access-token' } as const;
+
+describe.each([
+  ['in the sandbox', sandbox],
+  ['without one, opened by the operator', noSandbox],
+])('git push over https %s', (_, box) => {
+  test('it shows the configured token to a private remote', async () => {
+    const { root, remote, tip, push, arrived, server } = await ahead();
+    vi.stubEnv('PUSH_TOKEN', PASSWORD);
+    const before = git(remote, 'rev-parse', 'main');
+    const report = await push({ credential: env }, box);
+    expect(resultOf(report)).toMatchObject({ pushed: true, sha: tip, network: true });
+    expect(report.effects).toEqual([
+      { path: 'localhost', op: 'connect' },
+      { path: 'refs/heads/main', op: 'ref', before, after: tip },
+    ]);
+    expect(arrived()).toBe(true);
+    expect(server.authorizations).toContain(`Basic ${Buffer.from(`x-access-token:${PASSWORD}`).toString('base64')}`);
+    expect(git(root, 'rev-parse', 'refs/remotes/origin/main')).toBe(tip);
+    expectHidden(report);
+  });
+
+  test('it takes it from a file, and from a helper of the operator', async () => {
+    const folder = temporaryFolder();
+    const file = join(folder, 'token');
+    writeFileSync(file, `${PASSWORD}\nsecond line\n`);
+    const one = await ahead();
+    expect(resultOf(await one.push({ credential: { kind: 'file', path: file, username: 'me' } }, box))).toMatchObject({
+      pushed: true,
+    });
+    const helper = join(folder, 'helper');
+    const seen = join(folder, 'seen');
+    writeFileSync(
+      helper,
+      `#!/bin/sh\necho "$*" > '${seen}'\ncat >> '${seen}'\nprintf 'username=me\\npassword=%s\\n' '${PASSWORD}'\n`,
+    );
+    chmodSync(helper, 0o755);
+    const two = await ahead();
+    const report = await two.push({ credential: { kind: 'helper', command: [helper, '--flag'] } }, box);
+    expect(resultOf(report)).toMatchObject({ pushed: true });
+    expectHidden(report);
+    const { host } = new URL(two.url);
+    expect(readFileSync(seen, 'utf8')).toBe(`--flag get\nprotocol=https\nhost=${host}\npath=remote.git\n\n`);
+  });
+
+  test('it says what to mend, and asks nobody', async () => {
+    const { folder, root, push, arrived } = await ahead();
+    const told = async (more: Partial<GitConfig>, code: string, message: RegExp | string) => {
+      const report = await push(more, box);
+      expect(report.outcome).toMatchObject({ status: 'failed', code, message: expect.stringMatching(message) });
+      expectHidden(report);
+    };
+    await told({}, 'no-credential', /localhost asks for a credential.*git\.credential/);
+    await told({ credential: env }, 'no-credential', /the variable PUSH_TOKEN, and hopgate was started without it/);
+    vi.stubEnv('PUSH_TOKEN', 'an older one');
+    await told({ credential: env }, 'authentication-failed', /does not accept git\.credential \(env PUSH_TOKEN\)/);
+    const file = (path: string) => ({ credential: { kind: 'file', path, username: 'me' } as const });
+    await told(file(join(folder, 'gone')), 'no-credential', /git\.credential\.file: .*gone cannot be read \(ENOENT\)/);
+    writeFileSync(join(folder, 'empty'), '\n');
+    await told(file(join(folder, 'empty')), 'no-credential', /is empty/);
+    put(root, '.git/token', PASSWORD);
+    await told(file(join(root, '.git/token')), 'credential-in-reach', /where agents can get at it/);
+    put(root, 'src/token', PASSWORD);
+    await told(file(join(root, 'src/token')), 'credential-in-reach', /where agents can get at it/);
+    const helper = (command: string[]) => ({ credential: { kind: 'helper', command } as const });
+    await told(helper(['/bin/false']), 'no-credential', /false failed/);
+    await told(helper(['/bin/true']), 'no-credential', /knows no user name and password for localhost/);
+    await told({ url: 'https://localhost:1/x.git' }, 'remote-unreachable', /does not answer: fatal: unable to access/);
+    expect(arrived()).toBe(false);
+  });
+
+  test('it trusts no certificate but those of the system, or the stated ones', async () => {
+    const { root, url, server, arrived } = await ahead({});
+    const run = runner(box, root, { unsafeNoSandbox: true });
+    const git_ = { remote: 'origin', branch: 'main', url };
+    expect((await run({ sub: 'push' }, { config: { git: git_ } })).outcome).toMatchObject({
+      status: 'failed',
+      code: 'untrusted-certificate',
+      message: expect.stringContaining('git.ca'),
+    });
+    expect(arrived()).toBe(false);
+    expect(resultOf(await run({ sub: 'push' }, { config: { git: { ...git_, ca: server.ca } } }))).toMatchObject({
+      pushed: true,
+    });
+  });
+
+  test('it says so where everyone may read and not everyone may push', async () => {
+    const { push, arrived } = await ahead({ password: PASSWORD, publicToRead: true });
+    expect(await push({}, box)).toMatchObject({
+      outcome: { status: 'failed', code: 'no-credential' },
+      effects: [{ path: 'localhost', op: 'connect' }],
+    });
+    vi.stubEnv('PUSH_TOKEN', 'an older one');
+    expect((await push({ credential: env }, box)).outcome).toMatchObject({ code: 'authentication-failed' });
+    vi.stubEnv('PUSH_TOKEN', PASSWORD);
+    expect(resultOf(await push({ credential: env }, box))).toMatchObject({ pushed: true });
+    expect(arrived()).toBe(true);
+  });
+});
+
+describe('git push over https', () => {
+  test('it follows a redirect nowhere', async () => {
+    const elsewhere = await serveRepositories(temporaryFolder(), { password: PASSWORD });
+    for (const status of [301, 302, 307]) {
+      const { push, server } = await ahead({
+        instead: (request, response) => {
+          if (request.headers.authorization === undefined)
+            response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="git"' }).end();
+          else response.writeHead(status, { Location: `${elsewhere.origin}${request.url}` }).end();
+          return true;
+        },
+      });
+      vi.stubEnv('PUSH_TOKEN', PASSWORD);
+      const report = await push({ credential: env });
+      expect(report.outcome).toMatchObject({ status: 'failed', code: 'redirected' });
+      expect(server.authorizations.some((header) => header !== null)).toBe(true);
+      expectHidden(report);
+    }
+    expect(elsewhere.authorizations).toEqual([]);
+  });
+
+  test('it takes the password out of what the remote says', async () => {
+    const { remote, push } = await ahead();
+    put(
+      remote,
+      'hooks/pre-receive',
+      `#!/bin/sh\nprintf '%s\\n' "$HTTP_AUTHORIZATION" '${PASSWORD}' 'not on Fridays' >&2\nexit 1\n`,
+      0o755,
+    );
+    vi.stubEnv('PUSH_TOKEN', PASSWORD);
+    const report = await push({ credential: env });
+    const result = resultOf(report);
+    expect(result).toMatchObject({ pushed: false, rejected: '[remote rejected] (pre-receive hook declined)' });
+    expect(result['stderr']).toContain('not on Fridays');
+    expect(result['stderr']).toContain('remote: [hidden]');
+    expect(result['stderr']).toContain('remote: Basic [hidden]');
+    expectHidden(report);
+  });
+
+  test('it shows the password in no command line, no environment and no file of this machine', async () => {
+    const { folder, push } = await ahead();
+    const [seen, token] = [join(folder, 'seen'), join(folder, 'token')];
+    // A remote hook runs while git still holds on: it looks around as any process of this machine could.
+    writeFileSync(token, PASSWORD);
+    put(
+      join(folder, 'remote.git'),
+      'hooks/pre-receive',
+      `#!/bin/sh
+for pid in $(cd /proc && echo [0-9]*); do
+  grep -aqE 'remote-https|bwrap' /proc/$pid/cmdline || continue
+  tr '\\0' ' ' < /proc/$pid/cmdline; echo
+  tr '\\0' ' ' < /proc/$pid/environ; echo
+done > '${seen}' 2>/dev/null
+grep -rlF '${PASSWORD}' /tmp/hopgate-sandbox-* >> '${seen}' 2>/dev/null
+exit 0
+`,
+      0o755,
+    );
+    const report = await push({ credential: { kind: 'file', path: token, username: 'me' } });
+    expect(resultOf(report)).toMatchObject({ pushed: true });
+    const around = readFileSync(seen, 'utf8');
+    expect(around).toContain('remote-https');
+    expect(around).not.toMatch(/^\/tmp/m);
+    for (const form of formsOf(PASSWORD)) expect(around.includes(form)).toBe(false);
+  });
+
+  test('it goes to the stated address, whatever the repository says', async () => {
+    const { folder, root, remote, push, arrived } = await ahead();
+    const elsewhere = await serveRepositories(temporaryFolder(), { password: PASSWORD });
+    const mark = join(folder, 'ran');
+    const program = join(folder, 'program');
+    writeFileSync(program, `#!/bin/sh\ncat > '${mark}'\n`, { mode: 0o755 });
+    vi.stubEnv('PUSH_TOKEN', PASSWORD);
+    for (const [key, value] of [
+      ['remote.origin.url', `${elsewhere.origin}/remote.git`],
+      ['remote.origin.pushurl', `${elsewhere.origin}/remote.git`],
+      [`url.${elsewhere.origin}/.insteadOf`, 'https://localhost'],
+      [`url.${elsewhere.origin}/.pushInsteadOf`, 'https://localhost'],
+      ['http.proxy', elsewhere.origin],
+      ['http.https://localhost.proxy', elsewhere.origin],
+      ['remote.origin.proxy', elsewhere.origin],
+      ['http.sslVerify', 'false'],
+      ['http.sslCAInfo', '/dev/null'],
+      ['http.curloptResolve', 'localhost:1:127.0.0.1'],
+      ['http.extraHeader', 'Authorization: Basic eDp5'],
+      ['http.followRedirects', 'true'],
+      ['http.cookieFile', program],
+      ['core.askPass', program],
+      ['core.sshCommand', program],
+      ['core.gitProxy', program],
+      ['credential.username', 'someone-else'],
+    ] as const)
+      git(root, 'config', '--add', key, value);
+    for (const hook of ['pre-push', 'reference-transaction', 'post-update'])
+      put(root, `.git/hooks/${hook}`, readFileSync(program, 'utf8'), 0o755);
+    const report = await push({ credential: env });
+    expect(resultOf(report)).toMatchObject({ pushed: true });
+    expect(arrived()).toBe(true);
+    expect(elsewhere.authorizations).toEqual([]);
+    expect(existsSync(mark)).toBe(false);
+    expect(git(remote, 'log', '-1', '--format=%s', 'main')).toBe('second');
+  });
+
+  test('without a sandbox it goes past no configuration that has a say', async () => {
+    const { root, push, arrived } = await ahead();
+    vi.stubEnv('PUSH_TOKEN', PASSWORD);
+    for (const key of [
+      'http.proxy',
+      'http.https://localhost.sslVerify',
+      'url.https://x/.insteadOf',
+      'credential.username',
+    ]) {
+      git(root, 'config', key, 'false');
+      expect((await push({ credential: env }, noSandbox)).outcome, key).toMatchObject({
+        status: 'refused',
+        code: 'out-of-scope',
+        message: expect.stringContaining(key.toLowerCase()),
+      });
+      git(root, 'config', '--unset-all', key);
+    }
+    expect(arrived()).toBe(false);
+  });
+
+  test('it uses a password that stands in the address of the repository, and shows it nowhere', async () => {
+    const { root, server, url, push, arrived } = await ahead();
+    const withPassword = (password: string) => url.replace('https://', `https://me:${encodeURIComponent(password)}@`);
+    const plain = { remote: 'origin', branch: 'main', ca: server.ca };
+    const run = runner(sandbox, root, { config: { git: plain } });
+    git(root, 'remote', 'set-url', 'origin', withPassword('an older one'));
+    const refused = await run({ sub: 'push' });
+    expect(refused.outcome).toMatchObject({ status: 'failed', code: 'authentication-failed' });
+    expectHidden(refused, 'an older one');
+    git(root, 'remote', 'set-url', 'origin', withPassword(PASSWORD));
+    const report = await run({ sub: 'push' });
+    expect(resultOf(report)).toMatchObject({ pushed: true });
+    expectHidden(report);
+    expect(arrived()).toBe(true);
+    expect((await push({ url: `${server.origin}/none.git` })).outcome).toMatchObject({ status: 'failed' });
+  });
+
+  test('it ends with the call while a helper thinks', async () => {
+    const { folder, root, url } = await ahead();
+    const helper = join(folder, 'helper');
+    writeFileSync(helper, '#!/bin/sh\nsleep 1000\n', { mode: 0o755 });
+    const ending = new AbortController();
+    const run = runner(sandbox, root, { signal: ending.signal });
+    setTimeout(() => ending.abort(), 300);
+    const credential = { kind: 'helper', command: [helper] } as const;
+    expect(
+      (await run({ sub: 'push' }, { config: { git: { remote: 'origin', branch: 'main', url, credential } } })).outcome,
+    ).toMatchObject({ status: 'failed', code: 'aborted' });
   });
 });

@@ -171,19 +171,19 @@ describe('git push', () => {
 });
 
 test.each([
-  ['ssh://git@example.com/x.git', 'example.com'],
-  ['ssh://git@Example.com:2222/x.git', 'example.com'],
-  ['https://example.com/x.git', 'example.com'],
-  ['git@example.com:team/x.git', 'example.com'],
-])('a push to %s needs the network', (url, host) => {
+  ['ssh://git@example.com/x.git', { scheme: 'ssh', user: { name: 'git', password: null } }],
+  ['ssh://git@Example.com:2222/x.git', { scheme: 'ssh', user: { name: 'git', password: null } }],
+  ['ssh://git:pw@example.com/x.git', { scheme: 'ssh', url: 'ssh://git@example.com/x.git' }],
+  ['https://example.com/x.git', { scheme: 'https', user: null }],
+  ['https://me@example.com/x.git', { url: 'https://example.com/x.git', user: { name: 'me', password: null } }],
+  ['https://me:p%40w@example.com/x.git', { url: 'https://example.com/x.git', user: { name: 'me', password: 'p@w' } }],
+  ['HTTPS://example.com/X.git', { scheme: 'https', url: 'https://example.com/X.git' }],
+  ['git@example.com:team/x.git', { scheme: 'ssh', url: 'git@example.com:team/x.git' }],
+] as const)('a push to %s needs the network', (url, wanted) => {
   const { root } = repository();
-  const target = pushTarget({ root, gitDir: join(root, '.git'), commonDir: join(root, '.git') }, 'origin', [
-    { key: 'remote.origin.url', value: url },
-  ]);
+  const repo = { root, gitDir: join(root, '.git'), commonDir: join(root, '.git') };
+  const target = pushTarget(repo, { remote: 'origin' }, [{ key: 'remote.origin.url', value: url }]);
   if (isStop(target)) throw new Error(JSON.stringify(target));
-  expect(target).toEqual({ kind: 'network', url, host });
-  expect(
-    gitLayout({ root, gitDir: join(root, '.git'), commonDir: join(root, '.git') }, { kind: 'push', target }, [])
-      .network,
-  ).toBe(true);
+  expect(target).toMatchObject({ kind: 'network', host: 'example.com', ...wanted });
+  expect(gitLayout(repo, { kind: 'push', target }, []).network).toBe(true);
 });

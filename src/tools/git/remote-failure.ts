@@ -1,0 +1,55 @@
+import type { NetworkTarget } from './push-target.ts';
+
+/** Why a remote could not be used. */
+export interface RemoteFailure {
+  readonly code:
+    | 'no-credential'
+    | 'authentication-failed'
+    | 'unknown-host-key'
+    | 'redirected'
+    | 'untrusted-certificate';
+  readonly message: string;
+}
+
+const ASKS = /could not read (?:Username|Password)|terminal prompts disabled|unable to get password from user/;
+const DENIES =
+  /Authentication failed|returned error: 40[13]|Permission denied \(|Permission to .* denied|denied to |Load key |Too many authentication failures|access denied/i;
+const HOST_KEY = /Host key verification failed|REMOTE HOST IDENTIFICATION HAS CHANGED/;
+const REDIRECTS = /returned error: 30[1278]|redirect/i;
+const CERTIFICATE = /SSL certificate problem|server certificate verification failed|certificate subject name/i;
+
+/**
+ * What git or ssh said, as something to do; null if it is nothing that the operator's configuration would mend.
+ * @param shown where what the remote was shown stands; null if it was shown nothing
+ */
+export function remoteFailure(
+  stderr: string,
+  { url, scheme, host }: NetworkTarget,
+  shown: string | null,
+): RemoteFailure | null {
+  if (HOST_KEY.test(stderr))
+    return {
+      code: 'unknown-host-key',
+      message: `The key of ${host} is not the one that known-hosts has, or it has none; ask the operator to check it and to correct that file.`,
+    };
+  if (CERTIFICATE.test(stderr))
+    return {
+      code: 'untrusted-certificate',
+      message: `The certificate of ${host} is not trusted; ask the operator to check it, and to state git.ca in hopgate.yaml if it is its own.`,
+    };
+  if (scheme === 'https' && REDIRECTS.test(stderr))
+    return {
+      code: 'redirected',
+      message: `${url} leads elsewhere, and a push goes only where it was configured to; ask the operator to state the final address as git.url in hopgate.yaml.`,
+    };
+  if (!ASKS.test(stderr) && !DENIES.test(stderr)) return null;
+  if (shown === null)
+    return {
+      code: 'no-credential',
+      message: `${host} asks for a credential, and none is configured; ask the operator to set git.url and git.credential: { env: NAME } in hopgate.yaml, and to accept the file ("hopgate trust").`,
+    };
+  return {
+    code: 'authentication-failed',
+    message: `${host} does not accept ${shown} for this; ask the operator to mend it. Trying again does not help.`,
+  };
+}

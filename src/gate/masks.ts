@@ -1,4 +1,5 @@
-import picomatch from 'picomatch';
+import { picomatchLater } from './picomatch-later.ts';
+import { plainMask } from './plain-mask.ts';
 
 /** Holds the tokens of a remote: no file tool shows them, whatever the configuration masks. */
 const CREDENTIAL_NAMES = new Set(['config', 'config.worktree', 'credentials']);
@@ -67,9 +68,16 @@ const protectedAtRoot: ReadonlySet<string> = new Set(PROTECTED_AT_ROOT);
  * masked('deploy/.env'); // true
  */
 export function maskMatcher(patterns: readonly string[]): (relPath: string) => boolean {
-  const globs = patterns.flatMap(expandPattern);
-  const matches = globs.length === 0 ? () => false : picomatch(globs, { dot: true, nocase: true, nonegate: true });
-  return (relPath) => relPath !== '' && (isCredential(relPath) || matches(relPath));
+  const masks = patterns.flatMap(anchored).map((glob) => ({ glob, plain: plainMask(glob) }));
+  const plain = masks.flatMap(({ plain }) => plain ?? []);
+  const globs = masks.flatMap(({ glob, plain }) => (plain ? [] : [glob, `${glob}/**`]));
+  const matches =
+    globs.length === 0 ? () => false : picomatchLater()(globs, { dot: true, nocase: true, nonegate: true });
+  return (relPath) => {
+    if (relPath === '') return false;
+    const names = relPath.split('/');
+    return isCredential(names) || plain.some((isMask) => isMask(names)) || matches(relPath);
+  };
 }
 
 /** What git looks for in a folder before it takes it for a bare repository and obeys the `config` beside it. */
@@ -101,17 +109,18 @@ export function isGitInternal(relPath: string): boolean {
   return relPath.split('/').some((name) => foldName(name) === '.git');
 }
 
-function expandPattern(pattern: string): string[] {
+/** A pattern as a glob from the root; none if it says nothing. */
+function anchored(pattern: string): string[] {
   const bare = pattern.replace(/^(\.\/)+/, '').replace(/\/+$/, '');
   if (bare === '') return [];
-  const anchored = bare.includes('/') ? bare.replace(/^\/+/, '') : `**/${bare}`;
-  return [anchored, `${anchored}/**`];
+  return [bare.includes('/') ? bare.replace(/^\/+/, '') : `**/${bare}`];
 }
 
-function isCredential(relPath: string): boolean {
-  const names = relPath.split('/').map(foldName);
-  const last = names.at(-1)!;
-  return last === '.git-credentials' || (CREDENTIAL_NAMES.has(last) && names.slice(0, -1).includes('.git'));
+function isCredential(names: readonly string[]): boolean {
+  const last = foldName(names.at(-1)!);
+  return (
+    last === '.git-credentials' || (CREDENTIAL_NAMES.has(last) && names.slice(0, -1).map(foldName).includes('.git'))
+  );
 }
 
 /** A name as the most forgiving file system reads it (letter case, ignorable characters, streams, trailing dots, the short name of `.git`). */

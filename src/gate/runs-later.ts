@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import picomatch from 'picomatch';
+import { picomatchLater } from './picomatch-later.ts';
 import type { ProjectConfig } from '../spec/types.ts';
 
 /** A file that an agent may change, and that runs outside the sandbox once somebody works with the repository. */
@@ -186,6 +186,7 @@ let compiled: readonly { readonly why: string; readonly matches: (path: string) 
 
 /** Compiled for the first file that is asked about. */
 function rules() {
+  const picomatch = picomatchLater();
   compiled ??= RUNS.map(([why, names]) => ({
     why,
     matches: picomatch(

@@ -1,0 +1,30 @@
+/** A name, or one with a single `*` in it: what most masks are. */
+const PLAIN = /^[\w.~-]*\*?[\w.~-]*$/;
+
+/**
+ * A mask as a test of a path's names; null where it needs the language of globs, which takes longer to load than a decision takes. Says of every
+ * path what picomatch says of the mask and of the mask with `/**` behind it (a test holds it to that).
+ *
+ * @param glob root-relative, without a slash at its ends; `**` + `/name` at any depth
+ */
+export function plainMask(glob: string): ((names: readonly string[]) => boolean) | null {
+  const parts = glob.split('/');
+  const floats = parts[0] === '**';
+  if (floats) parts.shift();
+  if (floats && parts.length !== 1) return null;
+  const tests = parts.map(nameTest);
+  if (!tests.every((test) => test !== null)) return null;
+  const [first] = tests;
+  if (floats) return (names) => first !== undefined && names.some((name) => first(lower(name)));
+  return (names) => names.length >= tests.length && tests.every((test, i) => test(lower(names[i] as string)));
+}
+
+function nameTest(pattern: string): ((name: string) => boolean) | null {
+  if (!PLAIN.test(pattern) || /^[.*]*$/.test(pattern)) return null;
+  const [before = '', after] = lower(pattern).split('*');
+  if (after === undefined) return (name) => name === before;
+  return (name) => name.length >= before.length + after.length && name.startsWith(before) && name.endsWith(after);
+}
+
+/** ASCII alone, as a regular expression without `u` ignores case in a pattern of ASCII. */
+const lower = (text: string): string => text.replace(/[A-Z]+/g, (capitals) => capitals.toLowerCase());

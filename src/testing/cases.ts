@@ -7,6 +7,7 @@ import { onlyLacksApproval, refusalCases } from './plan-refusals.ts';
 import { visitCases } from './plan-visits.ts';
 import { walkCases } from './plan-walks.ts';
 import { coveredBy, inWords, type PlannedCase, place } from './planned-case.ts';
+import { rulesOf } from './rules-of.ts';
 import { everyState, searchRoute } from './search.ts';
 import { hopModel, modeModel } from './session-model.ts';
 
@@ -27,7 +28,9 @@ export function planCases(pinned: Pinned, agent: string): Plan {
   const toWork = routeToWork(pinned, opening);
   const working = toWork.states.at(-1)!;
   const { specs } = pinned;
-  const restricted = MODES.some((mode) => specs.gate?.peripherals[mode]);
+  const restricted =
+    specs.gate !== null &&
+    (MODES.some((mode) => specs.gate?.peripherals[mode]) || /\bsession\.mode\b/.test(rulesOf(specs)));
   const model = hopModel(pinned, restricted ? opening : working, restricted);
   const prefix = restricted ? [] : toWork.moves;
   const modes = modeCases(pinned, opening);

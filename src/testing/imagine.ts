@@ -7,8 +7,9 @@ import type { ToolReport } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';
 import { type Move, SEEN } from './moves.ts';
 
-/** Where a session would stand after a lawful move: what a planner thinks, before anything runs. Pure. */
-export function imagine(pinned: Pinned, standing: Standing, { asked, report }: Move): Standing {
+/** Where a session would stand after a lawful move, or one that is made to be refused: what a planner thinks, before anything runs. Pure. */
+export function imagine(pinned: Pinned, standing: Standing, { asked, report, refused }: Move): Standing {
+  if (refused) return afterBody(pinned, standing, REFUSAL, standing.lastAt, standing.sessionId || 'planned');
   return imaginedBodies(pinned, standing, asked, report ?? SEEN).reduce(
     (now, body) =>
       body === 'enter'
@@ -17,6 +18,8 @@ export function imagine(pinned: Pinned, standing: Standing, { asked, report }: M
     standing,
   );
 }
+
+const REFUSAL: Body = { event: 'denial', request: {}, code: 'unknown-tool', message: '', remedy: '', about: {} };
 
 function enter(pinned: Pinned, now: Standing, asked: Asked): Standing {
   const id = asked.kind === 'start' ? asked.peripheral : asked.kind === 'hop' ? asked.to : '';

@@ -3,6 +3,7 @@ import type { Pinned } from '../audit/ledger.ts';
 import { scopeNow, type Standing } from '../audit/standing.ts';
 import type { ToolReport } from '../ports/tool-backend.ts';
 import { type Json, MODES, type PeripheralSpec, type SpecSet, type ToolSpec } from '../spec/types.ts';
+import { rulesOf } from './rules-of.ts';
 import { fileIn, sampleArguments } from './sample-arguments.ts';
 import { statedFruit, statedFruits } from './stated-fruit.ts';
 
@@ -12,6 +13,8 @@ export interface Move {
   readonly name: string;
   readonly asked: Asked;
   readonly report?: ToolReport;
+  /** It is made to be refused, because rules count refusals. */
+  readonly refused?: boolean;
   /** The backend throws instead. */
   readonly breaks?: boolean;
   /** Minutes that pass before; less than 0: the clock is set back. */
@@ -33,8 +36,15 @@ export function movesFrom(pinned: Pinned, standing: Standing): readonly Move[] {
   return [
     ...(inside ? [...hops(pinned, inside), ...acts(pinned, standing, inside), stop(inside)] : starts(pinned)),
     ...modes(pinned, standing),
+    ...(inside && /\bdenials\b/.test(rulesOf(pinned.specs)) ? [REFUSED] : []),
   ];
 }
+
+const REFUSED: Move = {
+  name: 'be refused',
+  asked: { kind: 'step', tool: 'no-such-tool', args: {} },
+  refused: true,
+};
 
 function starts({ specs }: Pinned): Move[] {
   const context = Object.fromEntries(

@@ -1,7 +1,15 @@
 import type { SpecSet } from '../spec/types.ts';
 
-/** Every CEL rule of a spec set. */
-export const rulesOf = ({ conditions, edges }: SpecSet): string =>
+const known = new WeakMap<SpecSet, string>();
+
+/** The text of every CEL rule of a spec set. */
+export function rulesOf(specs: SpecSet): string {
+  const rules = known.get(specs) ?? textOf(specs);
+  known.set(specs, rules);
+  return rules;
+}
+
+const textOf = ({ conditions, edges }: SpecSet): string =>
   [
     ...Object.values(conditions),
     ...new Set(

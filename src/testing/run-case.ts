@@ -79,9 +79,9 @@ export async function runCaseWithAgent(
 
 async function takePlanned(trial: Trial, move: Move, { group }: PlannedCase): Promise<void> {
   const { expected: want } = await trial.take(move);
-  if (want.ok || group === 'visits') return;
+  if (want.ok === !move.refused || group === 'visits') return;
   throw new TrialFailure(
-    `${trial.way.join(' → ')}\n  ${move.name} was planned as lawful, but: ${want.code} (${want.rule})`,
+    `${trial.way.join(' → ')}\n  ${move.name} was planned as ${move.refused ? 'refused' : 'lawful'}, but: ${want.ok ? 'let through' : `${want.code} (${want.rule})`}`,
   );
 }
 

@@ -16,7 +16,7 @@ export function hopModel(pinned: Pinned, initial: Standing, withModes: boolean):
       const known = lawful.get(standing);
       if (known) return known;
       const moves = movesFrom(pinned, standing).filter(
-        (move) => (withModes || move.asked.kind !== 'mode') && isLawful(pinned, standing, move),
+        (move) => (withModes || move.asked.kind !== 'mode') && (move.refused || isLawful(pinned, standing, move)),
       );
       lawful.set(standing, moves);
       return moves;

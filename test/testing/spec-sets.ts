@@ -14,7 +14,8 @@ export function specsOf(files: { readonly [file: string]: string }): SpecSet {
   return parsed.specs;
 }
 
-const GATE = `
+/** The mode gate of the shipped specs, with a shorter timeout. */
+export const GATE = `
 initial: discuss
 modes:
   discuss: { effects: [coordinate] }

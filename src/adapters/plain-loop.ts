@@ -9,7 +9,7 @@ import {
   SHAPES,
 } from './core/chat-shapes.ts';
 import { type DetectedExit, detectAmong, openExits } from './core/detect-exit.ts';
-import { readJsonMove } from './core/read-json-move.ts';
+import { looksLikeJsonMove, readJsonMove } from './core/read-json-move.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export type { ChatMessage, ChatShape, ChatTool } from './core/chat-shapes.ts';
@@ -40,6 +40,7 @@ export type Heard =
   | ({ readonly kind: 'call'; readonly name: string } & Answered)
   /** It seems to want to leave. Nothing was done; the messages tell it how to ask for the hop. */
   | { readonly kind: 'hint'; readonly exit: DetectedExit; readonly messages: readonly ChatMessage[] }
+  /** Nothing was done; where it was meant as a call and could not be read, the message says so. */
   | { readonly kind: 'talk'; readonly messages: readonly ChatMessage[] };
 
 /** What a loop around a chat API needs of a session. */
@@ -88,7 +89,7 @@ export function plainLoop(session: AgentSession, { shape = 'openai', ask, signal
     async answer(calls) {
       const read = (Array.isArray(calls) ? calls : [calls]).map(readChatCall);
       const answers = await carryOut(read);
-      const pairs = read.map(({ id }, index) => ({ id, answer: answers[index] as AgentAnswer }));
+      const pairs = read.map(({ id, name }, index) => ({ id, name, answer: answers[index] as AgentAnswer }));
       return { messages: results(pairs), answers, toolsChanged: answers.some(({ toolsChanged }) => toolsChanged) };
     },
     async hear(text) {
@@ -105,7 +106,8 @@ export function plainLoop(session: AgentSession, { shape = 'openai', ask, signal
         };
       }
       const exit = detectAmong(openExits((await session.status()).available), text);
-      return exit ? { kind: 'hint', exit, messages: [said(howToHop(exit))] } : { kind: 'talk', messages: [] };
+      if (exit) return { kind: 'hint', exit, messages: [said(howToHop(exit))] };
+      return { kind: 'talk', messages: looksLikeJsonMove(text) ? [said(UNREADABLE)] : [] };
     },
     async talkOnly() {
       const tools = (await session.tools()).map(({ name, inputSchema }) => {
@@ -114,10 +116,14 @@ export function plainLoop(session: AgentSession, { shape = 'openai', ask, signal
           .map((each) => (required.includes(each) ? each : `${each}?`))
           .join(', ')} }`;
       });
-      return `To call a tool, write one JSON object and nothing else: {"tool": "<name>", "args": {…}}; to hop, {"hop": "<peripheral>", "exit": "<exit>", "reason": "…"}. One call a message. The tools:\n${tools.join('\n')}`;
+      return `${HOW_TO_CALL} The tools:\n${tools.join('\n')}`;
     },
   };
 }
+
+const HOW_TO_CALL =
+  'To call a tool, write one JSON object and nothing else: {"tool": "<name>", "args": {…}}; to hop, {"hop": "<peripheral>", "exit": "<exit>", "reason": "…"}. One call a message.';
+const UNREADABLE = `Your message looks like a call, and cannot be read as one; nothing was done. ${HOW_TO_CALL}`;
 
 const said = (content: string): ChatMessage => ({ role: 'user', content });
 

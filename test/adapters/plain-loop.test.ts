@@ -45,6 +45,16 @@ const APIS: {
     results: (messages) =>
       messages.flatMap(({ content }) => (content as { content: string }[]).map((one) => one.content)),
   },
+  gemini: {
+    call: (id, { name, input }) => ({ functionCall: { id, name, args: input as Json } }),
+    name: (tool) => tool['name'] as string,
+    results: (messages) =>
+      messages.flatMap(({ parts }) =>
+        (parts as { functionResponse: { response: { output?: string; error?: string } } }[]).map(
+          ({ functionResponse: { response } }) => response.output ?? response.error ?? '',
+        ),
+      ),
+  },
   plain: {
     call: (id, { name, input }) => ({ id, name, input: input as Json }),
     name: (tool) => tool['name'] as string,
@@ -137,6 +147,18 @@ describe('an agent that can only talk', () => {
     expect(await session.evidence()).toEqual(before);
   });
 
+  it.each([
+    '{"tool": "read", "args": "README.md"}',
+    '{"hop": "edit", "reason": "it is there"',
+    '```json\n{"tool": read}\n```',
+  ])('is told that what it meant as a call cannot be read: %s', async (text) => {
+    const { session, loop } = await talker();
+    const heard = await loop.hear(text);
+    expect(heard).toMatchObject({ kind: 'talk', messages: [{ role: 'user' }] });
+    expect(heard.messages[0]?.['content']).toMatch(/nothing was done.*"tool"/);
+    expect(session.state).toMatchObject({ peripheral: 'explore', steps: 0, denials: 0 });
+  });
+
   it('is refused with what to do, as any other', async () => {
     const { loop } = await talker();
     const heard = await loop.hear('{"tool": "write", "args": {"path": "src/a.ts", "content": ""}}');
@@ -162,12 +184,33 @@ describe('what is no call', () => {
         fc.asyncProperty(fc.oneof(fc.anything(), fc.array(fc.anything(), { maxLength: 3 })), async (calls) => {
           const { messages, answers } = await loop.answer(calls);
           expect(answers).toHaveLength(Array.isArray(calls) ? calls.length : 1);
-          if (shape !== 'anthropic') expect(messages).toHaveLength(answers.length);
+          if (shape !== 'anthropic' && shape !== 'gemini') expect(messages).toHaveLength(answers.length);
           for (const { status } of answers) expect(status).toBe('refused');
         }),
         { numRuns: 60 },
       );
     }
+  });
+
+  it('Gemini is given a response by name for each call, an error as one', async () => {
+    const { session } = await stage();
+    await lead(session, 'explore');
+    const loop = plainLoop(agentSession(session), { shape: 'gemini' });
+    expect((await loop.tools())[0]).toMatchObject({ name: 'read', parametersJsonSchema: { type: 'object' } });
+    const calls = [
+      { functionCall: { name: 'read', args: { path: 'src/a.ts' } } },
+      { id: 'two', name: 'write', args: {} },
+    ];
+    const { messages } = await loop.answer(calls);
+    expect(messages).toEqual([
+      {
+        role: 'user',
+        parts: [
+          { functionResponse: { name: 'read', response: { output: expect.stringContaining('src/a.ts') } } },
+          { functionResponse: { id: 'two', name: 'write', response: { error: expect.stringContaining('refused') } } },
+        ],
+      },
+    ]);
   });
 
   it('results go to the calls that they answer', async () => {

@@ -3,9 +3,10 @@ import type { AgentAnswer, AgentTool } from './agent-session.ts';
 
 /**
  * The shapes that chat APIs give tools, calls and results: `openai` is Chat Completions, `openai-responses` the Responses API, `anthropic` the
- * Messages API, `plain` none of them (`{ id, name, input }` and `{ id, name, status, text, data }`).
+ * Messages API, `gemini` generateContent (its tools are function declarations), `plain` none of them (`{ id, name, input }` and
+ * `{ id, name, status, text, data }`).
  */
-export type ChatShape = 'openai' | 'openai-responses' | 'anthropic' | 'plain';
+export type ChatShape = 'openai' | 'openai-responses' | 'anthropic' | 'gemini' | 'plain';
 
 /** A tool definition or a message, as the API in question takes it. */
 export type ChatTool = { readonly [key: string]: Json };
@@ -21,6 +22,7 @@ export interface ReadCall {
 
 interface Answer {
   readonly id: string;
+  readonly name: string;
   readonly answer: AgentAnswer;
 }
 
@@ -67,15 +69,35 @@ export const SHAPES: { readonly [shape in ChatShape]: Shape } = {
             },
           ],
   },
+  gemini: {
+    tool: (tool) => ({ name: tool.name, description: tool.description, parametersJsonSchema: schemaOf(tool) }),
+    results: (answers) =>
+      answers.length === 0
+        ? []
+        : [
+            {
+              role: 'user',
+              parts: answers.map(({ id, name, answer: { status, text } }) => ({
+                functionResponse: {
+                  ...(id === '' ? {} : { id }),
+                  name,
+                  response: { [status === 'ok' ? 'output' : 'error']: text },
+                },
+              })),
+            },
+          ],
+  },
   plain: {
     tool: (tool) => ({ name: tool.name, description: tool.description, inputSchema: schemaOf(tool) }),
-    results: (answers) => answers.map(({ id, answer: { status, text, data } }) => ({ id, status, text, data })),
+    results: (answers) =>
+      answers.map(({ id, name, answer: { status, text, data } }) => ({ id, name, status, text, data })),
   },
 };
 
 /** Reads a call in any of the shapes. What is no call at all becomes one of the tool "" , which the gate refuses. */
 export function readChatCall(call: unknown): ReadCall {
-  const fields = objectOf(call);
+  const outer = objectOf(call);
+  const fields = 'functionCall' in outer ? objectOf(outer['functionCall']) : outer; // a part of Gemini's
   const inner = objectOf(fields['function']);
   const given = fields['input'] ?? fields['arguments'] ?? inner['arguments'] ?? fields['args'];
   return {

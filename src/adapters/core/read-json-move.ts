@@ -1,3 +1,4 @@
+import type { Json } from '../../spec/types.ts';
 import { fieldsOf, type Fields } from './controls.ts';
 
 /** A call that an agent wrote as text, because it has no other way. */
@@ -10,32 +11,53 @@ const FENCE = /^ {0,3}```[ \t]*([\w-]*)[ \t]*\n([\s\S]*?)^ {0,3}```[ \t]*$/gm;
 
 /**
  * A call in an agent's text: the seeds' `{"hop": "edit", "reason": …}`, `{"mode": …}`, or `{"tool": …, "args": {…}}` (`name`, and `arguments` or
- * `input`, do as well). It has to be the whole message, or the one fenced block of it, and strict JSON. null: there is none.
+ * `input`, do as well, and so does a chat API's `{"function": {…}}`). It has to be the whole message, or the one fenced block of it, and strict
+ * JSON. null: there is none.
  */
 export function readJsonMove(text: string): JsonMove | null {
+  const json = jsonIn(text);
+  return json === null ? null : moveOf(json);
+}
+
+/** Whether a text begins like a call. Where `readJsonMove` finds none in it, its writer is to be told. */
+export const looksLikeJsonMove = (text: string): boolean =>
+  /^\{\s*"(?:hop|mode|tool|name|function)"\s*:/.test(jsonIn(text) ?? '');
+
+/** What stands where a call would: the whole message, or its one block; null: nothing does. */
+function jsonIn(text: string): string | null {
   if (typeof text !== 'string') return null;
   const whole = text.trim();
-  if (whole.startsWith('{')) return moveOf(whole);
+  if (whole.startsWith('{')) return whole;
   const blocks = [...text.matchAll(FENCE)];
   const [block] = blocks;
   if (!block || blocks.length > 1 || (text.match(/^ {0,3}```/gm) ?? []).length !== 2) return null;
-  return ['', 'json'].includes((block[1] ?? '').toLowerCase()) ? moveOf((block[2] ?? '').trim()) : null;
+  return ['', 'json'].includes((block[1] ?? '').toLowerCase()) ? (block[2] ?? '').trim() : null;
 }
 
 function moveOf(json: string): JsonMove | null {
   const fields = parsed(json);
   if (!fields) return null;
-  const { hop, mode, tool, name = tool } = fields;
+  const { hop, mode } = fields;
   if (typeof hop === 'string') return { name: 'hop', input: fields };
+  if (isFields(hop)) return { name: 'hop', input: hop };
   if (typeof mode === 'string') {
     const { mode: to, ...rest } = fields;
     return { name: 'mode', input: { ...rest, to: to ?? '' } };
   }
-  if (typeof name !== 'string' || name === '') return null;
-  const input = fields['args'] ?? fields['arguments'] ?? fields['input'] ?? fields['parameters'] ?? {};
-  if (input === null || typeof input !== 'object' || Array.isArray(input)) return null;
-  return { name, input };
+  if (isFields(mode)) return { name: 'mode', input: mode };
+  return callOf(isFields(fields['function']) ? fields['function'] : fields);
 }
+
+/** A named call. Some models write its arguments as JSON within the JSON, as chat APIs do. */
+function callOf({ tool, name = tool, ...rest }: Fields): JsonMove | null {
+  if (typeof name !== 'string' || name === '') return null;
+  const given = rest['args'] ?? rest['arguments'] ?? rest['input'] ?? rest['parameters'] ?? {};
+  const input = typeof given === 'string' ? parsed(given) : given;
+  return isFields(input) ? { name, input } : null;
+}
+
+const isFields = (value: Json | undefined): value is { readonly [name: string]: Json } =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 function parsed(json: string): Fields | null {
   try {

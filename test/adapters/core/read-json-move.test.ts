@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { readJsonMove } from '../../../src/adapters/core/read-json-move.ts';
+import { looksLikeJsonMove, readJsonMove } from '../../../src/adapters/core/read-json-move.ts';
 
 it.each<[string, ReturnType<typeof readJsonMove>]>([
   [
@@ -20,7 +20,19 @@ it.each<[string, ReturnType<typeof readJsonMove>]>([
   ['{"name": "grep", "arguments": {"pattern": "x"}}', { name: 'grep', input: { pattern: 'x' } }],
   ['{"name": "grep", "input": {"pattern": "x"}}', { name: 'grep', input: { pattern: 'x' } }],
   ['{"mode": "diagnose", "reason": "to look"}', { name: 'mode', input: { to: 'diagnose', reason: 'to look' } }],
+  ['{"hop": {"to": "edit", "reason": "x"}}', { name: 'hop', input: { to: 'edit', reason: 'x' } }],
+  ['{"mode": {"to": "discuss"}}', { name: 'mode', input: { to: 'discuss' } }],
+  ['{"name": "read", "arguments": "{\\"path\\": \\"a\\"}"}', { name: 'read', input: { path: 'a' } }],
+  [
+    '{"type": "function", "function": {"name": "read", "arguments": "{\\"path\\": \\"a\\"}"}}',
+    { name: 'read', input: { path: 'a' } },
+  ],
+  ['{"function": {"name": "read", "parameters": {"path": "a"}}}', { name: 'read', input: { path: 'a' } }],
   // None of these is a move.
+  ['{"name": "read", "arguments": "a"}', null],
+  ['{"name": "read", "arguments": "[1]"}', null],
+  ['{"function": "read"}', null],
+  ['{"hop": ["edit"]}', null],
   ['Let me send {"hop": "edit", "reason": "x"} now.', null],
   ['{"hop": "edit", "reason": "x"} and more', null],
   ["{'hop': 'edit'}", null],
@@ -51,3 +63,12 @@ it('never throws, and reads what it was given', () => {
     }),
   );
 });
+
+it.each([
+  ['{"tool": "read", "args": "a"}', true],
+  ['{"hop": "edit", "reason": "x"', true],
+  ['I go.\n```json\n{ "hop": edit }\n```', true],
+  ['{"done": true}', false],
+  ['I would send {"hop": "edit"} now.', false],
+  ['Ready.', false],
+])('%j looks like a call: %s', (text, yes) => expect(looksLikeJsonMove(text)).toBe(yes));

@@ -6,6 +6,7 @@ import { judgeInhabitation } from '../audit/inhabitation/inhabitation.ts';
 import type { Entry } from '../evidence/entry.ts';
 import { NO_TRANSCRIPT, parseTranscript, type Transcript } from '../evidence/transcript.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
+import { unhooked } from './claude/unhooked.ts';
 import { readPin } from './chosen-sessions.ts';
 import { CliError, type Io, paint, print } from './io.ts';
 import { stateDir } from './state-dir.ts';
@@ -29,7 +30,21 @@ export async function inhabitationOf(
     throw new CliError('no-pin', pin, 'Without it nobody can tell what the agent had to be shown.');
   const entries: Entry[] = [];
   for await (const { entry } of store.entries(session.sessionId)) entries.push(entry);
-  return judgeInhabitation(readTranscript(io, session.sessionId, root, file), pin.specs, entries);
+  const recorded = readTranscript(io, session.sessionId, root, file);
+  const transcript = file === undefined ? withUnhooked(io, session.sessionId, root, recorded) : recorded;
+  return judgeInhabitation(transcript, pin.specs, entries);
+}
+
+/** With the calls at its end that no hook told of, and that the client itself says it ran. */
+function withUnhooked(io: Io, sessionId: string, root: string, recorded: Transcript): Transcript {
+  const last = recorded.items.at(-1);
+  if (last === undefined) return recorded;
+  const more = unhooked(root, io.env, sessionId, recorded).map((item, index) => ({
+    ...item,
+    n: last.n + 1 + index,
+    at: last.at,
+  }));
+  return { ...recorded, items: [...recorded.items, ...more] };
 }
 
 function readTranscript(io: Io, sessionId: string, root: string, file: string | undefined): Transcript {

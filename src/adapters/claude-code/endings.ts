@@ -1,12 +1,11 @@
 import { called, cameOf, idsOf, letGo } from '../core/transcript-items.ts';
 import { NOTHING, type Reply } from './reply.ts';
-import { remember, type Seated, tellLastWords } from './seated.ts';
+import { remember, type Seated, tellWords } from './seated.ts';
 
 /** SubagentStop: the sub-agent's session ends with it. */
 export async function subagentStop(at: Seated): Promise<Reply> {
   const { desk, seat, event } = at;
-  await remember(at, event.name);
-  tellLastWords(at);
+  await remember(at, event.name, tellWords(at));
   if (seat.parent === null) return NOTHING;
   await desk.use(seat, async (session) => {
     if (session.state.closed) return;

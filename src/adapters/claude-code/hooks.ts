@@ -6,6 +6,7 @@ import { tellContext } from './context.ts';
 import { sessionEnd, subagentStop } from './endings.ts';
 import { type HookEvent, readEvent, textOf, toolEvent } from './event.ts';
 import type { KeptCall } from './kept-call.ts';
+import { readOwnTranscript } from './own-transcript.ts';
 import { postToolUse } from './post-tool-use.ts';
 import { preToolUse } from './pre-tool-use.ts';
 import { NOTHING, type Reply, refuse, render } from './reply.ts';
@@ -60,7 +61,7 @@ async function answer(at: Seated): Promise<Reply> {
         : postToolUse({ event: call, seat, desk });
     }
     case 'SessionStart':
-      await remember(at, event.name, { ...seat.notes, announced: true });
+      await remember(at, event.name, { ...seat.notes, announced: true, ...ownTranscript(event, seat) });
       return tellContext(at);
     case 'UserPromptSubmit':
     case 'SubagentStart':
@@ -78,6 +79,13 @@ async function answer(at: Seated): Promise<Reply> {
       await remember(at, event.name);
       return NOTHING;
   }
+}
+
+/** Where Claude Code keeps the conversation, and how far it was heard before: what it resumes was said before. */
+function ownTranscript({ fields }: HookEvent, { notes }: Seat): Seat['notes'] {
+  const transcript = textOf(fields['transcript_path']);
+  if (transcript === null || notes['transcript'] === transcript) return {};
+  return { transcript, heard: readOwnTranscript(transcript).end };
 }
 
 /** Writes into the seat that hooks fell silent before this event. */
@@ -106,12 +114,9 @@ async function giveUp({ event: { toolUseId }, seat, desk }: Seated): Promise<voi
 async function finish(at: Seated, reply: Reply): Promise<HookAnswer> {
   const untold = textOf(at.seat.notes['untold']);
   if (untold === null || reply.kind === 'deny') return render(reply, null);
-  const { untold: _, ...notes } = at.seat.notes;
-  await remember(
-    { ...at, event: { ...at.event, toolUseId: null } },
-    'silence told',
-    reply.kind === 'go-on' ? { ...notes, asked: true } : notes,
-  );
+  const seat = await at.desk.seat(at.seat.conversation); // with what the answer has noted meanwhile
+  const { untold: _, ...notes } = seat.notes;
+  await remember({ ...at, seat, event: { ...at.event, toolUseId: null } }, 'silence told', notes);
   return render(reply, `hopgate noticed that hooks fell silent: ${untold}`);
 }
 

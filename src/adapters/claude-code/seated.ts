@@ -1,6 +1,7 @@
 import type { HookDesk, Seat } from '../core/hook-desk.ts';
 import { said } from '../core/transcript-items.ts';
 import { type HookEvent, textOf } from './event.ts';
+import { readOwnTranscript } from './own-transcript.ts';
 
 /** A handler's place: the event, the seat of its conversation, and the desk. */
 export interface Seated<E extends HookEvent = HookEvent> {
@@ -26,8 +27,17 @@ export const HEARD = {
 export const remember = async ({ desk, seat, event }: Seated, name: string, notes?: Seat['notes']): Promise<Seat> =>
   desk.remember(seat, { name, at: new Date().toISOString(), toolUseId: event.toolUseId }, notes);
 
-/** What the agent said last goes into its transcript. */
-export function tellLastWords({ desk, seat, event }: Seated): void {
-  const words = textOf(event.fields['last_assistant_message']);
-  if (words !== null) desk.lived(seat, said(words));
+/**
+ * What the agent has said since it was heard last goes into its transcript, as Claude Code has it; its last words come with the event.
+ *
+ * @returns the notes to remember
+ */
+export function tellWords({ desk, seat, event }: Seated): Seat['notes'] {
+  const last = textOf(event.fields['last_assistant_message']);
+  const file = textOf(event.fields[event.name === 'SubagentStop' ? 'agent_transcript_path' : 'transcript_path']);
+  const { heard } = seat.notes;
+  const { said: words, end } = readOwnTranscript(file ?? '', typeof heard === 'number' ? heard : 0);
+  const all = last === null || words.at(-1) === last ? words : [...words, last];
+  if (all.length > 0) desk.lived(seat, ...all.map(said));
+  return { ...seat.notes, heard: end };
 }

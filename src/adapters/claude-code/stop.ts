@@ -4,15 +4,15 @@ import { heard } from '../core/transcript-items.ts';
 import { asFields } from './event.ts';
 import { ownName } from './names.ts';
 import { NOTHING, type Reply } from './reply.ts';
-import { remember, type Seated, tellLastWords } from './seated.ts';
+import { remember, type Seated, tellWords } from './seated.ts';
 
 /** Stop: an agent that leaves work unreviewed is asked, once per conversation, to take the exit or to review it. */
 export async function stop(at: Seated): Promise<Reply> {
   const { desk, seat, event } = at;
-  tellLastWords(at);
+  const notes = tellWords(at);
   const mayAsk = event.fields['stop_hook_active'] !== true && seat.notes['asked'] !== true;
   const why = mayAsk ? await desk.use(seat, reasonToGoOn) : null;
-  await remember(at, event.name, why === null ? undefined : { ...seat.notes, asked: true });
+  await remember(at, event.name, why === null ? notes : { ...notes, asked: true });
   if (why === null) return NOTHING;
   desk.lived(seat, heard('hopgate', why, event.name));
   return { kind: 'go-on', why };

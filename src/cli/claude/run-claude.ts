@@ -15,6 +15,7 @@ import { tellOfConfig } from '../tell-of-config.ts';
 import type { ClaudeCommand } from './own-options.ts';
 import { ensurePlugin } from './plugin-folder.ts';
 import { showEnd } from './show-end.ts';
+import { recordedOf, unhooked } from './unhooked.ts';
 
 /** `hopgate claude`: Claude Code in a session, until it ends. */
 export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
@@ -39,7 +40,10 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
     const seats = new SeatFiles(root, io.env)
       .all()
       .filter((seat) => seat.sessionId === sessionId && seat.events.some(({ at }) => at >= begun));
-    showEnd(io, { root, sessionId, code, before, after: await standing(), seats, begun });
+    const past = unhooked(root, io.env, sessionId, recordedOf(root, io.env, sessionId)).map((item) =>
+      item.kind === 'call' ? item.tool : item.kind,
+    );
+    showEnd(io, { root, sessionId, code, before, after: await standing(), seats, begun, unhooked: past });
   } finally {
     await host.close();
   }

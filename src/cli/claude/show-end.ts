@@ -15,6 +15,8 @@ export interface End {
   readonly seats: readonly SeatRecord[];
   /** When the run began. */
   readonly begun: string;
+  /** Tools that Claude Code says it ran in this session without a hook. */
+  readonly unhooked: readonly string[];
 }
 
 /** Says on stderr what became of the session; stdout is the client's, and its exit code is passed on (1 where its hooks were silent). */
@@ -43,11 +45,17 @@ const whereIs = ({ closed, peripheral, mode }: SessionStatus): string =>
   closed ? 'closed' : `in ${peripheral ?? 'no peripheral'}${mode ? `, mode ${mode}` : ''}`;
 
 /** What hooks ought to have told in this run and did not. */
-export function silencesOf({ seats, begun }: Pick<End, 'seats' | 'begun'>): readonly string[] {
+export function silencesOf({ seats, begun, unhooked }: Pick<End, 'seats' | 'begun' | 'unhooked'>): readonly string[] {
   const noticed = seats.flatMap(noticedIn).flatMap(({ at, text }) => (at >= begun ? [text] : []));
   const main = seats.filter(({ conversation }) => conversation.agentId === null);
+  const past =
+    unhooked.length === 0
+      ? []
+      : [
+          `Claude Code ran ${count(unhooked.length, 'call')} that no hook told of (${[...new Set(unhooked)].join(', ')}): nobody decided or watched what they did.`,
+        ];
   return main.length > 0
-    ? noticed
+    ? [...noticed, ...past]
     : [
         "none of hopgate's hooks was called: what the agent did by itself was decided and seen by nobody. Run hopgate doctor.",
       ];

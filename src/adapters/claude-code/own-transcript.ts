@@ -1,0 +1,93 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { clientTool } from '../core/client-tools.ts';
+import { asFields, textOf } from './event.ts';
+import { OWN_PREFIX } from './names.ts';
+
+type Fields = { readonly [name: string]: unknown };
+
+/** What Claude Code itself wrote down of a conversation. */
+export interface OwnTranscript {
+  /** The agent's words, in order. */
+  readonly said: readonly string[];
+  /** Calls of its own tools that ran and could reach something. */
+  readonly ran: readonly RanCall[];
+  /** How far it was read, in bytes: to the end of the last whole line. */
+  readonly end: number;
+}
+
+export interface RanCall {
+  readonly id: string;
+  readonly tool: string;
+  readonly input: unknown;
+  /** ISO 8601. */
+  readonly at: string;
+}
+
+/** Where Claude Code writes a sub-agent's conversation, beside that of its parent. */
+export const subAgentTranscript = (parent: string, conversation: string, agentId: string): string =>
+  join(dirname(parent), conversation, 'subagents', `agent-${agentId}.jsonl`);
+
+/** Reads a conversation from some byte on. What is not there, or not in the form that this version knows, tells nothing. */
+export function readOwnTranscript(file: string, from = 0): OwnTranscript {
+  const text = textFrom(file, from);
+  const whole = text.subarray(0, text.lastIndexOf(10) + 1);
+  const said: string[] = [];
+  const uses = new Map<string, Omit<RanCall, 'at'>>();
+  const ran: RanCall[] = [];
+  for (const line of whole.toString('utf8').split('\n')) {
+    const entry = parsed(line);
+    const { role, content } = asFields(entry['message']);
+    const blocks = Array.isArray(content) ? content.map(asFields) : [];
+    if (role === 'assistant') {
+      for (const block of blocks) {
+        const words = block['type'] === 'text' ? textOf(block['text']) : null;
+        if (words !== null) said.push(words);
+        const [id, tool] = [textOf(block['id']), textOf(block['name'])];
+        if (block['type'] === 'tool_use' && id && tool) uses.set(id, { id, tool, input: block['input'] });
+      }
+    } else if (role === 'user')
+      for (const block of blocks) {
+        const use = uses.get(textOf(block['tool_use_id']) ?? '');
+        if (use && block['type'] === 'tool_result' && hasRun(block) && reaches(use.tool))
+          ran.push({ ...use, at: textOf(entry['timestamp']) ?? '' });
+      }
+  }
+  return { said, ran, end: from + whole.length };
+}
+
+/** What hopgate's server carries out is decided there; what reaches nothing need not be decided. */
+const reaches = (tool: string): boolean =>
+  !tool.startsWith(OWN_PREFIX) && clientTool('claude-code', tool)?.kind !== 'inner';
+
+/** An error may stand for a call that never ran; one of a command that ended with a status does not. */
+function hasRun({ is_error: isError, content }: Fields): boolean {
+  if (isError !== true) return true;
+  const [first] = Array.isArray(content) ? content : [];
+  return (textOf(content) ?? textOf(asFields(first)['text']) ?? '').startsWith('Exit code ');
+}
+
+function parsed(line: string): Fields {
+  try {
+    return asFields(JSON.parse(line));
+  } catch {
+    return {};
+  }
+}
+
+function textFrom(file: string, from: number): Buffer {
+  let fd: number;
+  try {
+    fd = openSync(file, 'r');
+  } catch {
+    return Buffer.of();
+  }
+  try {
+    const bytes = Buffer.alloc(Math.max(0, fstatSync(fd).size - from));
+    return bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, from));
+  } catch {
+    return Buffer.of();
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,45 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { called, type Item } from '../../adapters/core/transcript-items.ts';
+import { readOwnTranscript, subAgentTranscript } from '../../adapters/claude-code/own-transcript.ts';
+import { transcriptPath } from '../../adapters/core/transcript-file.ts';
+import { SeatFiles, type SeatRecord } from '../../daemon/seat-files.ts';
+import { parseTranscript, type Transcript } from '../../evidence/transcript.ts';
+import type { Io } from '../io.ts';
+import { stateDir } from '../state-dir.ts';
+
+/**
+ * Calls that Claude Code itself says it ran in a session, and that no hook told of: they went past the session. Known only as long as Claude Code
+ * keeps its own transcript.
+ *
+ * @param recorded what the hooks told
+ */
+export function unhooked(root: string, env: Io['env'], sessionId: string, recorded: Transcript): readonly Item[] {
+  if (!existsSync(join(stateDir(root, env), 'seats'))) return [];
+  const seats = new SeatFiles(root, env).all();
+  const known = new Set(
+    recorded.items.flatMap((item) => (item.kind === 'call' || item.kind === 'inner' ? [item.callId] : [])),
+  );
+  const begun = recorded.items[0]?.at ?? '';
+  return seats
+    .filter((seat) => seat.sessionId === sessionId && seat.conversation.client === 'claude-code')
+    .flatMap((seat) => readOwnTranscript(ownFile(seat, seats)).ran)
+    .filter(({ id, at }) => at >= begun && !known.has(id))
+    .map(({ id, tool, input }) => called({ id, tool, input, channel: "the client's own transcript" }, true));
+}
+
+/** The hooks' transcript of a session; an empty one where there is none. */
+export function recordedOf(root: string, env: Io['env'], sessionId: string): Transcript {
+  try {
+    return parseTranscript(readFileSync(transcriptPath(stateDir(root, env), sessionId), 'utf8'));
+  } catch {
+    return { items: [], problems: [] };
+  }
+}
+
+function ownFile({ conversation, notes }: SeatRecord, seats: readonly SeatRecord[]): string {
+  const { id, agentId } = conversation;
+  if (agentId === null) return String(notes['transcript'] ?? '');
+  const main = seats.find(({ conversation: other }) => other.agentId === null && other.id === id);
+  return subAgentTranscript(String(main?.notes['transcript'] ?? ''), id, agentId);
+}

@@ -1,0 +1,70 @@
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readOwnTranscript } from '../../../src/adapters/claude-code/own-transcript.ts';
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'hopgate-own-'));
+  file = join(folder, 'c.jsonl');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const line = (role: string, ...content: object[]) =>
+  `${JSON.stringify({ type: role, timestamp: '2026-11-22T08:00:00.000Z', message: { role, content } })}\n`;
+const use = (id: string, name: string) => ({ type: 'tool_use', id, name, input: {} });
+const result = (tool_use_id: string, content: unknown = 'done', is_error?: boolean) => ({
+  type: 'tool_result',
+  tool_use_id,
+  content,
+  ...(is_error === undefined ? {} : { is_error }),
+});
+
+describe('what Claude Code wrote down itself', () => {
+  it('has the words of the agent and the calls that ran', () => {
+    writeFileSync(
+      file,
+      [
+        line('assistant', { type: 'text', text: 'I look.' }, use('a', 'Read'), use('b', 'Bash')),
+        line('user', result('a'), result('b', [{ type: 'text', text: 'Exit code 3\nno' }], true)),
+      ].join(''),
+    );
+    const { said, ran } = readOwnTranscript(file);
+    expect(said).toEqual(['I look.']);
+    expect(ran.map(({ id, tool }) => [id, tool])).toEqual([
+      ['a', 'Read'],
+      ['b', 'Bash'],
+    ]);
+  });
+
+  it('leaves out what never ran, what reaches nothing, and what hopgate’s server carries out', () => {
+    const names = ['Write', 'NoSuch', 'TodoWrite', 'mcp__plugin_hopgate_hopgate__bash'];
+    const errors = ['PreToolUse:Write hook error: no', '<tool_use_error>Error: No such tool</tool_use_error>'];
+    writeFileSync(
+      file,
+      [
+        line('assistant', ...names.map((name, index) => use(String(index), name)), use('open', 'Edit')),
+        line('user', ...names.map((_, index) => result(String(index), errors[index], index < 2))),
+      ].join(''),
+    );
+    expect(readOwnTranscript(file).ran).toEqual([]);
+  });
+
+  it('goes on where it was read to, and waits for the end of a line', () => {
+    const next = line('assistant', { type: 'text', text: 'two' });
+    writeFileSync(file, line('assistant', { type: 'text', text: 'one' }) + next.slice(0, 20));
+    const first = readOwnTranscript(file);
+    expect(first.said).toEqual(['one']);
+    appendFileSync(file, next.slice(20));
+    expect(readOwnTranscript(file, first.end).said).toEqual(['two']);
+  });
+
+  it('tells nothing where it is not there, or is something else', () => {
+    expect(readOwnTranscript(join(folder, 'none'))).toEqual({ said: [], ran: [], end: 0 });
+    writeFileSync(file, 'null\n[]\n{"message":7}\n{"message":{"role":"user","content":[null,4]}}\n');
+    expect(readOwnTranscript(file)).toMatchObject({ said: [], ran: [] });
+    expect(readOwnTranscript(folder)).toMatchObject({ said: [], ran: [] });
+  });
+});

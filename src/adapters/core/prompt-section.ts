@@ -53,6 +53,9 @@ const NOT_TOLD = new Set(['session-id', 'author', 'session-log', 'changed-files'
 const LONGEST = 120;
 const MOST_FILES = 8;
 const MOST_WAYS = 40;
+/** So many tools are told with what they are for; of further ones the model has the definitions. */
+const MOST_TOOLS = 12;
+const MOST_NAMES = 60;
 
 function whatIsSeen({ sees: { context, changedFiles, backpack, observed } }: Situation): readonly string[] {
   const told = (fields: { readonly [field: string]: Json }) =>
@@ -85,9 +88,11 @@ const short = (value: Json): string =>
 
 function whatCanBeDone({ actions, scope, location }: Situation, name: Naming): readonly string[] {
   if (location.peripheral === null) return [];
-  const tools = actions.map(
-    ({ tool, usage, purpose }) => `- ${usage.replace(tool, name(tool))}: ${oneLine(purpose, LONGEST)}`,
-  );
+  const tools = actions
+    .slice(0, MOST_TOOLS)
+    .map(({ tool, usage, purpose }) => `- ${usage.replace(tool, name(tool))}: ${oneLine(purpose, LONGEST)}`);
+  const further = actions.slice(MOST_TOOLS).map(({ tool }) => name(tool));
+  if (further.length > 0) tools.push(`- also: ${listed(further, MOST_NAMES)}`);
   const reach = scope
     ? [
         `Scope ${scope.name}: reads ${scope.reads}; writes ${scope.writes}; commands: ${scope.commands}; hosts: ${scope.urls}.`,

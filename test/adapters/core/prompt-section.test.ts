@@ -97,6 +97,25 @@ describe('the prompt', () => {
     expect(Buffer.byteLength(promptSection(session))).toBeLessThan(2500);
   });
 
+  it.each([40, 200])('of %i tools, it tells the first in full and the others by name', async (count) => {
+    const numbers = Array.from({ length: count }, (_, index) => `tool-number-${index}`);
+    const purpose = 'Does one of the many things that can be done with it, said in a sentence of usual length.';
+    const specs = {
+      ...shipped,
+      tools: {
+        ...shipped.tools,
+        ...Object.fromEntries(numbers.map((id) => [id, { ...shipped.tools['read']!, id, purpose }])),
+      },
+      peripherals: { ...shipped.peripherals, explore: { ...shipped.peripherals['explore']!, tools: numbers } },
+    };
+    const { session } = await stage({ specs });
+    await lead(session, 'explore');
+    const text = promptSection(session);
+    expect(text).toContain(`- tool-number-11(path, offset?: integer, limit?: integer): ${purpose}`);
+    expect(text).toMatch(/^- also: tool-number-12, .*tool-number-39/m);
+    expect(Buffer.byteLength(text)).toBeLessThan(4000);
+  });
+
   it('of a closed session, it tells that nothing is left', async () => {
     const { session } = await stage();
     await must(session.close());

@@ -1,5 +1,6 @@
 import { formatIssues, SpecError } from '../spec/issues.ts';
 import { CliError, type Io, paint, printJson } from './io.ts';
+import { visible } from './visible.ts';
 
 /**
  * Says what went wrong and what to do, and sets the exit code: 2 for usage, else 1. With `--json` the error is a document on stdout:
@@ -12,11 +13,14 @@ export function fail(io: Io, error: unknown): void {
     const issues = error instanceof SpecError ? { issues: error.issues } : {};
     printJson(io, { error: { code, message, remedy, ...issues } });
   } else {
-    const text = `${paint(io, 'red', 'hopgate:')} ${message}\n`;
-    io.stderr.write(remedy === '' ? text : `${text}  ${remedy}\n`);
+    const text = `${paint(io, 'red', 'hopgate:')} ${lines(message)}\n`;
+    io.stderr.write(remedy === '' ? text : `${text}  ${lines(remedy)}\n`);
   }
   if (io.env['HOPGATE_DEBUG'] === '1' && error instanceof Error) io.stderr.write(`${error.stack}\n`);
 }
+
+/** Line by line, because a report has several. */
+const lines = (text: string): string => text.split('\n').map(visible).join('\n');
 
 interface Description {
   readonly code: string;

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
+import { visibleJson } from './visible.ts';
 
 /** The world as a command sees it, so that commands run in-process in tests. */
 export interface Io {
@@ -71,12 +72,12 @@ export function note(io: Io, text: string): void {
 
 /** One JSON document. */
 export function printJson(io: Io, value: unknown): void {
-  print(io, JSON.stringify(value, null, 2));
+  print(io, visibleJson(JSON.stringify(value, null, 2)));
 }
 
 /** One line of a JSON stream. */
 export function printJsonLine(io: Io, value: unknown): void {
-  print(io, JSON.stringify(value));
+  print(io, visibleJson(JSON.stringify(value)));
 }
 
 export const heading = (io: Io, text: string): string => paint(io, 'bold', text);

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
 import type { Json, ToolSpec } from '../spec/types.ts';
+import { excerpt } from '../spec/visible.ts';
 
 export type Arguments = { readonly [name: string]: Json };
 export type BoundArguments =
@@ -20,7 +21,11 @@ export function bindArguments(tool: ToolSpec, given: unknown): BoundArguments {
   for (const name of Object.keys(named.args)) {
     if (!tool.parameters.some((parameter) => parameter.name === name)) {
       const known = tool.parameters.map((parameter) => parameter.name).join(', ') || 'none';
-      return { ok: false, argument: name, problem: `${tool.id} has no parameter "${name}" (it has: ${known})` };
+      return {
+        ok: false,
+        argument: name,
+        problem: `${tool.id} has no parameter "${excerpt(name, 100)}" (it has: ${known})`,
+      };
     }
   }
   for (const parameter of tool.parameters) {

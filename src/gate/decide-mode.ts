@@ -1,3 +1,4 @@
+import { nearest } from '../spec/names.ts';
 import { MODES, type Mode } from '../spec/types.ts';
 import type { ApprovalGrant } from './approval.ts';
 import { checkApproval } from './decide-visit.ts';
@@ -27,7 +28,10 @@ export function decideMode(context: GateContext, request: ModeRequest): Decision
   if (!gate || from === null) return deny(context, 'mode-not-allowed', { mode: null, to: String(request.to) });
   const { to } = request;
   const refuse = (why: string) => deny(context, 'mode-not-allowed', { mode: from, to: String(to), why });
-  if (!MODES.includes(to)) return refuse(`there is no such mode (modes: ${MODES.join(', ')})`);
+  if (!MODES.includes(to)) {
+    const suggestion = nearest(String(to), MODES);
+    return deny(context, 'mode-not-allowed', { mode: from, to: String(to), unknown: true, suggestion });
+  }
 
   if (request.by === 'clock' || request.reset) {
     const how = request.by === 'clock' ? 'timeout' : 'reset';

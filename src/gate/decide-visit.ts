@@ -1,5 +1,6 @@
 import { nearest } from '../spec/names.ts';
 import type { Edge, Json, PeripheralSpec, Principal } from '../spec/types.ts';
+import { excerpt } from '../spec/visible.ts';
 import {
   type ApprovalAction,
   type ApprovalGrant,
@@ -44,7 +45,7 @@ const stopPlan = (context: GateContext, stated: Fruit | undefined): Decision<Sto
   if (problems.length === 0) return { ok: true, plan: { peripheral, fruit } };
   return deny(context, 'invalid-fruit', {
     peripheral: peripheral.id,
-    problems: problems.map(({ field, problem }) => `${field}: ${problem}`),
+    problems: problems.map(({ field, problem }) => `${excerpt(field, 100)}: ${problem}`),
   });
 };
 
@@ -154,6 +155,8 @@ function unknownPeripheral(context: GateContext, to: string): Refusal {
   const suggestion = nearest(String(to), Object.keys(context.specs.peripherals));
   return deny(context, 'hop-not-allowed', {
     unknown: true,
+    // What a list or an object became.
+    misformed: !/^[\w.-]+$/.test(to) || /^\d+$/.test(to),
     to: String(to),
     from: context.view.visit?.peripheral ?? null,
     suggestion,

@@ -1,7 +1,12 @@
+import { excerpt } from '../spec/visible.ts';
 import type { Denial, DenialCode, WayLeg } from './denial.ts';
 import { describeDenial } from './describe-denial.ts';
 import type { GateContext } from './request.ts';
 import { available } from './ways.ts';
+
+/** How much of what was asked a refusal quotes, and how much of a reason it tells, in characters. The evidence has the request itself. */
+const QUOTED = 200;
+const TOLD = 2000;
 
 /** A finished denial: its code and data, what is available from here, and the words for both. */
 export function deny(
@@ -11,11 +16,25 @@ export function deny(
   way: readonly WayLeg[] | null = null,
 ): { readonly ok: false; readonly denial: Denial; readonly wanted: null } {
   const here = available(specs, view);
-  const { message, remedy } = describeDenial(code, about, here, way);
+  const { message, remedy } = describeDenial(code, mapTexts(about, quote), here, way);
   return {
     ok: false,
-    // What was asked is quoted, and may be cut, inside of a character.
-    denial: { code, message: message.toWellFormed(), remedy: remedy.toWellFormed(), about, available: here, way },
+    denial: { code, message, remedy, about: mapTexts(about, bound), available: here, way },
     wanted: null,
   };
+}
+
+const quote = (text: string, key: string): string =>
+  TOLD_KEYS.includes(key) ? excerpt(text, TOLD) : excerpt(text, QUOTED);
+const bound = (text: string): string => (text.length > TOLD ? `${text.slice(0, TOLD - 1).toWellFormed()}…` : text);
+/** Whole sentences of ours; anything else in `about` is a name or a value. */
+const TOLD_KEYS: readonly string[] = ['why', 'remedy', 'answer', 'problems'];
+
+function mapTexts(about: Denial['about'], change: (text: string, key: string) => string): Denial['about'] {
+  return Object.fromEntries(
+    Object.entries(about).map(([key, value]) => {
+      if (typeof value === 'string') return [key, change(value, key)];
+      return [key, Array.isArray(value) ? value.map((item: string) => change(item, key)) : value];
+    }),
+  );
 }

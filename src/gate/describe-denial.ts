@@ -1,3 +1,4 @@
+import { MODES } from '../spec/types.ts';
 import type { Available, Denial, DenialCode, WayLeg } from './denial.ts';
 
 type About = Denial['about'];
@@ -22,6 +23,16 @@ export function describeLeg({ from, exit, to, needs }: WayLeg): string {
 /** A way through the hop graph, as one clause. */
 export function describeWay(way: readonly WayLeg[]): string {
   return way.map(describeLeg).join(', then ');
+}
+
+const didYouMean = (about: About): string => (about['suggestion'] ? `did you mean ${about['suggestion']}? ` : '');
+
+/** A hop from here that is well formed, as it is written; one that needs nothing, if there is one. */
+function exampleHop({ hops }: Available): string {
+  const leg = hops.find(({ needs }) => needs.length === 0) ?? hops[0];
+  if (!leg) return '';
+  const { to, exit } = leg;
+  return `write ${JSON.stringify({ to, ...(exit === null ? {} : { exit }), reason: '…' })}; `;
 }
 
 const hereIs = ({ peripheral }: Available): string =>
@@ -60,8 +71,8 @@ export function describeDenial(
             : 'do without it; only the operator can open a session with a backend that serves it',
         };
       return {
-        message: `there is no tool "${tool}"`,
-        remedy: `${about['suggestion'] ? `did you mean ${about['suggestion']}? ` : ''}available ${hereIs(available)}: ${openHere(available)}`,
+        message: tool === '' ? 'the call names no tool' : `there is no tool "${tool}"`,
+        remedy: `${didYouMean(about)}available ${hereIs(available)}: ${openHere(available)}`,
       };
     case 'tool-not-allowed':
       return {
@@ -86,6 +97,11 @@ export function describeDenial(
         remedy: `allowed in mode ${mode}: ${list(about['allowed'])}; ${modesIn(available)}`,
       };
     case 'mode-not-allowed':
+      if (about['unknown'])
+        return {
+          message: to === '' ? 'a change of mode needs "to": the name of a mode' : `there is no mode "${to}"`,
+          remedy: `${didYouMean(about) || `write {"to":"${available.modes[0]?.to ?? MODES[0]}","reason":"…"}; `}modes ${modesIn(available)}`,
+        };
       return {
         message:
           mode === null || mode === undefined
@@ -109,11 +125,19 @@ export function describeDenial(
         remedy: `hop instead of starting, or stop the visit first; ${onward(available)}`,
       };
     case 'hop-not-allowed':
+      if (about['unknown'])
+        return {
+          message:
+            to === ''
+              ? 'a hop needs "to": the name of one peripheral'
+              : about['misformed']
+                ? `"${to}" is no name of a peripheral: "to" is one name, as a text`
+                : `there is no peripheral "${to}"`,
+          remedy: `${didYouMean(about)}${about['suggestion'] ? '' : exampleHop(available)}${throughWay(way, onward(available))}`,
+        };
       return {
-        message: about['unknown']
-          ? `there is no peripheral "${to}"`
-          : `no edge leads from ${from}${exit ? ` by ${exit}` : ''} to ${to}`,
-        remedy: `${about['suggestion'] ? `did you mean ${about['suggestion']}? ` : ''}${throughWay(way, onward(available))}`,
+        message: `no edge leads from ${from}${exit ? ` by ${exit}` : ''} to ${to}`,
+        remedy: throughWay(way, onward(available)),
       };
     case 'exit-not-met':
       return {

@@ -14,6 +14,7 @@ import { examples, rootOf, rootOption } from '../options.ts';
 import { openProject } from '../project.ts';
 import { describeRefusal } from '../run/show-result.ts';
 import { parseArguments } from '../shell/parse-line.ts';
+import { excerpt } from '../visible.ts';
 
 interface Options {
   readonly root: string;
@@ -72,7 +73,7 @@ async function explain(io: Io, words: readonly string[], options: Options): Prom
       io,
       decision.ok ? { allowed: true, ...question } : { allowed: false, ...question, denial: decision.denial },
     );
-  const call = `${options.tool} in ${options.peripheral}${mode === null ? '' : `, mode ${mode}`}`;
+  const call = `${excerpt(options.tool, 100)} in ${options.peripheral}${mode === null ? '' : `, mode ${mode}`}`;
   if (decision.ok) return print(io, `${paint(io, 'green', 'allowed')}  ${call}`);
   print(io, `${paint(io, 'red', 'refused')}  ${call}`);
   print(io, describeRefusal(io, decision.denial satisfies Denial, '  '));

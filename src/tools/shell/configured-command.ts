@@ -1,4 +1,5 @@
 import type { Json, ProjectConfig } from '../../spec/types.ts';
+import { excerpt } from '../../spec/visible.ts';
 import { splitCommand } from '../git/split-command.ts';
 import { invalid, outOfScope, type Stop } from '../workspace/outcome.ts';
 
@@ -53,7 +54,7 @@ export function chooseTest(configured: readonly TestCommand[], command: Json | u
   }
   return outOfScope(
     'command',
-    `"${given.words.join(' ')}" is not a configured test command.`,
+    `"${excerpt(given.words.join(' '), 200)}" is not a configured test command.`,
     `Run one of: ${configured.map(({ run }) => run.join(' ')).join(' | ')}.`,
   );
 }

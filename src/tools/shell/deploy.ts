@@ -1,6 +1,7 @@
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { readOnlyLayout } from '../sandbox/layouts.ts';
+import { excerpt } from '../../spec/visible.ts';
 import { splitCommand } from '../git/split-command.ts';
 import { invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { sameWords } from './configured-command.ts';
@@ -42,6 +43,7 @@ function chooseDeploy(
   if (Object.hasOwn(configured, given)) return { name: given, command: configured[given]! };
   const split = splitCommand(given);
   const name = split.ok ? names.find((each) => sameWords(configured[each]!.run, split.words)) : undefined;
-  if (name === undefined) return outOfScope('name', `"${given}" is not a configured deploy command.`, list);
+  if (name === undefined)
+    return outOfScope('name', `"${excerpt(given, 200)}" is not a configured deploy command.`, list);
   return { name, command: configured[name]! };
 }

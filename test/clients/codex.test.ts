@@ -304,9 +304,11 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     const scenario = await loadScenario(join(import.meta.dirname, '../../specs/scenarios/fix-a-bug.yaml'));
     const steps = scenario.steps.flatMap((step) => {
       const turn = turnOf(step.action);
-      return turn ? [{ step, turn }] : [];
+      const text = `I go on in my peripheral: I ${step.action.verb === 'step' ? 'use a tool' : step.action.verb}.`;
+      return turn ? [{ step, turn: { text, ...turn } }] : [];
     });
-    const world = await codexWorld({ scripts: { main: [...steps.map(({ turn }) => turn), over, over] } });
+    const leave = call('hop', { to: 'explore', exit: 'par-generated', reason: 'I have written my review in reflect' });
+    const world = await codexWorld({ scripts: { main: [...steps.map(({ turn }) => turn), leave, over, over] } });
     worlds.push(world);
     writeTree(root, {
       'hopgate.yaml': JSON.stringify({
@@ -332,6 +334,8 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     expect(log).toContain('Sort numbers as numbers');
     const session = sessionIn(ended);
     expect(await hopgate(world, root, ['verify', session])).toMatchObject({ code: 0 });
+    const lived = await hopgate(world, root, ['verify', session, '--inhabited']);
+    expect(lived.code, lived.stdout).toBe(0);
   });
 });
 

@@ -1,18 +1,13 @@
 import { realpathSync } from 'node:fs';
 import type { HookAnswer, HookDesk, Seat } from '../core/hook-desk.ts';
 import { called, cameOf, cameOfFault } from '../core/transcript-items.ts';
-import { configChange } from './config-change.ts';
-import { tellContext } from './context.ts';
-import { sessionEnd, subagentStop } from './endings.ts';
 import { type HookEvent, readEvent, textOf, toolEvent } from './event.ts';
 import type { KeptCall } from './kept-call.ts';
-import { readOwnTranscript } from './own-transcript.ts';
 import { postToolUse } from './post-tool-use.ts';
 import { preToolUse } from './pre-tool-use.ts';
 import { NOTHING, type Reply, refuse, render } from './reply.ts';
 import { HEARD, remember, type Seated } from './seated.ts';
 import { noted, silenceBefore } from './silence.ts';
-import { stop } from './stop.ts';
 
 /** The environment of the hook process. */
 export type HookEnv = { readonly [name: string]: string | undefined };
@@ -48,6 +43,7 @@ export async function handle(raw: unknown, desk: HookDesk, env: HookEnv): Promis
   }
 }
 
+/** What every call waits for is at hand; the rest is loaded when its event comes. */
 async function answer(at: Seated): Promise<Reply> {
   const { event, seat, desk } = at;
   switch (event.name) {
@@ -61,20 +57,20 @@ async function answer(at: Seated): Promise<Reply> {
         : postToolUse({ event: call, seat, desk });
     }
     case 'SessionStart':
-      await remember(at, event.name, { ...seat.notes, announced: true, ...ownTranscript(event, seat) });
-      return tellContext(at);
+      await remember(at, event.name, { ...seat.notes, announced: true, ...(await ownTranscript(event, seat)) });
+      return (await import('./context.ts')).tellContext(at);
     case 'UserPromptSubmit':
     case 'SubagentStart':
       await remember(at, event.name);
-      return tellContext(at);
+      return (await import('./context.ts')).tellContext(at);
     case 'Stop':
-      return stop(at);
+      return (await import('./stop.ts')).stop(at);
     case 'SubagentStop':
-      return subagentStop(at);
+      return (await import('./endings.ts')).subagentStop(at);
     case 'SessionEnd':
-      return sessionEnd(at);
+      return (await import('./endings.ts')).sessionEnd(at);
     case 'ConfigChange':
-      return configChange(at);
+      return (await import('./config-change.ts')).configChange(at);
     default:
       await remember(at, event.name);
       return NOTHING;
@@ -82,9 +78,10 @@ async function answer(at: Seated): Promise<Reply> {
 }
 
 /** Where Claude Code keeps the conversation, and how far it was heard before: what it resumes was said before. */
-function ownTranscript({ fields }: HookEvent, { notes }: Seat): Seat['notes'] {
+async function ownTranscript({ fields }: HookEvent, { notes }: Seat): Promise<Seat['notes']> {
   const transcript = textOf(fields['transcript_path']);
   if (transcript === null || notes['transcript'] === transcript) return {};
+  const { readOwnTranscript } = await import('./own-transcript.ts');
   return { transcript, heard: readOwnTranscript(transcript).end };
 }
 

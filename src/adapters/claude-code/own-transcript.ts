@@ -1,5 +1,5 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { readClientLog } from '../core/client-log.ts';
 import { clientTool } from '../core/client-tools.ts';
 import { asFields, textOf } from './event.ts';
 import { OWN_PREFIX } from './names.ts';
@@ -30,13 +30,11 @@ export const subAgentTranscript = (parent: string, conversation: string, agentId
 
 /** Reads a conversation from some byte on. What is not there, or not in the form that this version knows, tells nothing. */
 export function readOwnTranscript(file: string, from = 0): OwnTranscript {
-  const text = textFrom(file, from);
-  const whole = text.subarray(0, text.lastIndexOf(10) + 1);
+  const { entries, end } = readClientLog(file, from);
   const said: string[] = [];
   const uses = new Map<string, Omit<RanCall, 'at'>>();
   const ran: RanCall[] = [];
-  for (const line of whole.toString('utf8').split('\n')) {
-    const entry = parsed(line);
+  for (const entry of entries) {
     const { role, content } = asFields(entry['message']);
     const blocks = Array.isArray(content) ? content.map(asFields) : [];
     if (role === 'assistant') {
@@ -53,7 +51,7 @@ export function readOwnTranscript(file: string, from = 0): OwnTranscript {
           ran.push({ ...use, at: textOf(entry['timestamp']) ?? '' });
       }
   }
-  return { said, ran, end: from + whole.length };
+  return { said, ran, end };
 }
 
 /** What hopgate's server carries out is decided there; what reaches nothing need not be decided. */
@@ -65,29 +63,4 @@ function hasRun({ is_error: isError, content }: Fields): boolean {
   if (isError !== true) return true;
   const [first] = Array.isArray(content) ? content : [];
   return (textOf(content) ?? textOf(asFields(first)['text']) ?? '').startsWith('Exit code ');
-}
-
-function parsed(line: string): Fields {
-  try {
-    return asFields(JSON.parse(line));
-  } catch {
-    return {};
-  }
-}
-
-function textFrom(file: string, from: number): Buffer {
-  let fd: number;
-  try {
-    fd = openSync(file, 'r');
-  } catch {
-    return Buffer.of();
-  }
-  try {
-    const bytes = Buffer.alloc(Math.max(0, fstatSync(fd).size - from));
-    return bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, from));
-  } catch {
-    return Buffer.of();
-  } finally {
-    closeSync(fd);
-  }
 }

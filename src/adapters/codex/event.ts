@@ -4,12 +4,13 @@ import type { Conversation } from '../core/hook-desk.ts';
 
 const Tool = { tool_name: z.string().min(1), tool_input: z.unknown(), tool_use_id: z.string().min(1) };
 
-const LastWords = { last_assistant_message: z.string().nullish() };
+const LastWords = { last_assistant_message: z.string().nullish(), agent_transcript_path: z.string().nullish() };
 
 const Common = z.object({
   session_id: z.string().min(1),
   cwd: z.string().min(1),
   agent_id: z.string().min(1).optional(),
+  transcript_path: z.string().nullish(),
 });
 
 /** What Codex writes to a hook, as far as hopgate reads it. Codex may add fields. */

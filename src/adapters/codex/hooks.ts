@@ -3,6 +3,7 @@ import type { HookAnswer, HookDesk, Seat } from '../core/hook-desk.ts';
 import { promptSection } from '../core/prompt-section.ts';
 import { delivered, heard, said, situationOf } from '../core/transcript-items.ts';
 import { afterTool } from './after-tool.ts';
+import { ownWords } from './own-words.ts';
 import { beforeTool } from './before-tool.ts';
 import { conversationOf, type Env, type HookEvent, readEvent } from './event.ts';
 import { beforeYouStop, HOW_IN_CODEX, mcpName } from './wording.ts';
@@ -45,11 +46,12 @@ async function answer(event: HookEvent, desk: HookDesk, env: Env): Promise<HookA
     case 'PostToolUse':
       await afterTool(event, desk, seat);
       return SILENCE;
-    case 'Stop':
-      tellLastWords(event, desk, seat);
-      return event.stop_hook_active ? SILENCE : askOnce(desk, seat);
+    case 'Stop': {
+      const heardOut = await tellWords(event, desk, seat);
+      return event.stop_hook_active ? SILENCE : askOnce(desk, heardOut);
+    }
     case 'SubagentStop':
-      tellLastWords(event, desk, seat);
+      await tellWords(event, desk, seat);
       return SILENCE;
     default:
       return event satisfies never;
@@ -79,11 +81,17 @@ async function tell(
   if (!again && seat.notes['told'] === text) return SILENCE;
   desk.lived(seat, delivered(text, situation, event.hook_event_name));
   // Codex passes over hooks that it does not trust without a word: this is how their silence is told from their absence.
-  const begun: Seat['notes'] = event.hook_event_name === 'SessionStart' ? { begun: new Date().toISOString() } : {};
+  const begun: Seat['notes'] = event.hook_event_name === 'SessionStart' ? begin(event, seat) : {};
   await note(desk, seat, event, { told: text, ...begun });
   const { hook_event_name: hookEventName } = event;
   return { ...SILENCE, stdout: JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext: text } }) };
 }
+
+/** What a conversation that is resumed was told and said before is none of this session's. */
+const begin = ({ transcript_path: file }: HookEvent, { notes }: Seat): Seat['notes'] => ({
+  begun: new Date().toISOString(),
+  heard: notes['heard'] ?? ownWords(file ?? '').end,
+});
 
 /** An agent that would end in the middle of a visit is asked once to take an exit. */
 async function askOnce(desk: HookDesk, seat: Seat): Promise<HookAnswer> {
@@ -95,13 +103,18 @@ async function askOnce(desk: HookDesk, seat: Seat): Promise<HookAnswer> {
   return { ...SILENCE, stdout: JSON.stringify({ decision: 'block', reason: question }) };
 }
 
-function tellLastWords(
-  { last_assistant_message: words }: Extract<HookEvent, { last_assistant_message?: unknown }>,
-  desk: HookDesk,
-  seat: Seat,
-): void {
-  if (words) desk.lived(seat, said(words));
+/** What the agent has said since it was heard last goes into its transcript; its last words come with the event. */
+async function tellWords(event: Ending, desk: HookDesk, seat: Seat): Promise<Seat> {
+  const { last_assistant_message: last, transcript_path: main, agent_transcript_path: own } = event;
+  const { heard } = seat.notes;
+  const { said: words, end } = ownWords(own ?? main ?? '', typeof heard === 'number' ? heard : 0);
+  const all = !last || words.at(-1) === last ? words : [...words, last];
+  if (all.length === 0) return seat;
+  desk.lived(seat, ...all.map(said));
+  return note(desk, seat, event, { heard: end });
 }
+
+type Ending = Extract<HookEvent, { hook_event_name: 'Stop' | 'SubagentStop' }>;
 
 function questionFor(session: Session): string | null {
   const { peripheral, closed, steps } = session.state;

@@ -1,0 +1,45 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+
+type Fields = { readonly [name: string]: unknown };
+
+/** What a client program wrote down of a conversation itself: JSON, an entry a line. */
+export interface ClientLog {
+  readonly entries: readonly Fields[];
+  /** How far it was read, in bytes: to the end of the last whole line. */
+  readonly end: number;
+}
+
+/** Reads such a file from some byte on. What is not there, or is no JSON, tells nothing. */
+export function readClientLog(file: string, from = 0): ClientLog {
+  const bytes = bytesFrom(file, from);
+  const whole = bytes.subarray(0, bytes.lastIndexOf(LINE_BREAK) + 1);
+  return { entries: whole.toString('utf8').split('\n').flatMap(entryOf), end: from + whole.length };
+}
+
+const LINE_BREAK = 10;
+
+function entryOf(line: string): Fields[] {
+  try {
+    const entry: unknown = JSON.parse(line);
+    return entry !== null && typeof entry === 'object' && !Array.isArray(entry) ? [entry as Fields] : [];
+  } catch {
+    return [];
+  }
+}
+
+function bytesFrom(file: string, from: number): Buffer {
+  let fd: number;
+  try {
+    fd = openSync(file, 'r');
+  } catch {
+    return Buffer.of();
+  }
+  try {
+    const bytes = Buffer.alloc(Math.max(0, fstatSync(fd).size - from));
+    return bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, from));
+  } catch {
+    return Buffer.of();
+  } finally {
+    closeSync(fd);
+  }
+}

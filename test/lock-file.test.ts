@@ -21,3 +21,11 @@ test('the lock file holds the optional packages of every platform', () => {
   );
   expect(missing).toEqual([]);
 });
+
+// Debian 12 brings npm 9, which reads no lock file of a package.json that puts another package's name into an override.
+test('every override is a plain version', async () => {
+  const { overrides } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'));
+  const versions = (rules: object): unknown[] =>
+    Object.values(rules).flatMap((rule) => (typeof rule === 'object' ? versions(rule) : [rule]));
+  expect(versions(overrides).filter((version) => !/^\d+\.\d+\.\d+$/.test(String(version)))).toEqual([]);
+});

@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest';
+import type { Body } from '../../src/evidence/bodies.ts';
+import { minePar } from '../../src/evidence/mine-par.ts';
+import { failure, hop, outcome, start, step, told } from './told.ts';
+
+const seen = (...bodies: Parameters<typeof told>) =>
+  Object.fromEntries(minePar(told(...bodies), {}).patterns_used.map(({ pattern, count }) => [pattern, count]));
+
+const look = (path: string) => step('read', {}, [['read', path]]);
+const change = (path: string, op = 'modify') => outcome('edit', {}, [[op, path]]);
+const test = (verdict: string) => step('bash-test', { verdict });
+
+it('says that they were inferred, and nothing of an outcome', () =>
+  expect(minePar(told(look('a'), change('a')), {}).patterns_used).toEqual([
+    { pattern: 'read-before-edit', count: 1, inferred: true, outcome: null },
+  ]));
+
+it.each<[string, Body[], object]>([
+  ['a file that was read before', [look('b'), look('a'), change('a'), change('a')], { 'read-before-edit': 2 }],
+  [
+    'a file that a search showed',
+    [step('grep', { matches: [{ path: 'a' }, 'x'] }), change('a')],
+    { 'read-before-edit': 1 },
+  ],
+  ['a search whose matches are no list', [step('grep', { matches: 'a' }), change('a')], {}],
+  ['a match whose path is no text', [step('grep', { matches: [{ path: 1 }] }), change('1')], {}],
+  ['another file', [look('b'), change('a')], {}],
+  ['a file that was read afterwards', [change('a'), look('a')], {}],
+  ['an effect that is no change', [look('a'), change('a', 'execute')], {}],
+  ['an effect that nobody watched', [look('a'), outcome('bash', {}, 'unobserved')], {}],
+  ['a change that failed', [look('a'), failure('outcome', 'edit', 'x', [['modify', 'a']])], {}],
+])('sees whether a file was read before its change: %s', (_, bodies, patterns) =>
+  expect(seen(...bodies)).toEqual(patterns),
+);
+
+it.each(['create', 'modify', 'delete', 'mode', 'link'])('takes %s for a change', (op) =>
+  expect(seen(look('a'), change('a', op))).toEqual({ 'read-before-edit': 1 }),
+);
+
+it.each<[string, Body[], object]>([
+  ['a failing test before the first change', [test('fail'), test('fail'), change('a')], { 'reproduce-first': 1 }],
+  ['a passing one', [test('pass'), change('a')], {}],
+  ['a failing one after it', [change('a'), test('fail'), change('a')], { 'test-after-change': 1 }],
+  ['one, and never a change', [test('fail')], {}],
+])('sees a fault that was reproduced first: %s', (_, bodies, patterns) => expect(seen(...bodies)).toEqual(patterns));
+
+it.each<[string, Body[], object]>([
+  ['each time', [change('a'), test('pass'), look('a'), change('b'), test('fail')], { 'test-after-change': 2 }],
+  ['once for two runs', [change('a'), test('pass'), test('pass')], { 'test-after-change': 1 }],
+  ['whatever was read in between', [change('a'), look('c'), test('pass')], { 'test-after-change': 1 }],
+  ['not for a run without a change', [test('pass')], {}],
+  ['not for a run that says nothing', [change('a'), test('flaky')], {}],
+])('sees a test after a change: %s', (_, bodies, patterns) => expect(seen(...bodies)).toEqual(patterns));
+
+it('sees a way back that was taken since an exit did not hold', () => {
+  expect(seen(hop('test', 'edit', { expected: 'pass', actual: 'fail' }))).toEqual({ 'reframe-on-failure': 1 });
+  expect(seen(hop('test', 'edit'), start('edit'))).toEqual({});
+});
+
+it('takes what was done before the last review for context, and counts what came after', () => {
+  const review = { body: { event: 'par', par: {} } };
+  expect(seen(look('a'), change('a'), review, change('a'), test('pass'))).toEqual({
+    'read-before-edit': 1,
+    'test-after-change': 1,
+  });
+  expect(seen(look('a'), change('a'), review)).toEqual({});
+});

@@ -32,6 +32,8 @@ export type GatedOptions = Required<
 /** The name of the server; its tools are `mcp__hopgate__read` and so on to the program. */
 const SERVER = 'hopgate';
 const OURS = `mcp__${SERVER}__`;
+/** How the program gives an answer in the operator's `outputFormat`; it touches nothing. */
+const ANSWER = 'StructuredOutput';
 
 /**
  * Options that put an agent of the Claude Agent SDK into a session: none of the program's own tools, none of its settings files, the session's
@@ -53,7 +55,7 @@ export async function claudeAgentOptions(
   });
   const host = new McpHost({ session: guarded, version: manifest.version, elicit: false });
   const refusal = async (name: string, input: unknown, source = 'sdk'): Promise<string | null> =>
-    name.startsWith(OURS) && source === 'sdk' ? null : (await guarded.call({ name, input })).text;
+    name === ANSWER || (name.startsWith(OURS) && source === 'sdk') ? null : (await guarded.call({ name, input })).text;
 
   const atFirst = await session.prompt();
   let told = atFirst;

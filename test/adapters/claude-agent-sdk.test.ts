@@ -125,6 +125,12 @@ describe('the options for the Claude Agent SDK', () => {
     expect(textOf(answer)).toMatch(/tool-not-allowed: explore has no write/);
   });
 
+  it('an answer in the operator’s own format is let through', async () => {
+    const { judge, session } = await prepare();
+    expect(await judge('StructuredOutput', { found: true })).toMatchObject({ permissionDecision: 'allow' });
+    expect(session.state.denials).toBe(0);
+  });
+
   it('a server that only bears our name is refused', async () => {
     const { hook } = await prepare();
     const call = { ...BASE, tool_name: 'mcp__hopgate__read', tool_input: {}, tool_use_id: 't' };

@@ -1,4 +1,5 @@
 import http from 'node:http';
+import { gzipSync } from 'node:zlib';
 import type { Network } from '../../src/tools/web/fetch-once.ts';
 import { isPublicAddress } from '../../src/tools/web/address.ts';
 
@@ -37,6 +38,21 @@ export async function fakeWeb() {
       };
       response.once('close', () => response.removeAllListeners('drain'));
       more();
+      return;
+    }
+    if (request.url === '/costly') {
+      // a numeral of a million letters for each item
+      const page = `<ol type="i" start="999999999">${'<li>x'.repeat(100_000)}`;
+      response.writeHead(200, { 'content-type': 'text/html' }).end(page);
+      return;
+    }
+    if (request.url === '/packed') {
+      response.writeHead(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' });
+      response.end(gzipSync(Buffer.alloc(200 << 20)));
+      return;
+    }
+    if (request.url === '/untyped') {
+      response.writeHead(200).end('of no type');
       return;
     }
     if (request.url === '/binary') {

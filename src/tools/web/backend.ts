@@ -56,7 +56,7 @@ async function fetchPage(network: Network, call: ToolCall): Promise<ToolReport> 
       });
     }
     effects.push({ path: judged.host, op: 'connect' });
-    if (answer.kind === 'body') return report(shown(answer, judged, outputBytes, redirects));
+    if (answer.kind === 'body') return report(await shown(answer, judged, outputBytes, redirects, signal));
     if (redirects.length === MAX_REDIRECTS)
       return report({
         status: 'failed',
@@ -82,13 +82,14 @@ async function fetchPage(network: Network, call: ToolCall): Promise<ToolReport> 
   }
 }
 
-function shown(
+async function shown(
   answer: Extract<Answer, { kind: 'body' }>,
   { url }: JudgedUrl,
   outputBytes: number,
   redirects: readonly string[],
-): ToolOutcome {
-  const { title, text } = readableText(answer.bytes, answer.type, url.href);
+  signal: AbortSignal,
+): Promise<ToolOutcome> {
+  const { title, text, raw } = await readableText(answer.bytes, answer.type, url.href, signal);
   const bytes = Buffer.from(text);
   const long = bytes.length > outputBytes;
   // A cut inside a character leaves a replacement mark; drop it.
@@ -106,6 +107,7 @@ function shown(
       type: answer.type,
       title,
       text: kept,
+      ...(raw ? { raw } : {}),
       truncated: answer.truncated || long,
       redirects: [...redirects],
     },

@@ -2,8 +2,9 @@ import { lookup as dnsLookup } from 'node:dns/promises';
 import http from 'node:http';
 import https from 'node:https';
 import { isIP, isIPv4, type LookupFunction } from 'node:net';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { isPublicAddress } from './address.ts';
+import { looksLikeHtml, looksLikeText } from './decode-text.ts';
+import { decompress } from './decompress.ts';
 import type { JudgedUrl } from './judge-url.ts';
 
 /** How names become addresses and which of those may be reached. Only tests give their own; no configuration reaches this. */
@@ -121,13 +122,16 @@ function read(
     settle({ kind: 'redirect', location, status });
     return;
   }
-  const type = (response.headers['content-type'] ?? 'application/octet-stream').toLowerCase();
-  if (!limits.accepts(type)) {
+  const declared = response.headers['content-type']?.trim().toLowerCase() || null;
+  const notText = (type: string) => {
     hangUp();
     settle(failure('not-text', `the answer is ${type}, which is not text`));
+  };
+  if (declared !== null && !limits.accepts(declared)) {
+    notText(declared);
     return;
   }
-  const body = decompressed(response);
+  const body = decompress(response);
   if (body === null) {
     hangUp();
     settle(
@@ -140,8 +144,11 @@ function read(
   }
   const chunks: Buffer[] = [];
   let kept = 0;
-  const finish = (truncated: boolean) =>
-    settle({ kind: 'body', status, type, bytes: Buffer.concat(chunks), truncated });
+  const finish = (truncated: boolean) => {
+    const bytes = Buffer.concat(chunks);
+    if (declared === null && !looksLikeText(bytes)) notText('of no declared type and binary');
+    else settle({ kind: 'body', status, type: declared ?? guessType(bytes), bytes, truncated });
+  };
   const fail = (error: Error) => {
     hangUp();
     settle(limits.signal.aborted ? aborted() : failure('fetch-failed', `the answer broke off: ${error.message}`));
@@ -160,23 +167,7 @@ function read(
   });
 }
 
-/** Limits count what comes out, so a small answer that unpacks into a huge one is cut as well. */
-function decompressed(response: http.IncomingMessage): NodeJS.ReadableStream | null {
-  switch ((response.headers['content-encoding'] ?? 'identity').toLowerCase()) {
-    case 'identity':
-    case '':
-      return response;
-    case 'gzip':
-    case 'x-gzip':
-      return response.pipe(createGunzip());
-    case 'deflate':
-      return response.pipe(createInflate());
-    case 'br':
-      return response.pipe(createBrotliDecompress());
-    default:
-      return null;
-  }
-}
+const guessType = (bytes: Buffer) => (looksLikeHtml(bytes) ? 'text/html' : 'text/plain');
 
 /** A dual-stack socket reports an IPv4 peer in its mapped form. */
 function sameAddress(wanted: string, actual: string): boolean {

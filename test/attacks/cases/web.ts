@@ -71,6 +71,22 @@ export const webCases: readonly Case[] = [
     fetch.attack('R10', `a redirect to ${where}`, { url: `http://docs.example.com:{WEB}/to-${where}` }, 'refused'),
   ),
   fetch.attack('limits', 'redirects without end', { url: 'http://docs.example.com:{WEB}/forever' }, 'no-success'),
+  fetch.attack('limits', 'HTML that costs more to read than there is', { url: 'http://docs.example.com:{WEB}/costly' }),
+  fetch.attack(
+    'limits',
+    'a small answer that unpacks into a huge one',
+    { url: 'http://docs.example.com:{WEB}/packed' },
+    'contained',
+    {
+      shows: ['"truncated":true'],
+    },
+  ),
+  fetch.benign(
+    'R10',
+    'a page of no declared type',
+    { url: 'http://docs.example.com:{WEB}/untyped' },
+    { shows: ['of no type'] },
+  ),
   fetch.attack('R10', 'bytes that are no text', { url: 'http://docs.example.com:{WEB}/binary' }, 'no-success'),
   ...[42, null, ['http://docs.example.com/'], {}, true].map((url) =>
     fetch.attack('R2', `fetch ${JSON.stringify(url)}`, { url }, 'invalid-action'),

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ToolCall } from '../../../src/ports/tool-backend.ts';
@@ -223,6 +223,38 @@ describe('web-fetch', () => {
       status: 'failed',
       code: 'not-text',
     });
+  });
+
+  const ANSWERS: readonly (readonly [what: string, headers: http.OutgoingHttpHeaders, body: Buffer, text: string])[] = [
+    ['packed by gzip', { 'content-encoding': 'gzip' }, gzipSync('found'), 'found'],
+    ['packed by brotli', { 'content-encoding': 'br' }, brotliCompressSync('found'), 'found'],
+    ['packed by zlib', { 'content-encoding': 'deflate' }, deflateSync('found'), 'found'],
+    ['packed without a header', { 'content-encoding': 'deflate' }, deflateRawSync('found'), 'found'],
+    ['said to be packed, and empty', { 'content-encoding': 'gzip' }, Buffer.alloc(0), ''],
+    ['YAML', { 'content-type': 'application/x-yaml' }, Buffer.from('a: 1'), 'a: 1'],
+    ['of no declared type', { 'content-type': undefined }, Buffer.from('found'), 'found'],
+    ['HTML of no declared type', { 'content-type': undefined }, Buffer.from('<!DOCTYPE html><p>found'), 'found'],
+  ];
+  test.each(ANSWERS)('it shows an answer that is %s', async (_, headers, body, text) => {
+    const { port, at } = await serve((_, response) => {
+      response.setHeader('content-type', 'text/plain');
+      for (const [name, value] of Object.entries(headers))
+        if (value === undefined) response.removeHeader(name);
+        else response.setHeader(name, value);
+      response.end(body);
+    });
+    const { outcome } = await webBackend({ network: local() }).run(call(at(), { allow: allowed(port) }));
+    expect(outcome).toMatchObject({ status: 'ok', result: { text, truncated: false } });
+  });
+
+  test('it shows no bytes that no type calls text, and an answer without content', async () => {
+    const { port, at } = await serve((request, response) =>
+      request.url === '/none' ? response.writeHead(204).end() : response.end(Buffer.from([1, 0, 2])),
+    );
+    const get = async (path: string) =>
+      (await webBackend({ network: local() }).run(call(at(path), { allow: allowed(port) }))).outcome;
+    expect(await get('/bytes')).toMatchObject({ status: 'failed', code: 'not-text' });
+    expect(await get('/none')).toMatchObject({ status: 'ok', result: { status: 204, text: '' } });
   });
 
   test('it shows the status of a page that is missing', async () => {

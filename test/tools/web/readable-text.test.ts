@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { readableText } from '../../../src/tools/web/readable-text.ts';
+
+const HTML = 'text/html';
+const never = new AbortController().signal;
+const read = (source: string | Buffer, type = HTML, signal = never) =>
+  readableText(Buffer.from(source as never), type, 'https://docs.example.com/a/', signal);
+
+describe('readable text', () => {
+  it('reads HTML as text: headings, lists, links; no scripts and styles', async () => {
+    expect(
+      await read('<title>T &amp; t</title><style>.x{}</style><h1>Head</h1><ul><li>one</ul><a href="../b">b</a>'),
+    ).toEqual({ title: 'T & t', text: 'Head\n\n * one\n\nb [https://docs.example.com/b]' });
+  });
+
+  it('leaves what is no HTML as it is', async () => {
+    expect(await read('<b>x</b>', 'text/plain')).toEqual({ title: null, text: '<b>x</b>' });
+  });
+
+  // Each of these keeps a converter busy for minutes, or uses up all memory.
+  it.each([
+    ['folders of folders', '<div>'.repeat(400_000)],
+    ['cells that span millions', '<table><tr><td colspan=99999999 rowspan=99999999>x</td></tr></table>'],
+    ['numerals of millions of letters', `<ol type="i" start="999999999">${'<li>x'.repeat(100_000)}`],
+    ['titles that never end', '<title '.repeat(1_000_000)],
+  ])('it goes on beside HTML made of %s, and shows its source in the end', async (_, html) => {
+    let ticks = 0;
+    const ticking = setInterval(() => (ticks += 1), 5);
+    const { text, raw } = await read(html, HTML, AbortSignal.timeout(500));
+    clearInterval(ticking);
+    expect(ticks).toBeGreaterThan(0);
+    // a title without end is no title, which may be found out in time
+    if (raw) expect(text).toBe(html);
+    else expect(html).toContain('<title');
+  });
+
+  it('shows the source where there is no time left', async () => {
+    expect(await read('<p>x</p>', HTML, AbortSignal.abort())).toEqual({ title: null, text: '<p>x</p>', raw: true });
+  });
+
+  it.each([
+    ['its content type', Buffer.from('<p>caf\xe9', 'latin1'), 'text/html; charset="ISO-8859-1"', 'café'],
+    ['its meta', Buffer.from('<meta charset=windows-1252><p>caf\xe9', 'latin1'), HTML, 'café'],
+    [
+      'its http-equiv',
+      Buffer.from('<meta http-equiv=content-type content="text/html; charset=iso-8859-1"><p>\xe9', 'latin1'),
+      HTML,
+      'é',
+    ],
+    ['its byte order mark', Buffer.from('\ufeffwide é', 'utf16le'), 'text/plain', 'wide é'],
+    ['nothing', Buffer.from('é'), 'text/plain', 'é'],
+    ['what nobody knows', Buffer.from('é'), 'text/plain; charset=x-none', 'é'],
+    ['a content type against its meta', Buffer.from('<meta charset=latin1><p>é'), 'text/html; charset=utf-8', 'é'],
+  ])('decodes by %s', async (_, bytes, type, text) => {
+    expect((await read(bytes, type)).text).toBe(text);
+  });
+});

@@ -90,7 +90,9 @@ function pathProblem({ scope, config, root, files }: Call, role: 'path:read' | '
       why: located.why,
       scope: outside ? ['the root'] : [],
       invalid: !outside,
-      remedy: 'name a path beneath the root',
+      remedy: located.why.includes('control character')
+        ? 'rename the file; until then only a shell command with a glob (cat dir/*) takes it'
+        : 'name a path beneath the root',
     };
   }
   if (isMasked(located.path, config.mask)) {

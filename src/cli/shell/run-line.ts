@@ -116,7 +116,7 @@ function show(io: Io, result: Result): void {
     return printJsonLine(io, { type: 'result', ...rest, evidence: evidence.map(({ id }) => id) });
   }
   if (!result.ok) return print(io, describeRefusal(io, result.denial, '  '));
-  const { text, stdout, stderr, matches, files } = (('result' in result && result.result) || {}) as {
+  const { text, stdout, stderr, matches, files, leftOut } = (('result' in result && result.result) || {}) as {
     [key: string]: Json;
   };
   const line = describeOutcome(stdout === undefined ? result : withoutOutput(result));
@@ -128,6 +128,7 @@ function show(io: Io, result: Result): void {
     print(io, `${visible(path)}:${number}: ${excerpt(found, 200)}`);
   }
   if (Array.isArray(files) && !Array.isArray(matches)) print(io, files.map((file) => visible(String(file))).join('\n'));
+  if (leftOut !== undefined) print(io, `  left out: ${excerpt(JSON.stringify(leftOut), 400)}`);
 }
 
 /** Its output is shown below the line. */

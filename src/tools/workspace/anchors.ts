@@ -16,8 +16,8 @@ export interface Anchor {
 /** How a walk takes hold of things. */
 export interface Anchors {
   root(path: string): Anchor;
-  /** The entry `name` of a folder, links not followed; null if there is none. */
-  child(folder: Anchor, name: string): Anchor | null;
+  /** The entry `name` of a folder, links not followed; null if there is none. As bytes: a name that need not be UTF-8. */
+  child(folder: Anchor, name: string | Buffer): Anchor | null;
 }
 
 /** A name changed its meaning while a tool was at work. */
@@ -41,8 +41,11 @@ const ifPresent = <T>(look: () => T): T | null => {
 /** Race-free: every step opens one name of a folder that is held by descriptor (openat, by way of /proc). */
 export const byDescriptor: Anchors = {
   root: (path) => held(fs.openSync(path, O_PATH | O_DIRECTORY | O_NOFOLLOW)),
-  child: (folder, name) => ifPresent(() => held(fs.openSync(`${folder.path}/${name}`, O_PATH | O_NOFOLLOW))),
+  child: (folder, name) => ifPresent(() => held(fs.openSync(within(folder, name), O_PATH | O_NOFOLLOW))),
 };
+
+const within = ({ path }: Anchor, name: string | Buffer): string | Buffer =>
+  typeof name === 'string' ? `${path}/${name}` : Buffer.concat([Buffer.from(`${path}/`), name]);
 
 function held(fd: number): Anchor {
   const path = `/proc/self/fd/${fd}`;
@@ -65,7 +68,8 @@ function held(fd: number): Anchor {
 export const byRealPath: Anchors = {
   root: (path) => named(path, fs.lstatSync(path)),
   child: (folder, name) => {
-    const path = join(folder.path, name);
+    // A name that is not UTF-8 is not there: nothing here could say it.
+    const path = join(folder.path, name.toString());
     const stat = ifPresent(() => fs.lstatSync(path));
     return stat && named(path, stat);
   },

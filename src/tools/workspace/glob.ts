@@ -1,11 +1,10 @@
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Anchors } from './anchors.ts';
 import { fileGlob } from './file-glob.ts';
+import { OddNames, sayable, withoutDot } from './odd-names.ts';
 import { failed, isStop, type Stop } from './outcome.ts';
 import { ripgrep } from './ripgrep.ts';
 import { searchRoot } from './search-root.ts';
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** glob { pattern, path? }: the files that match, beneath `path`, as ripgrep lists them (ignored files left out), masked files absent. */
 export async function globTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | Stop> {
@@ -15,6 +14,7 @@ export async function globTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
   if (isStop(root)) return root;
   const { seconds, outputBytes } = call.tool.limits;
   const files: string[] = [];
+  const odd = new OddNames();
   let size = 0;
   try {
     const run = await ripgrep(
@@ -24,8 +24,13 @@ export async function globTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
       '\0',
       { seconds, signal: call.signal },
       (record) => {
-        const path = decodeName(record);
-        if (path === null || !glob.matches(path)) return true;
+        const name = withoutDot(record);
+        const path = sayable(name);
+        if (!glob.matches(path ?? name.toString())) return true;
+        if (path === null) {
+          odd.add(root, name);
+          return true;
+        }
         const place = root.hold(path);
         if (!place) return true;
         place.close();
@@ -41,17 +46,9 @@ export async function globTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
       return failed('search-failed', `ripgrep could not list the files: ${run.complaint.trim()}`);
     if (run.end === 'time-limit' && files.length === 0)
       return failed('time-limit', `Nothing was found within ${seconds} s; search a smaller folder.`);
-    return { outcome: { status: 'ok', result: { files: files.sort(), truncated: run.end !== 'done' } }, effects: [] };
+    const result = { files: files.sort(), truncated: run.end !== 'done', ...odd.part };
+    return { outcome: { status: 'ok', result }, effects: [] };
   } finally {
     root.close();
-  }
-}
-
-/** A name that is not UTF-8 cannot be said in an argument, so it is not listed either. */
-function decodeName(bytes: Uint8Array): string | null {
-  try {
-    return utf8.decode(bytes).replace(/^\.\//, '');
-  } catch {
-    return null;
   }
 }

@@ -3,6 +3,7 @@ import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Anchors } from './anchors.ts';
 import { fileGlob } from './file-glob.ts';
+import { OddNames, sayable, withoutDot } from './odd-names.ts';
 import { failed, invalid, isStop, type Stop } from './outcome.ts';
 import { ripgrep } from './ripgrep.ts';
 import { type SearchRoot, searchRoot } from './search-root.ts';
@@ -14,7 +15,7 @@ const SHOWN_CHARACTERS = 1000;
 interface MatchRecord {
   readonly type: string;
   readonly data: {
-    readonly path: { readonly text?: string };
+    readonly path: { readonly text?: string; readonly bytes?: string };
     readonly lines: { readonly text?: string; readonly bytes?: string };
     readonly line_number: number;
     readonly absolute_offset: number;
@@ -39,18 +40,23 @@ export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
   const { seconds, outputBytes } = call.tool.limits;
   const matches: Json[] = [];
   const files = new Set<string>();
+  const odd = new OddNames();
   let size = 0;
   const believed = verifier(root);
   try {
     const args = ['--json', '--encoding=none', ...(ignoreCase ? ['--ignore-case'] : []), '-e', pattern];
     const run = await ripgrep(root.folder, args, root.target, '\n', { seconds, signal: call.signal }, (record) => {
       const { type, data } = JSON.parse(record.toString()) as MatchRecord;
-      if (type !== 'match' || data.path.text === undefined) return true;
-      const name = data.path.text.replace(/^\.\//, '');
-      if (!glob.matches(name)) return true;
-      const line =
-        data.lines.text === undefined ? Buffer.from(data.lines.bytes ?? '', 'base64') : Buffer.from(data.lines.text);
-      if (!believed.holds(name, data.absolute_offset, line)) return true;
+      if (type !== 'match') return true;
+      const bytes = withoutDot(bytesOf(data.path));
+      const name = sayable(bytes);
+      if (!glob.matches(name ?? bytes.toString())) return true;
+      const line = bytesOf(data.lines);
+      if (!believed.holds(bytes, data.absolute_offset, line)) return true;
+      if (name === null) {
+        odd.add(root, bytes);
+        return true;
+      }
       const match = { path: root.rootRelative(name), line: data.line_number, ...shown(line) };
       size += Buffer.byteLength(JSON.stringify(match)) + 1;
       if (size > outputBytes) return false;
@@ -63,7 +69,7 @@ export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
     if (run.end === 'time-limit' && matches.length === 0)
       return failed('time-limit', `Nothing was found within ${seconds} s; search a smaller folder.`);
     const truncated = run.end === 'stopped' || run.end === 'time-limit';
-    return { outcome: { status: 'ok', result: { matches, truncated, files: [...files] } }, effects: [] };
+    return { outcome: { status: 'ok', result: { matches, truncated, files: [...files], ...odd.part } }, effects: [] };
   } finally {
     believed.close();
     root.close();
@@ -75,25 +81,28 @@ export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
  * of without following any link, has these very bytes in this very place.
  */
 function verifier(root: SearchRoot) {
-  let open: { readonly name: string; readonly fd: number | null } | null = null;
+  let open: { readonly name: Buffer; readonly fd: number | null } | null = null;
   const close = () => {
     if (open?.fd != null) fs.closeSync(open.fd);
     open = null;
   };
-  const openFile = (name: string): number | null => {
-    if (open?.name === name) return open.fd;
+  const openFile = (name: Buffer): number | null => {
+    if (open?.name.equals(name)) return open.fd;
     close();
-    const place = root.hold(name);
+    const text = sayable(name);
+    const place = text === null ? null : root.hold(text);
+    const anchor = place?.anchor ?? (text === null ? root.holdOdd(name) : null);
     try {
-      open = { name, fd: place?.anchor.open(fs.constants.O_RDONLY) ?? null };
+      open = { name, fd: anchor?.open(fs.constants.O_RDONLY) ?? null };
     } catch {
       open = { name, fd: null };
     } finally {
-      place?.close();
+      if (place) place.close();
+      else anchor?.close();
     }
     return open.fd;
   };
-  const holds = (name: string, offset: number, line: Buffer): boolean => {
+  const holds = (name: Buffer, offset: number, line: Buffer): boolean => {
     const fd = openFile(name);
     if (fd === null) return false;
     const actual = Buffer.alloc(line.length);
@@ -101,6 +110,10 @@ function verifier(root: SearchRoot) {
   };
   return { holds, close };
 }
+
+/** ripgrep gives what is not UTF-8 as base64. */
+const bytesOf = ({ text, bytes = '' }: { readonly text?: string; readonly bytes?: string }): Buffer =>
+  text === undefined ? Buffer.from(bytes, 'base64') : Buffer.from(text);
 
 function shown(line: Buffer): { text: string; cut?: true } {
   const text = line.toString('utf8').replace(/\r?\n$/, '');

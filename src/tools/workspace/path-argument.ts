@@ -14,7 +14,11 @@ export function parsePath(root: string, argument: string, value: Json | undefine
   if (typeof value !== 'string') return invalid(argument, `"${argument}" must be a string.`, again);
   if (value === '') return invalid(argument, `"${argument}" is empty.`, `${again} "." is the root.`);
   if (/[\u0000-\u001f\u007f-\u009f]/.test(value))
-    return invalid(argument, `"${argument}" holds a control character.`, again);
+    return invalid(
+      argument,
+      `"${argument}" holds a control character.`,
+      'Rename the file; until then only a shell command with a glob takes it.',
+    );
   if (!value.isWellFormed()) return invalid(argument, `"${argument}" is not well-formed Unicode.`, again);
   if (Buffer.byteLength(value) > MAX_PATH_BYTES)
     return invalid(argument, `"${argument}" is longer than ${MAX_PATH_BYTES} bytes.`, again);

@@ -2,6 +2,7 @@ import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { Anchor, Anchors } from './anchors.ts';
 import { type Existing, walkBeneath } from './beneath.ts';
 import { readJudge } from './locate.ts';
+import { holdBytes } from './odd-names.ts';
 import { failed, outOfScope, type Stop } from './outcome.ts';
 import { parsePath } from './path-argument.ts';
 
@@ -13,6 +14,8 @@ export interface SearchRoot {
   rootRelative(path: string): string;
   /** Takes hold of a file that the search came upon; null unless it is a regular file beneath the root that may be read. */
   hold(path: string): Existing | null;
+  /** The same for a file whose name no argument can say: see `odd-names.ts`. */
+  holdOdd(path: Buffer): Anchor | null;
   close(): void;
 }
 
@@ -56,7 +59,7 @@ export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | Stop 
   const full = (path: string) => [...base, ...path.replace(/^\.\//, '').split('/')];
   const hold = (path: string): Existing | null => {
     const segments = full(path);
-    if (/[\u0000-\u001f\u007f-\u009f]/.test(path) || judge(segments)) return null;
+    if (judge(segments)) return null;
     const found = holdOrNull(() => walkBeneath(root, segments, anchors));
     if (!found || !('real' in found)) return null;
     if (found.kind === 'file' && found.real.join('/') === segments.join('/')) return found;
@@ -68,9 +71,13 @@ export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | Stop 
     target: one ? `./${place.real.at(-1)}` : './',
     rootRelative: (path) => full(path).join('/'),
     hold,
+    holdOdd: (path) => (judge(full(path.toString())) ? null : holdBytes(root, withBase(base, path), anchors)),
     close: place.close,
   };
 }
+
+const withBase = (base: readonly string[], path: Buffer): Buffer =>
+  base.length === 0 ? path : Buffer.concat([Buffer.from(`${base.join('/')}/`), path]);
 
 /** What was listed a moment ago may be gone, or out of bounds, now. */
 function holdOrNull<T>(take: () => T): T | null {

@@ -244,3 +244,89 @@ describe('running ripgrep', () => {
     await expect(ripgrep('/nowhere/at/all', ['-e', 'x'], './', '\n', limits, () => true)).rejects.toThrow();
   });
 });
+
+describe('a file whose name no argument can say', () => {
+  const world = freshWorld();
+  const NEWLINE = 'root/src/a\nb.txt';
+  const ESCAPE = 'root/src/\u001b[2J.txt';
+  const notUtf8 = (...folders: string[]) =>
+    Buffer.concat([
+      Buffer.from(`${world().root}/${folders.map((name) => `${name}/`).join('')}`),
+      Buffer.from([0xff]),
+      Buffer.from('.txt'),
+    ]);
+  const told = (files: string[]) => ({
+    leftOut: { count: files.length, files, why: expect.stringContaining('rename') },
+  });
+
+  it('is told of by glob, escaped, where the pattern matches it', async () => {
+    world().make({ [NEWLINE]: 'found', [ESCAPE]: 'found' });
+    fs.writeFileSync(notUtf8('src'), 'found');
+    const names = ['src/\\u{1b}[2J.txt', 'src/\\xff.txt', 'src/a\\u{a}b.txt'];
+    const all = await world().ask('glob', { pattern: '**/*.txt' });
+    expect(resultOf(all)).toEqual({ files: [], truncated: false, ...told(names) });
+    expect(resultOf(await world().ask('glob', { pattern: '*.txt', path: 'src' }))).toEqual(resultOf(all));
+    expect(resultOf(await world().ask('glob', { pattern: '**/*.ts' }))).not.toHaveProperty('leftOut');
+  });
+
+  it('is told of by grep, where a line of it matches', async () => {
+    world().make({ [NEWLINE]: 'found', [ESCAPE]: 'nothing', 'root/src/c.txt': 'found\n' });
+    fs.writeFileSync(notUtf8('src'), 'found');
+    const { matches, leftOut } = resultOf<{ matches: { path: string }[]; leftOut: unknown }>(
+      await world().ask('grep', { pattern: 'found' }),
+    );
+    expect(matches.map(({ path }) => path)).toEqual(['src/c.txt']);
+    expect({ leftOut }).toEqual(told(['src/\\xff.txt', 'src/a\\u{a}b.txt']));
+  });
+
+  it('is told of beneath a folder with such a name, too', async () => {
+    world().make({ 'root/a\tb/c.txt': 'found' });
+    fs.mkdirSync(notUtf8());
+    fs.writeFileSync(Buffer.concat([notUtf8(), Buffer.from('/d.txt')]), 'found');
+    for (const asked of [
+      { tool: 'glob', args: { pattern: '**/*.txt' } },
+      { tool: 'grep', args: { pattern: 'found' } },
+    ])
+      expect(resultOf(await world().ask(asked.tool, asked.args))).toMatchObject(
+        told(['\\xff.txt/d.txt', 'a\\u{9}b/c.txt']),
+      );
+  });
+
+  it('is not told of where it is masked, linked, or none of those that may be read', async () => {
+    world().make({ 'root/secrets/a\nb': 'found', 'root/a\nb/.env': 'found' });
+    world().link('root/src/c\nd', '../../beside/secret.txt');
+    world().link('root/e\nf', '../beside');
+    for (const asked of [
+      { tool: 'glob', args: { pattern: '**' } },
+      { tool: 'grep', args: { pattern: 'found|OUTSIDE' } },
+    ])
+      expect(resultOf(await world().ask(asked.tool, asked.args))).not.toHaveProperty('leftOut');
+    world().make({ [NEWLINE]: 'found' });
+    const scope = { read: 'session-log', write: [], command: 'none', url: 'none' } as const;
+    expect(
+      resultOf(await world().ask('glob', { pattern: '**' }, { scope, readableFiles: ['src/a.ts'] })),
+    ).not.toHaveProperty('leftOut');
+  });
+
+  it('is counted in full, and listed in part', async () => {
+    world().make(Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`root/many/${i}\n`, ''])));
+    const { leftOut } = resultOf<{ leftOut: { count: number; files: string[] } }>(
+      await world().ask('glob', { pattern: 'many/*' }),
+    );
+    expect([leftOut.count, leftOut.files.length]).toEqual([30, 20]);
+  });
+
+  it('is refused by the tools that take a path', async () => {
+    world().make({ [NEWLINE]: 'found' });
+    for (const [tool, args] of [
+      ['read', {}],
+      ['edit', { old: 'found', new: 'lost' }],
+      ['write', { content: '' }],
+    ] as const)
+      expect(await world().ask(tool, { path: 'src/a\nb.txt', ...args })).toMatchObject({
+        status: 'refused',
+        message: '"path" holds a control character.',
+        remedy: expect.stringContaining('Rename the file'),
+      });
+  });
+});

@@ -1,0 +1,93 @@
+import type { Json } from '../../spec/types.ts';
+import { visible } from '../../spec/visible.ts';
+import type { Anchor, Anchors } from './anchors.ts';
+import type { SearchRoot } from './search-root.ts';
+
+/** Names that no argument can say: with control characters, or not UTF-8. */
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/** How many are listed; all are counted. */
+const LISTED = 20;
+
+/** A name without the `./` that ripgrep puts before it. */
+export const withoutDot = (path: Buffer): Buffer => (path[0] === 0x2e && path[1] === 0x2f ? path.subarray(2) : path);
+
+/** The text of a path; null where it is one that no argument can say. */
+export function sayable(path: Uint8Array): string | null {
+  const text = textOf(path);
+  return text === null || CONTROL.test(text) ? null : text;
+}
+
+function textOf(path: Uint8Array): string | null {
+  try {
+    return strict.decode(path);
+  } catch {
+    return null;
+  }
+}
+
+/** A path as it is shown: what does not show as `\u{a}`, what is not UTF-8 as `\xff`. */
+export function spelled(path: Uint8Array): string {
+  const text = textOf(path);
+  if (text !== null) return visible(text);
+  const ascii = (byte: number) => (byte < 0x80 ? String.fromCharCode(byte) : `\\x${byte.toString(16)}`);
+  return visible([...path].map(ascii).join(''));
+}
+
+/** Takes hold of a regular file by the bytes of its name, every folder on the way by descriptor; null for anything else. */
+export function holdBytes(root: string, path: Buffer, anchors: Anchors): Anchor | null {
+  let here = anchors.root(root);
+  for (const name of segmentsOf(path)) {
+    const folder = here;
+    try {
+      const next = folder.stat.isDirectory() ? anchors.child(folder, name) : null;
+      if (next === null) return null;
+      here = next;
+    } catch (error) {
+      if (['EACCES', 'EPERM', 'ENAMETOOLONG'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
+      throw error;
+    } finally {
+      folder.close();
+    }
+  }
+  if (here.stat.isFile()) return here;
+  here.close();
+  return null;
+}
+
+function segmentsOf(path: Buffer): Buffer[] {
+  const segments: Buffer[] = [];
+  for (let start = 0; start <= path.length; ) {
+    const slash = path.indexOf(0x2f, start);
+    const end = slash < 0 ? path.length : slash;
+    segments.push(path.subarray(start, end));
+    start = end + 1;
+  }
+  return segments;
+}
+
+/** The files that a search came upon and that no tool can be given: each is told of, none is passed over in silence. */
+export class OddNames {
+  readonly #seen = new Set<string>();
+
+  /** A file that is there, and may be read. */
+  add({ holdOdd, rootRelative }: Pick<SearchRoot, 'holdOdd' | 'rootRelative'>, path: Buffer): void {
+    const held = holdOdd(path);
+    if (!held) return;
+    held.close();
+    this.#seen.add(rootRelative(spelled(path)));
+  }
+
+  /** The part of a search's result that tells of them; nothing where there are none. */
+  get part(): { [key: string]: Json } {
+    if (this.#seen.size === 0) return {};
+    const files = [...this.#seen].sort();
+    return {
+      leftOut: {
+        count: files.length,
+        files: files.slice(0, LISTED),
+        why: 'Their names hold control characters or are not UTF-8, so no file tool takes them; rename them, or use a shell command with a glob such as cat dir/*.',
+      },
+    };
+  }
+}

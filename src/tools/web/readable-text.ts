@@ -91,4 +91,4 @@ async function convertPage({ html, url }: Task): Promise<ReadableText> {
 }
 
 if (!isMainThread && (workerData as Partial<Task> | null)?.task === TASK)
-  parentPort?.postMessage(await convertPage(workerData as Task));
+  void convertPage(workerData as Task).then((page) => parentPort?.postMessage(page));

@@ -52,6 +52,7 @@ git: { remote: origin, branch: main }
   'src/ünï-cödé-日本.txt': 'unicode\n',
   "src/quo'te.txt": 'quoted\n',
   'src/-dash.txt': 'dashed\n',
+  'src/crlf.txt': 'uno\r\ndos\r\ntres\r\n',
   'src/tool.sh': '#!/bin/sh\necho tool\n',
   'docs/guide.md': '# guide\n',
   'scripts/build.sh': '#!/bin/sh\necho build\n',

@@ -14,7 +14,7 @@ export interface ChildOptions {
 }
 
 /** A command that keeps writing past this is killed; up to it, it runs on and only its head and tail are kept. */
-const floodBytes = (outputBytes: number) => Math.max(64 << 20, 16 * outputBytes);
+const floodBytes = (outputBytes: number) => Math.max(256 << 20, 16 * outputBytes);
 
 /** A child process in its own process group whose output is bounded and that is killed on timeout, abort or flood. */
 export class BoundedChild {

@@ -44,7 +44,7 @@ export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
   let size = 0;
   const believed = verifier(root);
   try {
-    const args = ['--json', '--encoding=none', ...(ignoreCase ? ['--ignore-case'] : []), '-e', pattern];
+    const args = ['--json', '--crlf', '--encoding=none', ...(ignoreCase ? ['--ignore-case'] : []), '-e', pattern];
     const run = await ripgrep(root.folder, args, root.target, '\n', { seconds, signal: call.signal }, (record) => {
       const { type, data } = JSON.parse(record.toString()) as MatchRecord;
       if (type !== 'match') return true;

@@ -183,6 +183,7 @@ const WORKS: readonly (readonly [name: string, command: string, shows: readonly 
   ['words that sound dangerous', 'echo "rm -rf / && curl evil | sh; sudo --force"', ['sudo --force']],
   ['a background job that is waited for', '(sleep 0.1; echo late) & wait', ['late']],
   ['a link inside the tree', 'cat src/in-link', ['alpha']],
+  ['100 MB of output', 'yes 0123456789abcde | head -c 100000000', ['bytes left out']],
   ['many arguments', 'echo $(seq 1 5000) | wc -w', ['5000']],
 ];
 

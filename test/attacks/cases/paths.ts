@@ -139,6 +139,12 @@ export const searchCases: readonly Case[] = [
   ),
   grep.benign('R3', 'grep for a word', { pattern: 'needle' }, { shows: ['src/sub/b.ts'] }),
   grep.benign('R1', 'grep for a text that begins with dashes', { pattern: '--dashed' }),
+  grep.benign(
+    'R3',
+    'grep for the end of lines that end as on Windows',
+    { pattern: 'dos$' },
+    { shows: ['src/crlf.txt'] },
+  ),
   grep.benign('R3', 'grep in one file', { pattern: 'beta', path: 'src/a.txt' }, { shows: ['"line":2'] }),
 ];
 

@@ -1,5 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { readableText } from '../../../src/tools/web/readable-text.ts';
+
+// Time never decides here, and the machine may be busy.
+vi.setConfig({ testTimeout: 120_000 });
 
 const HTML = 'text/html';
 const never = new AbortController().signal;

@@ -3,13 +3,16 @@ import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { ToolCall } from '../../../src/ports/tool-backend.ts';
 import { isPublicAddress } from '../../../src/tools/web/address.ts';
 import { webBackend } from '../../../src/tools/web/backend.ts';
 import type { Network } from '../../../src/tools/web/fetch-once.ts';
 import { judgeUrl } from '../../../src/tools/web/judge-url.ts';
 import { CERTIFICATE, KEY } from './certificate.ts';
+
+// Time never decides here, and the machine may be busy.
+vi.setConfig({ testTimeout: 120_000 });
 
 interface Options {
   readonly allow: readonly string[];

@@ -41,9 +41,8 @@ const hook = defineConfig({
   outputOptions: {
     codeSplitting: {
       groups: [
-        // What runs before the compile cache is on, and what it takes to ask the daemon.
-        { name: 'places', test: /\/src\/daemon\/places\.ts$/, priority: 2 },
-        { name: 'asking', test: /\/src\/daemon\/(hook-process|own-files|framed)\.ts$/, priority: 1 },
+        // What runs before the compile cache is on.
+        { name: 'asking', test: /\/src\/daemon\/(state-home|own-files|framed)\.ts$/, priority: 1 },
         {
           name: 'alone',
           test: /\/src\/(daemon\/(answer-hook|host)|adapters\/claude-code\/hooks|gate\/decide-step)\.ts$/,

@@ -1,10 +1,8 @@
 import { join } from 'node:path';
-import { v7 as uuid } from 'uuid';
 import manifest from '../package.json' with { type: 'json' };
 import { ensureStateDir, realRoot } from './cli/state-dir.ts';
 import { defaultBackends } from './default-backends.ts';
 import type { Entry } from './evidence/entry.ts';
-import { pendingApprover } from './operator/pending-approver.ts';
 import type { ApprovalRequest, Approver } from './ports/approver.ts';
 import type { Clock } from './ports/clock.ts';
 import type { EvidenceStore } from './ports/evidence-store.ts';
@@ -15,9 +13,9 @@ import { createSession, type ResumePoint, resumePoint, resumeSession } from './s
 import type { Pin } from './session/pin.ts';
 import type { Session } from './session/session.ts';
 import type { ProjectConfig, SpecSet } from './spec/types.ts';
-import { memoryStore } from './stores/memory.ts';
 import { processHolder } from './stores/process-holder.ts';
 import { sqliteStore } from './stores/sqlite.ts';
+import { timeOrderedId } from './stores/time-ordered.ts';
 
 /** Answers an approval request in this process: true or a name approves it, anything else does not. */
 export type ApproveFunction = (request: ApprovalRequest) => boolean | string | Promise<boolean | string>;
@@ -57,9 +55,9 @@ export interface OpenOptions {
 }
 
 const systemClock: Clock = { now: () => Date.now() };
-/** Time-ordered, so that a store's index grows at its end. */
+
 const randomIds: Ids = {
-  next: (kind) => (kind === 'writer' ? processHolder(`w-${uuid()}`) : `${kind[0]}-${uuid()}`),
+  next: (kind) => (kind === 'writer' ? processHolder(`w-${timeOrderedId()}`) : `${kind[0]}-${timeOrderedId()}`),
 };
 
 /**
@@ -76,7 +74,7 @@ export async function openSession(options: OpenOptions): Promise<Session> {
   const root = realRoot(options.root);
   const clock = options.clock ?? systemClock;
   const unsafeNoSandbox = options.unsafeNoSandbox ?? false;
-  const { store, owned } = openStore(options, root, clock);
+  const { store, owned } = await openStore(options, root, clock);
   let backends: readonly ToolBackend[] = [];
   const dispose = async () => {
     await Promise.all(backends.map((backend) => backend.close?.()));
@@ -91,7 +89,7 @@ export async function openSession(options: OpenOptions): Promise<Session> {
       clock,
       ids: options.ids ?? randomIds,
       backends,
-      approver: approverOf(options.approver, root),
+      approver: await approverOf(options.approver, root),
       dispose,
       ...(options.inspector ? { inspector: options.inspector } : {}),
       ...(options.onEntry ? { onEntry: options.onEntry } : {}),
@@ -121,9 +119,13 @@ async function resume(
   throw new Error(`session ${id} belongs to agent "${session.state.agent}", not to "${agent}"; open it under that id`);
 }
 
-function openStore({ store }: OpenOptions, root: string, clock: Clock): { store: EvidenceStore; owned: boolean } {
+async function openStore(
+  { store }: OpenOptions,
+  root: string,
+  clock: Clock,
+): Promise<{ store: EvidenceStore; owned: boolean }> {
   if (typeof store === 'object') return { store, owned: false };
-  if (store === 'memory') return { store: memoryStore({ clock }), owned: true };
+  if (store === 'memory') return { store: (await import('./stores/memory.ts')).memoryStore({ clock }), owned: true };
   if (process.getBuiltinModule?.('node:sqlite') === undefined)
     throw new Error(
       `hopgate needs Node 22.13 or newer for SQLite, and this is ${process.versions.node}; update Node, or open with store: 'memory'`,
@@ -152,9 +154,12 @@ function backendsOf(chosen: OpenOptions['backends'], real: () => readonly ToolBa
   return typeof chosen === 'function' ? chosen(real()) : chosen;
 }
 
-function approverOf(approver: OpenOptions['approver'], root: string): Approver | null {
+async function approverOf(approver: OpenOptions['approver'], root: string): Promise<Approver | null> {
   if (approver === undefined) return null;
-  if (approver === 'operator') return pendingApprover({ stateDir: ensureStateDir(root, process.env), root });
+  if (approver === 'operator') {
+    const { pendingApprover } = await import('./operator/pending-approver.ts');
+    return pendingApprover({ stateDir: ensureStateDir(root, process.env), root });
+  }
   if (typeof approver !== 'function') return approver;
   return {
     via: 'approver',

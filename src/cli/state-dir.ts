@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { accessSync, chmodSync, constants, existsSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
@@ -27,7 +27,7 @@ export function realRoot(root: string, cwd = process.cwd()): string {
  */
 export function stateDir(root: string, env: Io['env']): string {
   const real = realRoot(root);
-  const dir = join(stateHome(env), createHash('sha256').update(real).digest('hex').slice(0, 16));
+  const dir = join(stateHome(env), hash('sha256', real).slice(0, 16));
   if (isInside(real, realEnough(dir)))
     throw new CliError(
       'state-dir-inside-root',

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
-import { stateHome } from './places.ts';
+import { main } from './hook-process.ts';
+import { stateHome } from './state-home.ts';
 
-// Where nobody else can put code; before anything else is loaded.
+// Where nobody else can put code; before what takes long is loaded.
 enableCompileCache(join(stateHome(process.env), 'compile-cache'));
-void import('./hook-process.ts').then(({ main }) => main(process.argv.slice(2), process.env));
+void main(process.argv.slice(2), process.env);

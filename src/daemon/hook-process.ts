@@ -1,6 +1,6 @@
 import { readSync, writeSync } from 'node:fs';
 import type { Framed } from './framed.ts';
-import type { Env } from './places.ts';
+import type { Env } from './state-home.ts';
 import { runCommand } from './run-command.ts';
 
 /** Shorter than the time that client programs give a hook. */

@@ -1,19 +1,13 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { chmodSync, lstatSync, mkdirSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import { type Env, stateHome } from './state-home.ts';
 
-export type Env = { readonly [name: string]: string | undefined };
+export { type Env, stateHome };
 
 /** What a socket's address holds on Linux and macOS, in bytes, its final zero aside. */
 const MAX_SOCKET_PATH = process.platform === 'linux' ? 107 : 103;
-
-/** Where everything that hopgate keeps for this user lies: `$XDG_STATE_HOME/hopgate`. */
-export function stateHome(env: Env): string {
-  const stated = env['XDG_STATE_HOME'];
-  const base = stated !== undefined && isAbsolute(stated) ? stated : join(env['HOME'] || homedir(), '.local', 'state');
-  return join(base, 'hopgate');
-}
 
 /**
  * The daemon's folder: its socket, its token, its log. One for each state home, in `$XDG_RUNTIME_DIR` where there is one, beside the state
@@ -21,7 +15,7 @@ export function stateHome(env: Env): string {
  */
 export function daemonFolder(env: Env): string {
   const home = stateHome(env);
-  const name = createHash('sha256').update(home).digest('hex').slice(0, 12);
+  const name = hash('sha256', home).slice(0, 12);
   const user = process.getuid?.() ?? 0;
   const runtime = env['XDG_RUNTIME_DIR'];
   const candidates = [

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Conversation, Seat } from '../adapters/core/hook-desk.ts';
@@ -32,8 +32,7 @@ const EXPECTED_MS = 60_000;
 /** Events that a seat remembers. */
 const MAX_EVENTS = 50;
 
-const short = (...parts: readonly (string | null)[]): string =>
-  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 24);
+const short = (...parts: readonly (string | null)[]): string => hash('sha256', JSON.stringify(parts)).slice(0, 24);
 
 const keyOf = ({ client, id, agentId }: Conversation): string => short(client, id, agentId);
 

@@ -123,11 +123,12 @@ function isCredential(names: readonly string[]): boolean {
   );
 }
 
+/** What is its own normal form, and holds nothing to be ignored. */
+const ASCII = /^[\x20-\x7e]*$/;
+
 /** A name as the most forgiving file system reads it (letter case, ignorable characters, streams, trailing dots, the short name of `.git`). */
 function foldName(name: string): string {
-  const folded = name
-    .normalize('NFKC')
-    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+  const folded = (ASCII.test(name) ? name : name.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, ''))
     .toLowerCase()
     .replace(/:.*$/, '')
     .replace(/(?<=[^. ])[. ]+$/, '');

@@ -1,6 +1,5 @@
 import type { Body } from '../evidence/bodies.ts';
 import type { Entry } from '../evidence/entry.ts';
-import { minePar } from '../evidence/par.ts';
 import { decide } from '../gate/decide.ts';
 import { type StepPlan, withWritePaths } from '../gate/decide-step.ts';
 import type { Denial } from '../gate/denial.ts';
@@ -128,6 +127,7 @@ export class SessionCore {
     const { specs } = this.parts.compiled;
     const { visit } = this.writer.state.facts;
     if (!visit || !isReflective(specs.peripherals[visit.peripheral])) return null;
+    const { minePar } = await import('../evidence/par.ts');
     return { event: 'par', par: minePar(await this.evidence(), stated ?? {}) };
   }
 

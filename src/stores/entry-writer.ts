@@ -3,21 +3,22 @@ import type { EphemeralEntry } from '../evidence/query.ts';
 import { blobsIn, mayHoldBlobs } from '../evidence/redaction.ts';
 import type { Json } from '../spec/types.ts';
 import { facetsOf, subjectKey } from './facets.ts';
-import type { Database, Statement } from './node-sqlite.ts';
+import type { Database } from './node-sqlite.ts';
+import { statementsOf } from './statements.ts';
 import { eventOf, sessionFacts } from './summary.ts';
 
 /** Writes entries with all that is kept beside them. `late`: older than the entry before it in its session. */
 export function entryWriter(db: Database): (stored: StoredEntry, late: boolean) => void {
-  const add = db.prepare(
-    `INSERT INTO entries (id, session_id, seq, at, late, facets, subject, pattern_id, fork_of, prev, hash, head, body)
+  const sql = statementsOf(db, {
+    add: `INSERT INTO entries (id, session_id, seq, at, late, facets, subject, pattern_id, fork_of, prev, hash, head, body)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  );
-  const open = db.prepare('INSERT INTO sessions (session_id, opening, agent, pin, closed) VALUES (?, ?, ?, ?, 0)');
-  const close = db.prepare('UPDATE sessions SET closed = 1 WHERE session_id = ?');
+    open: 'INSERT INTO sessions (session_id, opening, agent, pin, closed) VALUES (?, ?, ?, ?, 0)',
+    close: 'UPDATE sessions SET closed = 1 WHERE session_id = ?',
+  });
   const refer = referrer(db);
   return ({ entry, head, body }, late) => {
     const { id, sessionId, seq, at, subject, patternId, forkOf, prev, hash } = entry;
-    const { lastInsertRowid } = add.run(
+    const { lastInsertRowid } = sql.add.run(
       id,
       sessionId,
       seq,
@@ -34,26 +35,26 @@ export function entryWriter(db: Database): (stored: StoredEntry, late: boolean) 
     );
     if (seq === 0) {
       const { agent, pin } = sessionFacts(entry);
-      open.run(sessionId, lastInsertRowid, agent, pin);
+      sql.open.run(sessionId, lastInsertRowid, agent, pin);
     }
     if (body === null) return;
-    if (eventOf(entry.body) === 'session-closed') close.run(sessionId);
+    if (eventOf(entry.body) === 'session-closed') sql.close.run(sessionId);
     refer(id, body, entry.body);
   };
 }
 
 /** Writes ephemeral entries. */
 export function ephemeralWriter(db: Database): (entry: EphemeralEntry) => void {
-  const add = db.prepare(
-    `INSERT INTO ephemeral (id, session_id, at, facets, subject, pattern_id, in_reply_to, fork_of, head, body)
+  const sql = statementsOf(db, {
+    add: `INSERT INTO ephemeral (id, session_id, at, facets, subject, pattern_id, in_reply_to, fork_of, head, body)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  );
+  });
   const refer = referrer(db);
   return (entry) => {
     const { body, ephemeral: _, ...head } = entry;
     const { id, sessionId, at, subject, patternId, inReplyTo, forkOf } = entry;
     const bytes = JSON.stringify(body);
-    add.run(
+    sql.add.run(
       id,
       sessionId,
       Date.parse(at),
@@ -70,8 +71,8 @@ export function ephemeralWriter(db: Database): (entry: EphemeralEntry) => void {
 }
 
 function referrer(db: Database): (id: string, bytes: string, body: Json) => void {
-  const refer: Statement = db.prepare('INSERT OR IGNORE INTO blob_references (id, hash) VALUES (?, ?)');
+  const sql = statementsOf(db, { refer: 'INSERT OR IGNORE INTO blob_references (id, hash) VALUES (?, ?)' });
   return (id, bytes, body) => {
-    if (mayHoldBlobs(bytes)) for (const hash of blobsIn(body)) refer.run(id, hash);
+    if (mayHoldBlobs(bytes)) for (const hash of blobsIn(body)) sql.refer.run(id, hash);
   };
 }

@@ -1,6 +1,7 @@
 import { StoreError } from '../ports/evidence-store.ts';
 import { storeError } from './append-rules.ts';
 import { type Database, isBroken, isBusy } from './node-sqlite.ts';
+import { statementsOf } from './statements.ts';
 
 interface Job {
   /** Whether it must outlast a power cut. */
@@ -16,6 +17,20 @@ type Settle = () => void;
 
 const MAX_BATCH = 1024;
 
+const sqlOf = (db: Database, busyMs: number) =>
+  statementsOf(db, {
+    begin: 'BEGIN IMMEDIATE',
+    commit: 'COMMIT',
+    all: 'SAVEPOINT batch',
+    undoAll: 'ROLLBACK TO batch',
+    releaseAll: 'RELEASE batch',
+    save: 'SAVEPOINT job',
+    undo: 'ROLLBACK TO job',
+    release: 'RELEASE job',
+    patient: `PRAGMA busy_timeout = ${Math.trunc(busyMs)}`,
+    impatient: 'PRAGMA busy_timeout = 0',
+  });
+
 /**
  * One writer for all who wait: the jobs that gather while one transaction is written share the next. A job's promise settles after COMMIT;
  * a job that throws is undone alone. If the disk fails, nobody knows what it holds: every waiting job fails, and so does every later one,
@@ -28,10 +43,7 @@ export class GroupCommit {
   readonly #busyMs: number;
   readonly #begun: () => void;
   readonly #undone: () => void;
-  readonly #sql: Record<
-    'begin' | 'commit' | 'all' | 'undoAll' | 'releaseAll' | 'save' | 'undo' | 'release' | 'patient' | 'impatient',
-    { run(): unknown }
-  >;
+  readonly #sql: ReturnType<typeof sqlOf>;
   #queue: Job[] = [];
   #scheduled = false;
   /** What the connection is set to: whether a commit waits for the disk. */
@@ -54,18 +66,7 @@ export class GroupCommit {
     this.#db = db;
     this.#busyMs = busyMs;
     this.#onCommit = onCommit;
-    this.#sql = {
-      begin: db.prepare('BEGIN IMMEDIATE'),
-      commit: db.prepare('COMMIT'),
-      all: db.prepare('SAVEPOINT batch'),
-      undoAll: db.prepare('ROLLBACK TO batch'),
-      releaseAll: db.prepare('RELEASE batch'),
-      save: db.prepare('SAVEPOINT job'),
-      undo: db.prepare('ROLLBACK TO job'),
-      release: db.prepare('RELEASE job'),
-      patient: db.prepare(`PRAGMA busy_timeout = ${Math.trunc(busyMs)}`),
-      impatient: db.prepare('PRAGMA busy_timeout = 0'),
-    };
+    this.#sql = sqlOf(db, busyMs);
   }
 
   /**

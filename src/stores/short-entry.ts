@@ -1,4 +1,4 @@
-import { v7 as uuid } from 'uuid';
+import { timeOrderedId } from './time-ordered.ts';
 import type { EntryDraft } from '../evidence/entry.ts';
 import type { ShortEntry } from '../ports/evidence-store.ts';
 
@@ -16,7 +16,7 @@ export function completeDraft(draft: EntryDraft | ShortEntry, sessionId: string,
   if (draft === null || typeof draft !== 'object' || isComplete(draft)) return draft as EntryDraft;
   const given = Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined));
   return {
-    id: `e-${uuid()}`,
+    id: `e-${timeOrderedId()}`,
     at: new Date(now).toISOString(),
     subject: { type: 'session', id: sessionId },
     sessionId,

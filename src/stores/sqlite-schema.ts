@@ -141,6 +141,8 @@ export function openDatabase(name: string, file: string, busyMs: number): Databa
 }
 
 function makePrivate(file: string): void {
+  const there = statSync(file, { throwIfNoEntry: false });
+  if (there) return (there.mode & 0o077) === 0 ? undefined : chmodSync(file, 0o600);
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   try {
     // Only ever opened when new: closing a descriptor of a database drops the locks that this process has on it.

@@ -18,7 +18,6 @@ import {
   takeoverNote,
 } from './append-rules.ts';
 import { GroupCommit } from './group-commit.ts';
-import type { Database } from './node-sqlite.ts';
 import { entryWriter, ephemeralWriter } from './entry-writer.ts';
 import { chainOf, notFound } from './links.ts';
 import { answer, checkQuery, checkTime } from './query-rules.ts';
@@ -26,6 +25,7 @@ import { readAll, readEphemeral, readingsOf, Statements } from './sqlite-query.t
 import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from './sqlite-removal.ts';
 import { openDatabase } from './sqlite-schema.ts';
 import { type Last, Standing } from './standing.ts';
+import { statementsOf } from './statements.ts';
 import { summarise } from './summary.ts';
 
 export interface SqliteStoreOptions {
@@ -51,7 +51,7 @@ const PAGE_CHARACTERS = 1 << 20;
 export function sqliteStore(file: string, options: SqliteStoreOptions = {}): EvidenceStore {
   const { clock = Date, busyMs = 5000, onCommit = () => {} } = options;
   const db = openDatabase(NAME, file, busyMs);
-  const sql = prepare(db);
+  const sql = statementsOf(db, SQL);
   const addEntry = entryWriter(db);
   const addEphemeral = ephemeralWriter(db);
   const statements = new Statements(db);
@@ -272,43 +272,41 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   };
 }
 
-type Prepared = ReturnType<typeof prepare>;
+const BYTES = 'head, body, prev, hash';
 
-function prepare(db: Database) {
-  const bytes = 'head, body, prev, hash';
-  return {
-    byId: db.prepare(`SELECT ${bytes} FROM entries WHERE id = ?`),
-    hasId: db.prepare('SELECT 1 FROM entries WHERE id = ?'),
-    truncate: db.prepare('PRAGMA wal_checkpoint(TRUNCATE)'),
-    hasEphemeral: db.prepare('SELECT 1 FROM ephemeral WHERE id = ?'),
-    ephemeral: db.prepare('SELECT head, body FROM ephemeral WHERE id = ?'),
-    forks: db.prepare(`SELECT ${bytes} FROM entries WHERE fork_of = ? ORDER BY nth`),
-    head: db.prepare('SELECT seq, hash, at FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1'),
-    last: db.prepare(`SELECT ${bytes} FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1`),
-    page: db.prepare(`SELECT seq, ${bytes} FROM entries WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`),
-    openings: db.prepare(
-      `SELECT ${bytes}, agent, pin, closed FROM sessions JOIN entries ON nth = opening ORDER BY at DESC, nth DESC`,
-    ),
-    lease: db.prepare('SELECT holder, until, ttl FROM leases WHERE session_id = ?'),
-    putLease: db.prepare('INSERT OR REPLACE INTO leases (session_id, holder, until, ttl) VALUES (?, ?, ?, ?)'),
-    dropLease: db.prepare('DELETE FROM leases WHERE session_id = ? AND holder = ?'),
-    fold: db.prepare('SELECT seq, hash, text, digest FROM folds WHERE session_id = ?'),
-    erased: db.prepare('SELECT 1 FROM entries WHERE session_id = ? AND body IS NULL LIMIT 1'),
-    keepFold: db.prepare('INSERT OR REPLACE INTO folds (session_id, seq, hash, text, digest) VALUES (?, ?, ?, ?, ?)'),
-    blob: db.prepare('SELECT bytes FROM blobs WHERE hash = ?'),
-    addBlob: db.prepare(
-      'INSERT INTO blobs (hash, bytes, put_at) VALUES (?, ?, ?) ON CONFLICT (hash) DO UPDATE SET put_at = excluded.put_at',
-    ),
-    addNote: db.prepare('INSERT INTO notes (at, code, session_id, message) VALUES (?, ?, ?, ?)'),
-    notes: db.prepare('SELECT at, code, session_id AS sessionId, message FROM notes ORDER BY rowid DESC LIMIT ?'),
-  };
-}
+const SQL = {
+  byId: `SELECT ${BYTES} FROM entries WHERE id = ?`,
+  hasId: 'SELECT 1 FROM entries WHERE id = ?',
+  truncate: 'PRAGMA wal_checkpoint(TRUNCATE)',
+  hasEphemeral: 'SELECT 1 FROM ephemeral WHERE id = ?',
+  ephemeral: 'SELECT head, body FROM ephemeral WHERE id = ?',
+  forks: `SELECT ${BYTES} FROM entries WHERE fork_of = ? ORDER BY nth`,
+  head: 'SELECT seq, hash, at FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1',
+  last: `SELECT ${BYTES} FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1`,
+  page: `SELECT seq, ${BYTES} FROM entries WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`,
+  openings: `SELECT ${BYTES}, agent, pin, closed FROM sessions JOIN entries ON nth = opening ORDER BY at DESC, nth DESC`,
+  lease: 'SELECT holder, until, ttl FROM leases WHERE session_id = ?',
+  putLease: 'INSERT OR REPLACE INTO leases (session_id, holder, until, ttl) VALUES (?, ?, ?, ?)',
+  dropLease: 'DELETE FROM leases WHERE session_id = ? AND holder = ?',
+  fold: 'SELECT seq, hash, text, digest FROM folds WHERE session_id = ?',
+  erased: 'SELECT 1 FROM entries WHERE session_id = ? AND body IS NULL LIMIT 1',
+  keepFold: 'INSERT OR REPLACE INTO folds (session_id, seq, hash, text, digest) VALUES (?, ?, ?, ?, ?)',
+  blob: 'SELECT bytes FROM blobs WHERE hash = ?',
+  addBlob:
+    'INSERT INTO blobs (hash, bytes, put_at) VALUES (?, ?, ?) ON CONFLICT (hash) DO UPDATE SET put_at = excluded.put_at',
+  addNote: 'INSERT INTO notes (at, code, session_id, message) VALUES (?, ?, ?, ?)',
+  notes: 'SELECT at, code, session_id AS sessionId, message FROM notes ORDER BY rowid DESC LIMIT ?',
+};
 
 const foldDigest = (sessionId: string, { head, text }: KeptFold): string =>
   digest('sha256', `${sessionId}\n${head.seq}\n${head.hash}\n${text}`);
 
 /** Read in one go, so that no cursor stays open while the caller works; cut short where the bodies are large. */
-function pageFrom(sql: Prepared, sessionId: string, from: number) {
+function pageFrom(
+  sql: Pick<ReturnType<typeof statementsOf<keyof typeof SQL>>, 'page'>,
+  sessionId: string,
+  from: number,
+) {
   const page = [];
   let characters = 0;
   for (const row of sql.page.iterate(sessionId, from, PAGE_ENTRIES)) {

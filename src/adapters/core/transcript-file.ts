@@ -81,7 +81,8 @@ function endOf(fd: number, { items, bytes }: End): End & { readonly isCut: boole
   for (let at = isShorter ? 0 : bytes; at < size; ) {
     const read = readSync(fd, chunk, 0, chunk.length, at);
     if (read === 0) break;
-    for (const byte of chunk.subarray(0, read)) if (byte === LINE_BREAK) lines += 1;
+    const part = chunk.subarray(0, read);
+    for (let to = part.indexOf(LINE_BREAK); to >= 0; to = part.indexOf(LINE_BREAK, to + 1)) lines += 1;
     last = chunk[read - 1]!;
     at += read;
   }

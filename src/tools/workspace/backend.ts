@@ -1,21 +1,17 @@
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { type Anchors, byRealPath, defaultAnchors, Moved } from './anchors.ts';
-import { editTool } from './edit.ts';
-import { globTool } from './glob.ts';
-import { grepTool } from './grep.ts';
 import { nativeWatch } from './native.ts';
 import { failed, isStop, outOfScope, type Stop } from './outcome.ts';
-import { readTool } from './read.ts';
-import { writeTool } from './write.ts';
 
 type Tool = (call: ToolCall, anchors: Anchors) => Promise<ToolReport | Stop> | ToolReport | Stop;
 
-const TOOLS: { readonly [id: string]: Tool } = {
-  read: readTool,
-  glob: globTool,
-  grep: grepTool,
-  edit: editTool,
-  write: writeTool,
+/** Loaded when they are first called: where the client program runs them itself, they are only watched. */
+const TOOLS: { readonly [id: string]: () => Promise<Tool> } = {
+  read: async () => (await import('./read.ts')).readTool,
+  glob: async () => (await import('./glob.ts')).globTool,
+  grep: async () => (await import('./grep.ts')).grepTool,
+  edit: async () => (await import('./edit.ts')).editTool,
+  write: async () => (await import('./write.ts')).writeTool,
 };
 
 /** What the file system said that is about the call, not about a broken world. */
@@ -45,11 +41,11 @@ export function workspaceBackend(options: { readonly containment?: 'real-path' }
     tools: Object.keys(TOOLS),
     native: nativeWatch(anchors),
     async run(call) {
-      const tool = Object.hasOwn(TOOLS, call.tool.id) ? TOOLS[call.tool.id] : undefined;
-      if (!tool) throw new Error(`[tools/workspace] serves no tool "${call.tool.id}"`);
+      const load = Object.hasOwn(TOOLS, call.tool.id) ? TOOLS[call.tool.id] : undefined;
+      if (!load) throw new Error(`[tools/workspace] serves no tool "${call.tool.id}"`);
       const result = call.signal.aborted
         ? failed('aborted', 'The call was aborted.')
-        : await attempt(tool, call, anchors);
+        : await attempt(await load(), call, anchors);
       return isStop(result) ? { outcome: result.stop, effects: [] } : result;
     },
   };

@@ -7,7 +7,6 @@ import { contentEffect } from '../effects.ts';
 import type { Anchors } from './anchors.ts';
 import { type Existing, walkBeneath } from './beneath.ts';
 import { type Access, type Held, locate } from './locate.ts';
-import { watchSearch } from './native-search.ts';
 import { isStop, type Stop } from './outcome.ts';
 import { onAnotherDevice, tooLarge } from './put.ts';
 import { notAFile, notReplaceable } from './regular-file.ts';
@@ -29,6 +28,7 @@ export function nativeWatch(anchors: Anchors): NativeWatch {
     async before(call) {
       const { id } = call.tool;
       if (id === 'glob' || id === 'grep') {
+        const { watchSearch } = await import('./native-search.ts');
         const refused = await watchSearch(call, anchors);
         return refused ? { refused } : { before: null };
       }

@@ -64,7 +64,9 @@ async function carryOut(session: Session, { name, input, signal, approved }: Age
   const data = result.result;
   if (result.outcome === 'ok') return { status: 'ok', text: renderResult(data), data, denial: null };
   const { code, message } = result.error ?? { code: 'failed', message: 'the tool could not do its work' };
-  const text = data === null ? `failed: ${code}: ${message}` : `failed: ${code}: ${message}\n${renderResult(data)}`;
+  const shown = data === null ? '' : renderResult(data);
+  // The message of an MCP server's failure is the beginning of its texts.
+  const text = `failed: ${code}: ${shown.startsWith(message) ? shown : [message, shown].filter((each) => each !== '').join('\n')}`;
   return { status: 'failed', text, data: { code, message, result: data }, denial: null };
 }
 
@@ -78,7 +80,10 @@ function arrived(session: Session, data: { readonly [key: string]: Json }): Said
 /** An approver that holds the one answer that a person has already given. */
 const holding = (answer: NonNullable<AgentCall['approved']> | null): Approver => ({
   via: 'approver',
-  approve: async ({ hash }) => (answer && hash === answer.hash ? { by: answer.by } : null),
+  async approve({ hash }) {
+    if (answer === null) return { declined: 'the person who was asked' };
+    return hash === answer.hash ? { by: answer.by } : null;
+  },
 });
 
 const toolNames = (session: Session): string => [session.state.peripheral, ...session.available().tools].join(' ');

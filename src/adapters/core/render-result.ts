@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '../../spec/types.ts';
 
 type Fields = { readonly [name: string]: Json };
@@ -113,14 +114,36 @@ function page(result: Fields): string {
   );
 }
 
-/** What an MCP server answered: its texts, and a word for what is no text. */
+/** What an MCP server answered: its texts, and a word for what is no text. Data that a text already gives is not given again. */
 function blocks(result: Fields): string {
-  const parts = (result['content'] as Json[]).map((block) => {
-    if (block === null || typeof block !== 'object' || Array.isArray(block)) return JSON.stringify(block);
-    if (block['type'] === 'text' && typeof block['text'] === 'string') return block['text'];
-    if (block['type'] === 'image' || block['type'] === 'audio')
-      return `(${block['type']}: ${block['mimeType'] ?? 'of no stated type'})`;
-    return JSON.stringify(block);
-  });
-  return join(parts, rest(result, ['content']));
+  const content = result['content'] as Json[];
+  const data = result['structuredContent'];
+  const said = data !== undefined && content.some((block) => isText(block) && sameJson(block.text, data));
+  return join(content.map(block), rest(result, ['content', 'isError', ...(said ? ['structuredContent'] : [])]));
+}
+
+const isText = (block: Json): block is { type: 'text'; text: string } =>
+  isObject(block) && block['type'] === 'text' && typeof block['text'] === 'string';
+
+const isObject = (value: Json | undefined): value is { [name: string]: Json } =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+
+function block(block: Json): string {
+  if (isText(block)) return block.text;
+  if (!isObject(block)) return JSON.stringify(block);
+  const { type, mimeType = 'of no stated type', resource } = block;
+  if (type === 'image' || type === 'audio') return `(${type}: ${mimeType})`;
+  if (type !== 'resource' || !isObject(resource)) return JSON.stringify(block);
+  const { uri, text, blob } = resource;
+  if (typeof text === 'string') return `(resource ${uri})\n${text}`;
+  if (typeof blob === 'string') return `(resource ${uri}: ${resource['mimeType'] ?? 'of no stated type'})`;
+  return JSON.stringify(block);
+}
+
+function sameJson(text: string, data: Json): boolean {
+  try {
+    return isDeepStrictEqual(JSON.parse(text), data);
+  } catch {
+    return false;
+  }
 }

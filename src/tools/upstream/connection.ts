@@ -211,6 +211,10 @@ async function newClient(http: boolean, version: string): Promise<Client> {
     {
       capabilities: {},
       inputRequired: { autoFulfill: false },
+      // An answer is handed on as it is. By its schema it would be thrown away after the tool has done its work.
+      jsonSchemaValidator: {
+        getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
+      },
       // Some programs never answer a request that they do not know; an address can be asked which revision it speaks.
       versionNegotiation: { mode: http ? 'auto' : 'legacy' },
     },

@@ -33,6 +33,15 @@ describe('an answer', () => {
     expect(await agentSession(session).call({ name: 'hop', input: JSON.parse(call) })).toMatchObject({ status: 'ok' });
   });
 
+  it('of a server that failed says once what the server said', async () => {
+    const result = { content: [{ type: 'text', text: 'no sensor\nlook behind the door' }], isError: true };
+    const outcome = { status: 'failed' as const, code: 'upstream-error', message: 'no sensor', result };
+    const { session } = await stage({ results: { read: { outcome, effects: [] } } });
+    await lead(session, 'explore');
+    const { text } = await agentSession(session).call({ name: 'read', input: { path: 'src/a' } });
+    expect(text).toBe('failed: upstream-error: no sensor\nlook behind the door');
+  });
+
   it('that refuses ends each sentence once', async () => {
     const outcome = {
       status: 'refused' as const,
@@ -233,6 +242,28 @@ describe('a result as a model reads it', () => {
       },
       'a\n(image: image/png)',
     ],
+    [
+      'resources of an MCP answer',
+      {
+        content: [
+          { type: 'resource', resource: { uri: 'file:///a', mimeType: 'text/plain', text: 'all of it' } },
+          { type: 'resource', resource: { uri: 'file:///b', mimeType: 'application/zip', blob: 'AAAA' } },
+          { type: 'resource_link', uri: 'https://c', name: 'c' },
+        ],
+      },
+      '(resource file:///a)\nall of it\n(resource file:///b: application/zip)\n{"type":"resource_link","uri":"https://c","name":"c"}',
+    ],
+    [
+      'data that an MCP answer gives as a text, too',
+      { content: [{ type: 'text', text: '{\n "b": 2,\n "a": 1\n}' }], structuredContent: { a: 1, b: 2 } },
+      '{\n "b": 2,\n "a": 1\n}',
+    ],
+    [
+      'data of an MCP answer besides its text',
+      { content: [{ type: 'text', text: 'two' }], structuredContent: { a: 1 } },
+      'two\n{"structuredContent":{"a":1}}',
+    ],
+    ['an MCP failure', { content: [{ type: 'text', text: 'no' }], isError: true }, 'no'],
     ['anything else', { a: [1] }, '{"a":[1]}'],
     ['a text', 'hello', 'hello'],
     ['nothing', null, 'null'],

@@ -26,6 +26,8 @@ const THEIRS = [
     'flood-junk',
     'junk',
     'malformed',
+    'breaks-its-word',
+    'means-nothing',
   ],
   ...['protocol-error', 'tool-error', 'env', 'all', 'change', 'ask', 'child', 'pid', 'where', 'nowhere'],
 ];
@@ -147,6 +149,14 @@ describe('a server that answers', () => {
     const pid = await pidOf();
     expect((await call(tool, text)).outcome).toMatchObject({ status: 'failed', ...expected });
     expect(await pidOf()).toBe(pid);
+  });
+
+  it.each(['breaks-its-word', 'means-nothing'])('is heard where its result is not what it said (%s)', async (tool) => {
+    const { outcome } = await call(tool, 'warm', { effect: 'act' });
+    expect(outcome).toMatchObject({
+      status: 'ok',
+      result: { content: [{ type: 'text', text: 'warm' }], structuredContent: { data: 'warm' } },
+    });
   });
 
   it('is heard through lines that are no MCP', async () => {

@@ -28,8 +28,15 @@ const tools = (): object[] => [
   { name: 'echo', description, inputSchema: text, annotations: { readOnlyHint: true } },
   ...Object.keys(DO)
     .filter((name) => name !== 'echo')
-    .map((name) => ({ name, description: `Does ${name}.`, inputSchema: text })),
+    .map((name) => ({ name, description: `Does ${name}.`, inputSchema: text, ...PROMISES[name] })),
 ];
+
+const number = { type: 'object', properties: { data: { type: 'number' } }, required: ['data'] };
+/** What tools say of their results, and do not keep. */
+const PROMISES: { readonly [name: string]: object } = {
+  'breaks-its-word': { outputSchema: number },
+  'means-nothing': { outputSchema: { type: 'object', properties: { data: { $ref: '#/nowhere' } } } },
+};
 
 let asked: unknown = null;
 const DO: { readonly [name: string]: (id: unknown, text: string) => void } = {
@@ -65,6 +72,8 @@ const DO: { readonly [name: string]: (id: unknown, text: string) => void } = {
   malformed: (id) => send({ id, result: { content: 'not a list' } }),
   'protocol-error': (id) => send({ id, error: { code: -32602, message: 'no such thing' } }),
   'tool-error': (id, text) => say(id, text, { isError: true }),
+  'breaks-its-word': (id, text) => say(id, text, { structuredContent: { data: text } }),
+  'means-nothing': (id, text) => say(id, text, { structuredContent: { data: text } }),
   env: (id, name) =>
     say(id, `${name}=${process.env[name]}`, { structuredContent: { [name]: process.env[name] ?? null } }),
   all: (id) => say(id, JSON.stringify(process.env)),

@@ -34,9 +34,8 @@ export function learningCycles(
     } else if (told?.pur) {
       const { pur } = told;
       const pattern = told.pattern ?? pur.pattern;
-      const at = cycles.findLastIndex(
-        (cycle) => cycle.psrEntry === pur.psr || (cycle.open && cycle.pattern === pattern),
-      );
+      const named = cycles.findIndex(({ psrEntry }) => psrEntry === pur.psr);
+      const at = named >= 0 ? named : cycles.findLastIndex((cycle) => cycle.open && cycle.pattern === pattern);
       const cycle = cycles[at];
       if (cycle) cycles[at] = { ...cycle, pur, purEntry: entry.id, open: pur.held === null };
     }

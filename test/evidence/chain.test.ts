@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseStored, type StoredBytes, sealDrafts, verifyChain } from '../../src/evidence/chain.ts';
+import {
+  ChainError,
+  isIntact,
+  parseStored,
+  type StoredBytes,
+  sealDrafts,
+  verifyChain,
+} from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type StoredEntry } from '../../src/evidence/entry.ts';
 import { draftsOf } from './arbitraries.ts';
 import { conversation, draft, opening } from './drafts.ts';
@@ -156,5 +163,73 @@ describe('verifying', () => {
       throw new Error('disk gone');
     })();
     await expect(verifyChain(failing)).rejects.toThrow('disk gone');
+  });
+});
+
+describe('what it says of damage', () => {
+  const said = async (change: (entries: StoredEntry[]) => Iterable<StoredEntry> | AsyncIterable<StoredEntry>) => {
+    const verdict = await verifyChain(change(sealed(2)));
+    return verdict.ok ? [] : verdict.problems.map(({ seq, id, rule, message }) => `${seq} ${id} ${rule}: ${message}`);
+  };
+  const at = (entries: StoredEntry[], index: number, some: Partial<StoredEntry>): StoredEntry[] =>
+    entries.with(index, { ...entries[index]!, ...some });
+
+  it('names the entry, the rule and what it is', async () => {
+    expect(await said((entries) => at(entries, 1, { head: `${entries[1]!.head} ` }))).toEqual([
+      '1 s-1-0 hash: the stored head bytes do not hash to the stored hash: the entry was changed',
+    ]);
+    expect(await said(([first, , third]) => [first!, third!])).toEqual([
+      '2 s-1-1 prev: does not link to the entry before it (seq 0)',
+      '2 s-1-1 seq: expected seq 1: entries are missing, doubled or out of order',
+    ]);
+    const body = JSON.stringify({ event: 'other' });
+    expect(await said((entries) => at(entries, 1, { body }))).toEqual([
+      '1 s-1-0 body: the stored body bytes do not hash to bodyHash: the body was changed',
+      '1 s-1-0 canonical: the stored bytes spell another entry than the one shown',
+    ]);
+    expect((await said((entries) => at(entries, 2, { body: '{' }))).at(-1)).toBe(
+      '2 s-1-1 canonical: the stored bytes spell another entry than the one shown',
+    );
+  });
+
+  it('ends where the bytes are no entry, and tells of it, also as the cause of another error', async () => {
+    const torn = (wrap: (error: ChainError) => Error) =>
+      said(async function* ([first]) {
+        yield first!;
+        try {
+          parseStored({ head: '{', body: null, prev: '', hash: '' });
+        } catch (error) {
+          throw wrap(error as ChainError);
+        }
+      });
+    const told = [
+      expect.stringMatching(/^1 {2}canonical: an entry's stored bytes are not JSON: .+; reading ended here$/),
+    ];
+    expect(await torn((error) => error)).toEqual(told);
+    expect(await torn((cause) => new Error('the store failed', { cause }))).toEqual(told);
+    await expect(torn(() => new Error('the disk is gone'))).rejects.toThrow('the disk is gone');
+  });
+
+  it.each([
+    ['{', null, /^an entry's stored bytes are not JSON: /],
+    ['{}', '{', /^an entry's stored bytes are not JSON: /],
+    ['null', null, /^an entry's stored head has no id or no seq$/],
+    ['"x"', null, /^an entry's stored head has no id or no seq$/],
+    ['{"id":7,"seq":0}', null, /^an entry's stored head has no id or no seq$/],
+    ['{"id":"x","seq":0.5}', null, /^an entry's stored head has no id or no seq$/],
+  ])('of the bytes %s and %s', (head, body, words) => {
+    const parse = () => parseStored({ head, body, prev: '', hash: '' });
+    expect(parse).toThrow(ChainError);
+    expect(parse).toThrow(words);
+    expect(new ChainError('x').name).toBe('ChainError');
+  });
+
+  it('an erased body reads as null, and is not intact', () => {
+    const [first] = sealed(0) as [StoredEntry];
+    expect(isIntact(first)).toBe(true);
+    expect(isIntact({ ...first, body: null })).toBe(false);
+    expect(isIntact({ ...first, head: `${first.head} ` })).toBe(false);
+    expect(isIntact({ ...first, body: `${first.body} ` })).toBe(false);
+    expect(parseStored({ ...bytesOf(first), body: null }).entry.body).toBeNull();
   });
 });

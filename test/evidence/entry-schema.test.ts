@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { entryIssues, isEntryDraft } from '../../src/evidence/entry-schema.ts';
+import { assertEntryDraft, EntryError, entryIssues, isEntryDraft } from '../../src/evidence/entry-schema.ts';
 import { draftsOf } from './arbitraries.ts';
 import { draft, opening } from './drafts.ts';
 
@@ -59,6 +59,58 @@ describe('the check of drafts', () => {
 
   it('stops explaining after 20', () => {
     expect(entryIssues({ ...full, body: new Array(1000).fill(Number.NaN) })).toHaveLength(20);
+    const both = entryIssues({ ...full, tags: new Array(30).fill(''), body: [1n, 2n] });
+    expect(both.map(({ path }) => path)).toEqual(Array.from({ length: 20 }, (_, index) => `tags.${index}`));
+    let looked = 0;
+    const body = Array.from({ length: 50 }, () => Number.NaN);
+    Object.defineProperty(body, 40, { get: () => looked++ });
+    entryIssues({ ...full, body });
+    expect(looked).toBe(0);
+  });
+
+  it('says what is wrong and what to do', () => {
+    const said = (fields: object) =>
+      entryIssues({ ...full, ...fields }).map(({ path, message }) => `${path}: ${message}`);
+    const name = 'must be non-empty text without control characters or unpaired surrogates';
+    expect(said({ id: '', at: 'now', sessionId: 'a\tb' })).toEqual([
+      `id: ${name}`,
+      'at: must be ISO 8601 in UTC with milliseconds: 2026-01-31T09:00:00.000Z',
+      `sessionId: ${name}`,
+    ]);
+    expect(said({ body: { '\ud800': 1, a: '\ud800', b: Number.NaN, c: undefined, d: new Map() } })).toEqual([
+      'body["\\ud800"]: the key has an unpaired surrogate',
+      'body.a: has an unpaired surrogate; make it well-formed first (String.prototype.toWellFormed)',
+      'body.b: NaN is not a JSON number; write null or a text',
+      'body.c: undefined is not JSON; leave it out or write it as text',
+      'body.d: is not a plain object; write its members as JSON',
+    ]);
+    expect(() => assertEntryDraft({ ...full, id: '', mode: 'x' })).toThrow(EntryError);
+    expect(() => assertEntryDraft({ ...full, id: '', author: '' })).toThrow(`id: ${name}; author: ${name}`);
+    expect(() => assertEntryDraft(null)).toThrow(/^the draft: /);
+    expect(new EntryError([]).name).toBe('EntryError');
+  });
+
+  it('takes lists and objects as deep as 200 levels, and no deeper', () => {
+    const nested = (depth: number, wrap: (inner: unknown) => unknown) => {
+      let body: unknown = 1;
+      for (let i = 0; i < depth; i++) body = wrap(body);
+      return { ...full, body };
+    };
+    for (const wrap of [(inner: unknown) => [inner], (inner: unknown) => ({ a: inner })]) {
+      expect([isEntryDraft(nested(200, wrap)), entryIssues(nested(200, wrap))]).toEqual([true, []]);
+      expect(isEntryDraft(nested(201, wrap))).toBe(false);
+      expect(entryIssues(nested(201, wrap)).map(({ message }) => message)).toEqual([
+        'is nested deeper than 200 levels (or a cycle); flatten it or store a blob',
+      ]);
+    }
+    const cycle: unknown[] = [];
+    cycle.push(cycle);
+    expect(isEntryDraft({ ...full, body: cycle })).toBe(false);
+  });
+
+  it('takes objects without a prototype', () => {
+    const body = Object.assign(Object.create(null), { a: 1 });
+    expect([isEntryDraft({ ...full, body }), entryIssues({ ...full, body })]).toEqual([true, []]);
   });
 
   it('refuses holes in lists and objects that are not plain', () => {

@@ -225,3 +225,68 @@ describe('the seven invariants', () => {
     expect(check([], { count: 0, participants: [] })).toEqual(['root ']);
   });
 });
+
+describe('what it says of what is broken', () => {
+  const node = (id: string, fields: Partial<Node> = {}): Node => ({
+    id,
+    at: time(0),
+    claim: 'step',
+    author: 'a',
+    ...fields,
+  });
+  const root = node('g', { claim: 'goal' });
+  const said = (nodes: readonly Node[], claims = {}) =>
+    checkInvariants(nodes, claims).violations.map(
+      ({ rule, entryId, message }) => `${rule} ${entryId || '-'}: ${message}`,
+    );
+
+  it.each<[readonly Node[], object, readonly string[]]>([
+    [[], {}, ['root -: there are no entries, so no goal']],
+    [
+      [],
+      { count: 1 },
+      ['root -: there are no entries, so no goal', 'entry-count -: 1 entries are claimed, 0 are here'],
+    ],
+    [[node('a')], {}, ['root a: the first entry is a step, not a goal']],
+    [[{ ...root, inReplyTo: 'x' }], {}, ['root g: the first entry replies to x']],
+    [[{ ...root, forkOf: 'y' }], {}, ['root g: the first entry replies to y']],
+    [[root, node('a')], {}, ['no-orphans a: the entry replies to nothing: a second root']],
+    [[root, node('a', { inReplyTo: 'x' })], {}, ['tree-validity a: it replies to x, which is no earlier entry here']],
+    [[root, node('a', { forkOf: 'x' })], {}, ['tree-validity a: it forks x, which is no earlier entry here']],
+    [[root, root], {}, ['entry-count g: the entry is there twice']],
+    [[{ ...root, author: ' ' }], {}, ['author-tracking g: the entry has no author']],
+    [[{ ...root, at: 'soon' }], {}, ['monotonic-time g: "soon" is no time']],
+    [
+      [{ ...root, at: time(1) }, node('a', { inReplyTo: 'g' })],
+      {},
+      [`monotonic-time a: ${time(0)} is earlier than ${time(1)} of the entry before it`],
+    ],
+    [
+      [root, node('c', { claim: 'conclusion', inReplyTo: 'g' }), node('d', { claim: 'conclusion', inReplyTo: 'c' })],
+      {},
+      ['claim-ordering d: a conclusion that replies to the conclusion c'],
+    ],
+    [[root, node('d', { claim: 'conclusion', forkOf: 'g' })], {}, []],
+    [[root], { count: 2 }, ['entry-count g: 2 entries are claimed, 1 are here']],
+    [
+      [root],
+      { participants: ['b'] },
+      [
+        'author-tracking g: a wrote here and is no participant',
+        'author-tracking g: b is a participant and wrote nothing here',
+      ],
+    ],
+    [[root], {}, []],
+  ])('%#', (nodes, claims, problems) => expect(said(nodes, claims)).toEqual(problems));
+
+  it('counts, names who took part, and says whether all is well', () => {
+    const nodes = [root, node('a', { inReplyTo: 'g', author: 'b' }), node('b', { author: 'a' })];
+    expect(checkInvariants(nodes)).toMatchObject({ ok: false, count: 3, participants: ['a', 'b'] });
+    expect(checkInvariants(nodes.slice(0, 2))).toEqual({
+      ok: true,
+      violations: [],
+      count: 2,
+      participants: ['a', 'b'],
+    });
+  });
+});

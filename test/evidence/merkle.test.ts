@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   consistencyProof,
   EMPTY_ROOT,
+  entryLeaf,
   inclusionProof,
   leafHash,
   MerkleFrontier,
@@ -101,5 +102,42 @@ describe('the Merkle tree of RFC 9162', () => {
     );
     expect(() => consistencyProof(LEAVES, 0)).toThrow(RangeError);
     expect(() => consistencyProof(LEAVES, 9)).toThrow(RangeError);
+  });
+
+  it('says which sizes make none', () => {
+    expect(() => inclusionProof(LEAVES, 8)).toThrow('there is no leaf 8 among 8');
+    expect(() => consistencyProof(LEAVES, 9)).toThrow('there is no earlier tree of 9 leaves among 8');
+    for (const size of [0, -1, 1.5, Number.NaN]) expect(() => consistencyProof(LEAVES, size)).toThrow(RangeError);
+  });
+
+  it('takes no proof for a place or a tree that cannot be', () => {
+    const [root, leaf] = [merkleRoot(LEAVES), LEAVES[0]!];
+    for (const index of [-1, 0.5, 8, Number.NaN])
+      for (const proof of [[], inclusionProof(LEAVES, 0)])
+        expect(verifyInclusion({ root, size: 8, index, leaf }, proof)).toBe(false);
+    expect(verifyInclusion({ root: leaf, size: 1, index: 0, leaf }, [leaf])).toBe(false);
+    const tree = { size: 8, root };
+    for (const size of [0, -1, 9]) expect(verifyConsistency({ size, root: EMPTY_ROOT }, tree, [])).toBe(false);
+    expect(verifyConsistency(tree, tree, [])).toBe(true);
+    expect(verifyConsistency(tree, tree, [root])).toBe(false);
+    expect(verifyConsistency({ size: 3, root }, tree, [])).toBe(false);
+    const three = { size: 3, root: merkleRoot(LEAVES.slice(0, 3)) };
+    const proof = consistencyProof(LEAVES, 3);
+    expect(verifyConsistency(three, tree, [...proof, root])).toBe(false);
+    expect(verifyConsistency(three, tree, proof.slice(0, -1))).toBe(false);
+    expect(verifyConsistency({ ...three, size: 4 }, tree, proof)).toBe(false);
+  });
+
+  it('knows how many leaves it has', () => {
+    const frontier = new MerkleFrontier();
+    expect(frontier.size).toBe(0);
+    frontier.add(LEAVES[0]!);
+    frontier.add(LEAVES[1]!);
+    expect(frontier.size).toBe(2);
+  });
+
+  it('takes an entry by the bytes of its hash', () => {
+    const hash = 'ab'.repeat(32);
+    expect(entryLeaf({ hash })).toEqual(leafHash(Buffer.alloc(32, 0xab)));
   });
 });

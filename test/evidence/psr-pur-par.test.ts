@@ -167,4 +167,51 @@ describe('reviews add up', () => {
       ['c', null],
     ]);
   });
+
+  it('to each text once, whoever counted it, in a fixed order', () => {
+    const { wrong } = aggregatePars([
+      par(['12 × a\nb', 'x 3 × y', '2 × ', 'b', 'b'], []),
+      par(['3 × c', 'd', '3 × e'], []),
+    ]);
+    expect(wrong).toEqual([
+      { text: 'a\nb', times: 12, reviews: 1 },
+      { text: 'c', times: 3, reviews: 1 },
+      { text: 'e', times: 3, reviews: 1 },
+      { text: 'b', times: 2, reviews: 1 },
+      { text: '2 ×', times: 1, reviews: 1 },
+      { text: 'd', times: 1, reviews: 1 },
+      { text: 'x 3 × y', times: 1, reviews: 1 },
+    ]);
+    expect(aggregatePars([par([], []), par(['b', 'a'], [])]).wrong.map(({ text }) => text)).toEqual(['a', 'b']);
+  });
+
+  it('to how often each pattern was selected and seen, what came of it, and how wrong the predictions were beside it', () => {
+    const use = (pattern: string, count: number, inferred: boolean, outcome: string | null) => ({
+      pattern,
+      count,
+      inferred,
+      outcome,
+    });
+    const review = (used: Json[], errors: number) =>
+      readPar({ patterns_used: used, prediction_errors: new Array(errors).fill('off'), suggestions: ['s'] })!;
+    const { patterns } = aggregatePars([
+      review([use('b', 2, false, 'success'), use('a', 1, false, 'failed'), use('a', 4, true, null)], 3),
+      review([use('b', 1, false, 'deferred'), use('d', 5, false, null)], 0),
+      review([use('c', 1, true, null), use('e', 1, false, 'failed')], 2),
+    ]);
+    expect(patterns.map(({ pattern }) => pattern)).toEqual(['b', 'a', 'e', 'd', 'c']);
+    expect(patterns[0]).toEqual({
+      pattern: 'b',
+      selected: 3,
+      inferred: 0,
+      outcomes: { success: 1, partial: 0, failed: 0, pivoted: 0, deferred: 1 },
+      held: 1,
+      errorsWith: 1.5,
+      errorsWithout: 2,
+    });
+    expect(patterns[1]).toMatchObject({ selected: 1, inferred: 4, held: 0, errorsWith: 3, errorsWithout: 1 });
+    expect(patterns[4]).toMatchObject({ selected: 0, inferred: 1, held: null, errorsWith: 2, errorsWithout: 1.5 });
+    const everywhere = aggregatePars([review([use('a', 1, false, 'success')], 1)]).patterns[0];
+    expect(everywhere).toMatchObject({ errorsWith: 1, errorsWithout: null });
+  });
 });

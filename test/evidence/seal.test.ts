@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { sealDrafts } from '../../src/evidence/chain.ts';
+import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { entryLeaf, merkleRoot } from '../../src/evidence/merkle.ts';
 import {
   isSignedBy,
@@ -9,8 +11,6 @@ import {
   sealHead,
   sealProblem,
 } from '../../src/evidence/seal.ts';
-import { sealDrafts } from '../../src/evidence/chain.ts';
-import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { conversation } from './drafts.ts';
 
 const NOW = Date.parse('2026-02-01T00:00:00.000Z');

@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import { learningCycles, SETTLING_TOOLS } from '../../src/evidence/cycles.ts';
+import { disciplineOf, standingAfter } from '../../src/evidence/discipline.ts';
+import { patternOutcome } from '../../src/evidence/pattern-outcome.ts';
+import type { Json } from '../../src/spec/types.ts';
+import { failure, outcome, start, step, told } from './told.ts';
+
+const rounds = (...entries: Parameters<typeof told>) =>
+  learningCycles(told(...entries)).map(
+    ({ pattern, psrEntry, pur, purEntry, open }) =>
+      `${pattern} ${psrEntry} ${pur?.outcome ?? '-'} ${purEntry ?? '-'}${open ? ' open' : ''}`,
+  );
+const select = (pattern: string, more: object = {}) => step('psr-select', { pattern, ...more } as Json);
+const settle = (pattern: string, said: string, more: object = {}) =>
+  step('pur-update', { pattern, outcome: said, ...more } as Json);
+const foreign = (type: 'pattern-selection' | 'pattern-outcome', body: Json, patternId?: string) => ({
+  type,
+  body,
+  ...(patternId ? { patternId } : {}),
+});
+
+describe('rounds of learning', () => {
+  it('are opened by a selection and closed by what came of it', () => {
+    expect(rounds(select('a'), start('edit'), settle('a', 'success'))).toEqual(['a e0 success e2']);
+    expect(rounds(select('a'))).toEqual(['a e0 - - open']);
+    expect(rounds(select('a'), settle('a', 'deferred'))).toEqual(['a e0 deferred e1 open']);
+    expect(rounds(select('a'), settle('a', 'deferred'), settle('a', 'failed'))).toEqual(['a e0 failed e2']);
+  });
+
+  it('of one pattern are told apart: the last open one is settled, or the one that is named', () => {
+    expect(rounds(select('a'), select('a'), settle('a', 'success'))).toEqual(['a e0 - - open', 'a e1 success e2']);
+    expect(rounds(select('a'), select('a'), settle('a', 'failed', { psr: 'e0' }))).toEqual([
+      'a e0 failed e2',
+      'a e1 - - open',
+    ]);
+    expect(rounds(select('a'), settle('a', 'success'), settle('a', 'failed'))).toEqual(['a e0 success e1']);
+  });
+
+  it('are opened by no search, no gap, no call that failed and no tool that acted', () => {
+    expect(rounds(step('psr-search', { pattern: 'a', query: 'q' }))).toEqual([]);
+    expect(rounds(failure('step', 'psr-select', 'x'))).toEqual([]);
+    expect(rounds(outcome('psr-select', { pattern: 'a' }))).toEqual([]);
+    expect(rounds(foreign('pattern-selection', { 'psr/id': 'p', type: 'gap', rationale: 'none fits' }))).toEqual([]);
+    expect(rounds(settle('a', 'success'))).toEqual([]);
+  });
+
+  it('are seen in what other programs wrote, in their own dialect', () => {
+    expect(
+      rounds(
+        foreign('pattern-selection', { selected: 'x/a', query: 'q' }),
+        foreign('pattern-selection', { selected: 'in the text', query: 'q' }, 'x/b'),
+        foreign('pattern-outcome', { 'success?': true }, 'x/a'),
+        foreign('pattern-outcome', { outcome: 'partial', pattern: 'x/b' }),
+        { type: 'coordination', body: { selected: 'x/c' } },
+      ),
+    ).toEqual(['x/a e0 success e2', 'x/b e1 partial e3']);
+  });
+
+  it('are settled by these tools', () => expect(SETTLING_TOOLS).toEqual(['pur-update', 'pur-mark-pivot']));
+});
+
+describe('an entry of a discipline tool', () => {
+  it.each([
+    ['psr-search', 'pattern-selection', 'question', 'psr', null, 'visit', null],
+    ['psr-select', 'pattern-selection', 'goal', 'psr', 'a', 'visit', 'selects'],
+    ['pur-update', 'pattern-outcome', 'evidence', 'pur', 'a', 'selection', 'settles'],
+    ['pur-mark-pivot', 'correction', 'correction', 'pivot', 'a', 'selection', 'settles'],
+    ['par-punctuate', 'reflection', 'conclusion', 'par', null, 'visit', null],
+  ])('of %s', (tool, type, claim, tag, pattern, repliesTo, does) =>
+    expect(disciplineOf(step(tool, { pattern: 'a' }))).toEqual({
+      type,
+      claim,
+      tag,
+      pattern,
+      repliesTo,
+      does,
+      subject: pattern === null ? 'session' : 'pattern',
+    }),
+  );
+
+  it('names its pattern in the result, or else in the arguments', () => {
+    const asked = { ...step('psr-select', 'nothing'), args: { pattern: 'b' } } as never;
+    expect(disciplineOf(asked)?.pattern).toBe('b');
+    for (const result of [
+      { pattern: 'Not One' },
+      { pattern: 7 },
+      ['a'],
+      null,
+      'a',
+      { pattern: '../a' },
+      { pattern: 'a/' },
+    ])
+      expect(disciplineOf(step('psr-select', result))?.pattern).toBeNull();
+  });
+
+  it.each([
+    ['another tool', step('read', { pattern: 'a' })],
+    ['a name of every object', step('constructor', { pattern: 'a' })],
+    ['a call that failed', failure('step', 'psr-select', 'x')],
+    ['an acting call', outcome('psr-select', { pattern: 'a' })],
+  ])('is not %s', (_, body) => expect(disciplineOf(body)).toBeNull());
+});
+
+describe('how a pattern stands', () => {
+  const stands = (tool: string, result: Json) => standingAfter(tool, { status: 'ok', result });
+
+  it('is selected', () =>
+    expect(stands('psr-select', { pattern: 'a' })).toEqual({ pattern: 'a', standing: 'selected', selects: true }));
+
+  it.each<[Json, string]>([
+    [{ outcome: 'success' }, 'held'],
+    [{ outcome: 'partial' }, 'failed'],
+    [{ outcome: 'failed' }, 'failed'],
+    [{ outcome: 'pivoted' }, 'failed'],
+    [{ outcome: 'deferred' }, 'selected'],
+    [{ held: true, outcome: 'failed' }, 'held'],
+    [{ held: false, outcome: 'success' }, 'failed'],
+    [{ held: 'yes', outcome: 'success' }, 'held'],
+    [{}, 'failed'],
+  ])('after %j it is %s', (said, standing) =>
+    expect(stands('pur-update', { pattern: 'a', ...(said as object) })).toEqual({
+      pattern: 'a',
+      standing,
+      selects: false,
+    }),
+  );
+
+  it('is not touched by anything else', () => {
+    for (const tool of ['psr-search', 'par-punctuate', 'read', 'constructor'])
+      expect(stands(tool, { pattern: 'a' })).toBeNull();
+    for (const result of [null, [], { pattern: '' }, 'a']) expect(stands('pur-update', result)).toBeNull();
+    expect(standingAfter('psr-select', { status: 'failed', code: 'x', message: 'y' })).toBeNull();
+  });
+});
+
+it('counts what an outcome says, and nothing where it says nothing', () => {
+  expect([patternOutcome({ ok: true }), patternOutcome({ outcome: ':failed' }), patternOutcome({})]).toEqual([
+    'success',
+    'failed',
+    null,
+  ]);
+});

@@ -1,0 +1,264 @@
+import { describe, expect, it } from 'vitest';
+import { isActivity, readActivity, toActivity } from '../../src/evidence/musn/activity.ts';
+import { instantOf, printEntryForm, readEntryForm, toEntryForm } from '../../src/evidence/musn/entry-form.ts';
+import { planImport } from '../../src/evidence/musn/plan-import.ts';
+import { draft } from './drafts.ts';
+
+const GIVEN = { id: 'given', sessionId: 's-1' };
+const form = (more: object = {}) => ({
+  'evidence/type': 'correction',
+  'evidence/author': 'a',
+  'evidence/at': '2026-01-29T12:00:00.000Z',
+  ...more,
+});
+const read = (more: object = {}) => readEntryForm(form(more), GIVEN);
+const issues = (more: object) => {
+  const result = read(more);
+  return result.ok ? [] : result.issues.map(({ path, message }) => `${path}: ${message}`);
+};
+
+describe('the seeds’ form of an entry', () => {
+  it('has their keys, and leaves out what is not there', () => {
+    const bare = draft({ id: 'x', peripheral: null, mode: null, body: null, tags: [] });
+    expect(toEntryForm(bare)).toEqual({
+      'evidence/id': 'x',
+      'evidence/type': 'coordination',
+      'evidence/claim-type': 'step',
+      'evidence/subject': { 'ref/type': 'session', 'ref/id': 's-1' },
+      'evidence/author': 'agent-1',
+      'evidence/at': '2026-01-31T09:00:00.000Z',
+      'evidence/body': null,
+      'evidence/tags': [],
+      'evidence/session-id': 's-1',
+    });
+    const full = { ...bare, peripheral: 'edit', mode: 'execute', conjecture: false, forkOf: 'f', ephemeral: true };
+    expect(toEntryForm(full as never)).toMatchObject({
+      'evidence/peripheral': 'edit',
+      'evidence/mode': 'execute',
+      'evidence/conjecture?': false,
+      'evidence/fork-of': 'f',
+      'evidence/ephemeral?': true,
+    });
+    expect(toEntryForm({ ...bare, ephemeral: false })).not.toHaveProperty('evidence/ephemeral?');
+  });
+
+  it('is EDN with keywords where the seeds have them', () => {
+    expect(
+      printEntryForm(toEntryForm(draft({ id: 'x', patternId: 'a/b', body: 'edit', tags: ['t', 'two words'] }))),
+    ).toBe(
+      '{:evidence/id "x", :evidence/type :coordination, :evidence/claim-type :step, ' +
+        ':evidence/subject {:ref/type :session, :ref/id "s-1"}, :evidence/author "agent-1", ' +
+        ':evidence/at "2026-01-31T09:00:00.000Z", :evidence/body "edit", :evidence/tags [:t "two words"], ' +
+        ':evidence/session-id "s-1", :evidence/pattern-id :a/b, :evidence/peripheral :edit, :evidence/mode :execute}',
+    );
+    expect(printEntryForm({ 'evidence/type': 7, 'evidence/tags': 'a', 'evidence/subject': null, other: [1] })).toBe(
+      '{:evidence/type 7, :evidence/tags "a", :evidence/subject nil, :other [1]}',
+    );
+    expect(printEntryForm({ 'evidence/subject': ['a'] })).toBe('{:evidence/subject ["a"]}');
+    expect(printEntryForm({ 'evidence/subject': 'a' })).toBe('{:evidence/subject "a"}');
+  });
+
+  it('is filled in where it says nothing', () => {
+    expect(read()).toEqual({
+      ok: true,
+      ephemeral: false,
+      dropped: [],
+      draft: {
+        id: 'given',
+        at: '2026-01-29T12:00:00.000Z',
+        type: 'correction',
+        claim: 'observation',
+        subject: { type: 'session', id: 's-1' },
+        author: 'a',
+        sessionId: 's-1',
+        peripheral: null,
+        mode: null,
+        body: null,
+        tags: [],
+      },
+    });
+    expect(read({ 'evidence/ephemeral?': true, x: 1, y: 2 })).toMatchObject({ ephemeral: true, dropped: ['x', 'y'] });
+  });
+
+  it.each<[object, readonly (string | RegExp)[]]>([
+    [{ 'evidence/ephemeral?': 'yes' }, ['evidence/ephemeral?: must be true or false']],
+    [{ 'evidence/more': 1 }, ['evidence/more: is no field of an entry']],
+    [{ 'evidence/subject': { 'ref/type': 'mission' } }, [/^evidence\/subject\.ref\/id: /]],
+    [{ 'evidence/subject': { 'ref/id': 'm' } }, [/^evidence\/subject\.ref\/type: /]],
+    [{ 'evidence/subject': { 'ref/type': 'mission', 'ref/id': 'm', more: 1 } }, [/^evidence\/subject: /]],
+    [{ 'evidence/subject': 'm' }, [/^evidence\/subject: /]],
+    [{ 'evidence/subject': null }, [/^evidence\/subject: /]],
+    [{ 'evidence/tags': ['a', ''] }, [/^evidence\/tags\.0?1: /]],
+    [{ 'evidence/author': { 'id/type': 'continuity' } }, [/^evidence\/author: /]],
+    [{ 'evidence/author': null }, [/^evidence\/author: /]],
+    [{ 'evidence/body': { a: Number.NaN } }, [/^evidence\/body\.a: /]],
+  ])('%j is refused by its path', (more, expected) => {
+    const said = issues(more);
+    expect(said).toHaveLength(expected.length);
+    for (const [at, words] of expected.entries())
+      if (typeof words === 'string') expect(said[at]).toBe(words);
+      else expect(said[at]).toMatch(words);
+  });
+
+  it.each<[unknown, unknown]>([
+    ['2026-01-29T12:00:00Z', '2026-01-29T12:00:00.000Z'],
+    ['2026-01-29T12:00Z', '2026-01-29T12:00:00.000Z'],
+    ['2026-01-29T12:00:00.123456789Z', '2026-01-29T12:00:00.123Z'],
+    ['2026-01-29T12:00:00.1Z', '2026-01-29T12:00:00.100Z'],
+    ['2026-01-29T12:00:00+01:30', '2026-01-29T10:30:00.000Z'],
+    ['2026-01-29T12:00:00-11:00', '2026-01-29T23:00:00.000Z'],
+    ['x2026-01-29T12:00:00Z', 'x2026-01-29T12:00:00Z'],
+    ['2026-01-29T12:00:00Z ', '2026-01-29T12:00:00Z '],
+    ['2026-01-29T12:00:00', '2026-01-29T12:00:00'],
+    ['2026-01-29T12:00:00.Z', '2026-01-29T12:00:00.Z'],
+    ['2026-01-29', '2026-01-29'],
+    ['2026-13-29T12:00:00Z', '2026-13-29T12:00:00Z'],
+    [1_700_000_000_000, 1_700_000_000_000],
+    [undefined, undefined],
+  ])('takes %j for the instant %j', (at, is) => expect(instantOf(at)).toBe(is));
+});
+
+describe('the activity log', () => {
+  it('is told by its keys', () => {
+    expect([{ 'event/type': 'x' }, { agent: 'a', source: 's' }].map(isActivity)).toEqual([true, true]);
+    expect([{}, { agent: 'a' }, { source: 's' }, { 'evidence/type': 'x' }].map(isActivity)).toEqual([
+      false,
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  it('is read with what it leaves out filled in', () => {
+    expect(readActivity({ at: '2026-01-29T12:00Z' }, GIVEN)).toEqual({
+      id: 'given',
+      at: '2026-01-29T12:00:00.000Z',
+      type: 'coordination',
+      claim: 'observation',
+      subject: { type: 'session', id: 's-1' },
+      author: 'unknown-agent',
+      sessionId: 's-1',
+      peripheral: null,
+      mode: null,
+      body: { event: 'activity', activity: { at: '2026-01-29T12:00Z' } },
+      tags: ['musn', 'agent/interaction'],
+    });
+    const event = { 'event/type': 'session/par', 'session/id': 's-9', agent: 'b', source: 'slash' };
+    expect(readActivity(event, GIVEN)).toMatchObject({
+      type: 'reflection',
+      author: 'b',
+      sessionId: 's-9',
+      subject: { id: 's-9' },
+      tags: ['musn', 'session/par', 'slash'],
+    });
+    for (const source of ['', 7, null]) expect(readActivity({ source }, GIVEN).tags).toHaveLength(2);
+  });
+
+  it.each([
+    ['session-open', 'session/open'],
+    ['session-closed', 'session/closed'],
+    ['hop', 'session/hop'],
+    ['mode', 'session/mode'],
+    ['stop', 'agent/interaction'],
+  ])('calls %s %s', (event, type) => expect(toActivity(draft({ id: 'x', body: { event } }))['event/type']).toBe(type));
+
+  it('tells all of an entry of our own', () => {
+    const entry = { ...draft({ id: 'x', type: 'pattern-outcome', inReplyTo: 'y', body: { a: 1 } }), seq: 3 };
+    expect(toActivity(entry)).toEqual({
+      'event/type': 'pattern/outcome',
+      at: '2026-01-31T09:00:00.000Z',
+      'session/id': 's-1',
+      agent: 'agent-1',
+      source: 'hopgate',
+      metadata: {
+        a: 1,
+        'evidence/id': 'x',
+        'evidence/seq': 3,
+        'evidence/claim-type': 'step',
+        'evidence/in-reply-to': 'y',
+        peripheral: 'edit',
+        mode: 'execute',
+      },
+    });
+  });
+
+  it('shows what is no event of its own as it is', () => {
+    for (const body of ['text', 7, null, ['a']])
+      expect(toActivity(draft({ id: 'x', body }))).toMatchObject({
+        'event/type': 'agent/interaction',
+        metadata: { body, 'evidence/seq': null, 'evidence/in-reply-to': null },
+      });
+    for (const body of [
+      { event: 'activity', activity: 'x' },
+      { event: 'other', activity: { at: 'x' } },
+      { activity: { at: 'x' } },
+    ])
+      expect(toActivity(draft({ id: 'x', body }))).toMatchObject({ metadata: body });
+  });
+});
+
+describe('a plan of an import', () => {
+  const plan = (forms: readonly object[]) => {
+    const planned = planImport(JSON.stringify(forms), { sessionId: 's-1', source: 'log' });
+    if (!planned.ok) throw new Error(JSON.stringify(planned.issues));
+    return planned;
+  };
+  const at = (id: string, time: string, more: object = {}) => form({ 'evidence/id': id, 'evidence/at': time, ...more });
+  const [T1, T2, T3] = ['2026-01-29T12:00:01.000Z', '2026-01-29T12:00:02.000Z', '2026-01-29T12:00:03.000Z'] as const;
+
+  it('keeps the order of what happened at once, and puts parents first wherever they stand', () => {
+    const ids = plan([
+      at('c', T2),
+      at('a', T1),
+      at('b', T1),
+      at('child', T1, { 'evidence/in-reply-to': 'late' }),
+      at('late', T3),
+      at('fork', T1, { 'evidence/fork-of': 'child', 'evidence/in-reply-to': 'nowhere' }),
+    ]).drafts.map(({ id }) => id);
+    expect(ids.slice(1)).toEqual(['a', 'b', 'late', 'child', 'fork', 'c']);
+  });
+
+  it('has a root that is as old as the oldest, by its author, and known by the text', () => {
+    const { drafts } = plan([at('a', T2), at('b', T1, { 'evidence/author': 'first' }), at('c', T1)]);
+    expect(drafts[0]).toMatchObject({ at: T1, author: 'first', tags: ['import'], claim: 'goal', type: 'coordination' });
+    expect(drafts[0]?.id).toMatch(/^import-[0-9a-f]{32}$/);
+    expect(plan([at('a', T1)]).drafts[0]?.id).not.toBe(plan([at('a', T2)]).drafts[0]?.id);
+  });
+
+  it('gives what says no id one of its own, and the third of three equal ones as well', () => {
+    const same = form();
+    const ids = plan([same, same, same]).drafts.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(4);
+  });
+
+  it('names what it dropped once, and refuses with the place in the list', () => {
+    expect(
+      plan([
+        { ...form(), x: 1 },
+        { ...form(), x: 2, y: 3 },
+      ]).dropped,
+    ).toEqual(['x', 'y']);
+    const bad = planImport(JSON.stringify([form(), { 'event/type': '', at: 'x' }, form({ 'evidence/at': 'x' })]), {
+      sessionId: 's-1',
+      source: 'log',
+    });
+    expect(bad.ok ? [] : bad.issues.map(({ path }) => path)).toEqual(['[1].at', '[1].tags.1', '[2].evidence/at']);
+  });
+
+  it('reads sets in an order of their own, and tagged forms only where they are texts', () => {
+    const planned = (text: string) => planImport(text, { sessionId: 's-1', source: 'log' });
+    const said = '{:evidence/type :correction :evidence/author "a" :evidence/at "2026-01-29T12:00:00Z"';
+    const tags = (text: string) => {
+      const result = planned(text);
+      return result.ok ? result.drafts[1]?.tags : result.issues.map(({ path, message }) => `${path}: ${message}`);
+    };
+    expect(tags(`${said} :evidence/tags #{:c :a :b}}`)).toEqual(['a', 'b', 'c']);
+    expect(tags(`${said} :evidence/tags (:b #uuid "u")}`)).toEqual(['b', 'u']);
+    expect(tags(`${said} :evidence/tags [#inst 7]}`)).toEqual([expect.stringMatching(/^line 1, column \d+: /)]);
+    expect(tags(`{:a 1}\n{:b #x 1}`)).toEqual([expect.stringMatching(/^line 2, column 5: /)]);
+    expect(tags('{:a 1} {:b #x 1}')).toEqual([expect.stringMatching(/^line 1, column 12: /)]);
+    expect(tags('{:a 1} {:b')).toEqual([expect.stringMatching(/^line 1, column 8: /)]);
+    expect(planned('[]')).toEqual({ ok: false, issues: [{ path: '', message: 'there is nothing to read' }] });
+    expect(planned('[null, {"event/type":"x"}, [1]]')).toMatchObject({ issues: [{ path: '[0]' }, { path: '[2]' }] });
+  });
+});

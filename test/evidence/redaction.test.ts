@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { blobsIn, mayHoldBlobs } from '../../src/evidence/redaction.ts';
+
+const [A, B] = ['a'.repeat(64), '0'.repeat(64)] as const;
+
+it('finds the blobs of a body wherever they stand, each once', () => {
+  expect(blobsIn({ blob: A, bytes: 1 })).toEqual([A]);
+  expect(
+    blobsIn([{ x: [{ blob: A, bytes: 0 }, null, 'y'] }, { blob: B, bytes: 2, more: { blob: A, bytes: 1 } }]),
+  ).toEqual([A, B]);
+});
+
+it.each([
+  [null],
+  ['a'],
+  [7],
+  [[]],
+  [{}],
+  [{ blob: A }],
+  [{ blob: A, bytes: '1' }],
+  [{ blob: 7, bytes: 1 }],
+  [{ blob: `${A}a`, bytes: 1 }],
+  [{ blob: `x${A.slice(1)}`, bytes: 1 }],
+  [{ blob: A.toUpperCase(), bytes: 1 }],
+])('finds none in %j', (body) => expect(blobsIn(body)).toEqual([]));
+
+it('knows in haste where none can be', () => {
+  expect(mayHoldBlobs(JSON.stringify({ x: { blob: A, bytes: 1 } }))).toBe(true);
+  expect([mayHoldBlobs('{"a":"blob"}'), mayHoldBlobs('{"blob":1}')]).toEqual([false, false]);
+});

@@ -19,10 +19,17 @@ export function gitBackend(sandbox: Sandbox): ToolBackend {
     name: 'git',
     tools: ['bash-git'],
     run: async (call) => {
-      const report = await runGit(sandbox, call);
+      const report = await runGit(sandbox, call).catch(tooLong);
       return isStop(report) ? { outcome: report.stop, effects: [] } : report;
     },
   };
+}
+
+/** The system takes no command line that is longer than this one was. */
+function tooLong(error: unknown): Stop {
+  if (![error, (error as Error).cause].some((each) => (each as NodeJS.ErrnoException | undefined)?.code === 'E2BIG'))
+    throw error;
+  return invalid('args', 'The command line is too long for this machine.', 'Name fewer paths, or a folder.');
 }
 
 /** Sub-commands that move a reference or stage what will: for scopes that ship. */

@@ -24,19 +24,17 @@ export async function commitGit(session: GitSession, call: ToolCall, parsed: Par
 
   const before = await headOf(session);
   if (isStop(before)) return before;
-  const words = [
-    'commit',
-    '--no-verify',
-    '--no-gpg-sign',
-    '--no-status',
-    ...optionWords([...named('quiet'), ...named('message')]),
-  ];
-  const result = await session.run(words, { access: { kind: 'commit' }, env: identity(session) });
+  const words = ['commit', '--no-verify', '--no-gpg-sign', '--no-status', ...optionWords(named('quiet')), '--file=-'];
+  // As git joins several; one may be longer than a word of a command line can be.
+  const stdin = named('message')
+    .map(({ value }) => value)
+    .join('\n\n');
+  const result = await session.run(words, { access: { kind: 'commit' }, env: identity(session), stdin });
   const after = await headOf(session);
   // The commit may have been made, and nobody saw.
   if (isStop(after)) return { outcome: after.stop, effects: 'unobserved' };
   const committed = after.sha !== null && after.sha !== before.sha;
-  const paths = committed ? await committedPaths(session) : { paths: [] };
+  const paths = committed ? await committedPaths(session, before.sha, after.sha!) : { paths: [] };
   if (isStop(paths)) return paths;
   const more = { committed, sha: committed ? after.sha : null, ref: after.ref, paths: [...paths.paths], ...skipped };
   return gitReport('commit', result, more, refEffects(after.ref, before.sha, after.sha));
@@ -51,8 +49,14 @@ async function headOf(session: GitSession): Promise<{ readonly sha: string | nul
   return { sha: sha.stdout?.trim() ?? null, ref: ref.stdout?.trim() ?? 'HEAD' };
 }
 
-async function committedPaths(session: GitSession): Promise<{ readonly paths: readonly string[] } | Stop> {
-  const listed = await session.ask(['diff-tree', '--no-commit-id', '--name-only', '-r', '-z', '--root', 'HEAD']);
+/** What the commit changed of the branch; of a merge, what it brought. */
+async function committedPaths(
+  session: GitSession,
+  before: string | null,
+  after: string,
+): Promise<{ readonly paths: readonly string[] } | Stop> {
+  const commits = before === null ? ['--root', after] : [before, after];
+  const listed = await session.ask(['diff-tree', '--no-commit-id', '--name-only', '-r', '-z', ...commits]);
   return isStop(listed) ? listed : { paths: (listed.stdout ?? '').split('\0').filter((path) => path !== '') };
 }
 

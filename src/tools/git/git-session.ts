@@ -5,6 +5,7 @@ import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
 import { failed, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { gitEnvironment, hardenedArgv, PUSH_PROTOCOLS, pushSettings, withPassword } from './harden.ts';
+import { withoutStaleLock } from './index-lock.ts';
 import { type ConfigValue, commandKeys, parseConfig, submoduleNames } from './judge-config.ts';
 import { type Access, gitLayout } from './layouts.ts';
 import type { PathRules } from './operands.ts';
@@ -29,6 +30,8 @@ export interface GitSession {
 interface GitAnswer {
   readonly stdout: string | null;
   readonly stderr: string;
+  /** Its stdout, however it exited. */
+  readonly printed: string;
 }
 
 interface GitRunOptions {
@@ -83,7 +86,9 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
       ...(stdin === undefined ? {} : { stdin }),
     };
     const layout = gitLayout(repository, access, grant.config.toolchains);
-    return (availability.ok ? sandbox.run : runUnsandboxed)(layout, argv, runOptions);
+    const run = () =>
+      availability.ok ? sandbox.run(layout, argv, runOptions) : runUnsandboxed(layout, argv, runOptions);
+    return access.kind === 'commit' ? withoutStaleLock(repository, run) : run();
   };
 
   let config: readonly ConfigValue[] = [];
@@ -98,7 +103,7 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
       if (ended !== null) return ended;
       if (answer.truncated || answer.flooded)
         return failed('too-many-changes', 'git lists more than can be checked here; name fewer files.');
-      return { stdout: answer.exit === 0 ? answer.stdout : null, stderr: answer.stderr };
+      return { stdout: answer.exit === 0 ? answer.stdout : null, stderr: answer.stderr, printed: answer.stdout };
     },
   };
   try {

@@ -1,20 +1,30 @@
 import type { ToolReport } from '../../ports/tool-backend.ts';
-import { failed, invalid, isStop, type Stop } from '../workspace/outcome.ts';
+import { failed, invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import type { GitSession } from './git-session.ts';
 import { excludedPathspec, isRef, pathspec, sortOperands } from './operands.ts';
 import { optionWords, type ParsedGit } from './parse-arguments.ts';
 import { gitReport } from './report.ts';
 
 /** Neither the drivers of the configuration nor the insides of submodules have a say in what is shown. */
-const PLAIN_DIFF = ['--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty'];
+const PLAIN_DIFF = ['--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty', '--submodule=short'];
 
 /** Runs a sub-command that only looks: status, diff, log, show, branch, rev-parse. */
 export async function readGit(session: GitSession, parsed: ParsedGit): Promise<ToolReport | Stop> {
   const argv = await readArgv(session, parsed);
-  return 'stop' in argv ? argv : gitReport(parsed.sub, await session.run(argv.words));
+  if (isStop(argv)) return argv;
+  const result = await session.run(argv.words);
+  // What we put behind a name to peel it is no word of the agent's.
+  const stderr = result.stderr.replaceAll('^{commit}', '');
+  return gitReport(parsed.sub, { ...result, stderr }, argv.masked?.length ? { masked: [...argv.masked] } : {});
 }
 
-async function readArgv(session: GitSession, parsed: ParsedGit): Promise<{ readonly words: string[] } | Stop> {
+interface ReadArgv {
+  readonly words: readonly string[];
+  /** Files that it would have shown. */
+  readonly masked?: readonly string[];
+}
+
+async function readArgv(session: GitSession, parsed: ParsedGit): Promise<ReadArgv | Stop> {
   const { sub, operands, paths } = parsed;
   const options = optionWords(parsed.options);
   switch (sub) {
@@ -40,12 +50,16 @@ async function readArgv(session: GitSession, parsed: ParsedGit): Promise<{ reado
       const wanted = sorted.paths.map(pathspec);
       const masked = await maskedPaths(session, parsed, revisions, wanted);
       if (isStop(masked)) return masked;
-      return {
-        words: [sub, ...options, ...PLAIN_DIFF, ...revisions, '--', ...wanted, ...masked.paths.map(excludedPathspec)],
-      };
+      const shown = [...options, ...PLAIN_DIFF, ...everyCommit(sub, wanted)];
+      const { paths: left } = masked;
+      return { words: [sub, ...shown, ...revisions, '--', ...wanted, ...left.map(excludedPathspec)], masked: left };
     }
   }
 }
+
+/** What is left out of the files must not leave out commits, where no files were asked for. */
+const everyCommit = (sub: string, wanted: readonly string[]): readonly string[] =>
+  sub === 'diff' || wanted.length > 0 ? [] : ['--full-history', '--sparse'];
 
 /** Options of log that make it show files; without one it shows messages only. */
 const SHOWS_FILES = new Set([
@@ -100,14 +114,16 @@ async function maskedPaths(
     return { paths: [] };
   const selection = optionWords(options.filter(({ option }) => SELECTS.has(option.long ?? '') || option.short === 'R'));
   const eachParent = sub === 'diff' ? [] : ['--format=', '-m'];
+  const follows = options.some(({ option }) => option.long === 'follow');
   const words = [
     sub,
     ...selection,
     ...PLAIN_DIFF,
-    '--name-only',
-    '--no-renames',
+    // Following a file, the names that it had before count as well.
+    ...(follows ? ['--follow', '--name-status'] : ['--name-only', '--no-renames']),
     '-z',
     ...eachParent,
+    ...everyCommit(sub, wanted),
     ...revisions,
     '--',
     ...wanted,
@@ -119,6 +135,12 @@ async function maskedPaths(
     const names = (listed.stdout ?? '').split('\0').map((name) => name.replace(/^\n+/, ''));
     const found = names.filter((name) => name !== '' && session.rules.masked(name));
     if (found.length === 0) return { paths: [...masked] };
+    if (follows)
+      return outOfScope(
+        'args',
+        `the file was once called ${found[0]}, which is masked`,
+        'Leave --follow out, or ask for messages only (--oneline).',
+      );
     for (const name of found) masked.add(name);
   }
   return failed('too-many-changes', 'Too many masked files lie in the way; name the files to show.');

@@ -4,7 +4,7 @@ import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { isProtected } from '../masks.ts';
 import { failed, invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { resolveSegments, split, startsWith } from '../workspace/path-argument.ts';
-import { changedFiles } from './changed-files.ts';
+import { type ChangedFile, changedFiles } from './changed-files.ts';
 import type { GitSession } from './git-session.ts';
 import { readPath } from './operands.ts';
 import type { ParsedGit } from './parse-arguments.ts';
@@ -61,13 +61,23 @@ export async function stage(
     )
       return failed('no-such-path', `There is no "${path}", and nothing beneath it was deleted; see {sub: "status"}.`);
     for (const file of beneath) {
-      if (inScope(file.path) && !file.path.endsWith('/')) paths.add(file.path);
+      if (inScope(file.path) && !file.path.endsWith('/') && isNameable(session, file)) paths.add(file.path);
       else if (file.path === path)
         return outOfScope('args', `"${path}" may not be staged from here.`, 'Leave it out; the operator can add it.');
       else skipped.add(file.path);
     }
   }
   if (paths.size === 0) return { result: notRun('nothing to add\n'), paths: [], skipped: [...skipped].sort() };
+  const unresolved = await withMarkers(
+    session,
+    files.filter(({ path, unmerged }) => unmerged && paths.has(path)),
+  );
+  if (isStop(unresolved)) return unresolved;
+  if (unresolved.paths.length > 0)
+    return failed(
+      'unresolved',
+      `${unresolved.paths.join(', ')}: the two sides of a merge still stand against each other. Resolve them with edit first, then stage the files.`,
+    );
   const stdin = [...paths].map((path) => `${path}\0`).join('');
   const filtered = await filteredPaths(session, stdin);
   if (isStop(filtered)) return filtered;
@@ -76,11 +86,9 @@ export async function stage(
       'needs-filter',
       `${filtered.paths.join(', ')}: .gitattributes asks for a filter (such as git-lfs), and no filter runs here. Leave these files out; the operator can add them.`,
     );
-  const options = ['--pathspec-from-file=-', '--pathspec-file-nul'];
-  const result = await session.run(['--literal-pathspecs', 'add', '--all', '--verbose', ...options], {
-    access: COMMIT,
-    stdin,
-  });
+  // Where `git add` matches each file against each name, this one only looks each name up.
+  const update = ['update-index', '--verbose', '--add', '--remove', '--replace', '-z', '--stdin'];
+  const result = await session.run(update, { access: COMMIT, stdin });
   return { result, paths: result.exit === 0 ? [...paths].sort() : [], skipped: [...skipped].sort() };
 }
 
@@ -102,15 +110,13 @@ export async function unstageGit(session: GitSession, parsed: ParsedGit): Promis
     paths.push(read.path === '' ? '.' : read.path);
   }
   const stdin = paths.map((path) => `${path}\0`).join('');
-  const words2 = [
-    '--literal-pathspecs',
-    'restore',
-    '--staged',
-    '--no-recurse-submodules',
-    '--pathspec-from-file=-',
-    '--pathspec-file-nul',
-  ];
-  return gitReport('restore', await session.run(words2, { access: COMMIT, stdin }));
+  const head = await session.ask(['rev-parse', '--verify', '--quiet', 'HEAD']);
+  if (isStop(head)) return head;
+  // Before the first commit there is nothing to restore from: what is staged is taken out.
+  const unstage =
+    head.stdout === null ? ['rm', '--cached', '-r', '-f'] : ['restore', '--staged', '--no-recurse-submodules'];
+  const argv = ['--literal-pathspecs', ...unstage, '--pathspec-from-file=-', '--pathspec-file-nul'];
+  return gitReport('restore', await session.run(argv, { access: COMMIT, stdin }));
 }
 
 /** What some peripheral may change here, or, where none may, everything that is neither masked nor protected. */
@@ -123,6 +129,26 @@ function mayStage({ rules }: GitSession, { grant }: ToolCall): (path: string) =>
     return scope.length === 0 || scope.some((prefix) => startsWith(path.split('/'), prefix));
   };
 }
+
+/** A name that is not UTF-8 comes to us as another one. */
+const isNameable = ({ rules }: GitSession, { path }: ChangedFile): boolean =>
+  !path.includes('\ufffd') || lstatSync(join(rules.root, path), { throwIfNoEntry: false }) !== undefined;
+
+/** Those in which git's own marks of a conflict are left. */
+async function withMarkers(
+  session: GitSession,
+  unmerged: readonly ChangedFile[],
+): Promise<{ readonly paths: readonly string[] } | Stop> {
+  const paths: string[] = [];
+  for (const { path } of unmerged) {
+    const found = await session.ask(['diff', '--no-ext-diff', '--check', '--ours', '--', `:(top,literal)${path}`]);
+    if (isStop(found)) return found;
+    if (found.stderr.includes(LEFT_OVER) || found.printed.includes(LEFT_OVER)) paths.push(path);
+  }
+  return { paths };
+}
+
+const LEFT_OVER = 'leftover conflict marker';
 
 async function filteredPaths(
   session: GitSession,

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { PassThrough, type Transform } from 'node:stream';
+import { PassThrough, pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 
 /** `deflate` means zlib's format; some servers send the bare one. The first byte tells: a zlib header names method 8. */
@@ -7,9 +7,9 @@ const inflate = (first: number): Transform => ((first & 0x0f) === 8 ? createInfl
 
 /**
  * The body of an answer as it was before it was packed; null where its encoding is not understood. Limits count what comes out, so a small answer
- * that unpacks into a huge one is cut as well. An answer without a body is an empty one, whatever it says of its encoding.
+ * that unpacks into a huge one is cut as well; destroying the body ends the unpacking. An answer without a body is an empty one, whatever it says of its encoding.
  */
-export function decompress(response: IncomingMessage): NodeJS.ReadableStream | null {
+export function decompress(response: IncomingMessage): Readable | null {
   switch ((response.headers['content-encoding'] ?? 'identity').toLowerCase()) {
     case 'identity':
     case '':
@@ -26,7 +26,7 @@ export function decompress(response: IncomingMessage): NodeJS.ReadableStream | n
   }
 }
 
-function through(response: IncomingMessage, unpack: (first: number) => Transform): NodeJS.ReadableStream {
+function through(response: IncomingMessage, unpack: (first: number) => Transform): Readable {
   const body = new PassThrough();
   response.once('readable', () => {
     const head = response.read() as Buffer | null;
@@ -34,10 +34,9 @@ function through(response: IncomingMessage, unpack: (first: number) => Transform
       body.end();
       return;
     }
-    const unpacker = unpack(head[0]!);
-    unpacker.on('error', (error) => body.destroy(error));
     response.unshift(head);
-    response.pipe(unpacker).pipe(body);
+    // An error of any part becomes one of the body.
+    pipeline(response, unpack(head[0]!), body, () => {});
   });
   return body;
 }

@@ -161,7 +161,9 @@ function read(
     chunks.push(part);
     kept += part.length;
     if (part.length < chunk.length) {
+      body.removeAllListeners('data');
       finish(true);
+      body.destroy();
       hangUp();
     }
   });

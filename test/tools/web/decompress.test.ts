@@ -1,0 +1,34 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { expect, it } from 'vitest';
+import { decompress } from '../../../src/tools/web/decompress.ts';
+
+const answer = (encoding: string, bytes: Buffer): IncomingMessage =>
+  Object.assign(Readable.from([bytes], { objectMode: false }), {
+    headers: { 'content-encoding': encoding },
+  }) as unknown as IncomingMessage;
+
+it.each([
+  ['gzip', gzipSync],
+  ['br', brotliCompressSync],
+] as const)('it stops unpacking %s when the body is no longer wanted', async (encoding, pack) => {
+  const whole = pack(Buffer.alloc(32 << 20));
+  const response = answer(encoding, whole);
+  const body = decompress(response)!;
+  await once(body, 'data');
+  body.destroy();
+  if (!response.destroyed) await once(response, 'close');
+  expect(response.destroyed).toBe(true);
+  expect(body.destroyed).toBe(true);
+});
+
+it('it does not understand other encodings', () => {
+  expect(decompress(answer('gzip, br', Buffer.from('x')))).toBeNull();
+});
+
+it('it fails where the packed text is cut off', async () => {
+  const body = decompress(answer('gzip', gzipSync('a'.repeat(10_000)).subarray(0, 30)))!;
+  await expect(body.toArray()).rejects.toThrow('unexpected end of file');
+});

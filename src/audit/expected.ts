@@ -163,7 +163,9 @@ export function contextFor(
   standing: Pick<Standing, 'sessionId' | 'backpack' | 'fruits'>,
   given: Fields,
 ): { readonly context: Fields; readonly missing: string | null } {
-  const context: { [field: string]: Json } = { ...given };
+  // Who a session is, is not the caller's to say.
+  const others = Object.fromEntries(Object.entries(given).filter(([field]) => !WHO.includes(field)));
+  const context: { [field: string]: Json } = { ...others };
   let missing: string | null = null;
   for (const [field, { source, optional }] of Object.entries(target.context)) {
     const due =
@@ -174,8 +176,7 @@ export function contextFor(
           : field === 'session-id'
             ? standing.sessionId
             : standing.backpack[field];
-    // Who a session is, is not the caller's to say.
-    const value = (WHO.includes(field) ? null : given[field]) ?? due ?? null;
+    const value = others[field] ?? due ?? null;
     if (value !== null) context[field] = value;
     else if (!optional) missing ??= field;
   }

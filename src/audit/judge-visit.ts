@@ -153,6 +153,9 @@ export function judgeStart(ledger: Ledger, at: number, body: StartBody, report: 
   judgeFacts(fieldsOf(body.facts as Json), factsOf(moment, { conditions: target.entry.conditions }), report);
 }
 
+/** Who a session is, nobody can hand to it. */
+const WHO = ['session-id', 'author'];
+
 /** What a visit is begun with: every field that the spec demands, and after a hop exactly what its sources hold. */
 function judgeContext(
   ledger: Ledger,
@@ -175,14 +178,13 @@ function judgeContext(
     const constraint = `context: ${field}: ${source.kind === 'fruit' ? `from-${source.peripheral}` : source.kind}`;
     if (has === null && !optional)
       report.counted('context', constraint, `${peripheral} was entered without ${field}`, { argument: field });
-    else if (exact && !sameJson(has, due))
+    else if ((exact || WHO.includes(field)) && !sameJson(has, due))
       report.counted('context', constraint, `${field} is ${show(has)}, its source holds ${show(due)}`, {
         argument: field,
       });
   }
-  if (!exact) return;
   for (const field of Object.keys(context)) {
-    if (!Object.hasOwn(rules, field))
+    if (!Object.hasOwn(rules, field) && (exact || WHO.includes(field)))
       report.counted('context', `context: ${Object.keys(rules).join(', ')}`, `${field} came along`, {
         argument: field,
       });

@@ -13,15 +13,15 @@ export function transferContext(
   readonly context: { readonly [field: string]: Json };
   readonly missing: readonly { field: string; from: string }[];
 } {
+  const others = Object.fromEntries(Object.entries(given).filter(([field]) => !OWN.includes(field)));
   const context: Record<string, Json> = {};
   const missing: { field: string; from: string }[] = [];
   for (const [field, { source, optional }] of Object.entries(target.context)) {
-    const own = OWN.includes(field) ? sourceValue(field, source, view) : undefined;
-    const value = own ?? given[field] ?? sourceValue(field, source, view);
+    const value = others[field] ?? sourceValue(field, source, view);
     if (value !== undefined && value !== null) context[field] = value;
     else if (!optional) missing.push({ field, from: source.kind === 'fruit' ? source.peripheral : 'the backpack' });
   }
-  return { context: { ...given, ...context }, missing };
+  return { context: { ...others, ...context }, missing };
 }
 
 /** Who the session is, is not the caller's to say. */

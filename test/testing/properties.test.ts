@@ -47,12 +47,39 @@ describe('the built-in properties', () => {
         ),
         ...place('home', `${HOME}entry: [from-one]\nexit: { again: one }\n`),
       });
-    expect(broken(specs('fruit.n > 3 && fruit.n < 3')).map(({ property }) => property)).toEqual([
-      'reachable',
-      'way-back',
+    const shut = 'one ─on→ home is shut (the gate "fruit.n > 3 && fruit.n < 3" cannot hold)';
+    expect(broken(specs('fruit.n > 3 && fruit.n < 3')).map(({ message }) => message)).toEqual([
+      `no session can come to home: ${shut}`,
+      `from one no hops lead to home: ${shut}`,
     ]);
     expect(broken(specs('fruit.n > 3 && fruit.n < 5'))).toEqual([]);
     expect(broken(specs('visit.steps >= 2'))).toEqual([]);
+  });
+
+  it('it stays quick with many peripherals that test', () => {
+    const TESTS =
+      'tools: [bash-test]\nscope: test-commands-only\nfruit: { result: { observed: [pass, fail, flaky] } }\n';
+    const at = (x: number) => `t-${x % 40}`;
+    const ring = Object.assign(
+      {},
+      ...Array.from({ length: 40 }, (_, x) =>
+        place(
+          at(x),
+          `${TESTS}entry: [${x === 0 ? 'default, ' : ''}from-any]\nexit: { pass: ${at(x + 1)}, fail: ${at(x + 2)}, flaky: ${at(x + 3)} }\n`,
+        ),
+      ),
+    );
+    const rules = 'properties:\n  - never: { hop: t-1, without: [t-0.pass, t-39.fail] }\n';
+    const began = performance.now();
+    expect(broken(specsOf({ ...ring, 'properties.yaml': rules }))).toMatchObject([
+      { message: 't-1 can be entered without t-0.pass' },
+    ]);
+    // Remembering the result of each would take 4^40 states; this is no race against the clock.
+    expect(performance.now() - began).toBeLessThan(60_000);
+    const kept = 'properties:\n  - never: { hop: t-1, without: [t-39.fail] }\n';
+    expect(broken(specsOf({ ...ring, 'properties.yaml': kept }))).toMatchObject([
+      { message: 't-1 can be entered without t-39.fail' },
+    ]);
   });
 
   it('it sees a peripheral that both changes code and ships it', () => {
@@ -170,6 +197,34 @@ function runs(graph: Graph, length: number): string[][] {
   }
   return all;
 }
+
+it('a property that says nothing, or speaks of what is not there, is an issue', async () => {
+  const files = { ...SHOP, ...place('ship', `${SHIP}entry: [from-test]\n`) };
+  const text = `properties:
+  - {}
+  - never: { hop: ship, without: [] }
+  - never: { mode: execute, without: [approval] }
+  - before: { first: diagnose, then: ship }
+  - never: { hop: ship, without: [diagnose] }
+  - exclusive: [edit]
+  - exclusive: [edit, bash-tset]
+  - always: { eventualy: ship }
+`;
+  const sources = [{ file: 'properties.yaml', text }, ...Object.entries(files).map(([file, text]) => ({ file, text }))];
+  const parsed = parseSpecSet(sources, await loadCatalogue());
+  expect(parsed.ok ? [] : parsed.issues.map(({ line, path, message }) => `${line} ${path}: ${message}`).sort()).toEqual(
+    [
+      '2 properties.0: says nothing',
+      '3 properties.1.never.without: names nothing, so it always holds',
+      '4 properties.2.never.mode: this spec set has no gate.yaml, so no modes',
+      '5 properties.3.before.first: this spec set has no gate.yaml, so no modes',
+      '6 properties.4.never.without.0: this spec set has no gate.yaml, so no modes',
+      '7 properties.5.exclusive: needs two names',
+      '8 properties.6.exclusive.1: there is no peripheral "bash-tset"',
+      '9 properties.7.always.eventualy: unknown key "eventualy"',
+    ],
+  );
+});
 
 it('it says of random small graphs what trying every run says', () => {
   const seen = { true: 0, false: 0 };

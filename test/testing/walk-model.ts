@@ -1,0 +1,89 @@
+import { loadSpecs } from '../../src/spec/load-specs.ts';
+import type { Edge, Mode } from '../../src/spec/types.ts';
+
+export const specs = await loadSpecs('default');
+
+/** The model: all that a session over the shipped specs is, in a few words. */
+export interface Model {
+  place: string | null;
+  mode: Mode;
+  steps: number;
+  approves: boolean;
+  begun: boolean;
+  /** Minutes since the visit began. */
+  age: number;
+  /** A step succeeded since the last review. */
+  natural: boolean;
+  /** What the runs since the last change said, in this session and, at last, in this visit. */
+  verdicts: Set<'pass' | 'fail'>;
+  seen: 'pass' | 'fail' | null;
+  last: 'pass' | 'fail' | null;
+  /** Edit was left once, and at last with a commit message. */
+  edited: boolean;
+  wrote: boolean;
+}
+
+export const opening = (): Model => ({
+  ...{ place: null, mode: 'discuss', steps: 0, approves: true, begun: false, age: 0 },
+  ...{ natural: false, verdicts: new Set(), seen: null, last: null, edited: false, wrote: false },
+});
+
+const EFFECTS = {
+  discuss: ['coordinate'],
+  diagnose: ['observe', 'coordinate'],
+  execute: ['observe', 'act', 'coordinate'],
+} as const;
+
+export const mayStep = ({ place, mode, age }: Model, tool: string): boolean =>
+  place !== null &&
+  specs.peripherals[place]!.tools.includes(tool) &&
+  (EFFECTS[mode] as readonly string[]).includes(specs.tools[tool]!.effect) &&
+  age < (specs.peripherals[place]!.limits.minutes ?? Number.POSITIVE_INFINITY);
+
+export const mayGo = ({ mode, approves }: Model, to: Mode): boolean =>
+  (mode === 'discuss' && to === 'diagnose') ||
+  (mode === 'diagnose' && to === 'execute' && approves) ||
+  (mode === 'execute' && to === 'discuss');
+
+export const mayStart = ({ place, begun }: Model, id: string): boolean =>
+  place === null &&
+  specs.peripherals[id]!.entry.sources.some(({ kind }) => kind === (begun ? 'session-close' : 'default'));
+
+/** `wrote`: whether this very hop states a commit message. */
+export function mayHop(model: Model, exit: string, to: string, wrote: boolean): boolean {
+  const edge = specs.edges.find((each) => each.from === model.place && each.exit === exit && each.to === to);
+  if (!edge || exit === 'user-request') return false;
+  const result = model.verdicts.size === 2 && model.seen !== null ? 'flaky' : model.seen;
+  if (edge.implies && edge.implies.value !== result) return false;
+  if (!edge.sources.some((source) => ['from', 'from-any'].includes(source.kind))) return false;
+  const message = model.place === 'edit' ? wrote : model.wrote;
+  const edited = model.edited || model.place === 'edit';
+  if (to === 'reflect') return model.natural;
+  if (to === 'test') return edited;
+  return to !== 'deploy' || (model.last === 'pass' && model.verdicts.size === 1 && message && model.approves);
+}
+
+/** What a lawful hop or stop leaves behind, and where it leads. */
+export function leave(model: Model, to: string | null, wrote: boolean): void {
+  if (model.place === 'edit') Object.assign(model, { edited: true, wrote });
+  if (model.place === 'reflect') model.natural = false;
+  Object.assign(model, { place: to, age: 0, seen: null });
+}
+
+/** What a step that was let through leaves behind. */
+export function took(model: Model, tool: string, verdict: 'pass' | 'fail'): void {
+  model.steps += 1;
+  model.natural = true;
+  if (tool === 'write') Object.assign(model, { verdicts: new Set(), last: null });
+  if (tool !== 'bash-test') return;
+  model.verdicts.add(verdict);
+  Object.assign(model, { seen: verdict, last: verdict });
+}
+
+/** What a clock that went on by so many minutes leaves behind. */
+export function passed(model: Model, minutes: number): void {
+  model.age += minutes;
+  if (minutes >= specs.gate!.timeoutMinutes!) model.mode = 'discuss';
+}
+
+export const edgesFrom = (place: string | null): readonly Edge[] => specs.edges.filter(({ from }) => from === place);

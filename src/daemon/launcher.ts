@@ -102,11 +102,11 @@ interface Baked {
 }
 
 function script({ compiled, curl, env }: Baked): string {
-  const [cat, stat, timeout] = ['cat', 'stat', 'timeout'].map((name) => findProgram(name, env['PATH']));
+  const [cat, timeout] = ['cat', 'timeout'].map((name) => findProgram(name, env['PATH']));
   const ask = compiled
     ? askCompiled(compiled)
-    : curl && cat && stat && encoded(entryFile()) === entryFile()
-      ? askCurl({ curl, cat, stat })
+    : curl && cat && encoded(entryFile()) === entryFile()
+      ? askCurl({ curl, cat })
       : 'alone';
   const limited = timeout ? `${quoted(timeout)} -s KILL ${Math.ceil(DEADLINE_MS / 1000) + 1} ` : '';
   return `#!/bin/sh
@@ -149,29 +149,34 @@ const ENV_BY_CURL = [
   'CLAUDE_PROJECT_DIR',
 ];
 
-/** One shell and one curl: where no compiler is there. A run, which needs both streams apart, is Node's. */
-function askCurl({ curl, cat, stat }: { readonly curl: string; readonly cat: string; readonly stat: string }): string {
+/**
+ * One shell and one curl: where no compiler is there. A run, which needs both streams apart, is Node's, and so is an environment that a header
+ * cannot carry. Everything that would be a process of its own is left out: the daemon looks itself whether it is the build that lies on the disk,
+ * and curl ends what it wrote with an `x`, because a shell drops the line breaks at the end.
+ */
+function askCurl({ curl, cat }: { readonly curl: string; readonly cat: string }): string {
   return `ask() {
   [ "$kind" = hook ] && [ -S "$socket" ] && [ -r "$token" ] || { alone; return; }
   read -r secret <"$token" || { alone; return; }
-  build="$entry:$(${quoted(stat)} -c %s:%Y "$entry")" || { alone; return; }
-  body=$(${quoted(cat)} && printf x) || { alone; return; }
-  body=\${body%x}
-  answer=$(printf '%s' "$body" | ${quoted(curl)} -q -sS --fail --max-time ${DEADLINE_MS / 1000 - 1} --unix-socket "$socket" \\
-    -H "Authorization: Bearer $secret" -H "X-Hopgate-Build: $build" -H "X-Hopgate-Pid: $$" \\
+  LC_ALL=C
+  case "${ENV_BY_CURL.map((name) => `$${name}`).join('')}" in *[!\\ -~]*|*%*) alone; return ;; esac
+  body=$(${quoted(cat)}) || { alone; return; }
+  answer=$(${quoted(curl)} -q -sS --fail --max-time ${DEADLINE_MS / 1000 - 1} --unix-socket "$socket" -w x \\
+    -H "Authorization: Bearer $secret" -H "X-Hopgate-Build: $entry" -H "X-Hopgate-Pid: $$" \\
     ${ENV_BY_CURL.map((name) => `-H "X-Hopgate-Env: ${name}=$${name}"`).join(' ')} -H 'Expect:' \\
-    --data-binary @- "http://hopgate/hook/$name" 2>/dev/null && printf x) || { printf '%s' "$body" | alone; return; }
+    --data-binary @- "http://hopgate/hook/$name" 2>/dev/null <<END
+$body
+END
+) || { printf '%s' "$body" | alone; return; }
   answer=\${answer%x}
   newline='
 '
-  read -r mark exit out err rest <<END
-\${answer%%"$newline"*}
-END
+  head=\${answer%%"$newline"*}
   text=\${answer#*"$newline"}
-  length=$(LC_ALL=C; printf %s "\${#text}")
-  case "$mark $exit $out $err $rest" in
-    "hopgate 0 $length 0 ") printf '%s' "$text" ;;
-    "hopgate 2 0 $length ") printf '%s' "$text" >&2; return 2 ;;
+  length=\${#text}
+  case "$head" in
+    "hopgate 0 $length 0") printf '%s' "$text" ;;
+    "hopgate 2 0 $length") printf '%s' "$text" >&2; return 2 ;;
     *) printf '%s' "$body" | alone ;;
   esac
 }

@@ -18,6 +18,8 @@ export interface ServerParts {
   readonly token: string;
   /** Clients of another build are sent away, and the daemon finishes. */
   readonly build: string;
+  /** The build that lies on the disk now, for a client that only knows where. */
+  readonly buildOnDisk: () => string;
   readonly log: (line: string) => void;
   /** Called when a client of another build, or `stop`, asks the daemon to finish. */
   readonly onFinish: () => void;
@@ -74,11 +76,11 @@ export class DaemonServer {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void> {
-    const { host, build, onFinish } = this.#parts;
+    const { host, onFinish } = this.#parts;
     if (!this.#mayAsk(request)) return send(response, 403, 'text/plain', 'the token is wrong');
     const [kind = '', name = ''] = (request.url ?? '').slice(1).split('/').map(decoded);
-    const asked = request.headers['x-hopgate-build'];
-    if (this.#finishing || (asked !== undefined && asked !== build && kind !== 'stop')) {
+    const asked = request.headersDistinct['x-hopgate-build']?.[0];
+    if (this.#finishing || (kind !== 'stop' && this.#isOfAnotherBuild(asked))) {
       response.on('finish', onFinish);
       return send(response, 503, 'text/plain', 'this daemon is finishing');
     }
@@ -96,13 +98,24 @@ export class DaemonServer {
       case 'POST agent':
         return sendJson(response, await carryOutAgentOp(host, caller, JSON.parse(body), gone));
       case 'GET status':
-        return sendJson(response, { ...this.#parts.about(), build, atWork: this.#atWork - 1, sessions: host.held });
+        return sendJson(response, {
+          ...this.#parts.about(),
+          build: this.#parts.build,
+          atWork: this.#atWork - 1,
+          sessions: host.held,
+        });
       case 'POST stop':
         response.on('finish', onFinish);
         return sendJson(response, { ok: true });
       default:
         return send(response, 404, 'text/plain', 'there is no such request');
     }
+  }
+
+  #isOfAnotherBuild(asked: string | undefined): boolean {
+    const { build, buildOnDisk } = this.#parts;
+    if (asked === undefined || asked === build) return false;
+    return buildOnDisk() !== build || !build.startsWith(`${asked}:`);
   }
 
   #mayAsk({ headers }: IncomingMessage): boolean {

@@ -11,6 +11,8 @@ import { sandboxBench } from './sandbox.ts';
 interface Row {
   readonly what: string;
   readonly against: string;
+  /** What one of these may cost at most, in multiples of the base. */
+  readonly target?: number;
   /** Rates per second, one pair a round. */
   readonly rounds: readonly { readonly rate: number; readonly base: number }[];
 }
@@ -65,30 +67,43 @@ if (sandbox) {
 const hooks = await hooksBench();
 const hookRounds = await hooks.rounds(ROUNDS);
 for (const way of hooks.ways)
-  rows.push({ what: `hook processes ${way}`, against: 'node -e 0', rounds: hookRounds.map((round) => round[way]) });
+  rows.push({
+    what: `hook processes ${way}`,
+    against: 'node -e 0',
+    target: hooks.targets[way],
+    rounds: hookRounds.map((round) => round[way]),
+  });
 await hooks.close();
 
-const results = rows.map(({ what, against, rounds }) => ({
+const results = rows.map(({ what, against, target, rounds }) => ({
   what,
   against,
   perSecond: Math.round(median(rounds.map(({ rate }) => rate))),
   basePerSecond: Math.round(median(rounds.map(({ base }) => base))),
   /** How many times the base one of these costs; below 1 it is cheaper. */
   costs: Number(median(rounds.map(({ rate, base }) => base / rate)).toFixed(2)),
+  ...(target === undefined ? {} : { target }),
 }));
 
 if (process.argv.includes('--json')) console.log(JSON.stringify(results, null, 2));
 else {
   const cells = [
-    ['what', 'per second', 'against', 'per second', 'costs'],
-    ...results.map((row) => [row.what, `${row.perSecond}`, row.against, `${row.basePerSecond}`, `× ${row.costs}`]),
+    ['what', 'per second', 'against', 'per second', 'costs', 'at most'],
+    ...results.map((row) => [
+      row.what,
+      `${row.perSecond}`,
+      row.against,
+      `${row.basePerSecond}`,
+      `× ${row.costs}`,
+      row.target === undefined ? '' : `× ${row.target}`,
+    ]),
   ];
-  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
+  const widths = [0, 1, 2, 3, 4, 5].map((column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
   for (const row of cells)
     console.log(
       row
         .map((cell, column) =>
-          [1, 3, 4].includes(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+          [1, 3, 4, 5].includes(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
         )
         .join('  '),
     );

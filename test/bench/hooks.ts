@@ -5,18 +5,29 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { build } from 'tsdown';
 import { openSession } from '../../src/open-session.ts';
+import type { Session } from '../../src/session/session.ts';
 import configs from '../../tsdown.config.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const WAYS = ['by the compiled client', 'by curl', 'by Node', 'by itself, no daemon'] as const;
-type Way = (typeof WAYS)[number];
+/** How many times `node -e 0` each way may cost. */
+const TARGETS = {
+  'by the compiled client': 0.45,
+  'by curl': 0.45,
+  'by Node': 1.6,
+  'by itself, no daemon': 1.6,
+  'by itself, after 2,000 entries': 1.8,
+  'by itself, an edit': 1.8,
+} as const;
+type Way = keyof typeof TARGETS;
+const WAYS = Object.keys(TARGETS) as Way[];
+const ASKING = WAYS.filter((way) => !way.startsWith('by itself'));
 
 /** Processes per second of each way to answer a hook, and of `node -e 0`, each measured after the other. */
 export type HookRound = { readonly [way in Way]: { readonly rate: number; readonly base: number } };
 
 /**
- * Hook processes as a client program starts them, on the built program, for a read that the gate lets through: what the user waits for at each
- * call. The way without the daemon opens the session anew every time.
+ * Hook processes as a client program starts them, on the built program, for a read (or an edit) that the gate lets through: what the user waits for
+ * at each call. The ways without the daemon open the session anew every time.
  */
 export async function hooksBench() {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-hooks-')));
@@ -30,32 +41,39 @@ export async function hooksBench() {
   const main = join(hopgate, 'dist/hook/main.cjs');
   const root = join(base, 'repo');
   mkdirSync(root);
-  writeFileSync(join(root, 'a.ts'), 'a\n');
+  mkdirSync(join(root, 'src'));
+  for (const file of ['a.ts', 'src/a.ts']) writeFileSync(join(root, file), 'a\n');
   const state = { XDG_STATE_HOME: join(base, 'state'), HOME: base, PATH: process.env['PATH'] ?? '' };
   const before = process.env['XDG_STATE_HOME'];
   process.env['XDG_STATE_HOME'] = state.XDG_STATE_HOME;
-  const session = await openSession({ root, agent: 'claude-code' });
-  await session.setMode({ to: 'diagnose' });
-  await session.start('explore');
-  await session.detach();
+  const short = await sessionIn(root, async () => {});
+  const long = await sessionIn(root, async (session) => {
+    while ((await session.step({ tool: 'read', args: { path: 'a.ts' } })).evidence[0]!.seq < 2_000);
+  });
+  const editing = await sessionIn(root, async (session) => {
+    await must(session.setMode({ to: 'execute' }));
+    await must(session.hop({ to: 'edit', exit: 'ready-to-edit', reason: 'to edit' }));
+  });
   if (before === undefined) delete process.env['XDG_STATE_HOME'];
   else process.env['XDG_STATE_HOME'] = before;
-  const env = { ...state, HOPGATE_SESSION: session.id, CLAUDE_PROJECT_DIR: root };
+  const env = { ...state, HOPGATE_SESSION: short, CLAUDE_PROJECT_DIR: root };
 
-  const input = JSON.stringify({
-    session_id: 'bench',
-    cwd: root,
-    hook_event_name: 'PreToolUse',
-    tool_name: 'Read',
-    tool_input: { file_path: join(root, 'a.ts') },
-    tool_use_id: 'toolu_bench',
-  });
-  const time = (program: string, args: readonly string[], more: { [name: string]: string } = {}, exit = 0): number => {
+  const event = (name: string, tool: string, more: object) =>
+    JSON.stringify({
+      session_id: `bench ${tool}`,
+      cwd: root,
+      hook_event_name: name,
+      tool_name: tool,
+      tool_use_id: 'toolu_bench',
+      ...more,
+    });
+  const read = event('PreToolUse', 'Read', { tool_input: { file_path: join(root, 'a.ts') } });
+  const edit = { tool_input: { file_path: join(root, 'src/a.ts'), old_string: 'a', new_string: 'b' } };
+  const time = (program: string, args: readonly string[], more: { [name: string]: string } = {}, input = read) => {
     const start = performance.now();
     const ended = spawnSync(program, args, { env: { ...env, ...more }, input, encoding: 'utf8' });
     const ms = performance.now() - start;
-    if (ended.status !== exit)
-      throw new Error(`${program} ${args.join(' ')} ended with ${ended.status}: ${ended.stderr}`);
+    if (ended.status !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${ended.status}: ${ended.stderr}`);
     return ms;
   };
   const start = (more: { [name: string]: string } = {}): ChildProcess =>
@@ -69,12 +87,24 @@ export async function hooksBench() {
   rmSync(launcher);
   const daemon = start();
   await untilItAnswers(launcher, state);
+  const alone = (session: string, input: string) =>
+    time(
+      process.execPath,
+      [main, 'alone', 'hook', 'claude-code'],
+      { HOPGATE_DAEMON: 'off', HOPGATE_SESSION: session },
+      input,
+    );
   const run: { readonly [way in Way]: () => number } = {
     'by the compiled client': () => time(launcher, ['claude-code']),
     'by curl': () => time(curl, ['claude-code']),
     'by Node': () => time(process.execPath, [main, 'hook', 'claude-code']),
-    'by itself, no daemon': () =>
-      time(process.execPath, [main, 'alone', 'hook', 'claude-code'], { HOPGATE_DAEMON: 'off' }),
+    'by itself, no daemon': () => alone(short, read),
+    'by itself, after 2,000 entries': () => alone(long, read),
+    'by itself, an edit': () => {
+      const ms = alone(editing, event('PreToolUse', 'Edit', edit));
+      alone(editing, event('PostToolUse', 'Edit', { ...edit, tool_response: {} }));
+      return ms;
+    },
   };
   /** Each beside one bare Node; the medians of their rates. */
   const measure = (way: Way, times: number) => {
@@ -89,20 +119,36 @@ export async function hooksBench() {
   };
   return {
     ways: WAYS,
+    targets: TARGETS,
     async rounds(count: number, times = 7): Promise<readonly HookRound[]> {
       const each = (ways: readonly Way[]) =>
         Array.from({ length: count }, () => Object.fromEntries(ways.map((way) => [way, measure(way, times)])));
-      const [alone, ...asking] = [...WAYS].reverse() as [Way, ...Way[]];
-      const asked = each(asking);
-      // It needs the session, which the daemon holds.
+      const asked = each(ASKING);
+      // The others need the session, which the daemon holds.
       await ended(daemon);
-      return each([alone]).map((round, i) => ({ ...asked[i], ...round }) as HookRound);
+      const others = each(WAYS.filter((way) => !ASKING.includes(way)));
+      return others.map((round, i) => ({ ...asked[i], ...round }) as HookRound);
     },
     async close(): Promise<void> {
       await ended(daemon);
       rmSync(base, { recursive: true, force: true });
     },
   };
+}
+
+/** A session in explore, or wherever `on` leads it; its id. */
+async function sessionIn(root: string, on: (session: Session) => Promise<void>): Promise<string> {
+  const session = await openSession({ root, agent: 'claude-code', approver: () => true });
+  await must(session.setMode({ to: 'diagnose' }));
+  await must(session.start('explore'));
+  await on(session);
+  await session.detach();
+  return session.id;
+}
+
+async function must(result: Promise<{ readonly ok: boolean }>): Promise<void> {
+  const { ok, ...rest } = await result;
+  if (!ok) throw new Error(JSON.stringify(rest));
 }
 
 /** A run that there is not: the daemon says so once it is there. */

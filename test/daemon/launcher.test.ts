@@ -1,15 +1,18 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { askDaemon, socketOf, tokenFileOf } from '../../src/daemon/ask.ts';
 import { unframe } from '../../src/daemon/framed.ts';
 import { hookCommand, installLauncher } from '../../src/daemon/launcher.ts';
-import { buildId, entryFile } from '../../src/daemon/own-files.ts';
+import { buildId, encoded, entryFile } from '../../src/daemon/own-files.ts';
 import { daemonFolder, ownFolder } from '../../src/daemon/places.ts';
+import { Host } from '../../src/daemon/host.ts';
 import { serve } from '../../src/daemon/serve.ts';
+import { DaemonServer } from '../../src/daemon/server.ts';
 import { ended, preToolUse, runProgram } from './processes.ts';
 import { makeWorld, type World } from './world.ts';
 
@@ -186,6 +189,69 @@ describe('the compiled client', () => {
     });
     expect(await hook(world, '{}')).toMatchObject({ exit: 2, stderr: 'no' });
     expect(asked).toContain(`X-Hopgate-Build: ${buildId(entryFile())}\r\n`);
+  });
+});
+
+describe('the curl client', () => {
+  it('tells the daemon where its build lies, and all that handlers read of its environment', async () => {
+    const world = worldWith('curl');
+    let asked = '';
+    await impostor(world, (bytes) => {
+      asked = bytes;
+      return http('hopgate 2 0 2\nno');
+    });
+    const env = { HOPGATE_SESSION: 's-1', HOPGATE_CODEX_SANDBOX: 'read-only', HOPGATE_ROOT: '/a b' };
+    expect(await hook(world, '{}', { env })).toMatchObject({ exit: 2, stderr: 'no' });
+    expect(asked).toContain(`X-Hopgate-Build: ${entryFile()}\r\n`);
+    for (const [name, value] of Object.entries(env)) expect(asked).toContain(`X-Hopgate-Env: ${name}=${value}\r\n`);
+  });
+
+  it.each(['/a\nAuthorization: x', '/50%41', '/ä'])('leaves it to Node where the environment holds %j', async (odd) => {
+    const world = worldWith('curl');
+    let asked = '';
+    await impostor(world, (bytes) => {
+      asked = bytes;
+      return http('hopgate 2 0 2\nno');
+    });
+    expect(await hook(world, '{}', { env: { HOPGATE_ROOT: odd } })).toMatchObject({ exit: 2, stderr: 'no' });
+    expect(asked).toContain(`X-Hopgate-Env: ${encoded(`HOPGATE_ROOT=${odd}`)}\r\n`);
+  });
+});
+
+describe('a daemon', () => {
+  const build = '/opt/hopgate/main.cjs:10:20';
+  it.each([
+    ['serves a client of its build', build, build, 200],
+    ['serves a client that knows where its build lies', '/opt/hopgate/main.cjs', build, 200],
+    ['finishes where another build has taken its place', '/opt/hopgate/main.cjs', '/opt/hopgate/main.cjs:10:21', 503],
+    ['finishes for a client of another build', '/opt/hopgate/main.cjs:10:21', '/opt/hopgate/main.cjs:10:21', 503],
+    ['finishes for a client of another hopgate', '/opt/hopgate/main.c', build, 503],
+  ])('%s', async (_, asked, onDisk, expected) => {
+    const world = makeWorld();
+    const server = new DaemonServer({
+      host: new Host({ env: world.env, keepOpenMs: 0 }),
+      token: 'secret',
+      build,
+      buildOnDisk: () => onDisk,
+      log: () => {},
+      onFinish: () => {},
+      about: () => ({}),
+    });
+    const socket = join(ownFolder(daemonFolder(world.env)), 'socket');
+    server.http.listen(socket);
+    await once(server.http, 'listening');
+    world.later(() => server.finish());
+    const [response] = await once(
+      request({
+        socketPath: socket,
+        path: '/status',
+        agent: false,
+        headers: { authorization: 'Bearer secret', 'x-hopgate-build': asked },
+      }).end(),
+      'response',
+    );
+    response.resume();
+    expect(response.statusCode).toBe(expected);
   });
 });
 

@@ -5,7 +5,11 @@ const TESTS: { readonly [part: string]: readonly string[] } = {
   gate: ['test/gate/**/*.test.ts', 'test/session/{denials,facts,loop,wire-hop}.test.ts'],
   // generate-files.test.ts runs the type checker.
   compile: ['test/compile/**/!(generate-files).test.ts'],
-  evidence: ['test/evidence/**/*.test.ts', 'test/audit/judges.test.ts'],
+  evidence: [
+    'test/evidence/**/*.test.ts',
+    'test/audit/judges.test.ts',
+    'test/audit/inhabitation/{transcript,demands}.test.ts',
+  ],
 };
 const part = process.env['MUTATED'] ?? '';
 
@@ -14,5 +18,6 @@ export default defineConfig({
     include: [...(TESTS[part] ?? Object.values(TESTS).flat())],
     testTimeout: 120_000,
     isolate: false,
+    setupFiles: ['test/mutation/few-runs.ts'],
   },
 });

@@ -1,0 +1,15 @@
+import type * as FastCheck from 'fast-check';
+import { vi } from 'vitest';
+
+/**
+ * Properties that name no number of runs are tried a few times: each test is run for each mutant. What a hundred runs would notice on top is not
+ * counted.
+ */
+const FEW = 40;
+
+vi.mock('fast-check', async (original) => {
+  const real = await original<typeof FastCheck>();
+  const assert = ((property: never, parameters: { readonly numRuns?: number } = {}) =>
+    real.assert(property, { ...parameters, numRuns: parameters.numRuns ?? FEW })) as typeof real.assert;
+  return { ...real, assert, default: { ...real.default, assert } };
+});

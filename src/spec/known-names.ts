@@ -3,6 +3,8 @@ import type { ScopeRule } from './types.ts';
 /** Every name that authored files may refer to, also those whose own definition is faulty: one bad file poisons no other. */
 export interface KnownNames {
   readonly peripherals: ReadonlySet<string>;
+  /** The set has a mode gate, sound or not. */
+  readonly modes: boolean;
   readonly tools: ReadonlySet<string>;
   readonly scopeNames: ReadonlySet<string>;
   /** The scopes that are sound. */

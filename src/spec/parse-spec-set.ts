@@ -40,6 +40,7 @@ export function parseSpecSet(
 
   const unique = uniquePeripherals(drafts.peripherals);
   const known: KnownNames = {
+    modes: drafts.gate !== null,
     peripherals: new Set(unique.flatMap(({ id, alias }) => [id, alias])),
     tools: new Set([...Object.keys(tools), ...own.toolNames, ...shipped.toolNames]),
     scopeNames: new Set([...Object.keys(scopes), ...own.scopeNames, ...shipped.scopeNames]),
@@ -72,7 +73,11 @@ export function parseSpecSet(
   checkRules(peripherals, known, reports);
   if (drafts.conditions) checkConditions(conditions, peripherals, known, drafts.conditions.report);
   const properties = drafts.properties?.file
-    ? resolveProperties(drafts.properties.file, known, drafts.properties.report)
+    ? resolveProperties(
+        { ...drafts.properties.file, authored: listIn(drafts.properties.raw) },
+        known,
+        drafts.properties.report,
+      )
     : null;
   if (unique.length === 0 && issues.length === 0) issues.push(noPeripherals(sources));
 
@@ -80,6 +85,9 @@ export function parseSpecSet(
   const specs = { gate, tools, scopes, conditions, peripherals, edges, ...(properties ? { properties } : {}) };
   return { ok: true, specs: { hash: hashSpecs(specs), ...specs } };
 }
+
+const listIn = ({ properties }: { readonly [key: string]: unknown }): readonly unknown[] =>
+  Array.isArray(properties) ? properties : [];
 
 /** The words of every observed fruit field that is one of a list, read from the authored form. */
 function observedValues(fruit: unknown): readonly string[] {

@@ -45,7 +45,11 @@ export const PropertiesFile = z
   .describe('What holds for every session under this spec set.');
 export type PropertiesFile = z.output<typeof PropertiesFile>;
 
-type Draft = { readonly properties?: readonly unknown[] | undefined };
+/** `authored`: as it stands in the file. */
+type Draft = { readonly properties?: readonly unknown[] | undefined; readonly authored: readonly unknown[] };
+
+const isEmpty = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 
 /** Resolves every name in the properties; each problem at its own place. */
 export function resolveProperties(file: Draft, known: KnownNames, report: Report): readonly Property[] {
@@ -57,11 +61,18 @@ export function resolveProperties(file: Draft, known: KnownNames, report: Report
       return [];
     }
     const [kind = '', body] = keys[0] ?? [];
+    // What else is empty had something wrong in it, which is reported.
+    if (kind === '' && isEmpty(file.authored[index]))
+      report(at(), 'says nothing', 'write never, always, before or exclusive');
     const text = JSON.stringify(raw);
     const peripheral = (name: unknown, path: string[]): string | null => {
+      if (name === undefined) return null; // reported as missing
       if (known.peripherals.has(String(name))) return String(name);
       report(at(...path), `there is no peripheral "${name}"`, suggest(String(name), known.peripherals));
       return null;
+    };
+    const needsGate = (path: string[]): void => {
+      if (!known.modes) report(at(...path), 'this spec set has no gate.yaml, so no modes', 'add one, or leave it out');
     };
     const fields = body as { readonly [field: string]: unknown };
     switch (kind) {
@@ -72,10 +83,20 @@ export function resolveProperties(file: Draft, known: KnownNames, report: Report
           return id === null ? [] : [{ kind: 'never-can', what, peripheral: id, text }];
         }
         const mode = 'mode' in fields;
+        if (mode) needsGate(['never', 'mode']);
+        if (Array.isArray(fields['without']) && fields['without'].length === 0)
+          report(
+            at('never', 'without'),
+            'names nothing, so it always holds',
+            'name what has to hold, such as approval',
+          );
         const name = mode ? String(fields['mode']) : peripheral(fields['hop'], ['never', 'hop']);
         const without = ((fields['without'] ?? []) as readonly string[]).map((atom, number) =>
           resolveAtom(atom, known, (message, hint) => report([...at('never', 'without'), number], message, hint)),
         );
+        without.forEach((atom, number) => {
+          if (atom?.kind === 'mode') needsGate(['never', 'without', String(number)]);
+        });
         if (name === null || without.some((atom) => atom === null)) return [];
         const target: PropertyPlace = mode
           ? { kind: 'mode', mode: name as Mode }
@@ -88,9 +109,13 @@ export function resolveProperties(file: Draft, known: KnownNames, report: Report
       }
       case 'before': {
         const place = (key: 'first' | 'then'): PropertyPlace | null => {
+          if (fields[key] === undefined) return null;
           const name = String(fields[key]);
           if (known.peripherals.has(name)) return { kind: 'peripheral', peripheral: name };
-          if (MODES.some((mode) => mode === name)) return { kind: 'mode', mode: name as Mode };
+          if (MODES.some((mode) => mode === name)) {
+            needsGate(['before', key]);
+            return { kind: 'mode', mode: name as Mode };
+          }
           const names = [...known.peripherals, ...MODES];
           report(at('before', key), `there is no peripheral or mode "${name}"`, suggest(name, names));
           return null;
@@ -108,7 +133,7 @@ export function resolveProperties(file: Draft, known: KnownNames, report: Report
           if (known.peripherals.has(name)) return;
           const hint = known.tools.has(name)
             ? 'name peripherals only, or tools only'
-            : suggest(name, known.peripherals);
+            : suggest(name, [...known.peripherals, ...known.tools]);
           report([...at('exclusive'), number], `there is no peripheral "${name}"`, hint);
         });
         return [];

@@ -108,7 +108,7 @@ function leaf(schema: z.ZodType, value: unknown, path: Path, report: Report): un
     } else if (issue.code === 'invalid_type') {
       report(at, `expected ${article(issue.expected)}, got ${show(value)}`);
     } else if (issue.code === 'too_small' && (issue.origin === 'array' || issue.origin === 'string')) {
-      report(at, 'must not be empty');
+      report(at, Number(issue.minimum) > 1 ? issue.message : 'must not be empty');
     } else if (issue.message.startsWith('is ')) {
       report(at, `${show(value)} ${issue.message}`);
     } else {

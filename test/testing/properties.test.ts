@@ -70,17 +70,15 @@ describe('the built-in properties', () => {
       ),
     );
     const rules = 'properties:\n  - never: { hop: t-1, without: [t-0.pass, t-39.fail] }\n';
-    const began = performance.now();
     expect(broken(specsOf({ ...ring, 'properties.yaml': rules }))).toMatchObject([
       { message: 't-1 can be entered without t-0.pass' },
     ]);
-    // Remembering the result of each would take 4^40 states; this is no race against the clock.
-    expect(performance.now() - began).toBeLessThan(60_000);
     const kept = 'properties:\n  - never: { hop: t-1, without: [t-39.fail] }\n';
     expect(broken(specsOf({ ...ring, 'properties.yaml': kept }))).toMatchObject([
       { message: 't-1 can be entered without t-39.fail' },
     ]);
-  });
+    // With the result of each remembered this would end in no time that anybody has.
+  }, 60_000);
 
   it('it sees a peripheral that both changes code and ships it', () => {
     const specs = specsOf(
@@ -258,4 +256,4 @@ it('it says of random small graphs what trying every run says', () => {
     { numRuns: 150 },
   );
   expect(Math.min(seen.true, seen.false)).toBeGreaterThan(50);
-});
+}, 60_000);

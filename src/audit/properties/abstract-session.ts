@@ -7,7 +7,7 @@ export interface AbstractState {
   readonly mode: Mode | null;
   /** A peripheral was visited before. */
   readonly begun: boolean;
-  /** The last result of each peripheral that tests, for the code as it stands; absent: none. */
+  /** The last result of each peripheral that tests and is remembered, for the code as it stands; absent: none, or forgotten. */
   readonly results: { readonly [peripheral: string]: string };
   /** All tests of the code as it stands passed. */
   readonly passed: boolean;
@@ -30,11 +30,14 @@ export interface AbstractMove {
  */
 export class AbstractSessions {
   readonly #specs: SpecSet;
+  readonly #remembered: ReadonlySet<string>;
   readonly #edges: ReadonlyMap<string, readonly Edge[]>;
   readonly #rules = new Map<string, boolean>();
 
-  constructor(specs: SpecSet) {
+  /** @param remembered peripherals whose results outlast a visit to them; those of the others may be anything at the next one */
+  constructor(specs: SpecSet, remembered: ReadonlySet<string>) {
     this.#specs = specs;
+    this.#remembered = remembered;
     this.#edges = Map.groupBy(specs.edges, ({ from }) => from);
   }
 
@@ -88,20 +91,35 @@ export class AbstractSessions {
 
   #hops(state: AbstractState): AbstractMove[] {
     return (this.#edges.get(state.place!) ?? []).flatMap((edge): AbstractMove[] => {
-      const { implies, when, conditions, gates, exit, to } = edge;
-      if (implies && this.#tests(state.place!, implies.field) && state.seen !== implies.value) return [];
-      if (when !== null && !this.#rule(state, when)) return [];
-      if (!this.#admittedInMode(state, to)) return [];
-      if (!conditions.every((name) => this.#condition(state, name))) return [];
-      const open = gates.every((gate) => {
-        if (gate.kind === 'when') return this.#rule(state, gate.cel);
-        return gate.kind === 'approval' || this.#patternCanStand(gate.is);
-      });
-      if (!open) return [];
+      if (this.obstacle(state, edge) !== null) return [];
+      const { conditions, gates, exit, from, to } = edge;
       const approved = gates.some(({ kind }) => kind === 'approval');
-      const name = `${edge.from} ─${exit}→ ${to}${approved ? ' (approved)' : ''}`;
-      return [{ name, kind: 'hop', approved, conditions, to: { ...state, place: to, seen: null } }];
+      const name = `${from} ─${exit}→ ${to}${approved ? ' (approved)' : ''}`;
+      return [{ name, kind: 'hop', approved, conditions, to: { ...this.#left(state), place: to } }];
     });
+  }
+
+  /** What keeps an edge shut in a state at its source, whoever asks and approves; null: nothing. */
+  obstacle(state: AbstractState, { implies, when, conditions, gates, exit, to }: Edge): string | null {
+    if (implies && this.#tests(state.place!, implies.field) && state.seen !== implies.value)
+      return `${implies.field} is not ${implies.value}`;
+    if (when !== null && !this.#rule(state, when)) return `the rule "${when}" of ${exit} cannot hold`;
+    if (!this.#admittedInMode(state, to)) return `mode ${state.mode} does not admit ${to}`;
+    const unmet = conditions.find((name) => !this.#condition(state, name));
+    if (unmet !== undefined) return `the condition "${unmet}" cannot hold`;
+    for (const gate of gates) {
+      if (gate.kind === 'when' && !this.#rule(state, gate.cel)) return `the gate "${gate.cel}" cannot hold`;
+      if (gate.kind === 'pattern' && !this.#patternCanStand(gate.is)) return `no peripheral selects ${gate.pattern}`;
+    }
+    return null;
+  }
+
+  #left(state: AbstractState): AbstractState {
+    const { place, results } = state;
+    if (place === null || this.#remembered.has(place) || !Object.hasOwn(results, place))
+      return { ...state, seen: null };
+    const { [place]: _forgotten, ...rest } = results;
+    return { ...state, seen: null, results: rest };
   }
 
   /** An exit's value comes from tests; of other observed words any may come. */
@@ -129,9 +147,7 @@ export class AbstractSessions {
       to,
     });
     const moves: AbstractMove[] = [];
-    const runs =
-      spec.scope.rule.command === 'test' &&
-      spec.tools.some((id) => this.#runs(id) && allowed(this.#specs.tools[id]!.effect));
+    const runs = testers(this.#specs, spec).some((id) => allowed(this.#specs.tools[id]!.effect));
     if (runs) {
       const told = (value: string, passed: boolean) =>
         moves.push(
@@ -148,10 +164,8 @@ export class AbstractSessions {
     return moves;
   }
 
-  #runs = (id: string): boolean => this.#specs.tools[id]?.parameters.some(({ role }) => role === 'command') ?? false;
-
   #stop(state: AbstractState): AbstractMove {
-    const to = { ...state, place: null, seen: null };
+    const to = { ...this.#left(state), place: null };
     return { name: `stop ${state.place}`, kind: 'stop', approved: false, conditions: [], to };
   }
 
@@ -175,6 +189,12 @@ export class AbstractSessions {
     return [...along, { ...reset, to: { ...state, mode: gate.reset } }];
   }
 }
+
+/** The tools that run tests in a peripheral. */
+export const testers = ({ tools }: SpecSet, { tools: granted, scope }: PeripheralSpec): readonly string[] =>
+  scope.rule.command === 'test'
+    ? granted.filter((id) => tools[id]?.parameters.some(({ role }) => role === 'command'))
+    : [];
 
 /** Whether a peripheral can change files of the repository. */
 export const canChange = ({ tools }: SpecSet, { tools: granted, scope }: PeripheralSpec): boolean =>

@@ -1,6 +1,13 @@
-import type { Property, PropertyAtom, PropertyPlace, SpecSet } from '../../spec/types.ts';
+import type { Edge, Property, PropertyAtom, PropertyPlace, SpecSet } from '../../spec/types.ts';
 import { looksBack } from '../form.ts';
-import { type AbstractMove, type AbstractState, AbstractSessions, canChange, canShip } from './abstract-session.ts';
+import {
+  type AbstractMove,
+  type AbstractState,
+  AbstractSessions,
+  canChange,
+  canShip,
+  testers,
+} from './abstract-session.ts';
 
 /** What came of one property. `path`: a shortest way to break it, in order; null where it is no matter of ways. */
 export interface Proof {
@@ -48,14 +55,35 @@ const broken = (property: string, message: string, path: readonly string[] | nul
  * @example proveProperties(specs).filter(({ holds }) => !holds)
  */
 export function proveProperties(specs: SpecSet): readonly Proof[] {
-  const space = new Space(specs);
+  const spaceFor = spacesOf(specs);
+  const space = spaceFor([]);
   return [
     ...reachable(specs, space),
     ...wayBack(specs, space),
     ...bound(specs),
     ...apart(specs),
-    ...(specs.properties ?? []).map((property) => prove(specs, space, property)),
+    ...(specs.properties ?? []).map((property) => prove(specs, spaceFor, property)),
   ];
+}
+
+/** What a session may come to, the last results of these peripherals being remembered. */
+type SpaceFor = (peripherals: readonly string[]) => Space;
+
+/** As many states a space may have for what no property asks about: each peripheral that tests takes it four times. */
+const REMEMBERED = 20_000;
+
+function spacesOf(specs: SpecSet): SpaceFor {
+  const testing = Object.values(specs.peripherals).filter((spec) => testers(specs, spec).length > 0);
+  const affordable = specs.edges.length * 4 ** testing.length <= REMEMBERED;
+  const always = affordable ? testing.map(({ id }) => id) : [];
+  const known = new Map<string, Space>();
+  return (peripherals) => {
+    const remembered = new Set([...always, ...peripherals].sort());
+    const key = [...remembered].join(' ');
+    const space = known.get(key) ?? new Space(specs, remembered);
+    known.set(key, space);
+    return space;
+  };
 }
 
 /** Every state that a session may come to, each by a shortest way, and the moves between them. */
@@ -64,8 +92,8 @@ class Space {
   readonly #sessions: AbstractSessions;
   readonly #moves = new Map<string, readonly AbstractMove[]>();
 
-  constructor(specs: SpecSet) {
-    this.#sessions = new AbstractSessions(specs);
+  constructor(specs: SpecSet, remembered: ReadonlySet<string>) {
+    this.#sessions = new AbstractSessions(specs, remembered);
     this.nodes = this.explore(() => true);
   }
 
@@ -90,6 +118,16 @@ class Space {
       }
     }
     return nodes;
+  }
+
+  /** Why an edge can never be taken; null if it can. */
+  shut(edge: Edge): string | null {
+    const obstacles = this.nodes
+      .filter(({ state }) => state.place === edge.from)
+      .map(({ state }) => this.#sessions.obstacle(state, edge));
+    if (obstacles.length === 0) return `no session comes to ${edge.from}`;
+    // What stands in the way at the end is what no step before removes.
+    return obstacles.includes(null) ? null : obstacles.at(-1)!;
   }
 
   /** The first node from which no way by hops leads to a state that `wanted` accepts; steps and modes are free on the way. */
@@ -119,12 +157,26 @@ class Space {
   }
 }
 
-function reachable({ peripherals }: SpecSet, { nodes }: Space): Proof[] {
-  const places = new Set(nodes.map(({ state }) => state.place));
-  const lost = Object.keys(peripherals).filter((id) => !places.has(id));
+function reachable(specs: SpecSet, space: Space): Proof[] {
+  const places = new Set(space.nodes.map(({ state }) => state.place));
+  const lost = Object.keys(specs.peripherals).filter((id) => !places.has(id));
   return lost.length === 0
     ? [succeeded('reachable')]
-    : lost.map((id) => broken('reachable', `no session can come to ${id}: whatever leads there is shut for good`));
+    : lost.map((id) =>
+        broken('reachable', `no session can come to ${id}: ${shutWays(specs, space, [id]) || 'nothing leads there'}`),
+      );
+}
+
+const SHOWN = 3;
+
+/** The edges to these places that can never be taken, and why; empty where there are none. */
+function shutWays({ edges }: SpecSet, space: Space, places: readonly string[]): string {
+  const shut = edges.flatMap((edge) => {
+    const why = places.includes(edge.to) ? space.shut(edge) : null;
+    return why === null ? [] : [`${edge.from} ─${edge.exit}→ ${edge.to} is shut (${why})`];
+  });
+  const more = shut.length > SHOWN ? `, and ${shut.length - SHOWN} more` : '';
+  return `${shut.slice(0, SHOWN).join(', ')}${more}`;
 }
 
 /** From everywhere there is a way back to where one reflects; without such a place, a way on. */
@@ -133,7 +185,7 @@ function wayBack(specs: SpecSet, space: Space): Proof[] {
   if (homes.length > 0) {
     const names = homes.map(({ id }) => id);
     const stuck = space.withoutWay(({ place }) => place !== null && names.includes(place));
-    return [stuck ? noWay('way-back', stuck, names.join(' or ')) : succeeded('way-back')];
+    return [stuck ? noWay('way-back', stuck, names, shutWays(specs, space, names)) : succeeded('way-back')];
   }
   const dead = space.nodes.find(({ state }) => state.place !== null && !canLeave(space, state));
   return [
@@ -159,8 +211,12 @@ function canLeave(space: Space, from: AbstractState): boolean {
   return false;
 }
 
-const noWay = (property: string, stuck: Node, to: string): Proof =>
-  broken(property, `from ${stuck.state.place} no hops lead to ${to}`, pathTo(stuck));
+const noWay = (property: string, stuck: Node, to: readonly string[], shut: string): Proof =>
+  broken(
+    property,
+    `from ${stuck.state.place} no hops lead to ${to.join(' or ')}${shut === '' ? '' : `: ${shut}`}`,
+    pathTo(stuck),
+  );
 
 function bound({ peripherals }: SpecSet): Proof[] {
   const open = Object.values(peripherals).flatMap(({ id, exits }) =>
@@ -185,11 +241,12 @@ function apart(specs: SpecSet): Proof[] {
     : found.map(({ id }) => broken('apart', `${id} both changes code and ships it`));
 }
 
-function prove(specs: SpecSet, space: Space, property: Property): Proof {
+function prove(specs: SpecSet, spaceFor: SpaceFor, property: Property): Proof {
   const { text } = property;
+  const space = spaceFor([]);
   switch (property.kind) {
     case 'never-enter':
-      return neverEnter(space, property);
+      return neverEnter(spaceFor, property);
     case 'never-can': {
       const { what, peripheral } = property;
       const spec = specs.peripherals[peripheral]!;
@@ -201,7 +258,8 @@ function prove(specs: SpecSet, space: Space, property: Property): Proof {
     }
     case 'eventually': {
       const stuck = space.withoutWay(({ place }) => place === property.peripheral);
-      return stuck ? noWay(text, stuck, property.peripheral) : succeeded(text);
+      const to = [property.peripheral];
+      return stuck ? noWay(text, stuck, to, shutWays(specs, space, to)) : succeeded(text);
     }
     case 'before': {
       const { first, then } = property;
@@ -223,13 +281,14 @@ const isAt = (where: PropertyPlace, { place, mode }: AbstractState): boolean =>
 
 const nameOf = (where: PropertyPlace): string => (where.kind === 'mode' ? where.mode : where.peripheral);
 
-function neverEnter(space: Space, property: Extract<Property, { kind: 'never-enter' }>): Proof {
+function neverEnter(spaceFor: SpaceFor, property: Extract<Property, { kind: 'never-enter' }>): Proof {
   const { target, without, text } = property;
   const enters = (state: AbstractState, { kind, to }: AbstractMove) =>
     target.kind === 'mode'
       ? kind === 'mode' && to.mode === target.mode
       : (kind === 'hop' || kind === 'start') && to.place === target.peripheral && state.place !== undefined;
   for (const atom of without) {
+    const space = spaceFor(atom.kind === 'result' ? [atom.peripheral] : []);
     // A visit that has to have been: only ways that never come there can break it.
     const nodes = atom.kind === 'visited' ? space.explore((_, { to }) => to.place !== atom.peripheral) : space.nodes;
     for (const node of nodes) {

@@ -12,6 +12,7 @@ import { isAlive } from '../../../src/tools/is-alive.ts';
 import { GRANT, toolBackendContract } from '../../contracts/tool-backend.ts';
 
 const FIXTURE = join(import.meta.dirname, 'fixture-server.ts');
+const LEAVES = join(import.meta.dirname, 'leaves-a-server.ts');
 const SECRET = 'hunter-two-is-secret';
 const THEIRS = [
   ...[
@@ -327,13 +328,12 @@ describe('no process is left behind', () => {
   });
 
   it('by a program that forgets to close: the server neither holds it up nor outlives it', async () => {
-    const forgetful = join(import.meta.dirname, 'forgets-a-server.ts');
-    const pid = Number(execFileSync(process.execPath, [forgetful, root, FIXTURE], { encoding: 'utf8' }));
+    const pid = Number(execFileSync(process.execPath, [LEAVES, 'forget', root, FIXTURE], { encoding: 'utf8' }));
     await gone(pid);
   });
 
   it('by a kill of hopgate itself, even where the server does not read its input any more', async () => {
-    const own = spawn(process.execPath, [join(import.meta.dirname, 'holds-a-server.ts'), root, FIXTURE], {
+    const own = spawn(process.execPath, [LEAVES, 'hold', root, FIXTURE], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const [line] = (await once(own.stdout, 'data')) as [Buffer];

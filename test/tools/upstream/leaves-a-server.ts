@@ -1,9 +1,10 @@
-// Opens the backend, calls it, and comes to its end without closing it: prints the server's id.
+// Opens the backend and calls it; prints the server's id. `forget`: comes to its end without closing it; `hold`: tells the server to stay
+// whatever happens, and waits to be killed.
 import type { Grant } from '../../../src/ports/tool-backend.ts';
 import type { ToolSpec } from '../../../src/spec/types.ts';
 import { upstreamBackend } from '../../../src/tools/upstream/backend.ts';
 
-const [root = '', fixture = ''] = process.argv.slice(2);
+const [what, root = '', fixture = ''] = process.argv.slice(2);
 const tool = (name: string): ToolSpec => ({
   id: name,
   purpose: 'as tested',
@@ -12,7 +13,7 @@ const tool = (name: string): ToolSpec => ({
   limits: { seconds: 1000, outputBytes: 1000 },
   upstream: { server: 'fixture', tool: name, schemaHash: null, folders: 'contents' },
 });
-const backend = upstreamBackend({ tools: { pid: tool('pid'), spin: tool('spin') } });
+const backend = upstreamBackend({ tools: { pid: tool('pid'), stay: tool('stay') } });
 const config = {
   scopes: {},
   upstream: { fixture: { command: [process.execPath, fixture], env: {}, cwd: null, contained: false } },
@@ -26,4 +27,6 @@ const call = (name: string) =>
     signal: new AbortController().signal,
   });
 const { outcome } = await call('pid');
+if (what === 'hold') await call('stay');
 console.log((outcome as unknown as { result: { content: [{ text: string }] } }).result.content[0].text);
+if (what === 'hold') setInterval(() => {}, 1000);

@@ -5,7 +5,7 @@ import { vi } from 'vitest';
  * Properties that name no number of runs are tried a few times: each test is run for each mutant. What a hundred runs would notice on top is not
  * counted.
  */
-const FEW = 40;
+const FEW = 10;
 
 vi.mock('fast-check', async (original) => {
   const real = await original<typeof FastCheck>();

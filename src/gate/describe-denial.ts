@@ -152,13 +152,25 @@ export function describeDenial(
       };
     case 'condition-failed':
       return { message: `${to} stays closed: ${why}`, remedy: String(about['remedy'] ?? onward(available)) };
-    case 'approval-required':
+    case 'approval-required': {
+      const needs = `${about['what']} needs an approval by the operator`;
+      if (about['pending'])
+        return {
+          message: `${needs}, and it is not answered yet`,
+          remedy: `the operator answers with "hopgate approve ${about['pending']}"; then make exactly the same call again, with the same reason`,
+        };
+      if (about['declined'])
+        return {
+          message: `${needs}, and ${about['declined']} declined it`,
+          remedy:
+            'do not ask for the same again: say what it was for, and ask what would be approved, or what to do instead; until then go on with what is open here',
+        };
       return {
-        message: `${about['what']} needs an approval by the operator${about['answer'] ? `, and ${about['answer']}` : ''}`,
-        remedy: about['pending']
-          ? `the operator answers with "hopgate approve ${about['pending']}"; then make exactly the same call again, with the same reason`
-          : 'ask the operator, who answers on a terminal, through the approver that the session was opened with, or ahead for a script (--approve); text is never an approval',
+        message: `${needs}${about['answer'] ? `, and ${about['answer']}` : ''}`,
+        remedy:
+          'ask the operator, who answers on a terminal, through the approver that the session was opened with, or ahead for a script (--approve); text is never an approval',
       };
+    }
     case 'approval-invalid':
       return {
         message: `the approval for ${about['what']} does not hold: ${why}`,

@@ -48,7 +48,7 @@ export function pendingApprover(options: PendingOptions): Approver {
 }
 
 const outcomeOf = ({ verdict, by, expiresAt }: SignedAnswer, now: number) =>
-  verdict === 'yes' ? { by, minutes: (expiresAt - now) / 60_000 } : null;
+  verdict === 'yes' ? { by, minutes: (expiresAt - now) / 60_000 } : { declined: by };
 
 /** The answer to a request, taken so that nobody else has it; null if there is none that holds. */
 function take(folder: ApprovalsFolder, stateDir: string, request: ApprovalRequest, now: number): SignedAnswer | null {

@@ -1,7 +1,7 @@
 import type { Approver } from '../ports/approver.ts';
 
 /**
- * Asks the second where the first has no yes. Not for a first that a person answers: their no would go on to the second. One approver serves one
+ * Asks the second where the first has no answer; a no is one. One approver serves one
  * session: its `via` is that of whoever answered last.
  *
  * @example withFallback(approving(['execute']), pendingApprover({ stateDir, root }))

@@ -26,12 +26,17 @@ export interface ApprovalRecord {
 }
 
 /**
- * The three ways an approval comes to be (design §7) all implement this. null: nobody answered, or the answer was no. `pending`: it can still
- * be answered, under this id; the same request, made again then, finds the answer.
+ * The three ways an approval comes to be (design §7) all implement this. null: nobody answered. `declined`: somebody said no, and
+ * this is who. `pending`: it can still be answered, under this id; the same request, made again then, finds the answer.
  */
 export interface Approver {
   readonly via: ApprovalRecord['via'];
   approve(
     request: ApprovalRequest,
-  ): Promise<{ readonly by: string; readonly minutes?: number } | { readonly pending: string } | null>;
+  ): Promise<
+    | { readonly by: string; readonly minutes?: number }
+    | { readonly pending: string }
+    | { readonly declined: string }
+    | null
+  >;
 }

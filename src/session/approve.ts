@@ -12,16 +12,16 @@ export interface GivenApproval {
   readonly body: ApprovalBody;
 }
 
-/** Asks for an approval and makes the record of it. null: nobody answered, or the answer was no; `pending`: the id to answer it under. */
+/** Asks for an approval and makes the record of it. null: nobody answered; `declined`: who said no; `pending`: the id to answer it under. */
 export async function askApproval(
   approver: Approver,
   { subject, hash }: WantedApproval,
   agent: string,
   parts: { readonly ids: Ids; readonly now: () => number },
-): Promise<GivenApproval | { readonly pending: string } | null> {
+): Promise<GivenApproval | { readonly pending: string } | { readonly declined: string } | null> {
   const answer = await approver.approve({ ...subject, agent, hash });
   if (!answer) return null;
-  if ('pending' in answer) return answer;
+  if ('pending' in answer || 'declined' in answer) return answer;
   const now = parts.now();
   const expires = now + (answer.minutes ?? DEFAULT_MINUTES) * 60_000;
   const record: ApprovalBody['record'] = {

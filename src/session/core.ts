@@ -142,10 +142,9 @@ export class SessionCore {
     if (first.ok || !first.wanted) return { decision: first, approval: null };
     const approval = approver && (await this.#ask(approver, first.wanted));
     if (approval && 'grant' in approval) return { decision: decideWith(approval.grant), approval };
-    const answer = approver ? 'it was not given' : 'nobody is there to give it';
     const { denial } = deny(context(), 'approval-required', {
       ...first.denial.about,
-      ...(approval ? { answer: 'it is not answered yet', pending: approval.pending } : { answer }),
+      ...(approval ?? { answer: approver ? 'it was not given' : 'nobody is there to give it' }),
       by: request.by,
     });
     return { decision: { ok: false, denial, wanted: null }, approval: null };

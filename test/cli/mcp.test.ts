@@ -66,6 +66,16 @@ describe.each(['legacy', 'auto'] as const)('hopgate mcp over stdio (%s)', (era) 
 });
 
 describe('a session', () => {
+  it('is not opened for an approval of what is not there', async () => {
+    const here = await repository();
+    const ran = await here.run('mcp', '--approve', 'execute', 'deplo');
+    expect(ran.code).toBe(2);
+    expect(ran.err).toMatch(
+      /no destination or mode "deplo"[\s\S]*Did you mean deploy\? Destinations: .*; modes: .*; or all/,
+    );
+    expect((await here.run('sessions')).out).not.toContain('s-');
+  });
+
   it('goes on in another process', async () => {
     const here = await repository();
     const first = await serve(here, ['--approve', 'execute']);

@@ -89,7 +89,8 @@ it('hears a no', async () => {
   const { denial } = await denied(session.hop(deploy));
   say(stateDir, String(denial.about['pending']), 'no');
   const refused = await denied(session.hop(deploy));
-  expect(refused.denial.message).toContain('it was not given');
+  expect(refused.denial.message).toContain('mary declined it');
+  expect(refused.denial.remedy).toContain('do not ask for the same again');
   expect((await denied(session.hop(deploy))).denial.about['pending']).not.toBe(denial.about['pending']);
 });
 

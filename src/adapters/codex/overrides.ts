@@ -34,8 +34,10 @@ export const asArguments = (overrides: readonly Override[]): readonly string[] =
 /**
  * Codex's own sandbox as the peripheral grants it, as a permission profile: only what a program needs to run and the root can be read, without
  * the masks; only the scope's folders can be written; no network.
+ *
+ * @param asked somebody sits at the screen: they may be asked what hopgate's MCP server has to ask, and nothing else
  */
-export function sandboxOverrides(options: CodexThreadOptions, root: string): readonly Override[] {
+export function sandboxOverrides(options: CodexThreadOptions, root: string, asked = false): readonly Override[] {
   const { approvalPolicy, deniedReads, writableRoots, webSearch } = options;
   const beneath: { [path: string]: TomlValue } = { '.': 'read' };
   for (const path of writableRoots) beneath[path === root ? '.' : path.slice(root.length + 1)] = 'write';
@@ -47,10 +49,21 @@ export function sandboxOverrides(options: CodexThreadOptions, root: string): rea
       glob_scan_max_depth: MASK_DEPTH,
       [root]: beneath,
     }),
-    override('approval_policy', approvalPolicy),
+    override('approval_policy', asked ? ONLY_OURS : approvalPolicy),
     override('web_search', webSearch),
   ];
 }
+
+/** Under the policy `never` Codex declines whatever a server asks, and nobody sees it. What is false here is declined likewise. */
+const ONLY_OURS: TomlValue = {
+  granular: {
+    sandbox_approval: false,
+    rules: false,
+    request_permissions: false,
+    skill_approval: false,
+    mcp_elicitations: true,
+  },
+};
 
 /** A mask as a glob beneath the root: without a slash it holds at any depth. What it hides, it hides with all that lies beneath. */
 function maskGlob(pattern: string): string {

@@ -39,7 +39,12 @@ export class Questions {
       requestedSchema: {
         type: 'object',
         properties: {
-          approve: { type: 'boolean', title: 'Approve', description: 'Exactly this, once.', default: false },
+          approve: {
+            type: 'boolean',
+            title: 'Approve',
+            description: 'Say yes here, then accept: it holds for exactly this, once. Anything else is a no.',
+            default: false,
+          },
         },
         required: ['approve'],
       },

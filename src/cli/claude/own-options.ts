@@ -1,60 +1,19 @@
-import { CliError } from '../io.ts';
+import { type ClientCommand, readOwnOptions, splitAt, usage } from '../client/own-options.ts';
 
-/** What stands between `hopgate claude` and Claude Code's own arguments. */
-export interface ClaudeCommand {
-  readonly root: string;
-  readonly session: string | null;
-  readonly peripheral: string | null;
-  readonly approve: readonly string[];
-  /** The program to start; null: the one on the PATH. */
-  readonly claude: string | null;
+/** What `hopgate claude` is told. */
+export interface ClaudeCommand extends ClientCommand {
   /** Claude Code's own. */
   readonly args: readonly string[];
   /** `--settings` of the user's, as it was given; null: none. */
   readonly settings: string | null;
 }
 
-const VALUES = {
-  '--root': 'root',
-  '--session': 'session',
-  '--peripheral': 'peripheral',
-  '--approve': 'approve',
-  '--claude': 'claude',
-} as const;
-
-const usage = (message: string, remedy: string): CliError => new CliError('usage', message, remedy, { exitCode: 2 });
-
-/**
- * hopgate's own options stand first; from the first word that is none of them, everything is Claude Code's, `--` or not.
- *
- * @throws CliError `usage`
- */
+/** @throws CliError `usage` */
 export function readClaudeCommand(words: readonly string[]): ClaudeCommand {
-  const said = { root: '.', session: null, peripheral: null, claude: null } as {
-    [key in 'root' | 'session' | 'peripheral' | 'claude']: string | null;
-  };
-  const approve: string[] = [];
-  let at = 0;
-  for (; at < words.length; at++) {
-    const word = words[at] ?? '';
-    const [name, joined] = splitAt(word);
-    if (!Object.hasOwn(VALUES, name)) break;
-    const value = joined ?? words[++at];
-    if (!value) throw usage(`${name} needs a value`, `Write ${name} and what it is.`);
-    const key = VALUES[name as keyof typeof VALUES];
-    if (key === 'approve') approve.push(...value.split(',').filter((part) => part !== ''));
-    else said[key] = value;
-  }
-  if (words[at] === '--') at++;
-  const { args, settings } = withoutSettings(words.slice(at));
+  const { own, args: rest } = readOwnOptions('claude', words);
+  const { args, settings } = withoutSettings(rest);
   refuseWhatOpens(args);
-  const { root, session, peripheral, claude } = said;
-  return { root: root ?? '.', session, peripheral, approve, claude, args, settings };
-}
-
-function splitAt(word: string): [name: string, value: string | null] {
-  const at = word.indexOf('=');
-  return word.startsWith('--') && at > 0 ? [word.slice(0, at), word.slice(at + 1)] : [word, null];
+  return { ...own, args, settings };
 }
 
 /** `--settings` is ours to give, once: the user's goes in with it. */

@@ -4,14 +4,14 @@ import { Host } from '../../daemon/host.ts';
 import { SeatFiles } from '../../daemon/seat-files.ts';
 import { openSession } from '../../open-session.ts';
 import type { SessionStatus } from '../../session/session.ts';
-import { clientSession, summaryOf } from '../client/client-session.ts';
+import { summaryOf } from '../client/client-session.ts';
+import { openClient } from '../client/open-client.ts';
 import { runClient } from '../client/run-client.ts';
+import { tellBeginning } from '../client/standing.ts';
 import { findProgram } from '../find-program.ts';
-import { CliError, type Io, note } from '../io.ts';
+import { CliError, type Io } from '../io.ts';
 import { evidenceFile } from '../open-store.ts';
-import { openProject } from '../project.ts';
 import { realRoot } from '../state-dir.ts';
-import { tellOfConfig } from '../tell-of-config.ts';
 import type { ClaudeCommand } from './own-options.ts';
 import { ensurePlugin } from './plugin-folder.ts';
 import { showEnd } from './show-end.ts';
@@ -20,19 +20,13 @@ import { recordedOf, unhooked } from './unhooked.ts';
 /** `hopgate claude`: Claude Code in a session, until it ends. */
 export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
   const root = realRoot(command.root, io.cwd);
-  const program = claudeProgram(io, command.claude);
+  const program = claudeProgram(io, command.program);
   const settings = JSON.stringify({ ...userSettings(io, command.settings), ...KEEPS_HOOKS_ON });
   const host = new Host({ env: io.env, keepOpenMs: 0 });
   try {
-    tellOfConfig(io, await openProject(root, io.env));
-    const sessionId = await clientSession(io, host, root, { agent: 'claude-code', ...command });
-    await host.bind(root, sessionId, { approve: command.approve });
-    const standing = () => stateOf(io, root, sessionId);
-    const before = await standing();
-    note(
-      io,
-      `session ${sessionId} in ${root}: ${before.mode ?? 'no mode gate'}, ${before.peripheral ?? 'outside of any peripheral'}`,
-    );
+    const { sessionId } = await openClient(io, host, root, 'claude-code', command);
+    const before = await stateOf(io, root, sessionId);
+    tellBeginning(io, sessionId, root, before);
     const begun = new Date().toISOString();
     const env = { ...heldEnvironment(io.env), HOPGATE_SESSION: sessionId, HOPGATE_ROOT: root };
     const args = ['--plugin-dir', ensurePlugin(io.env), '--settings', settings, ...command.args];
@@ -43,7 +37,9 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
     const past = unhooked(root, io.env, sessionId, recordedOf(root, io.env, sessionId)).map((item) =>
       item.kind === 'call' ? item.tool : item.kind,
     );
-    showEnd(io, { root, sessionId, code, before, after: await standing(), seats, begun, unhooked: past });
+    const isScript = command.args.some((word) => word === '-p' || word === '--print');
+    const after = await stateOf(io, root, sessionId);
+    showEnd(io, { root, sessionId, code, before, after, seats, begun, unhooked: past, isScript, env: io.env });
   } finally {
     await host.close();
   }

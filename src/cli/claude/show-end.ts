@@ -1,5 +1,9 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import type { SeatRecord } from '../../daemon/seat-files.ts';
 import type { SessionStatus } from '../../session/session.ts';
+import { count, standing } from '../client/standing.ts';
+import { wroteSince } from '../client/wrote-since.ts';
 import { type Io, note } from '../io.ts';
 import { quoted } from '../visible.ts';
 import { noticedIn } from './silences.ts';
@@ -17,32 +21,39 @@ export interface End {
   readonly begun: string;
   /** Tools that Claude Code says it ran in this session without a hook. */
   readonly unhooked: readonly string[];
+  /** Nobody sat at its screen: `claude -p`. */
+  readonly isScript: boolean;
+  readonly env: Io['env'];
 }
 
 /** Says on stderr what became of the session; stdout is the client's, and its exit code is passed on (1 where its hooks were silent). */
 export function showEnd(io: Io, end: End): void {
   const { code, after, sessionId, root } = end;
-  const silences = silencesOf(end);
+  const silences = leftAtOnce(end) ? [] : silencesOf(end);
   io.exitCode = (code === 0 && silences.length > 0 ? 1 : code) as Io['exitCode'];
   if (io.json) {
     const said = { type: 'end', session: sessionId, root, exit: code, silences, state: after };
     io.stderr.write(`${JSON.stringify(said)}\n`);
     return;
   }
-  note(io, `${stepsOf(end)}; the session is ${whereIs(after)}`);
+  note(io, standing(end.before, after));
   for (const silence of silences) note(io, `WARNING: ${silence}`);
   if (!after.closed)
-    note(io, `go on with it: hopgate claude --root ${quoted(root)} --session ${sessionId} [--continue]`);
+    note(io, `go on with it: hopgate claude --session ${sessionId} --root ${quoted(root)}${resuming(end)}`);
   note(io, `check what happened: hopgate verify ${sessionId} --root ${quoted(root)}`);
 }
 
-const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
+/** Claude Code's own conversation goes on with its own option. */
+function resuming({ seats }: End): string {
+  const main = seats.find(({ conversation }) => conversation.agentId === null);
+  return main === undefined ? '' : ` --resume ${main.conversation.id}`;
+}
 
-const stepsOf = ({ before, after }: End): string =>
-  `${count(after.steps - before.steps, 'step')}, ${count(after.denials - before.denials, 'refusal')}`;
-
-const whereIs = ({ closed, peripheral, mode }: SessionStatus): string =>
-  closed ? 'closed' : `in ${peripheral ?? 'no peripheral'}${mode ? `, mode ${mode}` : ''}`;
+/** Whoever leaves before the first conversation (at a question of Claude Code's, say) leaves nothing that hooks could have seen. */
+const leftAtOnce = ({ isScript, seats, env, begun }: End): boolean =>
+  !isScript &&
+  seats.length === 0 &&
+  !wroteSince(join(env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] ?? homedir(), '.claude'), 'projects'), begun);
 
 /** What hooks ought to have told in this run and did not. */
 export function silencesOf({ seats, begun, unhooked }: Pick<End, 'seats' | 'begun' | 'unhooked'>): readonly string[] {

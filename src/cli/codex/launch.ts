@@ -24,6 +24,8 @@ export interface Launch {
   readonly options: CodexThreadOptions;
   readonly mcp: McpEntry;
   readonly hooks: CodexHooks;
+  /** Somebody sits at Codex's screen. */
+  readonly asked: boolean;
 }
 
 /**
@@ -32,8 +34,16 @@ export interface Launch {
  *
  * @throws CliError `codex-failed`, `codex-too-old`, `hooks-off`
  */
-export async function launchArguments({ codex, root, env, options, mcp, hooks }: Launch): Promise<readonly string[]> {
-  const overrides = [...sandboxOverrides(options, root), ...mcpOverrides(mcp), ...hookOverrides(hooks)];
+export async function launchArguments({
+  codex,
+  root,
+  env,
+  options,
+  mcp,
+  hooks,
+  asked,
+}: Launch): Promise<readonly string[]> {
+  const overrides = [...sandboxOverrides(options, root, asked), ...mcpOverrides(mcp), ...hookOverrides(hooks)];
   const answer = await listHooks(codex, root, env, overrides);
   if (!isNewEnough(answer.version))
     throw new CliError(

@@ -1,71 +1,19 @@
-import { CliError } from '../io.ts';
+import { type ClientCommand, readOwnOptions, splitAt, usage } from '../client/own-options.ts';
 
-/** What stands between `hopgate codex` and Codex's own arguments. */
-export interface CodexCommand {
-  readonly root: string;
-  readonly session: string | null;
-  readonly peripheral: string | null;
-  readonly approve: readonly string[];
-  /** The program to start; null: the one on the PATH. */
-  readonly codex: string | null;
+/** What `hopgate codex` is told. */
+export interface CodexCommand extends ClientCommand {
   /** Resume `codex exec` with another sandbox when it ended in a peripheral that has one. */
   readonly follow: boolean;
   /** Codex's own. */
   readonly args: readonly string[];
 }
 
-const usage = (message: string, remedy: string): CliError => new CliError('usage', message, remedy, { exitCode: 2 });
-
-const VALUES = {
-  '--root': 'root',
-  '--session': 'session',
-  '--peripheral': 'peripheral',
-  '--approve': 'approve',
-  '--codex': 'codex',
-} as const;
-
-/**
- * hopgate's own options stand first; from the first word that is none of them, everything is Codex's, `--` or not.
- *
- * @throws CliError `usage`
- */
+/** @throws CliError `usage` */
 export function readCodexCommand(words: readonly string[]): CodexCommand {
-  const said: {
-    root: string;
-    session: string | null;
-    peripheral: string | null;
-    approve: string[];
-    codex: string | null;
-  } = {
-    root: '.',
-    session: null,
-    peripheral: null,
-    approve: [],
-    codex: null,
-  };
-  let follow = false;
-  let at = 0;
-  for (; at < words.length; at++) {
-    const word = words[at] ?? '';
-    if (word === '--follow') {
-      follow = true;
-      continue;
-    }
-    const [name = '', joined] = word.startsWith('--') && word.includes('=') ? split(word) : [word];
-    if (!Object.hasOwn(VALUES, name)) break;
-    const value = joined ?? words[++at];
-    if (value === undefined || value === '') throw usage(`${name} needs a value`, `Write ${name} and what it is.`);
-    const key = VALUES[name as keyof typeof VALUES];
-    if (key === 'approve') said.approve.push(...value.split(',').filter((part) => part !== ''));
-    else said[key] = value;
-  }
-  if (words[at] === '--') at++;
-  const args = words.slice(at);
+  const { own, on, args } = readOwnOptions('codex', words, ['--follow']);
   refuseWhatOpens(args);
-  return { ...said, follow, args };
+  return { ...own, follow: on.has('--follow'), args };
 }
-
-const split = (word: string): [string, string] => [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)];
 
 /** Options of Codex's that would move its work away from the session, or open its sandbox. */
 const SET_BY_HOPGATE: ReadonlySet<string> = new Set([
@@ -134,7 +82,7 @@ function refuseWhatOpens(args: readonly string[]): void {
     throw usage(`"codex ${first}" runs no agent in a session`, `Run it without hopgate: codex ${first}.`);
   for (const [index, word] of args.entries()) {
     if (word === '--') return;
-    const [name] = word.startsWith('--') ? split(`${word}=`) : [word.slice(0, 2)];
+    const [name] = word.startsWith('--') ? splitAt(word) : [word.slice(0, 2)];
     if (word.startsWith('-') && SET_BY_HOPGATE.has(name ?? ''))
       throw usage(`hopgate sets what ${name} sets, as the peripheral grants it`, `Leave ${name} out.`);
     const key = keyOf(word, args[index + 1]);

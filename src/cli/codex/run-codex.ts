@@ -5,12 +5,11 @@ import { hookCommand } from '../../daemon/launcher.ts';
 import { remoteAgentSession } from '../../daemon/remote.ts';
 import { SeatFiles, type SeatRecord } from '../../daemon/seat-files.ts';
 import type { SessionStatus } from '../../session/session.ts';
-import { clientSession } from '../client/client-session.ts';
+import { openClient } from '../client/open-client.ts';
 import { runClient } from '../client/run-client.ts';
+import { tellBeginning } from '../client/standing.ts';
 import { type Io, note } from '../io.ts';
-import { openProject } from '../project.ts';
 import { realRoot } from '../state-dir.ts';
-import { tellOfConfig } from '../tell-of-config.ts';
 import { quoted as shown } from '../visible.ts';
 import { launchArguments } from './launch.ts';
 import type { CodexCommand } from './own-options.ts';
@@ -23,8 +22,7 @@ const MOST_ROUNDS = 8;
 /** `hopgate codex`: Codex in a session, until it ends. */
 export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   const root = realRoot(command.root, io.cwd);
-  const codex = codexProgram(io, command.codex);
-  tellOfConfig(io, await openProject(root, io.env));
+  const codex = codexProgram(io, command.program);
   const { sessionId, specs, config } = await opened(io, root, command);
   // Over the daemon, which holds the session for the hooks and the tools as well; so it runs by the time they ask.
   const remote = await remoteAgentSession({
@@ -35,10 +33,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   const allowed = ({ peripheral, mode }: SessionStatus) => threadOptions(specs, config, peripheral, root, mode);
   const begun = new Date().toISOString();
   const before = await remote.status();
-  note(
-    io,
-    `session ${sessionId} in ${root}: ${before.mode ?? 'no mode gate'}, ${before.peripheral ?? 'outside of any peripheral'}`,
-  );
+  tellBeginning(io, sessionId, root, before);
   let options = allowed(before);
   let code = await runOnce(io, { codex, root, sessionId, options, args: command.args });
   let after = await remote.status();
@@ -55,16 +50,15 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   await remote.close();
   const seats = seatsOf(io, root, sessionId, begun);
   const sandboxes = { sandbox: options.sandboxMode, wanted: allowed(after).sandboxMode };
-  showEnd(io, { root, sessionId, code, before, after, ...sandboxes, begun, seats });
+  const isScript = isExec(command.args);
+  showEnd(io, { root, sessionId, code, before, after, ...sandboxes, begun, seats, isScript, env: io.env });
 }
 
 /** The session to work in, written down with what the operator approves ahead, and let go of. */
 async function opened(io: Io, root: string, command: CodexCommand) {
   const host = new Host({ env: io.env, keepOpenMs: 0 });
   try {
-    const sessionId = await clientSession(io, host, root, { agent: 'codex', ...command });
-    await host.bind(root, sessionId, { approve: command.approve });
-    return await host.join(root, sessionId, async ({ specs, config }) => ({ sessionId, specs, config }));
+    return await openClient(io, host, root, 'codex', command);
   } finally {
     await host.close();
   }
@@ -85,9 +79,10 @@ async function runOnce(io: Io, { codex, root, sessionId, options, args }: Run): 
   const session = { HOPGATE_SESSION: sessionId, HOPGATE_ROOT: root, HOPGATE_CODEX_SANDBOX: options.sandboxMode };
   const env = { ...io.env, ...session };
   const [command, ...own] = ownProgram();
+  const asked = !args.some((word) => EXEC.has(word));
   const mcp = {
     command,
-    args: [...own, 'mcp', '--attach', '--root', root, ...(args.some((word) => EXEC.has(word)) ? ['--no-elicit'] : [])],
+    args: [...own, 'mcp', '--attach', '--root', root, ...(asked ? [] : ['--no-elicit'])],
     env: { ...handedOn(io), ...session },
   };
   const first = await launchArguments({
@@ -95,6 +90,7 @@ async function runOnce(io: Io, { codex, root, sessionId, options, args }: Run): 
     root,
     env,
     options,
+    asked,
     mcp,
     hooks: codexHooks(hookCommand('codex', io.env)),
   });

@@ -1,5 +1,9 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import type { SeatRecord } from '../../daemon/seat-files.ts';
 import type { SessionStatus } from '../../session/session.ts';
+import { standing } from '../client/standing.ts';
+import { wroteSince } from '../client/wrote-since.ts';
 import { type Io, note } from '../io.ts';
 import { quoted } from '../visible.ts';
 
@@ -17,12 +21,15 @@ export interface End {
   readonly begun: string;
   /** The conversations of this run. */
   readonly seats: readonly SeatRecord[];
+  /** Nobody sat at its screen: `codex exec`. */
+  readonly isScript: boolean;
+  readonly env: Io['env'];
 }
 
 /** Says on stderr what became of the session; stdout is Codex's. Exit code 1 where Codex failed, or its hooks were silent. */
 export function showEnd(io: Io, end: End): void {
   const { code, after } = end;
-  const silence = silenceOf(end.seats, end.begun);
+  const silence = leftAtOnce(end) ? null : silenceOf(end.seats, end.begun);
   io.exitCode = code === 0 && silence === null ? 0 : 1;
   if (io.json) {
     const { sessionId, root } = end;
@@ -31,18 +38,10 @@ export function showEnd(io: Io, end: End): void {
     );
     return;
   }
-  note(io, `${stepsOf(end)}; the session is ${whereIs(after)}`);
+  note(io, standing(end.before, after));
   if (silence !== null) note(io, `WARNING: ${silence}`);
   for (const line of openEnds(end)) note(io, line);
 }
-
-const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
-
-const stepsOf = ({ before, after }: End): string =>
-  `${count(after.steps - before.steps, 'step')}, ${count(after.denials - before.denials, 'refusal')}`;
-
-const whereIs = ({ closed, peripheral, mode }: SessionStatus): string =>
-  closed ? 'closed' : `in ${peripheral ?? 'no peripheral'}${mode ? `, mode ${mode}` : ''}`;
 
 /** Codex passes over hooks that it does not trust, or that a policy switches off, without a word. null: they came. */
 export function silenceOf(seats: readonly SeatRecord[], since: string): string | null {
@@ -53,14 +52,22 @@ export function silenceOf(seats: readonly SeatRecord[], since: string): string |
     : 'Codex called no hook at its start: hooks fell silent for a while. Run hopgate doctor.';
 }
 
-function openEnds({ root, sessionId, after, sandbox, wanted }: End): readonly string[] {
-  const on = `hopgate codex --session ${sessionId}`;
+/** Codex calls its hooks, and writes a conversation down, from the first turn on: whoever left before that left nothing that hooks could have seen. */
+const leftAtOnce = ({ isScript, seats, env, begun }: End): boolean =>
+  !isScript &&
+  seats.length === 0 &&
+  !wroteSince(join(env['CODEX_HOME'] || join(env['HOME'] ?? homedir(), '.codex'), 'sessions'), begun);
+
+function openEnds({ root, sessionId, after, sandbox, wanted, isScript, seats }: End): readonly string[] {
   const lines = [];
-  if (!after.closed) lines.push(`go on with it: ${on} --root ${quoted(root)} [exec …]`);
+  const thread = seats.find(({ conversation }) => conversation.agentId === null)?.conversation.id;
+  const args = isScript ? ['exec …'] : thread === undefined ? [] : ['resume', thread];
+  const at = `--session ${sessionId} --root ${quoted(root)}`;
+  if (!after.closed) lines.push(`go on with it: ${['hopgate codex', at, ...args].join(' ')}`);
   if (!after.closed && sandbox !== wanted)
     lines.push(
-      `Codex's own sandbox was ${sandbox}; where the session is now it would be ${wanted}, from the next start on (--follow resumes by itself)`,
+      `Codex's own sandbox was ${sandbox}; where the session is now it would be ${wanted}, from the next start on${isScript ? ' (--follow resumes by itself)' : ''}`,
     );
-  lines.push(`what happened: hopgate thread ${sessionId}, hopgate verify ${sessionId}`);
+  lines.push(`check what happened: hopgate verify ${sessionId} --root ${quoted(root)}`);
   return lines;
 }

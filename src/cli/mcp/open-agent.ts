@@ -8,6 +8,7 @@ import type { Approver } from '../../ports/approver.ts';
 import type { Session } from '../../session/session.ts';
 import { loadSpecs } from '../../spec/load-specs.ts';
 import type { SpecSet } from '../../spec/types.ts';
+import { checkApproved } from '../approve/check-names.ts';
 import { CliError, type Io } from '../io.ts';
 import { evidenceFile, findSession, withStore } from '../open-store.ts';
 import { openProject } from '../project.ts';
@@ -26,6 +27,8 @@ export interface Wanted {
   readonly peripheral?: string;
   readonly unsafeNoSandbox: boolean;
   readonly approver: Approver;
+  /** What `--approve` names. */
+  readonly approve: readonly string[];
 }
 
 /** A session for an agent's program, in this process: a new one, started in a peripheral, or one to go on with. */
@@ -35,17 +38,20 @@ export async function openAgent(io: Io, wanted: Wanted): Promise<AgentSession> {
   tellOfConfig(io, project);
   ensureStateDir(root, io.env);
   const there = wanted.session === undefined ? null : await sessionToGoOnWith(io, root, wanted.session);
+  const specs = wanted.specs === undefined ? project.specs : await specsOf(io, wanted.specs);
+  if (there === null) checkApproved(wanted.approve, specs);
   const session = await openSession({
     root,
     approver,
     unsafeNoSandbox,
     agent: there?.agent ?? wanted.agent,
-    specs: wanted.specs === undefined ? project.specs : await specsOf(io, wanted.specs),
+    specs,
     config: project.config,
     store: evidenceFile(root, io.env),
     ...(there ? { session: there.sessionId } : {}),
   });
   try {
+    checkApproved(wanted.approve, session.specs);
     await enter(session, wanted.peripheral, there !== null);
     const transcript = transcriptTo(transcriptPath(ensureStateDir(root, io.env), session.id));
     return recordTranscript(agentSession(session), transcript);

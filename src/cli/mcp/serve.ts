@@ -66,6 +66,7 @@ const wantedOf = (io: Io, root: string, options: McpCommand): Wanted => ({
   agent: options.agent,
   unsafeNoSandbox: options.unsafeNoSandbox ?? false,
   approver: approverOf(io, root, options),
+  approve: options.approve ?? [],
   ...(options.session === undefined ? {} : { session: options.session }),
   ...(options.specs === undefined ? {} : { specs: options.specs }),
   ...(options.peripheral === undefined ? {} : { peripheral: options.peripheral }),

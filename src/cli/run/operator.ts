@@ -28,7 +28,7 @@ export function operatorApprover(io: Io, options: OperatorOptions): Approver {
   const beforehand = approving(options.yes ? ['all'] : options.approve);
   const terminal: Approver = {
     via: 'terminal',
-    approve: async (request) => ((await ask(io, request, options)) ? { by: 'operator' } : null),
+    approve: async (request) => ((await ask(io, request, options)) ? { by: 'operator' } : { declined: 'operator' }),
   };
   const scripted: Approver = {
     via: 'approver',

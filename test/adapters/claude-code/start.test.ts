@@ -44,9 +44,29 @@ describe('hopgate claude', () => {
   });
 
   it('says so, and fails, where no hook was called', async () => {
-    const ran = await on.run('claude', '--claude', fakeClaude('exit 0'));
+    const ran = await on.run('claude', '--claude', fakeClaude('exit 0'), '-p', 'x');
     expect(ran.code).toBe(1);
     expect(ran.err).toContain("WARNING: none of hopgate's hooks was called");
+  });
+
+  it('says so of a screen only where a conversation was begun there', async () => {
+    const left = await on.run('claude', '--claude', fakeClaude('exit 0'));
+    expect(left.code).toBe(0);
+    expect(left.err).not.toContain('WARNING');
+    const conversation = `mkdir -p "$HOME/.claude/projects/p" && echo {} > "$HOME/.claude/projects/p/c.jsonl"`;
+    const silent = await on.run('claude', '--claude', fakeClaude(conversation));
+    expect(silent.code).toBe(1);
+    expect(silent.err).toContain("WARNING: none of hopgate's hooks was called");
+  });
+
+  it('opens no session for an approval of what is not there', async () => {
+    const ran = await on.run('claude', '--approve', 'excute', '--claude', fakeClaude('exit 0'));
+    expect(ran.code).toBe(2);
+    expect(ran.err).toContain('--approve: there is no destination or mode "excute"');
+    expect(ran.err).toMatch(
+      /Did you mean execute\? Destinations: .*deploy.*; modes: discuss, diagnose, execute; or all/,
+    );
+    expect((await on.run('sessions')).out).not.toContain('s-');
   });
 
   it('tells what hooks noticed in its conversations, and "hopgate sessions" tells it later', async () => {

@@ -29,7 +29,7 @@ describe('the words behind "hopgate codex"', () => {
       session: 's',
       peripheral: null,
       approve: ['execute', 'deploy', 'x'],
-      codex: 'c',
+      program: 'c',
       follow: true,
       args: ['exec', '--json', '--root', 'mine', 'do it'],
     });

@@ -95,7 +95,8 @@ describe('an answer', () => {
     await session.setMode({ to: 'diagnose' });
     const answer = await agentSession(session).call({ name: 'mode', input: { to: 'execute' }, approved: null });
     expect(answer).toMatchObject({ status: 'refused', denial: { code: 'approval-required' } });
-    expect(answer.text).toContain('it was not given');
+    expect(answer.text).toContain('the person who was asked declined it');
+    expect(answer.text).not.toContain('ask the operator');
   });
 
   it('an approval holds for nothing but what was shown', async () => {

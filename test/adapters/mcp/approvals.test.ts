@@ -88,7 +88,7 @@ describe.each(ERAS)('an approval that is missing (%s)', (era) => {
     const client = await connected(hostOf(agentSession(session)), { era, person: async () => answer });
     const { text, isError } = await call(client, 'mode', EXECUTE);
     expect(isError).toBe(true);
-    expect(text).toMatch(/approval-required.*it was not given/);
+    expect(text).toMatch(/approval-required.*the person who was asked declined it/);
     expect(asked).toEqual([]);
     expect(session.state.mode).toBe('diagnose');
   });

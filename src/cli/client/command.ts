@@ -1,0 +1,55 @@
+import type { Command } from 'commander';
+import type { Io } from '../io.ts';
+import { examples } from '../options.ts';
+
+export interface ClientCommandTexts {
+  readonly name: 'claude' | 'codex';
+  /** What the program is called. */
+  readonly title: string;
+  readonly description: string;
+  readonly args: string;
+  /** Options that only this client has: flags and text. */
+  readonly more?: readonly (readonly [flags: string, text: string])[];
+  readonly examples: readonly string[];
+}
+
+/**
+ * Registers a command that starts a client program in a session.
+ *
+ * @param run is given the words behind the command, as they came: commander would take the program's own options for ours
+ */
+export function registerClient(
+  program: Command,
+  io: Io,
+  texts: ClientCommandTexts,
+  run: (words: readonly string[]) => Promise<void>,
+): void {
+  const { name, title } = texts;
+  const command = program
+    .command(name)
+    .summary(`start ${title} in a session`)
+    .description(texts.description)
+    .argument('[args...]', texts.args)
+    .option('--root <dir>', 'the repository; the current folder unless given')
+    .option('--session <id>', 'go on with this session')
+    .option('--peripheral <id>', 'where a new session starts')
+    .option(
+      '--approve <names>',
+      'give these approvals: destinations (deploy), modes (execute), or all; comma-separated',
+    )
+    .option(
+      `--${name} <program>`,
+      `the ${title} to start; ${name.toUpperCase()}_BIN or the one on the PATH unless given`,
+    );
+  for (const [flags, text] of texts.more ?? []) command.option(flags, text);
+  command
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .addHelpText('after', examples(...texts.examples))
+    .action(async () => {
+      const words = (program as Command & { readonly rawArgs: readonly string[] }).rawArgs;
+      const at = words.indexOf(name);
+      io.json = words.slice(0, at).includes('--json');
+      await run(words.slice(at + 1));
+    });
+}

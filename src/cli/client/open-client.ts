@@ -1,0 +1,31 @@
+import type { Host } from '../../daemon/host.ts';
+import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
+import { checkApproved } from '../approve/check-names.ts';
+import type { Io } from '../io.ts';
+import { openProject } from '../project.ts';
+import { tellOfConfig } from '../tell-of-config.ts';
+import { clientSession } from './client-session.ts';
+import type { ClientCommand } from './own-options.ts';
+
+/**
+ * The session that a client program is started in, with what the operator approves ahead written down.
+ *
+ * @throws CliError where the command asks for what cannot be
+ */
+export async function openClient(
+  io: Io,
+  host: Host,
+  root: string,
+  agent: string,
+  command: ClientCommand,
+): Promise<{ readonly sessionId: string; readonly specs: SpecSet; readonly config: ProjectConfig }> {
+  const project = await openProject(root, io.env);
+  tellOfConfig(io, project);
+  // Before anything is opened; a session that goes on has a spec set of its own.
+  if (command.session === null) checkApproved(command.approve, project.specs);
+  const sessionId = await clientSession(io, host, root, { agent, ...command });
+  const { specs, config } = await host.join(root, sessionId, async ({ specs, config }) => ({ specs, config }));
+  checkApproved(command.approve, specs);
+  await host.bind(root, sessionId, { approve: command.approve });
+  return { sessionId, specs, config };
+}

@@ -1,0 +1,14 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Whether a client program has written to any conversation beneath a folder since then (ISO 8601). */
+export function wroteSince(folder: string, since: string): boolean {
+  const from = Date.parse(since);
+  try {
+    return readdirSync(folder, { recursive: true, encoding: 'utf8' }).some(
+      (name) => name.endsWith('.jsonl') && statSync(join(folder, name)).mtimeMs >= from,
+    );
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ENOENT';
+  }
+}

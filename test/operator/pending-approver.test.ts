@@ -109,7 +109,7 @@ describe("the operator's answer", () => {
     const { stateDir, ask } = world();
     const id = await pendingId(ask());
     say(stateDir, id, 'no');
-    expect(await ask()).toBeNull();
+    expect(await ask()).toEqual({ declined: 'mary' });
     expect(await pendingId(ask())).not.toBe(id);
   });
 
@@ -118,7 +118,7 @@ describe("the operator's answer", () => {
     const id = await pendingId(ask());
     say(stateDir, id, 'yes');
     say(stateDir, id, 'no');
-    expect(await ask()).toBeNull();
+    expect(await ask()).toEqual({ declined: 'mary' });
   });
 
   it('is waited for, where that is wanted', async () => {

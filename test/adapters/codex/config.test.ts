@@ -101,6 +101,21 @@ describe('the overrides', () => {
     });
   });
 
+  test('whoever sits at the screen is asked what hopgate has to ask, and nothing else', () => {
+    const options = threadOptions(shipped, DEFAULT_PROJECT_CONFIG, 'edit', '/repo', 'execute');
+    expect(parsed(sandboxOverrides(options, '/repo', true))).toMatchObject({
+      approval_policy: {
+        granular: {
+          sandbox_approval: false,
+          rules: false,
+          request_permissions: false,
+          skill_approval: false,
+          mcp_elicitations: true,
+        },
+      },
+    });
+  });
+
   test('the server’s tools are approved, and followed as they change', () => {
     const { mcp_servers, features } = parsed(
       mcpOverrides({ command: 'node', args: ['a b'], env: { X: 'é' } }),

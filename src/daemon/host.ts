@@ -21,6 +21,8 @@ import { type SessionTranscript, Transcripts } from './transcripts.ts';
 
 /** How long a hook waits for a session, in milliseconds: shorter than its own deadline. */
 const WAIT_MS = 6_000;
+/** How long the folder of a root's seats is taken for what it was, in milliseconds. */
+const RECENT_MS = 1_000;
 
 export interface HostOptions {
   /** Where the state lies: `XDG_STATE_HOME`, `HOME`. */
@@ -53,6 +55,7 @@ export class Host {
   readonly #options: HostOptions;
   readonly #sessions: OpenSessions;
   readonly #transcripts: Transcripts;
+  readonly #recent = new Map<string, SeatFiles>();
 
   constructor(options: HostOptions) {
     this.#options = options;
@@ -63,8 +66,7 @@ export class Host {
 
   /** What hook handlers are given, for one caller. */
   desk(caller: Caller): HookDesk {
-    const { env } = this.#options;
-    const files = (seat: Seat) => new SeatFiles(seat.conversation.root, env);
+    const files = (seat: Seat) => this.#files(seat.conversation.root);
     return {
       seat: (conversation) => this.#seat(conversation, caller),
       remember: (seat, event, notes) => this.#remember(seat, event, notes),
@@ -77,7 +79,7 @@ export class Host {
       runner: async (seat, call) => this.#keepRun({ conversation: seat.conversation, call }),
       lived: (seat, ...items) => this.transcript(seat.conversation.root, seat.sessionId).add(...items),
       expect: ({ conversation, parent, sessionId }, call) => {
-        if (parent !== null) new SeatFiles(conversation.root, env).expect(parent, call, sessionId);
+        if (parent !== null) this.#files(conversation.root).expect(parent, call, sessionId);
       },
     };
   }
@@ -98,7 +100,7 @@ export class Host {
     sessionId: string,
     call: { readonly tool: string; readonly args: Json },
   ): Promise<string> {
-    const other = new SeatFiles(root, this.#options.env).takeExpected(sessionId, call);
+    const other = this.#files(root).takeExpected(sessionId, call);
     if (other === null || (await this.join(root, other, async ({ state }) => state.closed))) return sessionId;
     return other;
   }
@@ -109,7 +111,7 @@ export class Host {
     sessionId: string,
     call: { readonly tool: string; readonly args: Json },
   ): Promise<Denial | null> {
-    const parent = new SeatFiles(root, this.#options.env).binding(sessionId)?.parent ?? null;
+    const parent = this.#files(root).binding(sessionId)?.parent ?? null;
     const denial = parent === null ? null : await this.join(root, parent, async (session) => session.why(call));
     return denial && ofParent(denial);
   }
@@ -132,7 +134,7 @@ export class Host {
 
   /** The seat of a conversation, if it has one. */
   seatOf(conversation: Conversation): SeatRecord | null {
-    return new SeatFiles(conversation.root, this.#options.env).read(conversation);
+    return this.#files(conversation.root).read(conversation);
   }
 
   /**
@@ -140,7 +142,7 @@ export class Host {
    * which those hooks then find.
    */
   async attach(root: string, agent: string, caller: Caller): Promise<string> {
-    const files = new SeatFiles(root, this.#options.env);
+    const files = this.#files(root);
     return exclusively(files.lock, this.#deadline(), async () => {
       const line = caller.pid === null ? [] : ancestry(caller.pid);
       const named = caller.env['HOPGATE_SESSION'];
@@ -154,7 +156,7 @@ export class Host {
 
   /** Writes down what the operator has said of a session ahead: the destinations and modes that are approved. */
   async bind(root: string, sessionId: string, { approve }: Pick<SessionBinding, 'approve'>): Promise<void> {
-    const files = new SeatFiles(root, this.#options.env);
+    const files = this.#files(root);
     await exclusively(files.lock, this.#deadline(), async () => {
       files.bind({ ...(await this.#bound(files, root, sessionId)), approve });
     });
@@ -175,7 +177,7 @@ export class Host {
   }
 
   async #seat(conversation: Conversation, caller: Caller): Promise<Seat> {
-    const files = new SeatFiles(conversation.root, this.#options.env);
+    const files = this.#files(conversation.root);
     const known = files.read(conversation);
     if (known && !isElsewhere(known, caller.env)) return known;
     // Before the lock is taken: a parent's seat is made under the same one.
@@ -273,7 +275,7 @@ export class Host {
   }
 
   async #remember(seat: Seat, event: Seat['events'][number], notes?: Seat['notes']): Promise<Seat> {
-    const files = new SeatFiles(seat.conversation.root, this.#options.env);
+    const files = this.#files(seat.conversation.root);
     return exclusively(files.lock, this.#deadline(), async () => {
       const now = files.read(seat.conversation);
       if (!now) throw new Error(`the seat of conversation ${seat.conversation.id} is gone`);
@@ -294,7 +296,7 @@ export class Host {
   }
 
   async #opening(root: string, sessionId: string) {
-    const files = new SeatFiles(root, this.#options.env);
+    const files = this.#files(root);
     const { agent } = await this.#bound(files, root, sessionId);
     return { root, session: sessionId, agent, approver: operatorOf(files, root, this.#options.env) };
   }
@@ -303,6 +305,16 @@ export class Host {
     const id = randomBytes(16).toString('hex');
     writeRecord(join(this.#runs(), `${id}.json`), ticket);
     return `${this.#options.runCommand ?? 'hopgate hook run'} ${id}`;
+  }
+
+  /** The seats of a root. That their folder is there, and closed to others, is seen to once for all that one event asks. */
+  #files(root: string): SeatFiles {
+    const known = this.#recent.get(root);
+    if (known) return known;
+    const files = new SeatFiles(root, this.#options.env);
+    this.#recent.set(root, files);
+    setTimeout(() => this.#recent.delete(root), RECENT_MS).unref();
+    return files;
   }
 
   #runs(): string {

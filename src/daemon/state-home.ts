@@ -9,4 +9,3 @@ export function stateHome(env: Env): string {
   const base = stated !== undefined && isAbsolute(stated) ? stated : join(env['HOME'] || homedir(), '.local', 'state');
   return join(base, 'hopgate');
 }
-

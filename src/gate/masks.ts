@@ -123,12 +123,15 @@ function isCredential(names: readonly string[]): boolean {
   );
 }
 
-/** What is its own normal form, and holds nothing to be ignored. */
-const ASCII = /^[\x20-\x7e]*$/;
+/** A name that every file system reads as it stands, but for the case of its letters. */
+const PLAIN = /^[\w.-]*\w$/;
 
 /** A name as the most forgiving file system reads it (letter case, ignorable characters, streams, trailing dots, the short name of `.git`). */
 function foldName(name: string): string {
-  const folded = (ASCII.test(name) ? name : name.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, ''))
+  if (PLAIN.test(name)) return name.toLowerCase();
+  const folded = name
+    .normalize('NFKC')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
     .toLowerCase()
     .replace(/:.*$/, '')
     .replace(/(?<=[^. ])[. ]+$/, '');

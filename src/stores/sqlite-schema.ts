@@ -129,10 +129,10 @@ export function openDatabase(name: string, file: string, busyMs: number): Databa
     db.exec(
       `PRAGMA busy_timeout = ${Math.trunc(busyMs)}; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA secure_delete = ON`,
     );
-    assertOurs(db);
+    const version = assertOurs(db);
     switchToWal(db, Date.now() + busyMs);
     db.exec('PRAGMA synchronous = FULL');
-    if (pragma(db, 'user_version') < SCHEMA_VERSION) migrate(db);
+    if (version < SCHEMA_VERSION) migrate(db);
     return db;
   } catch (error) {
     db?.close();
@@ -171,17 +171,18 @@ function switchToWal(db: Database, deadline: number): void {
 
 const pragma = (db: Database, key: string): number => Number(db.prepare(`PRAGMA ${key}`).get()?.[key]);
 
-/** Before anything is changed: the file is empty or ours, and not newer than we are. */
-function assertOurs(db: Database): void {
-  const tables = Number(db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.['n']);
-  if (tables === 0) return;
+/** Before anything is changed: the file is empty or ours, and not newer than we are. Its schema's version, 0 if it is empty. */
+function assertOurs(db: Database): number {
+  const version = pragma(db, 'user_version');
   if (pragma(db, 'application_id') !== APPLICATION_ID) {
+    const tables = Number(db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.['n']);
+    if (tables === 0) return 0;
     throw new Error('it is a database of another program; name another file');
   }
-  const version = pragma(db, 'user_version');
   if (version > SCHEMA_VERSION) {
     throw new Error(`a newer hopgate wrote it (schema ${version}, this one knows ${SCHEMA_VERSION}); upgrade hopgate`);
   }
+  return version;
 }
 
 function migrate(db: Database): void {

@@ -1,4 +1,4 @@
-import fs from 'node:fs';
+import { readlinkSync } from 'node:fs';
 import type { Anchor, Anchors } from './anchors.ts';
 import { segmentsBelow, split } from './path-argument.ts';
 
@@ -108,7 +108,7 @@ function walkOnce(root: string, turn: Turn, anchors: Anchors): Place | Turn {
 /** null: it is no link any more. */
 function readLink(path: string): string | null {
   try {
-    return fs.readlinkSync(path);
+    return readlinkSync(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EINVAL' || code === 'ENOENT') return null;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import fs from 'node:fs';
+import { closeSync, constants, readSync } from 'node:fs';
 import type { ObservedEffects } from '../../ports/effects.ts';
 import type { NativeWatch, ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
@@ -99,17 +99,17 @@ function changeOf(root: string, before: FileBefore, anchors: Anchors): ObservedE
 }
 
 function hashOf(place: Existing): string {
-  const fd = place.anchor.open(fs.constants.O_RDONLY);
+  const fd = place.anchor.open(constants.O_RDONLY);
   try {
     const hash = createHash('sha256');
     const chunk = Buffer.alloc(CHUNK);
     for (let size = -1; size !== 0; ) {
-      size = fs.readSync(fd, chunk);
+      size = readSync(fd, chunk);
       hash.update(chunk.subarray(0, size));
     }
     return hash.digest('hex');
   } finally {
-    fs.closeSync(fd);
+    closeSync(fd);
   }
 }
 

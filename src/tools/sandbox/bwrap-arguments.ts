@@ -2,8 +2,8 @@ import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { type Furniture, SANDBOX_ID, textFile } from './furniture.ts';
 import { type Layout, type Mount, SANDBOX_HOME } from './layout.ts';
 
-/** The file descriptors that every sandboxed run uses; those of {@link RunOptions.keepFds} follow from 7 on. */
-export const FD = { seccomp: 3, status: 4, hold: 5, block: 6 } as const;
+/** The file descriptors that bubblewrap uses. */
+export const FD = { seccomp: 3, status: 4, args: 5 } as const;
 
 const NAMESPACES = ['user', 'pid', 'ipc', 'uts', 'cgroup'];
 const USR_LINKS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
@@ -13,20 +13,35 @@ const PROC_COVERED = ['sys', 'irq', 'bus', 'acpi', 'scsi', 'fs', 'mtrr', 'sysrq-
 const HOME_BYTES = 64 << 20;
 const SHARED_MEMORY_BYTES = 64 << 20;
 
-/** Everything of bubblewrap's command line up to `--`. Pure but for looking at which system paths the host has, and for the
- * furniture. */
+/** What the fixed part still depends on. */
+export type Networking = Pick<Layout, 'network'>;
+
+/**
+ * Everything of bubblewrap's command line up to `--`. Pure but for looking at which system paths the host has, and for the furniture.
+ */
 export function bwrapArguments(layout: Layout, furniture: Furniture, env: Readonly<Record<string, string>>): string[] {
+  return [...fixedArguments(layout, furniture), ...layoutArguments(layout, furniture, env)];
+}
+
+/** The part that contains, the same for every command; what follows it can only add to what the command sees. */
+export function fixedArguments({ network }: Networking, furniture: Furniture): string[] {
   return [
     ...NAMESPACES.map((name) => `--unshare-${name}`),
-    ...(layout.network ? [] : ['--unshare-net']),
+    ...(network ? [] : ['--unshare-net']),
     ...['--disable-userns', '--cap-drop', 'ALL', '--uid', `${SANDBOX_ID}`, '--gid', `${SANDBOX_ID}`],
     ...['--die-with-parent', '--new-session', '--hostname', 'peripheral', '--clearenv'],
     ...['--seccomp', `${FD.seccomp}`, '--json-status-fd', `${FD.status}`],
-    ...Object.entries({ ...layout.env, ...env }).flatMap(([name, value]) => ['--setenv', name, value]),
     ...systemArguments(furniture),
-    ...(layout.network ? resolverArguments() : []),
+    ...(network ? resolverArguments() : []),
     ...['--proc', '/proc', ...procCovers()],
     ...['--dev', '/dev', '--size', `${SHARED_MEMORY_BYTES}`, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
+  ];
+}
+
+/** What one command sees. */
+export function layoutArguments(layout: Layout, furniture: Furniture, env: Readonly<Record<string, string>>): string[] {
+  return [
+    ...Object.entries({ ...layout.env, ...env }).flatMap(([name, value]) => ['--setenv', name, value]),
     ...['--size', `${layout.limits.tmpBytes}`, '--perms', '1777', '--tmpfs', '/tmp'],
     ...['--size', `${HOME_BYTES}`, '--tmpfs', SANDBOX_HOME],
     ...layout.mounts.flatMap((mount) => mountArguments(mount, furniture)),

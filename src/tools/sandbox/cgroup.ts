@@ -15,11 +15,6 @@ interface Hierarchy {
 export interface Cgroups {
   readonly processes: boolean;
   readonly memory: boolean;
-  /**
-   * Tells the kernel that a process is going to be moved. Moving one waits for every processor to take notice of an earlier move or of none, some
-   * 10 ms; by moving ourselves to where we are that wait goes by while the sandbox starts.
-   */
-  announce(): void;
   /** Makes the groups for one run. */
   create(limits: LayoutLimits): ControlGroup;
 }
@@ -28,7 +23,11 @@ export interface Cgroups {
 export interface ControlGroup {
   /** Moves a process into them; one that is gone already is none. */
   join(pid: number): Promise<void>;
+  /** True if that process is the only one in them. */
+  holdsOnly(pid: number): boolean;
   remove(): Promise<void>;
+  /** The same where nothing can be waited for. */
+  removeNow(): void;
 }
 
 const MOUNT = '/sys/fs/cgroup';
@@ -42,21 +41,20 @@ export function probeCgroups(): Cgroups | null {
   const hierarchies = candidates().filter(isWritable);
   if (hierarchies.length === 0) return null;
   for (const { folder } of hierarchies) removeStale(folder);
-  const own = ownGroup(hierarchies[0]!);
   return {
-    announce() {
-      if (own !== null) writeFile(`${own}/cgroup.procs`, `${process.pid}`).catch(() => {});
-    },
     processes: hierarchies.some(({ processes }) => processes !== null),
     memory: hierarchies.some(({ memory }) => memory !== null),
     create(limits) {
       const name = newName();
       const groups = hierarchies.map((hierarchy) => makeGroup(hierarchy, name, limits));
       return {
+        // One after the other: the first waits some 10 ms until every processor has taken notice, the others go along.
         join: async (pid) => {
-          await Promise.all(groups.map((group) => moveTo(group, pid)));
+          for (const group of groups) await moveTo(group, pid);
         },
+        holdsOnly: (pid) => groups.every((group) => processesIn(group) === `${pid}\n`),
         remove: () => removeAll(groups),
+        removeNow: () => removeAllNow(groups),
       };
     },
   };
@@ -102,27 +100,37 @@ async function moveTo(group: string, pid: number): Promise<void> {
   }
 }
 
-/** The group that we are in ourselves; null if its folder is not to be seen here. */
-function ownGroup({ folder }: Hierarchy): string | null {
-  const controller = folder === MOUNT ? '' : folder.slice(MOUNT.length + 1);
-  const lines = readFileSync('/proc/self/cgroup', 'utf8').split('\n');
-  const path = lines.map((line) => /^\d+:([^:]*):(.*)$/.exec(line)).find((found) => found?.[1] === controller)?.[2];
-  const own = path === undefined ? null : `${folder}${path}`;
-  return own !== null && existsSync(`${own}/cgroup.procs`) ? own : null;
+function processesIn(group: string): string | null {
+  try {
+    return readFileSync(`${group}/cgroup.procs`, 'latin1');
+  } catch {
+    return null;
+  }
 }
+
+const ATTEMPTS = 100;
+const PAUSE_MS = 5;
 
 /** The kernel lets go of a group shortly after its last process is gone. */
 async function removeAll(groups: readonly string[]): Promise<void> {
   for (const group of groups)
-    for (let attempt = 0; attempt < 100; attempt += 1) {
-      try {
-        rmdirSync(group);
-        break;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EBUSY') break;
-        await sleep(5);
-      }
-    }
+    for (let attempt = 0; attempt < ATTEMPTS && !isRemoved(group); attempt += 1) await sleep(PAUSE_MS);
+}
+
+function removeAllNow(groups: readonly string[]): void {
+  const clock = new Int32Array(new SharedArrayBuffer(4));
+  for (const group of groups)
+    for (let attempt = 0; attempt < ATTEMPTS && !isRemoved(group); attempt += 1) Atomics.wait(clock, 0, 0, 1);
+}
+
+/** False: it is still in use. */
+function isRemoved(group: string): boolean {
+  try {
+    rmdirSync(group);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'EBUSY';
+  }
 }
 
 /** Groups of engines that were killed: rmdir refuses those that are still in use. */

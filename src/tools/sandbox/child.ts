@@ -1,112 +1,36 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { openSync, readdirSync, readFileSync } from 'node:fs';
-import type { Readable } from 'node:stream';
-import { BoundedOutput } from './bounded-output.ts';
-import type { OutputPipes } from './output-pipe.ts';
 
-/** Why we killed a command. */
-export type KillReason = 'timed-out' | 'aborted' | 'flooded';
-
-export interface ChildOptions {
-  readonly seconds: number;
-  readonly outputBytes: number;
-  readonly signal: AbortSignal;
+/** Starts a process in a process group of its own, which inherits nothing but what it is given. */
+export function start(
+  command: readonly string[],
+  spawning: {
+    readonly cwd: string;
+    readonly env: Readonly<Record<string, string>>;
+    readonly stdio: readonly ('pipe' | 'ignore')[];
+  },
+): ChildProcess {
+  const { cwd, env, stdio } = spawning;
+  return spawn(command[0]!, command.slice(1), { cwd, env, detached: true, stdio: withoutLeaks([...stdio]) });
 }
 
-/** A command that keeps writing past this is killed; up to it, it runs on and only its head and tail are kept. */
-const floodBytes = (outputBytes: number) => Math.max(256 << 20, 16 * outputBytes);
+/** Settles when a process is gone; rejects if it could not be started. */
+export function exitOf(
+  child: ChildProcess,
+): Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) => resolve({ code, signal }));
+  });
+}
 
-/** A child process in its own process group whose output is bounded and that is killed on timeout, abort or flood. */
-export class BoundedChild {
-  readonly process: ChildProcess;
-  readonly stdout: BoundedOutput;
-  readonly stderr: BoundedOutput;
-  /** Settles when both output streams have ended. */
-  readonly outputEnded: Promise<void>;
-  /** Settles when the process is gone; rejects if it could not be started. */
-  readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
-  killed: KillReason | null = null;
-  readonly #started = performance.now();
-  readonly #options: ChildOptions;
-  readonly #timer: NodeJS.Timeout;
-  readonly #onAbort = () => this.kill('aborted');
-
-  constructor(
-    command: readonly string[],
-    options: ChildOptions,
-    spawning: {
-      readonly cwd: string;
-      readonly env: Readonly<Record<string, string>>;
-      readonly stdin: string | Uint8Array | undefined;
-      readonly fds: readonly ('pipe' | 'ignore' | number)[];
-      /** For its output; sockets, where there are none. */
-      readonly pipes?: OutputPipes;
-    },
-  ) {
-    this.#options = options;
-    this.stdout = new BoundedOutput(options.outputBytes);
-    this.stderr = new BoundedOutput(options.outputBytes);
-    const [out, err] = [spawning.pipes?.() ?? null, spawning.pipes?.() ?? null];
-    const stdin = spawning.stdin === undefined ? 'ignore' : 'pipe';
-    try {
-      this.process = spawn(command[0]!, command.slice(1), {
-        cwd: spawning.cwd,
-        env: spawning.env,
-        detached: true,
-        stdio: withoutLeaks([stdin, out?.writer ?? 'pipe', err?.writer ?? 'pipe', ...spawning.fds]),
-      });
-    } finally {
-      out?.handedOver();
-      err?.handedOver();
-    }
-    this.exited = new Promise((resolve, reject) => {
-      this.process.once('error', reject);
-      this.process.once('exit', (code, signal) => resolve({ code, signal }));
-    });
-    this.exited.catch(() => {});
-    for (const stream of [...this.process.stdio, out?.reader, err?.reader]) stream?.on('error', () => {});
-    this.process.stdin?.end(spawning.stdin);
-    this.outputEnded = Promise.all([
-      this.#collect(out?.reader ?? this.process.stdout!, this.stdout),
-      this.#collect(err?.reader ?? this.process.stderr!, this.stderr),
-    ]).then(() => {});
-    this.#timer = setTimeout(() => this.kill('timed-out'), options.seconds * 1000);
-    options.signal.addEventListener('abort', this.#onAbort, { once: true });
-  }
-
-  /** Kills the process group; the first reason counts. */
-  kill(reason: KillReason): void {
-    this.killed ??= reason;
-    this.sweep();
-  }
-
-  /** Kills whatever is left of the process group. */
-  sweep(): void {
-    if (this.process.pid === undefined) return;
-    try {
-      process.kill(-this.process.pid, 'SIGKILL');
-    } catch {
-      // already gone
-    }
-  }
-
-  /** Stops watching the clock and the caller's signal: from here on nothing kills it. */
-  settle(): void {
-    clearTimeout(this.#timer);
-    this.#options.signal.removeEventListener('abort', this.#onAbort);
-  }
-
-  get seconds(): number {
-    return Math.round(performance.now() - this.#started) / 1000;
-  }
-
-  #collect(stream: Readable, into: BoundedOutput): Promise<void> {
-    const flood = floodBytes(this.#options.outputBytes);
-    stream.on('data', (chunk: Buffer) => {
-      if (into.total <= flood) into.push(chunk);
-      if (into.total > flood) this.kill('flooded');
-    });
-    return new Promise((resolve) => stream.once('close', () => resolve()));
+/** Kills whatever is left of its process group. */
+export function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // already gone
   }
 }
 

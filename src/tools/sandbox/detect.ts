@@ -9,6 +9,7 @@ import type { Host, HostIdentity } from './launch.ts';
 import { baseLayout, type Layout, withMounts } from './layout.ts';
 import { runSandboxed } from './run-sandboxed.ts';
 import { runUnsandboxed } from './run-unsandboxed.ts';
+import { makeRunners, type Runners } from './runners.ts';
 import { type RunOptions, type Sandbox, type SandboxAvailability, SandboxError } from './sandbox.ts';
 
 const INSTALL = 'install bubblewrap (`apt-get install bubblewrap`, `dnf install bubblewrap`) and start again';
@@ -61,18 +62,19 @@ async function tryOut(bwrap: string): Promise<Sandbox> {
   const cgroups = self.uid === 0 ? probeCgroups() : null;
   const folder = join(host.furniture.folder, 'probe');
   mkdirSync(folder);
-  await probeContainment(host, cgroups, folder);
-  const overlay = await probeOverlay(host, cgroups, folder);
+  const runners = makeRunners(host, cgroups);
+  await probeContainment(host, runners, folder);
+  const overlay = await probeOverlay(host, runners, folder);
   const identities = new Map<string, Promise<HostIdentity | null>>();
   const identityFor = (root: string) => {
-    if (!identities.has(root)) identities.set(root, ownerIfUsable(host, cgroups, root));
+    if (!identities.has(root)) identities.set(root, ownerIfUsable(host, runners, root));
     return identities.get(root)!;
   };
   const availability: SandboxAvailability = { ok: true, version, overlay, limits: describeLimits(self, cgroups) };
   return {
     availability,
     run: async (layout, argv, options) =>
-      runSandboxed(host, cgroups, await identityFor(layout.root), layout, argv, options),
+      runSandboxed(host, runners, await identityFor(layout.root), layout, argv, options),
   };
 }
 
@@ -89,14 +91,14 @@ const ATTEMPTS = `
 echo done
 `;
 
-async function probeContainment(host: Host, cgroups: Cgroups | null, folder: string): Promise<void> {
+async function probeContainment(host: Host, runners: Runners, folder: string): Promise<void> {
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
   try {
     const { port } = server.address() as { port: number };
     const layout = readOnly(folder);
     const argv = ['bash', '-c', ATTEMPTS, 'probe', folder, `${port}`];
-    const { stdout, stderr } = await runSandboxed(host, cgroups, null, layout, argv, probeOptions());
+    const { stdout, stderr } = await runSandboxed(host, runners, null, layout, argv, probeOptions());
     if (stdout !== 'done\n')
       throw new SandboxError(`the sandbox does not hold on this host: ${stdout.trim()} ${stderr.trim()}`.trim());
   } finally {
@@ -104,7 +106,7 @@ async function probeContainment(host: Host, cgroups: Cgroups | null, folder: str
   }
 }
 
-async function probeOverlay(host: Host, cgroups: Cgroups | null, folder: string): Promise<boolean> {
+async function probeOverlay(host: Host, runners: Runners, folder: string): Promise<boolean> {
   const layout = withMounts(baseLayout('probe', { root: folder }), [
     { kind: 'overlay', source: folder, target: folder, bytes: 1 << 20 },
   ]);
@@ -114,7 +116,7 @@ async function probeOverlay(host: Host, cgroups: Cgroups | null, folder: string)
   };
   try {
     const argv = ['bash', '-c', ': > made'];
-    const { exit } = await runSandboxed(host, cgroups, null, layout, argv, { ...probeOptions(), inspect });
+    const { exit } = await runSandboxed(host, runners, null, layout, argv, { ...probeOptions(), inspect });
     return exit === 0 && seen;
   } catch {
     return false;
@@ -125,13 +127,13 @@ async function probeOverlay(host: Host, cgroups: Cgroups | null, folder: string)
  * As root we run as the repository's owner where that works: uid 0 without capabilities could not write an owner's files, and some limits do not
  * bind it. null: stay who we are.
  */
-async function ownerIfUsable(host: Host, cgroups: Cgroups | null, root: string): Promise<HostIdentity | null> {
+async function ownerIfUsable(host: Host, runners: Runners, root: string): Promise<HostIdentity | null> {
   if (host.self.uid !== 0) return null;
   const { uid, gid } = statSync(root);
   if (uid === 0) return null;
   try {
     const argv = ['test', '-r', root];
-    const { exit } = await runSandboxed(host, cgroups, { uid, gid }, readOnly(root), argv, probeOptions());
+    const { exit } = await runSandboxed(host, runners, { uid, gid }, readOnly(root), argv, probeOptions());
     return exit === 0 ? { uid, gid } : null;
   } catch {
     return null;

@@ -12,7 +12,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type OutputPipes, outputPipes } from './output-pipe.ts';
+import { atExit } from './at-exit.ts';
+import { type FilterArch, seccompFilter } from './seccomp.ts';
 
 /** Who the command is inside, whoever we are outside. */
 export const SANDBOX_ID = 1000;
@@ -24,8 +25,8 @@ export interface Furniture {
   readonly overlayBase: string;
   /** What lies at which path of `/etc`. */
   readonly etc: readonly { readonly source: string; readonly target: string }[];
-  /** For what commands write. */
-  readonly pipes: OutputPipes;
+  /** The system-call filters, as bubblewrap reads them. */
+  readonly filters: { readonly plain: string; readonly unixSockets: string };
 }
 
 /** Names the pid namespace as well: in another one a pid means nothing to us. */
@@ -44,7 +45,7 @@ export function makeFurniture(): Furniture {
   const parent = /^[\w./-]+$/.test(tmpdir()) ? tmpdir() : '/tmp';
   removeStale(parent);
   const folder = mkdtempSync(join(parent, `${PREFIX}${process.pid}-`));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  atExit(() => rmSync(folder, { recursive: true, force: true }));
   chmodSync(folder, 0o755);
   const emptyFile = join(folder, 'empty');
   const overlayBase = join(folder, 'overlay');
@@ -55,7 +56,13 @@ export function makeFurniture(): Furniture {
     writeFileSync(source, text, { mode: 0o444 });
     return { source, target: `/etc/${name}` };
   });
-  return { folder, emptyFile, overlayBase, etc, pipes: outputPipes(folder) };
+  const filter = (name: string, unixSockets: boolean) => {
+    const file = join(folder, name);
+    writeFileSync(file, seccompFilter({ arch: process.arch as FilterArch, unixSockets }), { mode: 0o444 });
+    return file;
+  };
+  const filters = { plain: filter('filter', false), unixSockets: filter('filter-unix-sockets', true) };
+  return { folder, emptyFile, overlayBase, etc, filters };
 }
 
 /** A file of the furniture that holds exactly this text; the same text is written once. */

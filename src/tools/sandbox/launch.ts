@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs';
-import { bwrapArguments, FD } from './bwrap-arguments.ts';
+import { FD, fixedArguments, layoutArguments } from './bwrap-arguments.ts';
 import type { Furniture } from './furniture.ts';
-import type { Layout, Mount } from './layout.ts';
+import type { Layout, LayoutLimits, Mount } from './layout.ts';
+import { SandboxError } from './sandbox.ts';
 
 /** Who runs the sandbox on the host. */
 export interface HostIdentity {
@@ -17,23 +18,47 @@ export interface Host {
   readonly self: HostIdentity;
 }
 
-// Stays after the command has ended, until we let go of fd 5: as long as it lives, what the command wrote can be read through /proc/<pid>/root.
-// If we are killed it is killed too, and with it bubblewrap and everything in the sandbox.
-const WITH_OVERLAY = `
+const START = `
 set -e
 [ "$PPID" = "$1" ] || exit 125
-root=$2 base=$3 bytes=$4 mode=$5 owner=$6 options=$7
-shift 7
-cd "$root"
-mount -t tmpfs -o "size=$bytes,mode=0755" hopgate "$base"
-mkdir "$base/upper" "$base/work" "$base/merged"
-[ -z "$owner" ] || chown "$owner" "$base/upper"
-chmod "$mode" "$base/upper"
-mount -t overlay -o "lowerdir=.,upperdir=$base/upper,workdir=$base/work$options" hopgate "$base/merged"
-cd /
-"$@" ${FD.hold}<&- || :
-exec >&- 2>&- ${FD.seccomp}<&- ${FD.status}>&-
-read -r _ <&${FD.hold} || :
+folder=$2 filter=$3
+shift 3
+mkfifo -m 666 "$folder/stdout" "$folder/stderr" "$folder/status"
+echo ready
+run() {
+  "$@" <"$input" >"$folder/stdout" 2>"$folder/stderr" ${FD.seccomp}<"$filter" ${FD.status}>"$folder/status" ${FD.args}<"$folder/args"
+}
+`;
+
+/** Each line that it reads is where a command's input comes from; each that it writes, how bubblewrap ended. */
+const PLAIN = `${START}
+while read -r input; do
+  code=0
+  run "$@" || code=$?
+  echo "$code"
+done
+`;
+
+// Each command has a fresh upper folder, which stays after it until the next line: what it wrote can be read through /proc/<pid>/root. Nothing of the
+// repository is looked at before there is a command.
+const WITH_OVERLAY = `${START}
+root=$1 base=$2 bytes=$3 mode=$4 owner=$5 options=$6
+shift 6
+while :; do
+  mount -t tmpfs -o "size=$bytes,mode=0755" hopgate "$base"
+  mkdir "$base/upper" "$base/work" "$base/merged"
+  [ -z "$owner" ] || chown "$owner" "$base/upper"
+  chmod "$mode" "$base/upper"
+  read -r input || exit 0
+  cd "$root"
+  mount -t overlay -o "lowerdir=.,upperdir=$base/upper,workdir=$base/work$options" hopgate "$base/merged"
+  cd /
+  code=0
+  run "$@" || code=$?
+  echo "$code"
+  read -r _ || exit 0
+  umount "$base/merged" "$base"
+done
 `;
 
 export type OverlayMount = Extract<Mount, { kind: 'overlay' }>;
@@ -42,53 +67,85 @@ export const overlayOf = (layout: Layout): OverlayMount | null =>
   layout.mounts.find((mount): mount is OverlayMount => mount.kind === 'overlay') ?? null;
 
 /**
- * The whole command line of one run: mount the overlay, drop the uid, enter the sandbox, limit, run. Every link of the chain but the overlay's
- * shell replaces itself with the next.
+ * The command line of a runner: a shell of ours that starts one bubblewrap after the other, each of which knows already how it will contain and reads
+ * the rest of its arguments from a file. It names nothing of any command. It is killed if we are, and with it bubblewrap and everything in the sandbox.
  *
- * @param options.runAs another uid to run as; only root can
- * @param options.block the sandbox waits, set up but with nothing of the command running, until it is told to go on
+ * @param runAs another uid for bubblewrap to run as; only root can
+ * @param folder where it is told what to run, and its pipes are
  */
-export function launchCommand(
-  host: Host,
-  layout: Layout,
-  argv: readonly string[],
-  options: {
-    readonly env: Readonly<Record<string, string>>;
-    readonly block: boolean;
-    readonly runAs: HostIdentity | null;
-    readonly cpuSeconds: number;
-  },
-): string[] {
+export function runnerCommand(host: Host, layout: Layout, runAs: HostIdentity | null): (folder: string) => string[] {
   const overlay = overlayOf(layout);
-  const { limits } = layout;
-  return [
-    ...(overlay ? overlayPrefix(host, overlay) : []),
-    ...(options.runAs ? dropTo(options.runAs) : []),
-    ...[host.bwrap, ...(options.block ? ['--block-fd', `${FD.block}`] : [])],
-    ...[...bwrapArguments(layout, host.furniture, options.env), '--'],
-    // Inside, where processes are counted for this sandbox alone. Their number does not bind host uid 0; the data size binds each process.
-    ...[
-      'prlimit',
-      `--nofile=${limits.openFiles}`,
-      '--core=0',
-      `--fsize=${limits.fileBytes}`,
-      `--data=${limits.memoryBytes}`,
-    ],
-    ...[`--cpu=${options.cpuSeconds}`, `--nproc=${limits.processes}`, '--', ...argv],
+  const filter = host.furniture.filters[layout.unixSockets ? 'unixSockets' : 'plain'];
+  const unshared = overlay ? ['unshare', '--mount', '--propagation', 'slave', ...mapRoot(host), '--'] : [];
+  const contained = [
+    ...(overlay ? overlayParameters(host, overlay) : []),
+    ...(runAs ? dropTo(runAs) : []),
+    ...[host.bwrap, ...fixedArguments(layout, host.furniture), '--args', `${FD.args}`],
+    ...['--', '/bin/sh', '-c', `eval "\${${RUN}:?}"`],
+  ];
+  return (folder) => [
+    ...[...unshared, 'setpriv', '--pdeathsig', 'KILL', '--', '/bin/sh', '-c', overlay ? WITH_OVERLAY : PLAIN, 'sh'],
+    ...[`${process.pid}`, folder, filter, ...contained],
   ];
 }
 
-function overlayPrefix(host: Host, overlay: OverlayMount): string[] {
-  const asRoot = host.self.uid === 0;
-  const root = statSync(overlay.source);
+const isRoot = ({ self }: Host): boolean => self.uid === 0;
+const mapRoot = (host: Host): string[] => (isRoot(host) ? [] : ['--user', '--map-root-user']);
+
+function overlayParameters(host: Host, { source, bytes }: OverlayMount): string[] {
+  const { mode, uid, gid } = statSync(source);
   return [
-    ...['unshare', '--mount', ...(asRoot ? [] : ['--user', '--map-root-user']), '--'],
-    ...['setpriv', '--pdeathsig', 'KILL', '--', '/bin/sh', '-c', WITH_OVERLAY, 'sh'],
-    ...[`${process.pid}`, overlay.source, host.furniture.overlayBase, `${overlay.bytes}`],
-    ...[(root.mode & 0o777).toString(8), asRoot ? `${root.uid}:${root.gid}` : '', asRoot ? '' : ',userxattr'],
+    ...[source, host.furniture.overlayBase, `${bytes}`, (mode & 0o777).toString(8)],
+    ...(isRoot(host) ? [`${uid}:${gid}`, ''] : ['', ',userxattr']),
   ];
 }
 
 const dropTo = ({ uid, gid }: HostIdentity) => [
   ...['setpriv', '--reuid', `${uid}`, '--regid', `${gid}`, '--clear-groups', '--'],
 ];
+
+const RUN = 'HOPGATE_RUN';
+const word = (index: number): string => `HOPGATE_${index}`;
+
+/** In a shell's units, which POSIX gives. The data size binds each process. */
+function limitsOf({ openFiles, fileBytes, memoryBytes, processes }: LayoutLimits, cpuSeconds: number): string {
+  return [
+    ...['ulimit -c 0', `ulimit -n ${openFiles}`, `ulimit -f ${Math.ceil(fileBytes / 512)}`],
+    ...[`ulimit -d ${Math.ceil(memoryBytes / 1024)}`, `ulimit -t ${cpuSeconds}`],
+    // Counted for this sandbox alone, as we are inside; the number does not bind host uid 0. Some shells know it as -u, some as -p.
+    `{ ulimit -u ${processes} 2>/dev/null || ulimit -p ${processes}; }`,
+  ].join(' && ');
+}
+
+export interface CommandOptions {
+  readonly env: Readonly<Record<string, string>>;
+  readonly cpuSeconds: number;
+}
+
+/**
+ * What a runner is told: the rest of bubblewrap's arguments, each followed by a NUL. The command's words reach the shell in the sandbox as
+ * variables, so nothing of them is ever parsed. What it is to do comes last: of a message that was cut off nothing runs.
+ *
+ * @throws SandboxError if a word holds a NUL
+ */
+export function commandMessage(
+  host: Host,
+  layout: Layout,
+  argv: readonly string[],
+  { env, cpuSeconds }: CommandOptions,
+): string {
+  const names = argv.map((_, index) => word(index));
+  const run = [
+    `${limitsOf(layout.limits, cpuSeconds)} || exit 125`,
+    `set -- ${names.map((name) => `"$${name}"`).join(' ')}`,
+    `unset ${[...names, RUN].join(' ')}`,
+    'exec "$@"',
+  ].join('; ');
+  const words = [
+    ...layoutArguments(layout, host.furniture, env),
+    ...argv.flatMap((text, index) => ['--setenv', word(index), text]),
+    ...['--setenv', RUN, run],
+  ];
+  if (words.some((text) => text.includes('\0'))) throw new SandboxError('a word of the command holds a NUL');
+  return words.map((text) => `${text}\0`).join('');
+}

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BaseRequest, baseLayout, type Layout, type Mount, withMounts } from './layout.ts';
+import { maskedInGit } from './masked-in-git.ts';
 import { maskMounts, outerGitMounts, scanTree, type TreeScan } from './tree.ts';
 
 export interface TreeRequest extends BaseRequest {
@@ -19,6 +20,7 @@ export function readOnlyLayout(request: TreeRequest): Layout {
     { kind: 'read-only', source: root, target: root },
     ...maskMounts(root, scan),
     ...outerGitMounts(root, request.masks),
+    ...maskedInGit(request.masks, scan.maskedFiles),
   ]);
 }
 
@@ -34,6 +36,7 @@ export function editLayout(request: TreeRequest): Layout {
     ...protectedMounts(root, scan),
     ...maskMounts(root, scan),
     ...outerGitMounts(root, request.masks),
+    ...maskedInGit(request.masks, scan.maskedFiles),
   ]);
 }
 
@@ -47,6 +50,7 @@ export function testLayout(request: TreeRequest): Layout {
     ...(existsSync(git) ? [{ kind: 'read-only', source: git, target: git } as const] : []),
     ...maskMounts(root, scan),
     ...outerGitMounts(root, request.masks),
+    ...maskedInGit(request.masks, scan.maskedFiles),
   ]);
 }
 

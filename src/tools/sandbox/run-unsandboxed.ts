@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BoundedChild } from './child.ts';
+import { BoundedRun } from './bounded-run.ts';
+import { exitOf, killGroup, start } from './child.ts';
 import type { Layout } from './layout.ts';
 import { type CommandResult, type RunOptions, SandboxError } from './sandbox.ts';
 
@@ -16,21 +17,23 @@ export async function runUnsandboxed(
   options: RunOptions,
 ): Promise<CommandResult> {
   const { PATH = '/usr/local/bin:/usr/bin:/bin', HOME = '/' } = process.env;
-  const child = new BoundedChild(argv, options, {
+  const started = start(argv, {
     cwd: layout.chdir,
     env: { ...layout.env, PATH, HOME, ...options.env },
-    stdin: options.stdin,
-    fds: [...(options.keepFds ?? [])],
+    stdio: [options.stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
-  if (options.signal.aborted) child.kill('aborted');
+  const { stdin, stdout: out, stderr: err } = started;
+  const exited = exitOf(started);
+  const child = new BoundedRun({ stdout: out!, stderr: err! }, options, () => killGroup(started));
+  stdin?.on('error', () => {}).end(options.stdin);
   try {
-    const { code, signal } = await child.exited;
+    const { code, signal } = await exited;
     child.settle();
     // What it left in the background goes with it.
-    child.sweep();
+    killGroup(started);
     await Promise.race([child.outputEnded, sleep(SURVIVOR_GRACE_MS, undefined, { ref: false })]);
-    child.process.stdout?.destroy();
-    child.process.stderr?.destroy();
+    out!.destroy();
+    err!.destroy();
     const stdout = child.stdout.kept();
     const stderr = child.stderr.kept();
     return {

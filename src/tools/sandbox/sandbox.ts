@@ -36,8 +36,6 @@ export interface RunOptions {
   /** On top of the layout's environment. */
   readonly env?: { readonly [name: string]: string };
   readonly signal: AbortSignal;
-  /** Our file descriptors that the command inherits, as 7, 8, … in this order. They stay open here. */
-  readonly keepFds?: readonly number[];
   /** Called after the command ended by itself (not killed), in a layout with an overlay, while what it wrote is still there. */
   readonly inspect?: (view: OverlayView) => Promise<void>;
 }

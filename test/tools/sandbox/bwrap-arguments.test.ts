@@ -1,11 +1,17 @@
-import { tmpdir } from 'node:os';
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { bwrapArguments } from '../../../src/tools/sandbox/bwrap-arguments.ts';
 import { baseLayout } from '../../../src/tools/sandbox/layout.ts';
 
-const furniture = { folder: '/f', emptyFile: '/f/empty', overlayBase: '/f/overlay', etc: [], pipes: () => null };
+const furniture = {
+  folder: '/f',
+  emptyFile: '/f/empty',
+  overlayBase: '/f/overlay',
+  etc: [],
+  filters: { plain: '/f/filter', unixSockets: '/f/filter-unix-sockets' },
+};
 
 /** Several layers stop the same escape, so an attempt alone would not notice that one is gone. */
 test('no layout goes without the fixed part', () => {

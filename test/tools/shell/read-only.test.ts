@@ -139,8 +139,8 @@ describe('bash-readonly contains', () => {
     expect(result.stdout).not.toContain('SECRET');
     expect(result.stdout).toContain('kill 1');
     expect(Number(/^(\d+)$/m.exec(result.stdout)?.[1])).toBeLessThan(6);
-    // its output goes to pipes that have lost their names
-    expect(result.stdout).not.toMatch(/ -> \/(?!dev\/null|proc\/|\S+\/pipes-\w+\/\d+ \(deleted\))/);
+    // its output goes to pipes that lie where it cannot look
+    expect(result.stdout).not.toMatch(/ -> \/(?!dev\/null|proc\/|\S+\/run-\w+\/std)/);
   });
 });
 
@@ -236,9 +236,13 @@ test.each([
 test('it leaves no descriptor open', async () => {
   const root = scratch({});
   const open = () => readdirSync('/proc/self/fd').length;
-  await ok(root, 'bash-readonly', { command: 'echo x' });
+  const many = () =>
+    Promise.all(Array.from({ length: 20 }, () => ok(root, 'bash-readonly', { command: 'echo x; echo y >&2' })));
+  // What is kept for the next commands is there from the first on.
+  await many();
   const before = open();
-  await Promise.all(Array.from({ length: 40 }, () => ok(root, 'bash-readonly', { command: 'echo x; echo y >&2' })));
+  await many();
+  await many();
   // Streams close a moment after what they were for; one that leaked would stay for good.
   await expect.poll(open, { timeout: 20_000 }).toBeLessThanOrEqual(before + 2);
 });

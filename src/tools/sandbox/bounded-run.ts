@@ -1,0 +1,69 @@
+import type { Readable } from 'node:stream';
+import { BoundedOutput } from './bounded-output.ts';
+
+/** Why we killed a command. */
+export type KillReason = 'timed-out' | 'aborted' | 'flooded';
+
+export interface Bounds {
+  readonly seconds: number;
+  readonly outputBytes: number;
+  readonly signal: AbortSignal;
+}
+
+/** A command that keeps writing past this is killed; up to it, it runs on and only its head and tail are kept. */
+const floodBytes = (outputBytes: number) => Math.max(256 << 20, 16 * outputBytes);
+
+/** Watches over one command: its output is bounded, and it is killed on timeout, abort or flood. */
+export class BoundedRun {
+  readonly stdout: BoundedOutput;
+  readonly stderr: BoundedOutput;
+  /** Settles when both output streams have ended. */
+  readonly outputEnded: Promise<void>;
+  /** Why it was killed; the first reason counts. */
+  killed: KillReason | null = null;
+  readonly #since = performance.now();
+  readonly #bounds: Bounds;
+  readonly #end: () => void;
+  readonly #timer: NodeJS.Timeout;
+  readonly #onAbort = () => this.#kill('aborted');
+
+  /** @param end kills the command */
+  constructor(streams: { readonly stdout: Readable; readonly stderr: Readable }, bounds: Bounds, end: () => void) {
+    this.#bounds = bounds;
+    this.#end = end;
+    this.stdout = new BoundedOutput(bounds.outputBytes);
+    this.stderr = new BoundedOutput(bounds.outputBytes);
+    this.outputEnded = Promise.all([
+      this.#collect(streams.stdout, this.stdout),
+      this.#collect(streams.stderr, this.stderr),
+    ]).then(() => {});
+    this.#timer = setTimeout(() => this.#kill('timed-out'), bounds.seconds * 1000);
+    bounds.signal.addEventListener('abort', this.#onAbort, { once: true });
+    if (bounds.signal.aborted) this.#kill('aborted');
+  }
+
+  /** Stops watching the clock and the caller's signal: from here on nothing kills it. */
+  settle(): void {
+    clearTimeout(this.#timer);
+    this.#bounds.signal.removeEventListener('abort', this.#onAbort);
+  }
+
+  get seconds(): number {
+    return Math.round(performance.now() - this.#since) / 1000;
+  }
+
+  #kill(reason: KillReason): void {
+    this.killed ??= reason;
+    this.#end();
+  }
+
+  #collect(stream: Readable, into: BoundedOutput): Promise<void> {
+    const flood = floodBytes(this.#bounds.outputBytes);
+    stream.on('error', () => {});
+    stream.on('data', (chunk: Buffer) => {
+      if (into.total <= flood) into.push(chunk);
+      if (into.total > flood) this.#kill('flooded');
+    });
+    return new Promise((resolve) => (stream.closed ? resolve() : stream.once('close', () => resolve())));
+  }
+}

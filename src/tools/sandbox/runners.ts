@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { atExit } from './at-exit.ts';
+import type { Cgroups } from './cgroup.ts';
+import { type Host, type HostIdentity, overlayOf, runnerCommand } from './launch.ts';
+import type { Layout } from './layout.ts';
+import { Runner } from './runner.ts';
+
+/** Runners, kept for a while after a command for the next one of the same sort. */
+export interface Runners {
+  /**
+   * Has `work` done with a runner that runs nothing else meanwhile.
+   *
+   * @throws SandboxError if there is none to be had, or its limits cannot be put in force
+   */
+  use<T>(layout: Layout, runAs: HostIdentity | null, work: (runner: Runner) => Promise<T>): Promise<T>;
+}
+
+const IDLE_MS = 5 * 60_000;
+const MOST_IDLE = 4;
+/** What commands had cached counts towards the memory of a group until it is gone. */
+const MOST_RUNS = 500;
+/** What a sandbox leaves to the kernel to clear away takes a moment. */
+const ATTEMPTS = 50;
+
+interface Idle {
+  readonly key: string;
+  readonly runner: Runner;
+  readonly timer: NodeJS.Timeout;
+}
+
+export function makeRunners(host: Host, cgroups: Cgroups | null): Runners {
+  const all = new Set<Runner>();
+  const idle: Idle[] = [];
+  atExit(() => {
+    for (const runner of all) runner.kill();
+    for (const runner of all) runner.endNow();
+  });
+  const end = async (runner: Runner): Promise<void> => {
+    await runner.end();
+    all.delete(runner);
+  };
+  const takeIdle = (isWanted: (each: Idle) => boolean): Runner | null => {
+    const at = idle.findIndex(isWanted);
+    if (at === -1) return null;
+    const [{ runner, timer }] = idle.splice(at, 1) as [Idle];
+    clearTimeout(timer);
+    return runner;
+  };
+  const take = async (key: string, make: () => Runner): Promise<Runner> => {
+    const known = takeIdle((each) => each.key === key);
+    if (known?.isAlive) {
+      known.keepsUsAlive = true;
+      return known;
+    }
+    if (known) void end(known);
+    const runner = make();
+    all.add(runner);
+    try {
+      await runner.ready();
+      return runner;
+    } catch (error) {
+      await end(runner);
+      throw error;
+    }
+  };
+  const giveBack = async (key: string, runner: Runner, hasOverlay: boolean): Promise<void> => {
+    for (let attempt = 0; runner.isAlive && !runner.isEmpty && attempt < ATTEMPTS; attempt += 1) await sleep(2);
+    if (!runner.isAlive || !runner.isEmpty || runner.runs >= MOST_RUNS) return end(runner);
+    if (hasOverlay) runner.release();
+    runner.keepsUsAlive = false;
+    const drop = () => {
+      if (takeIdle((each) => each.runner === runner)) void end(runner);
+    };
+    idle.push({ key, runner, timer: setTimeout(drop, IDLE_MS).unref() });
+    if (idle.length > MOST_IDLE) void end(takeIdle(() => true)!);
+  };
+  return {
+    async use(layout, runAs, work) {
+      const command = runnerCommand(host, layout, runAs);
+      const { processes, memoryBytes } = layout.limits;
+      const key = JSON.stringify([command(''), processes, memoryBytes]);
+      const group = () => cgroups?.create(layout.limits) ?? null;
+      const runner = await take(key, () => new Runner(command, host.furniture.folder, group()));
+      try {
+        return await work(runner);
+      } catch (error) {
+        runner.kill();
+        throw error;
+      } finally {
+        // Nobody waits for that; a runner that cannot be given back is ended when we exit.
+        giveBack(key, runner, overlayOf(layout) !== null).catch(() => {});
+      }
+    },
+  };
+}

@@ -1,0 +1,135 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { probeCgroups } from '../../../src/tools/sandbox/cgroup.ts';
+import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
+import { makeFurniture } from '../../../src/tools/sandbox/furniture.ts';
+import { commandMessage, type Host } from '../../../src/tools/sandbox/launch.ts';
+import { baseLayout, type Layout, withMounts } from '../../../src/tools/sandbox/layout.ts';
+import { makeRunners, type Runners } from '../../../src/tools/sandbox/runners.ts';
+import { type Sandbox, SandboxError } from '../../../src/tools/sandbox/sandbox.ts';
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+const ENGINE = join(import.meta.dirname, '../shell/engine.ts');
+const asRoot = process.getuid?.() === 0;
+
+let host: Host;
+let runners: Runners;
+let sandbox: Sandbox;
+beforeAll(async () => {
+  const self = { uid: process.getuid!(), gid: process.getgid!() };
+  host = { bwrap: '/usr/bin/bwrap', furniture: makeFurniture(), self };
+  runners = makeRunners(host, asRoot ? probeCgroups() : null);
+  sandbox = await detectSandbox();
+});
+
+/** A layout in which the root can be written, so that whatever runs can leave a mark. */
+function open(): Layout {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-test-')));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  return withMounts(baseLayout('x', { root }), [{ kind: 'writable', source: root, target: root }]);
+}
+
+const options = { seconds: 60, outputBytes: 1 << 20, signal: new AbortController().signal };
+const COMMAND = { env: {}, cpuSeconds: 60 };
+
+describe('a runner', () => {
+  test('is kept for the next command like the last, and for no other', async () => {
+    const layout = open();
+    const pid = (of: Layout) => runners.use(of, null, async (runner) => runner.process.pid);
+    const first = await pid(layout);
+    expect(await pid({ ...layout, name: 'y', mounts: [] })).toBe(first);
+    expect(await pid({ ...layout, network: true })).not.toBe(first);
+    expect(await pid({ ...layout, unixSockets: true })).not.toBe(first);
+    expect(await pid({ ...layout, limits: { ...layout.limits, processes: 77 } })).not.toBe(first);
+    expect(await pid(layout)).toBe(first);
+  });
+
+  test('runs one command at a time', async () => {
+    const layout = open();
+    const pids = await Promise.all(
+      [1, 2, 3].map(() =>
+        runners.use(layout, null, async (runner) => {
+          await new Promise((resolve) => setImmediate(resolve));
+          return runner.process.pid;
+        }),
+      ),
+    );
+    expect(new Set(pids).size).toBe(3);
+  });
+
+  test('is not used again after it was killed', async () => {
+    const layout = open();
+    const first = await runners.use(layout, null, async (runner) => {
+      runner.kill();
+      return runner.process.pid;
+    });
+    expect(await runners.use(layout, null, async (runner) => runner.process.pid)).not.toBe(first);
+  });
+
+  test.runIf(asRoot)('is in its groups before it is given a command', async () => {
+    if (probeCgroups() === null) return;
+    const layout = open();
+    await runners.use({ ...layout, limits: { ...layout.limits, processes: 55 } }, null, async (runner) => {
+      expect(readFileSync(`/proc/${runner.process.pid}/cgroup`, 'utf8')).toContain(`/hopgate-${process.pid}-`);
+    });
+  });
+
+  test('runs nothing of a message that was cut off', async () => {
+    const layout = open();
+    const message = commandMessage(host, layout, ['touch', join(layout.root, 'mark')], COMMAND);
+    const isMarked = async (text: string) => {
+      await runners.use(layout, null, async (runner) => {
+        const { stdout, stderr, status, ended } = runner.run(text, undefined);
+        const closed = [stdout, stderr, status].map((stream) => once(stream.resume(), 'close'));
+        await Promise.all([ended, ...closed]);
+      });
+      return existsSync(join(layout.root, 'mark'));
+    };
+    const script = message.lastIndexOf('ulimit -c');
+    const places = Array.from({ length: 12 }, (_, at) => script + Math.floor((at * (message.length - script)) / 12));
+    const cuts = [0, 1, message.indexOf('--remount-ro'), ...places, message.length - 3, message.length - 2];
+    for (const cut of cuts) expect(await isMarked(message.slice(0, cut)), `cut at ${cut}`).toBe(false);
+    expect(await isMarked(message)).toBe(true);
+  });
+});
+
+test('the words of a command arrive as they are', async () => {
+  const layout = open();
+  const word = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('', '-n', '--', '$HOME', '$(id)', "'", '"', '\\', '\n', '*', ' ', '\u0081\u0088', '~', '=', '\r'),
+  );
+  const words = fc.array(
+    word.map((text) => text.replaceAll('\0', '').toWellFormed()),
+    { maxLength: 40 },
+  );
+  await fc.assert(
+    fc.asyncProperty(words, async (given) => {
+      const { stdout } = await sandbox.run(layout, ['printf', '%s\\0', 'first', ...given], options);
+      expect(stdout.split('\0').slice(1, -1)).toEqual(given);
+    }),
+    { numRuns: 8 },
+  );
+});
+
+test('a word that holds a NUL is an error, and nothing runs', async () => {
+  const layout = open();
+  const argv = ['touch', `${layout.root}/mark`, 'x\0--ro-bind\0/\0/'];
+  await expect(sandbox.run(layout, argv, options)).rejects.toThrow(SandboxError);
+  expect(readdirSync(layout.root)).toEqual([]);
+});
+
+test('a process that ends leaves nothing of its runners', async () => {
+  const { root } = open();
+  const child = spawn(process.execPath, [ENGINE, root, 'bash-readonly', 'echo done'], { stdio: 'ignore' });
+  expect(await once(child, 'exit')).toEqual([0, null]);
+  const groups = ['/sys/fs/cgroup', '/sys/fs/cgroup/pids', '/sys/fs/cgroup/memory'].filter((each) => existsSync(each));
+  const left = [tmpdir(), ...groups].flatMap((folder) => readdirSync(folder));
+  expect(left.filter((name) => new RegExp(`^hopgate-.*\\b${child.pid}-`).test(name))).toEqual([]);
+});

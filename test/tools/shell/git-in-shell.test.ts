@@ -1,8 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ok, scratch } from './support.ts';
+
+// Time never decides here, and the machine may be busy.
+vi.setConfig({ testTimeout: 120_000 });
 
 const git = (cwd: string, ...args: string[]): string =>
   execFileSync('git', ['-c', 'user.name=o', '-c', 'user.email=o@example.com', ...args], {
@@ -66,5 +69,41 @@ describe.each(KINDS)('%s', (_, make) => {
     expect(`${result.stdout}${result.stderr}`).not.toContain('S3CRET');
     expect(git(root, 'config', '--list')).toBe(before);
     expect(git(root, 'status', '--short')).toBe('');
+  });
+});
+
+describe('a masked file that git tracks', () => {
+  const MASKED = ['.env', 'deep/.env', 'keys/server.pem', 'odd/ "[x]*.pem', 'app/SERVER.PEM', '.npmrc/notes'];
+
+  function tracking(): string {
+    const root = repository();
+    for (const generation of ['old', 'new'])
+      for (const path of [...MASKED, 'src/open.txt']) {
+        mkdirSync(join(root, path, '..'), { recursive: true });
+        writeFileSync(join(root, path), `SECRET-${generation}\n`.replace(path === 'src/open.txt' ? 'SECRET' : '', ''));
+        git(root, 'add', '--force', path);
+        git(root, 'commit', '-q', '-m', `${generation} ${path}`);
+      }
+    return root;
+  }
+
+  it.each(['bash-readonly', 'bash'])('%s: git shows nothing of it while it compares', async (tool) => {
+    const root = tracking();
+    for (const command of [
+      'git diff',
+      'git diff HEAD~3',
+      'git log -p',
+      'git show HEAD~2',
+      'git grep -h -e SECRET HEAD',
+      'git stash show -p HEAD',
+    ]) {
+      const { result } = await ok(root, tool, { command });
+      expect(`${result.stdout}${result.stderr}`, command).not.toContain('SECRET');
+    }
+    const { result } = await ok(root, tool, {
+      command: 'git log -p -- src && git config --global user.name x && cat ~/.gitconfig',
+    });
+    expect(result).toMatchObject({ exit: 0 });
+    expect(result.stdout).toContain('+-new');
   });
 });

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import {
   generateText,
   type Instructions,
@@ -9,13 +10,12 @@ import {
   tool,
 } from 'ai';
 import { convertArrayToReadableStream, MockLanguageModelV4 } from 'ai/test';
-import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { agentSession, type AgentSession, aiSdk } from '../../src/adapters/ai-sdk.ts';
+import { type AgentSession, agentSession, aiSdk } from '../../src/adapters/ai-sdk.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
-import type { ToolBackend } from '../../src/ports/tool-backend.ts';
 import { type AgentDriver, describeAgentAdapter, type Scene, type ScriptedTurn } from '../contracts/agent-adapter.ts';
 import { agentWorld } from '../contracts/agent-world.ts';
+import { broken, end, execute, hop, playApart, read, readThatAborts } from './common-scenes.ts';
 
 type Calls = MockLanguageModelV4['doGenerateCalls'];
 type Generated = Extract<ConstructorParameters<typeof MockLanguageModelV4>[0], object>['doGenerate'];
@@ -105,10 +105,6 @@ const driver: AgentDriver = {
 describeAgentAdapter('the AI SDK', () => driver);
 
 const USER: ModelMessage = { role: 'user', content: 'Mend sum.' };
-const read: ScriptedTurn = { calls: [{ name: 'read', input: { path: 'README.md' } }] };
-const hop = { name: 'hop', input: { to: 'edit', exit: 'found-target', reason: 'found' } };
-const execute: ScriptedTurn = { calls: [{ name: 'mode', input: { to: 'execute', reason: 'to mend' } }] };
-const end: ScriptedTurn = { say: 'Done.' };
 const many = isStepCount(20);
 
 /** The same turns as a stream. */
@@ -288,45 +284,30 @@ describe('an AI SDK agent', () => {
 
   it('an abort reaches the tool that runs', async () => {
     const world = await agentWorld('explore');
-    const abort = new AbortController();
-    let reached: unknown = null;
-    const slow: ToolBackend = {
-      name: 'slow',
-      tools: ['read'],
-      run: ({ signal }) =>
-        new Promise((done) => {
-          signal.addEventListener('abort', () => {
-            reached = signal.reason;
-            done({ outcome: { status: 'failed', code: 'aborted', message: 'aborted' }, effects: [] });
-          });
-          abort.abort('enough');
-        }),
-    };
-    const session = await world.open({ backends: (real) => [slow, ...real] });
+    const { signal, backends, reached } = readThatAborts();
+    const session = await world.open({ backends });
     const model = mock([read, end]);
     const settings = await aiSdk(agentSession(session));
-    const run = generateText({ model, ...settings, messages: [USER], stopWhen: many, abortSignal: abort.signal });
+    const run = generateText({ model, ...settings, messages: [USER], stopWhen: many, abortSignal: signal });
     await expect(run).rejects.toBeDefined();
-    expect(reached).toBe('enough');
+    expect(reached()).toBe('enough');
     expect(model.doGenerateCalls).toHaveLength(1);
   });
 
   it('a broken world is an error of the run, and no refusal', async () => {
     const world = await agentWorld('explore');
-    const session = agentSession(await world.open());
-    const broken: AgentSession = { ...session, call: () => Promise.reject(new Error('the disk is full')) };
+    const session = broken(agentSession(await world.open()));
     const model = mock([read, read, end]);
-    const run = generateText({ model, ...(await aiSdk(broken)), messages: [USER], stopWhen: many });
+    const run = generateText({ model, ...(await aiSdk(session)), messages: [USER], stopWhen: many });
     await expect(run).rejects.toThrow('the disk is full');
     expect(model.doGenerateCalls).toHaveLength(1);
   });
 
   it('a broken world is an error of the run where the call is no call, too', async () => {
     const world = await agentWorld('explore');
-    const session = agentSession(await world.open());
-    const broken: AgentSession = { ...session, call: () => Promise.reject(new Error('the disk is full')) };
+    const session = broken(agentSession(await world.open()));
     const model = mock([{ calls: [{ name: 'teleport', input: {} }] }, end]);
-    const run = generateText({ model, ...(await aiSdk(broken)), messages: [USER], stopWhen: many });
+    const run = generateText({ model, ...(await aiSdk(session)), messages: [USER], stopWhen: many });
     await expect(run).rejects.toThrow('the disk is full');
   });
 
@@ -353,22 +334,10 @@ describe('an AI SDK agent', () => {
     expect(session.state.denials).toBe(0);
   });
 
-  it('agents of several sessions do not meet', async () => {
-    const worlds = await Promise.all([agentWorld('explore'), agentWorld('explore'), agentWorld('explore')]);
-    const runs = worlds.map(async (world, index) => {
-      const session = await world.open();
-      const script = index === 1 ? [{ calls: [hop] }, end] : [read, end];
-      await generateText({
-        model: mock(script),
-        ...(await aiSdk(agentSession(session))),
-        messages: [USER],
-        stopWhen: many,
-      });
-      return session.state.peripheral;
-    });
-    expect(await Promise.all(runs)).toEqual(['explore', 'edit', 'explore']);
-    for (const world of worlds) await world.verify();
-  });
+  it('agents of several sessions do not meet', () =>
+    playApart(async (session, script) => {
+      await generateText({ model: mock(script), ...(await aiSdk(session)), messages: [USER], stopWhen: many });
+    }));
 
   it('an operator’s own tools and instructions stand beside the session’s', async () => {
     const world = await agentWorld('explore');

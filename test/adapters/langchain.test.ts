@@ -3,14 +3,13 @@ import { Command, MemorySaver } from '@langchain/langgraph';
 import { AIMessage, createAgent, createMiddleware, type ToolMessage, tool } from 'langchain';
 import { describe, expect, it } from 'vitest';
 import {
-  agentSession,
   type AgentSession,
   type ApprovalInterrupt,
-  langChain,
+  agentSession,
   type LangChainOptions,
+  langChain,
 } from '../../src/adapters/langchain.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
-import type { ToolBackend } from '../../src/ports/tool-backend.ts';
 import {
   type AgentDriver,
   describeAgentAdapter,
@@ -20,6 +19,7 @@ import {
   type SeenTurn,
 } from '../contracts/agent-adapter.ts';
 import { agentWorld } from '../contracts/agent-world.ts';
+import { broken, end, execute, hop, playApart, read, readThatAborts } from './common-scenes.ts';
 
 /** As LangChain reads a provider's answer: what is no JSON is no call. */
 function calling(calls: readonly ScriptedCall[], turn: number): AIMessage {
@@ -79,10 +79,6 @@ const driver: AgentDriver = {
 
 describeAgentAdapter('LangChain', () => driver);
 
-const read: ScriptedTurn = { calls: [{ name: 'read', input: { path: 'README.md' } }] };
-const hop = { name: 'hop', input: { to: 'edit', exit: 'found-target', reason: 'found' } };
-const execute: ScriptedTurn = { calls: [{ name: 'mode', input: { to: 'execute', reason: 'to mend' } }] };
-const end: ScriptedTurn = { say: 'Done.' };
 const USER = { messages: [{ role: 'user' as const, content: 'Mend sum.' }] };
 const THREAD = { configurable: { thread_id: '1' } };
 const APPROVE = new Command({ resume: { decisions: [{ type: 'approve' }] } });
@@ -195,48 +191,28 @@ describe('a LangChain agent', () => {
 
   it('an abort reaches the tool that runs', async () => {
     const world = await agentWorld('explore');
-    const abort = new AbortController();
-    let reached = false;
-    const slow: ToolBackend = {
-      name: 'slow',
-      tools: ['read'],
-      run: ({ signal }) =>
-        new Promise((done) => {
-          signal.addEventListener('abort', () => {
-            reached = true;
-            done({ outcome: { status: 'failed', code: 'aborted', message: 'aborted' }, effects: [] });
-          });
-          abort.abort();
-        }),
-    };
-    const session = await world.open({ backends: (real) => [slow, ...real] });
+    const { signal, backends, reached } = readThatAborts();
+    const session = await world.open({ backends });
     const { agent, seen } = await prepare(agentSession(session), [read, end]);
-    await expect(agent.invoke(USER, { ...THREAD, signal: abort.signal })).rejects.toBeDefined();
+    await expect(agent.invoke(USER, { ...THREAD, signal })).rejects.toBeDefined();
     await session.settle();
-    expect(reached).toBe(true);
+    expect(reached()).not.toBe(null);
     expect(seen).toHaveLength(1);
   });
 
   it('a broken world is an error of the run, and no refusal', async () => {
     const world = await agentWorld('explore');
-    const session = agentSession(await world.open());
-    const broken: AgentSession = { ...session, call: () => Promise.reject(new Error('the disk is full')) };
-    const { agent, seen } = await prepare(broken, [read, read, end]);
+    const session = broken(agentSession(await world.open()));
+    const { agent, seen } = await prepare(session, [read, read, end]);
     await expect(agent.invoke(USER, THREAD)).rejects.toThrow('the disk is full');
     expect(seen).toHaveLength(1);
   });
 
-  it('agents of several sessions do not meet', async () => {
-    const worlds = await Promise.all([agentWorld('explore'), agentWorld('explore')]);
-    const runs = worlds.map(async (world, index) => {
-      const session = await world.open();
-      const { agent } = await prepare(agentSession(session), index === 1 ? [{ calls: [hop] }, end] : [read, end]);
+  it('agents of several sessions do not meet', () =>
+    playApart(async (session, script) => {
+      const { agent } = await prepare(session, script);
       await agent.invoke(USER, THREAD);
-      return session.state.peripheral;
-    });
-    expect(await Promise.all(runs)).toEqual(['explore', 'edit']);
-    for (const world of worlds) await world.verify();
-  });
+    }));
 
   it('an operator’s own tools stand beside the session’s', async () => {
     const world = await agentWorld('explore');

@@ -10,7 +10,6 @@ import {
   openAiAgents,
 } from '../../src/adapters/openai-agents.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
-import type { ToolBackend } from '../../src/ports/tool-backend.ts';
 import {
   type AgentDriver,
   describeAgentAdapter,
@@ -19,6 +18,7 @@ import {
   type SeenTurn,
 } from '../contracts/agent-adapter.ts';
 import { agentWorld } from '../contracts/agent-world.ts';
+import { broken, end, execute, hop, playApart, read, readThatAborts } from './common-scenes.ts';
 
 setTracingDisabled(true);
 
@@ -64,11 +64,6 @@ const driver: AgentDriver = {
 };
 
 describeAgentAdapter('OpenAI Agents', () => driver);
-
-const read: ScriptedTurn = { calls: [{ name: 'read', input: { path: 'README.md' } }] };
-const hop = { name: 'hop', input: { to: 'edit', exit: 'found-target', reason: 'found' } };
-const execute: ScriptedTurn = { calls: [{ name: 'mode', input: { to: 'execute', reason: 'to mend' } }] };
-const end: ScriptedTurn = { say: 'Done.' };
 
 describe('an agent of the OpenAI Agents SDK', () => {
   async function prepare(session: AgentSession, script: readonly ScriptedTurn[], own?: OpenAiAgentsOptions) {
@@ -286,25 +281,12 @@ describe('an agent of the OpenAI Agents SDK', () => {
 
   it('an abort reaches the tool that runs', async () => {
     const world = await agentWorld('explore');
-    const abort = new AbortController();
-    let reached = false;
-    const slow: ToolBackend = {
-      name: 'slow',
-      tools: ['read'],
-      run: ({ signal }) =>
-        new Promise((done) => {
-          signal.addEventListener('abort', () => {
-            reached = true;
-            done({ outcome: { status: 'failed', code: 'aborted', message: 'aborted' }, effects: [] });
-          });
-          abort.abort();
-        }),
-    };
-    const session = await world.open({ backends: (real) => [slow, ...real] });
+    const { signal, backends, reached } = readThatAborts();
+    const session = await world.open({ backends });
     const { agent, options, model } = await prepare(agentSession(session), [read, end]);
-    await run(agent, 'Mend sum.', { ...options, signal: abort.signal }).catch(() => {});
+    await run(agent, 'Mend sum.', { ...options, signal }).catch(() => {});
     await session.settle();
-    expect(reached).toBe(true);
+    expect(reached()).not.toBe(null);
     expect(model.calls).toHaveLength(1);
   });
 
@@ -313,25 +295,15 @@ describe('an agent of the OpenAI Agents SDK', () => {
     ['of one that is not open', { calls: [{ name: 'write', input: {} }] }],
   ])('a broken world at the call %s is an error of the run, and no refusal', async (_, turn) => {
     const world = await agentWorld('explore');
-    const session = agentSession(await world.open());
-    const broken: AgentSession = { ...session, call: () => Promise.reject(new Error('the disk is full')) };
-    const { agent, options, model } = await prepare(broken, [turn, turn, end]);
+    const session = broken(agentSession(await world.open()));
+    const { agent, options, model } = await prepare(session, [turn, turn, end]);
     await expect(run(agent, 'Mend sum.', options)).rejects.toThrow('the disk is full');
     expect(model.calls).toHaveLength(1);
   });
 
-  it('agents of several sessions do not meet', async () => {
-    const worlds = await Promise.all([agentWorld('explore'), agentWorld('explore')]);
-    const runs = worlds.map(async (world, index) => {
-      const session = await world.open();
-      const { agent, options } = await prepare(
-        agentSession(session),
-        index === 1 ? [{ calls: [hop] }, end] : [read, end],
-      );
+  it('agents of several sessions do not meet', () =>
+    playApart(async (session, script) => {
+      const { agent, options } = await prepare(session, script);
       await run(agent, 'Mend sum.', options);
-      return session.state.peripheral;
-    });
-    expect(await Promise.all(runs)).toEqual(['explore', 'edit']);
-    for (const world of worlds) await world.verify();
-  });
+    }));
 });

@@ -1,4 +1,4 @@
-import fs, { type Stats } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, realpathSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 
 /** Something on disk that a walk has taken hold of, itself and not what a link points to. */
@@ -25,7 +25,7 @@ export class Moved extends Error {
   override readonly name = 'Moved';
 }
 
-const { O_RDONLY, O_NOFOLLOW = 0, O_DIRECTORY = 0, O_NONBLOCK = 0 } = fs.constants;
+const { O_RDONLY, O_NOFOLLOW = 0, O_DIRECTORY = 0, O_NONBLOCK = 0 } = constants;
 /** Linux: a hold on the inode alone, which opens neither FIFO nor device. Node does not name it. */
 const O_PATH = 0o10000000;
 
@@ -40,8 +40,8 @@ const ifPresent = <T>(look: () => T): T | null => {
 
 /** Race-free: every step opens one name of a folder that is held by descriptor (openat, by way of /proc). */
 export const byDescriptor: Anchors = {
-  root: (path) => held(fs.openSync(path, O_PATH | O_DIRECTORY | O_NOFOLLOW)),
-  child: (folder, name) => ifPresent(() => held(fs.openSync(within(folder, name), O_PATH | O_NOFOLLOW))),
+  root: (path) => held(openSync(path, O_PATH | O_DIRECTORY | O_NOFOLLOW)),
+  child: (folder, name) => ifPresent(() => held(openSync(within(folder, name), O_PATH | O_NOFOLLOW))),
 };
 
 const within = ({ path }: Anchor, name: string | Buffer): string | Buffer =>
@@ -50,46 +50,46 @@ const within = ({ path }: Anchor, name: string | Buffer): string | Buffer =>
 function held(fd: number): Anchor {
   const path = `/proc/self/fd/${fd}`;
   try {
-    const stat = fs.fstatSync(fd);
+    const stat = fstatSync(fd);
     return {
       stat,
       path,
-      open: (flags) => fs.openSync(path, flags | O_NONBLOCK),
+      open: (flags) => openSync(path, flags | O_NONBLOCK),
       check() {},
-      close: () => fs.closeSync(fd),
+      close: () => closeSync(fd),
     };
   } catch (error) {
-    fs.closeSync(fd);
+    closeSync(fd);
     throw error;
   }
 }
 
 /** Where there is no /proc: real paths, looked at before and after. A swap in between is noticed afterwards, not prevented. */
 export const byRealPath: Anchors = {
-  root: (path) => named(path, fs.lstatSync(path)),
+  root: (path) => named(path, lstatSync(path)),
   child: (folder, name) => {
     // A name that is not UTF-8 is not there: nothing here could say it.
     const path = join(folder.path, name.toString());
-    const stat = ifPresent(() => fs.lstatSync(path));
+    const stat = ifPresent(() => lstatSync(path));
     return stat && named(path, stat);
   },
 };
 
 function named(path: string, stat: Stats): Anchor {
   const check = () => {
-    if (!stat.isSymbolicLink() && ifPresent(() => fs.realpathSync.native(path)) !== path)
+    if (!stat.isSymbolicLink() && ifPresent(() => realpathSync.native(path)) !== path)
       throw new Moved(`${path} moved while it was in use`);
   };
   const open = (flags: number) => {
     check();
-    const fd = fs.openSync(path, flags | O_NONBLOCK | O_NOFOLLOW);
+    const fd = openSync(path, flags | O_NONBLOCK | O_NOFOLLOW);
     try {
-      const now = fs.fstatSync(fd);
+      const now = fstatSync(fd);
       if (now.ino !== stat.ino || now.dev !== stat.dev) throw new Moved(`${path} was replaced while it was in use`);
       check();
       return fd;
     } catch (error) {
-      fs.closeSync(fd);
+      closeSync(fd);
       throw error;
     }
   };
@@ -102,7 +102,7 @@ export function defaultAnchors(): Anchors {
   try {
     const root = byDescriptor.root('/');
     try {
-      fs.closeSync(root.open(O_RDONLY));
+      closeSync(root.open(O_RDONLY));
       return byDescriptor;
     } finally {
       root.close();

@@ -1,4 +1,4 @@
-import fs, { type Stats } from 'node:fs';
+import { closeSync, constants, fstatSync, readFileSync, type Stats } from 'node:fs';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { ObservedEffect } from '../../ports/effects.ts';
 import { contentEffect, sha256 } from '../effects.ts';
@@ -39,17 +39,17 @@ export function putFile(
     if (place.kind === 'missing') return create(place, path, compose, anchors);
     const irreplaceable = tooLarge(place.anchor.stat, path) ?? notReplaceable(place.anchor.stat, path, 'path');
     if (irreplaceable) return irreplaceable;
-    const fd = place.anchor.open(fs.constants.O_RDONLY);
+    const fd = place.anchor.open(constants.O_RDONLY);
     try {
-      const seen = fs.fstatSync(fd);
-      const before = fs.readFileSync(fd);
+      const seen = fstatSync(fd);
+      const before = readFileSync(fd);
       const bytes = compose(before, path);
       if ('stop' in bytes) return bytes;
       replaceFile(place.parent!, place.real.at(-1)!, bytes, seen);
       const effect = contentEffect(path, sha256(before), sha256(bytes));
       return { path, created: false, effect, mode: seen.mode };
     } finally {
-      fs.closeSync(fd);
+      closeSync(fd);
     }
   } finally {
     place.close();

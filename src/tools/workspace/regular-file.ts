@@ -1,4 +1,4 @@
-import fs, { type Stats } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { Anchors } from './anchors.ts';
 import { type Access, type Held, locate } from './locate.ts';
@@ -21,7 +21,7 @@ export function regularFile(
     if (wrong) return wrong;
     if (place.kind === 'missing')
       return failed('not-found', `There is no "${place.real.join('/')}"; find files with glob.`);
-    return { fd: place.anchor.open(fs.constants.O_RDONLY), path: place.real.join('/') };
+    return { fd: place.anchor.open(constants.O_RDONLY), path: place.real.join('/') };
   } finally {
     place.close();
   }

@@ -1,9 +1,25 @@
 import { randomBytes } from 'node:crypto';
-import fs, { type Stats } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  rmdirSync,
+  writeSync,
+  type Stats,
+} from 'node:fs';
 import { isAlive } from '../is-alive.ts';
 import { type Anchor, type Anchors, Moved } from './anchors.ts';
 
-const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_DIRECTORY = 0 } = fs.constants;
+const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_DIRECTORY = 0 } = constants;
 const NEW_FILE_MODE = 0o666;
 const PERMISSIONS = 0o777;
 
@@ -17,21 +33,21 @@ export function replaceFile(folder: Anchor, name: string, bytes: Uint8Array, see
   removeLeft(folder);
   const target = `${folder.path}/${name}`;
   const temporary = `${folder.path}/.hopgate-${process.pid}-${randomBytes(8).toString('hex')}.tmp`;
-  const fd = fs.openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, seen ? 0o600 : NEW_FILE_MODE);
+  const fd = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, seen ? 0o600 : NEW_FILE_MODE);
   try {
     try {
       if (seen) keepOwnerAndMode(fd, seen);
       writeAll(fd, bytes);
-      fs.fsyncSync(fd);
+      fsyncSync(fd);
     } finally {
-      fs.closeSync(fd);
+      closeSync(fd);
     }
     folder.check();
-    if (!sameFile(seen, fs.lstatSync(target, { throwIfNoEntry: false })))
+    if (!sameFile(seen, lstatSync(target, { throwIfNoEntry: false })))
       throw new Moved(`${name} was changed by someone else meanwhile`);
-    fs.renameSync(temporary, target);
+    renameSync(temporary, target);
   } catch (error) {
-    fs.rmSync(temporary, { force: true });
+    rmSync(temporary, { force: true });
     throw error;
   }
   syncFolder(folder);
@@ -39,9 +55,9 @@ export function replaceFile(folder: Anchor, name: string, bytes: Uint8Array, see
 
 /** What engines that were killed in the middle left beside the file. */
 function removeLeft(folder: Anchor): void {
-  for (const name of fs.readdirSync(folder.path)) {
+  for (const name of readdirSync(folder.path)) {
     const pid = /^\.hopgate-(\d+)-[0-9a-f]{16}\.tmp$/.exec(name)?.[1];
-    if (pid !== undefined && !isAlive(Number(pid))) fs.rmSync(`${folder.path}/${name}`, { force: true });
+    if (pid !== undefined && !isAlive(Number(pid))) rmSync(`${folder.path}/${name}`, { force: true });
   }
 }
 
@@ -59,7 +75,7 @@ export function makeFolders(
   const undo = () => {
     for (const { in: parent, name } of made.reverse()) {
       try {
-        fs.rmdirSync(`${parent.path}/${name}`);
+        rmdirSync(`${parent.path}/${name}`);
       } catch {
         return;
       }
@@ -91,7 +107,7 @@ export function makeFolders(
 
 function makeFolder(path: string): boolean {
   try {
-    fs.mkdirSync(path);
+    mkdirSync(path);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
@@ -100,20 +116,20 @@ function makeFolder(path: string): boolean {
 }
 
 function keepOwnerAndMode(fd: number, seen: Stats): void {
-  const own = fs.fstatSync(fd);
+  const own = fstatSync(fd);
   if (own.uid !== seen.uid || own.gid !== seen.gid) {
     try {
-      fs.fchownSync(fd, seen.uid, seen.gid);
+      fchownSync(fd, seen.uid, seen.gid);
     } catch (error) {
       // only root may give files away; then the writer owns the new content
       if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
     }
   }
-  fs.fchmodSync(fd, seen.mode & PERMISSIONS);
+  fchmodSync(fd, seen.mode & PERMISSIONS);
 }
 
 function writeAll(fd: number, bytes: Uint8Array): void {
-  for (let at = 0; at < bytes.length; ) at += fs.writeSync(fd, bytes, at);
+  for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
 }
 
 const sameFile = (a: Stats | null, b: Stats | undefined): boolean =>
@@ -125,8 +141,8 @@ function syncFolder(folder: Anchor): void {
   if (process.platform === 'win32') return;
   const fd = folder.open(O_RDONLY | O_DIRECTORY);
   try {
-    fs.fsyncSync(fd);
+    fsyncSync(fd);
   } finally {
-    fs.closeSync(fd);
+    closeSync(fd);
   }
 }

@@ -198,7 +198,7 @@ describe('an answer', () => {
     const on = machine();
     const id = String(await ask(on));
     expect(await on.run('approve', id, '--no')).toMatchObject({ code: 0, out: expect.stringContaining('Refused') });
-    expect(await ask(on)).toBeNull();
+    expect(await ask(on)).toEqual({ declined: 'operator' });
   });
 
   it.each([
@@ -235,8 +235,41 @@ describe('an answer', () => {
 });
 
 describe('a watch', () => {
+  it('says that a request waits no more, which was answered elsewhere meanwhile, and goes on', async () => {
+    const on = machine();
+    const { watching, shown, stdin, prompts, until } = watch(on);
+    const id = await ask(on);
+    await until(() => prompts(1));
+    expect((await on.run('approve', String(id), '--yes')).code).toBe(0);
+    expect(await ask(on)).toMatchObject({ by: 'operator' });
+    stdin.write('yes\n');
+    await until(() => shown.join('').includes('does not wait any more'));
+    expect(shown.join('')).not.toContain('Approved');
+    await ask(on, { reason: 'another' });
+    await until(() => prompts(2));
+    stdin.end();
+    stdin.destroy();
+    expect(await watching).toBe(0);
+  });
+
   it('asks as requests come, once each', async () => {
     const on = machine();
+    const { watching, shown, stdin, prompts, until } = watch(on);
+    await ask(on);
+    await until(() => prompts(1));
+    stdin.write('yes\n');
+    expect(await asked(on)).toMatchObject({ by: 'operator' });
+    await ask(on, { reason: 'another' });
+    await until(() => prompts(2));
+    stdin.write('\n');
+    await until(() => shown.join('').includes('still waits'));
+    stdin.end();
+    stdin.destroy();
+    expect(await watching).toBe(0);
+    expect(prompts(3)).toBe(false);
+  });
+
+  function watch(on: Machine) {
     const shown: string[] = [];
     const stdin = new PassThrough();
     const prompts = (n: number) => shown.join('').split('[yes / no / Enter: later]').length - 1 >= n;
@@ -260,19 +293,8 @@ describe('a watch', () => {
     const until = async (holds: () => boolean) => {
       while (!holds()) await new Promise((done) => setTimeout(done, 10));
     };
-    await ask(on);
-    await until(() => prompts(1));
-    stdin.write('yes\n');
-    expect(await asked(on)).toMatchObject({ by: 'operator' });
-    await ask(on, { reason: 'another' });
-    await until(() => prompts(2));
-    stdin.write('\n');
-    await until(() => shown.join('').includes('still waits'));
-    stdin.end();
-    stdin.destroy();
-    expect(await watching).toBe(0);
-    expect(prompts(3)).toBe(false);
-  });
+    return { watching, shown, stdin, prompts, until };
+  }
 
   async function asked(on: Machine) {
     for (;;) {

@@ -1,10 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { evidenceFile } from '../../src/cli/open-store.ts';
+import { leaveNothing } from './leave-nothing.ts';
 import { type Model, type Result, type Seen, scriptedModel, type Step } from './messages-server.ts';
 
 /** The real program, if the environment names it. */
@@ -172,7 +173,7 @@ export class ClaudeWorld {
 
   async close(): Promise<void> {
     await this.hopgate('daemon', 'stop');
-    rmSync(this.folder, { recursive: true, force: true });
+    await leaveNothing(this.folder);
   }
 }
 

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { leaveNothing } from './leave-nothing.ts';
 import { type ScriptStep, type ScriptedModel, scriptedModel } from './responses-server.ts';
 
 /** The real program, if the environment names it. */
@@ -85,7 +86,7 @@ ${trust.map((root) => `\n[projects.${JSON.stringify(root)}]\ntrust_level = "trus
     async close() {
       await runToEnd([...HOPGATE, 'daemon', 'stop'], { cwd: folder, env });
       await model.close();
-      rmSync(folder, { recursive: true, force: true });
+      await leaveNothing(folder);
     },
   };
 }

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { answerRequest } from '../../operator/answer-request.ts';
 import { ownToken, readToken, TokenError, tokenFile } from '../../operator/token.ts';
 import { askAtTerminal } from '../approve/ask.ts';
-import { type FoundItem, findPending, pendingEverywhere, pendingOfRoot } from '../approve/find-pending.ts';
+import { type FoundItem, findPending, pendingEverywhere, pendingIn, pendingOfRoot } from '../approve/find-pending.ts';
 import { listPending, pendingJson } from '../approve/list-pending.ts';
 import { diffFor, showRequest } from '../approve/show-request.ts';
 import { watchPending } from '../approve/watch-pending.ts';
@@ -65,7 +65,7 @@ async function approve(io: Io, id: string | undefined, options: Options): Promis
     return watchPending(
       io,
       () => itemsOf(io, options),
-      (item) => askAndAnswer(io, item, options),
+      (item) => askAndAnswer(io, item, options).catch((error: unknown) => goOn(io, error)),
     );
   }
   if (id === undefined) return listPending(io, itemsOf(io, options), othersOf(io, options));
@@ -86,6 +86,12 @@ async function approve(io: Io, id: string | undefined, options: Options): Promis
   }
   showRequest(io, item.pending.request, item.pending.root);
   throw usage('nobody can be asked here', `Answer with "hopgate approve ${item.pending.id} --yes", or --no.`);
+}
+
+/** While a person reads, a request may be answered elsewhere: that is no reason to stop watching. */
+function goOn(io: Io, error: unknown): void {
+  if (!(error instanceof CliError && error.code === 'unknown-request')) throw error;
+  print(io, error.message);
 }
 
 const usage = (message: string, remedy: string): CliError => new CliError('usage', message, remedy, { exitCode: 2 });
@@ -109,6 +115,12 @@ async function askAndAnswer(io: Io, item: FoundItem, options: Options): Promise<
 
 function answer(io: Io, item: FoundItem, verdict: Verdict, options: Options): void {
   const { by, minutes } = options;
+  if (!pendingIn(item.stateDir).some(({ pending }) => pending.id === item.pending.id))
+    throw new CliError(
+      'unknown-request',
+      `${item.pending.id} does not wait any more: it was answered elsewhere and used, or has expired`,
+      'Nothing was answered. List what waits with "hopgate approve --all-roots".',
+    );
   const signed = answerRequest(item.stateDir, item.pending, { verdict, by, minutes }, tokenFor(io, item, options));
   const { id } = item.pending;
   const until = new Date(signed.expiresAt).toISOString();

@@ -1,4 +1,3 @@
-import type { Entry } from '../../evidence/entry.ts';
 import type { Attribution, Situation, TranscriptEvent } from '../../ports/transcript-sink.ts';
 import { asJson } from '../../session/as-json.ts';
 import type { Session } from '../../session/session.ts';
@@ -119,7 +118,7 @@ export const cameOfFault = (callId: string, error: unknown, evidence: readonly s
   cameOf(callId, { status: 'error', text: error instanceof Error ? error.message : String(error), evidence });
 
 /** The entries that a call left; null where it cannot be told: some are recorded later. */
-export const idsOf = (evidence: readonly Entry[]): readonly string[] | null =>
+export const idsOf = (evidence: readonly { readonly id: string }[]): readonly string[] | null =>
   evidence.length === 0 ? null : evidence.map(({ id }) => id);
 
 /** Where an agent is, as data. */

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { loadProjectConfig } from '../spec/load-project-config.ts';
 import { defaultSpecsFolder, loadSpecs } from '../spec/load-specs.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
@@ -33,6 +33,14 @@ export interface Project {
 /** The folder that a config's `specs` names. */
 export const specsFolder = (root: string, config: ProjectConfig): string =>
   config.specs === 'default' ? defaultSpecsFolder() : join(root, config.specs);
+
+/** The spec set that a command names: `default`, or a path beneath the current folder. */
+export const namedSpecs = ({ cwd }: Io, path: string): string => (path === 'default' ? path : resolve(cwd, path));
+
+/** The spec set that a command is about: the one that it names, else the one that hopgate.yaml names. */
+export async function chosenSpecs(io: Io, root: string, path: string | undefined): Promise<string> {
+  return path === undefined ? specsFolder(root, (await loadProjectConfig(root)).config) : namedSpecs(io, path);
+}
 
 /**
  * Opens a repository: its hopgate.yaml, as far as the operator has accepted it, and its spec set.

@@ -120,10 +120,18 @@ describe('graph', () => {
     [['graph', '--format', 'dot'], /^digraph "hop-graph" \{/],
     [['graph', '--format', 'json'], /^\{/],
     [['graph', '--json'], /^\{/],
+    [['graph', 'default', '--json'], /^\{/],
+    [['graph', '--specs', 'default', '--json'], /^\{/],
   ])('prints %j', async (argv, beginning) => {
     const { code, out } = await machine().run(...argv);
     expect(code).toBe(0);
     expect(out).toMatch(beginning);
     expect(out).toContain('edit');
+  });
+
+  it('takes the shipped specs by the name default, as check and test do', async () => {
+    const { run } = machine();
+    expect(await run('graph', '--specs', 'default')).toMatchObject({ code: 0 });
+    expect(await run('check', 'default')).toMatchObject({ code: 0 });
   });
 });

@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type Proof, proveProperties } from '../../audit/properties/prove.ts';
 import { defaultBackends } from '../../default-backends.ts';
@@ -12,7 +12,7 @@ import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { memoryStore } from '../../stores/memory.ts';
 import { type Io, paint, print, printJson } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
-import { CONFIG_FILE, specsFolder } from '../project.ts';
+import { CONFIG_FILE, namedSpecs, specsFolder } from '../project.ts';
 import { askGit } from '../run-program.ts';
 import { visible } from '../visible.ts';
 
@@ -37,7 +37,7 @@ async function check(io: Io, path: string | undefined, options: Options): Promis
   const root = rootOf(io, options);
   const issues: SpecIssue[] = [];
   const config = (await collect(issues, () => loadProjectConfig(root)))?.config ?? DEFAULT_PROJECT_CONFIG;
-  const folder = path === undefined ? specsFolder(root, config) : resolve(io.cwd, path);
+  const folder = path === undefined ? specsFolder(root, config) : namedSpecs(io, path);
   const specs = await collect(issues, () => loadSpecs(folder));
   if (specs !== null && path === undefined) issues.push(...unknownScopes(root, config, specs));
   if (specs === null || issues.length > 0) throw new SpecError(issues);

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { bodyOf } from '../../evidence/bodies.ts';
 import { decide } from '../../gate/decide.ts';
@@ -11,7 +10,7 @@ import { type Json, MODES, type Mode, type ProjectConfig, type SpecSet } from '.
 import { CliError, type Io, paint, print, printJson } from '../io.ts';
 import { findSession, withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
-import { openProject } from '../project.ts';
+import { namedSpecs, openProject } from '../project.ts';
 import { describeRefusal } from '../run/show-result.ts';
 import { parseArguments } from '../shell/parse-line.ts';
 import { excerpt } from '../visible.ts';
@@ -84,7 +83,7 @@ async function pinOf(io: Io, root: string, options: Options): Promise<{ specs: S
     const project = await openProject(root, io.env);
     return {
       config: project.config,
-      specs: options.specs === undefined ? project.specs : await loadSpecs(resolve(io.cwd, options.specs)),
+      specs: options.specs === undefined ? project.specs : await loadSpecs(namedSpecs(io, options.specs)),
     };
   }
   const id = options.session;

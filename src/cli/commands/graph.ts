@@ -3,12 +3,11 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { DRAWN_FORMATS, type DrawnFormat, drawGraph } from '../../compile/draw-graph.ts';
 import { OUTSIDE } from '../../compile/no-peripheral.ts';
-import { loadProjectConfig } from '../../spec/load-project-config.ts';
 import { loadSpecs } from '../../spec/load-specs.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { CliError, type Io } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
-import { specsFolder } from '../project.ts';
+import { chosenSpecs } from '../project.ts';
 
 interface Options {
   readonly root: string;
@@ -25,8 +24,9 @@ export function register(program: Command, io: Io): void {
     .description(
       'Prints the hop graph: the peripherals, and on each arrow the exits that lead along it with what they need.',
     )
+    .argument('[specs]', 'a spec folder or file (default: what hopgate.yaml names)')
     .addOption(new Option('--format <format>', 'how').choices(DRAWN_FORMATS).default('mermaid'))
-    .option('--specs <dir>', 'the spec set (default: what hopgate.yaml names)')
+    .addOption(new Option('--specs <dir>', 'the same as the argument').hideHelp())
     .option('--current <peripheral>', 'mark where a session stands (outside: in none)')
     .option('--out <file>', 'write to a file instead')
     .addOption(rootOption())
@@ -34,21 +34,19 @@ export function register(program: Command, io: Io): void {
       'after',
       examples(
         'hopgate graph > hops.mmd',
+        'hopgate graph specs | less',
         'hopgate graph --format svg --out hops.svg',
         'hopgate graph --format html --current test --out hops.html',
         'hopgate graph --format stately > hop-graph.ts   # open it in Stately Studio',
         'hopgate graph --json',
       ),
     )
-    .action((options: Options) => graph(io, options));
+    .action((specs: string | undefined, options: Options) => graph(io, specs ?? options.specs, options));
 }
 
-async function graph(io: Io, options: Options): Promise<void> {
+async function graph(io: Io, path: string | undefined, options: Options): Promise<void> {
   const root = rootOf(io, options);
-  const folder =
-    options.specs === undefined
-      ? specsFolder(root, (await loadProjectConfig(root)).config)
-      : resolve(io.cwd, options.specs);
+  const folder = await chosenSpecs(io, root, path);
   const specs = await loadSpecs(folder);
   const format = io.json ? 'json' : (options.format ?? 'mermaid');
   const text = await drawGraph(specs, format, placeOf(specs, options.current));

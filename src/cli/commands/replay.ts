@@ -7,6 +7,7 @@ import { chosenSessions, noSessions, readPin } from '../chosen-sessions.ts';
 import { CliError, type Io, paint, print, printJson } from '../io.ts';
 import { withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
+import { namedSpecs } from '../project.ts';
 import { table } from '../table.ts';
 import { excerpt, visible } from '../visible.ts';
 
@@ -33,7 +34,7 @@ export function register(program: Command, io: Io): void {
 
 async function replayAll(io: Io, ids: readonly string[], options: Options): Promise<void> {
   const root = rootOf(io, options);
-  const specs = await loadSpecs(resolve(io.cwd, options.specs));
+  const specs = await loadSpecs(namedSpecs(io, options.specs));
   const config =
     options.config === undefined ? null : (await loadProjectConfig(resolve(io.cwd, options.config))).config;
   const replayed = await withStore(root, io.env, null, async (store) => {

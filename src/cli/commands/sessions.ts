@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import type { SessionSummary } from '../../ports/evidence-store.ts';
+import { isGone } from '../../stores/process-holder.ts';
 import { silences } from '../claude/silences.ts';
 import { type Io, note, print, printJsonLine } from '../io.ts';
 import { withStore } from '../open-store.ts';
@@ -23,22 +25,23 @@ export function register(program: Command, io: Io): void {
 async function sessions(io: Io, options: Options): Promise<void> {
   const all = await withStore(rootOf(io, options), io.env, [], (store) => store.sessions());
   if (io.json) {
-    for (const session of all) printJsonLine(io, session);
+    for (const session of all) printJsonLine(io, { ...session, inUse: isInUse(session) });
     return;
   }
   if (all.length === 0) {
     print(io, 'No sessions yet.');
     return;
   }
-  const rows = all.map(({ sessionId, agent, openedAt, lastAt, entries, closed, lease }) => [
-    visible(sessionId),
-    visible(agent),
-    openedAt,
-    lastAt,
-    String(entries),
-    closed ? 'closed' : lease !== null && lease.until > Date.now() ? 'open, in use' : 'open',
-  ]);
+  const rows = all.map((session) => {
+    const { sessionId, agent, openedAt, lastAt, entries, closed } = session;
+    const state = closed ? 'closed' : isInUse(session) ? 'open, in use' : 'open';
+    return [visible(sessionId), visible(agent), openedAt, lastAt, String(entries), state];
+  });
   print(io, table(io, ['session', 'agent', 'opened', 'last entry', 'entries', 'state'], rows));
   for (const { sessionId, text } of silences(rootOf(io, options), io.env))
     note(io, `WARNING: session ${visible(sessionId)}: ${visible(text)}`);
 }
+
+/** A writer holds it that has neither gone nor let its lease run out. */
+const isInUse = ({ lease }: SessionSummary): boolean =>
+  lease !== null && lease.until > Date.now() && !isGone(lease.holder);

@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { loadProjectConfig } from '../../spec/load-project-config.ts';
 import { loadSpecs } from '../../spec/load-specs.ts';
 import type { CoverageRow } from '../../testing/coverage.ts';
 import { emitTestFiles } from '../../testing/emit-test-files.ts';
@@ -9,7 +8,7 @@ import { junitReport, type TestResult } from '../../testing/junit.ts';
 import { type GeneratedTests, generateTests } from '../../testing/test-specs.ts';
 import { type Io, paint, print, printJson } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
-import { specsFolder } from '../project.ts';
+import { chosenSpecs } from '../project.ts';
 import { table } from '../table.ts';
 
 interface Options {
@@ -45,12 +44,7 @@ export function register(program: Command, io: Io): void {
 
 async function test(io: Io, path: string | undefined, options: Options): Promise<void> {
   const root = rootOf(io, options);
-  const folder =
-    path === undefined
-      ? specsFolder(root, (await loadProjectConfig(root)).config)
-      : path === 'default'
-        ? path
-        : resolve(io.cwd, path);
+  const folder = await chosenSpecs(io, root, path);
   const specs = await loadSpecs(folder);
   const generated = await generateTests(specs, { deaths: options.deaths ?? false });
   if (options.emit !== undefined) return emit(io, generated, folder, resolve(io.cwd, options.emit));

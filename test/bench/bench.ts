@@ -2,7 +2,7 @@ import { decisionsPerSecond, transitionsPerSecond } from './decisions.ts';
 import { gatedStepsPerSecond } from './gated-steps.ts';
 import { hooksBench } from './hooks.ts';
 import { appendsPerSecond, rawInsertsPerSecond } from './raw-sqlite.ts';
-import { sandboxBench } from './sandbox.ts';
+import { pairsOf, sandboxBench } from './sandbox.ts';
 
 /**
  * What a gated step costs next to what the disk costs, in one run: each round measures the base and what is held against it one after the
@@ -18,6 +18,7 @@ interface Row {
 }
 
 const ROUNDS = 3;
+const COMMAND_PAIRS = 80;
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
@@ -57,11 +58,13 @@ rows.push(
 );
 const sandbox = await sandboxBench();
 if (sandbox) {
-  await sandbox.inTurn(5);
-  const rounds = [];
-  for (let round = 0; round < ROUNDS; round++) rounds.push(await sandbox.inTurn());
-  rows.push({ what: 'sandboxed commands', against: 'the same bwrap command line by hand', rounds });
-  sandbox.close();
+  for (const way of sandbox.ways)
+    rows.push({
+      what: way.what,
+      against: 'the same bwrap command line by hand',
+      rounds: await pairsOf(way, COMMAND_PAIRS),
+    });
+  await sandbox.close();
 }
 
 const hooks = await hooksBench();
@@ -107,5 +110,7 @@ else {
         )
         .join('  '),
     );
-  console.log(`\nMedians of ${ROUNDS} rounds, node ${process.version}; "costs": how many of the base one takes.`);
+  console.log(
+    `\nMedians of ${ROUNDS} rounds (of commands: ${COMMAND_PAIRS} pairs), node ${process.version}; "costs": how many of the base one takes.`,
+  );
 }

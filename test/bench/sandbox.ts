@@ -2,25 +2,40 @@ import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
+import { createSession } from '../../src/session/open.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load-project-config.ts';
+import { loadSpecs } from '../../src/spec/load-specs.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
+import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { gitLayout } from '../../src/tools/git/layouts.ts';
 import { bwrapArguments } from '../../src/tools/sandbox/bwrap-arguments.ts';
 import { detectSandbox } from '../../src/tools/sandbox/detect.ts';
-import { makeFurniture } from '../../src/tools/sandbox/furniture.ts';
-import { readOnlyLayout } from '../../src/tools/sandbox/layouts.ts';
+import { type Furniture, makeFurniture } from '../../src/tools/sandbox/furniture.ts';
+import { overlayOf } from '../../src/tools/sandbox/launch.ts';
+import type { Layout } from '../../src/tools/sandbox/layout.ts';
+import { editLayout, readOnlyLayout, testLayout } from '../../src/tools/sandbox/layouts.ts';
 import type { Sandbox } from '../../src/tools/sandbox/sandbox.ts';
-import { type FilterArch, seccompFilter } from '../../src/tools/sandbox/seccomp.ts';
+import { shellBackend } from '../../src/tools/shell/backend.ts';
 
 const COMMAND = ['true'];
 
-/** Commands in the sandbox, and the same bubblewrap command line as one would type it. */
+/** One way to run a command in the sandbox, and the same bubblewrap command line as one would type it. */
+interface Way {
+  readonly what: string;
+  readonly sandboxed: () => Promise<void>;
+  readonly byHand: () => Promise<void>;
+}
+
+/** Rates per second of one command and of the same by hand, right after the other. */
+export interface Pair {
+  readonly rate: number;
+  readonly base: number;
+}
+
 export interface SandboxBench {
-  /**
-   * Both per second, one command after the other and each kind in turn, so that a busy machine slows both; by the median command.
-   * `rate`: sandboxed, with layout, limits and supervision. `base`: bubblewrap alone, with the same mounts and system-call filter.
-   */
-  inTurn(pairs?: number): Promise<{ readonly rate: number; readonly base: number }>;
-  /** Seconds until `commands` that were started at once have all ended. */
-  atOnce(commands: number): Promise<number>;
-  close(): void;
+  readonly ways: readonly Way[];
+  close(): Promise<void>;
 }
 
 /** What there is to measure; null on a host without a sandbox. */
@@ -28,35 +43,103 @@ export async function sandboxBench(): Promise<SandboxBench | null> {
   const sandbox = await detectSandbox();
   if (!sandbox.availability.ok) return null;
   const root = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'hopgate-bench-')));
+  fs.mkdirSync(join(root, '.git', 'hooks'), { recursive: true });
   fs.writeFileSync(join(root, '.env'), 'masked');
-  fs.writeFileSync(join(root, 'filter'), seccompFilter({ arch: process.arch as FilterArch, unixSockets: false }));
   const request = { root, masks: ['.env'] };
+  const gitDir = join(root, '.git');
   const furniture = makeFurniture();
-  const typed = ['bwrap', ...bwrapArguments(readOnlyLayout(request), furniture, {}), '--', ...COMMAND];
-  const once = () => runOnce(sandbox, request);
+  const layouts: { readonly [what: string]: () => Layout } = {
+    explore: () => readOnlyLayout(request),
+    ...(sandbox.availability.overlay ? { edit: () => editLayout(request), test: () => testLayout(request) } : {}),
+    commit: () => gitLayout({ root, gitDir, commonDir: gitDir }, { kind: 'commit' }, []),
+    deploy: () => ({ ...readOnlyLayout(request), name: 'deploy' }),
+  };
+  const ways = Object.entries(layouts).map(([what, layout]): Way => {
+    const typed = commandLine(layout(), furniture, COMMAND);
+    return {
+      what: `sandboxed commands, ${what}`,
+      sandboxed: () => runOnce(sandbox, layout()),
+      byHand: () => typeIt(typed, furniture.filters.plain),
+    };
+  });
+  const stores = [memoryStore(), sqliteStore(`${root}-store.db`)];
+  const typed = commandLine(readOnlyLayout(request), furniture, ['bash', '-c', 'true']);
+  for (const [at, kind] of ['in memory', 'in SQLite'].entries())
+    ways.push({
+      what: `steps of bash-readonly, evidence ${kind}`,
+      sandboxed: await steps(sandbox, stores[at]!, root),
+      byHand: () => typeIt(typed, furniture.filters.plain),
+    });
   return {
-    async inTurn(pairs = 40) {
-      const byHand: number[] = [];
-      const sandboxed: number[] = [];
-      for (let pair = 0; pair < pairs; pair++) {
-        byHand.push(await secondsOf(() => typeIt(typed, join(root, 'filter'))));
-        sandboxed.push(await secondsOf(once));
-      }
-      return { rate: 1 / median(sandboxed), base: 1 / median(byHand) };
+    ways,
+    async close() {
+      for (const store of stores) await store.close();
+      fs.rmSync(root, { recursive: true, force: true });
+      for (const end of ['', '-wal', '-shm']) fs.rmSync(`${root}-store.db${end}`, { force: true });
     },
-    async atOnce(commands) {
-      const start = performance.now();
-      await Promise.all(Array.from({ length: commands }, once));
-      return (performance.now() - start) / 1000;
-    },
-    close: () => fs.rmSync(root, { recursive: true, force: true }),
   };
 }
 
-async function runOnce(sandbox: Sandbox, request: { readonly root: string; readonly masks: readonly string[] }) {
+/** Each kind in turn, so that a busy machine slows both. */
+export async function pairsOf({ sandboxed, byHand }: Way, pairs: number): Promise<Pair[]> {
+  const measured: Pair[] = [];
+  for (let pair = -3; pair < pairs; pair++) {
+    const base = 1 / (await secondsOf(byHand));
+    const rate = 1 / (await secondsOf(sandboxed));
+    if (pair >= 0) measured.push({ rate, base });
+  }
+  return measured;
+}
+
+async function runOnce(sandbox: Sandbox, layout: Layout) {
   const options = { seconds: 60, outputBytes: 65_536, signal: new AbortController().signal };
-  const { exit, stderr } = await sandbox.run(readOnlyLayout(request), COMMAND, options);
+  const { exit, stderr } = await sandbox.run(layout, COMMAND, options);
   if (exit !== 0) throw new Error(`the sandboxed command ended with ${exit}: ${stderr}`);
+}
+
+/** A session whose agent runs a command at each step. */
+async function steps(sandbox: Sandbox, store: EvidenceStore, root: string): Promise<() => Promise<void>> {
+  let next = 0;
+  const session = await createSession(
+    {
+      store,
+      clock: Date,
+      ids: { next: (kind) => `${kind}-${next++}` },
+      backends: [shellBackend(sandbox)],
+      approver: null,
+    },
+    {
+      specs: await loadSpecs('default'),
+      config: { ...DEFAULT_PROJECT_CONFIG, mask: ['.env'] },
+      agent: 'bench',
+      root,
+      unsafeNoSandbox: false,
+      version: '0.0.0',
+    },
+  );
+  await session.start('explore');
+  await session.setMode({ to: 'diagnose' });
+  return async () => {
+    const stepped = await session.step({ tool: 'bash-readonly', args: { command: 'true' } });
+    if (!stepped.ok) throw new Error(stepped.denial.message);
+  };
+}
+
+const MOUNT_OVERLAY = `
+mount -t tmpfs hopgate "$2" && mkdir "$2/upper" "$2/work" "$2/merged" && cd "$1" &&
+mount -t overlay -o "lowerdir=.,upperdir=$2/upper,workdir=$2/work$3" hopgate "$2/merged" && cd / && shift 3 && exec "$@"
+`;
+
+/** What one would type: an overlay has to be mounted first. */
+function commandLine(layout: Layout, furniture: Furniture, command: readonly string[]): string[] {
+  const contained = ['bwrap', ...bwrapArguments(layout, furniture, {}), '--', ...command];
+  const overlay = overlayOf(layout);
+  if (!overlay) return contained;
+  const isRoot = process.getuid?.() === 0;
+  return [
+    ...['unshare', '--mount', ...(isRoot ? [] : ['--user', '--map-root-user']), 'sh', '-c', MOUNT_OVERLAY, 'sh'],
+    ...[overlay.source, furniture.overlayBase, isRoot ? '' : ',userxattr', ...contained],
+  ];
 }
 
 function typeIt(argv: readonly string[], filter: string): Promise<void> {
@@ -77,6 +160,3 @@ async function secondsOf(work: () => Promise<void>): Promise<number> {
   await work();
   return (performance.now() - start) / 1000;
 }
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;

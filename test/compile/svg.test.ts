@@ -7,6 +7,7 @@ import { pictureOf } from '../../src/compile/svg/picture.ts';
 import { readingOrder } from '../../src/compile/svg/reading-order.ts';
 import { renderSvg } from '../../src/compile/svg/render-svg.ts';
 import { loadSpecs } from '../../src/spec/load-specs.ts';
+import { grid, RUNBOOK, specsOf } from '../testing/spec-sets.ts';
 import { specs as randomSpecs } from './random-specs.ts';
 import { CORE, GATE, specSet } from './specs.ts';
 
@@ -119,6 +120,28 @@ describe('renderSvg', () => {
 });
 
 describe('the order of reading', () => {
+  it('what is too large for arrows is a table, drawn at once: a row for where one is, a column for where one may go', async () => {
+    const files = grid(80, 10);
+    const large = specsOf(files);
+    const svg = await renderSvg(large, { current: 'p003' });
+    expect(XMLValidator.validate(svg)).toBe(true);
+    const pairs = new Set(large.edges.map(({ from, to }) => `${from} ${to}`));
+    expect([...svg.matchAll(/h8v8h-8z/g)]).toHaveLength(pairs.size);
+    expect(textsOf(svg).join('\n')).toContain(`80 peripherals, ${pairs.size} hops between them`);
+    expect(svg).toContain('class="here-row"');
+    for (const id of Object.keys(large.peripherals)) expect(svg).toContain(`>${id}</text>`);
+  });
+
+  it('a gate’s bars stand across a straight piece of its arrow, never in a corner', async () => {
+    const svg = await renderSvg(specsOf(RUNBOOK));
+    const [, x, y, angle] = /translate\((\S+) (\S+)\) rotate\((\S+)\)"><path class="bar"/.exec(svg)!.map(Number);
+    const gated = /class="edge gated"><path class="arrow" d="([^"]*)"/.exec(svg)![1]!;
+    const corners = [...gated.matchAll(/Q(\S+) (\S+) /g)].map(([, at, down]) => [Number(at), Number(down)] as const);
+    expect(corners.length).toBeGreaterThan(0);
+    for (const [at, down] of corners) expect(Math.hypot(at - x!, down - y!)).toBeGreaterThanOrEqual(9);
+    expect(Math.abs(angle! % 90)).toBe(0);
+  });
+
   it('it starts where a session starts and follows the exits', () => {
     const order = readingOrder(pictureOf(specs));
     expect(order).toEqual(['explore', 'edit', 'test', 'deploy', 'reflect']);

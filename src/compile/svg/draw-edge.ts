@@ -37,7 +37,7 @@ export function drawEdge(
   const kind = isGated(edge) ? 'edge gated' : 'edge';
   const [before, end] = points.slice(-2);
   const texts = linesOf(edge).map((line, index) => drawLine(line, label.x + SIDE, label.y + 3 + index * LINE));
-  const tip = before && end ? drawHead(before, end, isGated(edge)) : '';
+  const tip = before && end ? drawHead(before, end) + (isGated(edge) ? drawBars(points) : '') : '';
   return {
     arrow: `<g class="${kind}"><path class="arrow" d="${pathOf(points)}"/>${tip}</g>`,
     label: isPlain(edge)
@@ -114,8 +114,27 @@ function towards(from: Point, to: Point, by: number): string {
   return `${at(from.x, to.x)} ${at(from.y, to.y)}`;
 }
 
-function drawHead(before: Point, end: Point, gated: boolean): string {
-  const angle = Math.round((Math.atan2(end.y - before.y, end.x - before.x) * 180) / Math.PI);
-  const bars = gated ? '<path class="bar" d="M-14 -7V7M-18 -7V7"/>' : '';
-  return `<g transform="translate(${end.x} ${end.y}) rotate(${angle})"><path class="head" d="M0 0L-9 -4.5L-9 4.5z"/>${bars}</g>`;
+function angleOf(from: Point, to: Point): number {
+  return Math.round((Math.atan2(to.y - from.y, to.x - from.x) * 180) / Math.PI);
+}
+
+const drawHead = (before: Point, end: Point): string =>
+  `<g transform="translate(${end.x} ${end.y}) rotate(${angleOf(before, end)})"><path class="head" d="M0 0L-9 -4.5L-9 4.5z"/></g>`;
+
+/** How far from the tip the bars stand, how far from a corner; what is shorter than both has no room for them. */
+const BARS = 16;
+const ROOM = 9;
+
+/** A gate: two bars across the last straight piece that has room for them. */
+function drawBars(points: readonly Point[]): string {
+  for (let index = points.length - 1; index > 0; index--) {
+    const from = points[index - 1]!;
+    const to = points[index]!;
+    const length = distance(from, to);
+    const last = index === points.length - 1;
+    if (length < (last ? BARS + ROOM : 2 * ROOM) && index > 1) continue;
+    const at = towards(to, from, last ? Math.min(BARS, length / 2) : length / 2);
+    return `<g transform="translate(${at}) rotate(${angleOf(from, to)})"><path class="bar" d="M2 -7V7M-2 -7V7"/></g>`;
+  }
+  return '';
 }

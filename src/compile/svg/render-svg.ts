@@ -2,6 +2,7 @@ import type { SpecSet } from '../../spec/types.ts';
 import { layOutWithBars } from './bar-layout.ts';
 import { drawEdge, labelSize } from './draw-edge.ts';
 import { drawLegend } from './draw-legend.ts';
+import { drawMatrix, isThicket } from './draw-matrix.ts';
 import { drawNode, nodeSize } from './draw-node.ts';
 import { type Layout, layOut } from './layout.ts';
 import { type Picture, pictureOf } from './picture.ts';
@@ -13,13 +14,18 @@ const MARGIN = 24;
 
 /**
  * The hop graph as an SVG drawing for light and dark pages: no scripts, no fonts of its own, the same bytes for the same spec set. `current`
- * marks where a session stands (null: outside). Ends in a line break.
+ * marks where a session stands (null: outside). What is too large for arrows is drawn as a table. Ends in a line break.
  */
 export async function renderSvg(
   specs: SpecSet,
   { current }: { readonly current?: string | null } = {},
 ): Promise<string> {
-  const picture = inReadingOrder(pictureOf(specs));
+  const drawn = pictureOf(specs);
+  if (isThicket(drawn)) {
+    const { svg, words, ...size } = drawMatrix(drawn, current);
+    return page(size, `${words}.${standsAt(current)}`, svg);
+  }
+  const picture = inReadingOrder(drawn);
   const boxes = picture.nodes.map((node) => ({ id: node.id, ...nodeSize(node) }));
   const arrows = picture.edges.map((edge) => ({ from: edge.from, to: edge.to, label: labelSize(edge) }));
   const bars = new Map(picture.nodes.map((node) => [node.id, nodeSize(node, 'bar')]));
@@ -49,24 +55,36 @@ function draw(picture: Picture, layout: Layout, current: string | null | undefin
   const legend = drawLegend(picture, Math.max(layout.width, 640), current === null);
   const width = Math.max(layout.width, 640) + 2 * MARGIN;
   const height = layout.height + legend.height + 3 * MARGIN;
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="hop-graph" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="hop-graph-title hop-graph-desc">
-<title id="hop-graph-title">The hop graph</title>
-<desc id="hop-graph-desc">${xml(inWords(picture, current))}</desc>
-<style>${STYLE}</style>
-<rect class="page" x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="12"/>
-<g transform="translate(${MARGIN + Math.round((width - 2 * MARGIN - layout.width) / 2)} ${MARGIN})">
+  return page(
+    { width, height },
+    inWords(picture, current),
+    `<g transform="translate(${MARGIN + Math.round((width - 2 * MARGIN - layout.width) / 2)} ${MARGIN})">
 ${[...edges.map(({ arrow }) => arrow), ...nodes, ...edges.map(({ label }) => label)].join('\n')}
 </g>
 <g class="legend" transform="translate(${MARGIN} ${layout.height + 2 * MARGIN})">
 ${legend.svg}
-</g>
+</g>`,
+  );
+}
+
+const page = (
+  { width, height }: { readonly width: number; readonly height: number },
+  words: string,
+  body: string,
+): string => `<svg xmlns="http://www.w3.org/2000/svg" class="hop-graph" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="hop-graph-title hop-graph-desc">
+<title id="hop-graph-title">The hop graph</title>
+<desc id="hop-graph-desc">${xml(words)}</desc>
+<style>${STYLE}</style>
+<rect class="page" x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="12"/>
+${body}
 </svg>
 `;
-}
 
 /** The picture for those who hear it. */
 function inWords({ nodes, edges }: Picture, current: string | null | undefined): string {
   const hops = edges.map(({ from, to, ways }) => `${from} to ${to} by ${ways.map(({ exit }) => exit).join(', ')}`);
-  const here = current === undefined ? '' : ` The session stands ${current === null ? 'outside' : `in ${current}`}.`;
-  return `Peripherals: ${nodes.map(({ id }) => id).join(', ')}. Hops: ${hops.join('; ')}.${here}`;
+  return `Peripherals: ${nodes.map(({ id }) => id).join(', ')}. Hops: ${hops.join('; ')}.${standsAt(current)}`;
 }
+
+const standsAt = (current: string | null | undefined): string =>
+  current === undefined ? '' : ` The session stands ${current === null ? 'outside' : `in ${current}`}.`;

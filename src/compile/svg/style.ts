@@ -55,6 +55,12 @@ export const STYLE = `${schemes('.hop-graph')}
 .hop-graph text{fill:var(--text)}
 .hop-graph .page{fill:var(--page);stroke:var(--line)}
 .hop-graph .box{fill:var(--box);stroke:var(--line);stroke-width:1.25}
+.hop-graph .tiny{font-size:8px;font-family:${MONO}}
+.hop-graph text.tiny.act{fill:var(--act)}
+.hop-graph .cell.plain{fill:var(--arrow)}
+.hop-graph .cell.needy{fill:var(--held)}
+.hop-graph .cell.gated{fill:var(--gate)}
+.hop-graph .here-row{fill:var(--here-box);stroke:var(--here)}
 .hop-graph .name{font-size:16px;font-weight:650}
 .hop-graph .purpose{font-size:11.5px;fill:var(--soft)}
 .hop-graph .tools,.hop-graph .exit{font-family:${MONO}}

@@ -7,8 +7,9 @@ export const xml = (text: string): string =>
 /** A fixed-width font's advance, and a wide sans-serif's by kind of letter, in em: nobody's font is much wider. */
 const MONO = 0.61;
 const NARROW = 0.34;
+const SLIM = 0.42;
 const WIDE = 0.9;
-const COMMON = 0.6;
+const COMMON = 0.63;
 
 /** About how wide a text is at `size`, in the same unit; rather too wide than too narrow. */
 export function widthOf(text: string, size: number, font: 'mono' | 'sans' = 'sans'): number {
@@ -20,8 +21,9 @@ export function widthOf(text: string, size: number, font: 'mono' | 'sans' = 'san
 function advance(character: string, font: 'mono' | 'sans'): number {
   if ((character.codePointAt(0) ?? 0) > 0x2e7f) return 1.05; // scripts whose letters fill a square
   if (font === 'mono') return MONO;
-  if (/[ijlftrI.,:;'|!()[\]\s-]/.test(character)) return NARROW;
-  return /[mwMW@%&]/.test(character) ? WIDE : COMMON;
+  if (/[ijlI.,:;'|!\s]/.test(character)) return NARROW;
+  if (/[ftr()[\]-]/.test(character)) return SLIM;
+  return /[mwMW@%&<>=+~]/.test(character) ? WIDE : COMMON;
 }
 
 /** Words in lines no wider than `width`, at most `lines` of them; what is cut off is told by an ellipsis. */

@@ -10,12 +10,12 @@ export interface Pin {
 
 /** Stores a pin as a content-addressed blob; returns its sha256. */
 export async function putPin(store: EvidenceStore, { specs, config }: Pin): Promise<string> {
-  return store.putBlob(new TextEncoder().encode(canonicalize({ specs, config }) ?? ''));
+  return store.putBlob(Buffer.from(canonicalize({ specs, config }) ?? ''));
 }
 
 /** The pin of a session that was opened before. Throws StoreError `blob-not-found`. */
 export async function getPin(store: EvidenceStore, hash: string): Promise<Pin> {
   const bytes = await store.getBlob(hash);
   if (!bytes) throw new StoreError('blob-not-found', `the pinned spec ${hash} is not in the store`);
-  return JSON.parse(new TextDecoder().decode(bytes)) as Pin;
+  return JSON.parse(Buffer.from(bytes).toString()) as Pin;
 }

@@ -36,13 +36,11 @@ export async function runTool(
   }
 }
 
-const encoder = new TextEncoder();
-
 /** A value as evidence keeps it: itself, or `{ blob, bytes }` where it is large. */
 export async function keep(store: EvidenceStore, value: Json): Promise<Json> {
   const text = JSON.stringify(value);
   if (text === undefined || text.length <= INLINE_BYTES) return value;
-  const bytes = encoder.encode(text);
+  const bytes = Buffer.from(text);
   return { blob: await store.putBlob(bytes), bytes: bytes.length };
 }
 

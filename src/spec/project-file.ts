@@ -20,12 +20,12 @@ const Folder = z
 const File = z
   .string()
   .regex(/^(?:\/|~\/)[^\0]+$/, 'is not the path of a file: begin with / or with ~/ for the home folder');
-// ssh takes more than a path from its options: blanks, quotes, % and $ mean something there.
+// It stands in a command line of ssh's, where other characters mean something.
 const SshFile = z
   .string()
   .regex(
-    /^(?:\/|~\/)[^\0\s"'%$\\]+$/,
-    'is not the path of a file: begin with / or ~/; no blanks, no quotes, no % and no $',
+    /^(?:\/|~\/)[\p{L}\p{N}_./@+:,=~-]+$/u,
+    'is not the path of a file: begin with / or ~/; letters, digits and . _ - / only, no blanks',
   );
 const RemoteUrl = z
   .string()

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatOnly } from '../sandbox/git-format.ts';
 import { baseLayout, type Layout, type Mount, withMounts } from '../sandbox/layout.ts';
-import type { Login } from './credential.ts';
+import type { Login } from './login.ts';
 import type { PushTarget } from './push-target.ts';
 import type { Repository } from './repository.ts';
 

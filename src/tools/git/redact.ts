@@ -1,4 +1,4 @@
-import type { Login } from './credential.ts';
+import type { Login } from './login.ts';
 
 const HIDDEN = '[hidden]';
 

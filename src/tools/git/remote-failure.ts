@@ -1,7 +1,7 @@
 import type { NetworkTarget } from './push-target.ts';
 
 /** Why a remote could not be used. */
-export interface RemoteFailure {
+interface RemoteFailure {
   readonly code:
     | 'no-credential'
     | 'authentication-failed'

@@ -153,7 +153,13 @@ const STATE_HOMES = (): readonly string[] => {
 
 const isBeneath = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
 
-function checkToolchain(folder: string): string {
+/** A path of hopgate.yaml that may begin with `~/`. */
+export function fromHome(path: string): string {
+  return path.replace(/^~(?=\/)/, process.env['HOME'] || homedir());
+}
+
+function checkToolchain(stated: string): string {
+  const folder = fromHome(stated);
   if (!isAbsolute(folder)) throw new LayoutError(`toolchains: "${folder}" is not an absolute path`);
   if (!existsSync(folder)) throw new LayoutError(`toolchains: there is no "${folder}"; correct it in hopgate.yaml`);
   const real = realpathSync(folder);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { CERTIFICATE, KEY } from './certificate.ts';
 
-export interface GitServer {
+interface GitServer {
   /** `https://localhost:PORT`. */
   readonly origin: string;
   /** The certificate to trust. */

@@ -84,7 +84,7 @@ describe.each([
   });
 
   test('it says what to mend, and asks nobody', async () => {
-    const { folder, root, push, arrived } = await ahead();
+    const { folder, root, url, push, arrived } = await ahead();
     const told = async (more: Partial<GitConfig>, code: string, message: RegExp | string) => {
       const report = await push(more, box);
       expect(report.outcome).toMatchObject({ status: 'failed', code, message: expect.stringMatching(message) });
@@ -102,6 +102,15 @@ describe.each([
     await told(file(join(root, '.git/token')), 'credential-in-reach', /where agents can get at it/);
     put(root, 'src/token', PASSWORD);
     await told(file(join(root, 'src/token')), 'credential-in-reach', /where agents can get at it/);
+    const home = join(folder, 'home');
+    put(home, 'tools/token', PASSWORD);
+    vi.stubEnv('HOME', home);
+    const toolchains = {
+      config: { toolchains: ['~/tools'], git: { remote: 'origin', branch: 'main', url, ...file('~/tools/token') } },
+    };
+    expect((await runner(box, root, { unsafeNoSandbox: true })({ sub: 'push' }, toolchains)).outcome).toMatchObject({
+      code: 'credential-in-reach',
+    });
     const helper = (command: string[]) => ({ credential: { kind: 'helper', command } as const });
     await told(helper(['/bin/false']), 'no-credential', /false failed/);
     await told(helper(['/bin/true']), 'no-credential', /knows no user name and password for localhost/);

@@ -11,7 +11,7 @@ const SSHD = ['/usr/sbin/sshd', '/usr/local/sbin/sshd', '/usr/bin/sshd'].find((p
 export const noSshd: string | null =
   SSHD === undefined ? 'there is no sshd (Debian: apt-get install openssh-server)' : null;
 
-export interface SshServer {
+interface SshServer {
   /** `ssh://user@localhost:PORT`. */
   readonly origin: string;
   /** A private key that it lets in. */

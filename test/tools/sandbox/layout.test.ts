@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, onTestFinished, vi } from 'vitest';
 import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
 import { baseLayout, type Layout, LayoutError, type Mount, withMounts } from '../../../src/tools/sandbox/layout.ts';
 import { readOnlyLayout, testLayout } from '../../../src/tools/sandbox/layouts.ts';
@@ -62,6 +62,15 @@ describe('a layout cannot be built', () => {
       expect(() => baseLayout('x', { root: scratch(), toolchains: [folder] })).toThrow(LayoutError);
     },
   );
+
+  test('but not with a toolchain in the home folder, written with ~', () => {
+    const home = scratch({ 'tools/bin/node': '' });
+    vi.stubEnv('HOME', home);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const layout = baseLayout('x', { root: scratch(), toolchains: ['~/tools'] });
+    expect(layout.env['PATH']).toMatch(`${home}/tools/bin:`);
+    expect(layout.mounts).toEqual([{ kind: 'read-only', source: `${home}/tools`, target: `${home}/tools` }]);
+  });
 
   test('on a tree that is too large to look for masked files', () => {
     const root = scratch({ a: '', b: '', 'node_modules/c': '', 'node_modules/d': '' });

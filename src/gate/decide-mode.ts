@@ -1,7 +1,7 @@
 import { nearest } from '../spec/names.ts';
 import { MODES, type Mode } from '../spec/types.ts';
 import type { ApprovalGrant } from './approval.ts';
-import { checkApproval } from './decide-visit.ts';
+import { checkApproval } from './check-approval.ts';
 import { deny } from './deny.ts';
 import { requirementFacts } from './facts.ts';
 import type { Decision, GateContext, ModeRequest } from './request.ts';

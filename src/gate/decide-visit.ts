@@ -1,20 +1,23 @@
-import { nearest } from '../spec/names.ts';
-import type { Edge, Json, PeripheralSpec, Principal } from '../spec/types.ts';
+import type { Edge, Json, PeripheralSpec } from '../spec/types.ts';
 import { excerpt } from '../spec/visible.ts';
-import {
-  type ApprovalAction,
-  type ApprovalGrant,
-  type ApprovalSubject,
-  approvalHash,
-  approvalProblem,
-} from './approval.ts';
+import type { ApprovalAction, ApprovalGrant } from './approval.ts';
+import { checkApproval } from './check-approval.ts';
 import { transferContext } from './context.ts';
-import type { Denial } from './denial.ts';
 import { deny } from './deny.ts';
 import { requirementFacts } from './facts.ts';
 import { type Fruit, prospectiveFruit } from './fruit.ts';
-import type { CloseRequest, Decision, GateContext, HopRequest, StartRequest, StopRequest } from './request.ts';
-import { describeRequirement, type Requirement, type RequirementFacts, unmet } from './requirement.ts';
+import {
+  conditionFailed,
+  exitNotMet,
+  exitProblem,
+  exitRemedy,
+  firstUnmetEntry,
+  missingContext,
+  modeForbids,
+  unknownPeripheral,
+} from './refuse-visit.ts';
+import type { CloseRequest, Decision, GateContext, HopRequest, Refusal, StartRequest, StopRequest } from './request.ts';
+import { type RequirementFacts, unmet } from './requirement.ts';
 import { edgeRequirements, requirementsOf, startRequirements } from './requirements.ts';
 import { shortestWay } from './ways.ts';
 
@@ -149,20 +152,6 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 const peripheralOf = ({ specs }: GateContext, id: string): PeripheralSpec | undefined =>
   typeof id === 'string' && Object.hasOwn(specs.peripherals, id) ? specs.peripherals[id] : undefined;
 
-type Refusal = Extract<Decision<never>, { ok: false }>;
-
-function unknownPeripheral(context: GateContext, to: string): Refusal {
-  const suggestion = nearest(String(to), Object.keys(context.specs.peripherals));
-  return deny(context, 'hop-not-allowed', {
-    unknown: true,
-    // What a list or an object became.
-    misformed: !/^[\w.-]+$/.test(to) || /^\d+$/.test(to),
-    to: String(to),
-    from: context.view.visit?.peripheral ?? null,
-    suggestion,
-  });
-}
-
 /** The edge that a hop request means; the exit is inferred when only one opens the target. */
 function edgeOf(context: GateContext, { to, exit }: HopRequest, from: string): Edge | Refusal {
   const { specs, view } = context;
@@ -195,164 +184,3 @@ function edgeOf(context: GateContext, { to, exit }: HopRequest, from: string): E
     );
   return deny(context, 'exit-not-met', { exit, from, to, why: `${from} has no exit of this name`, candidates });
 }
-
-function exitNotMet(context: GateContext, edge: Edge, why: string, remedy?: string): Refusal {
-  const candidates = context.specs.edges
-    .filter(({ from, to }) => from === edge.from && to === edge.to)
-    .map(({ exit }) => exit);
-  return deny(context, 'exit-not-met', {
-    exit: edge.exit,
-    from: edge.from,
-    to: edge.to,
-    why,
-    candidates,
-    ...(remedy ? { remedy } : {}),
-  });
-}
-
-function exitProblem(requirement: Requirement, fruit: Fruit): string {
-  if (requirement.kind === 'fruit') {
-    const is = fruit[requirement.field] ?? null;
-    return `it implies that ${describeRequirement(requirement)}, but it is ${is === null ? 'not known: nothing that counts was observed' : JSON.stringify(is)}`;
-  }
-  if (requirement.kind === 'principal') return `only the ${requirement.is} can make a user-request`;
-  return `${describeRequirement(requirement)} does not hold`;
-}
-
-/** What would make the exit hold, and which other exits hold now but for an approval. */
-function exitRemedy(
-  context: GateContext,
-  requirement: Requirement,
-  options: { readonly by: Principal; readonly fruit: Fruit },
-): string {
-  const { specs, view } = context;
-  const open = specs.edges.filter((edge) => {
-    const target = specs.peripherals[edge.to];
-    if (edge.from !== view.visit?.peripheral || !target || modeForbids(context, target)) return false;
-    const requirements = requirementsOf(specs, edge);
-    return unmet(requirements, requirementFacts(specs, view, requirements, options)).every(
-      ({ kind }) => kind === 'approval',
-    );
-  });
-  const others = Map.groupBy(open, ({ exit }) => exit);
-  const exits = [...others].map(([exit, edges]) => `${exit} → ${edges.map(({ to }) => to).join(' or ')}`);
-  const first =
-    requirement.kind === 'principal'
-      ? `let the ${requirement.is} ask`
-      : `go on until ${describeRequirement(requirement)}`;
-  return exits.length === 0 ? first : `${first}, or leave by an exit that holds (${exits.join('; ')})`;
-}
-
-function firstUnmetEntry(
-  context: GateContext,
-  target: PeripheralSpec,
-  [requirement]: readonly Requirement[],
-): Refusal | null {
-  if (!requirement) return null;
-  const { view } = context;
-  const to = target.id;
-  const from = view.visit?.peripheral ?? null;
-  switch (requirement.kind) {
-    case 'agent':
-      return deny(context, 'agent-not-allowed', { agent: view.agent, to, admits: requirement.any });
-    case 'source':
-      return deny(
-        context,
-        'entry-not-met',
-        { to, from, why: `it admits ${describeRequirement(requirement)}` },
-        shortestWay(context.specs, view, (peripheral) => peripheral === to),
-      );
-    case 'natural-close':
-      return deny(context, 'entry-not-met', {
-        to,
-        from,
-        why: 'an agent may ask for it at a natural close: a successful step since the last PAR, and nothing pending',
-        remedy: 'do some work first, or let the operator ask',
-      });
-    default:
-      return conditionFailed(context, target, requirement);
-  }
-}
-
-function conditionFailed(context: GateContext, target: PeripheralSpec, requirement: Requirement): Refusal {
-  const { tests } = context.view;
-  const why =
-    requirement.kind === 'condition' && requirement.name === 'tests-passed'
-      ? `tests-passed does not hold (it takes a full passing run of a configured test command after the last change; runs: ${tests.count}, failed: ${tests.failed})`
-      : `${describeRequirement(requirement)} does not hold`;
-  return deny(context, 'condition-failed', {
-    to: target.id,
-    condition: describeRequirement(requirement),
-    why,
-    remedy: remedyFor(requirement),
-  });
-}
-
-function remedyFor(requirement: Requirement): string {
-  switch (requirement.kind) {
-    case 'condition':
-      return requirement.name === 'tests-passed'
-        ? 'run the configured tests in full with bash-test after the last change, until they pass'
-        : `make the condition ${requirement.name} hold (its rule stands in the spec set's conditions)`;
-    case 'pattern':
-      return requirement.is === 'selected'
-        ? `select the pattern ${requirement.pattern} first (psr-select)`
-        : `apply the pattern ${requirement.pattern} and record a successful outcome (pur-update)`;
-    default:
-      return `make it hold: ${describeRequirement(requirement)}`;
-  }
-}
-
-function missingContext(
-  context: GateContext,
-  target: PeripheralSpec,
-  missing: readonly { readonly field: string; readonly from: string }[],
-): Refusal {
-  return deny(context, 'missing-context', {
-    to: target.id,
-    missing: missing.map(({ field, from }) => `${field} (from ${from})`),
-    remedy: missing
-      .map(({ field, from }) =>
-        from in context.specs.peripherals
-          ? `state ${field} in the fruit when leaving ${from}`
-          : `carry ${field} in the backpack, or supply it in the context of start`,
-      )
-      .join('; '),
-  });
-}
-
-function modeForbids(context: GateContext, target: PeripheralSpec): Refusal | null {
-  const { specs, view } = context;
-  const allowed = specs.gate && view.mode ? specs.gate.peripherals[view.mode] : null;
-  if (!allowed || allowed.includes(target.id)) return null;
-  return deny(context, 'mode-forbids', { to: target.id, mode: view.mode, allowed });
-}
-
-/** Judges the approval that came with a request, or says which one is wanted; null: it holds. Comes last, so that nobody is asked in vain. */
-export function checkApproval(
-  context: GateContext,
-  action: ApprovalAction,
-  request: { readonly reason?: string; readonly approval?: ApprovalGrant },
-  shown: ApprovalSubject['view'],
-): Refusal | null {
-  const { view } = context;
-  const subject: ApprovalSubject = { sessionId: view.sessionId, action, reason: request.reason ?? '', view: shown };
-  const requestHash = approvalHash(subject);
-  const what = action.kind === 'hop' ? `the hop from ${action.from} to ${action.to}` : `mode ${action.to}`;
-  if (!request.approval) {
-    const refusal = deny(context, 'approval-required', { what, ...actionAbout(action) });
-    return { ...refusal, wanted: { subject, hash: requestHash } };
-  }
-  const problem = approvalProblem(
-    request.approval,
-    { sessionId: view.sessionId, requestHash },
-    view.now,
-    view.usedNonces,
-  );
-  return problem ? deny(context, 'approval-invalid', { what, why: problem, ...actionAbout(action) }) : null;
-}
-
-const actionAbout = (action: ApprovalAction): Denial['about'] =>
-  action.kind === 'hop'
-    ? { from: action.from, exit: action.exit, to: action.to }
-    : { mode: action.from, to: action.to };

@@ -67,3 +67,5 @@ export interface WantedApproval {
 export type Decision<Plan> =
   | { readonly ok: true; readonly plan: Plan }
   | { readonly ok: false; readonly denial: Denial; readonly wanted: WantedApproval | null };
+
+export type Refusal = Extract<Decision<never>, { ok: false }>;

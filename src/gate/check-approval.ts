@@ -1,0 +1,39 @@
+import {
+  type ApprovalAction,
+  type ApprovalGrant,
+  type ApprovalSubject,
+  approvalHash,
+  approvalProblem,
+} from './approval.ts';
+import type { Denial } from './denial.ts';
+import { deny } from './deny.ts';
+import type { GateContext, Refusal } from './request.ts';
+
+/** Judges the approval that came with a request, or says which one is wanted; null: it holds. Comes last, so that nobody is asked in vain. */
+export function checkApproval(
+  context: GateContext,
+  action: ApprovalAction,
+  request: { readonly reason?: string; readonly approval?: ApprovalGrant },
+  shown: ApprovalSubject['view'],
+): Refusal | null {
+  const { view } = context;
+  const subject: ApprovalSubject = { sessionId: view.sessionId, action, reason: request.reason ?? '', view: shown };
+  const requestHash = approvalHash(subject);
+  const what = action.kind === 'hop' ? `the hop from ${action.from} to ${action.to}` : `mode ${action.to}`;
+  if (!request.approval) {
+    const refusal = deny(context, 'approval-required', { what, ...actionAbout(action) });
+    return { ...refusal, wanted: { subject, hash: requestHash } };
+  }
+  const problem = approvalProblem(
+    request.approval,
+    { sessionId: view.sessionId, requestHash },
+    view.now,
+    view.usedNonces,
+  );
+  return problem ? deny(context, 'approval-invalid', { what, why: problem, ...actionAbout(action) }) : null;
+}
+
+const actionAbout = (action: ApprovalAction): Denial['about'] =>
+  action.kind === 'hop'
+    ? { from: action.from, exit: action.exit, to: action.to }
+    : { mode: action.from, to: action.to };

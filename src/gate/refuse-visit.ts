@@ -1,0 +1,155 @@
+import { nearest } from '../spec/names.ts';
+import type { Edge, PeripheralSpec, Principal } from '../spec/types.ts';
+import { deny } from './deny.ts';
+import { requirementFacts } from './facts.ts';
+import type { Fruit } from './fruit.ts';
+import type { GateContext, Refusal } from './request.ts';
+import { describeRequirement, type Requirement, unmet } from './requirement.ts';
+import { requirementsOf } from './requirements.ts';
+import { shortestWay } from './ways.ts';
+
+// What a refusal to leave or to enter says: what is not met, and what would meet it.
+
+export function unknownPeripheral(context: GateContext, to: string): Refusal {
+  const suggestion = nearest(String(to), Object.keys(context.specs.peripherals));
+  return deny(context, 'hop-not-allowed', {
+    unknown: true,
+    // What a list or an object became.
+    misformed: !/^[\w.-]+$/.test(to) || /^\d+$/.test(to),
+    to: String(to),
+    from: context.view.visit?.peripheral ?? null,
+    suggestion,
+  });
+}
+
+export function exitNotMet(context: GateContext, edge: Edge, why: string, remedy?: string): Refusal {
+  const candidates = context.specs.edges
+    .filter(({ from, to }) => from === edge.from && to === edge.to)
+    .map(({ exit }) => exit);
+  return deny(context, 'exit-not-met', {
+    exit: edge.exit,
+    from: edge.from,
+    to: edge.to,
+    why,
+    candidates,
+    ...(remedy ? { remedy } : {}),
+  });
+}
+
+export function exitProblem(requirement: Requirement, fruit: Fruit): string {
+  if (requirement.kind === 'fruit') {
+    const is = fruit[requirement.field] ?? null;
+    return `it implies that ${describeRequirement(requirement)}, but it is ${is === null ? 'not known: nothing that counts was observed' : JSON.stringify(is)}`;
+  }
+  if (requirement.kind === 'principal') return `only the ${requirement.is} can make a user-request`;
+  return `${describeRequirement(requirement)} does not hold`;
+}
+
+/** What would make the exit hold, and which other exits hold now but for an approval. */
+export function exitRemedy(
+  context: GateContext,
+  requirement: Requirement,
+  options: { readonly by: Principal; readonly fruit: Fruit },
+): string {
+  const { specs, view } = context;
+  const open = specs.edges.filter((edge) => {
+    const target = specs.peripherals[edge.to];
+    if (edge.from !== view.visit?.peripheral || !target || modeForbids(context, target)) return false;
+    const requirements = requirementsOf(specs, edge);
+    return unmet(requirements, requirementFacts(specs, view, requirements, options)).every(
+      ({ kind }) => kind === 'approval',
+    );
+  });
+  const others = Map.groupBy(open, ({ exit }) => exit);
+  const exits = [...others].map(([exit, edges]) => `${exit} → ${edges.map(({ to }) => to).join(' or ')}`);
+  const first =
+    requirement.kind === 'principal'
+      ? `let the ${requirement.is} ask`
+      : `go on until ${describeRequirement(requirement)}`;
+  return exits.length === 0 ? first : `${first}, or leave by an exit that holds (${exits.join('; ')})`;
+}
+
+export function firstUnmetEntry(
+  context: GateContext,
+  target: PeripheralSpec,
+  [requirement]: readonly Requirement[],
+): Refusal | null {
+  if (!requirement) return null;
+  const { view } = context;
+  const to = target.id;
+  const from = view.visit?.peripheral ?? null;
+  switch (requirement.kind) {
+    case 'agent':
+      return deny(context, 'agent-not-allowed', { agent: view.agent, to, admits: requirement.any });
+    case 'source':
+      return deny(
+        context,
+        'entry-not-met',
+        { to, from, why: `it admits ${describeRequirement(requirement)}` },
+        shortestWay(context.specs, view, (peripheral) => peripheral === to),
+      );
+    case 'natural-close':
+      return deny(context, 'entry-not-met', {
+        to,
+        from,
+        why: 'an agent may ask for it at a natural close: a successful step since the last PAR, and nothing pending',
+        remedy: 'do some work first, or let the operator ask',
+      });
+    default:
+      return conditionFailed(context, target, requirement);
+  }
+}
+
+export function conditionFailed(context: GateContext, target: PeripheralSpec, requirement: Requirement): Refusal {
+  const { tests } = context.view;
+  const why =
+    requirement.kind === 'condition' && requirement.name === 'tests-passed'
+      ? `tests-passed does not hold (it takes a full passing run of a configured test command after the last change; runs: ${tests.count}, failed: ${tests.failed})`
+      : `${describeRequirement(requirement)} does not hold`;
+  return deny(context, 'condition-failed', {
+    to: target.id,
+    condition: describeRequirement(requirement),
+    why,
+    remedy: remedyFor(requirement),
+  });
+}
+
+function remedyFor(requirement: Requirement): string {
+  switch (requirement.kind) {
+    case 'condition':
+      return requirement.name === 'tests-passed'
+        ? 'run the configured tests in full with bash-test after the last change, until they pass'
+        : `make the condition ${requirement.name} hold (its rule stands in the spec set's conditions)`;
+    case 'pattern':
+      return requirement.is === 'selected'
+        ? `select the pattern ${requirement.pattern} first (psr-select)`
+        : `apply the pattern ${requirement.pattern} and record a successful outcome (pur-update)`;
+    default:
+      return `make it hold: ${describeRequirement(requirement)}`;
+  }
+}
+
+export function missingContext(
+  context: GateContext,
+  target: PeripheralSpec,
+  missing: readonly { readonly field: string; readonly from: string }[],
+): Refusal {
+  return deny(context, 'missing-context', {
+    to: target.id,
+    missing: missing.map(({ field, from }) => `${field} (from ${from})`),
+    remedy: missing
+      .map(({ field, from }) =>
+        from in context.specs.peripherals
+          ? `state ${field} in the fruit when leaving ${from}`
+          : `carry ${field} in the backpack, or supply it in the context of start`,
+      )
+      .join('; '),
+  });
+}
+
+export function modeForbids(context: GateContext, target: PeripheralSpec): Refusal | null {
+  const { specs, view } = context;
+  const allowed = specs.gate && view.mode ? specs.gate.peripherals[view.mode] : null;
+  if (!allowed || allowed.includes(target.id)) return null;
+  return deny(context, 'mode-forbids', { to: target.id, mode: view.mode, allowed });
+}

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Grant } from '../../ports/tool-backend.ts';
 import { within } from '../../gate/paths.ts';
+import type { Grant } from '../../ports/tool-backend.ts';
 import { isProtected, maskMatcher } from '../masks.ts';
 import type { Change } from './overlay-changes.ts';
 import { STAGE_PREFIX } from './stage.ts';
@@ -22,6 +22,11 @@ export interface Judgement {
   readonly dropped: readonly Dropped[];
 }
 
+const CANNOT = {
+  unnameable: 'its name is not UTF-8',
+  unreadable: 'its permissions do not let it be read',
+  permissions: 'the permissions of a folder stay as they are',
+} as const;
 const SET_ID = 0o6000;
 /** File times may differ from ours by so much, and no command gets going sooner than that. */
 const CLOCK_SLACK_MS = 2;
@@ -81,7 +86,7 @@ export function judgeChanges(grant: Grant, changes: readonly Change[], startedAt
     }
     const why =
       outside(change.path) ??
-      (change.kind === 'unnameable' ? 'its name is not UTF-8' : null) ??
+      (change.kind in CANNOT ? CANNOT[change.kind as keyof typeof CANNOT] : null) ??
       (change.kind === 'special' ? `it is ${nameOf(change.upper)}, and only regular files are kept` : null) ??
       (change.kind === 'file' ? wrongFile(change) : null);
     if (why !== null) dropped.push({ path: change.path, why });

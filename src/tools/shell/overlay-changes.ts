@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, type Stats } from 'node:fs';
+import { accessSync, constants, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import type { OverlayView } from '../sandbox/sandbox.ts';
 
@@ -9,8 +9,11 @@ export type Change =
   | { readonly kind: 'delete'; readonly path: string; readonly lower: Stats }
   /** A link, FIFO, socket or device. */
   | { readonly kind: 'special'; readonly path: string; readonly upper: Stats }
-  /** Whatever happened to a name that is not UTF-8: nothing here can say it. */
-  | { readonly kind: 'unnameable'; readonly path: string };
+  /**
+   * What cannot be brought over, whatever it is: a name that is not UTF-8; a file or folder that its own permissions hide from us; other permissions
+   * of a folder that was there.
+   */
+  | { readonly kind: 'unnameable' | 'unreadable' | 'permissions'; readonly path: string };
 
 /**
  * Lists what the overlay changed, folder by folder; a folder that is deleted is listed once. Deletions are found by what the merged tree does
@@ -22,7 +25,7 @@ export function overlayChanges(root: string, view: OverlayView, descend: (folder
   const changes: Change[] = [];
   const walk = (folder: string): void => {
     const lower = lookAt(join(root, folder));
-    if (lower?.isDirectory()) listDeleted(folder);
+    if (lower?.isDirectory() && isReadable(join(root, folder), FOLDER)) listDeleted(folder);
     for (const name of readdirSync(join(view.upper, folder)).sort()) {
       const path = folder === '' ? name : `${folder}/${name}`;
       const upper = lookAt(join(view.upper, path));
@@ -33,11 +36,16 @@ export function overlayChanges(root: string, view: OverlayView, descend: (folder
       if (upper.isCharacterDevice() && upper.rdev === 0) continue;
       const before = lower?.isDirectory() ? lookAt(join(root, path)) : null;
       if (before && before.isDirectory() !== upper.isDirectory()) changes.push({ kind: 'delete', path, lower: before });
-      if (upper.isDirectory()) {
+      if (upper.isDirectory() && !isReadable(join(view.upper, path), FOLDER))
+        changes.push({ kind: 'unreadable', path });
+      else if (upper.isDirectory()) {
         const known = before?.isDirectory() === true;
         if (!known) changes.push({ kind: 'folder', path, upper });
+        else if (upper.mode !== before.mode) changes.push({ kind: 'permissions', path });
         if (known || descend(path)) walk(path);
-      } else if (upper.isFile())
+      } else if (upper.isFile() && !isReadable(join(view.upper, path), FILE))
+        changes.push({ kind: 'unreadable', path });
+      else if (upper.isFile())
         changes.push({ kind: 'file', path, upper, lower: before?.isDirectory() ? null : before });
       else changes.push({ kind: 'special', path, upper });
     }
@@ -51,8 +59,22 @@ export function overlayChanges(root: string, view: OverlayView, descend: (folder
       if (lower) changes.push({ kind: 'delete', path, lower });
     }
   };
-  walk('');
+  if (isReadable(view.upper, FOLDER)) walk('');
+  else changes.push({ kind: 'unreadable', path: '.' });
   return changes;
+}
+
+const FILE = constants.R_OK;
+const FOLDER = constants.R_OK | constants.X_OK;
+
+/** Whether we may read it: the permissions that the command gave it hold for us, too, unless we are root. */
+function isReadable(path: string, how: number): boolean {
+  try {
+    accessSync(path, how);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const lookAt = (path: string): Stats | null => lstatSync(path, { throwIfNoEntry: false }) ?? null;

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { join } from 'node:path';
@@ -9,6 +10,8 @@ export const STAGE_PREFIX = '.hopgate-stage-';
 const JOURNAL = 'journal.json';
 const MARK = 'mark.json';
 const CHUNK = 1 << 20;
+/** More files than this are made durable by one sync of their file system: a sync of each waits for the disk each time. */
+const FEW = 32;
 
 /** What a new file or folder takes over from the one that the command made. */
 export interface Ownership {
@@ -33,7 +36,7 @@ export type Step =
 /** A folder in the root that holds everything a command's changes need, durable before the first of them is made. */
 export interface Stage {
   readonly folder: string;
-  /** Copies a file into the stage. */
+  /** Copies a file into the stage. It is durable once the stage is committed. */
   add(source: string, like: Ownership): { staged: string; after: string };
   /** From here on a killed engine's changes can be completed by {@link leftStages}. */
   commit(steps: readonly Step[]): void;
@@ -53,6 +56,7 @@ export function makeStage(root: string): Stage {
       return { staged, after: copyFile(source, join(folder, staged), like) };
     },
     commit(steps) {
+      syncFiles(folder, count);
       const path = join(folder, JOURNAL);
       writeDurably(`${path}.new`, JSON.stringify(steps));
       fs.renameSync(`${path}.new`, path);
@@ -122,11 +126,23 @@ function copyFile(source: string, target: string, like: Ownership): string {
       for (let at = 0; at < chunk.length; ) at += fs.writeSync(to, chunk, at);
     });
     takeOver(to, like);
-    fs.fsyncSync(to);
     return hash.digest('hex');
   } finally {
     fs.closeSync(from);
     fs.closeSync(to);
+  }
+}
+
+/** Makes the staged files `1` to `count` durable. */
+function syncFiles(folder: string, count: number): void {
+  if (count > FEW && spawnSync('sync', ['-f', folder], { env: { PATH: '/usr/bin:/bin' } }).status === 0) return;
+  for (let at = 1; at <= count; at += 1) {
+    const fd = fs.openSync(join(folder, `${at}`), O_RDONLY | O_NOFOLLOW);
+    try {
+      fs.fsyncSync(fd);
+    } finally {
+      fs.closeSync(fd);
+    }
   }
 }
 

@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Case, rows } from '../case.ts';
 
 const look = rows('explore', 'bash-readonly');
@@ -310,6 +311,38 @@ const edits: readonly Case[] = [
     { command: 'mkdir -p src/x/y/z && echo 1 > "src/x/y/z/日本 x.txt"' },
     { files: { 'src/x/y/z/日本 x.txt': '1\n' } },
   ),
+  work.benign(
+    'R3',
+    'what its own permissions hide, beside other work',
+    { command: 'echo p > src/m0; mkdir -p src/ur; echo x > src/ur/f; chmod 000 src/m0 src/ur; echo y > src/open.txt' },
+    {
+      files: { 'src/open.txt': 'y\n' },
+      after: ({ root }) => {
+        for (const path of ['src/ur', 'src/m0']) rmSync(join(root, path), { recursive: true, force: true });
+      },
+    },
+  ),
+  work.benign(
+    'R3',
+    'the permissions of a folder, and said that they stay',
+    { command: 'chmod 700 docs' },
+    {
+      shows: ['the permissions of a folder stay'],
+    },
+  ),
+  work.benign(
+    'limits',
+    'two thousand new files',
+    { command: 'mkdir src/many && cd src/many && for i in {1..2000}; do echo $i > f$i; done' },
+    { files: { 'src/many/f1': '1\n', 'src/many/f2000': '2000\n' } },
+  ),
+  work.benign(
+    'limits',
+    'two thousand files removed',
+    { command: 'rm -r src/many' },
+    { files: { 'src/many/f1': null } },
+  ),
+  work.attack('R4', 'a root that nobody may read', { command: 'echo x > src/unseen.txt; chmod 000 .' }, 'contained'),
   work.benign('R3', 'a file removed', { command: 'rm src/made.txt' }, { files: { 'src/made.txt': null } }),
   work.benign(
     'R3',

@@ -2,8 +2,8 @@ import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { type Furniture, SANDBOX_ID, textFile } from './furniture.ts';
 import { type Layout, type Mount, SANDBOX_HOME } from './layout.ts';
 
-/** The file descriptors that bubblewrap uses. */
-export const FD = { seccomp: 3, status: 4, args: 5 } as const;
+/** The file descriptors that bubblewrap is started with; what runs in the sandbox keeps none of them. */
+export const FD = { seccomp: 3, status: 4, args: 5, go: 6 } as const;
 
 const NAMESPACES = ['user', 'pid', 'ipc', 'uts', 'cgroup'];
 const USR_LINKS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];

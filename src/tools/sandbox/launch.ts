@@ -26,13 +26,21 @@ shift 3
 mkfifo -m 666 "$folder/stdout" "$folder/stderr" "$folder/status"
 echo ready
 run() {
-  "$@" <"$input" >"$folder/stdout" 2>"$folder/stderr" ${FD.seccomp}<"$filter" ${FD.status}>"$folder/status" ${FD.args}<"$folder/args"
+  "$@" ${FD.go}<&0 <"$input" >"$folder/stdout" 2>"$folder/stderr" ${FD.seccomp}<"$filter" ${FD.status}>"$folder/status" ${FD.args}<"$folder/args"
+}
+# Skips what a command did not come to read.
+next() {
+  while read -r line; do
+    case $line in "$1"*) return ;; esac
+  done
+  exit 0
 }
 `;
 
 /** Each line that it reads is where a command's input comes from; each that it writes, how bubblewrap ended. */
 const PLAIN = `${START}
-while read -r input; do
+while next /; do
+  input=$line
   code=0
   run "$@" || code=$?
   echo "$code"
@@ -49,14 +57,15 @@ while :; do
   mkdir "$base/upper" "$base/work" "$base/merged"
   [ -z "$owner" ] || chown "$owner" "$base/upper"
   chmod "$mode" "$base/upper"
-  read -r input || exit 0
+  next /
+  input=$line
   cd "$root"
   mount -t overlay -o "lowerdir=.,upperdir=$base/upper,workdir=$base/work$options" hopgate "$base/merged"
   cd /
   code=0
   run "$@" || code=$?
   echo "$code"
-  read -r _ || exit 0
+  next release
   umount "$base/merged" "$base"
 done
 `;
@@ -124,7 +133,8 @@ export interface CommandOptions {
 
 /**
  * What a runner is told: the rest of bubblewrap's arguments, each followed by a NUL. The command's words reach the shell in the sandbox as
- * variables, so nothing of them is ever parsed. What it is to do comes last: of a message that was cut off nothing runs.
+ * variables, so nothing of them is ever parsed. What it is to do comes last: of a message that was cut off nothing runs. It begins by waiting for us:
+ * were we killed before bubblewrap has asked to die along, the sandbox would outlive us, but the command does not start.
  *
  * @throws SandboxError if a word holds a NUL
  */
@@ -136,9 +146,10 @@ export function commandMessage(
 ): string {
   const names = argv.map((_, index) => word(index));
   const run = [
+    `read -r go <&${FD.go} && exec ${FD.go}<&- || exit 125`,
     `${limitsOf(layout.limits, cpuSeconds)} || exit 125`,
     `set -- ${names.map((name) => `"$${name}"`).join(' ')}`,
-    `unset ${[...names, RUN].join(' ')}`,
+    `unset go ${[...names, RUN].join(' ')}`,
     'exec "$@"',
   ].join('; ');
   const words = [

@@ -88,7 +88,9 @@ export class Runner {
       return line === null ? null : Number(line);
     });
     ended.catch(() => {});
-    this.process.stdin!.write(`${input}\n`);
+    // Its first word is that the sandbox's first process is there.
+    status!.once('data', () => this.#tell('go'));
+    this.#tell(input);
     return { stdout: stdout!, stderr: stderr!, status: status!, ended };
   }
 
@@ -99,7 +101,7 @@ export class Runner {
 
   /** Lets go of what the command before left, in a layout with an overlay. */
   release(): void {
-    this.process.stdin!.write('\n');
+    this.#tell('release');
   }
 
   get isAlive(): boolean {
@@ -141,6 +143,10 @@ export class Runner {
   get #streams(): Socket[] {
     const { stdin, stdout, stderr } = this.process;
     return [stdin, stdout, stderr] as unknown as Socket[];
+  }
+
+  #tell(line: string): void {
+    this.process.stdin!.write(`${line}\n`);
   }
 
   #nextLine(): Promise<string | null> {

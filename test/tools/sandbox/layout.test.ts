@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { beforeAll, describe, expect, onTestFinished, test, onTestFinished, vi } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
 import { baseLayout, type Layout, LayoutError, type Mount, withMounts } from '../../../src/tools/sandbox/layout.ts';
 import { readOnlyLayout, testLayout } from '../../../src/tools/sandbox/layouts.ts';

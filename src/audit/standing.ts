@@ -1,27 +1,11 @@
-import type { Body, EffectRecord, OutcomeRecord } from '../evidence/bodies.ts';
+import type { Body } from '../evidence/bodies.ts';
 import { standingAfter } from '../evidence/discipline.ts';
-import type { Json, Mode, Observation, PeripheralSpec } from '../spec/types.ts';
-import { type Fields, fieldsOf, listOf, textOf } from './json.ts';
+import type { Mode, PeripheralSpec } from '../spec/types.ts';
+import { type Fields, fieldsOf } from './json.ts';
 import { type Pinned, scopeOf, type Standing as PatternStanding } from './ledger.ts';
+import { changedIn, joined, NOTHING_SEEN, observed, type Seen, see, wavers } from './seen.ts';
 import { lastOfEach, type Run, runOf } from './test-runs.ts';
 import { witnessOf } from './witness.ts';
-
-/** What a visit has shown so far. */
-interface Seen {
-  readonly close: readonly string[];
-  readonly matched: readonly string[];
-  readonly listed: readonly string[];
-  readonly changed: readonly string[];
-  readonly runs: readonly Run[];
-  readonly committed: boolean;
-  readonly pushed: boolean;
-  readonly sha: string | null;
-  readonly deployed: boolean;
-  readonly steps: number;
-  readonly refusals: number;
-  readonly patterns: readonly string[];
-  readonly par: Json;
-}
 
 interface VisitStanding {
   readonly peripheral: string;
@@ -56,22 +40,6 @@ export interface Standing {
   readonly files: readonly string[];
 }
 
-const NOTHING: Seen = {
-  close: [],
-  matched: [],
-  listed: [],
-  changed: [],
-  runs: [],
-  committed: false,
-  pushed: false,
-  sha: null,
-  deployed: false,
-  steps: 0,
-  refusals: 0,
-  patterns: [],
-  par: null,
-};
-
 /** Before the first entry. */
 export const beforeAll = ({ specs }: Pinned): Standing => ({
   sessionId: '',
@@ -93,12 +61,6 @@ export const beforeAll = ({ specs }: Pinned): Standing => ({
   fruits: {},
   files: [],
 });
-
-const FILE_OPS = ['create', 'modify', 'delete', 'mode', 'link'];
-const joined = (list: readonly string[], more: readonly (string | null)[]): readonly string[] => {
-  const fresh = more.filter((item): item is string => item !== null && !list.includes(item));
-  return fresh.length === 0 ? list : [...list, ...new Set(fresh)];
-};
 
 /** Who a session is, and the list that grows step by step: what is handed to a visit, or comes of it, only fills them where there is nothing. */
 const LASTING = ['session-id', 'author', 'changed-files'];
@@ -133,7 +95,7 @@ function take(pinned: Pinned, now: Standing, body: Body): Standing {
           steps: 0,
           denials: 0,
           expired: false,
-          seen: NOTHING,
+          seen: NOTHING_SEEN,
         },
         visits: { ...now.visits, [body.peripheral]: (now.visits[body.peripheral] ?? 0) + 1 },
         backpack: packed(now.backpack, body.context),
@@ -190,7 +152,7 @@ function afterResult({ specs }: Pinned, now: Standing, body: Extract<Body, { eve
   const { tool, outcome } = body;
   const effects = body.effects === 'unobserved' ? [] : body.effects;
   const ok = outcome.status === 'ok';
-  const changed = effects.filter(({ op }) => FILE_OPS.includes(op)).map(({ path }) => path);
+  const changed = changedIn(effects);
   const changes = body.event === 'outcome' && (body.effects === 'unobserved' || changed.length > 0);
   const change = now.change + (changes ? 1 : 0);
   const result: Fields = ok ? fieldsOf(outcome.result) : {};
@@ -222,95 +184,14 @@ function afterResult({ specs }: Pinned, now: Standing, body: Extract<Body, { eve
   };
 }
 
-function see(
-  seen: Seen,
-  tool: string,
-  outcome: OutcomeRecord,
-  effects: readonly EffectRecord[],
-  run: Run | null,
-  witness: ReturnType<typeof witnessOf>,
-): Seen {
-  const changed = joined(
-    seen.changed,
-    effects.filter(({ op }) => FILE_OPS.includes(op)).map(({ path }) => path),
-  );
-  const after = { ...seen, steps: seen.steps + 1, changed };
-  if (outcome.status !== 'ok') return after;
-  const result = fieldsOf(outcome.result);
-  const ships = witness === 'deploy';
-  const committed = ships && result['committed'] === true;
-  const pushed = ships && result['pushed'] === true;
-  return {
-    ...after,
-    close: tool === 'read' ? joined(seen.close, [textOf(result['path'])]) : seen.close,
-    matched: joined(
-      seen.matched,
-      listOf(result['matches']).map((match) => textOf(fieldsOf(match)['path'])),
-    ),
-    listed: joined(seen.listed, listOf(result['files']).map(textOf)),
-    runs: run ? [...seen.runs, run] : seen.runs,
-    committed: seen.committed || committed,
-    pushed: seen.pushed || pushed,
-    sha: (committed || pushed ? textOf(result['sha']) : null) ?? seen.sha,
-    patterns: joined(seen.patterns, [standingAfter(tool, outcome)?.pattern ?? null]),
-    deployed: seen.deployed || (ships && tool === 'bash-deploy' && result['exit'] === 0),
-  };
-}
-
-const wavers = ({ runs }: Standing, command: string, change: number): boolean => {
-  const verdicts = runs.filter((run) => run.command === command && run.change === change).map(({ verdict }) => verdict);
-  return verdicts.includes('pass') && verdicts.includes('fail');
-};
-
 /** What can be said of the code as it stands: full runs since the last change, each command's last, none of them wavering. */
 export function testsOf(now: Standing): { readonly passed: boolean; readonly count: number; readonly failed: number } {
   const current = now.runs.filter((run) => run.change === now.change);
   const whole = lastOfEach(current.filter(({ narrowed }) => !narrowed));
   const passed =
     whole.some(({ verdict }) => verdict === 'pass') &&
-    whole.every(({ verdict, command }) => verdict !== 'fail' && !wavers(now, command, now.change));
+    whole.every(({ verdict, command }) => verdict !== 'fail' && !wavers(now.runs, command, now.change));
   return { passed, count: current.length, failed: current.filter(({ verdict }) => verdict === 'fail').length };
-}
-
-function observed(now: Standing, seen: Seen, name: Observation): Json {
-  const last = lastOfEach(seen.runs);
-  switch (name) {
-    case 'found': {
-      const close = [...new Set([...seen.matched, ...seen.close])];
-      return close.length > 0 ? close : [...seen.listed];
-    }
-    case 'changed-files':
-      return [...seen.changed];
-    case 'changes':
-      return seen.changed.length;
-    case 'result':
-      if (last.some(({ command, change }) => wavers(now, command, change))) return 'flaky';
-      return (['fail', 'pass'] as const).find((word) => last.some(({ verdict }) => verdict === word)) ?? null;
-    case 'test-count':
-      return last.some(({ total }) => total === null)
-        ? null
-        : last.reduce<number>((sum, { total }) => sum + (total ?? 0), 0);
-    case 'failures':
-      return last.flatMap(({ failures }) => [...failures]);
-    case 'committed':
-      return seen.committed;
-    case 'pushed':
-      return seen.pushed;
-    case 'sha':
-      return seen.sha;
-    case 'deployed':
-      return seen.deployed;
-    case 'steps':
-      return seen.steps;
-    case 'refusals':
-      return seen.refusals;
-    case 'patterns':
-      return [...seen.patterns];
-    case 'par':
-      return seen.par;
-    default:
-      return name satisfies never;
-  }
 }
 
 /** The observed part of the fruit that the visit would yield if it ended now. */
@@ -319,7 +200,7 @@ export function observedNow(now: Standing, spec: PeripheralSpec): Fields {
   const { seen } = now.visit;
   return Object.fromEntries(
     Object.entries(spec.fruit).flatMap(([field, rule]) =>
-      rule.kind === 'observed' ? [[field, observed(now, seen, rule.from)]] : [],
+      rule.kind === 'observed' ? [[field, observed(now.runs, seen, rule.from)]] : [],
     ),
   );
 }

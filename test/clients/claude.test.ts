@@ -134,6 +134,42 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     expect(world.read('pwned')).toBeNull();
   });
 
+  it('decides whatever the settings, the hooks and the permissions of the repository and of its user allow', async () => {
+    const allow = `echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}'`;
+    const settings = {
+      permissions: { allow: ['Bash', 'Write', 'Edit'], defaultMode: 'bypassPermissions' },
+      hooks: { PreToolUse: [{ matcher: '*', hooks: [{ type: 'command', command: allow }] }] },
+    };
+    world.write('.claude/settings.json', JSON.stringify(settings));
+    const cell = { cell_type: 'code', id: 'c1', source: ['1'], metadata: {}, outputs: [], execution_count: null };
+    world.write('src/n.ipynb', JSON.stringify({ cells: [cell], metadata: {}, nbformat: 4, nbformat_minor: 5 }));
+    const notebook = world.path('src/n.ipynb');
+    const background = { command: 'echo back > src/bg.txt', description: 'x', run_in_background: true };
+    const run = await world.run(
+      [
+        ...toEdit,
+        call('Write', { file_path: world.path('.claude/settings.local.json'), content: '{}' }),
+        call('ToolSearch', { query: 'select:NotebookEdit' }),
+        call('Read', { file_path: notebook }),
+        call('NotebookEdit', { notebook_path: notebook, cell_id: 'c1', new_source: '2' }),
+        call('Bash', background),
+        done,
+        done,
+      ],
+      { ...approved, args: ['--dangerously-skip-permissions'] },
+    );
+    expect(outcomes(run)[3]).toBe('Write refused');
+    expect(world.read('.claude/settings.local.json')).toBeNull();
+    expect((await world.evidence(run.session)).slice(-4)).toEqual([
+      'intent edit',
+      'outcome edit ok, modify src/n.ipynb',
+      'intent bash',
+      'outcome bash ok, create src/bg.txt',
+    ]);
+    const { stdout } = await world.hopgate('verify', run.session, '--inhabited');
+    expect(stdout).toMatch(/P-3 +confinement +holds/);
+  });
+
   it('asks for the review once when the agent stops', async () => {
     const script = [mode('diagnose'), call('Read', { file_path: world.path('src/a.js') }), done, done, done];
     const run = await world.run(script);
@@ -210,8 +246,9 @@ describe.skipIf(!CLAUDE_BIN)('a sub-agent of Claude Code', () => {
         call('Write', { file_path: world.path('new.txt'), content: 'x' }),
         hop('edit', 'hop-edit'),
         call(own('write'), { path: 'src/new.js', content: 'x' }),
+        call(own('grep'), { pattern: 'one' }),
         bash('echo x > src/new.js; ls src'),
-        { text: 'sub done' },
+        { text: 'I leave explore now.' },
       ],
     });
     const sub = run.requests.filter(({ thread }) => thread === 'SUB-MARK');
@@ -220,6 +257,7 @@ describe.skipIf(!CLAUDE_BIN)('a sub-agent of Claude Code', () => {
       'Write refused',
       'hop refused',
       'write refused',
+      'grep ran',
       'Bash ran',
     ]);
     expect(world.read('new.txt')).toBeNull();
@@ -229,6 +267,11 @@ describe.skipIf(!CLAUDE_BIN)('a sub-agent of Claude Code', () => {
     expect(await world.evidence(child)).toEqual(
       expect.arrayContaining(['step read ok, read src/a.js', 'denial tool-not-allowed', 'session-closed']),
     );
+    // What it calls over its parent's connection is its own as well.
+    expect((await world.evidence(child)).join('; ')).toContain('step grep ok');
+    expect((await world.evidence(run.session)).join('; ')).not.toContain('grep');
+    const { stdout } = await world.hopgate('verify', child, '--inhabited');
+    for (const demand of ['P-1', 'P-2', 'P-3', 'P-4', 'P-6']) expect(stdout).toMatch(new RegExp(`${demand} .* holds`));
     for (const id of await world.sessions()) expect((await world.hopgate('verify', id)).code, id).toBe(0);
   });
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ObservedEffect } from '../../ports/effects.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import { SandboxError } from '../sandbox/sandbox.ts';
 import { failed, invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { loginFor } from './credential.ts';
 import type { GitSession } from './git-session.ts';
@@ -55,7 +56,15 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const connects: ObservedEffect[] = target.kind === 'network' ? [{ path: target.host, op: 'connect' }] : [];
   const explained = (stderr: string) =>
     target.kind === 'network' ? remoteFailure(stderr, target, login?.shown ?? null) : null;
-  const before = await remoteTip();
+  // As root, commands run as the repository's owner, who may not be let to the operator's files.
+  const before = await remoteTip().catch((error: unknown): Stop => {
+    if (!(error instanceof SandboxError) || !login?.mounts.length) throw error;
+    const { message } = error;
+    return failed(
+      'no-credential',
+      `What git.credential or git.ca names cannot be shown to git (${message}); ask the operator to run hopgate as the owner of the repository.`,
+    );
+  });
   if (isStop(before)) return before;
   if (!before.reached) {
     const why = explained(before.stderr) ?? {

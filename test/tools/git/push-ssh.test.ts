@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -126,3 +127,27 @@ describe.skipIf(noSshd !== null)('git push over ssh', () => {
     expect(existsSync(mark)).toBe(false);
   });
 });
+
+test.skipIf(process.getuid?.() !== 0)(
+  'as root it says whom it runs git as, where that one cannot read the key',
+  async () => {
+    const { folder, root } = repository();
+    const place = temporaryFolder();
+    writeFileSync(join(place, 'key'), 'x', { mode: 0o600 });
+    writeFileSync(join(place, 'known_hosts'), '');
+    chmodSync(place, 0o700);
+    chmodSync(folder, 0o755);
+    execFileSync('chown', ['-R', '65534:65534', folder]);
+    const credential = { kind: 'key', path: join(place, 'key'), knownHosts: join(place, 'known_hosts') } as const;
+    const url = 'ssh://git@localhost:1/x';
+    const { outcome } = await runner(sandbox, root)(
+      { sub: 'push' },
+      { config: { git: { remote: 'origin', branch: 'main', url, credential } } },
+    );
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      code: 'no-credential',
+      message: expect.stringMatching(/Permission denied.*as the owner of the repository/),
+    });
+  },
+);

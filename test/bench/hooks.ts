@@ -13,7 +13,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const TARGETS = {
   'by the compiled client': 0.45,
   'by curl': 0.45,
-  'by Node': 1.6,
+  'by Node': 1.3,
   'by itself, no daemon': 1.6,
   'by itself, after 2,000 entries': 1.8,
   'by itself, an edit': 1.8,

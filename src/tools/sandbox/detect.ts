@@ -49,7 +49,7 @@ export async function detectSandbox(options: DetectOptions = {}): Promise<Sandbo
     return await tryOut(bwrap);
   } catch (error) {
     return unavailable(
-      (error as Error).message,
+      (error as Error).message.replace(/^\[tools\/sandbox\] /, ''),
       'allow user namespaces for bubblewrap (sysctl kernel.unprivileged_userns_clone, AppArmor profile for bwrap) and start again',
     );
   }

@@ -84,3 +84,8 @@ test('without a sandbox nothing is attempted', async () => {
   const none = await detectSandbox({ bwrap: '/nowhere/bwrap', unsafe: true });
   await expect(probeSandbox(none)).rejects.toThrow(/not installed/);
 });
+
+test('what stands in for bubblewrap and contains nothing is told by its fault alone', async () => {
+  const { availability } = await detectSandbox({ bwrap: '/usr/bin/true' });
+  expect(availability).toMatchObject({ ok: false, reason: expect.stringMatching(/^the sandbox /) });
+});

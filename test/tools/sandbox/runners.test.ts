@@ -80,6 +80,18 @@ describe('a runner', () => {
     });
   });
 
+  test('starts no command once we are gone, however far its sandbox has come', async () => {
+    const layout = open();
+    const message = commandMessage(host, layout, ['touch', join(layout.root, 'mark')], COMMAND);
+    await runners.use(layout, null, async (runner) => {
+      const { stdout, stderr, status, ended } = runner.run(message, undefined);
+      const closed = [stdout, stderr, status].map((stream) => once(stream.resume(), 'close'));
+      runner.process.stdin!.end();
+      await Promise.all([ended, ...closed]);
+    });
+    expect(existsSync(join(layout.root, 'mark'))).toBe(false);
+  });
+
   test('runs nothing of a message that was cut off', async () => {
     const layout = open();
     const message = commandMessage(host, layout, ['touch', join(layout.root, 'mark')], COMMAND);

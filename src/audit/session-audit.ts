@@ -1,11 +1,12 @@
 import { type Body, bodyOf, type OutcomeBody, type StepBody } from '../evidence/bodies.ts';
-import { disciplineOf, standingAfter } from '../evidence/discipline.ts';
+import { standingAfter } from '../evidence/discipline.ts';
 import type { Entry, StoredEntry } from '../evidence/entry.ts';
 import { hashSpecs } from '../spec/hash-specs.ts';
-import { authorFor, CLAIM_OF, looksBack, typeFor } from './form.ts';
+import { CLAIM_OF, looksBack } from './form.ts';
 import { judgeApprovalRecord } from './judge-approval.ts';
 import { breachOutside, judgeCall } from './judge-call.ts';
 import { judgeEffects, unconfirmed } from './judge-effects.ts';
+import { judgeForm } from './judge-form.ts';
 import { judgeMode } from './judge-mode.ts';
 import { judgeHop, judgeStart, judgeStop, stated } from './judge-visit.ts';
 import { type Fields, show } from './json.ts';
@@ -96,61 +97,6 @@ export class SessionAudit {
     if (ledger.closed) report.breach('lifecycle', 'nothing after the session was closed', 'an entry follows');
   }
 
-  #judgeForm(entry: Entry, body: Body): void {
-    const ledger = this.#ledger;
-    const report = this.#report;
-    const peripheral = body.event === 'start' ? body.peripheral : (ledger.visit?.peripheral ?? null);
-    if (entry.peripheral !== peripheral)
-      report.counted('place', `in ${peripheral ?? 'no peripheral'}`, `the entry says ${entry.peripheral ?? 'none'}`);
-    // The entry after an erased change of mode says where it led.
-    if (ledger.mode === null && ledger.pinned.specs.gate) ledger.mode = entry.mode;
-    if (ledger.mode !== null && entry.mode !== ledger.mode)
-      report.counted('mode', `the mode is ${ledger.mode}`, `the entry says ${entry.mode}`);
-    const rule = disciplineOf(body);
-    const claim = rule?.claim ?? CLAIM_OF[body.event];
-    if (entry.claim !== claim)
-      report.breach(
-        body.event === 'stop' ? 'conclusion-last' : 'claim',
-        `${body.event}: ${claim}`,
-        `it claims to be a ${entry.claim}`,
-      );
-    const type =
-      rule?.type ?? typeFor(body.event, peripheral === null ? undefined : ledger.pinned.specs.peripherals[peripheral]);
-    const pattern = rule?.pattern ?? null;
-    if ((entry.patternId ?? null) !== pattern)
-      report.counted('reply', `about pattern ${pattern ?? 'none'}`, `it names ${entry.patternId ?? 'none'}`);
-    if (entry.type !== type) report.breach('evidence-type', `${body.event}: ${type}`, `its type is ${entry.type}`);
-    const author = authorFor(body, ledger.agent);
-    if (entry.author !== author) report.breach('author', `author: ${author}`, `the entry names ${entry.author}`);
-    const parent = this.#parentOf(body);
-    if ((entry.inReplyTo ?? null) !== parent)
-      report.counted('reply', `replies to ${parent ?? 'nothing'}`, `it replies to ${entry.inReplyTo ?? 'nothing'}`);
-  }
-
-  #parentOf(body: Body): string | null {
-    const { event } = body;
-    const rule = disciplineOf(body);
-    const selection =
-      rule?.repliesTo === 'selection' && rule.pattern !== null ? this.#ledger.selections.get(rule.pattern) : undefined;
-    if (selection !== undefined) return selection;
-    const { visit, pending, hop, visited, openedId, lastId } = this.#ledger;
-    switch (event) {
-      case 'session-open':
-        return null;
-      case 'start':
-        return hop ? hop.id : visited ? lastId : openedId;
-      case 'step':
-      case 'intent':
-      case 'stop':
-        return visit ? visit.headId : lastId;
-      case 'outcome':
-      case 'interrupted':
-        return pending ? pending.id : lastId;
-      default:
-        return lastId;
-    }
-  }
-
   #take(entry: Entry, body: Body, at: number): void {
     const ledger = this.#ledger;
     const report = this.#report;
@@ -158,7 +104,7 @@ export class SessionAudit {
     if (event === 'session-open') this.#open(entry, body);
     else if (!ledger.opened && this.#entries > 0 && !report.blind)
       report.breach('lifecycle', 'a session is opened first', `${event} came before`);
-    this.#judgeForm(entry, body);
+    judgeForm(ledger, entry, body, report);
     if (ledger.pending && event !== 'outcome' && event !== 'interrupted')
       report.breach('intent', 'an intent, then its outcome', `${event} came in between`, {
         tool: ledger.pending.body.tool,

@@ -1,6 +1,9 @@
 import type { SpecSet } from '../spec/types.ts';
 import { generateTests, type TestSpecsOptions } from './test-specs.ts';
 
+/** Milliseconds. A busy machine is no reason for a test to fail. */
+const PATIENCE = 120_000;
+
 /**
  * Makes a vitest suite out of a spec set: see {@link generateTests}. To be awaited at the top of a test file; vitest has to be installed.
  *
@@ -15,7 +18,7 @@ export async function describeSpec(specs: SpecSet | string, options: TestSpecsOp
   describe(typeof specs === 'string' ? `the spec set ${specs}` : 'the spec set', () => {
     for (const [group, cases] of groups) {
       describe(group, () => {
-        for (const { name, run } of cases) it(name, run);
+        for (const { name, run } of cases) it(name, run, PATIENCE);
       });
     }
     if (options.backends) return;

@@ -14,7 +14,10 @@ export interface TestSpecsOptions {
   readonly config?: Partial<ProjectConfig>;
   /** The id of the agent in whose name the sessions run, where `agents:` restricts who may enter. */
   readonly agent?: string;
-  /** Backends of your own in place of canned tools. What the routes expect of results then depends on them. */
+  /**
+   * Backends of your own in place of canned tools, for the tools that they serve; the others stay canned. They may refuse what the gate lets
+   * through. What the routes expect of results then depends on them.
+   */
   readonly backends?: readonly ToolBackend[];
   /**
    * An agent under test: it is put into every place that can be reached and may do there as it likes. A refusal is no failure; what it did has

@@ -46,6 +46,8 @@ export interface TrialParts {
   readonly onTaken?: (taken: Taken) => void;
 }
 
+const REFUSED_BY_TOOLS: readonly string[] = ['out-of-scope', 'invalid-action', 'sandbox-unavailable'];
+
 /**
  * A real session under trial. Every request is judged twice: by the session, and by the spec's meaning over the session's own evidence. They
  * have to agree, each refusal has to be on record, and in the end the round trip has to find nothing.
@@ -125,9 +127,12 @@ export class Trial {
     const answers = await Promise.all([this.#put(first), this.#put(second)]);
     await this.#read();
     for (const [index, want] of wants.entries()) {
-      const got = answers[index]?.code ?? 'let through';
+      const move = [first, second][index]!;
+      const denial = answers[index] ?? null;
+      if (want.ok && denial && this.#mayRefuse(move, denial)) continue;
+      const got = denial?.code ?? 'let through';
       const due = want.ok ? 'let through' : want.code;
-      if (got !== due) this.#fail([first, second][index]!, due, got);
+      if (got !== due) this.#fail(move, due, got);
     }
     this.#compareState(second);
   }
@@ -217,8 +222,17 @@ export class Trial {
     if (!want.ok) return want;
     if (stands === 0 && this.#wantsApproval(asked, standing))
       return { ok: false, code: 'approval-invalid', rule: 'gate: an approval that stands' };
-    const outcome = asked.kind === 'step' && report?.outcome;
+    const outcome = asked.kind === 'step' && !this.#isTheirs(asked.tool) && report?.outcome;
     return outcome && outcome.status === 'refused' ? { ok: false, code: outcome.code, rule: 'the tool itself' } : want;
+  }
+
+  /** Whether a backend under test runs a tool: what it answers, and whether it refuses, is its own. */
+  #isTheirs(tool: string): boolean {
+    return this.#parts.backends?.some(({ tools }) => tools.includes(tool)) ?? false;
+  }
+
+  #mayRefuse({ asked }: Move, { code }: Denial): boolean {
+    return asked.kind === 'step' && this.#isTheirs(asked.tool) && REFUSED_BY_TOOLS.includes(code);
   }
 
   #wantsApproval(asked: Asked, standing: Standing): boolean {
@@ -282,6 +296,7 @@ export class Trial {
 
   #compare(move: Move, want: Expected, denial: Denial | null): void {
     if (want.ok) {
+      if (denial && this.#mayRefuse(move, denial)) return this.#compareState(move);
       if (denial) this.#fail(move, 'it is let through', `it was refused: ${denial.code}: ${denial.message}`);
       return this.#compareState(move);
     }

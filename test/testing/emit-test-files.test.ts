@@ -2,9 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { emitTestFiles } from '../../src/testing/emit-test-files.ts';
 import { generateTests } from '../../src/testing/test-specs.ts';
+
+// Another vitest is started; how long that takes decides nothing.
+vi.setConfig({ testTimeout: 300_000 });
 
 const vitest = resolve('node_modules/vitest/vitest.mjs');
 

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { ObservedEffect } from '../../ports/effects.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
 import { contentEffect } from '../effects.ts';
+import type { OverlayView } from '../sandbox/sandbox.ts';
 import { type Anchors, byDescriptor, Moved } from '../workspace/anchors.ts';
 import { walkBeneath } from '../workspace/beneath.ts';
 import { makeFolders } from '../workspace/replace-file.ts';
-import type { OverlayView } from '../sandbox/sandbox.ts';
 import type { Dropped, Judgement } from './judge-change.ts';
 import { hashFile, leftStages, makeStage, type Ownership, type Stage, type Step, takeOver } from './stage.ts';
 
@@ -102,11 +102,13 @@ function performStep(
     }
     const now = hashFile(target);
     if (step.do === 'put' && now === step.after && !fs.existsSync(join(stage, step.staged))) return null;
+    // what was done before a kill is not done again
+    if (step.do === 'delete' && now === null) return null;
     if (now !== step.before) throw new Moved('someone else changed it meanwhile');
     if (step.do === 'delete') {
-      if (now === null) return null;
       fs.unlinkSync(target);
-      return { path: step.path, op: 'delete', ...(/^[0-9a-f]{64}$/.test(now) ? { before: now } : {}) };
+      const before = step.before !== null && /^[0-9a-f]{64}$/.test(step.before) ? { before: step.before } : {};
+      return { path: step.path, op: 'delete', ...before };
     }
     const staged = join(stage, step.staged);
     const mode = fs.lstatSync(staged).mode & 0o777;

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { finishLeftStages } from '../../../src/tools/shell/apply-changes.ts';
@@ -48,6 +48,15 @@ test('it completes only what was not done yet', async () => {
   renameSync(join(folder, '1'), join(root, 'src/a'));
   const { effects } = finishLeftStages(root);
   expect(effects.map(({ path }) => path)).toEqual(['src/gone', 'src/new/b']);
+});
+
+test('it takes a deletion that was done for done', async () => {
+  const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
+  await killedAfterCommit(root);
+  rmSync(join(root, 'src/gone'));
+  const { effects, dropped } = finishLeftStages(root);
+  expect(effects.map(({ path }) => path)).toEqual(['src/a', 'src/new/b']);
+  expect(dropped).toEqual([]);
 });
 
 test('it leaves alone what someone changed since', async () => {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { accessSync, chmodSync, constants, existsSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { stateHome } from '../daemon/state-home.ts';
 import { CliError, type Io } from './io.ts';
 
 /** The real path of the repository's root; `--root` may name it relative to the folder that hopgate runs in. */
@@ -35,14 +35,6 @@ export function stateDir(root: string, env: Io['env']): string {
       'Set XDG_STATE_HOME to a folder outside of the root.',
     );
   return dir;
-}
-
-/** The folder that holds the state folders of all repositories. */
-export function stateHome(env: Io['env']): string {
-  const stated = env['XDG_STATE_HOME'];
-  // The XDG specification: a relative path is invalid and counts as unset.
-  const base = stated !== undefined && isAbsolute(stated) ? stated : join(env['HOME'] || homedir(), '.local', 'state');
-  return join(base, 'hopgate');
 }
 
 /**

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { buildId, encoded } from './own-files.ts';
-import { daemonFolder, type Env } from './places.ts';
+import { daemonFolder } from './places.ts';
+import type { Env } from './state-home.ts';
 
 /** No daemon answered: none is there, it is finishing, or it went away. `asked`: it may have begun the work. */
 export class NoDaemon extends Error {

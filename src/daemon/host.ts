@@ -13,7 +13,8 @@ import { ancestry, clientOf, type ProcessMark, sameProcess } from './client-proc
 import { exclusively } from './exclusive.ts';
 import { OpenSessions } from './open-sessions.ts';
 import { operatorOf } from './operator-of.ts';
-import { type Env, ownFolder, stateHome } from './places.ts';
+import { ownFolder } from './places.ts';
+import { type Env, stateHome } from './state-home.ts';
 import { takeRecord, writeRecord } from './record-file.ts';
 import { SeatFiles, type SeatRecord, type SessionBinding, withEvent } from './seat-files.ts';
 import { subAgentSpecs } from './sub-agent-spec.ts';

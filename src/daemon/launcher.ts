@@ -15,7 +15,8 @@ import { dirname, join } from 'node:path';
 import { findProgram } from '../cli/find-program.ts';
 import { socketOf, tokenFileOf } from './ask.ts';
 import { encoded, entryFile, packageFolder } from './own-files.ts';
-import { type Env, ownFolder, stateHome } from './places.ts';
+import { ownFolder } from './places.ts';
+import { type Env, stateHome } from './state-home.ts';
 import { quoted } from './quoted.ts';
 import { launcherFile } from './run-command.ts';
 

@@ -4,7 +4,7 @@ import { type OpenOptions, openSession } from '../open-session.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { Session } from '../session/session.ts';
 import { sqliteStore } from '../stores/sqlite.ts';
-import type { Env } from './places.ts';
+import type { Env } from './state-home.ts';
 
 /** How often a session that another process writes is tried again, in milliseconds. */
 const RETRY_MS = 20;

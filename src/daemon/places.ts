@@ -4,8 +4,6 @@ import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { type Env, stateHome } from './state-home.ts';
 
-export { type Env, stateHome };
-
 /** What a socket's address holds on Linux and macOS, in bytes, its final zero aside. */
 const MAX_SOCKET_PATH = process.platform === 'linux' ? 107 : 103;
 

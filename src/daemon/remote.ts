@@ -3,7 +3,7 @@ import type { ApprovalRequest } from '../ports/approver.ts';
 import { type AgentOp, type AgentOpAnswer, carryOutAgentOp } from './agent-ops.ts';
 import { askDaemon, NoDaemon } from './ask.ts';
 import { Host } from './host.ts';
-import type { Env } from './places.ts';
+import type { Env } from './state-home.ts';
 import { daemonWanted, ensureDaemon } from './start.ts';
 
 export interface RemoteOptions {

@@ -6,7 +6,8 @@ import { ensureStateDir } from '../cli/state-dir.ts';
 import { canonical } from '../evidence/canonical.ts';
 import type { Json } from '../spec/types.ts';
 import type { ProcessMark } from './client-process.ts';
-import { type Env, ownFolder } from './places.ts';
+import { ownFolder } from './places.ts';
+import type { Env } from './state-home.ts';
 import { readRecord, takeRecord, writeRecord } from './record-file.ts';
 
 /** A seat as it is kept. */

@@ -8,7 +8,8 @@ import { askDaemon } from './ask.ts';
 import { Host, type HostOptions } from './host.ts';
 import { installLauncher } from './launcher.ts';
 import { buildId } from './own-files.ts';
-import { daemonFolder, type Env, ownFolder } from './places.ts';
+import { daemonFolder, ownFolder } from './places.ts';
+import type { Env } from './state-home.ts';
 import { runCommand } from './run-command.ts';
 import { DaemonServer } from './server.ts';
 

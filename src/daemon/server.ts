@@ -5,7 +5,7 @@ import { answerHook, type HANDLERS } from './answer-hook.ts';
 import { frame } from './framed.ts';
 import type { Caller, Host } from './host.ts';
 import { decoded } from './own-files.ts';
-import type { Env } from './places.ts';
+import type { Env } from './state-home.ts';
 import { runTicket } from './run-ticket.ts';
 
 /** Larger requests are not read to their end, in bytes. */

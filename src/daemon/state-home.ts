@@ -3,7 +3,10 @@ import { isAbsolute, join } from 'node:path';
 
 export type Env = { readonly [name: string]: string | undefined };
 
-/** Where everything that hopgate keeps for this user lies: `$XDG_STATE_HOME/hopgate`. */
+/**
+ * The folder of everything that hopgate keeps for this user, the state folders of all repositories among it: `$XDG_STATE_HOME/hopgate`. A relative
+ * `XDG_STATE_HOME` counts as unset (XDG Base Directory Specification).
+ */
 export function stateHome(env: Env): string {
   const stated = env['XDG_STATE_HOME'];
   const base = stated !== undefined && isAbsolute(stated) ? stated : join(env['HOME'] || homedir(), '.local', 'state');

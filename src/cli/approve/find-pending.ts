@@ -4,7 +4,8 @@ import { basename, join } from 'node:path';
 import { type OperatorItem, pendingRequests } from '../../operator/answer-request.ts';
 import { nearest } from '../../spec/names.ts';
 import { CliError, type Io } from '../io.ts';
-import { realRoot, stateDir, stateHome } from '../state-dir.ts';
+import { stateHome } from '../../daemon/state-home.ts';
+import { realRoot, stateDir } from '../state-dir.ts';
 
 /** A request that waits, and the state folder that it waits in. */
 export interface FoundItem extends OperatorItem {

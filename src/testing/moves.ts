@@ -111,7 +111,7 @@ const ok = (result: Json, effects: ToolReport['effects'] = []): ToolReport => ({
 });
 
 /** A step of a tool with a canned result; null where the scope leaves it no arguments. */
-export function act(pinned: Pinned, standing: Standing, name: string, tool: ToolSpec, report: ToolReport): Move | null {
+function act(pinned: Pinned, standing: Standing, name: string, tool: ToolSpec, report: ToolReport): Move | null {
   const reach = { scope: scopeNow(pinned, standing), config: pinned.config, files: standing.files };
   const args = sampleArguments(tool, reach);
   return args && { name, asked: { kind: 'step', tool: tool.id, args: { ...args } }, report };

@@ -15,7 +15,7 @@ interface Offer {
 }
 
 /** What can be done where a session stands, as far as place, mode and life of the visit decide. Pure. */
-export function offered({ specs }: Pinned, { visit, visits, mode, closed }: Standing): Offer {
+function offered({ specs }: Pinned, { visit, visits, mode, closed }: Standing): Offer {
   const spec = visit ? specs.peripherals[visit.peripheral] : undefined;
   const { gate } = specs;
   const allowed = gate && mode ? gate.effects[mode] : null;

@@ -14,7 +14,7 @@ const SAMPLE = 1;
 const OUTSIDE_SAMPLE = 20;
 
 /** `whole`: everything; `sample`: some of what holds everywhere alike; `edges`: only what stands against the edges out of here. */
-export type Thoroughness = 'whole' | 'sample' | 'edges';
+type Thoroughness = 'whole' | 'sample' | 'edges';
 
 const named = (name: string, asked: Asked): Move => ({ name: `? ${name}`, asked });
 

@@ -31,7 +31,8 @@ async function readArgv(session: GitSession, parsed: ParsedGit): Promise<ReadArg
     case 'branch':
       if (operands.length + paths.length > 0)
         return invalid('args', 'git branch only lists branches here.', 'Leave the names out.');
-      return { words: ['branch', '--list', ...options] };
+      // git takes only one of the two.
+      return { words: ['branch', ...(options.includes('--show-current') ? [] : ['--list']), ...options] };
     case 'rev-parse': {
       const strange = [...operands, ...paths].find((word) => !isRef(word));
       if (strange !== undefined)

@@ -24,6 +24,7 @@ set -e
 folder=$2 filter=$3
 shift 3
 mkfifo -m 666 "$folder/stdout" "$folder/stderr" "$folder/status"
+mkfifo -m 600 "$folder/stdin"
 echo ready
 run() {
   "$@" ${FD.go}<&0 <"$input" >"$folder/stdout" 2>"$folder/stderr" ${FD.seccomp}<"$filter" ${FD.status}>"$folder/status" ${FD.args}<"$folder/args"
@@ -116,13 +117,14 @@ const dropTo = ({ uid, gid }: HostIdentity) => [
 const RUN = 'HOPGATE_RUN';
 const word = (index: number): string => `HOPGATE_${index}`;
 
-/** In a shell's units, which POSIX gives. The data size binds each process. */
+/** In a shell's units, which POSIX gives; where we may not have as much ourselves, as much as we may. The data size binds each process. */
 function limitsOf({ openFiles, fileBytes, memoryBytes, processes }: LayoutLimits, cpuSeconds: number): string {
   return [
-    ...['ulimit -c 0', `ulimit -n ${openFiles}`, `ulimit -f ${Math.ceil(fileBytes / 512)}`],
-    ...[`ulimit -d ${Math.ceil(memoryBytes / 1024)}`, `ulimit -t ${cpuSeconds}`],
+    'at_most() { ulimit "$1" "$2" 2>/dev/null || ulimit "$1" "$(ulimit -H "$1")"; }',
+    ...['ulimit -c 0', `at_most -n ${openFiles}`, `at_most -f ${Math.ceil(fileBytes / 512)}`],
+    ...[`at_most -d ${Math.ceil(memoryBytes / 1024)}`, `at_most -t ${cpuSeconds}`],
     // Counted for this sandbox alone, as we are inside; the number does not bind host uid 0. Some shells know it as -u, some as -p.
-    `{ ulimit -u ${processes} 2>/dev/null || ulimit -p ${processes}; }`,
+    `{ at_most -u ${processes} 2>/dev/null || at_most -p ${processes}; }`,
   ].join(' && ');
 }
 
@@ -131,12 +133,46 @@ export interface CommandOptions {
   readonly cpuSeconds: number;
 }
 
+/** The kernel takes no longer word, variable or command line (128 KiB, and 2 MiB where nobody says otherwise); what we add has room beside it. */
+const MOST = { word: 131_000, packed: 96_000, line: 1_800_000 };
+
+/**
+ * The words of a command as variables of the sandbox, and how its shell names them: short ones quoted and packed together, because bubblewrap takes
+ * only so many arguments.
+ */
+function variablesOf(argv: readonly string[]): { readonly values: readonly string[]; readonly set: string } {
+  const values: string[] = [];
+  const set: string[] = [];
+  let isPacked = false;
+  for (const text of argv) {
+    const quoted = `'${text.replaceAll("'", "'\\''")}'`;
+    const [bytes, last] = [Buffer.byteLength(text), values.at(-1)];
+    if (bytes > MOST.word) throw tooLong();
+    if (bytes > MOST.packed / 4) {
+      set.push(`\\"\\$${word(values.push(text) - 1)}\\"`);
+      isPacked = false;
+    } else if (isPacked && last !== undefined && Buffer.byteLength(last) + Buffer.byteLength(quoted) < MOST.packed) {
+      values[values.length - 1] = `${last} ${quoted}`;
+    } else {
+      set.push(`$${word(values.push(quoted) - 1)}`);
+      isPacked = true;
+    }
+  }
+  if (values.reduce((sum, value) => sum + Buffer.byteLength(value), 0) > MOST.line) throw tooLong();
+  return { values, set: `eval "set -- ${set.join(' ')}"` };
+}
+
+const tooLong = () =>
+  new SandboxError('the command line is too long for this machine', {
+    cause: Object.assign(new Error('argument list too long'), { code: 'E2BIG' }),
+  });
+
 /**
  * What a runner is told: the rest of bubblewrap's arguments, each followed by a NUL. The command's words reach the shell in the sandbox as
- * variables, so nothing of them is ever parsed. What it is to do comes last: of a message that was cut off nothing runs. It begins by waiting for us:
- * were we killed before bubblewrap has asked to die along, the sandbox would outlive us, but the command does not start.
+ * variables, so nothing of them is parsed outside. What it is to do comes last: of a message that was cut off nothing runs. It begins by waiting for
+ * us: were we killed before bubblewrap has asked to die along, the sandbox would outlive us, but the command does not start.
  *
- * @throws SandboxError if a word holds a NUL
+ * @throws SandboxError if a word holds a NUL, or if there is too much of them (its cause's code is `E2BIG`)
  */
 export function commandMessage(
   host: Host,
@@ -144,17 +180,17 @@ export function commandMessage(
   argv: readonly string[],
   { env, cpuSeconds }: CommandOptions,
 ): string {
-  const names = argv.map((_, index) => word(index));
+  const { values, set } = variablesOf(argv);
   const run = [
     `read -r go <&${FD.go} && exec ${FD.go}<&- || exit 125`,
     `${limitsOf(layout.limits, cpuSeconds)} || exit 125`,
-    `set -- ${names.map((name) => `"$${name}"`).join(' ')}`,
-    `unset go ${[...names, RUN].join(' ')}`,
+    set,
+    `unset go ${[...values.keys().map(word), RUN].join(' ')}`,
     'exec "$@"',
   ].join('; ');
   const words = [
     ...layoutArguments(layout, host.furniture, env),
-    ...argv.flatMap((text, index) => ['--setenv', word(index), text]),
+    ...values.flatMap((text, index) => ['--setenv', word(index), text]),
     ...['--setenv', RUN, run],
   ];
   if (words.some((text) => text.includes('\0'))) throw new SandboxError('a word of the command holds a NUL');

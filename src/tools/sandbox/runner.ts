@@ -78,8 +78,8 @@ export class Runner {
   /** Runs a command, when the one before has ended. */
   run(message: string, stdin: string | Uint8Array | undefined): RunningCommand {
     this.runs += 1;
-    const input = stdin === undefined ? '/dev/null' : join(this.folder, 'stdin');
-    if (stdin !== undefined) writeFileSync(input, stdin, { mode: 0o600 });
+    const path = stdin === undefined ? '/dev/null' : join(this.folder, 'stdin');
+    const input = stdin === undefined ? null : writeFifo(path);
     writeFileSync(join(this.folder, 'args'), message, { mode: 0o600 });
     const [stdout, stderr, status] = FIFOS.map((name) => readFifo(join(this.folder, name)));
     const ended = this.#nextLine().then((line) => {
@@ -87,10 +87,14 @@ export class Runner {
       if (this.#failure) throw this.#failure;
       return line === null ? null : Number(line);
     });
-    ended.catch(() => {});
-    // Its first word is that the sandbox's first process is there.
-    status!.once('data', () => this.#tell('go'));
-    this.#tell(input);
+    const done = () => input?.destroy();
+    ended.then(done, done);
+    // Its first word is that the sandbox's first process is there: whoever reads the input has it open, and what we close is not lost.
+    status!.once('data', () => {
+      this.#tell('go');
+      input?.end(stdin ?? '');
+    });
+    this.#tell(path);
     return { stdout: stdout!, stderr: stderr!, status: status!, ended };
   }
 
@@ -169,6 +173,12 @@ export class Runner {
 function readFifo(path: string): Socket {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   return new Socket({ fd, readable: true, writable: false });
+}
+
+/** Our end of what a command reads: a pipe, because what passes through it (a password) lies in no file. Open for both, so that nobody waits. */
+function writeFifo(path: string): Socket {
+  const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  return new Socket({ fd, readable: false, writable: true }).on('error', () => {});
 }
 
 /** Ends the wait for a writer that never came. */

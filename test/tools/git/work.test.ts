@@ -90,6 +90,13 @@ describe('bash-git', () => {
     expect(git(root, 'status', '--short')).toBe('?? src/new.txt');
   });
 
+  test('it lists branches, and names the one that it is on', async () => {
+    const { root } = repository();
+    const branch = git(root, 'branch', '--show-current');
+    expect(resultOf(await run(root)({ sub: 'branch --show-current' }))['stdout']).toBe(`${branch}\n`);
+    expect(resultOf(await run(root)({ sub: 'branch', args: ['--all'] }))['stdout']).toContain(branch);
+  });
+
   test("it commits as the repository's own user, if it names one", async () => {
     const { root } = repository();
     git(root, 'config', 'user.name', 'Team Bot');

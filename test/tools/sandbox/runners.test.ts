@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { probeCgroups } from '../../../src/tools/sandbox/cgroup.ts';
@@ -128,6 +129,40 @@ test('the words of a command arrive as they are', async () => {
     }),
     { numRuns: 8 },
   );
+});
+
+test('many words and long ones arrive, and too many or too long ones are an error', async () => {
+  const layout = open();
+  const printed = async (words: readonly string[]) => {
+    const script = 'for word; do printf "%s\\n" "${#word}"; done | sort -n | uniq -c | tr -s " "';
+    return (await sandbox.run(layout, ['sh', '-c', script, 'sh', ...words], options)).stdout;
+  };
+  expect(await printed(Array.from({ length: 20_000 }, (_, at) => `a/'b'/${at % 10}`))).toBe(' 20000 7\n');
+  const long = "'".repeat(23_000);
+  const longer = `"$HOME" 'x'\n`.repeat(9_000);
+  expect(await printed(['a', long, 'b', longer, 'c', long])).toBe(` 3 1\n 2 23000\n 1 ${longer.length}\n`);
+  for (const words of [['x'.repeat(140_000)], Array.from({ length: 200_000 }, () => 'a long word')])
+    await expect(printed(words)).rejects.toMatchObject({ cause: { code: 'E2BIG' } });
+});
+
+test('what a command reads comes through a pipe, whole, and lies in no file', async () => {
+  const layout = open();
+  const stdin = 'line\n'.repeat(100_000);
+  const read = await sandbox.run(layout, ['sh', '-c', 'ls -l /proc/self/fd/0 | tr -d 0-9; wc -c'], {
+    ...options,
+    stdin,
+  });
+  expect(read.stdout).toMatch(/pipe|stdin/);
+  expect(read.stdout).toContain('500000');
+  expect((await sandbox.run(layout, ['true'], { ...options, stdin })).exit).toBe(0);
+  expect((await sandbox.run(layout, ['cat'], { ...options, stdin: '' })).stdout).toBe('');
+});
+
+test('where we may open fewer files, so may a command', async () => {
+  const { root } = open();
+  const engine = `ulimit -n 512 && exec '${process.execPath}' '${ENGINE}' '${root}' bash-readonly 'ulimit -n'`;
+  const child = spawn('sh', ['-c', engine], { stdio: ['ignore', 'pipe', 'inherit'] });
+  expect(JSON.parse(await text(child.stdout))).toMatchObject({ outcome: { result: { stdout: '512\n' } } });
 });
 
 test('a word that holds a NUL is an error, and nothing runs', async () => {

@@ -47,7 +47,10 @@ function declarations(file: string): { readonly from: number; readonly to: numbe
   return starts.map((from, at) => ({ from, to: (starts[at + 1] ?? lines.length + 1) - 1 }));
 }
 
-const chance = (text: string): number => Number.parseInt(hash('sha256', text).slice(0, 8), 16) / 2 ** 32;
+/** From 0 up to 1. */
+function chance(text: string): number {
+  return Number.parseInt(hash('sha256', text).slice(0, 8), 16) / 2 ** 32;
+}
 
 function scoreOf(file: string): string {
   type Report = {

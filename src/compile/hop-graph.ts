@@ -1,5 +1,6 @@
 import type { Requirement } from '../gate/requirement.ts';
 import { requirementsOf, startRequirements } from '../gate/requirements.ts';
+import { edgesFrom } from '../spec/edges-from.ts';
 import type { PeripheralSpec, SpecSet } from '../spec/types.ts';
 import { guarded } from './guarded.ts';
 import type { MachineJson, StateJson, TransitionJson } from './machine-json.ts';
@@ -43,7 +44,7 @@ function seenFromOutside(need: Requirement): Requirement {
 
 function hops(specs: SpecSet, { id }: PeripheralSpec): { [event: string]: TransitionJson } {
   const on: { [event: string]: TransitionJson } = {};
-  for (const edge of specs.edges.filter(({ from }) => from === id)) {
+  for (const edge of edgesFrom(specs, id)) {
     const event = `${edge.exit}.${edge.to}`;
     if (Object.hasOwn(on, event)) throw new Error(`${id} has two edges "${event}"`);
     on[event] = guarded(id, edge.to, requirementsOf(specs, edge));

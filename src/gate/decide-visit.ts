@@ -1,3 +1,4 @@
+import { edgesFrom } from '../spec/edges-from.ts';
 import type { Edge, Json, PeripheralSpec } from '../spec/types.ts';
 import { excerpt } from '../spec/visible.ts';
 import type { ApprovalAction, ApprovalGrant } from './approval.ts';
@@ -155,7 +156,7 @@ const peripheralOf = ({ specs }: GateContext, id: string): PeripheralSpec | unde
 /** The edge that a hop request means; the exit is inferred when only one opens the target. */
 function edgeOf(context: GateContext, { to, exit }: HopRequest, from: string): Edge | Refusal {
   const { specs, view } = context;
-  const edges = specs.edges.filter((edge) => edge.from === from && edge.to === to);
+  const edges = edgesFrom(specs, from).filter((edge) => edge.to === to);
   const candidates = edges.map((edge) => edge.exit);
   if (edges.length === 0) {
     const way = shortestWay(specs, view, (peripheral) => peripheral === to);

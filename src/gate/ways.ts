@@ -1,3 +1,4 @@
+import { edgesFrom } from '../spec/edges-from.ts';
 import { type Edge, MODES, type Mode, type SpecSet } from '../spec/types.ts';
 import type { Available, WayLeg } from './denial.ts';
 import { describeRequirement, type Requirement } from './requirement.ts';
@@ -59,7 +60,7 @@ export function available(specs: SpecSet, view: SessionView): Available {
       ? []
       : peripheral === null
         ? startable(specs, view).map((to) => startLeg(specs, to))
-        : specs.edges.filter(({ from }) => from === peripheral).map((edge) => legOf(specs, edge)),
+        : edgesFrom(specs, peripheral).map((edge) => legOf(specs, edge)),
     modes: view.closed ? [] : modesFrom(specs, view.mode),
   };
 }
@@ -90,7 +91,7 @@ export function shortestWay(
   const first: WayLeg[] =
     here === null
       ? startable(specs, view).map((to) => startLeg(specs, to))
-      : specs.edges.filter(({ from }) => from === here).map((edge) => legOf(specs, edge));
+      : edgesFrom(specs, here).map((edge) => legOf(specs, edge));
   const needs = (way: WayLeg[]) => way.reduce((sum, leg) => sum + leg.needs.length, 0);
   const byNeeds = (ways: WayLeg[][]) => ways.toSorted((a, b) => needs(a) - needs(b));
   let frontier = byNeeds(first.map((leg) => [leg]));
@@ -102,8 +103,8 @@ export function shortestWay(
       if (at === undefined || seen.has(at)) continue;
       if (wanted(at)) return way;
       seen.add(at);
-      const onward = specs.edges
-        .filter(({ from, to }) => from === at && !seen.has(to))
+      const onward = edgesFrom(specs, at)
+        .filter(({ to }) => !seen.has(to))
         .map((edge) => legOf(specs, edge));
       next.push(...onward.map((leg) => [...way, leg]));
     }

@@ -2,6 +2,7 @@ import type { Asked } from '../audit/expected.ts';
 import type { Pinned } from '../audit/ledger.ts';
 import type { Standing } from '../audit/standing.ts';
 import type { Available, Denial } from '../gate/denial.ts';
+import { edgesFrom } from '../spec/edges-from.ts';
 import type { SpecSet } from '../spec/types.ts';
 
 /** What one is told of what can be done from here, without the words: the spec's answer, nothing of the gate. */
@@ -35,9 +36,7 @@ function offered({ specs }: Pinned, { visit, visits, mode, closed }: Standing): 
     hops: closed
       ? []
       : visit
-        ? specs.edges
-            .filter(({ from }) => from === visit.peripheral)
-            .map(({ from, exit, to }) => `${from} ${exit} ${to}`)
+        ? edgesFrom(specs, visit.peripheral).map(({ from, exit, to }) => `${from} ${exit} ${to}`)
         : startable.map(({ id }) => id),
     modes: closed ? [] : [...forward, ...back],
   };
@@ -70,7 +69,7 @@ function wayProblem({ specs }: Pinned, standing: Standing, asked: Asked, { code,
   if (way === null) return shortest === null ? null : `it knows no way, where ${shortest} hops lead there`;
   let at: string = here;
   for (const { from, exit, to } of way) {
-    if (from !== at || !specs.edges.some((edge) => edge.from === from && edge.exit === exit && edge.to === to))
+    if (from !== at || !edgesFrom(specs, at).some((edge) => edge.exit === exit && edge.to === to))
       return `its way takes ${from} ─${exit}→ ${to}, which is no edge from ${at}`;
     at = to;
   }
@@ -86,11 +85,11 @@ function goal(specs: SpecSet, asked: Asked): ((peripheral: string) => boolean) |
 }
 
 /** How many hops lead from a peripheral to the next that is wanted; null: none do. Staying is no way. */
-function hopsTo({ edges }: SpecSet, from: string, wanted: (peripheral: string) => boolean): number | null {
+function hopsTo(specs: SpecSet, from: string, wanted: (peripheral: string) => boolean): number | null {
   const seen = new Set([from]);
   let frontier = [from];
   for (let hops = 1; frontier.length > 0; hops++) {
-    const next = [...new Set(edges.filter((edge) => frontier.includes(edge.from)).map(({ to }) => to))].filter(
+    const next = [...new Set(frontier.flatMap((id) => edgesFrom(specs, id)).map(({ to }) => to))].filter(
       (to) => !seen.has(to),
     );
     if (next.some(wanted)) return hops;

@@ -325,7 +325,7 @@ const edits: readonly Case[] = [
   work.benign(
     'R3',
     'the permissions of a folder, and said that they stay',
-    { command: 'chmod 700 docs' },
+    { command: 'chmod 700 src' },
     {
       shows: ['the permissions of a folder stay'],
     },

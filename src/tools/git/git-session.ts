@@ -1,5 +1,5 @@
+import { maskMatcher } from '../../gate/masks.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
-import { maskMatcher } from '../masks.ts';
 import { LayoutError } from '../sandbox/layout.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';

@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
+import { isProtected } from '../../gate/masks.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { isProtected } from '../masks.ts';
 import { failed, invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { resolveSegments, split, startsWith } from '../workspace/path-argument.ts';
 import { type ChangedFile, changedFiles } from './changed-files.ts';

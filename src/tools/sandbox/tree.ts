@@ -1,7 +1,7 @@
 import { type Dirent, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { isProtected, maskMatcher } from '../../gate/masks.ts';
 import { findRepository } from '../git/repository.ts';
-import { isProtected, maskMatcher } from '../masks.ts';
 import { isStop } from '../workspace/outcome.ts';
 import { formatOnly } from './git-format.ts';
 import { isWithin, LayoutError, type Mount } from './layout.ts';

@@ -1,8 +1,8 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { isProtected, maskMatcher } from '../../gate/masks.ts';
 import { within } from '../../gate/paths.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
-import { isProtected, maskMatcher } from '../masks.ts';
 import type { Change } from './overlay-changes.ts';
 import { STAGE_PREFIX } from './stage.ts';
 

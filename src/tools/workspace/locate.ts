@@ -1,5 +1,5 @@
+import { isGitInternal, isMasked, isProtected } from '../../gate/masks.ts';
 import type { Grant, ToolCall } from '../../ports/tool-backend.ts';
-import { isGitInternal, isMasked, isProtected } from '../masks.ts';
 import type { Anchors } from './anchors.ts';
 import { type Existing, type Missing, walkBeneath } from './beneath.ts';
 import { failed, outOfScope, type Stop } from './outcome.ts';

@@ -1,7 +1,7 @@
+import { isMasked } from '../../gate/masks.ts';
 import type { ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
 import type { Anchors } from './anchors.ts';
 import { fileGlob } from './file-glob.ts';
-import { isMasked } from '../masks.ts';
 import { isStop, outOfScope, type Stop } from './outcome.ts';
 import { ripgrep } from './ripgrep.ts';
 import { searchRoot } from './search-root.ts';

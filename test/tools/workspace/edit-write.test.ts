@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import fs from 'node:fs';
 import path from 'node:path';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { PROTECTED_NAMES } from '../../../src/gate/masks.ts';
 import { sha256 } from '../../../src/tools/effects.ts';
-import { PROTECTED_NAMES } from '../../../src/tools/masks.ts';
 import { freshWorld, makeWorld } from './world.ts';
 
 describe('edit', () => {

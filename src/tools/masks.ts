@@ -1,2 +1,0 @@
-// The rules live in gate/: policy has one place.
-export * from '../gate/masks.ts';

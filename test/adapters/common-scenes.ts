@@ -16,8 +16,15 @@ export const broken = (session: AgentSession): AgentSession => ({
   call: () => Promise.reject(new Error('the disk is full')),
 });
 
+interface Aborting {
+  readonly signal: AbortSignal;
+  readonly backends: (real: readonly ToolBackend[]) => readonly ToolBackend[];
+  /** What the signal said that came through to it. */
+  readonly reached: () => unknown;
+}
+
 /** A `read` that aborts the run which calls it, and ends by that alone. */
-export function readThatAborts() {
+export function readThatAborts(): Aborting {
   const abort = new AbortController();
   let reached: unknown = null;
   const backend: ToolBackend = {
@@ -35,7 +42,6 @@ export function readThatAborts() {
   return {
     signal: abort.signal,
     backends: (real: readonly ToolBackend[]) => [backend, ...real],
-    /** What the signal said that came through to it. */
     reached: () => reached,
   };
 }

@@ -1,18 +1,7 @@
 import { hash } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { atExit } from './at-exit.ts';
+import { ownFolder } from './own-folder.ts';
 import { type FilterArch, seccompFilter } from './seccomp.ts';
 
 /** Who the command is inside, whoever we are outside. */
@@ -29,9 +18,6 @@ export interface Furniture {
   readonly filters: { readonly plain: string; readonly unixSockets: string };
 }
 
-/** Names the pid namespace as well: in another one a pid means nothing to us. */
-const PREFIX = `hopgate-sandbox-${/\d+/.exec(readlinkIfAny('/proc/self/ns/pid'))?.[0] ?? '0'}-`;
-
 const ETC = {
   passwd: `agent:x:${SANDBOX_ID}:${SANDBOX_ID}:agent:/home/agent:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n`,
   group: `agent:x:${SANDBOX_ID}:\nnogroup:x:65534:\n`,
@@ -41,12 +27,7 @@ const ETC = {
 
 /** Puts the furniture into a fresh folder that is removed when the process exits. */
 export function makeFurniture(): Furniture {
-  // Its path ends up in mount options, where a comma or colon would mean something.
-  const parent = /^[\w./-]+$/.test(tmpdir()) ? tmpdir() : '/tmp';
-  removeStale(parent);
-  const folder = mkdtempSync(join(parent, `${PREFIX}${process.pid}-`));
-  atExit(() => rmSync(folder, { recursive: true, force: true }));
-  chmodSync(folder, 0o755);
+  const folder = ownFolder();
   const emptyFile = join(folder, 'empty');
   const overlayBase = join(folder, 'overlay');
   mkdirSync(overlayBase, { mode: 0o755 });
@@ -70,42 +51,4 @@ export function textFile({ folder }: Furniture, text: string): string {
   const file = join(folder, `text-${hash('sha256', text, 'hex')}`);
   if (!existsSync(file)) writeFileSync(file, text, { mode: 0o444 });
   return file;
-}
-
-/** Folders of processes that were killed before they could remove them, and what of their sandboxes still waits for them. */
-function removeStale(parent: string): void {
-  for (const name of readdirSync(parent).filter((each) => each.startsWith(PREFIX))) {
-    const pid = Number.parseInt(name.slice(PREFIX.length), 10);
-    if (!(pid > 0) || existsSync(`/proc/${pid}`)) continue;
-    const folder = join(parent, name);
-    killOrphans(folder);
-    try {
-      rmSync(folder, { recursive: true, force: true });
-    } catch {
-      // another user's
-    }
-  }
-}
-
-/**
- * A launcher whose engine is killed in the milliseconds before it has asked to die along waits for it for good. Its command line names the
- * engine's folder; nothing else does.
- */
-function killOrphans(folder: string): void {
-  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-    try {
-      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-      if (command.split('\0').some((word) => word.startsWith(`${folder}/`))) process.kill(Number(pid), 'SIGKILL');
-    } catch {
-      // it has ended meanwhile, or is another user's
-    }
-  }
-}
-
-function readlinkIfAny(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return '';
-  }
 }

@@ -1,12 +1,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BaseRequest, baseLayout, type Layout, type Mount, withMounts } from './layout.ts';
-import { maskedInGit } from './masked-in-git.ts';
 import { maskMounts, outerGitMounts, scanTree, type TreeScan } from './tree.ts';
 
 export interface TreeRequest extends BaseRequest {
   /** Patterns of files that no command may see. */
   readonly masks: readonly string[];
+  /** What {@link scanTree} found in it; default: looked up. */
+  readonly scan?: TreeScan;
+  /** What covers the git objects of masked files, on top of everything else. */
+  readonly objects?: readonly Mount[];
 }
 
 /** How much a command may write to an overlay. */
@@ -15,12 +18,12 @@ const OVERLAY_BYTES = 1 << 30;
 /** The tree can be read but for the masks; nothing of it can be written. */
 export function readOnlyLayout(request: TreeRequest): Layout {
   const { root } = request;
-  const scan = scanTree(root, request.masks);
+  const scan = request.scan ?? scanTree(root, request.masks);
   return withMounts(baseLayout('read-only', request), [
     { kind: 'read-only', source: root, target: root },
     ...maskMounts(root, scan),
     ...outerGitMounts(root, request.masks),
-    ...maskedInGit(request.masks, scan.maskedFiles),
+    ...(request.objects ?? []),
   ]);
 }
 
@@ -30,27 +33,27 @@ export function readOnlyLayout(request: TreeRequest): Layout {
  */
 export function editLayout(request: TreeRequest): Layout {
   const { root } = request;
-  const scan = scanTree(root, request.masks);
+  const scan = request.scan ?? scanTree(root, request.masks);
   return withMounts(baseLayout('edit', request), [
     { kind: 'overlay', source: root, target: root, bytes: OVERLAY_BYTES },
     ...protectedMounts(root, scan),
     ...maskMounts(root, scan),
     ...outerGitMounts(root, request.masks),
-    ...maskedInGit(request.masks, scan.maskedFiles),
+    ...(request.objects ?? []),
   ]);
 }
 
 /** The tree on an overlay that is thrown away, so that builds and tests can write wherever they like; `.git` is read-only. */
 export function testLayout(request: TreeRequest): Layout {
   const { root } = request;
-  const scan = scanTree(root, request.masks);
+  const scan = request.scan ?? scanTree(root, request.masks);
   const git = join(root, '.git');
   return withMounts(baseLayout('test', request), [
     { kind: 'overlay', source: root, target: root, bytes: 2 * OVERLAY_BYTES },
     ...(existsSync(git) ? [{ kind: 'read-only', source: git, target: git } as const] : []),
     ...maskMounts(root, scan),
     ...outerGitMounts(root, request.masks),
-    ...maskedInGit(request.masks, scan.maskedFiles),
+    ...(request.objects ?? []),
   ]);
 }
 

@@ -15,6 +15,8 @@ export interface TreeScan {
   readonly maskedFolders: readonly string[];
   /** The topmost of each: nothing beneath a protected folder is listed. */
   readonly protectedPaths: readonly string[];
+  /** Folders that look like git repositories, but for those in `node_modules`. */
+  readonly repositories: readonly string[];
 }
 
 /** More entries than this and a command would wait for the walk longer than for itself. */
@@ -28,11 +30,18 @@ const MAX_ENTRIES = 400_000;
  */
 export function scanTree(root: string, masks: readonly string[], maxEntries = MAX_ENTRIES): TreeScan {
   const masked = maskMatcher(masks);
-  const found = { maskedFiles: [] as string[], maskedFolders: [] as string[], protectedPaths: [] as string[] };
+  const found = {
+    maskedFiles: [] as string[],
+    maskedFolders: [] as string[],
+    protectedPaths: [] as string[],
+    repositories: [] as string[],
+  };
   let left = maxEntries;
 
   const walk = (folder: string, isFree: boolean): void => {
-    for (const entry of readFolder(join(root, folder))) {
+    const entries = readFolder(join(root, folder));
+    if (isRepository(entries)) found.repositories.push(folder);
+    for (const entry of entries) {
       left -= 1;
       if (left < 0)
         throw new LayoutError(
@@ -135,6 +144,12 @@ function maskedInGit(folder: string, masks: readonly string[]): string[] {
   };
   walk('');
   return found;
+}
+
+/** git takes a folder for one that has these three. */
+function isRepository(entries: readonly Dirent[]): boolean {
+  const names = entries.map(({ name }) => name);
+  return ['HEAD', 'objects', 'refs'].every((name) => names.includes(name));
 }
 
 const isGitObjects = (path: string) => /(^|\/)\.git\/(.*\/)?(objects|refs|logs|hooks|info|lfs)$/.test(path);

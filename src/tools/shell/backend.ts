@@ -35,7 +35,7 @@ export function shellBackend(sandbox: Sandbox): ToolBackend {
       const tool = TOOLS[call.tool.id];
       if (!tool) throw new Error(`[tools/shell] does not serve ${call.tool.id}`);
       const context = outsideOfScope(call) ?? shellContext(sandbox, forCommands(call));
-      const report = isStop(context) ? context : await attempt(() => tool(context));
+      const report = isStop(context) ? context : await attempt(() => tool(context), call.signal);
       return isStop(report) ? { outcome: report.stop, effects: [] } : report;
     },
   };
@@ -59,11 +59,12 @@ function forCommands(call: ToolCall): ToolCall {
   return { ...call, grant: { ...grant, scope: { ...grant.scope, write: [] } } };
 }
 
-async function attempt(work: () => Promise<ToolReport | Stop>): Promise<ToolReport | Stop> {
+async function attempt(work: () => Promise<ToolReport | Stop>, signal: AbortSignal): Promise<ToolReport | Stop> {
   try {
     return await work();
   } catch (error) {
-    // In both cases the command did not run.
+    // In all of these the command did not run.
+    if (signal.aborted && error === signal.reason) return failed('aborted', 'The call was aborted.');
     if (error instanceof LayoutError) return failed('layout-impossible', error.message);
     if (error instanceof SandboxError)
       return failed('sandbox-failed', `${error.message}; run \`hopgate doctor --probe\` to see what is wrong`);

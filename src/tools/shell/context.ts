@@ -1,13 +1,17 @@
 import type { ToolCall } from '../../ports/tool-backend.ts';
+import { maskedObjects } from '../git-objects/masked-objects.ts';
+import type { Json } from '../../spec/types.ts';
 import type { Layout } from '../sandbox/layout.ts';
 import type { TreeRequest } from '../sandbox/layouts.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandResult, RunOptions, Sandbox } from '../sandbox/sandbox.ts';
+import { scanTree } from '../sandbox/tree.ts';
 import type { Stop } from '../workspace/outcome.ts';
 
 /** One call on its way through the shell backend. */
 export interface ShellContext {
   readonly call: ToolCall;
+  readonly sandbox: Sandbox;
   /** False: the operator opened the shell tools on a host that cannot contain them. */
   readonly contained: boolean;
   /** Layouts with an overlay work here. */
@@ -27,6 +31,7 @@ export function shellContext(sandbox: Sandbox, call: ToolCall): ShellContext | S
   const limits = call.tool.limits;
   return {
     call,
+    sandbox,
     contained: availability.ok,
     overlay: availability.ok && availability.overlay,
     run: (layout, argv, options) =>
@@ -35,11 +40,36 @@ export function shellContext(sandbox: Sandbox, call: ToolCall): ShellContext | S
 }
 
 /** What the layouts need to know of a call. */
-export const treeOf = ({ grant }: ToolCall): TreeRequest => ({
-  root: grant.root,
-  masks: grant.config.mask,
-  toolchains: grant.config.toolchains,
-});
+export interface CallTree extends TreeRequest {
+  /** For the result: in `withoutObjects` the repositories whose objects the command does not see, if there are any. */
+  readonly said: { readonly [key: string]: Json };
+}
+
+/**
+ * The tree of a call, once its repositories are looked through.
+ *
+ * @throws the call's reason if it is aborted meanwhile
+ */
+export async function treeOf({ call, sandbox }: ShellContext): Promise<CallTree> {
+  const { root, config } = call.grant;
+  const { mask: masks, toolchains } = config;
+  const scan = scanTree(root, masks);
+  const { repositories } = scan;
+  const objects = sandbox.availability.ok
+    ? await unlessAborted(maskedObjects(sandbox, { root, masks, toolchains, repositories }), call.signal)
+    : { mounts: [], closed: [] };
+  const said: CallTree['said'] = objects.closed.length > 0 ? { withoutObjects: [...objects.closed] } : {};
+  return { root, masks, toolchains, scan, objects: objects.mounts, said };
+}
+
+/** @throws the signal's reason, as soon as it is aborted */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  return Promise.race([
+    work,
+    new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
+  ]);
+}
 
 /** A refusal where commands can be contained but overlays cannot be mounted, and the tool needs one. */
 export function overlayRefusal(context: ShellContext): Stop | null {

@@ -17,13 +17,15 @@ export async function deployTool(context: ShellContext): Promise<ToolReport | St
   const chosen = chooseDeploy(call.grant.config.deploy, call.args['name']);
   if (isStop(chosen)) return chosen;
   const { run, network } = chosen.command;
-  const layout = { ...readOnlyLayout(treeOf(call)), name: 'deploy', network };
+  const tree = await treeOf(context);
+  const layout = { ...readOnlyLayout(tree), name: 'deploy', network };
   const result = await context.run(layout, run, { env: { CI: '1', NO_COLOR: '1' } });
   // Nobody watches where it connects: with the network open, what it did out there is not known.
   return commandReport(context, result, network ? 'unobserved' : [], {
     deploy: chosen.name,
     command: [...run],
     network,
+    ...tree.said,
   });
 }
 

@@ -30,7 +30,8 @@ export async function editTool(context: ShellContext): Promise<ToolReport | Stop
   const startedAt = Date.now();
   let applied: Applied = { effects: [], dropped: [] };
   let refused: readonly Dropped[] = [];
-  const result = await context.run(editLayout(treeOf(call)), argv, {
+  const tree = await treeOf(context);
+  const result = await context.run(editLayout(tree), argv, {
     inspect: async (view) => {
       const judged = judgeChanges(
         call.grant,
@@ -46,6 +47,7 @@ export async function editTool(context: ShellContext): Promise<ToolReport | Stop
   return commandReport(context, result, effects, {
     changed: applied.effects.map(({ path, op }) => ({ path, op })),
     ...findingsPart(call.grant, putFiles(call.grant.root, effects)),
+    ...tree.said,
     dropped: dropped.slice(0, MAX_DROPPED).map(({ path, why }) => ({ path, why })),
     ...(dropped.length > MAX_DROPPED ? { droppedInAll: dropped.length } : {}),
     ...(left.effects.length > 0 ? { completed: left.effects.map(({ path }): Json => path) } : {}),

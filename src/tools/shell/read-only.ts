@@ -9,6 +9,7 @@ import { type ShellContext, treeOf } from './context.ts';
 export async function readOnlyTool(context: ShellContext): Promise<ToolReport | Stop> {
   const argv = shellCommand(context.call);
   if (isStop(argv)) return argv;
-  const result = await context.run(readOnlyLayout(treeOf(context.call)), argv);
-  return commandReport(context, result, []);
+  const tree = await treeOf(context);
+  const result = await context.run(readOnlyLayout(tree), argv);
+  return commandReport(context, result, [], tree.said);
 }

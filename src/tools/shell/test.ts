@@ -7,7 +7,7 @@ import { testLayout } from '../sandbox/layouts.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
 import { type ChosenTest, chooseTest } from './configured-command.ts';
-import { overlayRefusal, type ShellContext, treeOf } from './context.ts';
+import { type CallTree, overlayRefusal, type ShellContext, treeOf } from './context.ts';
 import { commandReport } from './report.ts';
 import { judgeRun } from './verdict.ts';
 import { readWritten } from './written-file.ts';
@@ -22,26 +22,29 @@ export async function testTool(context: ShellContext): Promise<ToolReport | Stop
   if (isStop(chosen)) return chosen;
   const refusal = overlayRefusal(context);
   if (refusal) return refusal;
-  const { result, junit } = await runTest(context, chosen);
+  const tree = await treeOf(context);
+  const { result, junit } = await runTest(context, tree, chosen);
   const { verdict, report, reportProblem } = judgeRun(chosen.report, result, junit);
   return commandReport(context, forAgent(result, call.tool.limits.outputBytes), [], {
     command: [...chosen.argv],
     narrowed: chosen.narrowed,
     verdict,
     report: report as unknown as Json,
+    ...tree.said,
     ...(reportProblem === undefined ? {} : { reportProblem }),
   });
 }
 
 async function runTest(
   context: ShellContext,
+  tree: CallTree,
   { argv, report }: ChosenTest,
 ): Promise<{ result: CommandResult; junit: string | null }> {
   const { grant, tool } = context.call;
   const path = typeof report === 'object' ? report.junit : null;
   let junit: string | null = null;
   const before = path === null || context.contained ? null : stamp(join(grant.root, path));
-  const result = await context.run(testLayout(treeOf(context.call)), argv, {
+  const result = await context.run(testLayout(tree), argv, {
     env: { CI: '1', NO_COLOR: '1' },
     outputBytes: report === 'tap' ? Math.max(REPORT_BYTES, tool.limits.outputBytes) : tool.limits.outputBytes,
     // Only what this run wrote is in the upper folder: an old report cannot be taken for a new one.

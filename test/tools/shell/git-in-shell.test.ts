@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { ok, scratch } from './support.ts';
@@ -86,6 +86,149 @@ describe('a masked file that git tracks', () => {
       }
     return root;
   }
+
+  const ALL = `find . -name HEAD -not -path '*/logs/*' | while read -r head; do
+      git --git-dir="$(dirname "$head")" cat-file --batch-all-objects --batch --unordered
+    done; git cat-file --batch-all-objects --batch --unordered; cat .git/rr-cache/*/* .git/objects/pack/tmp* .git/COMMIT_EDITMSG; ls .git/objects/*/tmp*`;
+  /** In a loose object and a pack, in the index alone, in a stash, in an amended commit, reset, dropped, fetched, in repositories in the tree. */
+  const STATES: { readonly [what: string]: (root: string) => void } = {
+    'in commits': () => {},
+    packed: (root) => void git(root, 'gc', '-q'),
+    'packed, then committed again': (root) => {
+      git(root, 'gc', '-q');
+      writeFileSync(join(root, '.env'), 'SECRET-loose\n');
+      git(root, 'commit', '-q', '-am', 'loose');
+    },
+    'in more packs than can be mounted': (root) => {
+      for (let i = 0; i < 45; i++) {
+        writeFileSync(join(root, 'src/more.txt'), `${i}\n`);
+        git(root, 'add', '.');
+        git(root, 'commit', '-q', '-m', `${i}`);
+        git(root, 'repack', '-q');
+      }
+    },
+    'packed under names': (root) => {
+      git(root, 'gc', '-q');
+      git(root, 'pack-refs', '--all');
+      git(root, 'tag', '-a', '-m', 'tagged', 'v1');
+    },
+    staged: (root) => {
+      writeFileSync(join(root, '.env'), 'SECRET-staged\n');
+      git(root, 'add', '-f', '.env');
+    },
+    'staged and taken back': (root) => {
+      writeFileSync(join(root, 'new.pem'), 'SECRET-dropped\n');
+      git(root, 'add', '-f', 'new.pem');
+      git(root, 'rm', '-q', '--cached', '-f', 'new.pem');
+    },
+    stashed: (root) => {
+      writeFileSync(join(root, '.env'), 'SECRET-stash\n');
+      git(root, 'stash', '-q');
+    },
+    'stashed and dropped': (root) => {
+      writeFileSync(join(root, '.env'), 'SECRET-stash\n');
+      git(root, 'stash', '-q');
+      git(root, 'stash', 'drop', '-q');
+    },
+    'amended and forgotten': (root) => {
+      git(root, 'rm', '-q', '-r', '--cached', ...MASKED);
+      git(root, 'commit', '-q', '--amend', '-m', 'without');
+      git(root, 'reflog', 'expire', '--expire=now', '--all');
+    },
+    'in a cruft pack': (root) => {
+      git(root, 'reset', '-q', '--hard', 'HEAD~3');
+      git(root, 'reflog', 'expire', '--expire=now', '--all');
+      git(root, 'repack', '-q', '-d', '--cruft');
+    },
+    'in what was fetched': (root) => {
+      git(root, 'clone', '-q', '.', '../other');
+      writeFileSync(join(root, '../other/.env'), 'SECRET-other\n');
+      git(join(root, '../other'), 'commit', '-q', '-am', 'other');
+      git(root, 'fetch', '-q', '../other');
+    },
+    'in a bare repository in the tree': (root) => void git(root, 'clone', '-q', '--bare', '.', 'remote.git'),
+    'in a repository in the tree': (root) => void git(root, 'clone', '-q', '.', 'vendor/inner'),
+    'in a submodule': (root) => {
+      git(root, 'clone', '-q', '--bare', '.', '../sub.git');
+      git(root, '-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', '../sub.git', 'sub');
+    },
+    'in what git remembers of a conflict': (root) => {
+      mkdirSync(join(root, '.git/rr-cache/rr-1'), { recursive: true });
+      writeFileSync(join(root, '.git/rr-cache/rr-1/one'), 'SECRET\n');
+    },
+    'in what git let somebody edit': (root) => writeFileSync(join(root, '.git/COMMIT_EDITMSG'), 'x\n+SECRET\n'),
+    'half written': (root) => {
+      const name = git(root, 'rev-parse', 'HEAD:.env').trim();
+      const object = join(root, '.git/objects', name.slice(0, 2), name.slice(2));
+      writeFileSync(join(root, '.git/objects/pack/tmp_pack_x'), 'SECRET');
+      renameSync(object, join(root, '.git/objects', name.slice(0, 2), 'tmp_obj_x'));
+      git(root, 'rm', '-q', '--cached', '.env');
+    },
+  };
+
+  it.each(Object.entries(STATES))('%s, it is empty', async (_, change) => {
+    const root = tracking();
+    change(root);
+    const here = git(root, 'rev-parse', 'HEAD:src/open.txt');
+    for (const tool of ['bash-readonly', 'bash']) {
+      const { result } = await ok(root, tool, {
+        command: `git show HEAD:.env HEAD~1:deep/.env; git cat-file -p :.env; git stash show -p; ${ALL}; git fsck --lost-found; git log -p --all --reflog`,
+      });
+      expect(`${result.stdout}${result.stderr}`, tool).not.toMatch(/SECRET|tmp_obj_x/);
+      expect(result.stdout).toContain(here.trim());
+      const open = await ok(root, tool, { command: 'git cat-file -p HEAD:src/open.txt && git log -p -- src' });
+      expect(open.result).toMatchObject({ exit: 0, stderr: '' });
+      expect(open.result.stdout).toMatch(/\+-?(?:new|old)/);
+    }
+  });
+
+  it('a configured test command finds it empty', async () => {
+    const root = tracking();
+    const { result } = await ok(
+      root,
+      'bash-test',
+      {},
+      { config: { test: [{ run: ['git', 'show', 'HEAD:.env', 'HEAD:src/open.txt'], report: 'none' }] } },
+    );
+    expect(`${result.stdout}${result.stderr}`).not.toContain('SECRET');
+  });
+
+  it('what is committed meanwhile is seen at once, with packs that were written anew before', async () => {
+    const root = tracking();
+    git(root, 'gc', '-q');
+    const last = async () => (await ok(root, 'bash-readonly', { command: 'git log -p -1; git show HEAD:.env' })).result;
+    expect((await last()).stdout).toContain('new src/open.txt');
+    for (const text of ['second', 'third']) {
+      writeFileSync(join(root, 'src/open.txt'), `${text}\n`);
+      writeFileSync(join(root, '.env'), `SECRET-${text}\n`);
+      git(root, 'commit', '-q', '-am', `${text} one`);
+      const { stdout, exit } = await last();
+      expect(exit).toBe(0);
+      expect(stdout).toContain(`+${text}`);
+      expect(stdout).not.toContain('SECRET');
+    }
+  });
+
+  it('a blob that the index also has at an open path can be read', async () => {
+    const root = repository();
+    for (const name of ['.env', 'example.txt']) writeFileSync(join(root, name), 'KEY=\n');
+    git(root, 'add', '-f', '.env', 'example.txt');
+    git(root, 'commit', '-q', '-m', 'both');
+    const { result } = await ok(root, 'bash-readonly', { command: 'git show HEAD:example.txt' });
+    expect(result).toMatchObject({ exit: 0, stdout: 'KEY=\n' });
+  });
+
+  it('the objects of a repository that git cannot look through are not shown, and the result says so', async () => {
+    const root = tracking();
+    const tree = git(root, 'rev-parse', 'HEAD^{tree}').trim();
+    const file = join(root, '.git/objects', tree.slice(0, 2), tree.slice(2));
+    chmodSync(file, 0o644);
+    writeFileSync(file, 'broken');
+    const { result } = await ok(root, 'bash-readonly', { command: 'git show HEAD~1:.env; cat src/open.txt' });
+    expect(`${result.stdout}${result.stderr}`).not.toContain('SECRET');
+    expect(result.stdout).toBe('-new\n');
+    expect(result.withoutObjects).toEqual(['.git']);
+  });
 
   it.each(['bash-readonly', 'bash'])('%s: git shows nothing of it while it compares', async (tool) => {
     const root = tracking();

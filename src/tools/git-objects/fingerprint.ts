@@ -1,0 +1,40 @@
+import { lstatSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { GitFolder } from './git-folder.ts';
+
+/** What git writes when it makes something reachable, or stops doing so. */
+const HEADS = ['HEAD', 'index', 'logs/HEAD', 'FETCH_HEAD', 'ORIG_HEAD', 'MERGE_HEAD', 'CHERRY_PICK_HEAD'];
+
+/** A text that changes whenever the repository gains or loses an object, or its refs, reflogs or index change. */
+export function fingerprint({ gitDir, commonDir }: GitFolder): string {
+  const stamps: string[] = [];
+  const look = (path: string): void => {
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    stamps.push(stats ? `${stats.ino} ${stats.mtimeMs} ${stats.size}` : '-');
+  };
+  const objects = join(commonDir, 'objects');
+  for (const name of list(objects)) look(join(objects, name));
+  for (const name of HEADS) look(join(gitDir, name));
+  look(join(commonDir, 'packed-refs'));
+  look(join(commonDir, 'reftable'));
+  const worktrees = join(commonDir, 'worktrees');
+  for (const name of list(worktrees)) for (const each of HEADS) look(join(worktrees, name, each));
+  // A ref is replaced by a rename, which its folder shows.
+  const open = [join(commonDir, 'refs')];
+  for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
+    look(folder);
+    for (const entry of entries(folder)) if (entry.isDirectory()) open.push(join(folder, entry.name));
+  }
+  return stamps.join('\n');
+}
+
+const entries = (folder: string) => {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    // none, or not ours to read
+    return [];
+  }
+};
+
+const list = (folder: string): string[] => entries(folder).map(({ name }) => name);

@@ -1,0 +1,126 @@
+import { hash } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { deflateSync } from 'node:zlib';
+import type { Mount } from '../sandbox/layout.ts';
+import type { GitRunner, ObjectList } from './list-objects.ts';
+import { packIndex } from './pack-index.ts';
+import type { Stored } from './stored.ts';
+
+/** The objects of a repository that a command may read, in a folder of ours, and how they come to lie where git looks for them. */
+export interface ObjectView {
+  readonly folder: string;
+  readonly mounts: readonly Mount[];
+  /** Which packs were written anew, without what. */
+  readonly repacked: string;
+}
+
+/** Each of its files is a mount. */
+const MOST_KEPT_PACKS = 40;
+const KEPT_FILES = ['pack', 'idx', 'rev', 'promisor'];
+const INSIDE = '/tmp/view';
+const EMPTY_BLOB = deflateSync(Buffer.from('blob 0\0'));
+
+export interface ViewRequest {
+  readonly git: GitRunner;
+  /** Absolute path of the repository's `objects`. */
+  readonly objects: string;
+  readonly list: ObjectList;
+  readonly stored: Stored;
+  /** An empty folder of ours. */
+  readonly folder: string;
+  /** The view before this one. */
+  readonly before: ObjectView | null;
+}
+
+/**
+ * Builds a view that lacks what is unreached, and in which each masked blob is an empty one under its own name: git compares, blames and searches as
+ * ever and finds masked files as empty as they are in the sandbox's work tree. Git checks no content against its name when it reads.
+ *
+ * Packs that hold nothing of the kind are mounted as they are, the others written anew. Null if git could not.
+ */
+export async function buildView(request: ViewRequest): Promise<ObjectView | null> {
+  const { git, objects, list, folder, before } = request;
+  const { open, masked, unreached } = list;
+  const covered = [...masked, ...unreached];
+  const nameBytes = ([...open, ...covered][0]?.length ?? 40) / 2;
+  const packs = request.stored.packs.map((name) => {
+    const has = packIndex(join(objects, 'pack', `${name}.idx`), nameBytes);
+    return { name, has, covers: covered.filter(has) };
+  });
+  const isKept = packs.length <= MOST_KEPT_PACKS ? (covers: readonly string[]) => covers.length === 0 : () => false;
+  const kept = packs.filter(({ covers }) => isKept(covers));
+  const anew = packs.filter(({ covers }) => !isKept(covers));
+  const ownerOf = lstatSync(objects);
+  const make = (path: string) => {
+    mkdirSync(path, { recursive: true, mode: 0o755 });
+    own(path, ownerOf);
+  };
+  for (const path of ['', 'pack', 'info']) make(join(folder, path));
+
+  const repacked = hash('sha256', JSON.stringify(anew.map(({ name, covers }) => [name, covers.toSorted()])), 'hex');
+  const put = (name: string, fill: (path: string) => void) => {
+    const parent = join(folder, name.slice(0, 2));
+    if (!existsSync(parent)) make(parent);
+    const path = join(parent, name.slice(2));
+    fill(path);
+    own(path, ownerOf);
+  };
+  for (const name of request.stored.loose)
+    if (open.has(name) && !masked.has(name))
+      put(name, (path) => copyFileSync(join(objects, name.slice(0, 2), name.slice(2)), path));
+  for (const name of masked) put(name, (path) => writeFileSync(path, EMPTY_BLOB, { mode: 0o444 }));
+
+  if (anew.length > 0) {
+    if (before?.repacked === repacked) reuse(join(before.folder, 'pack'), join(folder, 'pack'));
+    else {
+      const wanted = [...open].filter((name) => anew.some(({ has }) => has(name)));
+      if (wanted.length > 0 && !(await pack(git, objects, folder, wanted))) return null;
+    }
+  }
+  const placed = [
+    ...kept.flatMap(({ name }) => KEPT_FILES.map((ending) => `pack/${name}.${ending}`)),
+    ...['info/alternates', 'info/commit-graph'],
+  ].filter((path) => existsSync(join(objects, path)));
+  for (const path of placed) writeFileSync(join(folder, path), '', { mode: 0o444 });
+  return {
+    folder,
+    repacked,
+    mounts: [
+      { kind: 'read-only', source: folder, target: objects },
+      ...placed.map((path): Mount => ({ kind: 'read-only', source: join(objects, path), target: join(objects, path) })),
+    ],
+  };
+}
+
+async function pack(git: GitRunner, objects: string, folder: string, names: readonly string[]): Promise<boolean> {
+  const { exit } = await git(`"$@" pack-objects -q --window=0 ${INSIDE}/pack/pack`, {
+    stdin: names.map((name) => `${name}\n`).join(''),
+    mounts: [{ kind: 'writable', source: folder, target: INSIDE }],
+    env: { GIT_OBJECT_DIRECTORY: INSIDE, GIT_ALTERNATE_OBJECT_DIRECTORIES: objects },
+  });
+  return exit === 0;
+}
+
+function reuse(from: string, to: string): void {
+  // A file with nothing in it stands for a pack that is mounted.
+  for (const name of readdirSync(from))
+    if (lstatSync(join(from, name)).size > 0) linkSync(join(from, name), join(to, name));
+}
+
+/** Root may run git as the repository's owner. */
+function own(path: string, { uid, gid }: { readonly uid: number; readonly gid: number }): void {
+  if (process.getuid!() !== 0) return;
+  chownSync(path, uid, gid);
+  if (lstatSync(path).isDirectory()) chmodSync(path, 0o755);
+}

@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs';
+
+const SIGNATURE = Buffer.from([0xff, 0x74, 0x4f, 0x63]);
+const FAN_OUT = 256 * 4;
+
+/**
+ * Which objects a pack holds, by its `.idx`: names in order, behind a table of how many begin with at most each byte (gitformat-pack, both versions).
+ *
+ * @param nameBytes of one name: 20, or 32 with sha256
+ */
+export function packIndex(path: string, nameBytes: number): (name: string) => boolean {
+  const bytes = readFileSync(path);
+  const isNew = bytes.subarray(0, 4).equals(SIGNATURE);
+  const fanOut = isNew ? 8 : 0;
+  const [stride, first] = isNew ? [nameBytes, fanOut + FAN_OUT] : [nameBytes + 4, fanOut + FAN_OUT + 4];
+  const upTo = (byte: number) => (byte < 0 ? 0 : bytes.readUInt32BE(fanOut + 4 * byte));
+  return (name) => {
+    const wanted = Buffer.from(name, 'hex');
+    let [low, high] = [upTo(wanted[0]! - 1), upTo(wanted[0]!)];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const start = first + middle * stride;
+      const order = bytes.compare(wanted, 0, nameBytes, start, start + nameBytes);
+      if (order === 0) return true;
+      if (order < 0) low = middle + 1;
+      else high = middle;
+    }
+    return false;
+  };
+}

@@ -1,9 +1,12 @@
 /** A name, or one with a single `*` in it: what most masks are. */
 const PLAIN = /^[\w.~-]*\*?[\w.~-]*$/;
+/** The beginning of a name, and what may not come behind it: names, or their ends. */
+const ALL_BUT = /^([\w.~-]+)!\((\*?[\w.~-]+(?:\|\*?[\w.~-]+)*)\)$/;
 
 /**
  * A mask as a test of a path's names; null where it needs the language of globs, which takes longer to load than a decision takes. Says of every
- * path what picomatch says of the mask and of the mask with `/**` behind it (a test holds it to that).
+ * path what picomatch says of the mask and of the mask with `/**` behind it (a test holds it to that); of a folder's name that may not go on in some
+ * ways (`.env.!(example)`) it says the same as of a file's.
  *
  * @param glob root-relative, without a slash at its ends; `**` + `/name` at any depth
  */
@@ -20,6 +23,12 @@ export function plainMask(glob: string): ((names: readonly string[]) => boolean)
 }
 
 function nameTest(pattern: string): ((name: string) => boolean) | null {
+  const [, start, but] = ALL_BUT.exec(lower(pattern)) ?? [];
+  if (start !== undefined && but !== undefined) {
+    const excepted = but.split('|').map((each) => nameTest(each));
+    if (excepted.includes(null)) return null;
+    return (name) => name.startsWith(start) && !excepted.some((isIt) => isIt!(name.slice(start.length)));
+  }
   if (!PLAIN.test(pattern) || /^[.*]*$/.test(pattern)) return null;
   const [before = '', after] = lower(pattern).split('*');
   if (after === undefined) return (name) => name === before;

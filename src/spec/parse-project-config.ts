@@ -18,7 +18,7 @@ export const DEFAULT_PROJECT_CONFIG: ProjectConfig = {
   web: { allow: [] },
   mask: [
     '.env',
-    '.env.*',
+    '.env.!(*example|*sample|*template|*dist)',
     '.npmrc',
     '.netrc',
     '.pypirc',

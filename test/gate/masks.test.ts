@@ -13,6 +13,11 @@ describe('a mask', () => {
   it.each([
     ['.env', '.env a/.env .ENV .env/a', 'env a/.env.local .envrc'],
     ['.env.*', '.env.local a/.env.local', '.env env.local'],
+    [
+      '.env.!(*example|dist)',
+      '.env.local a/.ENV.b .env.example.b .env.dists .env.b/example',
+      '.env .env.dist a/.env.EXAMPLE .env.b.example',
+    ],
     ['secrets/', 'secrets secrets/a b/secrets/c', 'secret mysecrets'],
     ['./config/keys', 'config/keys config/keys/a', 'a/config/keys config'],
     ['/config/keys', 'config/keys', 'a/config/keys'],

@@ -14,6 +14,13 @@ const name = letters('a', 'K', 'k', '.', 's', '-', '~', 'é', '\u212a', '\u017f'
   (text) => text !== '.' && text !== '..',
 );
 const pattern = letters('a', 'k', 'K', '.', 's', '-', '~', '*');
+/** `ab!(c|*d)` */
+const allBut = fc
+  .tuple(
+    letters('a', 'k', '.', '-'),
+    fc.array(fc.tuple(fc.constantFrom('', '*'), letters('a', 'K', 'k', '.', 's')), { minLength: 1, maxLength: 3 }),
+  )
+  .map(([start, but]) => `${start}!(${but.map((each) => each.join('')).join('|')})`);
 const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'));
 const glob = fc
   .tuple(fc.boolean(), fc.array(pattern, { minLength: 1, maxLength: 3 }))
@@ -35,6 +42,20 @@ describe('a plain mask', () => {
     );
     expect(plain).toBeGreaterThan(700);
     expect(masked).toBeGreaterThan(5);
+  });
+
+  it('of a name that may not go on in some ways it says what they say, and hides folders as well', () => {
+    fc.assert(
+      fc.property(allBut, name, (mask, file) => {
+        const [here, anywhere] = [plainMask(mask), plainMask(`**/${mask}`)];
+        // Of an exception that is all dots picomatch has views of its own.
+        fc.pre(here !== null && anywhere !== null);
+        const says = picomatch(mask, { dot: true, nocase: true })(file);
+        expect(here([file])).toBe(says);
+        expect(anywhere(['a', file, 'b'])).toBe(says || anywhere(['a', 'b']));
+      }),
+      { numRuns: 3_000 },
+    );
   });
 
   it.each(['*', '**', '.', '..', '**/**', 'a/**/b', '**/a/b', '?', '[ab]', '{a,b}', '!a', 'a**', '*a*', 'é', ''])(

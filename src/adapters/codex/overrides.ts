@@ -65,9 +65,12 @@ const ONLY_OURS: TomlValue = {
   },
 };
 
-/** A mask as a glob beneath the root: without a slash it holds at any depth. What it hides, it hides with all that lies beneath. */
+/**
+ * A mask as a glob beneath the root: without a slash it holds at any depth. What it hides, it hides with all that lies beneath. Codex knows no `!(…)`:
+ * there it hides more.
+ */
 function maskGlob(pattern: string): string {
-  const bare = pattern.replace(/\/+$/, '');
+  const bare = pattern.replace(/!\([^()]*\)/g, '*').replace(/\/+$/, '');
   return bare.includes('/') ? bare : `**/${bare}`;
 }
 

@@ -71,7 +71,7 @@ describe('the overrides', () => {
     const options = {
       ...threadOptions(
         shipped,
-        { ...DEFAULT_PROJECT_CONFIG, mask: ['.env', 'secrets/', 'a/*.pem'] },
+        { ...DEFAULT_PROJECT_CONFIG, mask: ['.env', 'secrets/', 'a/*.pem', '.env.!(a|*b)'] },
         'edit',
         '/re "po',
         'execute',
@@ -92,6 +92,7 @@ describe('the overrides', () => {
               '**/.env': 'deny',
               '**/secrets': 'deny',
               'a/*.pem': 'deny',
+              '**/.env.*': 'deny',
             },
           },
         },

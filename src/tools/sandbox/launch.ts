@@ -38,7 +38,7 @@ next() {
 }
 `;
 
-/** Each line that it reads is where a command's input comes from; each that it writes, how bubblewrap ended. */
+/** Each line that it reads is where a command's input comes from (in a layout with an overlay, the next what lies over the root); each that it writes, how bubblewrap ended. */
 const PLAIN = `${START}
 while next /; do
   input=$line
@@ -60,8 +60,9 @@ while :; do
   chmod "$mode" "$base/upper"
   next /
   input=$line
+  read -r layers
   cd "$root"
-  mount -t overlay -o "lowerdir=.,upperdir=$base/upper,workdir=$base/work$options" hopgate "$base/merged"
+  mount -t overlay -o "lowerdir=$layers.,upperdir=$base/upper,workdir=$base/work$options" hopgate "$base/merged"
   cd /
   code=0
   run "$@" || code=$?

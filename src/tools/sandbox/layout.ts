@@ -22,7 +22,14 @@ export type Mount =
   | { readonly kind: 'empty-file' | 'empty-folder'; readonly target: string }
   | { readonly kind: 'text-file'; readonly target: string; readonly text: string }
   | { readonly kind: 'scratch'; readonly target: string; readonly bytes: number }
-  | { readonly kind: 'overlay'; readonly source: string; readonly target: string; readonly bytes: number };
+  | {
+      readonly kind: 'overlay';
+      readonly source: string;
+      readonly target: string;
+      readonly bytes: number;
+      /** A folder that lies between the source and what is written: its files cover the source's. */
+      readonly layer?: string;
+    };
 
 /** What one command may use up. */
 export interface LayoutLimits {

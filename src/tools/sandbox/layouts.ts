@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BaseRequest, baseLayout, type Layout, type Mount, withMounts } from './layout.ts';
-import { maskMounts, outerGitMounts, scanTree, type TreeScan } from './tree.ts';
+import { maskMounts, maskOverlay, outerGitMounts, scanTree, type TreeScan } from './tree.ts';
 
 export interface TreeRequest extends BaseRequest {
   /** Patterns of files that no command may see. */
@@ -34,10 +34,11 @@ export function readOnlyLayout(request: TreeRequest): Layout {
 export function editLayout(request: TreeRequest): Layout {
   const { root } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
+  const { layer, mounts } = maskOverlay(root, scan, scan.protectedPaths);
   return withMounts(baseLayout('edit', request), [
-    { kind: 'overlay', source: root, target: root, bytes: OVERLAY_BYTES },
+    { kind: 'overlay', source: root, target: root, bytes: OVERLAY_BYTES, ...layer },
     ...protectedMounts(root, scan),
-    ...maskMounts(root, scan),
+    ...mounts,
     ...outerGitMounts(root, request.masks),
     ...(request.objects ?? []),
   ]);
@@ -48,10 +49,11 @@ export function testLayout(request: TreeRequest): Layout {
   const { root } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
   const git = join(root, '.git');
+  const { layer, mounts } = maskOverlay(root, scan, ['.git']);
   return withMounts(baseLayout('test', request), [
-    { kind: 'overlay', source: root, target: root, bytes: 2 * OVERLAY_BYTES },
+    { kind: 'overlay', source: root, target: root, bytes: 2 * OVERLAY_BYTES, ...layer },
     ...(existsSync(git) ? [{ kind: 'read-only', source: git, target: git } as const] : []),
-    ...maskMounts(root, scan),
+    ...mounts,
     ...outerGitMounts(root, request.masks),
     ...(request.objects ?? []),
   ]);

@@ -33,7 +33,8 @@ async function supervise(
   message: string,
   options: RunOptions,
 ): Promise<CommandResult> {
-  const command = runner.run(message, options.stdin);
+  const overlay = overlayOf(layout);
+  const command = runner.run(message, options.stdin, overlay && (overlay.layer ? `${overlay.layer}:` : ''));
   const child = new BoundedRun(command, options, () => runner.kill());
   const status = readStatus(command.status);
   try {
@@ -41,7 +42,7 @@ async function supervise(
     const [code] = await Promise.all([command.ended, child.outputEnded, status.ended]);
     child.settle();
     if (status.childPid !== null) await processGone(status.childPid);
-    if (overlayOf(layout) && options.inspect && child.killed === null && status.exit !== null) {
+    if (overlay && options.inspect && child.killed === null && status.exit !== null) {
       const base = `/proc/${runner.process.pid}/root${host.furniture.overlayBase}`;
       await options.inspect({ upper: `${base}/upper`, merged: `${base}/merged` });
     }

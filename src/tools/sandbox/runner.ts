@@ -75,8 +75,11 @@ export class Runner {
     }
   }
 
-  /** Runs a command, when the one before has ended. */
-  run(message: string, stdin: string | Uint8Array | undefined): RunningCommand {
+  /**
+   * Runs a command, when the one before has ended.
+   * @param layers in a layout with an overlay: what lies over the root, as overlayfs writes it
+   */
+  run(message: string, stdin: string | Uint8Array | undefined, layers: string | null): RunningCommand {
     this.runs += 1;
     const path = stdin === undefined ? '/dev/null' : join(this.folder, 'stdin');
     const input = stdin === undefined ? null : writeFifo(path);
@@ -95,6 +98,7 @@ export class Runner {
       input?.end(stdin ?? '');
     });
     this.#tell(path);
+    if (layers !== null) this.#tell(layers);
     return { stdout: stdout!, stderr: stderr!, status: status!, ended };
   }
 

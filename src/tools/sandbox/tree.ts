@@ -5,6 +5,7 @@ import { findRepository } from '../git/repository.ts';
 import { isStop } from '../workspace/outcome.ts';
 import { formatOnly } from './git-format.ts';
 import { isWithin, LayoutError, type Mount } from './layout.ts';
+import { maskLayer } from './mask-layer.ts';
 import { maskedInModules } from './modules.ts';
 import { readFolder } from './read-folder.ts';
 import { isUnnameable, refuseMaskedUnnameable } from './unnameable.ts';
@@ -90,11 +91,40 @@ export function maskMounts(root: string, scan: TreeScan): Mount[] {
   ];
 }
 
-/** What covers a masked file: nothing, or, of a repository's configuration, what git cannot do without. */
-const coverMount = (target: string): Mount =>
-  isGitConfig(target)
-    ? { kind: 'text-file', target, text: formatOnly(readIfAny(target)) }
-    : { kind: 'empty-file', target };
+/**
+ * The same on an overlay: files by a layer of it, but where the tree's own mount is covered again.
+ * @param mounted root-relative paths that are mounted on top of the overlay
+ */
+export function maskOverlay(
+  root: string,
+  scan: TreeScan,
+  mounted: readonly string[],
+): { readonly layer: { readonly layer?: string }; readonly mounts: readonly Mount[] } {
+  const onTop = new Set([...mounted, ...scan.maskedFolders]);
+  const isOnTop = (path: string): boolean =>
+    onTop.has(path) || (path.includes('/') && isOnTop(path.slice(0, path.lastIndexOf('/'))));
+  const files = scan.maskedFiles.filter((path) => !isOnTop(path));
+  return {
+    layer:
+      files.length > 0
+        ? {
+            layer: maskLayer(
+              root,
+              files.map((path) => ({ path, text: coverText(join(root, path)) })),
+            ),
+          }
+        : {},
+    mounts: maskMounts(root, { ...scan, maskedFiles: scan.maskedFiles.filter(isOnTop) }),
+  };
+}
+
+/** What a masked file holds in a sandbox: nothing, or, of a repository's configuration, what git cannot do without. */
+const coverText = (path: string): string => (isGitConfig(path) ? formatOnly(readIfAny(path)) : '');
+
+function coverMount(target: string): Mount {
+  const text = coverText(target);
+  return text === '' ? { kind: 'empty-file', target } : { kind: 'text-file', target, text };
+}
 
 const isGitConfig = (path: string) => /\/\.git\/(?:.*\/)?config$/.test(path);
 

@@ -20,6 +20,56 @@ const read = (root: string, path: string) => readFileSync(join(root, path), 'utf
 const why = (result: { dropped: { path: string; why: string }[] }, path: string) =>
   result.dropped.find((drop) => drop.path === path)?.why;
 
+describe('masked files are no obstacle', () => {
+  test('a folder of packages that holds some is deleted and made anew', async () => {
+    const pem = 'node_modules/dep/test/key.pem';
+    const root = scratch({ [pem]: 'SECRET', 'node_modules/dep/.env': 'SECRET', 'src/a': 'a' });
+    const { result } = await shell(
+      root,
+      `rm -rf node_modules && mkdir -p node_modules/dep/test && echo new > ${pem} && cat ${pem} && cat node_modules/dep/.env`,
+    );
+    expect(result).toMatchObject({ stdout: 'new\n', exit: 1 });
+    expect(result.stderr).toMatch(/No such file/);
+    expect(read(root, pem)).toBe('SECRET');
+  });
+
+  test('more of them than could be mounted', async () => {
+    const names = Array.from({ length: 4000 }, (_, i) => `certs/${i % 50}/${i}.pem`);
+    const root = scratch(Object.fromEntries(names.map((name) => [name, 'SECRET'])));
+    const { result } = await shell(root, 'cat certs/*/* && find certs -type f -size 0 | wc -l');
+    expect(result).toMatchObject({ stdout: '4000\n', exit: 0 });
+  });
+
+  test('a folder with some looks as it does outside', async () => {
+    const root = scratch({ 'src/shut/a.pem': 'SECRET', 'src/shut/b': 'b' });
+    chmodSync(join(root, 'src/shut'), 0o2751);
+    const { result } = await shell(root, 'stat -c %a src/shut; touch src/shut/b; ls src/shut');
+    expect(result).toMatchObject({ stdout: '2751\na.pem\nb\n', exit: 0, dropped: [] });
+    chmodSync(join(root, 'src/shut'), 0o750);
+    expect((await shell(root, 'stat -c %a src/shut')).result).toMatchObject({ stdout: '750\n', dropped: [] });
+  });
+
+  test('one that is there from now on is covered from now on', async () => {
+    const root = scratch({ 'src/.env': 'SECRET' });
+    for (const path of ['src/a.pem', 'lib/deep/b.pem']) {
+      mkdirSync(join(root, path, '..'), { recursive: true });
+      writeFileSync(join(root, path), 'SECRET');
+      expect((await shell(root, `cat src/.env ${path}`)).result).toMatchObject({ stdout: '', exit: 0 });
+    }
+  });
+
+  test('the configuration of a repository in the tree says no more than its format', async () => {
+    const root = scratch({
+      'sub/.git/config': '[core]\n\tbare = false\n[remote "o"]\n\turl = https://me:SECRET@example.com/\n',
+      'sub/.git/HEAD': 'ref: refs/heads/main\n',
+    });
+    const config = (
+      await ok(root, 'bash-test', {}, { config: { test: [{ run: ['cat', 'sub/.git/config'], report: 'none' }] } })
+    ).result;
+    expect(config.stdout).toBe('[core]\n\tbare = false\n');
+  });
+});
+
 describe('bash keeps what a command does within the scope', () => {
   test('new, changed and deleted files, with their hashes', async () => {
     const root = scratch({ 'src/a.txt': 'a', 'src/b.txt': 'b', 'src/same.txt': 's' });
@@ -114,6 +164,20 @@ describe('bash drops everything else, and says so', () => {
     expect(read(root, 'src/keep/.env')).toBe('SECRET');
     expect(existsSync(join(root, 'src/keep/b'))).toBe(false);
     expect(why(result, 'README.md')).toMatch(/outside the scope/);
+    expect(why(result, 'src/keep/.env')).toMatch(/masked/);
+  });
+
+  test('a masked file that is changed, moved or made readable', async () => {
+    const root = scratch({ 'src/.env': 'SECRET', 'src/sub/b.pem': 'SECRET', 'src/c.pem': 'SECRET' });
+    const { result } = await shell(
+      root,
+      `cat src/.env src/sub/b.pem; rm -f src/.env; echo mine > src/.env; chmod 777 src/c.pem; mv src/sub src/moved; cat src/.env src/moved/*`,
+    );
+    expect(result).toMatchObject({ exit: 0, stdout: 'mine\n', stderr: '' });
+    expect([read(root, 'src/.env'), read(root, 'src/sub/b.pem')]).toEqual(['SECRET', 'SECRET']);
+    expect(lstatSync(join(root, 'src/c.pem')).mode & 0o777).toBe(0o644);
+    for (const path of ['src/.env', 'src/c.pem', 'src/moved/b.pem', 'src/sub/b.pem'])
+      expect(why(result, path), path).toMatch(/masked/);
   });
 
   test('git’s own folder and other files that steer tools', async () => {

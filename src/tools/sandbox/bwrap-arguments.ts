@@ -83,6 +83,6 @@ function mountArguments(mount: Mount, furniture: Furniture): string[] {
     case 'scratch':
       return ['--size', `${mount.bytes}`, '--tmpfs', mount.target];
     case 'overlay':
-      return ['--bind', `${furniture.overlayBase}/merged`, mount.target];
+      return [mount.readOnly ? '--ro-bind' : '--bind', `${furniture.overlayBase}/merged`, mount.target];
   }
 }

@@ -29,6 +29,8 @@ export type Mount =
       readonly bytes: number;
       /** A folder that lies between the source and what is written: its files cover the source's. */
       readonly layer?: string;
+      /** Nothing can be written after all: the layer alone is wanted. */
+      readonly readOnly?: boolean;
     };
 
 /** What one command may use up. */

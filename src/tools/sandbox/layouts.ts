@@ -6,12 +6,16 @@ import { maskMounts, maskOverlay, outerGitMounts, scanTree, type TreeScan } from
 export interface TreeRequest extends BaseRequest {
   /** Patterns of files that no command may see. */
   readonly masks: readonly string[];
+  /** Overlays can be mounted here. */
+  readonly overlay?: boolean;
   /** What {@link scanTree} found in it; default: looked up. */
   readonly scan?: TreeScan;
   /** What covers the git objects of masked files, on top of everything else. */
   readonly objects?: readonly Mount[];
 }
 
+/** More masked files than this are covered by an overlay's layer also where nothing is written: each mount takes longer than the one before. */
+const MOST_MOUNTED = 100;
 /** How much a command may write to an overlay. */
 const OVERLAY_BYTES = 1 << 30;
 
@@ -19,9 +23,13 @@ const OVERLAY_BYTES = 1 << 30;
 export function readOnlyLayout(request: TreeRequest): Layout {
   const { root } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
+  const isLayered = request.overlay === true && scan.maskedFiles.length > MOST_MOUNTED;
+  const { layer, mounts } = isLayered ? maskOverlay(root, scan, []) : { layer: {}, mounts: maskMounts(root, scan) };
   return withMounts(baseLayout('read-only', request), [
-    { kind: 'read-only', source: root, target: root },
-    ...maskMounts(root, scan),
+    isLayered
+      ? { kind: 'overlay', source: root, target: root, bytes: 1 << 20, readOnly: true, ...layer }
+      : { kind: 'read-only', source: root, target: root },
+    ...mounts,
     ...outerGitMounts(root, request.masks),
     ...(request.objects ?? []),
   ]);

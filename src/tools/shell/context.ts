@@ -50,7 +50,7 @@ export interface CallTree extends TreeRequest {
  *
  * @throws the call's reason if it is aborted meanwhile
  */
-export async function treeOf({ call, sandbox }: ShellContext): Promise<CallTree> {
+export async function treeOf({ call, sandbox, overlay }: ShellContext): Promise<CallTree> {
   const { root, config } = call.grant;
   const { mask: masks, toolchains } = config;
   const scan = scanTree(root, masks);
@@ -59,7 +59,7 @@ export async function treeOf({ call, sandbox }: ShellContext): Promise<CallTree>
     ? await unlessAborted(maskedObjects(sandbox, { root, masks, toolchains, repositories }), call.signal)
     : { mounts: [], closed: [] };
   const said: CallTree['said'] = objects.closed.length > 0 ? { withoutObjects: [...objects.closed] } : {};
-  return { root, masks, toolchains, scan, objects: objects.mounts, said };
+  return { root, masks, toolchains, overlay, scan, objects: objects.mounts, said };
 }
 
 /** @throws the signal's reason, as soon as it is aborted */

@@ -95,8 +95,10 @@ export function describeValue(value: Json): string {
   if (Array.isArray(matches))
     return `${matches.length} matches${matches[0] ? `, first ${short(matches[0], 100)}` : ''}`;
   if (Array.isArray(files)) return `${files.length} files: ${short(files.join(' '), 120)}`;
-  if (typeof verdict === 'string')
-    return `verdict ${verdict}${report ? `${timedOut || flooded ? `, ${ended}` : ''}, ${short(summaryOf(report), 140)}` : `, ${ended}, no report${value['reportProblem'] ? `: ${short(value['reportProblem'], 140)}` : ''}`}`;
+  if (typeof verdict === 'string') {
+    const problem = value['reportProblem'] ? `: ${short(value['reportProblem'], 140)}` : '';
+    return `verdict ${verdict}${report ? `${timedOut || flooded ? `, ${ended}` : ''}, ${short(summaryOf(report), 140)}` : `, ${ended}, no report`}${problem}`;
+  }
   if (committed !== undefined) return committed ? `committed ${short(sha, 12)}` : 'nothing was committed';
   if (pushed !== undefined) return pushed ? `pushed ${short(sha, 12)}` : 'nothing was pushed';
   if (Array.isArray(entries)) return `${entries.length} entries`;

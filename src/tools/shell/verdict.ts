@@ -8,17 +8,31 @@ import { parseTap } from '../test-report/tap.ts';
 export interface Verdict {
   readonly verdict: 'pass' | 'fail' | 'none';
   readonly report: TestRunReport | null;
-  /** Why the promised report says nothing. */
+  /** Why nothing can be concluded. */
   readonly reportProblem?: string;
 }
 
 /**
  * Judges a test run by its exit status and its report, never by words in its output. A pass needs exit status 0 and, where a report is
- * promised, one that shows a test that ran and none that failed.
+ * promised, one that shows a test that ran and none that failed. A pass of files that the run itself has changed is not one of the repository's.
  *
  * @param junit the report file; null: there is none that the run wrote
+ * @param changed paths of what it tests that it left otherwise than it found them
  */
-export function judgeRun(format: TestReport, result: CommandResult, junit: string | null): Verdict {
+export function judgeRun(
+  format: TestReport,
+  result: CommandResult,
+  junit: string | null,
+  changed: readonly string[],
+): Verdict {
+  const judged = judgeReport(format, result, junit);
+  if (judged.verdict !== 'pass' || changed.length === 0) return judged;
+  const names = changed.slice(0, 3).join(', ');
+  const reportProblem = `the run changed what it tests (${names}${changed.length > 3 ? ' and more' : ''}), so its pass is not one of the repository's files; have it write elsewhere, or let git ignore what it makes`;
+  return { ...judged, verdict: 'none', reportProblem };
+}
+
+function judgeReport(format: TestReport, result: CommandResult, junit: string | null): Verdict {
   const read = readReport(format, result, junit);
   const report = read !== null && !('problem' in read) ? read : null;
   const problem = read !== null && 'problem' in read ? { reportProblem: read.problem } : {};

@@ -132,6 +132,47 @@ describe('the verdict rests on exit status and report', () => {
 });
 
 describe('bash-test cannot change what it tests', () => {
+  const repository = () => {
+    const root = scratch({
+      'src/a': 'a',
+      'src/b/c': 'c',
+      '.gitignore': 'dist/\n*.log\n',
+      'dist/out': 'old',
+      'new.txt': 'n',
+    });
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-c', 'user.name=o', '-c', 'user.email=o@example.com', ...args], { cwd: root });
+    git('init', '-q');
+    git('add', 'src', '.gitignore');
+    git('commit', '-q', '-m', 'first');
+    return root;
+  };
+
+  test.each([
+    ['a changed file', 'echo good > src/a', ['src/a']],
+    ['a deleted folder', 'rm -r src/b', ['src/b']],
+    ['a file that git does not know yet', 'echo good > new.txt', ['new.txt']],
+    ['a file in the place of a folder', 'rm -r src/b; echo > src/b', ['src/b']],
+  ])('a pass after %s says nothing', async (_, command, changed) => {
+    for (const [text, report] of [
+      [command, 'none'],
+      [`${command}; printf '1..1\\nok 1\\n'`, 'tap'],
+    ] as const) {
+      const result = await verdict(repository(), script(text, report));
+      expect(result).toMatchObject({ exit: 0, verdict: 'none', changedCode: changed });
+      expect(result.reportProblem).toContain(changed[0]);
+    }
+    expect(await verdict(repository(), script(`${command}; exit 1`))).toMatchObject({ verdict: 'fail' });
+  });
+
+  test('what is made anew, ignored by git, or written as it was, is no matter', async () => {
+    const command =
+      'echo x > dist/out; mkdir build; echo x > build/out; echo x > src/a.o; echo x > run.log; touch src/a; cp src/a t; cp t src/a; chmod +x src/b/c';
+    const result = await verdict(repository(), script(command));
+    expect(result).toMatchObject({ verdict: 'pass' });
+    expect(result).not.toHaveProperty('changedCode');
+  });
+
   test('the repository and its git folder', async () => {
     const root = scratch({ 'src/a': 'a' });
     execFileSync('git', ['init', '-q'], { cwd: root });

@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { maskMatcher } from '../../gate/masks.ts';
+import { gitRunner } from '../git-objects/list-objects.ts';
+import { findRepository } from '../git/repository.ts';
+import type { OverlayView } from '../sandbox/sandbox.ts';
+import { isStop } from '../workspace/outcome.ts';
+import type { ShellContext } from './context.ts';
+import { overlayChanges } from './overlay-changes.ts';
+
+/**
+ * The files that were there before a command and that it left otherwise, or not at all, on its overlay. Files that git ignores do not count, as they
+ * are made, nor masked ones, which the command cannot see. Root-relative paths; none where there is no repository to say what is made.
+ */
+export async function changedCode(context: ShellContext, view: OverlayView): Promise<string[]> {
+  const { root, config } = context.call.grant;
+  const repository = findRepository(root);
+  if (isStop(repository)) return [];
+  const masked = maskMatcher(config.mask);
+  const changed = overlayChanges(root, view, () => false).filter(
+    (change) =>
+      !masked(change.path) &&
+      (change.kind === 'delete' ||
+        (change.kind === 'file' &&
+          change.lower !== null &&
+          !(
+            change.lower.size === change.upper.size && isSame(join(root, change.path), join(view.upper, change.path))
+          ))),
+  );
+  const paths = [...new Set(changed.map(({ path }) => path))];
+  if (paths.length === 0) return [];
+  const git = gitRunner(context.sandbox, root, config.toolchains, { ...repository, prefixes: [''] });
+  const { exit, stdout } = await git('"$@" check-ignore -z --stdin', {
+    stdin: paths.map((path) => `${path}\0`).join(''),
+  });
+  // 1: it ignores none of them.
+  const ignored = new Set(exit === 0 ? stdout.split('\0') : []);
+  return paths.filter((path) => !ignored.has(path));
+}
+
+function isSame(before: string, after: string): boolean {
+  try {
+    return readFileSync(before).equals(readFileSync(after));
+  } catch {
+    // a link, or not to be read
+    return false;
+  }
+}

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { buildId, encoded } from './own-files.ts';
 import { daemonFolder } from './places.ts';
@@ -70,7 +69,8 @@ function exchange(
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let connected = false;
-    const socket = createConnection(socketPath);
+    // Loading it takes longer than all the rest where no daemon is there.
+    const socket = process.getBuiltinModule('node:net').createConnection(socketPath);
     const abort = () => socket.destroy();
     signal?.addEventListener('abort', abort, { once: true });
     if (signal?.aborted) abort();

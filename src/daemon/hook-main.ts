@@ -1,9 +1,8 @@
 #!/usr/bin/env node
-import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
-import { main } from './hook-process.ts';
+import { useCodeCache } from './code-cache.ts';
 import { stateHome } from './state-home.ts';
 
-// Where nobody else can put code; before what takes long is loaded.
-enableCompileCache(join(stateHome(process.env), 'compile-cache'));
-void main(process.argv.slice(2), process.env);
+// Where nobody else can put code; before anything that takes long is loaded.
+const cache = useCodeCache(join(stateHome(process.env), 'compile-cache'), import.meta.filename);
+void import('./hook-process.ts').then(({ main }) => main(process.argv.slice(2), process.env, cache));

@@ -1,5 +1,7 @@
 import { readSync, writeSync } from 'node:fs';
-import type { Framed } from './framed.ts';
+import { askDaemon, NoDaemon } from './ask.ts';
+import { type Framed, unframe } from './framed.ts';
+import { type CodeCache, NO_CACHE } from './code-cache.ts';
 import type { Env } from './state-home.ts';
 import { runCommand } from './run-command.ts';
 
@@ -14,16 +16,22 @@ const MAX_INPUT = 32 << 20;
  * - `run TICKET`: runs a ticket's call, likewise.
  * - `daemon`: becomes this user's daemon.
  */
-export async function main(argv: readonly string[], env: Env): Promise<void> {
+export async function main(argv: readonly string[], env: Env, cache = NO_CACHE): Promise<void> {
   const alone = argv[0] === 'alone';
   const [kind, name = ''] = alone ? argv.slice(1) : argv;
   if (kind === 'daemon') return becomeDaemon(env);
-  if (kind === 'run') return runOne(name, env, alone);
-  if (kind === 'hook') return hookOne(name, env, alone);
+  if (kind === 'run') return runOne(name, env, { alone, cache });
+  if (kind === 'hook') return hookOne(name, env, { alone, cache });
   refuse(`hopgate's hook program was called with "${argv.join(' ')}"`);
 }
 
-async function hookOne(client: string, env: Env, alone: boolean): Promise<void> {
+interface How {
+  /** Without asking the daemon. */
+  readonly alone: boolean;
+  readonly cache: CodeCache;
+}
+
+async function hookOne(client: string, env: Env, { alone, cache }: How): Promise<void> {
   const limit = Number(env['HOPGATE_DEADLINE_MS']) || DEADLINE_MS;
   setTimeout(() => refuse(`it took longer than ${limit / 1000} s; try again`), limit);
   process.on('uncaughtException', (error) => refuse(error.message));
@@ -31,12 +39,11 @@ async function hookOne(client: string, env: Env, alone: boolean): Promise<void> 
   try {
     const input = readInput();
     const wantsDaemon = env['HOPGATE_DAEMON'] !== 'off';
-    const answer =
-      (wantsDaemon && !alone ? await askFor(`/hook/${client}`, env, input) : null) ??
-      (await answerAlone(client, input, env, limit));
+    const asked = wantsDaemon && !alone ? await askFor(`/hook/${client}`, env, input) : null;
+    const answer = asked ?? (await answerAlone(client, input, env, limit));
     if (answer.exit === 2 && answer.stderr.length === 0) refuse('no reason was given');
     if (answer.exit !== 0 && answer.exit !== 2) refuse('the answer makes no sense');
-    end(answer);
+    end(answer, () => cache.keep(asked ? 'asking' : `${client} ${kindOf(input)}`));
   } catch (error) {
     refuse(error instanceof Error ? error.message : String(error));
   }
@@ -51,10 +58,10 @@ async function answerAlone(client: string, input: Buffer, env: Env, limit: numbe
   return { exit: answer.exit, stdout: Buffer.from(answer.stdout), stderr: Buffer.from(answer.stderr) };
 }
 
-async function runOne(ticket: string, env: Env, alone: boolean): Promise<void> {
+async function runOne(ticket: string, env: Env, { alone, cache }: How): Promise<void> {
   try {
     const asked = alone || env['HOPGATE_DAEMON'] === 'off' ? null : await askFor(`/run/${ticket}`, env, Buffer.of());
-    end(asked ?? (await runAlone(ticket, env)));
+    end(asked ?? (await runAlone(ticket, env)), () => cache.keep('run'));
   } catch (error) {
     writeAll(2, Buffer.from(`hopgate: ${error instanceof Error ? error.message : String(error)}\n`));
     process.exit(125);
@@ -73,9 +80,7 @@ async function runAlone(ticket: string, env: Env): Promise<Framed> {
 
 /** null: no daemon is there, so that one is started for the next, and this one is answered here. */
 async function askFor(path: string, env: Env, input: Buffer): Promise<Framed | null> {
-  const { askDaemon, NoDaemon } = await import('./ask.ts');
   try {
-    const { unframe } = await import('./framed.ts');
     return unframe(await askDaemon(path, { env, body: input.toString('utf8') }));
   } catch (error) {
     if (!(error instanceof NoDaemon)) throw error;
@@ -122,14 +127,24 @@ function readInput(): Buffer {
 }
 
 /** Both streams whole, and the exit status; nothing is printed before everything is known. */
-function end({ exit, stdout, stderr }: Framed): never {
+function end({ exit, stdout, stderr }: Framed, afterwards = () => {}): never {
   try {
     writeAll(1, stdout);
     writeAll(2, stderr);
   } catch {
     process.exit(2);
   }
-  process.exit(exit);
+  try {
+    afterwards();
+  } finally {
+    process.exit(exit);
+  }
+}
+
+/** Events of one kind are answered by the same functions. */
+function kindOf(input: Buffer): string {
+  const { hook_event_name: event, tool_name: tool } = JSON.parse(input.toString('utf8')) as { [name: string]: unknown };
+  return `${String(event)} ${String(tool).replace(/^mcp__.*/s, 'mcp')}`;
 }
 
 function refuse(why: string): never {

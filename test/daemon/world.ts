@@ -27,7 +27,7 @@ afterEach(async () => {
 
 export function makeWorld(files: { readonly [path: string]: string } = {}): World {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-daemon-')));
-  undone.push(() => rmSync(base, { recursive: true, force: true }));
+  undone.push(() => rmSync(base, { recursive: true, force: true, maxRetries: 5 }));
   const root = join(base, 'repo');
   for (const [name, text] of Object.entries({ 'src/a.ts': 'one\n', ...files })) {
     mkdirSync(dirname(join(root, name)), { recursive: true });

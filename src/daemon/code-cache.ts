@@ -1,0 +1,134 @@
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
+import { enableCompileCache, Module } from 'node:module';
+import { basename, dirname, join } from 'node:path';
+import { constants, Script } from 'node:vm';
+
+/**
+ * What V8 made of the hook program's chunks, kept for the next hook. Node's own compile cache keeps what V8 makes of a file when it is loaded, which
+ * is without the functions that are compiled when they are first called: compiling those anew takes a fourth of a hook's time.
+ *
+ * Chunks are named by their content. What is kept is code, so it is taken only from files that nobody but this user can write.
+ */
+export interface CodeCache {
+  /** Keeps what V8 has made of the chunks by now, once for each kind of work: another kind calls other functions. Never throws. */
+  keep(kind: string): void;
+}
+
+interface Loaded {
+  readonly file: string;
+  readonly script: Script;
+}
+
+type Extensions = { [extension: string]: (module: LoadingModule, file: string) => void };
+type LoadingModule = NodeJS.Module & { readonly require: (id: string) => unknown };
+type Wrapper = (
+  this: unknown,
+  exports: unknown,
+  require: (id: string) => unknown,
+  module: NodeJS.Module,
+  filename: string,
+  dirname: string,
+) => void;
+
+export const NO_CACHE: CodeCache = { keep() {} };
+/** Files that a build's folder holds at most: chunks, and marks of kinds of work. */
+const MAX_FILES = 120;
+
+/**
+ * Loads every `.cjs` beside the entry with what was kept in a folder; where there is none, or where it does not fit, they are compiled as ever.
+ *
+ * @param home where it is kept; each version of Node, each set of its flags and each build has a folder of its own beneath it
+ */
+export function useCodeCache(home: string, entry: string): CodeCache {
+  if (!entry.endsWith('.cjs')) {
+    // From source: Node strips the types, and keeps what is left.
+    enableCompileCache(home);
+    return NO_CACHE;
+  }
+  const folder = dirname(entry);
+  const versions = join(
+    home,
+    [process.version, process.arch, ...process.execArgv].join(' ').replaceAll(/[^\w. =-]/g, '_'),
+  );
+  const loaded: Loaded[] = [];
+  // The first chunk's name follows from all that it leads to.
+  let kept = '';
+  const { _extensions: extensions } = Module as unknown as { readonly _extensions: Extensions };
+  const otherwise = extensions['.js']!;
+  extensions['.cjs'] = (module, file) => {
+    if (dirname(file) !== folder) return otherwise(module, file);
+    kept ||= join(versions, basename(file));
+    const cachedData = codeIn(join(kept, basename(file)));
+    // ASCII alone, see tsdown.config.ts.
+    const source = readFileSync(file, 'latin1');
+    const script = new Script(`(function(exports,require,module,__filename,__dirname){${source}\n})`, {
+      filename: file,
+      ...(cachedData ? { cachedData } : {}),
+      importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+    });
+    loaded.push({ file, script });
+    const run = script.runInThisContext() as Wrapper;
+    run.call(module.exports, module.exports, (id) => module.require(id), module, file, folder);
+  };
+  return {
+    keep(kind) {
+      if (kept === '') return;
+      const mark = join(kept, `kind ${kind.replaceAll(/\W/g, '_').slice(0, 80)}`);
+      if (existsSync(mark)) return;
+      try {
+        keepCode(kept, loaded, mark);
+      } catch {
+        // A folder that cannot be written costs the next hook its time, and nothing else.
+      }
+    },
+  };
+}
+
+function keepCode(folder: string, loaded: readonly Loaded[], mark: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (readdirSync(folder).length > MAX_FILES) return;
+  for (const { file, script } of loaded) put(join(folder, basename(file)), script.createCachedData());
+  put(mark, Buffer.of());
+}
+
+/** All or nothing, also after a power cut: V8 believes what it reads. */
+function put(file: string, bytes: Buffer): void {
+  const made = `${file}.${process.pid}`;
+  const fd = openSync(made, 'w', 0o600);
+  try {
+    writeFileSync(fd, bytes);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(made, file);
+}
+
+/** null: there is none, or somebody else could have written it. */
+function codeIn(file: string): Buffer | null {
+  let fd: number;
+  try {
+    fd = openSync(file, 'r');
+  } catch {
+    return null;
+  }
+  try {
+    const { uid, mode } = fstatSync(fd);
+    return uid === (process.getuid?.() ?? uid) && (mode & 0o022) === 0 ? readFileSync(fd) : null;
+  } catch {
+    return null;
+  } finally {
+    closeSync(fd);
+  }
+}

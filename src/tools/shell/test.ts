@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { join } from 'node:path';
+import { join, normalize } from 'node:path';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { boundText } from '../sandbox/bounded-output.ts';
@@ -55,7 +55,7 @@ async function runTest(
     // Only what this run wrote is in the upper folder: an old report cannot be taken for a new one.
     inspect: async (view) => {
       if (path !== null) junit = readWritten(view.upper, path);
-      changed = (await changedCode(context, view)).filter((each) => each !== path);
+      changed = (await changedCode(context, view)).filter((each) => path === null || each !== normalize(path));
     },
   });
   if (path !== null && !context.contained && stamp(join(grant.root, path)) !== before)

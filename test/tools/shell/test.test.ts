@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ProjectConfig } from '../../../src/spec/types.ts';
@@ -163,6 +163,13 @@ describe('bash-test cannot change what it tests', () => {
       expect(result.reportProblem).toContain(changed[0]);
     }
     expect(await verdict(repository(), script(`${command}; exit 1`))).toMatchObject({ verdict: 'fail' });
+  });
+
+  test('nor is the report', async () => {
+    const root = repository();
+    writeFileSync(join(root, 'r.xml'), 'old');
+    const text = `echo '<testsuites><testcase name="one"/></testsuites>' > r.xml`;
+    expect(await verdict(root, script(text, { junit: './r.xml' }))).toMatchObject({ verdict: 'pass' });
   });
 
   test('what is made anew, ignored by git, or written as it was, is no matter', async () => {

@@ -50,13 +50,11 @@ export const PROTECTED_NAMES = [
   '.ripgreprc',
   '.npmrc',
   '.yarnrc.yml',
+  // the agent's own limits: whoever starts in that folder works by it
+  'hopgate.yaml',
 ] as const;
 
-/** Files at the root that define the agent's own limits. */
-export const PROTECTED_AT_ROOT = ['hopgate.yaml'] as const;
-
 const protectedNames: ReadonlySet<string> = new Set(PROTECTED_NAMES);
-const protectedAtRoot: ReadonlySet<string> = new Set(PROTECTED_AT_ROOT);
 
 /**
  * Compiles `mask` patterns into a test of root-relative paths (`/` between segments). A pattern without a slash matches at any depth; one that
@@ -88,11 +86,7 @@ export function isProtected(relPath: string): boolean {
   const written = relPath.split('/');
   if (written.at(-1) === MARK_OF_A_REPOSITORY) return true;
   const names = written.map(foldName);
-  return (
-    names.some((name) => protectedNames.has(name)) ||
-    (names.length === 1 && protectedAtRoot.has(names[0]!)) ||
-    isOwnPackage(names)
-  );
+  return names.some((name) => protectedNames.has(name)) || isOwnPackage(names);
 }
 
 /** hopgate itself, installed in the repository that it guards: what answers the next hook. */

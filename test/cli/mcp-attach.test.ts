@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { called, done, MAIN, repository, type ServeOptions, serve, toolNames } from './mcp.ts';
-import { folder, type Machine } from './run.ts';
+import { commitAll, folder, type Machine, put } from './run.ts';
 
 // Several real processes a test.
 vi.setConfig({ testTimeout: 120_000 });
@@ -89,6 +90,23 @@ it('stays in the repository that the hooks are about, wherever it was started', 
   });
   expect(status, stderr).toBe(0);
   expect(JSON.parse(stderr)).toMatchObject({ type: 'open', root: here.root });
+});
+
+it('means the repository that is set up, in whichever folder of it the client was started, as its hooks do', async () => {
+  const here = await repositoryWithDaemon();
+  put(here.root, { 'hopgate.yaml': '', 'src/.keep': '' });
+  commitAll(here.root);
+  const below = join(here.root, 'src');
+  for (const [cwd, more] of [
+    [below, {}],
+    [folder(), { CLAUDE_PROJECT_DIR: below }],
+  ] as const) {
+    const { status, stderr } = spawnSync(process.execPath, [MAIN, 'mcp', '--attach', '--json'], {
+      ...{ cwd, env: { ...here.env, ...more } as NodeJS.ProcessEnv, input: '', encoding: 'utf8' },
+    });
+    expect(status, stderr).toBe(0);
+    expect(JSON.parse(stderr)).toMatchObject({ type: 'open', root: here.root });
+  }
 });
 
 it('takes no options that belong to whoever opened the session', async () => {

@@ -1,13 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  isGitInternal,
-  isMasked,
-  isProtected,
-  maskMatcher,
-  PROTECTED_AT_ROOT,
-  PROTECTED_NAMES,
-} from '../../src/gate/masks.ts';
+import { isGitInternal, isMasked, isProtected, maskMatcher, PROTECTED_NAMES } from '../../src/gate/masks.ts';
 
 describe('a mask', () => {
   it.each([
@@ -63,7 +56,7 @@ describe('a mask', () => {
 
 describe('what no tool of an agent may write', () => {
   it('is this list', () =>
-    expect([...PROTECTED_NAMES, ...PROTECTED_AT_ROOT].join(' ')).toBe(
+    expect(PROTECTED_NAMES.join(' ')).toBe(
       '.git .gitconfig .gitmodules .husky .claude .codex .mcp.json .cursor .cursorrules .windsurf .windsurfrules .gemini .opencode .clinerules .roo .continue .aider.conf.yml .vscode .idea .zed .devcontainer .exrc .nvimrc .nvim.lua .gdbinit .lldbinit .bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .zlogout .inputrc .envrc .ripgreprc .npmrc .yarnrc.yml hopgate.yaml',
     ));
 
@@ -71,11 +64,6 @@ describe('what no tool of an agent may write', () => {
     for (const path of [name, `a/${name}`, `${name}/a`, name.toUpperCase(), `${name}.`, `${name}::$DATA`, `${name} `])
       expect([path, isProtected(path)]).toEqual([path, true]);
     for (const path of [`${name}x`, `x${name}`]) expect([path, isProtected(path)]).toEqual([path, false]);
-  });
-
-  it.each([...PROTECTED_AT_ROOT])('%s, at the root alone', (name) => {
-    expect(isProtected(name)).toBe(true);
-    expect(isProtected(`a/${name}`)).toBe(false);
   });
 
   it.each([

@@ -1,4 +1,5 @@
 import { realpathSync } from 'node:fs';
+import { repositoryOf } from '../../spec/repository-of.ts';
 import type { HookAnswer, HookDesk, Seat } from '../core/hook-desk.ts';
 import { called, cameOf, cameOfFault } from '../core/transcript-items.ts';
 import { type HookEvent, readEvent, textOf, toolEvent } from './event.ts';
@@ -17,7 +18,7 @@ export type HookEnv = { readonly [name: string]: string | undefined };
  * refusal with its reason.
  *
  * @param raw the JSON of the hook's standard input
- * @param env `HOPGATE_ROOT` or else `CLAUDE_PROJECT_DIR` names the repository; without either, the event's `cwd` does
+ * @param env `HOPGATE_ROOT` names the repository; without it, it is the one that `CLAUDE_PROJECT_DIR`, or else the event's `cwd`, is of
  */
 export async function handle(raw: unknown, desk: HookDesk, env: HookEnv): Promise<HookAnswer> {
   const event = readEvent(raw);
@@ -128,7 +129,9 @@ function fault(event: HookEvent, error: unknown): HookAnswer {
 }
 
 function rootOf({ fields }: HookEvent, env: HookEnv): string {
-  const named = textOf(env['HOPGATE_ROOT']) ?? textOf(env['CLAUDE_PROJECT_DIR']) ?? textOf(fields['cwd']);
-  if (named === null) throw new Error('the event does not say which folder it is about');
-  return realpathSync(named);
+  const named = textOf(env['HOPGATE_ROOT']);
+  if (named !== null) return realpathSync(named);
+  const folder = textOf(env['CLAUDE_PROJECT_DIR']) ?? textOf(fields['cwd']);
+  if (folder === null) throw new Error('the event does not say which folder it is about');
+  return repositoryOf(realpathSync(folder));
 }

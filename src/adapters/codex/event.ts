@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { z } from 'zod';
+import { repositoryOf } from '../../spec/repository-of.ts';
 import type { Conversation } from '../core/hook-desk.ts';
 
 const Tool = { tool_name: z.string().min(1), tool_input: z.unknown(), tool_use_id: z.string().min(1) };
@@ -35,8 +36,9 @@ export function readEvent(event: unknown): HookEvent {
 
 export type Env = { readonly [name: string]: string | undefined };
 
-/** Whose event it is. The repository is the one that the environment names, else the folder that Codex works in. */
+/** Whose event it is. The repository is the one that the environment names, else the one of the folder that Codex works in. */
 export function conversationOf({ session_id, agent_id, cwd }: HookEvent, env: Env): Conversation {
-  const root = realpathSync(env['HOPGATE_ROOT'] || cwd);
+  const named = env['HOPGATE_ROOT'];
+  const root = named ? realpathSync(named) : repositoryOf(realpathSync(cwd));
   return { client: 'codex', id: session_id, agentId: agent_id ?? null, root };
 }

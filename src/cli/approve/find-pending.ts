@@ -5,7 +5,8 @@ import { type OperatorItem, pendingRequests } from '../../operator/answer-reques
 import { nearest } from '../../spec/names.ts';
 import { CliError, type Io } from '../io.ts';
 import { stateHome } from '../../daemon/state-home.ts';
-import { realRoot, stateDir } from '../state-dir.ts';
+import { rootOf } from '../options.ts';
+import { stateDir } from '../state-dir.ts';
 
 /** A request that waits, and the state folder that it waits in. */
 export interface FoundItem extends OperatorItem {
@@ -35,7 +36,7 @@ export function pendingEverywhere(io: Io): readonly FoundItem[] {
 
 /** The requests of the repository that `--root` names. */
 export const pendingOfRoot = (io: Io, root: string): readonly FoundItem[] =>
-  pendingIn(stateDir(realRoot(root, io.cwd), io.env));
+  pendingIn(stateDir(rootOf(io, { root }), io.env));
 
 /**
  * The request that an id names: in the repository given, else in any.

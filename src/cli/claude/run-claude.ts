@@ -11,7 +11,7 @@ import { tellBeginning } from '../client/standing.ts';
 import { findProgram } from '../find-program.ts';
 import { CliError, type Io } from '../io.ts';
 import { evidenceFile } from '../open-store.ts';
-import { realRoot } from '../state-dir.ts';
+import { rootOf } from '../options.ts';
 import type { ClaudeCommand } from './own-options.ts';
 import { ensurePlugin } from './plugin-folder.ts';
 import { showEnd } from './show-end.ts';
@@ -19,7 +19,7 @@ import { recordedOf, unhooked } from './unhooked.ts';
 
 /** `hopgate claude`: Claude Code in a session, until it ends. */
 export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
-  const root = realRoot(command.root, io.cwd);
+  const root = rootOf(io, command);
   const program = claudeProgram(io, command.program);
   const settings = JSON.stringify({ ...userSettings(io, command.settings), ...KEEPS_HOOKS_ON });
   const host = new Host({ env: io.env, keepOpenMs: 0 });

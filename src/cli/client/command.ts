@@ -30,7 +30,7 @@ export function registerClient(
     .summary(`start ${title} in a session`)
     .description(texts.description)
     .argument('[args...]', texts.args)
-    .option('--root <dir>', 'the repository; the current folder unless given')
+    .option('--root <dir>', 'the repository; the one that the current folder is of unless given')
     .option('--session <id>', 'go on with this session')
     .option('--peripheral <id>', 'where a new session starts')
     .option(

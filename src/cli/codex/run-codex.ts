@@ -9,7 +9,7 @@ import { openClient } from '../client/open-client.ts';
 import { runClient } from '../client/run-client.ts';
 import { tellBeginning } from '../client/standing.ts';
 import { type Io, note } from '../io.ts';
-import { realRoot } from '../state-dir.ts';
+import { rootOf } from '../options.ts';
 import { quoted as shown } from '../visible.ts';
 import { launchArguments } from './launch.ts';
 import type { CodexCommand } from './own-options.ts';
@@ -21,7 +21,7 @@ const MOST_ROUNDS = 8;
 
 /** `hopgate codex`: Codex in a session, until it ends. */
 export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
-  const root = realRoot(command.root, io.cwd);
+  const root = rootOf(io, command);
   const codex = codexProgram(io, command.program);
   const { sessionId, specs, config } = await opened(io, root, command);
   // Over the daemon, which holds the session for the hooks and the tools as well; so it runs by the time they ask.

@@ -32,7 +32,7 @@ export function register(program: Command, io: Io): void {
       "Lists the requests that wait for the operator; with an id, shows one in full (what, why, what was changed, the diff as it is now) and asks. The\nanswer is proved by the operator's token, a file in the state folder that no sandbox shows; it holds for this request alone, once, until it\nexpires. Without a terminal say --yes or --no. Exit code 1 if the answer at the terminal is no, or there is none.",
     )
     .argument('[id]', 'the request, as the refusal named it; found in any repository unless --root is given')
-    .option('--root <dir>', 'the repository; to list: the current folder unless given')
+    .option('--root <dir>', 'the repository; to list: the one that the current folder is of unless given')
     .option('--all-roots', 'list the requests of all repositories')
     .option('--watch', 'stay, and ask as requests come in (Ctrl-C ends it)')
     .option('--yes', 'approve it')

@@ -6,9 +6,10 @@ import { renderConfig } from '../detect/render-config.ts';
 import { diskTree } from '../detect/tree.ts';
 import { CliError, type Io, paint, print, printJson } from '../io.ts';
 import { lineDiff } from '../line-diff.ts';
-import { examples, rootOf, rootOption } from '../options.ts';
+import { examples, rootOption } from '../options.ts';
 import { CONFIG_FILE } from '../project.ts';
 import { askGit } from '../run-program.ts';
+import { realRoot } from '../state-dir.ts';
 import { acceptConfig } from '../trust.ts';
 
 interface Options {
@@ -32,7 +33,8 @@ export function register(program: Command, io: Io): void {
 }
 
 async function init(io: Io, options: Options): Promise<void> {
-  const root = rootOf(io, options);
+  // Here, and not where a hopgate.yaml above says: a folder of a repository may have one of its own.
+  const root = realRoot(options.root, io.cwd);
   const tree = diskTree(root);
   const found = await detectProject(tree, (args) => askGit(root, args, io.env['PATH']));
   const text = renderConfig(found);

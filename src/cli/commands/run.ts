@@ -11,13 +11,13 @@ import { pendingAt, waitApprovalOption } from '../approve/pending-at.ts';
 import { inspectOption, untilInterrupted, watchIf } from '../inspect/watch.ts';
 import { heading, type Io, note, paint, print, printJsonLine } from '../io.ts';
 import { evidenceFile } from '../open-store.ts';
-import { examples } from '../options.ts';
+import { examples, rootOf } from '../options.ts';
 import { openProject } from '../project.ts';
 import { makeFixture } from '../run/fixture.ts';
 import { operatorApprover } from '../run/operator.ts';
 import { fruitsOf, showEnd } from '../run/show-end.ts';
 import { describeAction, describeOutcome, describeRefusal, verdictOf } from '../run/show-result.ts';
-import { ensureStateDir, realRoot } from '../state-dir.ts';
+import { ensureStateDir } from '../state-dir.ts';
 import { quoted, visible } from '../visible.ts';
 
 interface Options {
@@ -109,7 +109,7 @@ async function run(io: Io, file: string, options: Options): Promise<void> {
 /** The repository that a run works on: the one named, or the scenario's fixture. */
 async function placeOf(io: Io, { fixture }: Scenario, { root }: Options): Promise<Place> {
   if (root === undefined && fixture !== null) return makeFixture(fixture);
-  const project = await openProject(realRoot(root ?? '.', io.cwd), io.env);
+  const project = await openProject(rootOf(io, { root: root ?? '.' }), io.env);
   if (project.narrowed)
     note(
       io,

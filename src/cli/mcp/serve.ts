@@ -34,7 +34,7 @@ export async function serveMcp(io: Io, options: McpCommand): Promise<void> {
 }
 
 async function serve(io: Io, options: McpCommand): Promise<void> {
-  const root = rootOf(io, { root: placeOf(io, options) });
+  const root = placeOf(io, options);
   const at = options.http === undefined ? null : placeToServe(options.http, options.allowHost ?? []);
   const session = await (options.attach
     ? remoteAgentSession({ root, agent: options.agent, env: io.env })
@@ -58,8 +58,11 @@ async function serve(io: Io, options: McpCommand): Promise<void> {
 }
 
 /** Hooks are told by the environment which repository they are about; who works in their session has to mean the same one. */
-const placeOf = ({ env }: Io, { root, attach }: McpCommand): string =>
-  attach && root === '.' ? env['HOPGATE_ROOT'] || env['CLAUDE_PROJECT_DIR'] || root : root;
+function placeOf(io: Io, { root, attach }: McpCommand): string {
+  if (!attach || root !== '.') return rootOf(io, { root });
+  const { HOPGATE_ROOT: named, CLAUDE_PROJECT_DIR: folder } = io.env;
+  return named ? rootOf(io, { root: named }) : rootOf({ ...io, cwd: folder || io.cwd }, { root });
+}
 
 const wantedOf = (io: Io, root: string, options: McpCommand): Wanted => ({
   root,

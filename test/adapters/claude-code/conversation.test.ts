@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { handle } from '../../../src/adapters/claude-code/hooks.ts';
 import { World } from './world.ts';
@@ -239,6 +240,19 @@ describe('a hook that cannot answer', () => {
   it('refuses a call that has no id or no tool', async () => {
     expect((await world.hear('PreToolUse', { tool_name: 'Read' })).verdict).toBe('blocked');
     expect((await world.hear('PreToolUse', { tool_use_id: 'x' })).verdict).toBe('blocked');
+  });
+
+  it('is about the repository that is set up, in whichever folder of it the client was started', async () => {
+    world.write('hopgate.yaml', 'scopes: { edit: [docs/] }\n');
+    const env = { ...world.env, CLAUDE_PROJECT_DIR: world.path('src') };
+    const desk = world.host.desk({ env, pid: null });
+    const event = { session_id: 'below', cwd: world.path('src'), hook_event_name: 'SessionStart', source: 'startup' };
+    const { exit, stdout } = await handle(event, desk, env);
+    expect({ exit, stdout }).toEqual({ exit: 0, stdout: expect.stringContaining('explore') });
+    const seats = ['src', '.'].map((folder) =>
+      world.host.seatOf({ client: 'claude-code', id: 'below', agentId: null, root: join(world.root, folder) }),
+    );
+    expect(seats).toEqual([null, expect.objectContaining({ parent: null })]);
   });
 
   it('refuses when the session cannot be had, and lets an agent stop that was asked to go on', async () => {

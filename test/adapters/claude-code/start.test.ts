@@ -1,8 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { readClaudeCommand } from '../../../src/cli/claude/own-options.ts';
-import { folder, type Machine, machine } from '../../cli/run.ts';
+import { commitAll, folder, type Machine, machine, put } from '../../cli/run.ts';
 
 let on: Machine;
 let bin: string;
@@ -41,6 +42,19 @@ describe('hopgate claude', () => {
     expect(env()).not.toContain('CLAUDE_CODE_SKIP_PLUGIN');
     expect(ran.code).toBe(7);
     expect(ran.err).toContain(`hopgate verify ${session}`);
+  });
+
+  it('works in the repository that is set up, in whichever folder of it it was started', async () => {
+    put(on.root, { 'hopgate.yaml': '', 'src/a.js': '' });
+    commitAll(on.root);
+    const client = fakeClaude(`pwd > ${join(bin, 'where')}; exit 7`);
+    const main = join(import.meta.dirname, '../../../src/cli/main.ts');
+    const { stderr } = spawnSync(process.execPath, [main, 'claude', '--claude', client, '-p', 'x'], {
+      ...{ cwd: join(on.root, 'src'), env: on.env as NodeJS.ProcessEnv, encoding: 'utf8' },
+    });
+    expect(stderr).toContain(` in ${on.root}: `);
+    expect(readFileSync(join(bin, 'where'), 'utf8').trim()).toBe(on.root);
+    expect(env()).toContain(`HOPGATE_ROOT=${on.root}\n`);
   });
 
   it('says so, and fails, where no hook was called', async () => {

@@ -1,6 +1,8 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { conversationOf, readEvent } from '../../../src/adapters/codex/event.ts';
 import { handle } from '../../../src/adapters/codex/hooks.ts';
 import { bodies, must } from '../../session/sessions.ts';
 import { patchOf, toEdit, world } from './world.ts';
@@ -141,6 +143,19 @@ describe('a patch', () => {
     expect(answer.exit).toBe(0);
     expect((await bodies(session)).at(-1)).toMatchObject({ args: { path: 'src/a.ts' } });
   });
+});
+
+test('the repository is the one that is set up, in whichever folder of it Codex works', () => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-codex-root-')));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  for (const folder of ['.git', 'src', 'other/.git']) mkdirSync(join(root, folder), { recursive: true });
+  writeFileSync(join(root, 'hopgate.yaml'), '');
+  const rootOf = (folder: string, env = {}) => {
+    const event = { hook_event_name: 'SessionStart', session_id: 's', cwd: join(root, folder) };
+    return conversationOf(readEvent(event), env).root;
+  };
+  expect(['.', 'src', 'other'].map((folder) => rootOf(folder))).toEqual([root, root, join(root, 'other')]);
+  expect(rootOf('src', { HOPGATE_ROOT: join(root, 'src') })).toBe(join(root, 'src'));
 });
 
 describe('other tools', () => {

@@ -10,7 +10,6 @@ import {
   renameSync,
   writeFileSync,
 } from 'node:fs';
-import { enableCompileCache, Module } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { constants, Script } from 'node:vm';
 
@@ -30,7 +29,8 @@ interface Loaded {
   readonly script: Script;
 }
 
-type Extensions = { [extension: string]: (module: LoadingModule, file: string) => void };
+/** `require.extensions`. */
+export type Extensions = { [extension: string]: (module: LoadingModule, file: string) => void };
 type LoadingModule = NodeJS.Module & { readonly require: (id: string) => unknown };
 type Wrapper = (
   this: unknown,
@@ -50,12 +50,7 @@ const MAX_FILES = 120;
  *
  * @param home where it is kept; each version of Node, each set of its flags and each build has a folder of its own beneath it
  */
-export function useCodeCache(home: string, entry: string): CodeCache {
-  if (!entry.endsWith('.cjs')) {
-    // From source: Node strips the types, and keeps what is left.
-    enableCompileCache(home);
-    return NO_CACHE;
-  }
+export function useCodeCache(home: string, entry: string, extensions: Extensions): CodeCache {
   const folder = dirname(entry);
   const versions = join(
     home,
@@ -64,7 +59,6 @@ export function useCodeCache(home: string, entry: string): CodeCache {
   const loaded: Loaded[] = [];
   // The first chunk's name follows from all that it leads to.
   let kept = '';
-  const { _extensions: extensions } = Module as unknown as { readonly _extensions: Extensions };
   const otherwise = extensions['.js']!;
   extensions['.cjs'] = (module, file) => {
     if (dirname(file) !== folder) return otherwise(module, file);

@@ -1,8 +1,14 @@
 #!/usr/bin/env node
 import { join } from 'node:path';
-import { useCodeCache } from './code-cache.ts';
+import { type Extensions, NO_CACHE, useCodeCache } from './code-cache.ts';
 import { stateHome } from './state-home.ts';
 
+/** Built, this is CommonJS. */
+declare const require: { readonly extensions: Extensions } | undefined;
+
 // Where nobody else can put code; before anything that takes long is loaded.
-const cache = useCodeCache(join(stateHome(process.env), 'compile-cache'), import.meta.filename);
+const home = join(stateHome(process.env), 'compile-cache');
+let cache = NO_CACHE;
+if (typeof require === 'undefined') process.getBuiltinModule('node:module').enableCompileCache(home);
+else cache = useCodeCache(home, import.meta.filename, require.extensions);
 void import('./hook-process.ts').then(({ main }) => main(process.argv.slice(2), process.env, cache));

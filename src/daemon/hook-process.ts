@@ -8,6 +8,8 @@ import { runCommand } from './run-command.ts';
 /** Shorter than the time that client programs give a hook. */
 const DEADLINE_MS = 8_000;
 const MAX_INPUT = 32 << 20;
+/** Each process that answers by itself reads the store's write-ahead log anew. */
+const CHECKPOINT_PAGES = 128;
 
 /**
  * The one program that client programs, command lines and the daemon's starter run.
@@ -51,7 +53,13 @@ async function hookOne(client: string, env: Env, { alone, cache }: How): Promise
 
 async function answerAlone(client: string, input: Buffer, env: Env, limit: number): Promise<Framed> {
   const [{ answerHook }, { Host }] = await Promise.all([import('./answer-hook.ts'), import('./host.ts')]);
-  const host = new Host({ env, keepOpenMs: limit, waitMs: limit / 2, runCommand: runCommand(env) });
+  const host = new Host({
+    env,
+    keepOpenMs: limit,
+    waitMs: limit / 2,
+    runCommand: runCommand(env),
+    checkpointPages: CHECKPOINT_PAGES,
+  });
   const desk = host.desk({ env, pid: process.pid });
   const answer = await answerHook(client, input.toString('utf8'), env, desk, { deadlineMs: limit - 500 });
   await host.letGo();

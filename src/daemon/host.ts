@@ -35,6 +35,8 @@ export interface HostOptions {
   /** The command line that runs a ticket, up to the ticket itself. */
   readonly runCommand?: string;
   readonly backends?: OpenOptions['backends'];
+  /** See `sqliteStore`. */
+  readonly checkpointPages?: number;
 }
 
 /** Who asks: the environment and the process id of a hook, of an MCP server, … */
@@ -60,9 +62,14 @@ export class Host {
 
   constructor(options: HostOptions) {
     this.#options = options;
-    const { env, keepOpenMs, backends } = options;
+    const { env, keepOpenMs, backends, checkpointPages } = options;
     this.#transcripts = new Transcripts(env);
-    this.#sessions = new OpenSessions({ env, keepOpenMs, ...(backends ? { backends } : {}) });
+    this.#sessions = new OpenSessions({
+      env,
+      keepOpenMs,
+      ...(backends ? { backends } : {}),
+      ...(checkpointPages === undefined ? {} : { checkpointPages }),
+    });
   }
 
   /** What hook handlers are given, for one caller. */

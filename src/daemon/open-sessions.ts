@@ -13,6 +13,8 @@ export interface OpenSessionsOptions {
   readonly env: Env;
   /** How long a session stays open, and leased, after its last use; 0: not at all. Milliseconds. */
   readonly keepOpenMs: number;
+  /** See `sqliteStore`. */
+  readonly checkpointPages?: number;
   /** In place of the real tools; see {@link OpenOptions}. */
   readonly backends?: OpenOptions['backends'];
 }
@@ -49,7 +51,11 @@ export class OpenSessions {
   store(root: string): EvidenceStore {
     const open = this.#stores.get(root);
     if (open) return open;
-    const store = sqliteStore(join(ensureStateDir(root, this.#options.env), 'evidence.db'));
+    const { env, checkpointPages } = this.#options;
+    const store = sqliteStore(
+      join(ensureStateDir(root, env), 'evidence.db'),
+      checkpointPages === undefined ? {} : { checkpointPages },
+    );
     this.#stores.set(root, store);
     return store;
   }

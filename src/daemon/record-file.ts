@@ -15,6 +15,11 @@ export function writeRecord(file: string, value: unknown): void {
   }
 }
 
+/** As {@link writeRecord}, for a file that nobody looks for before this has returned; one that is cut off counts as none. */
+export function writeTicket(file: string, value: unknown): void {
+  writeFileSync(file, JSON.stringify(value), { mode: 0o600 });
+}
+
 /** What a file holds; null if it is not there. */
 export function readRecord<T>(file: string): T | null {
   try {
@@ -25,7 +30,7 @@ export function readRecord<T>(file: string): T | null {
   }
 }
 
-/** Reads a file and removes it: of several who try, one gets it. */
+/** Reads a file and removes it: of several who try, one gets it. null where there is none, or none that is whole. */
 export function takeRecord<T>(file: string): T | null {
   const mine = `${file}.${process.pid}-${randomBytes(6).toString('hex')}`;
   try {
@@ -36,6 +41,9 @@ export function takeRecord<T>(file: string): T | null {
   }
   try {
     return JSON.parse(readFileSync(mine, 'utf8')) as T;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
   } finally {
     rmSync(mine, { force: true });
   }

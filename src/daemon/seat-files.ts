@@ -8,7 +8,7 @@ import type { Json } from '../spec/types.ts';
 import type { ProcessMark } from './client-process.ts';
 import { ownFolder } from './places.ts';
 import type { Env } from './state-home.ts';
-import { readRecord, takeRecord, writeRecord } from './record-file.ts';
+import { readRecord, takeRecord, writeRecord, writeTicket } from './record-file.ts';
 
 /** A seat as it is kept. */
 export interface SeatRecord extends Seat {
@@ -76,7 +76,7 @@ export class SeatFiles {
   }
 
   keep({ conversation }: Seat, key: string, value: Json): void {
-    writeRecord(this.#ticket(conversation, key), { value });
+    writeTicket(this.#ticket(conversation, key), { value });
   }
 
   take({ conversation }: Seat, key: string): Json {

@@ -32,6 +32,11 @@ export interface SqliteStoreOptions {
   readonly clock?: Clock;
   /** How long a write waits for another process's lock, in milliseconds. Default 5000. */
   readonly busyMs?: number;
+  /**
+   * How many pages the write-ahead log has before they are carried over. A log is read anew by whoever opens the file first: a process that opens
+   * it for a moment keeps it short. Default: SQLite's 1000.
+   */
+  readonly checkpointPages?: number;
   /** Is told after each transaction how many writes it made durable. */
   readonly onCommit?: (writes: number) => void;
 }
@@ -49,8 +54,9 @@ const PAGE_CHARACTERS = 1 << 20;
  * const store = sqliteStore('/home/me/.local/state/hopgate/evidence.db');
  */
 export function sqliteStore(file: string, options: SqliteStoreOptions = {}): EvidenceStore {
-  const { clock = Date, busyMs = 5000, onCommit = () => {} } = options;
+  const { clock = Date, busyMs = 5000, checkpointPages, onCommit = () => {} } = options;
   const db = openDatabase(NAME, file, busyMs);
+  if (checkpointPages !== undefined) db.exec(`PRAGMA wal_autocheckpoint = ${Math.trunc(checkpointPages)}`);
   const sql = statementsOf(db, SQL);
   const addEntry = entryWriter(db);
   const addEphemeral = ephemeralWriter(db);

@@ -1,11 +1,12 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { useCodeCache } from '../../src/daemon/code-cache.ts';
+import { type Extensions, useCodeCache } from '../../src/daemon/code-cache.ts';
 
 /** What the chunks of a folder say, loaded as the hook program loads its own. `node code-cache-driver.ts FOLDER HOME KIND` */
 const [folder = '', home = '', kind = ''] = process.argv.slice(2);
 const entry = join(folder, 'main.cjs');
-const cache = useCodeCache(home, entry);
-const { say } = createRequire(entry)('./a.cjs') as { say: () => string };
+const load = createRequire(entry);
+const cache = useCodeCache(home, entry, load.extensions as unknown as Extensions);
+const { say } = load(join(folder, 'a.cjs')) as { say: () => string };
 process.stdout.write(say());
 cache.keep(kind);

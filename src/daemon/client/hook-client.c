@@ -1,10 +1,10 @@
 /*
  * Asks the resident daemon what a hook has to answer, with next to no start-up of its own.
  *
- *   hook-client SOCKET TOKENFILE ENTRY DEADLINE_MS NODE hook CLIENT
+ *   hook-client SOCKET TOKENFILE ENTRY DEADLINE_MS NODE hook CLIENT [FLAG ...]
  *   hook-client SOCKET TOKENFILE ENTRY DEADLINE_MS NODE run TICKET
  *
- * Where the daemon cannot be asked, it becomes `NODE ENTRY alone hook CLIENT`, with the same standard input, which answers by itself.
+ * Where the daemon cannot be asked, it becomes `NODE FLAG ... ENTRY alone hook CLIENT`, with the same standard input, which answers by itself.
  * It never exits with 0 unless the daemon's whole answer is there and says so.
  */
 #define _GNU_SOURCE
@@ -32,6 +32,9 @@
 #define MAX_ANSWER (64u << 20)
 #define REFUSED 2
 #define NOT_RUN 125
+/* Arguments before the flags. */
+#define ARGUMENTS 8
+#define MAX_FLAGS 16
 
 extern char **environ;
 
@@ -131,7 +134,7 @@ static void start_daemon(char **argv) {
 }
 
 /* The daemon cannot answer: Node does it, with what was read put back. */
-static void answer_alone(char **argv, int replay) {
+static void answer_alone(int argc, char **argv, int replay) {
   if (replay) {
     char name[] = "/tmp/hopgate-input-XXXXXX";
     int fd = -1;
@@ -160,7 +163,13 @@ static void answer_alone(char **argv, int replay) {
     alarm((unsigned)(left / 1000) + 1);
   }
   start_daemon(argv);
-  char *alone[] = {argv[5], argv[3], "alone", argv[6], argv[7], NULL};
+  char *alone[MAX_FLAGS + 6] = {argv[5]};
+  int n = 1;
+  for (int i = ARGUMENTS; hook && i < argc; i++) alone[n++] = argv[i];
+  alone[n++] = argv[3];
+  alone[n++] = "alone";
+  alone[n++] = argv[6];
+  alone[n] = argv[7];
   unsetenv("NODE_OPTIONS");
   execv(argv[5], alone);
   fail("neither the daemon nor Node can be started; run \"hopgate daemon status\"");
@@ -268,7 +277,7 @@ static int put_out(int fd, const char *bytes, size_t length) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 8) fail("it was called with the wrong arguments");
+  if (argc < ARGUMENTS || argc > ARGUMENTS + MAX_FLAGS) fail("it was called with the wrong arguments");
   signal(SIGPIPE, SIG_IGN);
   hook = !strcmp(argv[6], "hook");
   long limit = atol(argv[4]);
@@ -285,7 +294,7 @@ int main(int argc, char **argv) {
   const char *wish = getenv("HOPGATE_DAEMON");
   const int off = wish && !strcmp(wish, "off");
   int fd = !off && add_token(&request, argv[2]) ? connect_to(argv[1]) : -1;
-  if (fd < 0) answer_alone(argv, 0);
+  if (fd < 0) answer_alone(argc, argv, 0);
   if (hook) read_all_input();
 
   char text[256];
@@ -326,8 +335,8 @@ int main(int argc, char **argv) {
     }
   }
   if (!complete) {
-    if (hook) answer_alone(argv, 1);
-    if (body && !strncmp(answer.bytes, "HTTP/1.1 503", 12)) answer_alone(argv, 0);
+    if (hook) answer_alone(argc, argv, 1);
+    if (body && !strncmp(answer.bytes, "HTTP/1.1 503", 12)) answer_alone(argc, argv, 0);
     fail("the daemon went away in the middle of the command, and what came of it is not known");
   }
   if (hook && status == 0 && err > 0) fail("the answer makes no sense");

@@ -38,6 +38,8 @@ export interface RunOptions {
   readonly env?: { readonly [name: string]: string };
   /** `claude` started without hopgate. */
   readonly bare?: boolean;
+  /** The folder that it is started in, from the root; then hopgate is not told the root. */
+  readonly folder?: string;
   readonly permissionMode?: string;
 }
 
@@ -81,7 +83,8 @@ export class ClaudeWorld {
       this.git('commit', '-q', '-m', 'first');
     }
     // First-run questions answered.
-    const projects = { [this.root]: { hasTrustDialogAccepted: true } };
+    const trusted = { hasTrustDialogAccepted: true };
+    const projects = { [this.root]: trusted, [join(this.root, 'src')]: trusted };
     writeFileSync(join(this.home, '.claude.json'), JSON.stringify({ hasCompletedOnboarding: true, projects }));
   }
 
@@ -108,7 +111,7 @@ export class ClaudeWorld {
     options: RunOptions = {},
   ): Promise<Run> {
     const model: Model = await scriptedModel(Array.isArray(scripts) ? { main: scripts } : (scripts as never));
-    const { own = [], args = [], prompt = 'begin', env = {}, permissionMode = 'bypassPermissions' } = options;
+    const { own = [], args = [], prompt = 'begin', env = {}, permissionMode = 'bypassPermissions', folder } = options;
     const client = [
       '-p',
       prompt,
@@ -119,11 +122,12 @@ export class ClaudeWorld {
       permissionMode,
       ...args,
     ];
+    const root = folder === undefined ? ['--root', this.root] : [];
     const command = options.bare
       ? [CLAUDE_BIN ?? '', ...client]
-      : [...HOPGATE, 'claude', '--root', this.root, '--claude', CLAUDE_BIN ?? '', ...own, ...client];
+      : [...HOPGATE, 'claude', ...root, '--claude', CLAUDE_BIN ?? '', ...own, ...client];
     try {
-      const ended = await runToEnd(command, this.root, {
+      const ended = await runToEnd(command, this.path(folder ?? ''), {
         ...this.env,
         ANTHROPIC_BASE_URL: `http://127.0.0.1:${model.port}`,
         ...env,

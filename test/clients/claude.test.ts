@@ -424,4 +424,38 @@ describe.skipIf(!CLAUDE_BIN)('hopgate install claude', () => {
     const free = await world.run([write, done], { bare: true });
     expect(outcomes(free)).toEqual(['Write ran']);
   });
+
+  it.each(['user', 'project'])('holds in a folder below the root (--scope %s)', async (scope) => {
+    world.write('hopgate.yaml', 'scopes: { edit: [docs/] }\n');
+    await world.hopgate('trust', '--yes');
+    await world.hopgate('install', 'claude', '--scope', scope);
+    const writes = ['new.txt', 'src/new.txt'].map((path) =>
+      call('Write', { file_path: world.path(path), content: 'x' }),
+    );
+    const read = call('Read', { file_path: world.path('README.md') });
+    const run = await world.run([...writes, mode('diagnose'), read, done, done], { bare: true, folder: 'src' });
+    expect([world.read('new.txt'), world.read('src/new.txt')]).toEqual([null, null]);
+    if (scope === 'project') {
+      expect(run.requests).toEqual([]);
+      expect(run.stdout).toContain('start Claude Code there, or with');
+    } else {
+      expect(outcomes(run)).toEqual(['Write refused', 'Write refused', 'mode ran', 'Read ran']);
+      expect(await world.sessions()).toHaveLength(1);
+    }
+  });
+});
+
+describe.skipIf(!CLAUDE_BIN)('hopgate claude in a folder below the root', () => {
+  it('works by what the operator has set up for the repository', async () => {
+    world.write('hopgate.yaml', 'scopes: { edit: [docs/] }\n');
+    await world.hopgate('trust', '--yes');
+    const write = (path: string) => call('Write', { file_path: world.path(path), content: 'x' });
+    const run = await world.run([...toEdit, write('src/new.txt'), write('docs/new.txt'), done, done], {
+      ...approved,
+      folder: 'src',
+    });
+    expect(outcomes(run).slice(3)).toEqual(['Write refused', 'Write ran']);
+    expect([world.read('src/new.txt'), world.read('docs/new.txt')]).toEqual([null, 'x']);
+    expect((await world.hopgate('verify', run.session)).code).toBe(0);
+  });
 });

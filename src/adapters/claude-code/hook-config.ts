@@ -72,3 +72,29 @@ if [ "$1" = PreToolUse ]; then
 fi
 printf '%s' "$said"
 `;
+
+/** Where the guard lies, from the root of a repository. */
+export const GUARD_FILE = '.claude/skills/hopgate/hooks/here.sh';
+
+/** Whether a hook's command is one of {@link guardHooks}. */
+export const isGuard = (command: unknown): boolean => typeof command === 'string' && command.includes(GUARD_FILE);
+
+/**
+ * Hooks for a repository's own settings, beside the plugin in `.claude/skills`. Started in a folder below the root of the working tree, Claude Code
+ * reads those settings and not that plugin: then nobody would decide, so that nothing is let through.
+ *
+ * @param script the shell's word for the file that holds {@link GUARD_SCRIPT}
+ */
+export function guardHooks(script: string): {
+  readonly [event in 'UserPromptSubmit' | 'PreToolUse']: ClaudeHooks[event];
+} {
+  const hook = { type: 'command', command: `sh ${script}`, timeout: TIMEOUT_SECONDS, onFailure: 'block' } as const;
+  return { UserPromptSubmit: [{ hooks: [hook] }], PreToolUse: [{ hooks: [hook] }] };
+}
+
+export const GUARD_SCRIPT = `# Written by hopgate; changes made here are lost.
+[ -e "$CLAUDE_PROJECT_DIR/.claude/skills/hopgate/hooks/ask.sh" ] && exit 0
+echo 'hopgate is installed in this repository, and Claude Code loads it only where it is started in the root of it.' >&2
+echo 'What to do: start Claude Code there, or with "hopgate claude".' >&2
+exit 2
+`;

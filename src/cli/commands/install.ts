@@ -46,7 +46,7 @@ export async function change(
   const plan: Plan = await installer[what]({ io, root: rootOf(io, options), scope });
   const changes = changesOf(plan.changes);
   const written = options.dryRun !== true && changes.length > 0;
-  if (written) applyChanges(changes);
+  if (written) applyChanges(changes, plan.keep);
   if (io.json) {
     const files = changes.map(({ path, before, after }) => ({
       path,

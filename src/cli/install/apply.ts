@@ -20,19 +20,36 @@ export const changesOf = (changes: readonly FileChange[]): readonly FileChange[]
   changes.filter(({ before, after }) => before !== after);
 
 /**
- * Writes what was shown: each file whole, in the place of the other. What changed since it was read is left alone.
+ * Writes what was shown: each file whole, in the place of the other. What changed since it was read is left alone, and where one cannot be written,
+ * all is put back.
  *
- * @throws CliError `changed-meanwhile`
+ * @param keep a folder that stays, even if nothing is left in it
+ * @throws CliError `changed-meanwhile`, `unwritable`
  */
-export function applyChanges(changes: readonly FileChange[]): void {
+export function applyChanges(changes: readonly FileChange[], keep: string): void {
   const todo = changesOf(changes);
   for (const { path, before } of todo)
     if (textOf(path) !== before)
       throw new CliError('changed-meanwhile', `${path} was changed meanwhile`, 'Run this again. Nothing was changed.');
-  for (const { path, after } of todo) {
-    if (after === null) remove(path);
-    else put(path, after);
+  for (const [index, change] of todo.entries()) {
+    try {
+      write(change.path, change.after, keep);
+    } catch (cause) {
+      for (const { path, before } of todo.slice(0, index).reverse()) write(path, before, keep);
+      const { code } = cause as NodeJS.ErrnoException;
+      throw new CliError(
+        'unwritable',
+        `${change.path} cannot be written (${code ?? (cause as Error).message})`,
+        'Make it writable, then run this again. Nothing was changed.',
+        { cause },
+      );
+    }
   }
+}
+
+function write(path: string, text: string | null, keep: string): void {
+  if (text === null) remove(path, keep);
+  else put(path, text);
 }
 
 function put(path: string, text: string): void {
@@ -42,14 +59,19 @@ function put(path: string, text: string): void {
   if (isLink) return writeFileSync(path, text);
   const mode = statSync(path, { throwIfNoEntry: false })?.mode;
   const made = `${path}.${process.pid}`;
-  writeFileSync(made, text, { mode: mode === undefined ? 0o600 : mode & 0o777 });
-  renameSync(made, path);
+  try {
+    writeFileSync(made, text, { mode: mode === undefined ? 0o600 : mode & 0o777 });
+    renameSync(made, path);
+  } catch (error) {
+    rmSync(made, { force: true });
+    throw error;
+  }
 }
 
-/** The file, and the folders that are empty without it. */
-function remove(path: string): void {
+/** The file, and the folders that are empty without it, up to one that stays. */
+function remove(path: string, keep: string): void {
   rmSync(path, { force: true });
-  for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
+  for (let folder = dirname(path); folder !== keep && folder !== dirname(folder); folder = dirname(folder)) {
     try {
       rmdirSync(folder);
     } catch {

@@ -1,29 +1,37 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { GUARD_FILE, GUARD_SCRIPT, guardHooks } from '../../adapters/claude-code/hook-config.ts';
+import { quoted } from '../../daemon/quoted.ts';
 import { ownPluginFiles } from '../claude/plugin-folder.ts';
 import { textOf } from './apply.ts';
 import type { FileChange, Installer, Place } from './installer.ts';
+import { withGuard } from './claude-guard.ts';
 import { objectIn, withKey } from './json-settings.ts';
 
 /**
- * The plugin goes where Claude Code looks for skills that are plugins, so that no settings have to name it; the only setting that is written is the
- * one that keeps hooks on.
+ * The plugin goes where Claude Code looks for skills that are plugins, so that no settings have to name it. The settings that are written keep hooks
+ * on, and in a repository let nothing through where Claude Code would not find the plugin.
  */
 export const claudeInstaller: Installer = {
   client: 'claude',
   async install(place) {
     const folder = pluginFolder(place);
-    const files = Object.entries(ownPluginFiles(place.io.env)).map(([path, text]) => change(join(folder, path), text));
+    const plugin = Object.entries(ownPluginFiles(place.io.env)).map(
+      ([path, text]) => [join(folder, path), text] as const,
+    );
+    const guard = place.scope === 'project' ? [[join(place.root, GUARD_FILE), GUARD_SCRIPT] as const] : [];
+    const files = [...plugin, ...guard].map(([path, text]) => change(path, text));
     const left = filesIn(folder).filter((path) => !files.some((file) => file.path === path));
-    const plugin = [...files, ...left.map((path) => change(path, null))];
     return {
-      changes: [...plugin, settingsChange(place, false)],
+      keep: keptFolder(place),
+      changes: [...files, ...left.map((path) => change(path, null)), settingsChange(place, false)],
       notes: place.scope === 'project' ? projectNotes(place) : userNotes,
     };
   },
   async uninstall(place) {
     return {
+      keep: keptFolder(place),
       changes: [...filesIn(pluginFolder(place)).map((path) => change(path, null)), settingsChange(place, undefined)],
       notes: ['The evidence stays where it is. Conversations that run keep the hooks until they end.'],
     };
@@ -36,7 +44,7 @@ const userNotes = [
 ];
 
 const projectNotes = ({ root }: Place): readonly string[] => [
-  `Every conversation of Claude Code in ${root} is in a session from its next start on. What was written names programs of this machine: keep it out of git (.claude/skills/hopgate/ and .claude/settings.local.json).`,
+  `Every conversation of Claude Code in ${root} is in a session from its next start on; started in a folder below it, Claude Code is let do nothing (outside of git it does not even see this). What was written names programs of this machine: keep it out of git (.claude/skills/hopgate/ and .claude/settings.local.json).`,
 ];
 
 const change = (path: string, after: string | null): FileChange => ({
@@ -50,6 +58,12 @@ const configFolder = ({ io, root, scope }: Place): string =>
   scope === 'project'
     ? join(root, '.claude')
     : io.env['CLAUDE_CONFIG_DIR'] || join(io.env['HOME'] || homedir(), '.claude');
+
+/** One that the environment names is the user's own; the usual one comes and goes. */
+const keptFolder = (place: Place): string => {
+  const folder = configFolder(place);
+  return place.scope === 'user' && place.io.env['CLAUDE_CONFIG_DIR'] ? folder : dirname(folder);
+};
 
 const pluginFolder = (place: Place): string => join(configFolder(place), 'skills', 'hopgate');
 
@@ -65,13 +79,15 @@ const filesIn = (folder: string): readonly string[] =>
 const settingsFile = (place: Place): string =>
   join(configFolder(place), place.scope === 'project' ? 'settings.local.json' : 'settings.json');
 
-/** @param value what disableAllHooks is to be; undefined: it goes, where it says what we wrote */
+/** @param value what disableAllHooks is to be; undefined: it goes, where it says what we wrote, and our guard with it */
 function settingsChange(place: Place, value: false | undefined): FileChange {
   const path = settingsFile(place);
   const before = textOf(path);
-  if (value === undefined && (before === null || objectIn(before, path)['disableAllHooks'] !== false))
-    return { path, before, after: before };
-  const after = withKey(before, path, 'disableAllHooks', value);
-  const isLeft = after === null || Object.keys(objectIn(after, path)).length > 0;
+  const isOurs = before !== null && objectIn(before, path)['disableAllHooks'] === false;
+  const switched = value === undefined && !isOurs ? before : withKey(before, path, 'disableAllHooks', value);
+  const after = withGuard(switched, path, value === undefined ? {} : guardOf(place));
+  const isLeft = after === null || after === before || Object.keys(objectIn(after, path)).length > 0;
   return { path, before, after: isLeft ? after : null };
 }
+
+const guardOf = ({ root, scope }: Place) => (scope === 'project' ? guardHooks(quoted(join(root, GUARD_FILE))) : {});

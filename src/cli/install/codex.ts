@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { askCodex, type CodexAnswer } from '../../adapters/codex/ask-codex.ts';
 import { CODEX_EVENTS, codexHooks } from '../../adapters/codex/hook-config.ts';
 import { hookOverrides, MCP_SERVER } from '../../adapters/codex/overrides.ts';
@@ -54,7 +54,7 @@ async function planInstall(place: Place): Promise<Plan> {
     for (const addition of additions) text = withAdditions(path, text, addition);
     changes.push(change(path, text));
   }
-  return { changes, notes };
+  return { changes, notes, keep: keptFolder(place) };
 }
 
 /** What `hopgate uninstall codex` changes: everything of ours goes, everything else stays as it is. */
@@ -74,7 +74,8 @@ async function planUninstall(place: Place): Promise<Plan> {
         text = withoutAdditions(path, text, block, features);
     changes.push(change(path, text));
   }
-  return { changes, notes: ['The evidence stays where it is. A Codex that runs keeps the hooks until it ends.'] };
+  const notes = ['The evidence stays where it is. A Codex that runs keeps the hooks until it ends.'];
+  return { changes, notes, keep: keptFolder(place) };
 }
 
 function change(path: string, after: string | null): FileChange {
@@ -87,6 +88,12 @@ function foldersOf({ io, scope, root }: Place): { readonly folder: string; reado
   const stated = named ? resolve(io.cwd, named) : join(io.env['HOME'] || homedir(), '.codex');
   const home = named && existsSync(stated) ? realpathSync(stated) : stated;
   return { folder: scope === 'user' ? home : join(root, '.codex'), home };
+}
+
+/** Codex does not start where CODEX_HOME names a folder that is not there. */
+function keptFolder(place: Place): string {
+  const { folder } = foldersOf(place);
+  return place.scope === 'user' && place.io.env['CODEX_HOME'] ? folder : dirname(folder);
 }
 
 function server(): Additions {

@@ -23,6 +23,8 @@ export interface FileChange {
 /** What is to be done, and what the person has to know. Nothing is written before it is shown. */
 export interface Plan {
   readonly changes: readonly FileChange[];
+  /** The folder that stays, even if nothing is left in it: it was there before. */
+  readonly keep: string;
   /** What to do next, and what stays open, a sentence each. */
   readonly notes: readonly string[];
 }

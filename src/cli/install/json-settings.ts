@@ -1,16 +1,17 @@
 import { CliError } from '../io.ts';
 
-type Value = string | number | boolean | null;
+type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
 
 /** A JSON object with one of its own keys set, or removed (undefined); everything else stays as it is written, blanks and order included. */
 export function withKey(text: string | null, path: string, key: string, value: Value | undefined): string | null {
   if (text === null || text.trim() === '')
     return value === undefined ? text : `${JSON.stringify({ [key]: value }, null, 2)}\n`;
   const object = objectIn(text, path);
-  const place = placesOf(text).find((place) => place.key === key);
+  // Of two with the same name the later one counts.
+  const place = placesOf(text).findLast((place) => place.key === key);
   if (value === undefined) return place ? without(text, place) : text;
   if (!place) return added(text, Object.keys(object).length === 0, key, value);
-  return `${text.slice(0, place.valueFrom)}${JSON.stringify(value)}${text.slice(place.to)}`;
+  return `${text.slice(0, place.valueFrom)}${written(value, text)}${text.slice(place.to)}`;
 }
 
 /** @throws CliError `bad-json`: the file is none that its client could read either; it is left alone. */
@@ -59,12 +60,21 @@ function placesOf(text: string): readonly Place[] {
   return places;
 }
 
+const indentOf = (text: string): string => /\n([ \t]+)"/.exec(text)?.[1] ?? '  ';
+const lineOf = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n');
+
+/** A member's value as the file writes its own. */
+function written(value: Value, text: string): string {
+  if (!text.trim().includes('\n')) return JSON.stringify(value);
+  const indent = indentOf(text);
+  return JSON.stringify(value, null, indent).replaceAll('\n', `${lineOf(text)}${indent}`);
+}
+
 function added(text: string, isEmpty: boolean, key: string, value: Value): string {
   const close = text.lastIndexOf('}');
   const before = text.slice(0, close).trimEnd();
-  const indent = /\n([ \t]+)"/.exec(text)?.[1] ?? '  ';
-  const line = text.includes('\r\n') ? '\r\n' : '\n';
-  const member = `${JSON.stringify(key)}: ${JSON.stringify(value)}`;
+  const [indent, line] = [indentOf(text), lineOf(text)];
+  const member = `${JSON.stringify(key)}: ${written(value, text)}`;
   if (isEmpty) return `${before}${line}${indent}${member}${line}${text.slice(close)}`;
   const gap = before.includes('\n') ? `${line}${indent}` : ' ';
   return `${before},${gap}${member}${text.slice(before.length)}`;

@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Machine, machine } from '../../cli/run.ts';
@@ -38,9 +39,10 @@ describe.each([
       'skills/hopgate/commands/par.md',
       'skills/hopgate/commands/peripheral.md',
       'skills/hopgate/hooks/ask.sh',
+      ...(scope === 'project' ? ['skills/hopgate/hooks/here.sh'] : []),
       'skills/hopgate/hooks/hooks.json',
     ]);
-    expect(JSON.parse(readFileSync(join(config(), settings), 'utf8'))).toEqual({ disableAllHooks: false });
+    expect(JSON.parse(readFileSync(join(config(), settings), 'utf8'))).toMatchObject({ disableAllHooks: false });
     const again = await hopgate('install', 'claude', '--scope', scope);
     expect(again.out).toContain('Nothing to do');
   });
@@ -55,7 +57,7 @@ describe.each([
     const ran = await hopgate('install', 'claude', '--scope', scope);
     expect(ran.out).toContain('-    "disableAllHooks": true');
     expect(ran.out).toContain('+    "disableAllHooks": false');
-    expect(readFileSync(file, 'utf8')).toBe(before.replace('true', 'false'));
+    expect(readFileSync(file, 'utf8')).toContain(before.slice(0, -2).replace('true', 'false').trimEnd());
     expect(tree(config())).not.toContain('skills/hopgate/hooks/left-over.sh');
     await hopgate('uninstall', 'claude', '--scope', scope);
     expect(tree(config())).toEqual([settings, 'skills/mine/SKILL.md']);
@@ -63,10 +65,20 @@ describe.each([
     expect((await hopgate('uninstall', 'claude', '--scope', scope)).out).toContain('Nothing to do');
   });
 
-  it('leaves no trace where there was nothing', async () => {
+  it('leaves no trace where there was nothing, and no more than that', async () => {
     await hopgate('install', 'claude', '--scope', scope);
     await hopgate('uninstall', 'claude', '--scope', scope);
     expect(existsSync(config())).toBe(false);
+    expect(existsSync(dirname(config()))).toBe(true);
+  });
+
+  it('writes all of it or nothing', async () => {
+    put(join(config(), 'skills'), 'a file where a folder has to be');
+    put(join(config(), settings), '{}');
+    const ran = await hopgate('install', 'claude', '--scope', scope);
+    expect(ran.code).toBe(1);
+    expect(ran.err).toMatch(/cannot be written \(\w+\)[\s\S]*Nothing was changed/);
+    expect(tree(config())).toEqual([settings, 'skills']);
   });
 
   it('writes nothing with --dry-run, and says what it would', async () => {
@@ -82,6 +94,47 @@ describe.each([
     expect(ran.err).toContain('not readable as JSON');
     expect(tree(config())).toEqual([settings]);
     expect(readFileSync(join(config(), settings), 'utf8')).toBe('{ "a": 1, // mine\n}');
+  });
+});
+
+it('puts everything back where a later file cannot be written', async () => {
+  const settings = join(on.env['HOME'] ?? '', '.claude/settings.json');
+  mkdirSync(dirname(settings), { recursive: true });
+  symlinkSync(join(on.root, 'gone/settings.json'), settings); // to a folder that is not there
+  const ran = await hopgate('install', 'claude');
+  expect(ran.err).toMatch(/settings.json cannot be written \(ENOENT\)/);
+  expect(existsSync(join(dirname(settings), 'skills'))).toBe(false);
+});
+
+describe('hopgate install claude --scope project, below the root', () => {
+  const script = () => join(on.root, '.claude/skills/hopgate/hooks/here.sh');
+  const settings = () => join(on.root, '.claude/settings.local.json');
+  const guard = (folder: string) =>
+    spawnSync('sh', [script()], { env: { CLAUDE_PROJECT_DIR: folder }, encoding: 'utf8' });
+
+  it('lets nothing through where Claude Code reads its settings and not its plugin', async () => {
+    await hopgate('install', 'claude', '--scope', 'project');
+    const { hooks } = JSON.parse(readFileSync(settings(), 'utf8'));
+    for (const event of ['UserPromptSubmit', 'PreToolUse'])
+      expect(hooks[event]).toEqual([
+        { hooks: [{ type: 'command', command: `sh '${script()}'`, timeout: 10, onFailure: 'block' }] },
+      ]);
+    expect(guard(on.root)).toMatchObject({ status: 0, stdout: '', stderr: '' });
+    expect(guard(join(on.root, 'src'))).toMatchObject({ status: 2, stderr: expect.stringContaining('hopgate claude') });
+  });
+
+  it.each([
+    '{"hooks":{"PreToolUse":[{"hooks":[]}],"Stop":[]},"a":1}',
+    '{\r\n  "a": {"hooks": 1}\r\n}\r\n',
+    '{"hooks":7,"b":2}',
+  ])('keeps hooks that are there, and gives them back: %j', async (before) => {
+    put(settings(), before);
+    await hopgate('install', 'claude', '--scope', 'project');
+    const installed = readFileSync(settings(), 'utf8');
+    expect((await hopgate('install', 'claude', '--scope', 'project')).out).toContain('Nothing to do');
+    expect(installed).not.toBe(before);
+    await hopgate('uninstall', 'claude', '--scope', 'project');
+    expect(readFileSync(settings(), 'utf8')).toBe(before);
   });
 });
 

@@ -62,7 +62,7 @@ function place(files: { readonly [path: string]: string } = {}) {
   return { at, read, where };
 }
 
-const carryOut = ({ changes }: Plan): void => applyChanges(changes);
+const carryOut = ({ changes, keep }: Plan): void => applyChanges(changes, keep);
 
 const HOOKS = 'home/.codex/hooks.json';
 const CONFIG = 'home/.codex/config.toml';

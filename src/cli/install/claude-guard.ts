@@ -1,0 +1,39 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isGuard } from '../../adapters/claude-code/hook-config.ts';
+import { objectIn, withKey } from './json-settings.ts';
+
+type Groups = { readonly [event: string]: readonly unknown[] };
+
+const isObject = (value: unknown): value is { readonly [key: string]: unknown } =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+
+/**
+ * A settings file with these hooks of ours, and no others of ours; everybody else's stay. Where nothing has to change, it stays to the byte.
+ *
+ * @throws CliError `bad-json`
+ */
+export function withGuard(text: string | null, path: string, guard: Groups): string | null {
+  const stated = text === null || text.trim() === '' ? undefined : objectIn(text, path)['hooks'];
+  // Hooks that are no object Claude Code does not read either.
+  if (stated !== undefined && !isObject(stated)) return text;
+  const others = withoutOurs(stated ?? {});
+  const hooks: { [event: string]: unknown } = { ...others };
+  for (const [event, groups] of Object.entries(guard)) hooks[event] = [...listOf(others[event]), ...groups];
+  if (isDeepStrictEqual(hooks, stated ?? {})) return text;
+  return withKey(text, path, 'hooks', Object.keys(hooks).length > 0 ? (hooks as never) : undefined);
+}
+
+const listOf = (groups: unknown): readonly unknown[] => (Array.isArray(groups) ? groups : []);
+
+/** An event that only we had goes with ours. */
+function withoutOurs(hooks: { readonly [event: string]: unknown }): { readonly [event: string]: unknown } {
+  const left = Object.entries(hooks).flatMap(([event, groups]) => {
+    if (!Array.isArray(groups) || !groups.some(isOurs)) return [[event, groups] as const];
+    const others = groups.filter((group) => !isOurs(group));
+    return others.length > 0 ? [[event, others] as const] : [];
+  });
+  return Object.fromEntries(left);
+}
+
+const isOurs = (group: unknown): boolean =>
+  isObject(group) && listOf(group['hooks']).some((hook) => isObject(hook) && isGuard(hook['command']));

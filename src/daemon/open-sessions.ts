@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { ensureStateDir } from '../cli/state-dir.ts';
 import { type OpenOptions, openSession } from '../open-session.ts';
-import type { EvidenceStore } from '../ports/evidence-store.ts';
+import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { Session } from '../session/session.ts';
 import { sqliteStore } from '../stores/sqlite.ts';
 import type { Env } from './state-home.ts';
@@ -103,6 +103,9 @@ export class OpenSessions {
         const session = await held.session;
         await attach(session, deadline);
         return await work(session);
+      } catch (error) {
+        this.#giveUpIfFailed(opening.root, error);
+        throw error;
       } finally {
         held.busy = null;
         over();
@@ -124,6 +127,9 @@ export class OpenSessions {
       const session = await held.session;
       if (!held.busy) await attach(session, deadline);
       return await work(session);
+    } catch (error) {
+      this.#giveUpIfFailed(opening.root, error);
+      throw error;
     } finally {
       held.users--;
       await this.#rest(opening.session);
@@ -181,6 +187,20 @@ export class OpenSessions {
     if (held.idle) clearTimeout(held.idle);
     held.idle = setTimeout(() => void this.#letGo(id).catch(() => {}), keepOpenMs);
     held.idle.unref();
+  }
+
+  /** A store that has failed (a full disk) takes no more: what was open on it is opened anew by the next call, and works once the disk does. */
+  #giveUpIfFailed(root: string, error: unknown): void {
+    if (!(error instanceof StoreError) || error.code !== 'store-failed') return;
+    const store = this.#stores.get(root);
+    this.#stores.delete(root);
+    const sessions = [...this.#held].filter(([, held]) => held.root === root);
+    for (const [id, { idle }] of sessions) {
+      this.#held.delete(id);
+      if (idle) clearTimeout(idle);
+    }
+    const detached = sessions.map(([, { session }]) => session.then((each) => each.detach()));
+    void Promise.allSettled(detached).then(() => store?.close().catch(() => {}));
   }
 
   async #letGo(id: string): Promise<void> {

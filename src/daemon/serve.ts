@@ -78,6 +78,8 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
   });
   chmodSync(socket, 0o600);
   log(`listens, pid ${process.pid}`);
+  const fault = (error: unknown) => log(`ends by a fault: ${error instanceof Error ? error.stack : String(error)}`);
+  process.on('uncaughtExceptionMonitor', fault);
   const { client } = installLauncher(env, log);
 
   const idleMs = 60_000 * (options.idleMinutes ?? idleMinutesOf(env));
@@ -93,6 +95,7 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
     await server.finish();
     await host.close();
     lock.close();
+    process.off('uncaughtExceptionMonitor', fault);
     log('ended');
   });
   const stop = (): Promise<void> => {

@@ -196,6 +196,18 @@ describe('the daemon', () => {
     expect(unframe(await ask(world, '/hook/claude', '{}'))?.exit).toBe(0);
   });
 
+  it('leaves word of what ended it', async () => {
+    const world = makeWorld();
+    const before = process.listenerCount('uncaughtExceptionMonitor');
+    const daemon = await daemonOf(world);
+    process.emit('uncaughtExceptionMonitor', new Error('a fault of ours'), 'uncaughtException');
+    expect(readFileSync(join(daemonFolder(world.env), 'log'), 'utf8')).toContain(
+      'ends by a fault: Error: a fault of ours',
+    );
+    await daemon.stop();
+    expect(process.listenerCount('uncaughtExceptionMonitor')).toBe(before);
+  });
+
   it('keeps its log short', async () => {
     const world = makeWorld();
     const log = join(daemonFolder(world.env), 'log');

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { openSession } from '../../src/open-session.ts';
+import { StoreError } from '../../src/ports/evidence-store.ts';
 import type { NativeTicket } from '../../src/session/native-ticket.ts';
+import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { makeWorld } from './world.ts';
 
@@ -278,4 +280,20 @@ describe('several at one session', () => {
     await other.detach();
     expect(await patient).toMatchObject({ ok: true });
   });
+});
+
+it('opens a session anew whose store has failed, so that it works again once the disk does', async () => {
+  const { host, conversation, root, nobody } = makeWorld();
+  const one = host({ keepOpenMs: 60_000 });
+  const { sessionId } = await one.desk(nobody).seat(conversation());
+  const use = <T>(work: (session: Session) => Promise<T>) => one.useSession(root, sessionId, 'a test', work);
+  const first = await use(async (session) => session);
+  expect(await use(async (session) => session)).toBe(first);
+  const full = new StoreError('store-failed', 'cannot write: database or disk is full');
+  await expect(use(() => Promise.reject(full))).rejects.toBe(full);
+  const second = await use(async (session) => session);
+  expect(second).not.toBe(first);
+  expect(await use((session) => session.setMode({ to: 'diagnose' }))).toMatchObject({ ok: true });
+  await expect(one.join(root, sessionId, () => Promise.reject(full))).rejects.toBe(full);
+  expect(await use(async ({ state }) => state.mode)).toBe('diagnose');
 });

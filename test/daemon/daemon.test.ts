@@ -200,7 +200,7 @@ describe('the daemon', () => {
     const world = makeWorld();
     const before = process.listenerCount('uncaughtExceptionMonitor');
     const daemon = await daemonOf(world);
-    process.emit('uncaughtExceptionMonitor', new Error('a fault of ours'), 'uncaughtException');
+    (process as NodeJS.EventEmitter).emit('uncaughtExceptionMonitor', new Error('a fault of ours'));
     expect(readFileSync(join(daemonFolder(world.env), 'log'), 'utf8')).toContain(
       'ends by a fault: Error: a fault of ours',
     );

@@ -131,6 +131,22 @@ describe.each(['compiled', 'curl'] as const)('the %s client', (kind) => {
   });
 });
 
+describe.each(KINDS)('a command by the %s client', (kind) => {
+  it.each([
+    [' M src/a.ts\n', ''],
+    ['\n\n\t 7 a\n', '\r\n why\n'],
+    ['', ' a space first'],
+    ['a\0b\n \n', ''],
+    ['ä\u2028é', '\n'],
+  ])('prints what came of it to the byte: %j, %j', async (stdout, stderr) => {
+    const world = worldWith(kind);
+    const answer = `hopgate 3 ${Buffer.byteLength(stdout)} ${Buffer.byteLength(stderr)}\n${stdout}${stderr}`;
+    await impostor(world, () => http(answer));
+    const { file } = installLauncher(world.env);
+    expect(await runProgram(file, ['run', 'a'.repeat(32)], world.env, '')).toEqual({ exit: 3, stdout, stderr });
+  });
+});
+
 it.each(DISTRUSTED)('the Node client does not trust a daemon that %s', async (_, answer) => {
   const world = makeWorld();
   await impostor(world, answer);

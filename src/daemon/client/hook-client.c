@@ -328,8 +328,9 @@ int main(int argc, char **argv) {
   if (body && !strncmp(answer.bytes, "HTTP/1.1 200", 12)) {
     body += 4;
     int used = 0;
-    if (sscanf(body, "hopgate %d %zu %zu\n%n", &status, &out, &err, &used) == 3 && used > 0) {
-      head = (size_t)used;
+    /* No white space in the pattern after the numbers: it would swallow that of the output itself. */
+    if (sscanf(body, "hopgate %d %zu %zu%n", &status, &out, &err, &used) == 3 && used > 0 && body[used] == '\n') {
+      head = (size_t)used + 1;
       size_t there = answer.length - (size_t)(body - answer.bytes);
       complete = status >= 0 && status <= 255 && out <= MAX_ANSWER && err <= MAX_ANSWER && there == head + out + err;
     }

@@ -30,8 +30,9 @@ interface Loaded {
 }
 
 /** `require.extensions`. */
-export type Extensions = { [extension: string]: (module: LoadingModule, file: string) => void };
+type Extensions = { [extension: string]: (module: LoadingModule, file: string) => void };
 type LoadingModule = NodeJS.Module & { readonly require: (id: string) => unknown };
+type Modules = { [file: string]: NodeJS.Module | undefined };
 type Wrapper = (
   this: unknown,
   exports: unknown,
@@ -50,7 +51,12 @@ const MAX_FILES = 120;
  *
  * @param home where it is kept; each version of Node, each set of its flags and each build has a folder of its own beneath it
  */
-export function useCodeCache(home: string, entry: string, extensions: Extensions): CodeCache {
+export function useCodeCache(
+  home: string,
+  entry: string,
+  { extensions, cache }: { readonly extensions: Extensions; readonly cache: object },
+): CodeCache {
+  const modules = cache as Modules;
   const folder = dirname(entry);
   const versions = join(
     home,
@@ -60,8 +66,26 @@ export function useCodeCache(home: string, entry: string, extensions: Extensions
   // The first chunk's name follows from all that it leads to.
   let kept = '';
   const otherwise = extensions['.js']!;
-  extensions['.cjs'] = (module, file) => {
-    if (dirname(file) !== folder) return otherwise(module, file);
+  /** Chunks know where the others lie: nothing is searched for. */
+  const requireFrom = (module: LoadingModule, id: string): unknown => {
+    const [, name] = /^\.\/([\w-]+\.cjs)$/.exec(id) ?? [];
+    if (name === undefined) return module.require(id);
+    const file = join(folder, name);
+    const there = modules[file];
+    if (there) return there.exports;
+    const Module = module.constructor as new (id: string, parent: NodeJS.Module) => LoadingModule;
+    const made = Object.assign(new Module(file, module), { filename: file, paths: module.paths });
+    modules[file] = made;
+    try {
+      load(made, file);
+    } catch (error) {
+      delete modules[file];
+      throw error;
+    }
+    made.loaded = true;
+    return made.exports;
+  };
+  const load = (module: LoadingModule, file: string): void => {
     kept ||= join(versions, basename(file));
     const cachedData = codeIn(join(kept, basename(file)));
     // ASCII alone, see tsdown.config.ts.
@@ -73,8 +97,9 @@ export function useCodeCache(home: string, entry: string, extensions: Extensions
     });
     loaded.push({ file, script });
     const run = script.runInThisContext() as Wrapper;
-    run.call(module.exports, module.exports, (id) => module.require(id), module, file, folder);
+    run.call(module.exports, module.exports, (id) => requireFrom(module, id), module, file, folder);
   };
+  extensions['.cjs'] = (module, file) => (dirname(file) === folder ? load : otherwise)(module, file);
   return {
     keep(kind) {
       if (kept === '') return;

@@ -1,14 +1,14 @@
 #!/usr/bin/env node
 import { join } from 'node:path';
-import { type Extensions, NO_CACHE, useCodeCache } from './code-cache.ts';
+import { NO_CACHE, useCodeCache } from './code-cache.ts';
 import { stateHome } from './state-home.ts';
 
 /** Built, this is CommonJS. */
-declare const require: { readonly extensions: Extensions } | undefined;
+declare const require: Parameters<typeof useCodeCache>[2] | undefined;
 
 // Where nobody else can put code; before anything that takes long is loaded.
 const home = join(stateHome(process.env), 'compile-cache');
 let cache = NO_CACHE;
 if (typeof require === 'undefined') process.getBuiltinModule('node:module').enableCompileCache(home);
-else cache = useCodeCache(home, import.meta.filename, require.extensions);
+else cache = useCodeCache(home, import.meta.filename, require);
 void import('./hook-process.ts').then(({ main }) => main(process.argv.slice(2), process.env, cache));

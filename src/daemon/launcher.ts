@@ -43,11 +43,19 @@ export function hookCommand(client: string, env: Env): string {
 }
 
 /**
- * Shortens the start of a Node that answers one hook: no thread that waits for a debugger, no optimised code for what runs once,
+ * Shortens the start of a Node that answers one hook: no thread that waits for a debugger, no optimised code for what runs once, room
+ * enough to collect no garbage,
  * and the hash seed of Node's own snapshot, so that nothing of that is hashed anew. Names made to collide cost such a process its time, and what takes too long is
  * refused; the daemon, and what runs commands, draw their seed as ever.
  */
-const FLAGS = ['--disable-sigusr1', '--max-opt=1', '--no-wasm-tier-up', '--no-rehash-snapshot'];
+const FLAGS = [
+  '--disable-sigusr1',
+  '--max-opt=1',
+  '--no-wasm-tier-up',
+  '--no-wasm-dynamic-tiering',
+  '--min-semi-space-size=4',
+  '--no-rehash-snapshot',
+];
 
 const usable = new Map<string, readonly string[]>();
 

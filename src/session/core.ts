@@ -113,12 +113,17 @@ export class SessionCore {
 
   toolCall(plan: StepPlan): ToolCall {
     const { tool, args } = plan;
+    let signal: AbortSignal | undefined;
     return {
       tool,
       args,
       grant: this.grant(plan),
       sessionId: this.writer.state.facts.sessionId,
-      signal: new AbortController().signal,
+      // Nothing ends it, and loading what could takes a while.
+      get signal() {
+        signal ??= new AbortController().signal;
+        return signal;
+      },
     };
   }
 

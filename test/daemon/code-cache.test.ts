@@ -21,7 +21,7 @@ afterEach(() => {
   }
 });
 
-/** A program of one chunk, which says a word. */
+/** A program of two chunks, one of which says a word. */
 function program(word: string) {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-code-')));
   made.push(base);
@@ -29,6 +29,10 @@ function program(word: string) {
   for (const each of [folder, home]) mkdirSync(each);
   const chunk = (says: string): void =>
     writeFileSync(join(folder, 'a.cjs'), `const inner = () => '${says}'; exports.say = () => inner();`);
+  writeFileSync(
+    join(folder, 'b.cjs'),
+    "const a = require('./a.cjs'); exports.isOne = () => require('./b.cjs') === exports && require('./a.cjs') === a;",
+  );
   chunk(word);
   const run = (kind = 'k'): string =>
     execFileSync(process.execPath, [join(import.meta.dirname, 'code-cache-driver.ts'), folder, home, kind], {

@@ -31,6 +31,8 @@ async function locked<T>(lockFile: string, deadline: number, work: () => Promise
   if (!existsSync(lockFile)) closeSync(openSync(lockFile, 'a', 0o600));
   const db = new DatabaseSync(lockFile, { timeout: 0 });
   try {
+    // Nothing is ever written, so no journal is needed beside it.
+    db.exec('PRAGMA journal_mode = MEMORY');
     for (;;) {
       try {
         db.exec('BEGIN IMMEDIATE');

@@ -14,7 +14,7 @@ import {
 import { dirname, join } from 'node:path';
 import { findProgram } from '../cli/find-program.ts';
 import { socketOf, tokenFileOf } from './ask.ts';
-import { encoded, entryFile, packageFolder } from './own-files.ts';
+import { entryFile, packageFolder } from './own-files.ts';
 import { ownFolder } from './places.ts';
 import { type Env, stateHome } from './state-home.ts';
 import { quoted } from './quoted.ts';
@@ -26,8 +26,8 @@ const DEADLINE_MS = 8_000;
 export interface Launcher {
   /** Absolute path of the script that client programs run. */
   readonly file: string;
-  /** What asks the daemon: the compiled client, curl, or Node. */
-  readonly client: 'compiled' | 'curl' | 'node';
+  /** What asks the daemon: the compiled client, Perl, or Node. */
+  readonly client: 'compiled' | 'perl' | 'node';
 }
 
 /**
@@ -74,16 +74,16 @@ function flagsOf(node: string): readonly string[] {
 export function installLauncher(env: Env, log: (line: string) => void = () => {}): Launcher {
   const folder = ownFolder(join(stateHome(env), 'bin'));
   const compiled = compiledClient(folder, env, log);
-  const curl = compiled || env['HOPGATE_HOOK_CLIENT'] === 'node' ? null : findProgram('curl', env['PATH']);
+  const perl = compiled ? null : perlClient(env);
   const file = launcherFile(env);
-  put(file, script({ compiled, curl, env }), 0o700);
-  return { file, client: compiled ? 'compiled' : curl ? 'curl' : 'node' };
+  put(file, script({ client: compiled ? [compiled] : perl, env }), 0o700);
+  return { file, client: compiled ? 'compiled' : perl ? 'perl' : 'node' };
 }
 
 /** The compiled client of this very source; null where none can be had. */
 function compiledClient(folder: string, env: Env, log: (line: string) => void): string | null {
-  const source = sourceFile();
-  if (source === null || env['HOPGATE_HOOK_CLIENT'] === 'node' || env['HOPGATE_HOOK_CLIENT'] === 'curl') return null;
+  const source = clientSource('hook-client.c');
+  if (source === null || env['HOPGATE_HOOK_CLIENT'] === 'node' || env['HOPGATE_HOOK_CLIENT'] === 'perl') return null;
   const name = createHash('sha256').update(readFileSync(source)).update(process.arch).digest('hex').slice(0, 16);
   const file = join(folder, `hook-client-${name}`);
   if (existsSync(file)) return isMine(file) ? file : null;
@@ -108,8 +108,17 @@ function compiledClient(folder: string, env: Env, log: (line: string) => void): 
   return file;
 }
 
-function sourceFile(): string | null {
-  const file = join(packageFolder(), 'src', 'daemon', 'client', 'hook-client.c');
+/** Perl and the client for it; null where either is missing, or Perl is not one that runs it. */
+function perlClient(env: Env): readonly string[] | null {
+  const source = clientSource('hook-client.pl');
+  const perl = env['HOPGATE_HOOK_CLIENT'] === 'node' ? null : findProgram('perl', env['PATH']);
+  if (source === null || !perl) return null;
+  const { status } = spawnSync(perl, ['-c', source], { stdio: 'ignore', timeout: 10_000, env: {} });
+  return status === 0 ? [perl, source] : null;
+}
+
+function clientSource(name: string): string | null {
+  const file = join(packageFolder(), 'src', 'daemon', 'client', name);
   return existsSync(file) ? file : null;
 }
 
@@ -125,22 +134,17 @@ function isMine(file: string): boolean {
 }
 
 interface Baked {
-  readonly compiled: string | null;
-  readonly curl: string | null;
+  /** The words that start the client; null: Node asks. */
+  readonly client: readonly string[] | null;
   readonly env: Env;
 }
 
-function script({ compiled, curl, env }: Baked): string {
-  const [cat, timeout] = ['cat', 'timeout'].map((name) => findProgram(name, env['PATH']));
-  const ask = compiled
-    ? askCompiled(compiled)
-    : curl && cat && encoded(entryFile()) === entryFile()
-      ? askCurl({ curl, cat })
-      : 'alone';
+function script({ client, env }: Baked): string {
+  const timeout = findProgram('timeout', env['PATH']);
   const limited = timeout ? `${quoted(timeout)} -s KILL ${Math.ceil(DEADLINE_MS / 1000) + 1} ` : '';
   return `#!/bin/sh
 # Written by hopgate: what client programs run for their hooks. Do not edit; "hopgate daemon start" writes it anew.
-unset NODE_OPTIONS ENV BASH_ENV
+unset NODE_OPTIONS ENV BASH_ENV PERL5OPT PERL5LIB PERLLIB PERL5DB PERL_UNICODE PERLIO
 node=${quoted(process.execPath)}
 flags='${flagsOf(process.execPath).join(' ')}'
 entry=${quoted(entryFile())}
@@ -155,7 +159,7 @@ alone() {
 }
 [ "$#" -ge 1 ] || refuse 'it was called without the name of a client program'
 if [ "$1" = run ]; then kind=run name=\${2-}; else kind=hook name=$1; fi
-${ask}
+${client ? askBy(client) : 'alone'}
 status=$?
 [ "$kind" = run ] && exit "$status"
 case $status in 0|2) exit "$status" ;; esac
@@ -163,55 +167,12 @@ refuse "the hook ended with status $status; run: hopgate daemon status"
 `;
 }
 
-const askCompiled = (client: string): string => `client=${quoted(client)}
-if [ -x "$client" ]; then
-  "$client" "$socket" "$token" "$entry" ${DEADLINE_MS} "$node" "$kind" "$name" $flags
+const askBy = (client: readonly string[]): string => `client=${quoted(client.at(-1) ?? '')}
+if [ -r "$client" ]; then
+  ${client.slice(0, -1).map(quoted).join(' ')} "$client" "$socket" "$token" "$entry" ${DEADLINE_MS} "$node" "$kind" "$name" $flags
 else
   alone
 fi`;
-
-/** What the handlers read of a hook's environment. */
-const ENV_BY_CURL = [
-  'HOPGATE_SESSION',
-  'HOPGATE_PERIPHERAL',
-  'HOPGATE_ROOT',
-  'HOPGATE_CODEX_SANDBOX',
-  'CLAUDE_PROJECT_DIR',
-];
-
-/**
- * One shell and one curl: where no compiler is there. A run, which needs both streams apart, is Node's, and so is an environment that a header
- * cannot carry. Everything that would be a process of its own is left out: the daemon looks itself whether it is the build that lies on the disk,
- * and curl ends what it wrote with an `x`, because a shell drops the line breaks at the end.
- */
-function askCurl({ curl, cat }: { readonly curl: string; readonly cat: string }): string {
-  return `ask() {
-  [ "$kind" = hook ] && [ -S "$socket" ] && [ -r "$token" ] || { alone; return; }
-  read -r secret <"$token" || { alone; return; }
-  LC_ALL=C
-  case "${ENV_BY_CURL.map((name) => `$${name}`).join('')}" in *[!\\ -~]*|*%*) alone; return ;; esac
-  body=$(${quoted(cat)}) || { alone; return; }
-  answer=$(${quoted(curl)} -q -sS --fail --max-time ${DEADLINE_MS / 1000 - 1} --unix-socket "$socket" -w x \\
-    -H "Authorization: Bearer $secret" -H "X-Hopgate-Build: $entry" -H "X-Hopgate-Pid: $$" \\
-    ${ENV_BY_CURL.map((name) => `-H "X-Hopgate-Env: ${name}=$${name}"`).join(' ')} -H 'Expect:' \\
-    --data-binary @- "http://hopgate/hook/$name" 2>/dev/null <<END
-$body
-END
-) || { printf '%s' "$body" | alone; return; }
-  answer=\${answer%x}
-  newline='
-'
-  head=\${answer%%"$newline"*}
-  text=\${answer#*"$newline"}
-  length=\${#text}
-  case "$head" in
-    "hopgate 0 $length 0") printf '%s' "$text" ;;
-    "hopgate 2 0 $length") printf '%s' "$text" >&2; return 2 ;;
-    *) printf '%s' "$body" | alone ;;
-  esac
-}
-ask`;
-}
 
 /** All or nothing, and only where it is not so already. */
 function put(file: string, text: string, mode: number): void {

@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, '../..');
 /** How many times `node -e 0` each way may cost. */
 const TARGETS = {
   'by the compiled client': 0.45,
-  'by curl': 0.45,
+  'by Perl': 0.45,
   'by Node': 1.3,
   'by itself, no daemon': 1.6,
   'by itself, after 2,000 entries': 1.6,
@@ -84,11 +84,11 @@ export async function hooksBench() {
   const start = (more: { [name: string]: string } = {}): ChildProcess =>
     spawn(process.execPath, [main, 'daemon'], { env: { ...state, ...more }, stdio: 'ignore' });
   const launcher = join(state.XDG_STATE_HOME, 'hopgate/bin/hook');
-  const curl = `${launcher}-curl`;
-  const withCurl = start({ HOPGATE_HOOK_CLIENT: 'curl' });
+  const perl = `${launcher}-perl`;
+  const withPerl = start({ HOPGATE_HOOK_CLIENT: 'perl' });
   await untilItAnswers(launcher, state);
-  cpSync(launcher, curl);
-  await ended(withCurl);
+  cpSync(launcher, perl);
+  await ended(withPerl);
   rmSync(launcher);
   const daemon = start();
   await untilItAnswers(launcher, state);
@@ -96,7 +96,7 @@ export async function hooksBench() {
     time(launcher, ['claude-code'], { HOPGATE_DAEMON: 'off', HOPGATE_SESSION: session }, input);
   const run: { readonly [way in Way]: () => number } = {
     'by the compiled client': () => time(launcher, ['claude-code']),
-    'by curl': () => time(curl, ['claude-code']),
+    'by Perl': () => time(perl, ['claude-code']),
     'by Node': () => time(process.execPath, [main, 'hook', 'claude-code']),
     'by itself, no daemon': () => alone(short, read()),
     'by itself, after 2,000 entries': () => alone(long, read()),

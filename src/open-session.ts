@@ -56,7 +56,7 @@ export interface OpenOptions {
 
 const systemClock: Clock = { now: () => Date.now() };
 
-const randomIds: Ids = {
+export const randomIds: Ids = {
   next: (kind) => (kind === 'writer' ? processHolder(`w-${timeOrderedId()}`) : `${kind[0]}-${timeOrderedId()}`),
 };
 

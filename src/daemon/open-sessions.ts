@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { ensureStateDir } from '../cli/state-dir.ts';
-import { type OpenOptions, openSession } from '../open-session.ts';
+import { type OpenOptions, openSession, randomIds } from '../open-session.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { Session } from '../session/session.ts';
+import { isBusy } from '../stores/node-sqlite.ts';
 import { sqliteStore } from '../stores/sqlite.ts';
 import type { Env } from './state-home.ts';
 
@@ -42,6 +43,8 @@ export class OpenSessions {
   readonly #options: OpenSessionsOptions;
   readonly #held = new Map<string, Held>();
   readonly #stores = new Map<string, EvidenceStore>();
+  /** As whom a session is written here, from its opening until it is let go of. */
+  readonly #writers = new Map<string, string>();
 
   constructor(options: OpenSessionsOptions) {
     this.#options = options;
@@ -153,9 +156,17 @@ export class OpenSessions {
     this.#stores.clear();
   }
 
-  #open(opening: Opening): Promise<Session> {
+  async #open(opening: Opening): Promise<Session> {
     const { backends } = this.#options;
-    return openSession({ ...opening, store: this.store(opening.root), ...(backends ? { backends } : {}) });
+    const writer = this.#writers.get(opening.session ?? '') ?? randomIds.next('writer');
+    const session = await openSession({
+      ...opening,
+      store: this.store(opening.root),
+      ids: { next: (kind) => (kind === 'writer' ? writer : randomIds.next(kind)) },
+      ...(backends ? { backends } : {}),
+    });
+    this.#writers.set(session.id, writer);
+    return session;
   }
 
   #take(opening: Opening & { readonly session: string }): Held {
@@ -189,9 +200,12 @@ export class OpenSessions {
     held.idle.unref();
   }
 
-  /** A store that has failed (a full disk) takes no more: what was open on it is opened anew by the next call, and works once the disk does. */
+  /**
+   * A store that has failed (a full disk) takes no more: what was open on it is opened anew by the next call, as the same writer, because the lease
+   * could not be given back. It works once the disk does.
+   */
   #giveUpIfFailed(root: string, error: unknown): void {
-    if (!(error instanceof StoreError) || error.code !== 'store-failed') return;
+    if (!(error instanceof StoreError) || error.code !== 'store-failed' || isBusy(error.cause)) return;
     const store = this.#stores.get(root);
     this.#stores.delete(root);
     const sessions = [...this.#held].filter(([, held]) => held.root === root);
@@ -207,6 +221,7 @@ export class OpenSessions {
     const held = this.#held.get(id);
     if (!held) return;
     this.#held.delete(id);
+    this.#writers.delete(id); // who opens it meanwhile is another writer, whose lease is not given back here
     if (held.idle) clearTimeout(held.idle);
     await held.queue.catch(() => {});
     const session = await held.session.catch(() => null);

@@ -289,6 +289,8 @@ it('opens a session anew whose store has failed, so that it works again once the
   const use = <T>(work: (session: Session) => Promise<T>) => one.useSession(root, sessionId, 'a test', work);
   const first = await use(async (session) => session);
   expect(await use(async (session) => session)).toBe(first);
+  // It cannot give its lease back either.
+  first.detach = () => Promise.reject(full);
   const full = new StoreError('store-failed', 'cannot write: database or disk is full');
   await expect(use(() => Promise.reject(full))).rejects.toBe(full);
   const second = await use(async (session) => session);

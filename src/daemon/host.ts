@@ -203,7 +203,7 @@ export class Host {
         sessionId: binding.sessionId,
         parent: binding.parent,
         events: meanwhile?.events ?? [],
-        notes: meanwhile?.notes ?? {},
+        notes: meanwhile?.notes ?? (await this.#asides(conversation, caller)),
         client,
       };
       files.write(seat);
@@ -211,6 +211,13 @@ export class Host {
         this.transcript(conversation.root, seat.sessionId).add(opened(seat.sessionId, 'hooks'));
       return seat;
     });
+  }
+
+  /** What the person has to be told of a new conversation; whoever names the session has told it already. */
+  async #asides({ root, agentId }: Conversation, { env }: Caller): Promise<Seat['notes']> {
+    if (agentId !== null || env['HOPGATE_SESSION']) return {};
+    const untold = (await import('./untrusted-config.ts')).untrustedConfig(root, this.#options.env);
+    return untold === null ? {} : { untold };
   }
 
   async #main(files: SeatFiles, { root, client: name }: Conversation, client: ProcessMark | null, env: Env) {

@@ -115,7 +115,7 @@ async function finish(at: Seated, reply: Reply): Promise<HookAnswer> {
   const seat = await at.desk.seat(at.seat.conversation); // with what the answer has noted meanwhile
   const { untold: _, ...notes } = seat.notes;
   await remember({ ...at, seat, event: { ...at.event, toolUseId: null } }, 'silence told', notes);
-  return render(reply, `hopgate noticed that hooks fell silent: ${untold}`);
+  return render(reply, `hopgate: ${untold}`);
 }
 
 /** An agent that is asked to go on because of a fault would go on for ever. */

@@ -57,5 +57,5 @@ function openCalls({ events }: Seat, which: (heard: Heard) => boolean): readonly
 export function noted({ notes }: Seat, text: string, untold: boolean): Seat['notes'] {
   const earlier = Array.isArray(notes['silent']) ? notes['silent'] : [];
   const silent = [...earlier, { at: new Date().toISOString(), text }].slice(-20);
-  return { ...notes, silent, ...(untold ? { untold: text } : {}) };
+  return { ...notes, silent, ...(untold ? { untold: `hooks fell silent: ${text}` } : {}) };
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { handle } from '../../../src/adapters/claude-code/hooks.ts';
+import { acceptConfig } from '../../../src/cli/trust.ts';
 import { World } from './world.ts';
 
 let world: World;
@@ -33,6 +34,33 @@ describe('what the model is told', () => {
   it('nothing before a compaction', async () => {
     const { answer } = await world.hear('PreCompact', { trigger: 'auto' });
     expect(answer).toEqual({ exit: 0, stdout: '', stderr: '' });
+  });
+});
+
+describe('what the person is told', () => {
+  const begin = async () => (await world.hear('SessionStart', { source: 'startup' })).notice;
+
+  it('that nobody has trusted hopgate.yaml, once', async () => {
+    world.write('hopgate.yaml', 'specs: specs\n');
+    expect(await begin()).toMatch(/hopgate.yaml is not trusted, .* run "hopgate trust"/);
+    expect((await world.hear('UserPromptSubmit', { prompt: 'x' })).notice).toBeNull();
+  });
+
+  it('that it is another than the one that was trusted', async () => {
+    world.write('hopgate.yaml', 'scopes: { edit: [docs/] }\n');
+    await acceptConfig(world.root, world.env);
+    world.write('hopgate.yaml', 'scopes: { edit: [docs/, src/] }\n');
+    expect(await begin()).toContain('is not what you have trusted');
+  });
+
+  it('nothing where it is trusted as it stands, or is not there', async () => {
+    world.write('hopgate.yaml', 'scopes: { edit: [docs/] }\n');
+    await acceptConfig(world.root, world.env);
+    expect(await begin()).toBeNull();
+  });
+
+  it('nothing where there is none', async () => {
+    expect(await begin()).toBeNull();
   });
 });
 

@@ -94,7 +94,7 @@ sub put {
 # undef: there is no usable token.
 sub token {
   my ($mode, $uid) = (lstat $token_file)[2, 4];
-  return if !defined $mode || !-f _ || $uid != $> ;
+  return if !defined $mode || !-f _ || $uid != $> || $mode & 077;
   open my $file, '<', $token_file or return;
   my $token = <$file>;
   return if !defined $token || length $token < 32;

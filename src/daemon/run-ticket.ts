@@ -1,3 +1,4 @@
+import { sentence } from '../adapters/core/sentence.ts';
 import { type Came, cameOf, idsOf } from '../adapters/core/transcript-items.ts';
 import type { Refused, StepResult } from '../session/results.ts';
 import type { Json } from '../spec/types.ts';
@@ -67,7 +68,7 @@ function ran(result: StepResult): Ran {
 function refusedBy(result: Refused | { readonly ok: true }): Ran {
   if (result.ok) throw new Error('a refusal let a call through');
   const { code, message, remedy } = result.denial;
-  const answer = failure(REFUSED, `${code}: ${message}\nWhat to do: ${remedy}.`);
+  const answer = failure(REFUSED, `${code}: ${sentence(message)}\nWhat to do: ${sentence(remedy)}`);
   return { answer, came: { status: 'refused', code, text: answer.stderr, evidence: idsOf(result.evidence) } };
 }
 

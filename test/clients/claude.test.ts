@@ -102,6 +102,20 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     expect(run.results[1]?.text).toMatch(/Exit code 3[\s\S]*one[\s\S]*bad/);
   });
 
+  it('runs Bash in the foreground where it was to run in the background, and tells the model', async () => {
+    const background = { command: 'sleep 1; echo back > src/bg.txt', description: 'x', run_in_background: true };
+    const run = await world.run([...toEdit, call('Bash', background), done, done], approved);
+    expect(outcomes(run).at(-1)).toBe('Bash ran');
+    expect(world.read('src/bg.txt')).toBe('back\n');
+    expect(run.requests[4]?.texts.join('\n')).toContain('this command runs in the foreground');
+  });
+
+  it('gives back what git prints, white space in front and all', async () => {
+    world.write('src/a.js', 'two\n');
+    const run = await world.run([mode('diagnose'), bash('git status --short src; printf "\\n  x"'), done, done]);
+    expect(run.results[1]).toMatchObject({ name: 'Bash', failed: false, text: ' M src/a.js\n\n  x' });
+  });
+
   it('decides each call of a batch by itself', async () => {
     const reads = ['src/a.js', 'README.md'].map((file) => ({ name: 'Read', input: { file_path: world.path(file) } }));
     const batch = { calls: [...reads, { name: 'Write', input: { file_path: world.path('new.txt'), content: 'x' } }] };

@@ -1,5 +1,4 @@
 import type { Refused } from '../../session/results.ts';
-import type { Json } from '../../spec/types.ts';
 import { ofParent } from '../core/of-parent.ts';
 import type { ActionStep, ToolCallOfOurs as Call, ClientAction } from '../core/tool-call-to-action.ts';
 import { called, cameOf, type Item, idsOf, inner } from '../core/transcript-items.ts';
@@ -8,7 +7,7 @@ import type { ToolEvent } from './event.ts';
 import { keepCall } from './kept-call.ts';
 import type { Reply } from './reply.ts';
 import { HEARD, remember, type Seated } from './seated.ts';
-import { callOursInstead, denialText, outsideText, subAgentStays } from './words.ts';
+import { callOursInstead, denialText, IN_THE_FOREGROUND, outsideText, subAgentStays } from './words.ts';
 
 /** Longest time that the client lets a foreground command run, in seconds. */
 const LONGEST_COMMAND = 600;
@@ -30,8 +29,8 @@ interface Decided {
   readonly lived: readonly Item[];
 }
 
-const allow = (lived: readonly Item[], input?: { readonly [name: string]: Json }): Decided => ({
-  reply: { kind: 'allow', ...(input ? { input } : {}) },
+const allow = (lived: readonly Item[], instead: Omit<Extract<Reply, { kind: 'allow' }>, 'kind'> = {}): Decided => ({
+  reply: { kind: 'allow', ...instead },
   acts: false,
   lived,
 });
@@ -118,7 +117,8 @@ async function shell(at: Seated<ToolEvent>, { tool, args }: Call): Promise<Decid
   const timeout = Math.min(LONGEST_COMMAND, seconds + 20) * 1000;
   const input = { command, description: event.input['description'] ?? 'Run in hopgate', timeout };
   await keepCall(at, { ticket: null, input });
-  return allow([calledAs(at, { tool, args })], input);
+  const told = event.input['run_in_background'] === true ? { text: IN_THE_FOREGROUND } : {};
+  return allow([calledAs(at, { tool, args })], { input, ...told });
 }
 
 /** A tool of the client whose work only hopgate's own does here. */

@@ -7,8 +7,8 @@ type Fields = { readonly [name: string]: Json };
 export type Reply =
   /** The call does not run; the model reads why. */
   | { readonly kind: 'deny'; readonly why: string }
-  /** The call runs, as it was asked for or with another input. */
-  | { readonly kind: 'allow'; readonly input?: Fields }
+  /** The call runs, as it was asked for or with another input, of which the model is told `text`. */
+  | { readonly kind: 'allow'; readonly input?: Fields; readonly text?: string }
   /** The model is told this. */
   | { readonly kind: 'tell'; readonly event: string; readonly text: string }
   /** The agent does not stop yet; it reads why. */
@@ -53,6 +53,7 @@ function bodyOf(reply: Exclude<Reply, { kind: 'deny' }>): Fields {
           permissionDecision: 'allow',
           permissionDecisionReason: 'hopgate let it through',
           ...(reply.input ? { updatedInput: { ...reply.input } } : {}),
+          ...(reply.text === undefined ? {} : { additionalContext: reply.text }),
         },
       };
     case 'tell':

@@ -1,5 +1,6 @@
 import type { Denial } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
+import { sentence } from '../core/sentence.ts';
 import { ownName } from './names.ts';
 
 /** A denial as the model in Claude Code reads it: what is wrong, what to do, and by which of its tools. */
@@ -13,8 +14,6 @@ export function denialText({ code, message, remedy, way }: Denial, isSubAgent: b
   );
   return lines.join('\n');
 }
-
-const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 /** For a tool of the client that does not run here, where hopgate has one that does its work. */
 export const callOursInstead = (tool: string, ours: { readonly tool: string; readonly args: unknown }): string =>
@@ -37,3 +36,7 @@ export function toolNames(isSubAgent: boolean): string {
       : `(${ownName('hop')}, ${ownName('mode')}, ${ownName('status')}, ${ownName('why')}, and the tools of the peripheral). A denied call tells what to do instead: do that, do not look for a way around.`,
   ].join('\n');
 }
+
+/** For a command that was to run beside the conversation: it cannot be watched there. */
+export const IN_THE_FOREGROUND =
+  'hopgate: this command runs in the foreground, although run_in_background was asked for: a command that outlives its call is contained and recorded by nobody. What it still has running when it ends is ended.';

@@ -133,10 +133,10 @@ async function refusal(session: Session, call: NativeCall): Promise<Refused | nu
 }
 
 /** A call that Codex runs itself: decided, its intent written down, and watched. */
-async function letRun(at: At, { tool, args }: ActionStep): Promise<Verdict> {
+async function letRun(at: At, { tool, args, byOurs }: ActionStep): Promise<Verdict> {
   const { event, desk, seat, env } = at;
   if (event.tool_name === 'apply_patch' && env['HOPGATE_CODEX_SANDBOX'] === 'read-only')
-    return refuse(at, readOnlyHere(tool));
+    return refuse(at, readOnlyHere(byOurs ?? [{ tool, args }]));
   const admitted = await desk.use(seat, (session) => session.admit({ tool, args }));
   if (!admitted.ok) return refusedBy(at, { tool, args }, admitted);
   await desk.keep(seat, ticketKey(event.tool_use_id), admitted.ticket as unknown as Json);

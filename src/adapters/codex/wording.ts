@@ -1,5 +1,6 @@
 import type { Available, Denial, WayLeg } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
+import { sentence } from '../core/sentence.ts';
 import type { ToolCallOfOurs } from '../core/tool-call-to-action.ts';
 import { MCP_SERVER } from './overrides.ts';
 
@@ -10,7 +11,7 @@ const list = (tools: readonly string[]): string => tools.map(mcpName).join(', ')
 
 /** A refusal of the gate's, for a model that works in Codex. */
 export function describeRefusal({ code, message, remedy, way, available }: Denial): string {
-  const lines = [`${code}: ${message}.`, `What to do: ${remedy}.`];
+  const lines = [`${code}: ${sentence(message)}`, `What to do: ${sentence(remedy)}`];
   if (way && way.length > 0 && !remedy.includes(describeWay(way))) lines.push(`The way there: ${describeWay(way)}.`);
   lines.push(`Open now: ${list(available.tools)}; to move: ${list(['hop', 'mode'])}.`);
   return lines.join('\n');
@@ -36,8 +37,8 @@ function spelled(calls: readonly ToolCallOfOurs[]): string {
     .join(', then ');
 }
 
-export const readOnlyHere = (tool: string): string =>
-  `Codex's own sandbox is read-only in this run, so apply_patch cannot work.\nWhat to do: call ${mcpName(tool)} instead; it is open here.`;
+export const readOnlyHere = (calls: readonly ToolCallOfOurs[]): string =>
+  `Codex's own sandbox is read-only in this run, so apply_patch cannot work.\nWhat to do: call ${spelled(calls)} instead; it is open here.`;
 
 export const unknownHere = (tool: string, why: string | null, { tools }: Pick<Available, 'tools'>): string =>
   `${tool} ${why ?? 'is a tool that no spec speaks of'}.\nWhat to do: use what is open here: ${list(tools)}; to move: ${list(['hop', 'mode'])}.`;

@@ -1,6 +1,7 @@
 import type { Available, Denial } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
 import { listed } from './in-words.ts';
+import { sentence } from './sentence.ts';
 import { hopCall, type Situation } from './situation.ts';
 
 /**
@@ -19,8 +20,6 @@ export function describeRefusal(
   lines.push(whatIsOpen(available));
   return lines.join('\n');
 }
-
-const sentence = (text: string): string => (text.endsWith('.') ? text : `${text}.`);
 
 /** Where one stands and what can be called, in a line. */
 export function whatIsOpen({ peripheral, mode, tools }: Available): string {

@@ -83,6 +83,8 @@ describe('Bash', () => {
     expect(bash.input?.['command']).toMatch(/^\/opt\/hopgate-run [0-9a-f]{32}$/);
     expect(bash.input).not.toHaveProperty('run_in_background');
     expect(bash.input).not.toHaveProperty('dangerouslyDisableSandbox');
+    expect(bash.context).toContain('runs in the foreground');
+    expect((await world.call('Bash', { command: 'ls' })).context).toBe('');
   });
 
   it('is refused where the mode forbids it', async () => {

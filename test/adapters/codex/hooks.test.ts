@@ -128,7 +128,8 @@ describe('a patch', () => {
     const { session, call } = await world();
     await toEdit(session);
     const { exit, stderr } = await call('apply_patch', update, {}, { HOPGATE_CODEX_SANDBOX: 'read-only' });
-    expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining('mcp__hopgate__edit') });
+    const instead = 'call mcp__hopgate__edit with {"path":"src/a.ts","old":"a\\n","new":"b\\n"} instead';
+    expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining(instead) });
   });
 
   test('its paths are those of the folder that Codex works in', async () => {

@@ -21,7 +21,7 @@ const CHECKPOINT_PAGES = 128;
 export async function main(argv: readonly string[], env: Env, cache = NO_CACHE): Promise<void> {
   const alone = argv[0] === 'alone';
   const [kind, name = ''] = alone ? argv.slice(1) : argv;
-  if (kind === 'daemon') return becomeDaemon(env);
+  if (kind === 'daemon') return becomeDaemon(env, cache);
   if (kind === 'run') return runOne(name, env, { alone, cache });
   if (kind === 'hook') return hookOne(name, env, { alone, cache });
   refuse(`hopgate's hook program was called with "${argv.join(' ')}"`);
@@ -102,7 +102,7 @@ async function askFor(path: string, env: Env, input: Buffer): Promise<Framed | n
   }
 }
 
-async function becomeDaemon(env: Env): Promise<void> {
+async function becomeDaemon(env: Env, cache: CodeCache): Promise<void> {
   const { scrubbed } = await import('./start.ts');
   for (const name of Object.keys(process.env)) if (!Object.hasOwn(scrubbed(env), name)) delete process.env[name];
   const { serve } = await import('./serve.ts');
@@ -111,6 +111,8 @@ async function becomeDaemon(env: Env): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void daemon.stop());
   process.on('SIGHUP', () => {});
   await daemon.ended;
+  // One that answered nothing has compiled next to nothing.
+  if (daemon.hooks > 0) cache.keep('daemon');
   process.exit(0);
 }
 

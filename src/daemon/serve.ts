@@ -27,6 +27,8 @@ export interface Daemon {
   readonly socket: string;
   /** Settles when it has ended by itself: idle, stopped, or replaced. */
   readonly ended: Promise<void>;
+  /** How many hooks it has answered. */
+  readonly hooks: number;
   /** Finishes what is under way, lets go of the sessions, and ends. */
   stop(): Promise<void>;
 }
@@ -102,7 +104,14 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
     finish();
     return ended;
   };
-  return { socket, ended, stop };
+  return {
+    socket,
+    ended,
+    stop,
+    get hooks() {
+      return server.hooks;
+    },
+  };
 }
 
 /** The lock is SQLite's on an empty database; null: a daemon of this build answers, or an older one did not end in time. */

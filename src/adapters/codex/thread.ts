@@ -2,6 +2,7 @@ import type { Session } from '../../session/session.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import type { AgentSession } from '../core/agent-session.ts';
 import { type Override, sandboxOverrides } from './overrides.ts';
+import { FirstTurn } from './first-turn.ts';
 import { type CodexThreadOptions, threadOptions } from './thread-options.ts';
 
 /** What a thread of `@openai/codex-sdk` is started with, as far as hopgate sets it. */
@@ -85,12 +86,14 @@ export function codexThread<T extends CodexThreadLike>(
     last = now;
     return thread;
   };
+  const first = new FirstTurn(() => threadId() !== null);
   return {
     get id() {
       return threadId();
     },
-    run: async (...args) => (await ready()).run(...args) as never,
-    runStreamed: async (...args) => (await ready()).runStreamed(...args) as never,
+    run: async (...args) => (await first.before(async () => first.ofRun((await ready()).run(...args)))).turn as never,
+    runStreamed: (...args) =>
+      first.before(async () => first.ofStream(await (await ready()).runStreamed(...args))) as never,
   };
 }
 

@@ -87,6 +87,39 @@ describe('a thread of the SDK', () => {
     );
   });
 
+  test('turns that are begun at once are turns of one thread', async () => {
+    const { path, calls } = fakeCodex();
+    const { session } = await stage();
+    await must(session.start('explore'));
+    const begin = () => codexThread(session, new Codex({ codexPathOverride: path }));
+    const threadsOf = () => calls().map((args) => (args.includes('resume') ? wordAfter(args, 'resume') : null));
+    const thread = begin();
+    const turns = await Promise.all([thread.run('one'), thread.run('two'), thread.run('three')]);
+    expect(turns.map(({ finalResponse }) => finalResponse)).toEqual(['said', 'said', 'said']);
+    expect(threadsOf()).toEqual([null, 'thread-1', 'thread-1']);
+
+    const streaming = begin();
+    const [one, two] = await Promise.all([streaming.runStreamed('one'), streaming.runStreamed('two')]);
+    const kinds: string[] = [];
+    for await (const { type } of one.events) kinds.push(type);
+    expect(kinds).toEqual(['thread.started', 'turn.started', 'item.completed', 'turn.completed']);
+    await streaming.run('three');
+    expect(threadsOf().slice(3)).toEqual([null, 'thread-1']);
+    expect(two.events[Symbol.asyncIterator]).toBeTypeOf('function');
+  });
+
+  test('a turn that fails lets the next one begin', async () => {
+    const { path, calls } = fakeCodex();
+    const { session } = await stage();
+    await must(session.start('explore'));
+    const thread = codexThread(session, new Codex({ codexPathOverride: path }));
+    const stopped = thread.run('one', { signal: AbortSignal.abort() });
+    const next = thread.run('two');
+    await expect(stopped).rejects.toThrow();
+    expect((await next).finalResponse).toBe('said');
+    expect(calls().length).toBeGreaterThanOrEqual(1);
+  });
+
   test('a thread goes on by its id, for a session that another process holds', async () => {
     const { path, calls } = fakeCodex();
     const { session, root } = await stage();

@@ -56,10 +56,16 @@ function nameThem(tool: ToolSpec, given: unknown): BoundArguments {
   }
   if (!isObject(given))
     return { ok: false, argument: null, problem: 'args has to be an object by parameter name, or a list in order' };
-  return {
-    ok: true,
-    args: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null)),
-  };
+  const said = Object.entries(given).filter(
+    ([name, value]) => value !== undefined && (value !== null || takesNull(tool, name)),
+  );
+  return { ok: true, args: Object.fromEntries(said) };
+}
+
+/** A null means that nothing is said, but where it is a value like any other (a tracker's "assignee: nobody"). */
+function takesNull({ parameters }: ToolSpec, name: string): boolean {
+  const parameter = parameters.find((each) => each.name === name);
+  return parameter?.role === 'text' && valueProblem(null, parameter.schema) === null;
 }
 
 let ajv: Ajv2020 | undefined;

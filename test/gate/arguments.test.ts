@@ -19,6 +19,19 @@ describe('bindArguments', () => {
     expect(bind(tool, given)).toEqual({ ok: true, args });
   });
 
+  it.each<[string, 'text' | 'path:read', object, unknown]>([
+    ['a text that may be null', 'text', { type: ['string', 'null'] }, { ok: true, args: { v: null } }],
+    ['a text that may be anything', 'text', {}, { ok: true, args: { v: null } }],
+    ['a text of which null is one', 'text', { enum: ['a', null] }, { ok: true, args: { v: null } }],
+    ['a text that may not', 'text', { type: 'string' }, { ok: true, args: {} }],
+    ['a path, which has to lie somewhere', 'path:read', { type: ['string', 'null'] }, { ok: true, args: {} }],
+  ])('it hands null on, or leaves it out, for %s', (_name, role, schema, bound) => {
+    const parameter = { name: 'v', role, schema, required: false, description: '' };
+    const tool = { ...shipped.tools['read']!, parameters: [parameter as never] };
+    expect(bindArguments(tool, { v: null })).toEqual(bound);
+    expect(bindArguments(tool, [null])).toEqual({ ok: true, args: {} });
+  });
+
   it.each<[string, string, unknown, string | null, string]>([
     [
       'an unknown name',

@@ -59,8 +59,9 @@ const FLAGS = [
 
 const usable = new Map<string, readonly string[]>();
 
-/** Those of the flags that a Node knows. */
-function flagsOf(node: string): readonly string[] {
+/** Those of the flags that a Node knows. Source has to be read by Node first, which takes optimised code. */
+export function flagsOf(node: string, entry: string): readonly string[] {
+  if (!entry.endsWith('.cjs')) return [];
   const known = usable.get(node);
   if (known) return known;
   const runs = (flags: readonly string[]) =>
@@ -146,7 +147,7 @@ function script({ client, env }: Baked): string {
 # Written by hopgate: what client programs run for their hooks. Do not edit; "hopgate daemon start" writes it anew.
 unset NODE_OPTIONS ENV BASH_ENV PERL5OPT PERL5LIB PERLLIB PERL5DB PERL_UNICODE PERLIO
 node=${quoted(process.execPath)}
-flags='${flagsOf(process.execPath).join(' ')}'
+flags='${flagsOf(process.execPath, entryFile()).join(' ')}'
 entry=${quoted(entryFile())}
 socket=${quoted(socketOf(env))}
 token=${quoted(tokenFileOf(env))}

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { askDaemon, socketOf, tokenFileOf } from '../../src/daemon/ask.ts';
 import { unframe } from '../../src/daemon/framed.ts';
-import { hookCommand, installLauncher } from '../../src/daemon/launcher.ts';
+import { flagsOf, hookCommand, installLauncher } from '../../src/daemon/launcher.ts';
 import { buildId, encoded, entryFile } from '../../src/daemon/own-files.ts';
 import { daemonFolder, ownFolder } from '../../src/daemon/places.ts';
 import { Host } from '../../src/daemon/host.ts';
@@ -212,6 +212,38 @@ describe.each(['compiled', 'perl'] as const)('the %s client', (kind) => {
     const { HOPGATE_DAEMON: _off, ...env } = world.env as { [name: string]: string };
     expect(await runProgram(file, ['claude-code'], env, '{}')).toMatchObject({ exit: 2 });
     expect(wasAsked).toBe(false);
+  });
+});
+
+describe('the flags of a Node that answers alone', () => {
+  it('are some for a program that is built, and none for its source', () => {
+    expect(flagsOf(process.execPath, '/opt/hopgate/main.cjs').length).toBeGreaterThan(2);
+    expect(flagsOf(process.execPath, '/opt/hopgate/hook-main.ts')).toEqual([]);
+  });
+
+  it('are those that it knows', () => {
+    const world = makeWorld();
+    const node = join(world.root, 'node');
+    const script = '#!/bin/sh\nfor flag; do [ "$flag" != --max-opt=1 ] || exit 9; done\n';
+    writeFileSync(node, script, { mode: 0o700 });
+    const flags = flagsOf(node, '/opt/hopgate/main.cjs');
+    expect(flags).not.toContain('--max-opt=1');
+    expect(flags.length).toBe(flagsOf(process.execPath, '/opt/hopgate/main.cjs').length - 1);
+  });
+
+  it.each(['compiled', 'perl'] as const)('reach it by the %s client', async (kind) => {
+    const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
+    const { file } = installLauncher(world.env);
+    const standIn = join(world.root, 'node');
+    writeFileSync(standIn, '#!/bin/sh\necho "$@" >&2\nexit 2\n', { mode: 0o700 });
+    const script = readFileSync(file, 'utf8')
+      .replace(/^node=.*$/m, `node='${standIn}'`)
+      .replace(/^flags=.*$/m, "flags='--a --b=1'");
+    writeFileSync(file, script, { mode: 0o700 });
+    const { stderr } = await runProgram(file, ['claude-code'], world.env, '{}');
+    expect(stderr).toBe(`--a --b=1 ${entryFile()} alone hook claude-code\n`);
+    const ran = await runProgram(file, ['run', 'x'], world.env);
+    expect(ran.stderr).toBe(`${entryFile()} alone run x\n`);
   });
 });
 

@@ -54,6 +54,24 @@ function runWriter(
   });
 }
 
+describe('the write-ahead log', () => {
+  it('is carried over when it has as many pages as it may have', async () => {
+    const pages = async (options: object): Promise<number> => {
+      const store = sqliteStore(file, options);
+      let lease = await store.acquire('s', 'w', TTL);
+      for (let i = 0; i < 100; i++) {
+        await store.release(lease);
+        lease = await store.acquire('s', 'w', TTL);
+      }
+      const { size } = statSync(`${file}-wal`);
+      await store.close();
+      return size / 4096;
+    };
+    expect(await pages({ checkpointPages: 16 })).toBeLessThan(32);
+    expect(await pages({})).toBeGreaterThan(100);
+  });
+});
+
 describe('group commit', () => {
   it('makes the appends of many sessions durable in few transactions', async () => {
     const commits: number[] = [];

@@ -36,7 +36,7 @@ printf 'TAP version 13\\n1..1\\nok 1 - builds\\n'
 `;
 
 const FILES: { readonly [path: string]: string } = {
-  '.gitignore': '.env\n.env.*\n.npmrc\n.netrc\n*.pem\nid_rsa\ndist/\nnode_modules/\nnested/\nsecrets/\n',
+  '.gitignore': '.env\n.env.*\n.npmrc\n.netrc\n*.pem\nid_rsa\ndist/\nnode_modules/\nnested/\nsecrets/\n.inputrc\n.zed\n',
   'README.md': 'read me\n',
   'hopgate.yaml': `scopes: { edit: [src/, docs/, scripts/] }
 test: [{ run: [sh, test.sh], report: tap }, { run: [npm, test], report: none }, { run: [echo, "{args}"], report: none }]
@@ -114,6 +114,8 @@ export async function makeWorld(): Promise<World> {
     ['src/dangling', '../../outside/new.txt'],
     ['src/proc', '/proc/self/root'],
     ['src/git-link', '../.git'],
+    ['.inputrc', '../outside/secret.txt'],
+    ['.zed', '../outside'],
   ] as const)
     fs.symlinkSync(to, join(root, link));
   fs.linkSync(join(outside, 'target.txt'), join(root, 'src/hard.txt'));

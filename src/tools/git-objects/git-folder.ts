@@ -1,5 +1,9 @@
-import { join } from 'node:path';
+import { type Dirent, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { findRepository } from '../git/repository.ts';
+import { isWithin } from '../sandbox/layout.ts';
+import { readFolder } from '../sandbox/read-folder.ts';
+import { isGitFolder } from '../sandbox/tree.ts';
 import { isStop } from '../workspace/outcome.ts';
 
 /** A folder where git keeps objects, and which paths its trees speak of. */
@@ -13,18 +17,72 @@ export interface GitFolder {
 }
 
 /**
- * The repositories that a command in the root can read: the root's own, wherever it lies, and those beneath the root.
+ * The repositories that a command in the root can read: the root's own, wherever it lies, those of its submodules, and those beneath the root.
  * @param found root-relative folders that look like repositories
  */
 export function gitFolders(root: string, found: readonly string[]): GitFolder[] {
   const own = findRepository(root);
-  const main = isStop(own) ? null : { gitDir: own.gitDir, commonDir: own.commonDir, prefixes: [''] };
-  const others = found
-    .map((path) => ({ path, gitDir: join(root, path) }))
-    .filter(({ gitDir }) => gitDir !== main?.commonDir)
-    .map(({ path, gitDir }) => ({ gitDir, commonDir: gitDir, prefixes: ['', `${workTreeOf(path)}/`] }));
-  return main ? [main, ...others] : others;
+  const main = isStop(own) ? null : own;
+  const beside = [main?.commonDir, main?.gitDir].filter((folder) => folder !== undefined && !isWithin(root, folder));
+  const others = new Set([...found.map((path) => join(root, path)), ...beside.flatMap((folder) => modulesOf(folder!))]);
+  for (const folder of [main?.commonDir, main?.gitDir]) others.delete(folder ?? '');
+  const folders = [...others].map((gitDir) => ({ gitDir, commonDir: gitDir, prefixes: prefixesOf(root, gitDir) }));
+  return main
+    ? [
+        { gitDir: main.gitDir, commonDir: main.commonDir, prefixes: ['', ...linkedIn(root, main.commonDir)] },
+        ...folders,
+      ]
+    : folders;
 }
 
-/** Where the work tree of a repository within the tree most likely is: around it, or, of a submodule, at the path that names it. */
-const workTreeOf = (path: string): string => path.replace(/^(?:.*\/)?\.git\/modules\//, '').replace(/\/\.git$/, '');
+/** Folders of a repository that are like `.git`: the common one and that of each linked work tree. */
+export function placesOf({ gitDir, commonDir }: Pick<GitFolder, 'gitDir' | 'commonDir'>): string[] {
+  const linked = subfolders(join(commonDir, 'worktrees'));
+  return [...new Set([commonDir, gitDir, ...linked])];
+}
+
+/** The repositories of submodules that lie in a git folder, at whatever depth. */
+function modulesOf(gitDir: string): string[] {
+  const walk = (folder: string): string[] =>
+    subfolders(folder).flatMap((inner) =>
+      isGitFolder(readFolder(inner)) ? [inner, ...modulesOf(inner)] : walk(inner),
+    );
+  return [gitDir, ...subfolders(join(gitDir, 'worktrees'))].flatMap((place) => walk(join(place, 'modules')));
+}
+
+/** Where the work tree of a repository within the tree may be: nowhere, around it, at the path that names a submodule, or where its configuration says. */
+function prefixesOf(root: string, gitDir: string): string[] {
+  const path = relative(root, gitDir);
+  const [outer, module] = /^(.*?)\/modules\/(.*)$/.exec(gitDir)?.slice(1) ?? [];
+  const said = /^\s*worktree\s*=\s*"?(.*?)"?\s*$/m.exec(readIfAny(join(gitDir, 'config')))?.[1];
+  const workTree = said === undefined ? null : resolve(gitDir, said);
+  const bases = [root, ...(outer === undefined ? [] : [dirname(outer)])];
+  const places = [
+    ...(module === undefined ? [basename(path) === '.git' ? dirname(path) : path] : [module]),
+    ...(workTree === null
+      ? []
+      : bases.filter((base) => isWithin(base, workTree)).map((base) => relative(base, workTree))),
+  ].filter((place) => place !== '' && place !== '.' && !place.startsWith('..'));
+  return ['', ...new Set(places.map((place) => `${place}/`))];
+}
+
+/** Where linked work trees lie in the root. */
+function linkedIn(root: string, commonDir: string): string[] {
+  return subfolders(join(commonDir, 'worktrees'))
+    .map((place) => dirname(resolve(place, readIfAny(join(place, 'gitdir')).trim())))
+    .filter((folder) => folder !== root && isWithin(root, folder))
+    .map((folder) => `${relative(root, folder)}/`);
+}
+
+const subfolders = (folder: string): string[] =>
+  readFolder(folder)
+    .filter((entry: Dirent) => entry.isDirectory())
+    .map(({ name }) => join(folder, name));
+
+function readIfAny(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}

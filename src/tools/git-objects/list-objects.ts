@@ -5,27 +5,71 @@ import { gitLayout } from '../git/layouts.ts';
 import type { Repository } from '../git/repository.ts';
 import { type Layout, type Mount, withMounts } from '../sandbox/layout.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
-import type { GitFolder } from './git-folder.ts';
+import { type GitFolder, placesOf } from './git-folder.ts';
 
 /** What a repository holds, by object name. */
-export interface ObjectList {
+export interface ObjectList extends Looked {
   /** Reached from a ref, a reflog, an index or a head, at a path that is not masked (or none). */
   readonly open: ReadonlySet<string>;
-  /** Blobs reached at masked paths only. */
+  /** Blobs reached at masked paths only, or by a name of their own and at no path. */
   readonly masked: ReadonlySet<string>;
   /** Reached from nowhere: at which path they once were nobody knows. */
   readonly unreached: ReadonlySet<string>;
+}
+
+/** What of a list the next one begins with. */
+export interface Looked {
+  /** The commits that names lead to. */
+  readonly tips: readonly string[];
+  /** Blobs at masked paths with a newline in them. */
+  readonly atNewline: ReadonlySet<string>;
 }
 
 /** Of a list. More is a repository of some two million objects. */
 const LIST_BYTES = 256 << 20;
 export const LIST_SECONDS = 120;
 /** Files that name what git was doing last, and are no refs. */
-const HEADS = ['FETCH_HEAD', 'ORIG_HEAD', 'MERGE_HEAD', 'CHERRY_PICK_HEAD', 'REVERT_HEAD', 'BISECT_HEAD', 'AUTO_MERGE'];
+const HEADS = [
+  'HEAD',
+  'FETCH_HEAD',
+  'ORIG_HEAD',
+  'MERGE_HEAD',
+  'CHERRY_PICK_HEAD',
+  'REVERT_HEAD',
+  'BISECT_HEAD',
+  'AUTO_MERGE',
+];
 
-const LIST = `"$@" rev-list --objects --all --reflog --indexed-objects --missing=allow-any --ignore-missing --stdin &&
-echo &&
-"$@" cat-file --batch-all-objects --unordered --batch-check='%(objectname) %(objecttype)'`;
+/**
+ * Lists, each before an empty line: what is reached from a commit or the index, and at which path; what else a name leads to; all that there is; the
+ * commits that names lead to. Then the index; and, as the first list ends a path at a newline, such paths in the commits that were not looked through
+ * before.
+ */
+const LIST = `set -e
+cd /tmp
+cat >in
+sed '/^^/d' in >heads
+sed -n '/^^/p' in >before
+"$@" rev-list --ignore-missing --no-walk=unsorted --all --reflog --stdin <heads >tips
+{
+  { cat tips before | "$@" rev-list --ignore-missing --missing=allow-any --stdin || touch failed; } |
+    { "$@" diff-tree --stdin -r --root -c --raw -z --no-commit-id --no-renames || touch failed; } |
+    LC_ALL=C grep -za -B1 '[[:cntrl:]]' >odd || test $? -eq 1 || touch failed
+} &
+"$@" rev-list --ignore-missing --missing=allow-any --objects --indexed-objects --stdin <tips
+echo
+sed 's/^/^/' tips >>heads
+"$@" rev-list --ignore-missing --missing=allow-any --objects --all --reflog --stdin <heads
+echo
+"$@" cat-file --batch-all-objects --unordered --batch-check='%(objectname) %(objecttype)'
+echo
+wait
+test ! -e failed
+cat tips
+echo
+"$@" ls-files --stage -z
+printf '\\0\\0'
+cat odd`;
 
 /** Runs git on one repository in the root, in a sandbox that can write nothing but what `mounts` give. */
 export function gitRunner(sandbox: Sandbox, root: string, toolchains: readonly string[], folder: GitFolder) {
@@ -48,58 +92,90 @@ export function gitRunner(sandbox: Sandbox, root: string, toolchains: readonly s
 
 export type GitRunner = ReturnType<typeof gitRunner>;
 
-/** Lists a repository's objects; null if git cannot, or there are too many. */
+/**
+ * Lists a repository's objects; null if git cannot, or there are too many.
+ * @param before of the list before this one
+ */
 export async function listObjects(
   git: GitRunner,
   folder: GitFolder,
   masked: (relPath: string) => boolean,
+  before: Looked | null,
 ): Promise<ObjectList | null> {
-  const listed = await git(LIST, { stdin: headsOf(folder) });
+  const known = before ? before.tips.map((name) => `^${name}\n`).join('') : '';
+  const listed = await git(LIST, { stdin: headsOf(folder) + known });
   if (listed.exit !== 0 || listed.truncated) return null;
   const isMasked = (path: string) => folder.prefixes.some((prefix) => masked(prefix + path));
-  const open = new Set<string>();
-  const atMasked = new Set<string>();
+  const [open, atMasked, nowhere] = [new Set<string>(), new Set<string>(), new Set<string>()];
   const [blobs, unreached] = [new Set<string>(), new Set<string>()];
-  let isReached = true;
+  const tips: string[] = [];
+  let [list, at] = [0, 0];
   for (const line of linesOf(listed.stdout)) {
+    at += line.length + 1;
     if (line === '') {
-      isReached = false;
-      continue;
+      list += 1;
+      if (list < 4) continue;
+      break;
     }
     const space = line.indexOf(' ');
     const name = space === -1 ? line : line.slice(0, space);
     const rest = space === -1 ? '' : line.slice(space + 1);
-    if (isReached) (rest !== '' && isMasked(rest) ? atMasked : open).add(name);
-    else if (atMasked.has(name)) rest === 'blob' ? blobs.add(name) : open.add(name);
+    if (list === 0) (rest !== '' && isMasked(rest) ? atMasked : open).add(name);
+    else if (list === 1) !open.has(name) && !atMasked.has(name) && nowhere.add(name);
+    else if (list === 3) tips.push(name);
+    else if (atMasked.has(name) || nowhere.has(name)) rest === 'blob' ? blobs.add(name) : open.add(name);
     else if (!open.has(name)) unreached.add(name);
   }
-  if (blobs.size > 0)
-    for (const name of await stagedOpenly(git, isMasked)) {
-      if (blobs.delete(name)) open.add(name);
-    }
-  return { open, masked: blobs, unreached };
+  const [staged, odd] = splitAt(listed.stdout.slice(at), '\0\0');
+  const atNewline = new Set(before?.atNewline);
+  for (const { name, path } of [...stagedIn(staged), ...changesIn(odd)])
+    if (path.includes('\n') && isMasked(path)) atNewline.add(name);
+  for (const name of atNewline) if (open.delete(name)) blobs.add(name);
+  // What the index has at an open path a command can read in the work tree, too.
+  for (const { name, path } of stagedIn(staged)) if (!isMasked(path) && blobs.delete(name)) open.add(name);
+  return { open, masked: blobs, unreached, tips, atNewline };
 }
 
-/** What an index has at paths that are not masked: a command can read the same in the work tree. A path that git does not name counts for nothing. */
-async function stagedOpenly(git: GitRunner, isMasked: (path: string) => boolean): Promise<string[]> {
-  const { exit, stdout, truncated } = await git('"$@" ls-files --stage -z');
-  if (exit !== 0 || truncated) return [];
-  return stdout.split('\0').flatMap((entry) => {
+interface Placed {
+  readonly name: string;
+  readonly path: string;
+}
+
+/** What `ls-files --stage -z` says. */
+function* stagedIn(text: string): Generator<Placed> {
+  for (const entry of text.split('\0')) {
     const [, name, path] = /^\d+ ([0-9a-f]+) \d\t(.*)$/s.exec(entry) ?? [];
-    return name !== undefined && path !== undefined && !isMasked(path) ? [name] : [];
-  });
+    if (name !== undefined && path !== undefined) yield { name, path };
+  }
 }
 
-function headsOf({ gitDir }: GitFolder): string {
-  const texts = HEADS.map((name) => {
-    try {
-      return readFileSync(join(gitDir, name), 'latin1');
-    } catch {
-      return '';
-    }
-  });
+/** What `diff-tree --raw -z` says of what came to be: a header that ends with the new names, then the path. */
+function* changesIn(text: string): Generator<Placed> {
+  const words = text.split('\0');
+  for (const [at, path] of words.entries()) {
+    const name = /:[0-7 ]+(?: [0-9a-f]+)* ([0-9a-f]+) [A-Z]+$/.exec(words[at - 1] ?? '')?.[1];
+    if (name !== undefined) yield { name, path };
+  }
+}
+
+/** Names in the files that say where git is, and what it was doing last: none of these is a ref, and those of other work trees are not asked for. */
+function headsOf(folder: GitFolder): string {
+  const texts = placesOf(folder).flatMap((place) => HEADS.map((name) => readIfAny(join(place, name))));
   const names = texts.flatMap((text) => [...text.matchAll(/^(?:[0-9a-f]{64}|[0-9a-f]{40})\b/gm)].map(([name]) => name));
   return names.map((name) => `${name}\n`).join('');
+}
+
+function readIfAny(path: string): string {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return '';
+  }
+}
+
+function splitAt(text: string, separator: string): [before: string, after: string] {
+  const at = text.indexOf(separator);
+  return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + separator.length)];
 }
 
 function* linesOf(text: string): Generator<string> {

@@ -1,14 +1,15 @@
-import { existsSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { maskMatcher } from '../../gate/masks.ts';
-import { hiddenFolder } from '../sandbox/own-folder.ts';
 import { isWithin, type Mount } from '../sandbox/layout.ts';
+import { hiddenFolder } from '../sandbox/own-folder.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
+import { COPIES, coverOf } from './covers.ts';
 import { fingerprint } from './fingerprint.ts';
-import { type GitFolder, gitFolders } from './git-folder.ts';
-import { gitRunner, listObjects } from './list-objects.ts';
-import { buildView, type ObjectView } from './object-view.ts';
-import { stored } from './stored.ts';
+import { type GitFolder, gitFolders, placesOf } from './git-folder.ts';
+import { gitRunner, type Looked, listObjects } from './list-objects.ts';
+import { buildView, isWhole, type ObjectView } from './object-view.ts';
+import { alternatesOf, linkedFrom, realpathIfAny, stored } from './stored.ts';
 
 export interface MaskedObjectsRequest {
   /** Absolute real path of the repository. */
@@ -27,20 +28,15 @@ export interface MaskedObjects {
   readonly closed: readonly string[];
 }
 
-/** Where git keeps contents of files beside its objects: what it recovered, remembers of conflicts, is about to apply, or let somebody edit. */
-const COPIES = {
-  'empty-folder': ['lost-found', 'rr-cache', 'rebase-apply', 'lfs/objects', 'annex/objects'],
-  'empty-file': ['COMMIT_EDITMSG', 'ADD_EDIT.patch', 'addp-hunk-edit.diff', 'rebase-merge/patch'],
-} as const;
-/** A command may still read in the view before the one before. */
-const VIEWS_KEPT = 3;
-
 interface Known {
   stamp: string;
   view: Promise<ObjectView | 'all' | 'closed'>;
   readonly folders: string[];
+  looked: Looked | null;
 }
 
+/** A command may still read in the view before the one before. */
+const VIEWS_KEPT = 3;
 const known = new WeakMap<Sandbox, Map<string, Known>>();
 
 /**
@@ -53,67 +49,83 @@ export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequ
   if (masks.length === 0) return { mounts: [], closed: [] };
   const mounts: Mount[] = [];
   const closed: string[] = [];
-  for (const folder of gitFolders(root, request.repositories)) {
+  const folders = gitFolders(root, request.repositories);
+  const seen = [root, ...folders.flatMap(({ commonDir, gitDir }) => [commonDir, gitDir])];
+  const cover = coverOf(seen);
+  const shown = new Set(folders.map(({ commonDir }) => realpathIfAny(join(commonDir, 'objects'))));
+  for (const folder of folders) {
     const objects = join(folder.commonDir, 'objects');
     const view = await viewOf(sandbox, request, folder);
     if (view === 'closed') {
-      mounts.push({ kind: 'empty-folder', target: objects });
+      mounts.push(...cover(objects));
       closed.push(isWithin(root, folder.commonDir) ? relative(root, folder.commonDir) : folder.commonDir);
     } else if (view !== 'all') mounts.push(...view.mounts);
-    for (const place of new Set([folder.commonDir, folder.gitDir])) mounts.push(...copies(place));
+    if (view !== 'all')
+      for (const path of [...alternatesOf(objects), ...linkedFrom(objects)])
+        if (!shown.has(path)) mounts.push(...cover(path));
+    for (const place of placesOf(folder)) mounts.push(...COPIES.flatMap((name) => cover(join(place, name))));
   }
   return { mounts, closed };
 }
 
-const copies = (place: string): Mount[] =>
-  (['empty-folder', 'empty-file'] as const).flatMap((kind) =>
-    COPIES[kind].map((name) => ({ kind, target: join(place, name) })).filter(({ target }) => existsSync(target)),
-  );
-
-function viewOf(sandbox: Sandbox, request: MaskedObjectsRequest, folder: GitFolder): Known['view'] {
+async function viewOf(sandbox: Sandbox, request: MaskedObjectsRequest, folder: GitFolder): Known['view'] {
   const all = known.get(sandbox) ?? new Map<string, Known>();
   known.set(sandbox, all);
   const key = JSON.stringify([folder, request.root, request.masks]);
   const stamp = fingerprint(folder);
   const before = all.get(key);
-  if (before?.stamp === stamp) return before.view;
-  const folders = before?.folders ?? [];
-  const view = makeView(sandbox, request, folder, folders, before?.view ?? null);
-  const now: Known = { stamp, folders, view };
+  if (before?.stamp === stamp) {
+    const view = await before.view;
+    if (typeof view === 'string' || isWhole(view)) return view;
+    if (all.get(key) !== before) return viewOf(sandbox, request, folder);
+  }
+  const now: Known = {
+    stamp,
+    folders: before?.folders ?? [],
+    looked: before?.looked ?? null,
+    view: Promise.resolve('closed'),
+  };
+  now.view = makeView(sandbox, request, folder, now, before?.view ?? null);
   all.set(key, now);
   // What failed is tried anew.
-  view.then(
-    (found) => found === 'closed' && all.get(key) === now && all.delete(key),
-    () => all.get(key) === now && all.delete(key),
-  );
-  return view;
+  const forget = () => {
+    if (all.get(key) === now) now.stamp = '';
+  };
+  now.view.then((found) => found === 'closed' && forget(), forget);
+  return now.view;
 }
 
 async function makeView(
   sandbox: Sandbox,
   { root, masks, toolchains }: MaskedObjectsRequest,
   folder: GitFolder,
-  folders: string[],
+  now: Known,
   last: Known['view'] | null,
 ): Promise<ObjectView | 'all' | 'closed'> {
   const before = await last?.catch(() => null);
+  let made: string | null = null;
   try {
     const git = gitRunner(sandbox, root, toolchains, folder);
     const objects = join(folder.commonDir, 'objects');
-    const list = await listObjects(git, folder, maskMatcher(masks));
+    const list = await listObjects(git, folder, maskMatcher(masks), now.looked);
     if (list === null) return 'closed';
+    now.looked = { tips: list.tips, atNewline: list.atNewline };
     const files = stored(objects);
     if (list.masked.size + list.unreached.size === 0 && !files.hasLeftovers) return 'all';
-    folders.push(hiddenFolder());
-    for (const old of folders.splice(0, Math.max(0, folders.length - VIEWS_KEPT)))
+    made = hiddenFolder();
+    const earlier = typeof before === 'object' && before && isWhole(before) ? before : null;
+    const borrows = alternatesOf(objects).length > 0;
+    const view = await buildView({ git, objects, list, stored: files, folder: made, before: earlier, borrows });
+    if (view === null) return 'closed';
+    now.folders.push(made);
+    made = null;
+    for (const old of now.folders.splice(0, Math.max(0, now.folders.length - VIEWS_KEPT)))
       rmSync(old, { recursive: true, force: true });
-    const earlier = typeof before === 'object' ? before : null;
-    return (
-      (await buildView({ git, objects, list, stored: files, folder: folders.at(-1)!, before: earlier ?? null })) ??
-      'closed'
-    );
+    return view;
   } catch (error) {
     if (error instanceof SandboxError || (error as NodeJS.ErrnoException).code !== undefined) return 'closed';
     throw error;
+  } finally {
+    if (made !== null) rmSync(made, { recursive: true, force: true });
   }
 }

@@ -21,9 +21,20 @@ import type { Stored } from './stored.ts';
 export interface ObjectView {
   readonly folder: string;
   readonly mounts: readonly Mount[];
-  /** Which packs were written anew, without what. */
-  readonly repacked: string;
+  /** Which packs were written anew, without what; null: all that there is. */
+  readonly repacked: string | null;
+  /** How its folders looked when it was done. */
+  readonly stamp: string;
 }
+
+/** Whether nobody has cleared away anything of a view. */
+export const isWhole = ({ folder, stamp }: ObjectView): boolean => stampOf(folder) === stamp;
+
+const stampOf = (folder: string): string =>
+  ['', 'pack', 'info']
+    .map((name) => lstatSync(join(folder, name), { bigint: true, throwIfNoEntry: false }))
+    .map((stats) => `${stats?.ino} ${stats?.ctimeNs}`)
+    .join();
 
 /** Each of its files is a mount. */
 const MOST_KEPT_PACKS = 40;
@@ -41,6 +52,8 @@ export interface ViewRequest {
   readonly folder: string;
   /** The view before this one. */
   readonly before: ObjectView | null;
+  /** Objects lie elsewhere as well, so all of them are written anew. */
+  readonly borrows: boolean;
 }
 
 /**
@@ -50,7 +63,7 @@ export interface ViewRequest {
  * Packs that hold nothing of the kind are mounted as they are, the others written anew. Null if git could not.
  */
 export async function buildView(request: ViewRequest): Promise<ObjectView | null> {
-  const { git, objects, list, folder, before } = request;
+  const { git, objects, list, folder, before, borrows } = request;
   const { open, masked, unreached } = list;
   const covered = [...masked, ...unreached];
   const nameBytes = ([...open, ...covered][0]?.length ?? 40) / 2;
@@ -58,7 +71,7 @@ export async function buildView(request: ViewRequest): Promise<ObjectView | null
     const has = packIndex(join(objects, 'pack', `${name}.idx`), nameBytes);
     return { name, has, covers: covered.filter(has) };
   });
-  const isKept = packs.length <= MOST_KEPT_PACKS ? (covers: readonly string[]) => covers.length === 0 : () => false;
+  const isKept = (covers: readonly string[]) => !borrows && packs.length <= MOST_KEPT_PACKS && covers.length === 0;
   const kept = packs.filter(({ covers }) => isKept(covers));
   const anew = packs.filter(({ covers }) => !isKept(covers));
   const ownerOf = lstatSync(objects);
@@ -68,7 +81,9 @@ export async function buildView(request: ViewRequest): Promise<ObjectView | null
   };
   for (const path of ['', 'pack', 'info']) make(join(folder, path));
 
-  const repacked = hash('sha256', JSON.stringify(anew.map(({ name, covers }) => [name, covers.toSorted()])), 'hex');
+  const repacked = borrows
+    ? null
+    : hash('sha256', JSON.stringify(anew.map(({ name, covers }) => [name, covers.toSorted()])), 'hex');
   const put = (name: string, fill: (path: string) => void) => {
     const parent = join(folder, name.slice(0, 2));
     if (!existsSync(parent)) make(parent);
@@ -81,21 +96,22 @@ export async function buildView(request: ViewRequest): Promise<ObjectView | null
       put(name, (path) => copyFileSync(join(objects, name.slice(0, 2), name.slice(2)), path));
   for (const name of masked) put(name, (path) => writeFileSync(path, EMPTY_BLOB, { mode: 0o444 }));
 
-  if (anew.length > 0) {
-    if (before?.repacked === repacked) reuse(join(before.folder, 'pack'), join(folder, 'pack'));
+  if (anew.length > 0 || borrows) {
+    if (repacked !== null && before?.repacked === repacked) reuse(join(before.folder, 'pack'), join(folder, 'pack'));
     else {
-      const wanted = [...open].filter((name) => anew.some(({ has }) => has(name)));
+      const wanted = [...open].filter((name) => borrows || anew.some(({ has }) => has(name)));
       if (wanted.length > 0 && !(await pack(git, objects, folder, wanted))) return null;
     }
   }
   const placed = [
     ...kept.flatMap(({ name }) => KEPT_FILES.map((ending) => `pack/${name}.${ending}`)),
-    ...['info/alternates', 'info/commit-graph'],
+    'info/commit-graph',
   ].filter((path) => existsSync(join(objects, path)));
   for (const path of placed) writeFileSync(join(folder, path), '', { mode: 0o444 });
   return {
     folder,
     repacked,
+    stamp: stampOf(folder),
     mounts: [
       { kind: 'read-only', source: folder, target: objects },
       ...placed.map((path): Mount => ({ kind: 'read-only', source: join(objects, path), target: join(objects, path) })),

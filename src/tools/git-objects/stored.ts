@@ -1,5 +1,5 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 
 /** What lies in the folder of objects, as files. */
 export interface Stored {
@@ -36,6 +36,47 @@ export function stored(objects: string): Stored {
     packs: [...packs].filter((name) => files.includes(`${name}.pack`) && files.includes(`${name}.idx`)).sort(),
     hasLeftovers: hasLeftovers || files.some((file) => !KNOWN.test(file)),
   };
+}
+
+/** Folders of objects that this one borrows from (git's alternates), and those that they borrow from. Absolute and real. */
+export function alternatesOf(objects: string): string[] {
+  const found = new Set<string>();
+  const walk = (folder: string): void => {
+    for (const line of readIfAny(join(folder, 'info/alternates')).split('\n')) {
+      const real = line === '' || line.startsWith('#') ? null : realpathIfAny(resolve(folder, line));
+      if (real === null || found.has(real)) continue;
+      found.add(real);
+      walk(real);
+    }
+  };
+  walk(objects);
+  return [...found];
+}
+
+/** Real paths of what links in a folder of objects lead to. */
+export function linkedFrom(objects: string): string[] {
+  return ['', 'pack', 'info'].flatMap((folder) =>
+    readdirIfAny(join(objects, folder))
+      .map((name) => join(objects, folder, name))
+      .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
+      .flatMap((path) => realpathIfAny(path) ?? []),
+  );
+}
+
+export function realpathIfAny(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch {
+    return null;
+  }
+}
+
+function readIfAny(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 function readdirIfAny(folder: string): string[] {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BaseRequest, baseLayout, type Layout, type Mount, withMounts } from './layout.ts';
 import { maskMounts, maskOverlay, outerGitMounts, scanTree, type TreeScan } from './tree.ts';
@@ -60,12 +60,15 @@ export function testLayout(request: TreeRequest): Layout {
   const { layer, mounts } = maskOverlay(root, scan, ['.git']);
   return withMounts(baseLayout('test', request), [
     { kind: 'overlay', source: root, target: root, bytes: 2 * OVERLAY_BYTES, ...layer },
-    ...(existsSync(git) ? [{ kind: 'read-only', source: git, target: git } as const] : []),
+    ...(isLink(git) ? [] : [{ kind: 'read-only', source: git, target: git, optional: true } as const]),
     ...mounts,
     ...outerGitMounts(root, request.masks),
     ...(request.objects ?? []),
   ]);
 }
+
+/** What it leads to would be mounted in its place. */
+const isLink = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 
 function protectedMounts(root: string, scan: TreeScan): Mount[] {
   return scan.protectedPaths.map((path) => ({

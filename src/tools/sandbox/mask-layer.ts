@@ -13,11 +13,14 @@ export interface LayerFile {
 interface Layer {
   readonly key: string;
   readonly folder: string;
+  /** How its folders looked when it was done. */
+  readonly stamp: string;
+  usedAt: number;
 }
 
 const layers = new Map<string, Layer[]>();
-/** A command may still run on the layer before the one before. */
-const LAYERS_KEPT = 3;
+/** Longer than any command runs: what covers its files may not go before it. */
+const KEPT_MS = 24 * 3_600_000;
 
 /**
  * A folder to lie over the repository in an overlay, with what stands in for its masked files. Unlike a mount such a file can be deleted with the folder
@@ -38,23 +41,23 @@ export function maskLayer(root: string, files: readonly LayerFile[]): string {
     const looks = [...folders].map(([path, { mode, uid, gid }]) => [path, mode, uid, gid]);
     const key = hash('sha256', JSON.stringify([looks, files]), 'hex');
     const made = layers.get(root) ?? [];
-    layers.set(root, made);
     const known = made.find((layer) => layer.key === key);
-    if (known) return known.folder;
+    // A cleaner of temporary files may have taken some of it.
+    if (known && known.stamp === stampOf(known.folder, folders.keys())) {
+      known.usedAt = Date.now();
+      return known.folder;
+    }
     const folder = hiddenFolder();
-    made.push({ key, folder });
-    for (const old of made.splice(0, Math.max(0, made.length - LAYERS_KEPT)))
-      rmSync(old.folder, { recursive: true, force: true });
-    for (const path of folders.keys()) mkdirSync(join(folder, path), { recursive: true });
-    const { uid, gid } = lstatSync(root);
-    for (const { path, text } of files) {
-      writeFileSync(join(folder, path), text, { mode: 0o444 });
-      own(join(folder, path), { uid, gid });
+    try {
+      build(folder, root, folders, files);
+    } catch (error) {
+      rmSync(folder, { recursive: true, force: true });
+      throw error;
     }
-    for (const [path, stats] of folders) {
-      own(join(folder, path), stats);
-      chmodSync(join(folder, path), stats.mode & 0o7777);
-    }
+    const isOld = ({ usedAt }: Layer) => usedAt < Date.now() - KEPT_MS;
+    for (const { folder: old } of made.filter(isOld)) rmSync(old, { recursive: true, force: true });
+    const layer = { key, folder, stamp: stampOf(folder, folders.keys()), usedAt: Date.now() };
+    layers.set(root, [...made.filter((each) => each !== known && !isOld(each)), layer]);
     return folder;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
@@ -62,6 +65,25 @@ export function maskLayer(root: string, files: readonly LayerFile[]): string {
       cause: error,
     });
   }
+}
+
+function build(folder: string, root: string, folders: ReadonlyMap<string, Stats>, files: readonly LayerFile[]): void {
+  for (const path of folders.keys()) mkdirSync(join(folder, path), { recursive: true });
+  const { uid, gid } = lstatSync(root);
+  for (const { path, text } of files) {
+    writeFileSync(join(folder, path), text, { mode: 0o444 });
+    own(join(folder, path), { uid, gid });
+  }
+  for (const [path, stats] of [...folders].reverse()) {
+    own(join(folder, path), stats);
+    // Ours to remove again; whose folder it is may change it in an overlay anyway.
+    chmodSync(join(folder, path), (stats.mode & 0o7777) | (process.getuid!() === 0 ? 0 : 0o700));
+  }
+}
+
+function stampOf(folder: string, paths: Iterable<string>): string {
+  const stats = [...paths].map((path) => lstatSync(join(folder, path), { bigint: true, throwIfNoEntry: false }));
+  return stats.map((each) => `${each?.ino} ${each?.ctimeNs}`).join();
 }
 
 const parentOf = (path: string): string => (path.includes('/') ? dirname(path) : '');

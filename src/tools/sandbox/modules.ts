@@ -1,12 +1,12 @@
 import { type Dirent, lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { readFolder } from './read-folder.ts';
+import { isClosed, readFolder } from './read-folder.ts';
 import { isUnnameable, refuseMaskedUnnameable } from './unnameable.ts';
 
 interface Hit {
   /** Root-relative. */
   readonly path: string;
-  readonly entry: Dirent;
+  readonly entry: Pick<Dirent, 'isDirectory' | 'isSymbolicLink'>;
 }
 
 /** What a folder held when its change time was `stamp`. */
@@ -58,7 +58,9 @@ function list(
   const hits: Hit[] = [];
   const folders: string[] = [];
   const isSettled = Date.now() - Number(stat.ctimeMs) > SETTLED_MS;
-  for (const entry of readFolder(path)) {
+  const entries = readFolder(path);
+  if (entries.length === 0 && isClosed(path)) hits.push({ path: folder, entry: stat });
+  for (const entry of entries) {
     const inner = `${folder}/${entry.name}`;
     if (isUnnameable(path, entry.name)) refuseMaskedUnnameable(root, folder, entry.name, masked);
     else if (masked(inner)) hits.push({ path: inner, entry });

@@ -7,7 +7,7 @@ import { formatOnly } from './git-format.ts';
 import { isWithin, LayoutError, type Mount } from './layout.ts';
 import { maskLayer } from './mask-layer.ts';
 import { maskedInModules } from './modules.ts';
-import { readFolder } from './read-folder.ts';
+import { isClosed, readFolder } from './read-folder.ts';
 import { isUnnameable, refuseMaskedUnnameable } from './unnameable.ts';
 
 /** What a walk of the repository found that the sandbox has to treat specially. Root-relative paths. */
@@ -41,7 +41,12 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
 
   const walk = (folder: string, isFree: boolean): void => {
     const entries = readFolder(join(root, folder));
-    if (isRepository(entries)) found.repositories.push(folder);
+    if (entries.length === 0 && isClosed(join(root, folder))) {
+      found.maskedFolders.push(folder);
+      return;
+    }
+    if (isGitFolder(entries)) found.repositories.push(folder);
+    const isGit = holdsHead(entries);
     for (const entry of entries) {
       left -= 1;
       if (left < 0)
@@ -58,14 +63,15 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
         continue;
       }
       const free = isFree && !isProtected(path);
-      if (isFree && !free) found.protectedPaths.push(path);
-      if (!entry.isDirectory() || isGitObjects(path)) continue;
+      // Whatever a link leads to would be mounted in its place.
+      if (isFree && !free && !entry.isSymbolicLink()) found.protectedPaths.push(path);
+      if (!entry.isDirectory() || (isGit && isGitObjects(path))) continue;
       if (entry.name === 'node_modules')
         for (const hit of maskedInModules(root, path, masks, masked)) cover(hit.path, hit.entry);
       else walk(path, free);
     }
   };
-  const cover = (path: string, entry: Dirent) => {
+  const cover = (path: string, entry: Pick<Dirent, 'isDirectory' | 'isSymbolicLink'>) => {
     if (entry.isDirectory()) found.maskedFolders.push(path);
     // A link is harmless in itself: where it leads to inside the tree it is matched there. Unless only its own name is masked.
     else if (entry.isSymbolicLink()) coverTarget(path);
@@ -165,10 +171,12 @@ function maskedInGit(folder: string, masks: readonly string[]): string[] {
   const masked = maskMatcher(masks);
   const found: string[] = [];
   const walk = (below: string): void => {
-    for (const entry of readFolder(join(folder, below))) {
+    const entries = readFolder(join(folder, below));
+    const isGit = holdsHead(entries);
+    for (const entry of entries) {
       const path = below === '' ? entry.name : `${below}/${entry.name}`;
       if (entry.isDirectory()) {
-        if (!isGitObjects(`.git/${path}`)) walk(path);
+        if (!isGit || !isGitObjects(`.git/${path}`)) walk(path);
       } else if (masked(`.git/${path}`)) found.push(path);
     }
   };
@@ -176,10 +184,14 @@ function maskedInGit(folder: string, masks: readonly string[]): string[] {
   return found;
 }
 
-/** git takes a folder for one that has these three. */
-function isRepository(entries: readonly Dirent[]): boolean {
+/** git takes a folder for one of its own that has these three. */
+export function isGitFolder(entries: readonly Dirent[]): boolean {
   const names = entries.map(({ name }) => name);
   return ['HEAD', 'objects', 'refs'].every((name) => names.includes(name));
 }
+
+/** Tells a git folder, or that of a linked work tree, from a folder that leads to a submodule's, whatever that is called. */
+const holdsHead = (entries: readonly Dirent[]) =>
+  entries.some((entry) => entry.name === 'HEAD' && !entry.isDirectory());
 
 const isGitObjects = (path: string) => /(^|\/)\.git\/(.*\/)?(objects|refs|logs|hooks|info|lfs)$/.test(path);

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -19,6 +20,18 @@ const sha = (text: string) => createHash('sha256').update(text).digest('hex');
 const read = (root: string, path: string) => readFileSync(join(root, path), 'utf8');
 const why = (result: { dropped: { path: string; why: string }[] }, path: string) =>
   result.dropped.find((drop) => drop.path === path)?.why;
+
+test.each(['.mcp.json', '.vscode', '.inputrc'])(
+  'bash: what the protected %s links to is not mounted in its place',
+  async (name) => {
+    const outside = scratch({ secret: 'SECRET' });
+    const root = scratch({ 'src/a.txt': 'a' });
+    symlinkSync(name === '.vscode' ? outside : join(outside, 'secret'), join(root, name));
+    const { result } = await ok(root, 'bash', { command: `cat ${name} ${name}/secret; cat src/a.txt; rm ${name}` });
+    expect(result).toMatchObject({ exit: 0, stdout: 'a' });
+    expect(readlinkSync(join(root, name))).toContain(outside);
+  },
+);
 
 describe('masked files are no obstacle', () => {
   test('a folder of packages that holds some is deleted and made anew', async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { ok, scratch } from './support.ts';
@@ -89,7 +89,12 @@ describe('a masked file that git tracks', () => {
 
   const ALL = `find . -name HEAD -not -path '*/logs/*' | while read -r head; do
       git --git-dir="$(dirname "$head")" cat-file --batch-all-objects --batch --unordered
-    done; git cat-file --batch-all-objects --batch --unordered; cat .git/rr-cache/*/* .git/objects/pack/tmp* .git/COMMIT_EDITMSG; ls .git/objects/*/tmp*`;
+    done; git cat-file --batch-all-objects --batch --unordered; cat .git/rr-cache/*/* .git/objects/pack/tmp* .git/COMMIT_EDITMSG; ls .git/objects/*/tmp*
+    grep -ra SECRET .git; for name in blob tree; do git show $name; done
+    for file in borrowed/*/* packs/*; do python3 -c 'import sys,re,zlib
+for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
+  try: print(zlib.decompressobj().decompress(data[at.start():]))
+  except zlib.error: pass' $file; done`;
   /** In a loose object and a pack, in the index alone, in a stash, in an amended commit, reset, dropped, fetched, in repositories in the tree. */
   const STATES: { readonly [what: string]: (root: string) => void } = {
     'in commits': () => {},
@@ -157,6 +162,49 @@ describe('a masked file that git tracks', () => {
       writeFileSync(join(root, '.git/rr-cache/rr-1/one'), 'SECRET\n');
     },
     'in what git let somebody edit': (root) => writeFileSync(join(root, '.git/COMMIT_EDITMSG'), 'x\n+SECRET\n'),
+    'under a name of its own': (root) => {
+      git(root, 'tag', 'blob', 'HEAD:.env');
+      git(root, 'update-ref', 'refs/replace/'.concat(git(root, 'rev-parse', 'HEAD').trim()), 'HEAD~1');
+    },
+    'under a name of its own, and at no path': (root) => {
+      writeFileSync(join(root, 'other'), 'SECRET-other\n');
+      git(root, 'tag', 'blob', git(root, 'hash-object', '-w', 'other').trim());
+      rmSync(join(root, 'other'));
+    },
+    'in a folder with a name of its own': (root) => void git(root, 'tag', 'tree', 'HEAD~1:.npmrc'),
+    'in a path with a newline': (root) => {
+      for (const path of ['two\nlines/.env', 'two\nlines.pem']) {
+        mkdirSync(join(root, path, '..'), { recursive: true });
+        writeFileSync(join(root, path), `SECRET-${path}\n`);
+        git(root, 'add', '--force', path);
+        git(root, 'commit', '-q', '-m', 'odd');
+      }
+      git(root, 'rm', '-q', 'two\nlines.pem');
+    },
+    'in objects that lie elsewhere': (root) => {
+      renameSync(join(root, '.git/objects'), join(root, 'borrowed'));
+      mkdirSync(join(root, '.git/objects/info'), { recursive: true });
+      writeFileSync(join(root, '.git/objects/info/alternates'), '../../borrowed\n');
+    },
+    'in packs that a link leads to': (root) => {
+      git(root, 'gc', '-q');
+      renameSync(join(root, '.git/objects/pack'), join(root, 'packs'));
+      symlinkSync('../../packs', join(root, '.git/objects/pack'));
+    },
+    'in the large files of git': (root) => {
+      for (const path of ['.git/lfs/tmp/x', '.git/annex/tmp/x']) {
+        mkdirSync(join(root, path, '..'), { recursive: true });
+        writeFileSync(join(root, path), 'SECRET');
+      }
+    },
+    'in what another work tree is about to apply': (root) => {
+      git(root, 'worktree', 'add', '-q', '-b', 'side', '../linked');
+      for (const path of ['rebase-apply/0001', 'rebase-merge/patch', 'COMMIT_EDITMSG']) {
+        mkdirSync(join(root, '.git/worktrees/linked', path, '..'), { recursive: true });
+        writeFileSync(join(root, '.git/worktrees/linked', path), 'SECRET');
+      }
+    },
+    'where a name leads nowhere': (root) => writeFileSync(join(root, '.git/refs/heads/gone'), `${'1'.repeat(40)}\n`),
     'half written': (root) => {
       const name = git(root, 'rev-parse', 'HEAD:.env').trim();
       const object = join(root, '.git/objects', name.slice(0, 2), name.slice(2));
@@ -180,6 +228,59 @@ describe('a masked file that git tracks', () => {
       expect(open.result).toMatchObject({ exit: 0, stderr: '' });
       expect(open.result.stdout).toMatch(/\+-?(?:new|old)/);
     }
+  });
+
+  const SUBMODULES: { readonly [what: string]: readonly [mask: string, make: (sub: string) => string] } = {
+    'one that is called as a folder of git is': [
+      '.env',
+      (sub) => {
+        const root = repository();
+        git(root, '-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', sub, 'hooks');
+        git(root, 'config', '-f', '.git/modules/hooks/config', 'remote.origin.url', 'https://me:SECRET@example.com/');
+        return root;
+      },
+    ],
+    'one that was moved': [
+      'vendor/.env',
+      (sub) => {
+        const root = repository();
+        git(root, '-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', sub, 'before');
+        git(root, 'mv', 'before', 'vendor');
+        return root;
+      },
+    ],
+    'one of the repository that a linked work tree belongs to': [
+      '.env',
+      (sub) => {
+        const root = repository();
+        git(root, '-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', sub, 'lib');
+        return linked(root);
+      },
+    ],
+    'none, but a linked work tree in the tree': [
+      'inner/.env',
+      (sub) => {
+        git(sub, 'worktree', 'add', '-q', '-b', 'side', 'inner');
+        git(sub, 'rm', '-q', '.env');
+        git(sub, 'commit', '-q', '-m', 'without');
+        return sub;
+      },
+    ],
+  };
+
+  it.each(Object.entries(SUBMODULES))('of a submodule (%s), it is empty', async (_, [mask, make]) => {
+    const root = make(tracking());
+    const { result } = await ok(
+      root,
+      'bash-readonly',
+      {
+        command: `for config in $(find .git* ../main/.git -name config); do cat $config
+          git --git-dir=$(dirname $config) cat-file --batch-all-objects --batch --unordered | grep -a -e SECRET -e '^-new'; done`,
+      },
+      { config: { mask: [mask, ...MASKED.slice(1)] } },
+    );
+    expect(`${result.stdout}${result.stderr}`).not.toContain('SECRET');
+    expect(result.stdout).toContain('-new');
   });
 
   it('a configured test command finds it empty', async () => {

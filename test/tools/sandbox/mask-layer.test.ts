@@ -1,0 +1,30 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { LayoutError } from '../../../src/tools/sandbox/layout.ts';
+import { maskLayer } from '../../../src/tools/sandbox/mask-layer.ts';
+import { scratch } from '../shell/support.ts';
+
+const FILES = ['src/.env', 'src/deep/.env'].map((path) => ({ path, text: '' }));
+const tree = () => scratch({ 'src/.env': 'SECRET', 'src/deep/.env': 'SECRET' });
+
+it('lays the same layer once, and another when a file comes to it', () => {
+  const root = tree();
+  const layer = maskLayer(root, FILES);
+  expect(maskLayer(root, FILES)).toBe(layer);
+  expect(maskLayer(root, FILES.slice(1))).not.toBe(layer);
+  expect(readFileSync(join(layer, 'src/deep/.env'), 'utf8')).toBe('');
+});
+
+it('a layer that could not be finished covers nothing later', () => {
+  const root = tree();
+  const files = [...FILES, { path: 'n'.repeat(300), text: '' }, { path: 'src/.netrc', text: '' }];
+  for (let i = 0; i < 2; i++) expect(() => maskLayer(root, files)).toThrow(LayoutError);
+});
+
+it.each(['src/deep/.env', 'src', '.'])('a layer that somebody cleared %s away from is laid anew', (path) => {
+  const root = tree();
+  rmSync(join(maskLayer(root, FILES), path), { recursive: true });
+  expect(readFileSync(join(maskLayer(root, FILES), 'src/deep/.env'), 'utf8')).toBe('');
+  expect(maskLayer(root, FILES)).toBe(maskLayer(root, FILES));
+});

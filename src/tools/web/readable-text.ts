@@ -71,6 +71,24 @@ async function inThread(task: Task, signal: AbortSignal): Promise<ReadableText |
   }
 }
 
+/** As in browsers. A list of a hundred million cells is one piece of memory, and asking for that ends the process, not the thread. */
+const MOST_SPANNED = 1000;
+
+interface Element {
+  readonly name?: string;
+  readonly attribs?: { [name: string]: string };
+  readonly children?: readonly Element[];
+}
+
+function boundSpans({ children = [] }: Element): void {
+  for (const element of children) {
+    for (const name of ['colspan', 'rowspan'])
+      if (Number(element.attribs?.[name]) > MOST_SPANNED) element.attribs![name] = `${MOST_SPANNED}`;
+    // Of an inner table its own turn takes care.
+    if (element.name !== 'table') boundSpans(element);
+  }
+}
+
 async function convertPage({ html, url }: Task): Promise<ReadableText> {
   const { convert } = await import('html-to-text');
   const skip = ['head', 'title', 'img', 'svg', 'script', 'style', 'noscript', 'nav', 'iframe', 'form', 'button'];
@@ -79,9 +97,15 @@ async function convertPage({ html, url }: Task): Promise<ReadableText> {
     baseElements: { selectors: ['main', 'article', 'body'], orderBy: 'selectors', returnDomByDefault: true },
     wordwrap: false,
     limits: { maxInputLength: html.length, maxDepth: 200 },
+    formatters: {
+      boundTable: (element, walk, builder, options) => {
+        boundSpans(element);
+        builder.options.formatters?.['dataTable']?.(element, walk, builder, options);
+      },
+    },
     selectors: [
       { selector: 'a', options: { pathRewrite: absolute, hideLinkHrefIfSameAsText: true } },
-      { selector: 'table', format: 'dataTable', options: { uppercaseHeaderCells: false } },
+      { selector: 'table', format: 'boundTable', options: { uppercaseHeaderCells: false } },
       ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({ selector, options: { uppercase: false } })),
       ...skip.map((selector) => ({ selector, format: 'skip' })),
     ],

@@ -41,6 +41,7 @@ const OPENS: { readonly [option: string]: string } = {
   '--cloud': 'works on another machine',
   '--teleport': 'goes on with a session of another machine',
   '--environment': 'works on another machine',
+  '--desktop': 'works in another program, without its hooks',
   '--bg': 'starts a process that hopgate does not see end',
   '--background': 'starts a process that hopgate does not see end',
   '--worktree': 'works in another tree; make it yourself, and start hopgate there',
@@ -60,7 +61,9 @@ function refuseWhatOpens(args: readonly string[]): void {
     throw usage(`"claude ${first}" runs no agent in a session`, `Run it without hopgate: claude ${first}.`);
   for (const word of args) {
     if (word === '--') return;
-    const [name] = splitAt(word);
+    const [long] = splitAt(word);
+    // Its short options may stand together, and a name may stick to this one.
+    const name = /^-[pchv]*w/.test(word) ? '-w' : long;
     const why = Object.hasOwn(OPENS, name) ? OPENS[name] : undefined;
     if (why) throw usage(`Claude Code's ${name} ${why}`, `Leave ${name} out.`);
   }

@@ -156,6 +156,9 @@ describe('the words after "hopgate claude"', () => {
     ['--safe-mode'],
     ['-p', 'x', '--strict-mcp-config'],
     ['--worktree=x'],
+    ['-wx'],
+    ['-pcw', 'x'],
+    ['--desktop'],
     ['--cloud'],
     ['mcp', 'list'],
     ['--bg'],
@@ -165,5 +168,7 @@ describe('the words after "hopgate claude"', () => {
 
   it('are not looked into behind --', () => {
     expect(readClaudeCommand(['-p', '--', '--bare']).args).toEqual(['-p', '--', '--bare']);
+    for (const args of [['-dw'], ['-nw'], ['-pc', 'why'], ['-p', '-r', 'w']])
+      expect(readClaudeCommand(args).args).toEqual(args);
   });
 });

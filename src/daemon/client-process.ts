@@ -8,7 +8,7 @@ export interface ProcessMark {
   readonly start: string;
 }
 
-const SHELLS = new Set(['sh', 'dash', 'bash', 'zsh', 'ksh', 'fish', 'busybox', 'hook', 'hook-client']);
+const SHELLS = new Set(['sh', 'dash', 'bash', 'zsh', 'ksh', 'fish', 'busybox', 'hook', 'timeout']);
 
 interface Stat extends ProcessMark {
   readonly parent: number;
@@ -25,7 +25,7 @@ function statOf(pid: number): Stat | null {
       pid,
       parent: Number(fields[1]),
       start: fields[19] ?? '',
-      isShell: names.some((name) => SHELLS.has(name)),
+      isShell: names.some((name) => SHELLS.has(name) || name.startsWith('hook-client')),
     };
   } catch {
     return null;

@@ -1,6 +1,6 @@
 import { readSync, writeSync } from 'node:fs';
 import { askDaemon, NoDaemon } from './ask.ts';
-import { type Framed, unframe } from './framed.ts';
+import { frame, type Framed, unframe } from './framed.ts';
 import { type CodeCache, NO_CACHE } from './code-cache.ts';
 import type { Env } from './state-home.ts';
 import { runCommand } from './run-command.ts';
@@ -45,7 +45,9 @@ async function hookOne(client: string, env: Env, { alone, cache }: How): Promise
     const answer = asked ?? (await answerAlone(client, input, env, limit));
     if (answer.exit === 2 && answer.stderr.length === 0) refuse('no reason was given');
     if (answer.exit !== 0 && answer.exit !== 2) refuse('the answer makes no sense');
-    end(answer, () => cache.keep(asked ? 'asking' : `${client} ${kindOf(input)}`));
+    end(env['HOPGATE_FRAMED'] ? framed(answer) : answer, () =>
+      cache.keep(asked ? 'asking' : `${client} ${kindOf(input)}`),
+    );
   } catch (error) {
     refuse(error instanceof Error ? error.message : String(error));
   }
@@ -150,6 +152,13 @@ function end({ exit, stdout, stderr }: Framed, afterwards = () => {}): never {
     process.exit(exit);
   }
 }
+
+/** For a client that passes it on before this process has ended. */
+const framed = ({ exit, stdout, stderr }: Framed): Framed => ({
+  exit,
+  stdout: frame({ exit, stdout: stdout.toString(), stderr: stderr.toString() }),
+  stderr: Buffer.of(),
+});
 
 /** Events of one kind are answered by the same functions. */
 function kindOf(input: Buffer): string {

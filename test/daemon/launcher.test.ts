@@ -110,6 +110,17 @@ describe.each(KINDS)('a hook by the %s client', (kind) => {
   });
 });
 
+describe.each(KINDS)('without a daemon, the %s client', (kind) => {
+  it('leaves all conversations of one client program in one session', async () => {
+    const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
+    for (const conversation of ['c1', 'c2'])
+      await hook(world, preToolUse(world, 'Read', { file_path: 'src/a.ts' }, 'toolu_1', conversation));
+    const sessions = ['c1', 'c2'].map((id) => world.host().seatOf(world.conversation(id))?.sessionId);
+    expect(sessions[0]).toMatch(/^s-/);
+    expect(sessions[1]).toBe(sessions[0]);
+  });
+});
+
 /** They hand over to Node, here to a stand-in that says what it was given. */
 describe.each(['compiled', 'perl'] as const)('the %s client', (kind) => {
   it.each(DISTRUSTED)('does not trust a daemon that %s, and hands its input on', async (_, answer) => {
@@ -212,6 +223,51 @@ describe.each(['compiled', 'perl'] as const)('the %s client', (kind) => {
     const { HOPGATE_DAEMON: _off, ...env } = world.env as { [name: string]: string };
     expect(await runProgram(file, ['claude-code'], env, '{}')).toMatchObject({ exit: 2 });
     expect(wasAsked).toBe(false);
+  });
+});
+
+describe('the compiled client that has Node answer', () => {
+  /** Where a script stands for Node. */
+  function worldOf(node: string) {
+    const world = worldWith('compiled', { HOPGATE_DAEMON: 'off' });
+    const standIn = join(world.root, 'node');
+    writeFileSync(standIn, `#!/bin/sh\n${node}\n`, { mode: 0o700 });
+    const { file } = installLauncher(world.env);
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/^node=.*$/m, `node='${standIn}'`), { mode: 0o700 });
+    return { world, run: () => runProgram(file, ['claude-code'], world.env, '{}') };
+  }
+
+  it('passes the answer on before Node has ended', async () => {
+    const { world, run } = worldOf(
+      `printf 'hopgate 0 3 0\\nyes'; until [ -e "$0.go" ]; do sleep 0.01; done; touch "$0.ended"`,
+    );
+    expect(await run()).toEqual({ exit: 0, signal: null, stdout: 'yes', stderr: '' });
+    expect(existsSync(join(world.root, 'node.ended'))).toBe(false);
+    writeFileSync(join(world.root, 'node.go'), '');
+    while (!existsSync(join(world.root, 'node.ended'))) await new Promise((resolve) => setTimeout(resolve, 5));
+  });
+
+  it.each([
+    ['says nothing', 'exit 0'],
+    ['says less than it says', "printf 'hopgate 0 30 0\\nyes'"],
+    ['says more than it says', "printf 'hopgate 0 1 0\\nyes'"],
+    ['says something else', `printf '{"permissionDecision":"allow"}'`],
+    ['is ended', "printf 'hopgate 0 30 0\\n'; kill -9 $$"],
+    ['fails', 'exit 1'],
+    ['refuses without a reason', 'exit 2'],
+    ['refuses without a reason in its answer', "printf 'hopgate 2 0 0\\n'"],
+    ['says neither yes nor no', "printf 'hopgate 1 0 0\\n'"],
+    ['allows with a complaint', "printf 'hopgate 0 0 3\\nyes'"],
+  ])('refuses where Node %s', async (_, node) => {
+    const said = await worldOf(node).run();
+    expect(said).toMatchObject({ exit: 2, stdout: '' });
+    expect(said.stderr).toMatch(/hopgate could not decide this call, so it is refused/);
+  });
+
+  it('tells why Node refused', async () => {
+    expect(await worldOf("echo 'because' >&2; exit 2").run()).toMatchObject({ exit: 2, stderr: 'because\n' });
+    const { run } = worldOf("echo warning >&2; printf 'hopgate 2 0 7\\nbecause'");
+    expect(await run()).toMatchObject({ exit: 2, stdout: '', stderr: 'because' });
   });
 });
 

@@ -4,7 +4,8 @@
  *   hook-client SOCKET TOKENFILE ENTRY DEADLINE_MS NODE hook CLIENT [FLAG ...]
  *   hook-client SOCKET TOKENFILE ENTRY DEADLINE_MS NODE run TICKET
  *
- * Where the daemon cannot be asked, it becomes `NODE FLAG ... ENTRY alone hook CLIENT`, with the same standard input, which answers by itself.
+ * Where the daemon cannot be asked, it has `NODE FLAG ... ENTRY alone hook CLIENT` answer with the same standard input, and passes that on as soon as
+ * it is whole: Node takes a while to end, and the daemon for the next ones to start. A command is run by a Node that takes its place.
  * It never exits with 0 unless the daemon's whole answer is there and says so.
  */
 #define _GNU_SOURCE
@@ -41,6 +42,13 @@ extern char **environ;
 struct buffer {
   char *bytes;
   size_t length, room;
+};
+
+/* What a process prints and how it ends. */
+struct frame {
+  int status;
+  size_t out, err;
+  const char *body;
 };
 
 static int64_t deadline = INT64_MAX;
@@ -133,48 +141,6 @@ static void start_daemon(char **argv) {
   _exit(0);
 }
 
-/* The daemon cannot answer: Node does it, with what was read put back. */
-static void answer_alone(int argc, char **argv, int replay) {
-  if (replay) {
-    char name[] = "/tmp/hopgate-input-XXXXXX";
-    int fd = -1;
-#ifdef __linux__
-    fd = memfd_create("hook-input", 0);
-#endif
-    if (fd < 0) {
-      fd = mkstemp(name);
-      if (fd >= 0) unlink(name);
-    }
-    if (fd < 0) fail("the daemon went away, and its input cannot be kept");
-    for (size_t at = 0; at < input.length;) {
-      ssize_t n = write(fd, input.bytes + at, input.length - at);
-      if (n < 0 && errno != EINTR) fail("the daemon went away, and its input cannot be kept");
-      if (n > 0) at += (size_t)n;
-    }
-    if (lseek(fd, 0, SEEK_SET) != 0 || dup2(fd, STDIN_FILENO) < 0) fail("its input cannot be read again");
-  }
-  if (hook) {
-    /* It has what is left of the time; the alarm outlives the exec and ends a Node that hangs. */
-    int64_t left = deadline - now_ms();
-    if (left <= 0) fail("the daemon did not answer in time; try again");
-    char text[32];
-    snprintf(text, sizeof text, "%lld", (long long)left);
-    setenv("HOPGATE_DEADLINE_MS", text, 1);
-    alarm((unsigned)(left / 1000) + 1);
-  }
-  start_daemon(argv);
-  char *alone[MAX_FLAGS + 6] = {argv[5]};
-  int n = 1;
-  for (int i = ARGUMENTS; hook && i < argc; i++) alone[n++] = argv[i];
-  alone[n++] = argv[3];
-  alone[n++] = "alone";
-  alone[n++] = argv[6];
-  alone[n] = argv[7];
-  unsetenv("NODE_OPTIONS");
-  execv(argv[5], alone);
-  fail("neither the daemon nor Node can be started; run \"hopgate daemon status\"");
-}
-
 static int connect_to(const char *path) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   if (strlen(path) >= sizeof address.sun_path) return -1;
@@ -212,22 +178,14 @@ static int send_all(int fd, const struct buffer *b) {
   return 1;
 }
 
-static void receive_all(int fd, struct buffer *b) {
-  for (;;) {
-    reserve(b, 65536);
-    ssize_t n = read(fd, b->bytes + b->length, b->room - b->length - 1);
-    if (n > 0) {
-      b->length += (size_t)n;
-      if (b->length > MAX_ANSWER) fail("the answer is too large");
-    } else if (n == 0) {
-      break;
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      if (!ready(fd, POLLIN)) fail("the daemon did not answer in time; try again");
-    } else if (errno != EINTR) {
-      break;
-    }
-  }
+/* Reads once, and ends what was read with a zero; 0: there is no more. */
+static int receive(int fd, struct buffer *b) {
+  reserve(b, 65536);
+  ssize_t n = read(fd, b->bytes + b->length, b->room - b->length - 1);
+  if (n > 0) b->length += (size_t)n;
   b->bytes[b->length] = 0;
+  if (b->length > MAX_ANSWER) fail("the answer is too large");
+  return n > 0 || (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
 }
 
 static int wanted(const char *variable) {
@@ -276,6 +234,113 @@ static int put_out(int fd, const char *bytes, size_t length) {
   return 1;
 }
 
+/* The answer in the daemon's own form, which has to fill `length` bytes; 0: it is not whole, or none. */
+static int read_frame(const char *bytes, size_t length, struct frame *f) {
+  int used = 0;
+  /* No white space in the pattern after the numbers: it would swallow that of the output itself. */
+  if (sscanf(bytes, "hopgate %d %zu %zu%n", &f->status, &f->out, &f->err, &used) != 3 || used <= 0 || bytes[used] != '\n')
+    return 0;
+  f->body = bytes + used + 1;
+  return f->status >= 0 && f->status <= 255 && f->out <= MAX_ANSWER && f->err <= MAX_ANSWER &&
+         length == (size_t)used + 1 + f->out + f->err;
+}
+
+/* Passes an answer on; its status. */
+static int give(const struct frame *f) {
+  if (hook && f->status == 0 && f->err > 0) fail("the answer makes no sense");
+  if (hook && f->status == REFUSED && f->err == 0) fail("no reason was given");
+  if (hook && f->status != 0 && f->status != REFUSED) fail("the answer makes no sense");
+  if (!put_out(STDOUT_FILENO, f->body, f->out) || !put_out(STDERR_FILENO, f->body + f->out, f->err))
+    return hook ? REFUSED : 141;
+  return f->status;
+}
+
+/* Node answers within what is left of the time, and is let go of with its answer. */
+static void relay_answer(char **argv, char **alone) {
+  int64_t left = deadline - now_ms();
+  if (left <= 0) fail("the daemon did not answer in time; try again");
+  char text[32];
+  snprintf(text, sizeof text, "%lld", (long long)left);
+  setenv("HOPGATE_DEADLINE_MS", text, 1);
+  setenv("HOPGATE_FRAMED", "1", 1);
+  int out[2], err[2];
+  if (pipe(out) != 0 || pipe(err) != 0) fail("there is no pipe for it");
+  pid_t node = fork();
+  if (node < 0) fail("there is no process for it");
+  if (node == 0) {
+    if (dup2(out[1], STDOUT_FILENO) < 0 || dup2(err[1], STDERR_FILENO) < 0) fail("there is no pipe for it");
+    for (int i = 0; i < 2; i++) close(out[i]), close(err[i]);
+    /* Outlives the exec, and ends a Node that hangs. */
+    alarm((unsigned)(left / 1000) + 1);
+    execv(argv[5], alone);
+    fail("neither the daemon nor Node can be started; run \"hopgate daemon status\"");
+  }
+  close(out[1]);
+  close(err[1]);
+  /* It says itself that its time is up. */
+  deadline += 500;
+  struct buffer answer = {0}, complaint = {0};
+  struct pollfd ends[2] = {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}};
+  while (ends[0].fd >= 0 || ends[1].fd >= 0) {
+    left = deadline - now_ms();
+    int n = left > 0 ? poll(ends, 2, (int)left) : 0;
+    if (n == 0) {
+      kill(node, SIGKILL);
+      fail("there was no answer in time; try again");
+    }
+    if (n < 0) continue;
+    if (ends[0].revents && !receive(ends[0].fd, &answer)) ends[0].fd = -1;
+    if (ends[1].revents && !receive(ends[1].fd, &complaint)) ends[1].fd = -1;
+    struct frame f;
+    if (answer.length && read_frame(answer.bytes, answer.length, &f)) {
+      int status = give(&f);
+      close(STDOUT_FILENO);
+      close(STDERR_FILENO);
+      start_daemon(argv);
+      _exit(status);
+    }
+  }
+  int ended;
+  while (waitpid(node, &ended, 0) < 0 && errno == EINTR) {}
+  put_out(STDERR_FILENO, complaint.bytes, complaint.length);
+  if (WIFEXITED(ended) && WEXITSTATUS(ended) == REFUSED && complaint.length) _exit(REFUSED);
+  fail("Node ended without an answer; run \"hopgate daemon status\"");
+}
+
+/* The daemon cannot answer: Node does it, with what was read put back. */
+static void answer_alone(int argc, char **argv, int replay) {
+  if (replay) {
+    char name[] = "/tmp/hopgate-input-XXXXXX";
+    int fd = -1;
+#ifdef __linux__
+    fd = memfd_create("hook-input", 0);
+#endif
+    if (fd < 0) {
+      fd = mkstemp(name);
+      if (fd >= 0) unlink(name);
+    }
+    if (fd < 0) fail("the daemon went away, and its input cannot be kept");
+    for (size_t at = 0; at < input.length;) {
+      ssize_t n = write(fd, input.bytes + at, input.length - at);
+      if (n < 0 && errno != EINTR) fail("the daemon went away, and its input cannot be kept");
+      if (n > 0) at += (size_t)n;
+    }
+    if (lseek(fd, 0, SEEK_SET) != 0 || dup2(fd, STDIN_FILENO) < 0) fail("its input cannot be read again");
+  }
+  char *alone[MAX_FLAGS + 6] = {argv[5]};
+  int n = 1;
+  for (int i = ARGUMENTS; hook && i < argc; i++) alone[n++] = argv[i];
+  alone[n++] = argv[3];
+  alone[n++] = "alone";
+  alone[n++] = argv[6];
+  alone[n] = argv[7];
+  unsetenv("NODE_OPTIONS");
+  if (hook) relay_answer(argv, alone);
+  start_daemon(argv);
+  execv(argv[5], alone);
+  fail("neither the daemon nor Node can be started; run \"hopgate daemon status\"");
+}
+
 int main(int argc, char **argv) {
   if (argc < ARGUMENTS || argc > ARGUMENTS + MAX_FLAGS) fail("it was called with the wrong arguments");
   signal(SIGPIPE, SIG_IGN);
@@ -320,30 +385,22 @@ int main(int argc, char **argv) {
 
   struct buffer answer = {0};
   int sent = send_all(fd, &request);
-  if (sent || hook) receive_all(fd, &answer);
+  if (sent || hook)
+    do
+      if (!ready(fd, POLLIN)) fail("the daemon did not answer in time; try again");
+    while (receive(fd, &answer));
   /* 503: it is finishing, or of another version. */
   const char *body = answer.length ? strstr(answer.bytes, "\r\n\r\n") : NULL;
-  int complete = 0, status = 0;
-  size_t out = 0, err = 0, head = 0;
+  struct frame f;
+  int complete = 0;
   if (body && !strncmp(answer.bytes, "HTTP/1.1 200", 12)) {
     body += 4;
-    int used = 0;
-    /* No white space in the pattern after the numbers: it would swallow that of the output itself. */
-    if (sscanf(body, "hopgate %d %zu %zu%n", &status, &out, &err, &used) == 3 && used > 0 && body[used] == '\n') {
-      head = (size_t)used + 1;
-      size_t there = answer.length - (size_t)(body - answer.bytes);
-      complete = status >= 0 && status <= 255 && out <= MAX_ANSWER && err <= MAX_ANSWER && there == head + out + err;
-    }
+    complete = read_frame(body, answer.length - (size_t)(body - answer.bytes), &f);
   }
   if (!complete) {
     if (hook) answer_alone(argc, argv, 1);
     if (body && !strncmp(answer.bytes, "HTTP/1.1 503", 12)) answer_alone(argc, argv, 0);
     fail("the daemon went away in the middle of the command, and what came of it is not known");
   }
-  if (hook && status == 0 && err > 0) fail("the answer makes no sense");
-  if (hook && status == REFUSED && err == 0) fail("no reason was given");
-  if (hook && status != 0 && status != REFUSED) fail("the answer makes no sense");
-  if (!put_out(STDOUT_FILENO, body + head, out) || !put_out(STDERR_FILENO, body + head + out, err))
-    _exit(hook ? REFUSED : 141);
-  _exit(status);
+  _exit(give(&f));
 }

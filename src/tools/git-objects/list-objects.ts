@@ -8,21 +8,13 @@ import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
 import { type GitFolder, placesOf } from './git-folder.ts';
 
 /** What a repository holds, by object name. */
-export interface ObjectList extends Looked {
+export interface ObjectList {
   /** Reached from a ref, a reflog, an index or a head, at a path that is not masked (or none). */
   readonly open: ReadonlySet<string>;
   /** Blobs reached at masked paths only, or by a name of their own and at no path. */
   readonly masked: ReadonlySet<string>;
   /** Reached from nowhere: at which path they once were nobody knows. */
   readonly unreached: ReadonlySet<string>;
-}
-
-/** What of a list the next one begins with. */
-export interface Looked {
-  /** The commits that names lead to. */
-  readonly tips: readonly string[];
-  /** Blobs at masked paths with a newline in them. */
-  readonly atNewline: ReadonlySet<string>;
 }
 
 /** Of a list. More is a repository of some two million objects. */
@@ -41,18 +33,18 @@ const HEADS = [
 ];
 
 /**
- * Lists, each before an empty line: what is reached from a commit or the index, and at which path; what else a name leads to; all that there is; the
- * commits that names lead to. Then the index; and, as the first list ends a path at a newline, such paths in the commits that were not looked through
- * before.
+ * Lists, each before an empty line: what is reached from a commit or the index, and at which path; what else a name leads to; all that there is. Then the
+ * index; and, as the first list ends a path at a newline, such paths in all commits: only where the index has some, because to look for them takes as
+ * long as all the rest.
  */
 const LIST = `set -e
 cd /tmp
-cat >in
-sed '/^^/d' in >heads
-sed -n '/^^/p' in >before
+cat >heads
 "$@" rev-list --ignore-missing --no-walk=unsorted --all --reflog --stdin <heads >tips
-{
-  { cat tips before | "$@" rev-list --ignore-missing --missing=allow-any --stdin || touch failed; } |
+"$@" ls-files --stage -z >staged
+: >odd
+test "$(tr -cd '\\n' <staged | wc -c)" -eq 0 || {
+  { "$@" rev-list --ignore-missing --missing=allow-any --stdin <tips || touch failed; } |
     { "$@" diff-tree --stdin -r --root -c --raw -z --no-commit-id --no-renames || touch failed; } |
     LC_ALL=C grep -za -B1 '[[:cntrl:]]' >odd || test $? -eq 1 || touch failed
 } &
@@ -65,9 +57,7 @@ echo
 echo
 wait
 test ! -e failed
-cat tips
-echo
-"$@" ls-files --stage -z
+cat staged
 printf '\\0\\0'
 cat odd`;
 
@@ -92,29 +82,23 @@ export function gitRunner(sandbox: Sandbox, root: string, toolchains: readonly s
 
 export type GitRunner = ReturnType<typeof gitRunner>;
 
-/**
- * Lists a repository's objects; null if git cannot, or there are too many.
- * @param before of the list before this one
- */
+/** Lists a repository's objects; null if git cannot, or there are too many. */
 export async function listObjects(
   git: GitRunner,
   folder: GitFolder,
   masked: (relPath: string) => boolean,
-  before: Looked | null,
 ): Promise<ObjectList | null> {
-  const known = before ? before.tips.map((name) => `^${name}\n`).join('') : '';
-  const listed = await git(LIST, { stdin: headsOf(folder) + known });
+  const listed = await git(LIST, { stdin: headsOf(folder) });
   if (listed.exit !== 0 || listed.truncated) return null;
   const isMasked = (path: string) => folder.prefixes.some((prefix) => masked(prefix + path));
   const [open, atMasked, nowhere] = [new Set<string>(), new Set<string>(), new Set<string>()];
   const [blobs, unreached] = [new Set<string>(), new Set<string>()];
-  const tips: string[] = [];
   let [list, at] = [0, 0];
   for (const line of linesOf(listed.stdout)) {
     at += line.length + 1;
     if (line === '') {
       list += 1;
-      if (list < 4) continue;
+      if (list < 3) continue;
       break;
     }
     const space = line.indexOf(' ');
@@ -122,18 +106,15 @@ export async function listObjects(
     const rest = space === -1 ? '' : line.slice(space + 1);
     if (list === 0) (rest !== '' && isMasked(rest) ? atMasked : open).add(name);
     else if (list === 1) !open.has(name) && !atMasked.has(name) && nowhere.add(name);
-    else if (list === 3) tips.push(name);
     else if (atMasked.has(name) || nowhere.has(name)) rest === 'blob' ? blobs.add(name) : open.add(name);
     else if (!open.has(name)) unreached.add(name);
   }
   const [staged, odd] = splitAt(listed.stdout.slice(at), '\0\0');
-  const atNewline = new Set(before?.atNewline);
   for (const { name, path } of [...stagedIn(staged), ...changesIn(odd)])
-    if (path.includes('\n') && isMasked(path)) atNewline.add(name);
-  for (const name of atNewline) if (open.delete(name)) blobs.add(name);
+    if (path.includes('\n') && isMasked(path) && open.delete(name)) blobs.add(name);
   // What the index has at an open path a command can read in the work tree, too.
   for (const { name, path } of stagedIn(staged)) if (!isMasked(path) && blobs.delete(name)) open.add(name);
-  return { open, masked: blobs, unreached, tips, atNewline };
+  return { open, masked: blobs, unreached };
 }
 
 interface Placed {

@@ -7,7 +7,7 @@ import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
 import { COPIES, coverOf } from './covers.ts';
 import { fingerprint } from './fingerprint.ts';
 import { type GitFolder, gitFolders, placesOf } from './git-folder.ts';
-import { gitRunner, type Looked, listObjects } from './list-objects.ts';
+import { gitRunner, listObjects } from './list-objects.ts';
 import { buildView, isWhole, type ObjectView } from './object-view.ts';
 import { alternatesOf, linkedFrom, realpathIfAny, stored } from './stored.ts';
 
@@ -32,7 +32,6 @@ interface Known {
   stamp: string;
   view: Promise<ObjectView | 'all' | 'closed'>;
   readonly folders: string[];
-  looked: Looked | null;
 }
 
 /** A command may still read in the view before the one before. */
@@ -82,7 +81,6 @@ async function viewOf(sandbox: Sandbox, request: MaskedObjectsRequest, folder: G
   const now: Known = {
     stamp,
     folders: before?.folders ?? [],
-    looked: before?.looked ?? null,
     view: Promise.resolve('closed'),
   };
   now.view = makeView(sandbox, request, folder, now, before?.view ?? null);
@@ -107,9 +105,8 @@ async function makeView(
   try {
     const git = gitRunner(sandbox, root, toolchains, folder);
     const objects = join(folder.commonDir, 'objects');
-    const list = await listObjects(git, folder, maskMatcher(masks), now.looked);
+    const list = await listObjects(git, folder, maskMatcher(masks));
     if (list === null) return 'closed';
-    now.looked = { tips: list.tips, atNewline: list.atNewline };
     const files = stored(objects);
     if (list.masked.size + list.unreached.size === 0 && !files.hasLeftovers) return 'all';
     made = hiddenFolder();

@@ -13,6 +13,7 @@ import {
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import type { Mount } from '../sandbox/layout.ts';
+import { readFolder } from '../sandbox/read-folder.ts';
 import type { GitRunner, ObjectList } from './list-objects.ts';
 import { packIndex } from './pack-index.ts';
 import type { Stored } from './stored.ts';
@@ -30,12 +31,21 @@ export interface ObjectView {
 /** Whether nobody has cleared away anything of a view. */
 export const isWhole = ({ folder, stamp }: ObjectView): boolean => stampOf(folder) === stamp;
 
-const stampOf = (folder: string): string =>
-  ['', 'pack', 'info']
-    .map((name) => lstatSync(join(folder, name), { bigint: true, throwIfNoEntry: false }))
-    .map((stats) => `${stats?.ino} ${stats?.ctimeNs}`)
-    .join();
+const stampOf = (folder: string): string => {
+  const some = [
+    '',
+    'pack',
+    'info',
+    ...readFolder(folder)
+      .slice(0, STAMPED)
+      .map(({ name }) => name),
+  ];
+  const stats = some.map((name) => lstatSync(join(folder, name), { bigint: true, throwIfNoEntry: false }));
+  return stats.map((each) => `${each?.ino} ${each?.ctimeNs}`).join();
+};
 
+/** Of its folders with loose objects: a cleaner takes what is old, and all of a view is of an age. */
+const STAMPED = 8;
 /** Each of its files is a mount. */
 const MOST_KEPT_PACKS = 40;
 const KEPT_FILES = ['pack', 'idx', 'rev', 'promisor'];

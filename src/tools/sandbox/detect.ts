@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Cgroups, probeCgroups } from './cgroup.ts';
-import { makeFurniture } from './furniture.ts';
+import { isComplete, makeFurniture } from './furniture.ts';
 import type { Host, HostIdentity } from './launch.ts';
 import { baseLayout, type Layout, withMounts } from './layout.ts';
 import { runSandboxed } from './run-sandboxed.ts';
@@ -58,13 +58,19 @@ export async function detectSandbox(options: DetectOptions = {}): Promise<Sandbo
 async function tryOut(bwrap: string): Promise<Sandbox> {
   const version = (await promisify(execFile)(bwrap, ['--version'])).stdout.replace(/^bubblewrap\s*/, '').trim();
   const self = { uid: process.getuid!(), gid: process.getgid!() };
-  const host: Host = { bwrap, furniture: makeFurniture(), self };
+  let host: Host = { bwrap, furniture: makeFurniture(), self };
   const cgroups = self.uid === 0 ? probeCgroups() : null;
   const folder = join(host.furniture.folder, 'probe');
   mkdirSync(folder);
-  const runners = makeRunners(host, cgroups);
+  let runners = makeRunners(host, cgroups);
   await probeContainment(host, runners, folder);
   const overlay = await probeOverlay(host, runners, folder);
+  // Where temporary files are cleared away our own may go, too, while we are idle.
+  const refurnish = () => {
+    if (isComplete(host.furniture)) return;
+    host = { ...host, furniture: makeFurniture() };
+    runners = makeRunners(host, cgroups);
+  };
   const identities = new Map<string, Promise<HostIdentity | null>>();
   const identityFor = (root: string) => {
     if (!identities.has(root)) identities.set(root, ownerIfUsable(host, runners, root));
@@ -73,8 +79,10 @@ async function tryOut(bwrap: string): Promise<Sandbox> {
   const availability: SandboxAvailability = { ok: true, version, overlay, limits: describeLimits(self, cgroups) };
   return {
     availability,
-    run: async (layout, argv, options) =>
-      runSandboxed(host, runners, await identityFor(layout.root), layout, argv, options),
+    run: async (layout, argv, options) => {
+      refurnish();
+      return runSandboxed(host, runners, await identityFor(layout.root), layout, argv, options);
+    },
   };
 }
 

@@ -46,6 +46,12 @@ export function makeFurniture(): Furniture {
   return { folder, emptyFile, overlayBase, etc, filters };
 }
 
+/** Whether nobody has cleared anything of it away. */
+export const isComplete = ({ emptyFile, overlayBase, etc, filters }: Furniture): boolean =>
+  [emptyFile, overlayBase, filters.plain, filters.unixSockets, ...etc.map(({ source }) => source)].every((path) =>
+    existsSync(path),
+  );
+
 /** A file of the furniture that holds exactly this text; the same text is written once. */
 export function textFile({ folder }: Furniture, text: string): string {
   const file = join(folder, `text-${hash('sha256', text, 'hex')}`);

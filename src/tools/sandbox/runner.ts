@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import type { ControlGroup } from './cgroup.ts';
@@ -115,6 +115,11 @@ export class Runner {
   get isAlive(): boolean {
     const { pid, exitCode, signalCode } = this.process;
     return pid !== undefined && exitCode === null && signalCode === null && !this.#isKilled;
+  }
+
+  /** Its pipes are still there. */
+  get isReachable(): boolean {
+    return FIFOS.every((name) => existsSync(join(this.folder, name)));
   }
 
   /** True if everything of the command before is gone from its group. */

@@ -48,7 +48,7 @@ export function makeRunners(host: Host, cgroups: Cgroups | null): Runners {
   };
   const take = async (key: string, make: () => Runner): Promise<Runner> => {
     const known = takeIdle((each) => each.key === key);
-    if (known?.isAlive) {
+    if (known?.isAlive && known.isReachable) {
       known.keepsUsAlive = true;
       return known;
     }

@@ -8,6 +8,8 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -20,13 +22,15 @@ import { constants, Script } from 'node:vm';
  * Chunks are named by their content. What is kept is code, so it is taken only from files that nobody but this user can write.
  */
 export interface CodeCache {
-  /** Keeps what V8 has made of the chunks by now, once for each kind of work: another kind calls other functions. Never throws. */
+  /** Keeps what V8 has made of the chunks by now, if any was new, or this kind of work: another kind calls other functions. Never throws. */
   keep(kind: string): void;
 }
 
 interface Loaded {
   readonly file: string;
   readonly script: Script;
+  /** Compiled here and now. */
+  readonly isNew: boolean;
 }
 
 /** `require.extensions`. */
@@ -45,6 +49,7 @@ type Wrapper = (
 export const NO_CACHE: CodeCache = { keep() {} };
 /** Files that a build's folder holds at most: chunks, and marks of kinds of work. */
 const MAX_FILES = 120;
+const OLD_MS = 30 * 24 * 60 * 60 * 1000;
 
 /**
  * Loads every `.cjs` beside the entry with what was kept in a folder; where there is none, or where it does not fit, they are compiled as ever.
@@ -95,7 +100,7 @@ export function useCodeCache(
       ...(cachedData ? { cachedData } : {}),
       importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
     });
-    loaded.push({ file, script });
+    loaded.push({ file, script, isNew: !cachedData || script.cachedDataRejected === true });
     const run = script.runInThisContext() as Wrapper;
     run.call(module.exports, module.exports, (id) => requireFrom(module, id), module, file, folder);
   };
@@ -104,7 +109,7 @@ export function useCodeCache(
     keep(kind) {
       if (kept === '') return;
       const mark = join(kept, `kind ${kind.replaceAll(/\W/g, '_').slice(0, 80)}`);
-      if (existsSync(mark)) return;
+      if (existsSync(mark) && !loaded.some(({ isNew }) => isNew)) return;
       try {
         keepCode(kept, loaded, mark);
       } catch {
@@ -116,9 +121,19 @@ export function useCodeCache(
 
 function keepCode(folder: string, loaded: readonly Loaded[], mark: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  removeOld(dirname(folder));
   if (readdirSync(folder).length > MAX_FILES) return;
   for (const { file, script } of loaded) put(join(folder, basename(file)), script.createCachedData());
   put(mark, Buffer.of());
+}
+
+/** What no build has added to for long. */
+function removeOld(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    const there = statSync(path, { throwIfNoEntry: false });
+    if (there && Date.now() - there.mtimeMs > OLD_MS) rmSync(path, { recursive: true, force: true });
+  }
 }
 
 /** All or nothing, also after a power cut: V8 believes what it reads. */

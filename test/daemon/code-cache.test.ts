@@ -1,16 +1,18 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
-  copyFileSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   realpathSync,
   rmSync,
+  statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 
 const made: string[] = [];
@@ -67,6 +69,7 @@ describe('the code that is kept for the next hook', () => {
     chunk('two');
     chmodSync(kept(), 0o666);
     expect(run()).toBe('two');
+    expect(statSync(kept()).mode & 0o777).toBe(0o600);
   });
 
   it('is not believed where it is broken', () => {
@@ -80,18 +83,32 @@ describe('the code that is kept for the next hook', () => {
   });
 
   it('is kept once for each kind of work', () => {
-    const { chunk, run, kept } = program('one');
+    const { run, kept } = program('one');
     run();
-    copyFileSync(kept(), `${kept()}.before`);
-    chunk('four!');
+    utimesSync(kept(), 1, 1);
     run();
-    chunk('two');
-    expect(run()).toBe('one');
-    chunk('four!');
+    expect(statSync(kept()).mtimeMs).toBe(1000);
     run('another');
-    expect(run()).toBe('four!');
-    chunk('five!');
-    expect(run()).toBe('four!');
+    expect(statSync(kept()).mtimeMs).toBeGreaterThan(1000);
+  });
+
+  it('is kept anew where what was kept does not fit', () => {
+    const { chunk, run } = program('one');
+    run();
+    chunk('three');
+    run();
+    chunk('seven');
+    expect(run()).toBe('three');
+  });
+
+  it('goes with its build, some time after', () => {
+    const { run, kept } = program('one');
+    run();
+    const [old, young] = ['old', 'young'].map((name) => join(dirname(kept()), '..', name)) as [string, string];
+    for (const folder of [old, young]) mkdirSync(folder);
+    utimesSync(old, 1, 1);
+    run('another');
+    expect([existsSync(old), existsSync(young), existsSync(kept())]).toEqual([false, true, true]);
   });
 
   it('is none where it cannot be kept', () => {

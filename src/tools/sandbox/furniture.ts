@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownFolder } from './own-folder.ts';
 import { type FilterArch, seccompFilter } from './seccomp.ts';
@@ -55,6 +55,10 @@ export const isComplete = ({ emptyFile, overlayBase, etc, filters }: Furniture):
 /** A file of the furniture that holds exactly this text; the same text is written once. */
 export function textFile({ folder }: Furniture, text: string): string {
   const file = join(folder, `text-${hash('sha256', text, 'hex')}`);
-  if (!existsSync(file)) writeFileSync(file, text, { mode: 0o444 });
+  if (!existsSync(file)) {
+    // Under its name it is there whole, or not at all.
+    writeFileSync(`${file}.new`, text, { mode: 0o444 });
+    renameSync(`${file}.new`, file);
+  }
   return file;
 }

@@ -7,7 +7,7 @@ import { commandMessage, type Host, type HostIdentity, overlayOf } from './launc
 import type { Layout } from './layout.ts';
 import type { Runner } from './runner.ts';
 import type { Runners } from './runners.ts';
-import { type CommandResult, type RunOptions, SandboxError } from './sandbox.ts';
+import { type CommandResult, prepared, type RunOptions, SandboxError } from './sandbox.ts';
 
 /** Runs one command under bubblewrap. See {@link Sandbox.run}. */
 export async function runSandboxed(
@@ -18,11 +18,13 @@ export async function runSandboxed(
   argv: readonly string[],
   options: RunOptions,
 ): Promise<CommandResult> {
-  const message = commandMessage(host, layout, argv, {
-    env: options.env ?? {},
-    // Wall time is what ends a command; this only ends one that burns every core after we are gone or stuck.
-    cpuSeconds: Math.ceil(options.seconds + 10) * availableParallelism(),
-  });
+  const message = prepared(() =>
+    commandMessage(host, layout, argv, {
+      env: options.env ?? {},
+      // Wall time is what ends a command; this only ends one that burns every core after we are gone or stuck.
+      cpuSeconds: Math.ceil(options.seconds + 10) * availableParallelism(),
+    }),
+  );
   return runners.use(layout, runAs, (runner) => supervise(host, runner, layout, message, options));
 }
 
@@ -34,7 +36,8 @@ async function supervise(
   options: RunOptions,
 ): Promise<CommandResult> {
   const overlay = overlayOf(layout);
-  const command = runner.run(message, options.stdin, overlay && (overlay.layer ? `${overlay.layer}:` : ''));
+  const layers = overlay && (overlay.layer ? `${overlay.layer}:` : '');
+  const command = prepared(() => runner.run(message, options.stdin, layers));
   const child = new BoundedRun(command, options, () => runner.kill());
   const status = readStatus(command.status);
   try {

@@ -4,6 +4,7 @@ import type { Cgroups } from './cgroup.ts';
 import { type Host, type HostIdentity, overlayOf, runnerCommand } from './launch.ts';
 import type { Layout } from './layout.ts';
 import { Runner } from './runner.ts';
+import { prepared } from './sandbox.ts';
 
 /** Runners, kept for a while after a command for the next one of the same sort. */
 export interface Runners {
@@ -53,7 +54,7 @@ export function makeRunners(host: Host, cgroups: Cgroups | null): Runners {
       return known;
     }
     if (known) void end(known);
-    const runner = make();
+    const runner = prepared(make);
     all.add(runner);
     try {
       await runner.ready();

@@ -60,6 +60,20 @@ export class SandboxError extends Error {
   }
 }
 
+/**
+ * Does what has to be done before a command.
+ *
+ * @throws SandboxError where there is no place for temporary files, say
+ */
+export function prepared<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof SandboxError || (error as NodeJS.ErrnoException).code === undefined) throw error;
+    throw new SandboxError(`the sandbox cannot be prepared: ${(error as Error).message}`, { cause: error });
+  }
+}
+
 /** Runs commands in layouts. Get one with `detectSandbox`. */
 export interface Sandbox {
   readonly availability: SandboxAvailability;

@@ -23,27 +23,48 @@ export interface Applied {
  */
 export function applyChanges(grant: Grant, judged: Judgement, view: OverlayView): Applied {
   const { folders, files, deletions, emptied } = judged;
-  if (folders.length + files.length + deletions.length + emptied.length === 0) return { effects: [], dropped: [] };
-  const stage = makeStage(grant.root);
+  const paths = [...deletions, ...emptied, ...[...folders, ...files].map(({ path }) => path)];
+  if (paths.length === 0) return { effects: [], dropped: [] };
+  let stage: Stage | null = null;
   try {
     const modes = new Map<string, number>();
-    const puts = files.map(({ path, upper, lower }): Step => {
-      if (lower) modes.set(path, lower.mode & 0o777);
-      const owner = lower ?? upper;
-      const copied = stage.add(join(view.upper, path), { mode: upper.mode, uid: owner.uid, gid: owner.gid });
-      return { do: 'put', path, before: lower ? hashFile(join(grant.root, path)) : null, ...copied };
-    });
-    const steps: Step[] = [
-      ...deletions.map((path): Step => ({ do: 'delete', path, before: hashFile(join(grant.root, path)) })),
-      ...emptied.map((path): Step => ({ do: 'remove-folder', path })),
-      ...folders.map(({ path, upper: { mode, uid, gid } }): Step => ({ do: 'folder', path, mode, uid, gid })),
-      ...puts,
-    ];
-    stage.commit(steps);
+    let steps: readonly Step[];
+    try {
+      stage = makeStage(grant.root);
+      steps = stageAll(grant.root, stage, judged, view, modes);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+      // The disk is full, or may not be written: nothing was begun.
+      const why = `nothing could be put in place: ${(error as Error).message}`;
+      return { effects: [], dropped: paths.map((path) => ({ path, why })) };
+    }
     return perform(grant.root, stage.folder, steps, modes);
   } finally {
-    stage.remove();
+    stage?.remove();
   }
+}
+
+function stageAll(
+  root: string,
+  stage: Stage,
+  { folders, files, deletions, emptied }: Judgement,
+  view: OverlayView,
+  modes: Map<string, number>,
+): readonly Step[] {
+  const puts = files.map(({ path, upper, lower }): Step => {
+    if (lower) modes.set(path, lower.mode & 0o777);
+    const owner = lower ?? upper;
+    const copied = stage.add(join(view.upper, path), { mode: upper.mode, uid: owner.uid, gid: owner.gid });
+    return { do: 'put', path, before: lower ? hashFile(join(root, path)) : null, ...copied };
+  });
+  const steps: Step[] = [
+    ...deletions.map((path): Step => ({ do: 'delete', path, before: hashFile(join(root, path)) })),
+    ...emptied.map((path): Step => ({ do: 'remove-folder', path })),
+    ...folders.map(({ path, upper: { mode, uid, gid } }): Step => ({ do: 'folder', path, mode, uid, gid })),
+    ...puts,
+  ];
+  stage.commit(steps);
+  return steps;
 }
 
 /** Completes what a killed engine had begun, as far as nobody has changed the files since. */

@@ -46,7 +46,13 @@ export interface Stage {
 export function makeStage(root: string): Stage {
   const folder = join(root, `${STAGE_PREFIX}${process.pid}-${randomBytes(6).toString('hex')}`);
   fs.mkdirSync(folder, { mode: 0o700 });
-  writeDurably(join(folder, MARK), identityOf(folder));
+  const remove = () => fs.rmSync(folder, { recursive: true, force: true });
+  try {
+    writeDurably(join(folder, MARK), identityOf(folder));
+  } catch (error) {
+    remove();
+    throw error;
+  }
   let count = 0;
   return {
     folder,
@@ -63,7 +69,7 @@ export function makeStage(root: string): Stage {
       syncFolder(folder);
       syncFolder(root);
     },
-    remove: () => fs.rmSync(folder, { recursive: true, force: true }),
+    remove,
   };
 }
 

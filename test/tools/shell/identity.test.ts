@@ -77,6 +77,22 @@ describe.runIf(asRoot)('an engine without privileges', () => {
   });
 });
 
+describe.runIf(asRoot)('an engine that may not write the root', () => {
+  test('drops what a command changed, and says why', async () => {
+    const root = owned({ 'src/a': 'a', 'src/gone': 'x' });
+    chmodSync(root, 0o555);
+    const prefix = ['setpriv', `--reuid=${SOMEONE}`, `--regid=${SOMEONE}`, '--clear-groups'];
+    const child = engine(root, 'bash', 'echo b > src/a; rm src/gone', prefix);
+    const { outcome, effects } = JSON.parse(await outputOf(child));
+    expect(outcome.result).toMatchObject({ exit: 0, changed: [] });
+    expect(outcome.result.dropped.map(({ path }: { path: string }) => path)).toEqual(['src/gone', 'src/a']);
+    expect(outcome.result.dropped[0].why).toContain('nothing could be put in place: EACCES');
+    expect(effects).toEqual([]);
+    expect(readFileSync(join(root, 'src/a'), 'utf8')).toBe('a');
+    chmodSync(root, 0o755);
+  });
+});
+
 describe.runIf(asRoot)('what an engine without privileges may not list', () => {
   test.each(['bash-readonly', 'bash'])('%s does not see either, by whatever name', async (tool) => {
     const root = owned({ 'src/a': 'a', 'shut/.env': 'SECRET', 'node_modules/x/.env': 'SECRET', 'none/.env': 'SECRET' });

@@ -83,7 +83,10 @@ describe('the list of requests', () => {
     const elsewhere = await on.run('approve', id, '--root', on.root, '--yes');
     expect(elsewhere.code).toBe(1);
     expect(elsewhere.err).toContain('List them with "hopgate approve --all-roots".');
-    expect((await on.run('approve', id, '--yes')).code).toBe(0);
+    const said = await on.run('approve', id, '--yes');
+    expect({ code: said.code, out: said.out.split('\n')[0] }).toEqual({ code: 0, out: `In ${other}:` });
+    const mine = await ask(on);
+    expect((await on.run('approve', String(mine), '--yes')).out).not.toContain('In ');
   });
 });
 

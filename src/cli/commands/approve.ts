@@ -8,8 +8,9 @@ import { listPending, pendingJson } from '../approve/list-pending.ts';
 import { diffFor, showRequest } from '../approve/show-request.ts';
 import { watchPending } from '../approve/watch-pending.ts';
 import { CliError, type Io, paint, print, printJson } from '../io.ts';
-import { examples } from '../options.ts';
+import { examples, rootOf } from '../options.ts';
 import { canAsk } from '../run/operator.ts';
+import { visible } from '../visible.ts';
 
 interface Options {
   readonly root?: string;
@@ -72,7 +73,7 @@ async function approve(io: Io, id: string | undefined, options: Options): Promis
   const item = findPending(io, id, options.root);
   const verdict = yes ? 'yes' : no ? 'no' : null;
   if (verdict !== null) {
-    if (!io.json) showRequest(io, item.pending.request, item.pending.root);
+    if (!io.json) show(io, item);
     return answer(io, item, verdict, options);
   }
   if (io.json) {
@@ -84,7 +85,7 @@ async function approve(io: Io, id: string | undefined, options: Options): Promis
     if (said !== 'yes') io.exitCode = 1;
     return;
   }
-  showRequest(io, item.pending.request, item.pending.root);
+  show(io, item);
   throw usage('nobody can be asked here', `Answer with "hopgate approve ${item.pending.id} --yes", or --no.`);
 }
 
@@ -103,10 +104,16 @@ const itemsOf = (io: Io, { root, allRoots }: Options): readonly FoundItem[] =>
 const othersOf = (io: Io, options: Options): number =>
   options.allRoots || options.root !== undefined ? 0 : pendingEverywhere(io).length - itemsOf(io, options).length;
 
+/** A request of another repository than this one says which. */
+function show(io: Io, { pending: { request, root } }: FoundItem): void {
+  if (root !== rootOf(io, { root: '.' })) print(io, paint(io, 'bold', `In ${visible(root)}:`));
+  showRequest(io, request, root);
+}
+
 /** null: left pending. */
 async function askAndAnswer(io: Io, item: FoundItem, options: Options): Promise<Verdict | null> {
   tokenFor(io, item, options); // before a person reads through it for nothing
-  showRequest(io, item.pending.request, item.pending.root);
+  show(io, item);
   const said = await askAtTerminal(io, item.pending.request);
   if (said === null) print(io, `Left as it is: ${item.pending.id} still waits.`);
   else answer(io, item, said, options);

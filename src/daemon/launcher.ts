@@ -163,6 +163,12 @@ if [ "$1" = run ]; then kind=run name=\${2-}; else kind=hook name=$1; fi
 ${client ? askBy(client) : 'alone'}
 status=$?
 [ "$kind" = run ] && exit "$status"
+# Another Node took the place of this one, and does not know these flags.
+if [ "$status" -eq 9 ] && [ -n "$flags" ]; then
+  flags=
+  alone
+  status=$?
+fi
 case $status in 0|2) exit "$status" ;; esac
 refuse "the hook ended with status $status; run: hopgate daemon status"
 `;

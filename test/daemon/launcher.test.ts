@@ -287,6 +287,21 @@ describe('the flags of a Node that answers alone', () => {
     expect(flags.length).toBe(flagsOf(process.execPath, '/opt/hopgate/main.cjs').length - 1);
   });
 
+  it.each(KINDS)('are left out by the %s client where Node does not know them any more', async (kind) => {
+    const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
+    const { file } = installLauncher(world.env);
+    const standIn = join(world.root, 'node');
+    const script = '#!/bin/sh\n[ "$1" != --gone ] || { echo "bad option" >&2; exit 9; }\ncat >&2\nexit 2\n';
+    writeFileSync(standIn, script, { mode: 0o700 });
+    const launcher = readFileSync(file, 'utf8')
+      .replace(/^node=.*$/m, `node='${standIn}'`)
+      .replace(/^flags=.*$/m, "flags='--gone'");
+    writeFileSync(file, launcher, { mode: 0o700 });
+    const said = await runProgram(file, ['claude-code'], world.env, '{"a":1}');
+    expect(said).toMatchObject({ exit: 2, stdout: '' });
+    expect(said.stderr).toMatch(/^(bad option\n)?\{"a":1\}$/);
+  });
+
   it.each(['compiled', 'perl'] as const)('reach it by the %s client', async (kind) => {
     const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
     const { file } = installLauncher(world.env);

@@ -33,6 +33,8 @@
 #define MAX_ANSWER (64u << 20)
 #define REFUSED 2
 #define NOT_RUN 125
+/* How Node ends where it does not know one of its flags. */
+#define BAD_FLAG 9
 /* Arguments before the flags. */
 #define ARGUMENTS 8
 #define MAX_FLAGS 16
@@ -302,6 +304,8 @@ static void relay_answer(char **argv, char **alone) {
   }
   int ended;
   while (waitpid(node, &ended, 0) < 0 && errno == EINTR) {}
+  /* Before it reads anything; the launcher leaves the flags out then. */
+  if (WIFEXITED(ended) && WEXITSTATUS(ended) == BAD_FLAG) _exit(BAD_FLAG);
   put_out(STDERR_FILENO, complaint.bytes, complaint.length);
   if (WIFEXITED(ended) && WEXITSTATUS(ended) == REFUSED && complaint.length) _exit(REFUSED);
   fail("Node ended without an answer; run \"hopgate daemon status\"");

@@ -20,10 +20,10 @@ const CHECKPOINT_PAGES = 128;
  */
 export async function main(argv: readonly string[], env: Env, cache = NO_CACHE): Promise<void> {
   const alone = argv[0] === 'alone';
-  const [kind, name = ''] = alone ? argv.slice(1) : argv;
+  const [kind, name = '', form] = alone ? argv.slice(1) : argv;
   if (kind === 'daemon') return becomeDaemon(env, cache);
   if (kind === 'run') return runOne(name, env, { alone, cache });
-  if (kind === 'hook') return hookOne(name, env, { alone, cache });
+  if (kind === 'hook') return hookOne(name, env, { alone, cache, isFramed: form === 'framed' });
   refuse(`hopgate's hook program was called with "${argv.join(' ')}"`);
 }
 
@@ -31,9 +31,11 @@ interface How {
   /** Without asking the daemon. */
   readonly alone: boolean;
   readonly cache: CodeCache;
+  /** For a client that passes the answer on before this process has ended. */
+  readonly isFramed?: boolean;
 }
 
-async function hookOne(client: string, env: Env, { alone, cache }: How): Promise<void> {
+async function hookOne(client: string, env: Env, { alone, cache, isFramed = false }: How): Promise<void> {
   const limit = Number(env['HOPGATE_DEADLINE_MS']) || DEADLINE_MS;
   setTimeout(() => refuse(`it took longer than ${limit / 1000} s; try again`), limit);
   process.on('uncaughtException', (error) => refuse(error.message));
@@ -45,9 +47,7 @@ async function hookOne(client: string, env: Env, { alone, cache }: How): Promise
     const answer = asked ?? (await answerAlone(client, input, env, limit));
     if (answer.exit === 2 && answer.stderr.length === 0) refuse('no reason was given');
     if (answer.exit !== 0 && answer.exit !== 2) refuse('the answer makes no sense');
-    end(env['HOPGATE_FRAMED'] ? framed(answer) : answer, () =>
-      cache.keep(asked ? 'asking' : `${client} ${kindOf(input)}`),
-    );
+    end(isFramed ? framed(answer) : answer, () => cache.keep(asked ? 'asking' : `${client} ${kindOf(input)}`));
   } catch (error) {
     refuse(error instanceof Error ? error.message : String(error));
   }
@@ -153,7 +153,6 @@ function end({ exit, stdout, stderr }: Framed, afterwards = () => {}): never {
   }
 }
 
-/** For a client that passes it on before this process has ended. */
 const framed = ({ exit, stdout, stderr }: Framed): Framed => ({
   exit,
   stdout: frame({ exit, stdout: stdout.toString(), stderr: stderr.toString() }),

@@ -312,7 +312,8 @@ describe('the flags of a Node that answers alone', () => {
       .replace(/^flags=.*$/m, "flags='--a --b=1'");
     writeFileSync(file, script, { mode: 0o700 });
     const { stderr } = await runProgram(file, ['claude-code'], world.env, '{}');
-    expect(stderr).toBe(`--a --b=1 ${entryFile()} alone hook claude-code\n`);
+    const form = kind === 'compiled' ? ' framed' : '';
+    expect(stderr).toBe(`--a --b=1 ${entryFile()} alone hook claude-code${form}\n`);
     const ran = await runProgram(file, ['run', 'x'], world.env);
     expect(ran.stderr).toBe(`${entryFile()} alone run x\n`);
   });

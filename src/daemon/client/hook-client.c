@@ -4,7 +4,7 @@
  *   hook-client SOCKET TOKENFILE ENTRY DEADLINE_MS NODE hook CLIENT [FLAG ...]
  *   hook-client SOCKET TOKENFILE ENTRY DEADLINE_MS NODE run TICKET
  *
- * Where the daemon cannot be asked, it has `NODE FLAG ... ENTRY alone hook CLIENT` answer with the same standard input, and passes that on as soon as
+ * Where the daemon cannot be asked, it has `NODE FLAG ... ENTRY alone hook CLIENT framed` answer with the same standard input, and passes that on as soon as
  * it is whole: Node takes a while to end, and the daemon for the next ones to start. A command is run by a Node that takes its place.
  * It never exits with 0 unless the daemon's whole answer is there and says so.
  */
@@ -264,7 +264,6 @@ static void relay_answer(char **argv, char **alone) {
   char text[32];
   snprintf(text, sizeof text, "%lld", (long long)left);
   setenv("HOPGATE_DEADLINE_MS", text, 1);
-  setenv("HOPGATE_FRAMED", "1", 1);
   int out[2], err[2];
   if (pipe(out) != 0 || pipe(err) != 0) fail("there is no pipe for it");
   pid_t node = fork();
@@ -331,13 +330,14 @@ static void answer_alone(int argc, char **argv, int replay) {
     }
     if (lseek(fd, 0, SEEK_SET) != 0 || dup2(fd, STDIN_FILENO) < 0) fail("its input cannot be read again");
   }
-  char *alone[MAX_FLAGS + 6] = {argv[5]};
+  char *alone[MAX_FLAGS + 7] = {argv[5]};
   int n = 1;
   for (int i = ARGUMENTS; hook && i < argc; i++) alone[n++] = argv[i];
   alone[n++] = argv[3];
   alone[n++] = "alone";
   alone[n++] = argv[6];
-  alone[n] = argv[7];
+  alone[n++] = argv[7];
+  if (hook) alone[n] = "framed";
   unsetenv("NODE_OPTIONS");
   if (hook) relay_answer(argv, alone);
   start_daemon(argv);

@@ -1,5 +1,5 @@
 import { type Dirent, readFileSync, realpathSync, statSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { isProtected, maskMatcher } from '../../gate/masks.ts';
 import { findRepository } from '../git/repository.ts';
 import { isStop } from '../workspace/outcome.ts';
@@ -86,8 +86,21 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
   };
 
   walk('', true);
-  return found;
+  const [files, folders] = [new Set(found.maskedFiles), new Set(found.maskedFolders)];
+  const isWithinOne = beneathOneOf(folders);
+  return {
+    ...found,
+    maskedFiles: [...files].filter((path) => !isWithinOne(path)),
+    maskedFolders: [...folders].filter((path) => !path.includes('/') || !isWithinOne(dirname(path))),
+  };
 }
+
+/** Whether a root-relative path is one of these, or lies beneath one. */
+const beneathOneOf = (paths: ReadonlySet<string>): ((path: string) => boolean) => {
+  const isBeneath = (path: string): boolean =>
+    paths.has(path) || (path.includes('/') && isBeneath(path.slice(0, path.lastIndexOf('/'))));
+  return paths.size === 0 ? () => false : isBeneath;
+};
 
 /** Mounts that cover what a scan found masked; they go on top of the tree's own mount. */
 export function maskMounts(root: string, scan: TreeScan): Mount[] {
@@ -106,9 +119,7 @@ export function maskOverlay(
   scan: TreeScan,
   mounted: readonly string[],
 ): { readonly layer: { readonly layer?: string }; readonly mounts: readonly Mount[] } {
-  const onTop = new Set([...mounted, ...scan.maskedFolders]);
-  const isOnTop = (path: string): boolean =>
-    onTop.has(path) || (path.includes('/') && isOnTop(path.slice(0, path.lastIndexOf('/'))));
+  const isOnTop = beneathOneOf(new Set(mounted));
   const files = scan.maskedFiles.filter((path) => !isOnTop(path));
   return {
     layer:

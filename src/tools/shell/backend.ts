@@ -9,6 +9,7 @@ import { deployTool } from './deploy.ts';
 import { editTool } from './edit.ts';
 import { readOnlyTool } from './read-only.ts';
 import { testTool } from './test.ts';
+import { UncoveredError } from './uncovered.ts';
 
 const TOOLS: { readonly [id: string]: (context: ShellContext) => Promise<ToolReport | Stop> } = {
   'bash-readonly': readOnlyTool,
@@ -63,9 +64,10 @@ async function attempt(work: () => Promise<ToolReport | Stop>, signal: AbortSign
   try {
     return await work();
   } catch (error) {
-    // In all of these the command did not run.
+    // In all of these but one the command did not run; in that one nothing of what it did is kept.
     if (signal.aborted && error === signal.reason) return failed('aborted', 'The call was aborted.');
     if (error instanceof LayoutError) return failed('layout-impossible', error.message);
+    if (error instanceof UncoveredError) return failed('masked-file-replaced', error.message);
     if (error instanceof SandboxError)
       return failed('sandbox-failed', `${error.message}; run \`hopgate doctor --probe\` to see what is wrong`);
     throw error;

@@ -4,9 +4,10 @@ import type { Json } from '../../spec/types.ts';
 import type { Layout } from '../sandbox/layout.ts';
 import type { TreeRequest } from '../sandbox/layouts.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
-import type { CommandResult, RunOptions, Sandbox } from '../sandbox/sandbox.ts';
+import type { CommandResult, OverlayView, RunOptions, Sandbox } from '../sandbox/sandbox.ts';
 import { scanTree } from '../sandbox/tree.ts';
 import type { Stop } from '../workspace/outcome.ts';
+import { watchCovered } from './uncovered.ts';
 
 /** One call on its way through the shell backend. */
 export interface ShellContext {
@@ -34,8 +35,19 @@ export function shellContext(sandbox: Sandbox, call: ToolCall): ShellContext | S
     sandbox,
     contained: availability.ok,
     overlay: availability.ok && availability.overlay,
-    run: (layout, argv, options) =>
-      run(layout, argv, { seconds: limits.seconds, outputBytes: limits.outputBytes, signal: call.signal, ...options }),
+    run: async (layout, argv, options = {}) => {
+      let check = availability.ok ? watchCovered(layout) : () => {};
+      const inspect = async (view: OverlayView) => {
+        check();
+        // Nothing of it runs any more, and what follows is ours.
+        check = () => {};
+        await options.inspect?.(view);
+      };
+      const { seconds, outputBytes } = limits;
+      const result = await run(layout, argv, { seconds, outputBytes, signal: call.signal, ...options, inspect });
+      check();
+      return result;
+    },
   };
 }
 

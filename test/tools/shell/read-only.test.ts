@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -245,4 +245,54 @@ test('it leaves no descriptor open', async () => {
   await many();
   // Streams close a moment after what they were for; one that leaked would stay for good.
   await expect.poll(open, { timeout: 20_000 }).toBeLessThanOrEqual(before + 2);
+});
+
+describe('while a command runs', () => {
+  const replacing = async (tool: string, replaced: string, withWhat: string) => {
+    const root = scratch({ 'src/.env': 'SECRET-old', 'src/a': 'a' });
+    execFileSync('git', ['init', '-q'], { cwd: root });
+    // It waits until it sees what it must not, or that this is over.
+    const command = `while ! grep -q NEW ${replaced} && test ! -e src/over; do sleep 0.02; done; cat ${replaced}; cat ${replaced} > src/b`;
+    const running = run(root, tool, { command });
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    writeFileSync(join(root, 'new'), withWhat);
+    if (withWhat.endsWith('\n')) renameSync(join(root, 'new'), join(root, replaced));
+    else writeFileSync(join(root, replaced), withWhat);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    writeFileSync(join(root, 'src/over'), '');
+    return { root, ...(await running) };
+  };
+
+  test.each([
+    ['bash-readonly', 'src/.env', 'SECRET-NEW\n'],
+    ['bash-readonly', '.git/config', '[remote "o"]\n\turl = https://me:SECRET-NEW@example.com/\n'],
+    ['bash', '.git/config', '[remote "o"]\n\turl = https://me:SECRET-NEW@example.com/\n'],
+  ])('%s: where %s is replaced, nothing of what it printed or did is kept', async (tool, path, text) => {
+    const { root, outcome, effects } = await replacing(tool, path, text);
+    expect(outcome).toMatchObject({ status: 'failed', code: 'masked-file-replaced' });
+    expect(JSON.stringify(outcome)).not.toContain('SECRET');
+    expect(effects).toEqual([]);
+    expect(readdirSync(join(root, 'src')).sort()).toEqual(['.env', 'a', 'over']);
+  });
+
+  test.each([
+    ['bash-readonly', 'src/.env', 'SECRET-NEW'],
+    ['bash', 'src/.env', 'SECRET-NEW\n'],
+  ])('%s: what is written into %s stays covered', async (tool, path, text) => {
+    const { outcome } = await replacing(tool, path, text);
+    expect(outcome).toMatchObject({ status: 'ok', result: { stdout: '' } });
+  });
+});
+
+test('a file is covered once, whatever links lead to it', async () => {
+  const root = scratch({ 'conf/real': 'SECRET', 'conf/deep/x': 'SECRET', 'src/.env': 'SECRET', 'src/a': 'a' });
+  for (const [link, to] of [
+    ['conf.pem', 'conf'],
+    ['.env', 'conf/real'],
+    ['x.pem', 'conf/deep'],
+    ['y.pem', 'src/.env'],
+  ] as const)
+    symlinkSync(to, join(root, link));
+  for (const tool of ['bash-readonly', 'bash'])
+    expect((await ok(root, tool, { command: 'cat conf/* conf/deep/x .env y.pem src/*' })).result.stdout).toBe('a');
 });

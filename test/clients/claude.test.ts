@@ -404,6 +404,31 @@ describe.skipIf(!CLAUDE_BIN)('the gate stays shut', () => {
     expect(world.read('new.txt')).toBeNull();
   });
 
+  it.each([
+    ['another root', { HOPGATE_ROOT: '/tmp', CLAUDE_PROJECT_DIR: '/tmp' }],
+    ['no session', { HOPGATE_SESSION: '' }],
+    ['another state folder', { XDG_STATE_HOME: '/nowhere', HOME: '/nowhere', HOPGATE_DAEMON: 'off' }],
+    ['a program around every command', { CLAUDE_CODE_SHELL_PREFIX: '/bin/true' }],
+    ['hooks and plugins switched off', { CLAUDE_CODE_SIMPLE: '1', CLAUDE_CODE_SAFE_MODE: '1' }],
+    ['code for every shell', { BASH_ENV: '/bin/true', NODE_OPTIONS: '--require /nowhere' }],
+  ])('in a clone whose settings bring variables: %s', async (_, env) => {
+    world.write('.claude/settings.json', JSON.stringify({ env }));
+    const read = call('Read', { file_path: world.path('src/a.js') });
+    const run = await world.run([write(), mode('diagnose'), read, done, done]);
+    expect(outcomes(run)).toEqual(['Write refused', 'mode ran', 'Read ran']);
+    expect(world.read('new.txt')).toBeNull();
+    expect(run.code, run.stderr).toBe(0);
+  });
+
+  it('in a clone whose settings bring a shell of their own on the PATH', async () => {
+    world.write('bin/sh', '#!/bin/dash\nexit 0\n');
+    chmodSync(world.path('bin/sh'), 0o755);
+    world.write('.claude/settings.json', JSON.stringify({ env: { PATH: `${world.path('bin')}:/usr/bin:/bin` } }));
+    const run = await world.run([write(), done]);
+    expect(outcomes(run)).toEqual(['Write refused']);
+    expect(world.read('new.txt')).toBeNull();
+  });
+
   it('in a clone that brings settings with hooks off', async () => {
     world.write('.claude/settings.json', '{"disableAllHooks":true}');
     const run = await world.run([write(), done]);

@@ -30,13 +30,14 @@ interface CommandHook {
 export type ClaudeHooks = { readonly [event in ClaudeEvent]: readonly { readonly hooks: readonly CommandHook[] }[] };
 
 /**
- * The hooks as Claude Code's settings and plugins take them. The model reads the command line with every refusal, so that it is short.
+ * The hooks as Claude Code's settings and plugins take them. The model reads the command line with every refusal, so that it is short. The shell is
+ * named by its path, because a repository's settings can set the PATH.
  *
  * @param script the shell's word for the file that holds {@link hookScript}
  */
 export function claudeHooks(script: string): ClaudeHooks {
   const group = (event: ClaudeEvent) => {
-    const hook = { type: 'command' as const, command: `sh ${script} ${event}`, timeout: TIMEOUT_SECONDS };
+    const hook = { type: 'command' as const, command: `/bin/sh ${script} ${event}`, timeout: TIMEOUT_SECONDS };
     return [{ hooks: [ENDINGS.has(event) ? hook : { ...hook, onFailure: 'block' as const }] }];
   };
   return Object.fromEntries(EVENTS.map((event) => [event, group(event)])) as unknown as ClaudeHooks;
@@ -88,7 +89,7 @@ export const isGuard = (command: unknown): boolean => typeof command === 'string
 export function guardHooks(script: string): {
   readonly [event in 'UserPromptSubmit' | 'PreToolUse']: ClaudeHooks[event];
 } {
-  const hook = { type: 'command', command: `sh ${script}`, timeout: TIMEOUT_SECONDS, onFailure: 'block' } as const;
+  const hook = { type: 'command', command: `/bin/sh ${script}`, timeout: TIMEOUT_SECONDS, onFailure: 'block' } as const;
   return { UserPromptSubmit: [{ hooks: [hook] }], PreToolUse: [{ hooks: [hook] }] };
 }
 

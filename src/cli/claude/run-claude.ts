@@ -13,6 +13,7 @@ import { CliError, type Io } from '../io.ts';
 import { evidenceFile } from '../open-store.ts';
 import { rootOf } from '../options.ts';
 import type { ClaudeCommand } from './own-options.ts';
+import { heldEnvironment, pinnedVariables } from './held-environment.ts';
 import { ensurePlugin } from './plugin-folder.ts';
 import { showEnd } from './show-end.ts';
 import { recordedOf, unhooked } from './unhooked.ts';
@@ -21,14 +22,16 @@ import { recordedOf, unhooked } from './unhooked.ts';
 export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
   const root = rootOf(io, command);
   const program = claudeProgram(io, command.program);
-  const settings = JSON.stringify({ ...userSettings(io, command.settings), ...KEEPS_HOOKS_ON });
+  const stated = userSettings(io, command.settings);
   const host = new Host({ env: io.env, keepOpenMs: 0 });
   try {
     const { sessionId } = await openClient(io, host, root, 'claude-code', command);
     const before = await stateOf(io, root, sessionId);
     tellBeginning(io, sessionId, root, before);
     const begun = new Date().toISOString();
-    const env = { ...heldEnvironment(io.env), HOPGATE_SESSION: sessionId, HOPGATE_ROOT: root };
+    const env = heldEnvironment(io.env, sessionId, root);
+    const variables = { ...stated.env, ...pinnedVariables(env) };
+    const settings = JSON.stringify({ ...stated, ...KEEPS_HOOKS_ON, env: variables });
     const args = ['--plugin-dir', ensurePlugin(io.env), '--settings', settings, ...command.args];
     const code = await runClient('claude', program, args, { cwd: root, env });
     const seats = new SeatFiles(root, io.env)
@@ -59,13 +62,6 @@ async function stateOf(io: Io, root: string, sessionId: string): Promise<Session
 /** These stand above every settings file that an agent, or a cloned repository, could bring. */
 const KEEPS_HOOKS_ON = { disableAllHooks: false, disableSkillShellExecution: true };
 
-/** Variables that switch hooks, plugins or their servers off. */
-const SWITCHES = ['CLAUDE_CODE_SIMPLE', 'CLAUDE_CODE_SAFE_MODE', 'CLAUDE_CODE_PERSONAL_HOOKS_OFF'];
-const isSwitch = (name: string): boolean => SWITCHES.includes(name) || name.startsWith('CLAUDE_CODE_SKIP_PLUGIN_');
-
-const heldEnvironment = (env: Io['env']): Io['env'] =>
-  Object.fromEntries(Object.entries(env).filter(([name]) => !isSwitch(name)));
-
 function claudeProgram(io: Io, named: string | null): string {
   const found = named ?? io.env['CLAUDE_BIN'] ?? findProgram('claude', io.env['PATH']);
   if (found && (!found.includes('/') || existsSync(resolve(io.cwd, found)))) return found;
@@ -77,7 +73,7 @@ function claudeProgram(io: Io, named: string | null): string {
 }
 
 /** What the user's own `--settings` say: JSON, or a file of it. */
-function userSettings(io: Io, given: string | null): object {
+function userSettings(io: Io, given: string | null): { readonly env?: object } {
   if (given === null) return {};
   const file = resolve(io.cwd, given);
   try {

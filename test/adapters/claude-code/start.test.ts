@@ -30,7 +30,7 @@ describe('hopgate claude', () => {
     const ran = await on.run('claude', '--claude', fakeClaude('exit 7'), '-p', 'fix it', '--model', 'opus');
     const [plugin, folder = '', flag, settings = '', ...rest] = args();
     expect([plugin, flag]).toEqual(['--plugin-dir', '--settings']);
-    expect(JSON.parse(settings)).toEqual({ disableAllHooks: false, disableSkillShellExecution: true });
+    expect(JSON.parse(settings)).toMatchObject({ disableAllHooks: false, disableSkillShellExecution: true });
     expect(rest).toEqual(['-p', 'fix it', '--model', 'opus']);
     expect(existsSync(join(folder, 'hooks/hooks.json'))).toBe(true);
     expect(folder.startsWith(on.root)).toBe(false);
@@ -113,6 +113,23 @@ describe('hopgate claude', () => {
     await on.run('claude', '--claude', claude);
     expect(args()[1]).toBe(first);
     expect(readFileSync(join(first, 'hooks/hooks.json'), 'utf8')).toContain('PreToolUse');
+  });
+
+  it('holds the variables that hooks are steered by against the settings of a repository', async () => {
+    const mine = JSON.stringify({ env: { HOPGATE_ROOT: '/elsewhere', MINE: 'yes' } });
+    await on.run('claude', '--claude', fakeClaude('exit 0'), '--settings', mine);
+    const pinned = JSON.parse(args()[3] ?? '').env;
+    expect(pinned).toMatchObject({
+      HOPGATE_ROOT: on.root,
+      HOPGATE_SESSION: expect.stringMatching(/^s-/),
+      XDG_STATE_HOME: on.env['XDG_STATE_HOME'],
+      CLAUDE_CODE_SIMPLE: '',
+      CLAUDE_CODE_SHELL_PREFIX: '',
+      BASH_ENV: '',
+      LD_PRELOAD: '',
+      MINE: 'yes',
+    });
+    expect(pinned).not.toHaveProperty('PATH');
   });
 
   it('puts the user’s own --settings in with its own, which hold', async () => {

@@ -1,0 +1,30 @@
+import { homedir } from 'node:os';
+import type { Io } from '../io.ts';
+
+/** Variables that switch hooks, plugins or their servers off. */
+const SWITCHES = ['CLAUDE_CODE_SIMPLE', 'CLAUDE_CODE_SAFE_MODE', 'CLAUDE_CODE_PERSONAL_HOOKS_OFF'];
+const isSwitch = (name: string): boolean => SWITCHES.includes(name) || name.startsWith('CLAUDE_CODE_SKIP_PLUGIN_');
+
+/** What hooks, and hopgate's MCP server, are started by, look for their state in, or take code from. */
+const STEERING = [
+  ...['HOPGATE_SESSION', 'HOPGATE_ROOT', 'HOPGATE_PERIPHERAL', 'HOPGATE_DAEMON', 'HOPGATE_DEADLINE_MS'],
+  ...['HOME', 'XDG_STATE_HOME', 'XDG_RUNTIME_DIR'],
+  ...['SHELL', 'CLAUDE_CODE_SHELL', 'CLAUDE_CODE_SHELL_PREFIX', 'CLAUDE_CODE_SHELL_LAUNCHER_SCRIPT'],
+  ...['BASH_ENV', 'ENV', 'NODE_OPTIONS', 'LD_PRELOAD', 'LD_AUDIT', 'LD_LIBRARY_PATH', 'DYLD_INSERT_LIBRARIES'],
+];
+
+/** The environment that Claude Code is started with, for a session of hopgate's. */
+export const heldEnvironment = (env: Io['env'], session: string, root: string): Io['env'] => ({
+  ...Object.fromEntries(Object.entries(env).filter(([name]) => !isSwitch(name))),
+  HOPGATE_SESSION: session,
+  HOPGATE_ROOT: root,
+});
+
+/**
+ * The same as a setting. Settings set variables as well (`env`), and those of a repository, which a clone can bring, stand above what a program was
+ * started with; what is given on the command line stands above theirs. What is empty counts as not set.
+ */
+export const pinnedVariables = (held: Io['env']): { readonly [name: string]: string } =>
+  Object.fromEntries(
+    [...STEERING, ...SWITCHES].map((name) => [name, held[name] ?? (name === 'HOME' ? homedir() : '')]),
+  );

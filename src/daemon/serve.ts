@@ -67,7 +67,6 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
     host,
     token: newToken(join(folder, 'token')),
     build: buildId(),
-    buildOnDisk: () => buildId(),
     log,
     onFinish: () => finish(),
     about: () => ({ pid: process.pid, startedAt, socket, client }),

@@ -18,8 +18,6 @@ export interface ServerParts {
   readonly token: string;
   /** Clients of another build are sent away, and the daemon finishes. */
   readonly build: string;
-  /** The build that lies on the disk now, for a client that only knows where. */
-  readonly buildOnDisk: () => string;
   readonly log: (line: string) => void;
   /** Called when a client of another build, or `stop`, asks the daemon to finish. */
   readonly onFinish: () => void;
@@ -120,9 +118,7 @@ export class DaemonServer {
   }
 
   #isOfAnotherBuild(asked: string | undefined): boolean {
-    const { build, buildOnDisk } = this.#parts;
-    if (asked === undefined || asked === build) return false;
-    return buildOnDisk() !== build || !build.startsWith(`${asked}:`);
+    return asked !== undefined && asked !== this.#parts.build;
   }
 
   #mayAsk({ headers }: IncomingMessage): boolean {

@@ -343,18 +343,16 @@ describe('the compiled client', () => {
 describe('a daemon', () => {
   const build = '/opt/hopgate/main.cjs:10:20';
   it.each([
-    ['serves a client of its build', build, build, 200],
-    ['serves a client that knows where its build lies', '/opt/hopgate/main.cjs', build, 200],
-    ['finishes where another build has taken its place', '/opt/hopgate/main.cjs', '/opt/hopgate/main.cjs:10:21', 503],
-    ['finishes for a client of another build', '/opt/hopgate/main.cjs:10:21', '/opt/hopgate/main.cjs:10:21', 503],
-    ['finishes for a client of another hopgate', '/opt/hopgate/main.c', build, 503],
-  ])('%s', async (_, asked, onDisk, expected) => {
+    ['serves a client of its build', build, 200],
+    ['finishes for a client of another build', '/opt/hopgate/main.cjs:10:21', 503],
+    ['finishes for a client of another hopgate', '/opt/hopgate/main.c:10:20', 503],
+    ['finishes for a client that does not say of which', '/opt/hopgate/main.cjs', 503],
+  ])('%s', async (_, asked, expected) => {
     const world = makeWorld();
     const server = new DaemonServer({
       host: new Host({ env: world.env, keepOpenMs: 0 }),
       token: 'secret',
       build,
-      buildOnDisk: () => onDisk,
       log: () => {},
       onFinish: () => {},
       about: () => ({}),

@@ -146,6 +146,8 @@ function script({ client, env }: Baked): string {
   return `#!/bin/sh
 # Written by hopgate: what client programs run for their hooks. Do not edit; "hopgate daemon start" writes it anew.
 unset NODE_OPTIONS ENV BASH_ENV PERL5OPT PERL5LIB PERLLIB PERL5DB PERL_UNICODE PERLIO
+unset LD_PRELOAD LD_AUDIT
+export XDG_STATE_HOME=${quoted(dirname(stateHome(env)))} # whatever the settings of a repository say
 node=${quoted(process.execPath)}
 flags='${flagsOf(process.execPath, entryFile()).join(' ')}'
 entry=${quoted(entryFile())}

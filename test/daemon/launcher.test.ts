@@ -100,6 +100,15 @@ describe.each(KINDS)('a hook by the %s client', (kind) => {
     expect(existsSync(socketOf(world.env))).toBe(false);
   });
 
+  it('answers by itself from its own state, whatever a repository says of where that is', async () => {
+    const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
+    const other = join(world.root, 'other');
+    const call = preToolUse(world, 'Write', { file_path: join(world.root, 'src/a.ts'), content: '' });
+    const answer = await hook(world, call, { env: { XDG_STATE_HOME: other } });
+    expect(answer).toMatchObject({ exit: 2, stderr: expect.stringMatching(/tool-not-allowed|mode-forbids/) });
+    expect(existsSync(other)).toBe(false);
+  });
+
   it('is refused for input that is none', async () => {
     const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
     for (const input of ['', '{']) {

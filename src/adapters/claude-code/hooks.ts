@@ -18,7 +18,7 @@ export type HookEnv = { readonly [name: string]: string | undefined };
  * refusal with its reason.
  *
  * @param raw the JSON of the hook's standard input
- * @param env `HOPGATE_ROOT` names the repository; without it, it is the one that `CLAUDE_PROJECT_DIR`, or else the event's `cwd`, is of
+ * @param env `HOPGATE_ROOT` names the repository, beside `HOPGATE_SESSION`; without them, it is the one that `CLAUDE_PROJECT_DIR`, or else the event's `cwd`, is of
  */
 export async function handle(raw: unknown, desk: HookDesk, env: HookEnv): Promise<HookAnswer> {
   const event = readEvent(raw);
@@ -129,7 +129,8 @@ function fault(event: HookEvent, error: unknown): HookAnswer {
 }
 
 function rootOf({ fields }: HookEvent, env: HookEnv): string {
-  const named = textOf(env['HOPGATE_ROOT']);
+  // Alone it may be anybody's: a repository's settings set variables. Who names a session that is there was told of both.
+  const named = textOf(env['HOPGATE_SESSION']) === null ? null : textOf(env['HOPGATE_ROOT']);
   if (named !== null) return realpathSync(named);
   const folder = textOf(env['CLAUDE_PROJECT_DIR']) ?? textOf(fields['cwd']);
   if (folder === null) throw new Error('the event does not say which folder it is about');

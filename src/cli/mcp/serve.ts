@@ -60,8 +60,8 @@ async function serve(io: Io, options: McpCommand): Promise<void> {
 /** Hooks are told by the environment which repository they are about; who works in their session has to mean the same one. */
 function placeOf(io: Io, { root, attach }: McpCommand): string {
   if (!attach || root !== '.') return rootOf(io, { root });
-  const { HOPGATE_ROOT: named, CLAUDE_PROJECT_DIR: folder } = io.env;
-  return named ? rootOf(io, { root: named }) : rootOf({ ...io, cwd: folder || io.cwd }, { root });
+  const { HOPGATE_SESSION: session, HOPGATE_ROOT: named, CLAUDE_PROJECT_DIR: folder } = io.env;
+  return named && session ? rootOf(io, { root: named }) : rootOf({ ...io, cwd: folder || io.cwd }, { root });
 }
 
 const wantedOf = (io: Io, root: string, options: McpCommand): Wanted => ({

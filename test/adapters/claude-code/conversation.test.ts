@@ -283,8 +283,23 @@ describe('a hook that cannot answer', () => {
     expect(seats).toEqual([null, expect.objectContaining({ parent: null })]);
   });
 
+  it('takes another root from nobody who names no session of it', async () => {
+    const elsewhere = { ...world.env, HOPGATE_ROOT: world.path('src') };
+    const begin = (id: string, env: typeof elsewhere) =>
+      handle(
+        { session_id: id, cwd: world.root, hook_event_name: 'SessionStart', source: 'startup' },
+        world.host.desk({ env, pid: null }),
+        env,
+      );
+    expect((await begin('one', elsewhere)).exit).toBe(0);
+    const seatAt = (root: string) => world.host.seatOf({ client: 'claude-code', id: 'one', agentId: null, root });
+    expect([seatAt(world.path('src')), seatAt(world.root)]).toEqual([null, expect.objectContaining({ parent: null })]);
+    const made = { ...elsewhere, HOPGATE_SESSION: 's-made-up' };
+    expect(await begin('two', made)).toMatchObject({ exit: 2, stderr: expect.stringContaining('s-made-up') });
+  });
+
   it('refuses when the session cannot be had, and lets an agent stop that was asked to go on', async () => {
-    const broken = { ...world.env, HOPGATE_ROOT: '/nowhere' };
+    const broken = { ...world.env, HOPGATE_ROOT: '/nowhere', HOPGATE_SESSION: 's-1' };
     const event = { session_id: 'c', cwd: world.root, tool_name: 'Read', tool_use_id: 'x' };
     const desk = world.host.desk({ env: broken, pid: null });
     const call = await handle({ ...event, hook_event_name: 'PreToolUse' }, desk, broken);

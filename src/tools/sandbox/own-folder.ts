@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -48,11 +49,13 @@ function removeStale(parent: string): void {
     const pid = Number.parseInt(name.slice(PREFIX.length), 10);
     if (!(pid > 0) || existsSync(`/proc/${pid}`)) continue;
     const folder = join(parent, name);
+    // Another user's may hold links, and change while we walk it.
+    if (lstatSync(folder, { throwIfNoEntry: false })?.uid !== process.getuid!()) continue;
     killOrphans(folder);
     try {
       rmSync(folder, { recursive: true, force: true });
     } catch {
-      // another user's
+      // somebody else was faster
     }
   }
 }

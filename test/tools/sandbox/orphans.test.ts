@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readlinkSync, rmdirSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readlinkSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -23,6 +23,15 @@ test('it ends what a killed engine left waiting, and clears its folder away', { 
   expect(existsSync(folder)).toBe(false);
   expect(other.exitCode).toBeNull();
   other.kill('SIGKILL');
+});
+
+test('it leaves alone what bears such a name and is another user’s', { skip: process.getuid?.() !== 0 }, () => {
+  const folder = join(tmpdir(), `hopgate-sandbox-${namespace}-${spawnSync('true').pid}-theirs`);
+  mkdirSync(folder);
+  chownSync(folder, 12_345, 12_345);
+  makeFurniture();
+  expect(existsSync(folder)).toBe(true);
+  rmdirSync(folder);
 });
 
 test('a control group that a process with our pid left behind is in nobody’s way', { skip: !linux }, async () => {

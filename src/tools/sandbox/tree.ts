@@ -96,7 +96,7 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
 }
 
 /** Whether a root-relative path is one of these, or lies beneath one. */
-const beneathOneOf = (paths: ReadonlySet<string>): ((path: string) => boolean) => {
+export const beneathOneOf = (paths: ReadonlySet<string>): ((path: string) => boolean) => {
   const isBeneath = (path: string): boolean =>
     paths.has(path) || (path.includes('/') && isBeneath(path.slice(0, path.lastIndexOf('/'))));
   return paths.size === 0 ? () => false : isBeneath;

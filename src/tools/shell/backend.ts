@@ -67,7 +67,7 @@ async function attempt(work: () => Promise<ToolReport | Stop>, signal: AbortSign
     // In all of these but one the command did not run; in that one nothing of what it did is kept.
     if (signal.aborted && error === signal.reason) return failed('aborted', 'The call was aborted.');
     if (error instanceof LayoutError) return failed('layout-impossible', error.message);
-    if (error instanceof UncoveredError) return failed('masked-file-replaced', error.message);
+    if (error instanceof UncoveredError) return failed('masked-file-uncovered', error.message);
     if (error instanceof SandboxError)
       return failed('sandbox-failed', `${error.message}; run \`hopgate doctor --probe\` to see what is wrong`);
     throw error;

@@ -5,9 +5,9 @@ import type { Layout } from '../sandbox/layout.ts';
 import type { TreeRequest } from '../sandbox/layouts.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandResult, OverlayView, RunOptions, Sandbox } from '../sandbox/sandbox.ts';
-import { scanTree } from '../sandbox/tree.ts';
+import { scanTree, type TreeScan } from '../sandbox/tree.ts';
 import type { Stop } from '../workspace/outcome.ts';
-import { watchCovered } from './uncovered.ts';
+import { type Covered, watchCovered } from './uncovered.ts';
 
 /** One call on its way through the shell backend. */
 export interface ShellContext {
@@ -18,7 +18,7 @@ export interface ShellContext {
   /** Layouts with an overlay work here. */
   readonly overlay: boolean;
   /** Runs a command within the call's limits, in the layout if we are contained, else bare. */
-  run(layout: Layout, argv: readonly string[], options?: Partial<RunOptions>): Promise<CommandResult>;
+  run(tree: CallTree, layout: Layout, argv: readonly string[], options?: Partial<RunOptions>): Promise<CommandResult>;
 }
 
 /** The context of a call; a refusal if this host cannot contain commands and the operator did not open it regardless. */
@@ -35,8 +35,8 @@ export function shellContext(sandbox: Sandbox, call: ToolCall): ShellContext | S
     sandbox,
     contained: availability.ok,
     overlay: availability.ok && availability.overlay,
-    run: async (layout, argv, options = {}) => {
-      let check = availability.ok ? watchCovered(layout) : () => {};
+    run: async (tree, layout, argv, options = {}) => {
+      let check = availability.ok ? watchCovered(tree, layout) : () => {};
       const inspect = async (view: OverlayView) => {
         check();
         // Nothing of it runs any more, and what follows is ours.
@@ -52,7 +52,8 @@ export function shellContext(sandbox: Sandbox, call: ToolCall): ShellContext | S
 }
 
 /** What the layouts need to know of a call. */
-export interface CallTree extends TreeRequest {
+export interface CallTree extends TreeRequest, Covered {
+  readonly scan: TreeScan;
   /** For the result: in `withoutObjects` the repositories whose objects the command does not see, if there are any. */
   readonly said: { readonly [key: string]: Json };
 }
@@ -65,13 +66,15 @@ export interface CallTree extends TreeRequest {
 export async function treeOf({ call, sandbox, overlay }: ShellContext): Promise<CallTree> {
   const { root, config } = call.grant;
   const { mask: masks, toolchains } = config;
+  const startedAt = performance.now();
   const scan = scanTree(root, masks);
+  const scanMs = performance.now() - startedAt;
   const { repositories } = scan;
   const objects = sandbox.availability.ok
     ? await unlessAborted(maskedObjects(sandbox, { root, masks, toolchains, repositories }), call.signal)
     : { mounts: [], closed: [] };
   const said: CallTree['said'] = objects.closed.length > 0 ? { withoutObjects: [...objects.closed] } : {};
-  return { root, masks, toolchains, overlay, scan, objects: objects.mounts, said };
+  return { root, masks, toolchains, overlay, scan, scanMs, objects: objects.mounts, said };
 }
 
 /** @throws the signal's reason, as soon as it is aborted */

@@ -19,7 +19,7 @@ export async function deployTool(context: ShellContext): Promise<ToolReport | St
   const { run, network } = chosen.command;
   const tree = await treeOf(context);
   const layout = { ...readOnlyLayout(tree), name: 'deploy', network };
-  const result = await context.run(layout, run, { env: { CI: '1', NO_COLOR: '1' } });
+  const result = await context.run(tree, layout, run, { env: { CI: '1', NO_COLOR: '1' } });
   // Nobody watches where it connects: with the network open, what it did out there is not known.
   return commandReport(context, result, network ? 'unobserved' : [], {
     deploy: chosen.name,

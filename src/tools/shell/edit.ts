@@ -31,7 +31,7 @@ export async function editTool(context: ShellContext): Promise<ToolReport | Stop
   let applied: Applied = { effects: [], dropped: [] };
   let refused: readonly Dropped[] = [];
   const tree = await treeOf(context);
-  const result = await context.run(editLayout(tree), argv, {
+  const result = await context.run(tree, editLayout(tree), argv, {
     inspect: async (view) => {
       const judged = judgeChanges(
         call.grant,

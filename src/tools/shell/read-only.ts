@@ -10,6 +10,6 @@ export async function readOnlyTool(context: ShellContext): Promise<ToolReport | 
   const argv = shellCommand(context.call);
   if (isStop(argv)) return argv;
   const tree = await treeOf(context);
-  const result = await context.run(readOnlyLayout(tree), argv);
+  const result = await context.run(tree, readOnlyLayout(tree), argv);
   return commandReport(context, result, [], tree.said);
 }

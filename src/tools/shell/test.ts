@@ -49,7 +49,7 @@ async function runTest(
   let junit: string | null = null;
   let changed: readonly string[] = [];
   const before = path === null || context.contained ? null : stamp(join(grant.root, path));
-  const result = await context.run(testLayout(tree), argv, {
+  const result = await context.run(tree, testLayout(tree), argv, {
     env: { CI: '1', NO_COLOR: '1' },
     outputBytes: report === 'tap' ? Math.max(REPORT_BYTES, tool.limits.outputBytes) : tool.limits.outputBytes,
     // Only what this run wrote is in the upper folder: an old report cannot be taken for a new one.

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -267,12 +267,14 @@ describe('while a command runs', () => {
     ['bash-readonly', 'src/.env', 'SECRET-NEW\n'],
     ['bash-readonly', '.git/config', '[remote "o"]\n\turl = https://me:SECRET-NEW@example.com/\n'],
     ['bash', '.git/config', '[remote "o"]\n\turl = https://me:SECRET-NEW@example.com/\n'],
-  ])('%s: where %s is replaced, nothing of what it printed or did is kept', async (tool, path, text) => {
+    ['bash', 'src/new.pem', 'SECRET-NEW\n'],
+    ['bash-readonly', 'src/new.pem', 'SECRET-NEW'],
+  ])('%s: where %s is replaced or made, nothing of what it printed or did is kept', async (tool, path, text) => {
     const { root, outcome, effects } = await replacing(tool, path, text);
-    expect(outcome).toMatchObject({ status: 'failed', code: 'masked-file-replaced' });
+    expect(outcome).toMatchObject({ status: 'failed', code: 'masked-file-uncovered' });
     expect(JSON.stringify(outcome)).not.toContain('SECRET');
     expect(effects).toEqual([]);
-    expect(readdirSync(join(root, 'src')).sort()).toEqual(['.env', 'a', 'over']);
+    expect(existsSync(join(root, 'src/b'))).toBe(false);
   });
 
   test.each([

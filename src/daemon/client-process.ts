@@ -60,3 +60,12 @@ export function clientOf(line: ReturnType<typeof ancestry>): ProcessMark | null 
 
 export const sameProcess = (a: ProcessMark | null, b: ProcessMark | null): boolean =>
   a !== null && b !== null && a.pid === b.pid && a.start === b.start;
+
+/** Whether that very process still runs. */
+export const isRunning = ({ pid, start }: ProcessMark): boolean => statOf(pid)?.start === start;
+
+/** This process; null where the kernel does not tell. */
+export function thisProcess(): ProcessMark | null {
+  const stat = statOf(process.pid);
+  return stat && { pid: stat.pid, start: stat.start };
+}

@@ -9,9 +9,9 @@ import type { OpenOptions } from '../open-session.ts';
 import { StoreError } from '../ports/evidence-store.ts';
 import type { Session } from '../session/session.ts';
 import type { Json, SpecSet } from '../spec/types.ts';
-import { ancestry, clientOf, type ProcessMark, sameProcess } from './client-process.ts';
+import { ancestry, clientOf, isRunning, type ProcessMark, sameProcess, thisProcess } from './client-process.ts';
 import { exclusively } from './exclusive.ts';
-import { OpenSessions } from './open-sessions.ts';
+import { OpenSessions, SessionBusy } from './open-sessions.ts';
 import { operatorOf } from './operator-of.ts';
 import { ownFolder } from './places.ts';
 import { type Env, stateHome } from './state-home.ts';
@@ -162,11 +162,28 @@ export class Host {
     });
   }
 
-  /** Writes down what the operator has said of a session ahead: the destinations and modes that are approved. */
+  /**
+   * Writes down that this program works in a session, and what the operator has said of it ahead: the destinations and modes that are approved.
+   *
+   * @throws SessionBusy while another such program works in it
+   */
   async bind(root: string, sessionId: string, { approve }: Pick<SessionBinding, 'approve'>): Promise<void> {
     const files = this.#files(root);
     await exclusively(files.lock, this.#deadline(), async () => {
-      files.bind({ ...(await this.#bound(files, root, sessionId)), approve });
+      const binding = await this.#bound(files, root, sessionId);
+      const [other, program] = [binding.program ?? null, thisProcess()];
+      if (other !== null && !sameProcess(other, program) && isRunning(other))
+        throw new SessionBusy(`process ${other.pid} works in session ${sessionId}`);
+      files.bind({ ...binding, approve, program });
+    });
+  }
+
+  /** This program works in a session no more; see {@link Host.bind}. */
+  async leave(root: string, sessionId: string): Promise<void> {
+    const files = this.#files(root);
+    await exclusively(files.lock, this.#deadline(), async () => {
+      const binding = files.binding(sessionId);
+      if (binding && sameProcess(binding.program ?? null, thisProcess())) files.bind({ ...binding, program: null });
     });
   }
 

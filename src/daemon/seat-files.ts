@@ -26,6 +26,8 @@ export interface SessionBinding {
   readonly approve: readonly string[];
   /** The client program that an MCP server opened it for before any hook had come. */
   readonly client: ProcessMark | null;
+  /** The `hopgate claude` or `hopgate codex` that works, or has worked, in it. */
+  readonly program?: ProcessMark | null;
 }
 
 /** How long a client may take from the hook about a call to the call, in milliseconds. */

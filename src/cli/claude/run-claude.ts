@@ -34,6 +34,7 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
     const settings = JSON.stringify({ ...stated, ...KEEPS_HOOKS_ON, env: variables });
     const args = ['--plugin-dir', ensurePlugin(io.env), '--settings', settings, ...command.args];
     const code = await runClient('claude', program, args, { cwd: root, env });
+    await host.leave(root, sessionId).catch(() => {}); // its end is told by the process's own as well
     const seats = new SeatFiles(root, io.env)
       .all()
       .filter((seat) => seat.sessionId === sessionId && seat.events.some(({ at }) => at >= begun));

@@ -1,7 +1,8 @@
 import type { Host } from '../../daemon/host.ts';
+import { SessionBusy } from '../../daemon/open-sessions.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { checkApproved } from '../approve/check-names.ts';
-import type { Io } from '../io.ts';
+import { CliError, type Io } from '../io.ts';
 import { openProject } from '../project.ts';
 import { tellOfConfig } from '../tell-of-config.ts';
 import { clientSession } from './client-session.ts';
@@ -26,6 +27,10 @@ export async function openClient(
   const sessionId = await clientSession(io, host, root, { agent, ...command });
   const { specs, config } = await host.join(root, sessionId, async ({ specs, config }) => ({ specs, config }));
   checkApproved(command.approve, specs);
-  await host.bind(root, sessionId, { approve: command.approve });
+  await host.bind(root, sessionId, { approve: command.approve }).catch((cause: unknown) => {
+    if (!(cause instanceof SessionBusy)) throw cause;
+    const remedy = 'Wait until it has ended, or leave out --session to open another.';
+    throw new CliError('session-busy', cause.message, remedy, { cause });
+  });
   return { sessionId, specs, config };
 }

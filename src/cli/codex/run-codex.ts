@@ -48,6 +48,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
     after = await remote.status();
   }
   await remote.close();
+  await withHost(io, (host) => host.leave(root, sessionId)).catch(() => {}); // its end is told by the process's own as well
   const seats = seatsOf(io, root, sessionId, begun);
   const sandboxes = { sandbox: options.sandboxMode, wanted: allowed(after).sandboxMode };
   const isScript = isExec(command.args);
@@ -55,10 +56,13 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
 }
 
 /** The session to work in, written down with what the operator approves ahead, and let go of. */
-async function opened(io: Io, root: string, command: CodexCommand) {
+const opened = (io: Io, root: string, command: CodexCommand) =>
+  withHost(io, (host) => openClient(io, host, root, 'codex', command));
+
+async function withHost<T>(io: Io, work: (host: Host) => Promise<T>): Promise<T> {
   const host = new Host({ env: io.env, keepOpenMs: 0 });
   try {
-    return await openClient(io, host, root, 'codex', command);
+    return await work(host);
   } finally {
     await host.close();
   }

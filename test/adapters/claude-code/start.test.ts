@@ -1,7 +1,8 @@
-import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { readClaudeCommand } from '../../../src/cli/claude/own-options.ts';
 import { commitAll, folder, type Machine, machine, put } from '../../cli/run.ts';
 
@@ -42,6 +43,25 @@ describe('hopgate claude', () => {
     expect(env()).not.toContain('CLAUDE_CODE_SKIP_PLUGIN');
     expect(ran.code).toBe(7);
     expect(ran.err).toContain(`hopgate verify ${session}`);
+  });
+
+  it('is alone in its session', async () => {
+    const first = await on.run('claude', '--claude', fakeClaude('exit 0'));
+    const [, session = ''] = /session (s-[\w-]+) in/.exec(first.err) ?? [];
+    rmSync(join(bin, 'env'));
+    const main = join(import.meta.dirname, '../../../src/cli/main.ts');
+    const here = fakeClaude(`until [ -e ${bin}/go ]; do sleep 0.05; done`);
+    const other = spawn(process.execPath, [main, 'claude', '--session', session, '--claude', here], {
+      ...{ cwd: on.root, env: on.env as NodeJS.ProcessEnv, stdio: 'ignore' },
+    });
+    const ended = once(other, 'exit');
+    await vi.waitFor(() => expect(env()).toContain(session), { timeout: 30_000 });
+    const second = await on.run('claude', '--session', session, '--claude', here);
+    expect(second).toMatchObject({ code: 1, out: '' });
+    expect(second.err).toMatch(/process \d+ works in session s-[\s\S]*leave out --session/);
+    writeFileSync(join(bin, 'go'), '');
+    await ended;
+    expect((await on.run('claude', '--session', session, '--claude', here)).err).toContain(`session ${session} in`);
   });
 
   it('works in the repository that is set up, in whichever folder of it it was started', async () => {

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { isWithin, type Mount } from '../sandbox/layout.ts';
 import { realpathIfAny } from './stored.ts';
 
@@ -11,7 +11,8 @@ export const COPIES: readonly string[] = [
 /** What covers a path with nothing, wherever it leads, as far as it leads to where a command can see it: beneath one of `seen`. */
 export function coverOf(seen: readonly string[]): (path: string) => Mount[] {
   return (path) => {
-    const target = realpathIfAny(path);
+    // Most are not there, and this is said sooner than an error.
+    const target = existsSync(path) ? realpathIfAny(path) : null;
     if (target === null || !seen.some((folder) => isWithin(folder, target))) return [];
     return [{ kind: statSync(target).isDirectory() ? 'empty-folder' : 'empty-file', target }];
   };

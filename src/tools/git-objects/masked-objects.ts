@@ -28,9 +28,14 @@ export interface MaskedObjects {
   readonly closed: readonly string[];
 }
 
+interface ShownObjects extends ObjectView {
+  /** Where objects lie besides. */
+  readonly elsewhere: readonly string[];
+}
+
 interface Known {
   stamp: string;
-  view: Promise<ObjectView | 'all' | 'closed'>;
+  view: Promise<ShownObjects | 'all' | 'closed'>;
   readonly folders: string[];
 }
 
@@ -51,7 +56,7 @@ export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequ
   const folders = gitFolders(root, request.repositories);
   const seen = [root, ...folders.flatMap(({ commonDir, gitDir }) => [commonDir, gitDir])];
   const cover = coverOf(seen);
-  const shown = new Set(folders.map(({ commonDir }) => realpathIfAny(join(commonDir, 'objects'))));
+  const shown = () => folders.map(({ commonDir }) => realpathIfAny(join(commonDir, 'objects')));
   for (const folder of folders) {
     const objects = join(folder.commonDir, 'objects');
     const view = await viewOf(sandbox, request, folder);
@@ -60,12 +65,14 @@ export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequ
       closed.push(isWithin(root, folder.commonDir) ? relative(root, folder.commonDir) : folder.commonDir);
     } else if (view !== 'all') mounts.push(...view.mounts);
     if (view !== 'all')
-      for (const path of [...alternatesOf(objects), ...linkedFrom(objects)])
-        if (!shown.has(path)) mounts.push(...cover(path));
+      for (const path of view === 'closed' ? elsewhere(objects) : view.elsewhere)
+        if (!shown().includes(path)) mounts.push(...cover(path));
     for (const place of placesOf(folder)) mounts.push(...COPIES.flatMap((name) => cover(join(place, name))));
   }
   return { mounts, closed };
 }
+
+const elsewhere = (objects: string): string[] => [...alternatesOf(objects), ...linkedFrom(objects)];
 
 async function viewOf(sandbox: Sandbox, request: MaskedObjectsRequest, folder: GitFolder): Known['view'] {
   const all = known.get(sandbox) ?? new Map<string, Known>();
@@ -99,7 +106,7 @@ async function makeView(
   folder: GitFolder,
   now: Known,
   last: Known['view'] | null,
-): Promise<ObjectView | 'all' | 'closed'> {
+): Promise<ShownObjects | 'all' | 'closed'> {
   const before = await last?.catch(() => null);
   let made: string | null = null;
   try {
@@ -114,11 +121,12 @@ async function makeView(
     const borrows = alternatesOf(objects).length > 0;
     const view = await buildView({ git, objects, list, stored: files, folder: made, before: earlier, borrows });
     if (view === null) return 'closed';
+    const found = { ...view, elsewhere: elsewhere(objects) };
     now.folders.push(made);
     made = null;
     for (const old of now.folders.splice(0, Math.max(0, now.folders.length - VIEWS_KEPT)))
       rmSync(old, { recursive: true, force: true });
-    return view;
+    return found;
   } catch (error) {
     if (error instanceof SandboxError || (error as NodeJS.ErrnoException).code !== undefined) return 'closed';
     throw error;

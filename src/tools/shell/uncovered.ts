@@ -48,6 +48,11 @@ export function watchCovered({ root, masks, scan, scanMs }: Covered, { mounts }:
 
 /** Not its content: what is written into a file stays covered. */
 function identityOf(path: string): string {
-  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
-  return `${stats?.dev} ${stats?.ino} ${stats?.birthtimeNs}`;
+  try {
+    const { dev, ino, birthtimeNs } = lstatSync(path, { bigint: true });
+    return `${dev} ${ino} ${birthtimeNs}`;
+  } catch (error) {
+    // It is gone, or lies where we may not look.
+    return `${(error as NodeJS.ErrnoException).code}`;
+  }
 }

@@ -95,14 +95,21 @@ describe.runIf(asRoot)('an engine that may not write the root', () => {
 
 describe.runIf(asRoot)('what an engine without privileges may not list', () => {
   test.each(['bash-readonly', 'bash'])('%s does not see either, by whatever name', async (tool) => {
-    const root = owned({ 'src/a': 'a', 'shut/.env': 'SECRET', 'node_modules/x/.env': 'SECRET', 'none/.env': 'SECRET' });
+    const root = owned({
+      'src/a': 'a',
+      'shut/.env': 'SECRET',
+      'node_modules/x/.env': 'SECRET',
+      'none/.env': 'SECRET',
+      'half/.env': 'SECRET',
+    });
     for (const [path, mode] of [
       ['shut', 0o111],
       ['node_modules/x', 0o311],
       ['none', 0],
+      ['half', 0o444],
     ] as const)
       chmodSync(join(root, path), mode);
-    const folders = 'shut node_modules/x none';
+    const folders = 'shut node_modules/x none half';
     const command = `for f in ${folders}; do cat $f/.env; chmod 755 $f; cat $f/.env; mv $f new; cat new/.env; done; cat src/a`;
     const prefix = ['setpriv', `--reuid=${SOMEONE}`, `--regid=${SOMEONE}`, '--clear-groups'];
     const { outcome } = JSON.parse(await outputOf(engine(root, tool, command, prefix)));

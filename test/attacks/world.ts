@@ -36,7 +36,8 @@ printf 'TAP version 13\\n1..1\\nok 1 - builds\\n'
 `;
 
 const FILES: { readonly [path: string]: string } = {
-  '.gitignore': '.env\n.env.*\n.npmrc\n.netrc\n*.pem\nid_rsa\ndist/\nnode_modules/\nnested/\nsecrets/\n.inputrc\n.zed\n',
+  '.gitignore':
+    '.env\n.env.*\n.npmrc\n.netrc\n*.pem\nid_rsa\ndist/\nnode_modules/\nnested/\nsecrets/\n.inputrc\n.zed\n',
   'README.md': 'read me\n',
   'hopgate.yaml': `scopes: { edit: [src/, docs/, scripts/] }
 test: [{ run: [sh, test.sh], report: tap }, { run: [npm, test], report: none }, { run: [echo, "{args}"], report: none }]

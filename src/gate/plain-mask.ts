@@ -8,18 +8,18 @@ const ALL_BUT = /^([\w.~-]+)!\((\*?[\w.~-]+(?:\|\*?[\w.~-]+)*)\)$/;
  * path what picomatch says of the mask and of the mask with `/**` behind it (a test holds it to that); of a folder's name that may not go on in some
  * ways (`.env.!(example)`) it says the same as of a file's.
  *
- * @param glob root-relative, without a slash at its ends; `**` + `/name` at any depth
+ * @param glob root-relative, without a slash at its ends; `**` + `/name` (or more names) at any depth
  */
 export function plainMask(glob: string): ((names: readonly string[]) => boolean) | null {
   const parts = glob.split('/');
   const floats = parts[0] === '**';
   if (floats) parts.shift();
-  if (floats && parts.length !== 1) return null;
   const tests = parts.map(nameTest);
   if (!tests.every((test) => test !== null)) return null;
-  const [first] = tests;
-  if (floats) return (names) => first !== undefined && names.some((name) => first(lower(name)));
-  return (names) => names.length >= tests.length && tests.every((test, i) => test(lower(names[i] as string)));
+  if (tests.length === 0) return null;
+  const fits = (names: readonly string[], at: number) =>
+    names.length >= at + tests.length && tests.every((test, i) => test(lower(names[at + i] as string)));
+  return floats ? (names) => names.some((_, at) => fits(names, at)) : (names) => fits(names, 0);
 }
 
 function nameTest(pattern: string): ((name: string) => boolean) | null {

@@ -23,6 +23,8 @@ export const DEFAULT_PROJECT_CONFIG: ProjectConfig = {
     '.netrc',
     '.pypirc',
     '.git-credentials',
+    '**/.aws/credentials',
+    '**/.docker/config.json',
     '**/*.pem',
     '**/*.key',
     '*.p12',

@@ -11,6 +11,11 @@ describe('a mask', () => {
       '.env.local a/.ENV.b .env.example.b .env.dists .env.b/example',
       '.env .env.dist a/.env.EXAMPLE .env.b.example',
     ],
+    [
+      '**/.aws/credentials',
+      '.aws/credentials a/.aws/credentials a/.AWS/credentials/b',
+      '.aws credentials a/credentials .aws/a/credentials',
+    ],
     ['secrets/', 'secrets secrets/a b/secrets/c', 'secret mysecrets'],
     ['./config/keys', 'config/keys config/keys/a', 'a/config/keys config'],
     ['/config/keys', 'config/keys', 'a/config/keys'],

@@ -57,6 +57,9 @@ function isBlank(text: string): boolean {
 
 function judgeWord(word: Word): string | null {
   if (word.text.startsWith('~')) return 'it holds an unquoted ~';
+  // As if it were an assignment.
+  if (/=(?:.*:)?~/s.test(unquoted(word))) return 'it holds an unquoted ~ behind =';
+  if (/\{.*(?:,|\.\.).*\}/s.test(unquoted(word))) return 'it holds a brace expansion';
   if (word.parts === undefined) return judgePlain(word.text);
   for (const part of word.parts) {
     const reason = judgePart(part);
@@ -64,6 +67,12 @@ function judgeWord(word: Word): string | null {
   }
   return null;
 }
+
+/** What of a word bash expands, some of which the parser takes for plain letters (`a{},}`). */
+const unquoted = ({ parts, text }: Word): string =>
+  (parts ?? [{ type: 'Literal', text } as const])
+    .map((part) => (part.type === 'Literal' ? part.text.replace(/\\./gs, '_') : '_'))
+    .join('');
 
 function judgePart(part: WordPart): string | null {
   switch (part.type) {

@@ -43,10 +43,9 @@ export function hookCommand(client: string, env: Env): string {
 }
 
 /**
- * Shortens the start of a Node that answers one hook: no thread that waits for a debugger, no optimised code for what runs once, room
- * enough to collect no garbage,
- * and the hash seed of Node's own snapshot, so that nothing of that is hashed anew. Names made to collide cost such a process its time, and what takes too long is
- * refused; the daemon, and what runs commands, draw their seed as ever.
+ * Shortens the start of a Node that answers one hook: no thread that waits for a debugger, no optimised code for what runs once, room enough to
+ * collect no garbage, and the hash seed of Node's own snapshot, so that nothing of that is hashed anew. Names made to collide cost such a process its
+ * time, and what takes too long is refused; the daemon, and what runs commands, draw their seed as ever.
  */
 const FLAGS = [
   '--disable-sigusr1',

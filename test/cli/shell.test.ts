@@ -51,6 +51,17 @@ describe('a line typed into the shell', () => {
   });
 });
 
+describe('what a command prints', () => {
+  it('keeps its lines and tabs, and shows what else would not show', async () => {
+    const { out } = await typed(
+      'mode diagnose',
+      'start explore',
+      String.raw`bash-readonly printf 'a\tb\n\tc\033[31md\n'`,
+    );
+    expect(out).toContain('a\tb\n\tc\\u{1b}[31md\n');
+  });
+});
+
 describe('Ctrl-C', () => {
   it('runs none of the lines typed ahead, and says how to go on', async () => {
     const here = machine(FILES);

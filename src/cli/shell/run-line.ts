@@ -135,7 +135,13 @@ function show(io: Io, result: Result): void {
 const withoutOutput = (result: object): object =>
   'result' in result ? { ...result, result: { ...(result.result as object), stdout: '', stderr: '' } } : result;
 
-const lines = (text: string): string => text.replace(/\n$/, '').split('\n').map(visible).join('\n');
+/** What is printed keeps its lines and tabs. */
+const lines = (text: string): string =>
+  text
+    .replace(/\n$/, '')
+    .split(/([\n\t])/)
+    .map((part) => (part === '\n' || part === '\t' ? part : visible(part)))
+    .join('');
 
 function status(io: Io, session: Session): void {
   const here = session.available();

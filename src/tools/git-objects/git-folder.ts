@@ -1,6 +1,7 @@
-import { type Dirent, readFileSync } from 'node:fs';
+import type { Dirent } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { findRepository } from '../git/repository.ts';
+import { readIfAny } from '../read-if-any.ts';
 import { isWithin } from '../sandbox/layout.ts';
 import { readFolder } from '../sandbox/read-folder.ts';
 import { isGitFolder } from '../sandbox/tree.ts';
@@ -78,11 +79,3 @@ const subfolders = (folder: string): string[] =>
   readFolder(folder)
     .filter((entry: Dirent) => entry.isDirectory())
     .map(({ name }) => join(folder, name));
-
-function readIfAny(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
-}

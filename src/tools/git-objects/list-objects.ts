@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gitEnvironment, hardenedArgv } from '../git/harden.ts';
 import { gitLayout } from '../git/layouts.ts';
 import type { Repository } from '../git/repository.ts';
+import { readIfAny } from '../read-if-any.ts';
 import { type Layout, type Mount, withMounts } from '../sandbox/layout.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
 import { type GitFolder, placesOf } from './git-folder.ts';
@@ -144,14 +144,6 @@ function headsOf(folder: GitFolder): string {
   const texts = placesOf(folder).flatMap((place) => HEADS.map((name) => readIfAny(join(place, name))));
   const names = texts.flatMap((text) => [...text.matchAll(/^(?:[0-9a-f]{64}|[0-9a-f]{40})\b/gm)].map(([name]) => name));
   return names.map((name) => `${name}\n`).join('');
-}
-
-function readIfAny(path: string): string {
-  try {
-    return readFileSync(path, 'latin1');
-  } catch {
-    return '';
-  }
 }
 
 function splitAt(text: string, separator: string): [before: string, after: string] {

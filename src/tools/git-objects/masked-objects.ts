@@ -9,7 +9,8 @@ import { fingerprint } from './fingerprint.ts';
 import { type GitFolder, gitFolders, placesOf } from './git-folder.ts';
 import { gitRunner, listObjects } from './list-objects.ts';
 import { buildView, isWhole, type ObjectView } from './object-view.ts';
-import { alternatesOf, linkedFrom, realpathIfAny, stored } from './stored.ts';
+import { realpathIfAny } from '../read-if-any.ts';
+import { alternatesOf, linkedFrom, stored } from './stored.ts';
 
 export interface MaskedObjectsRequest {
   /** Absolute real path of the repository. */

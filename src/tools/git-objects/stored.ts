@@ -1,5 +1,6 @@
-import { lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { readIfAny, realpathIfAny } from '../read-if-any.ts';
 
 /** What lies in the folder of objects, as files. */
 export interface Stored {
@@ -61,22 +62,6 @@ export function linkedFrom(objects: string): string[] {
       .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
       .flatMap((path) => realpathIfAny(path) ?? []),
   );
-}
-
-export function realpathIfAny(path: string): string | null {
-  try {
-    return realpathSync(path);
-  } catch {
-    return null;
-  }
-}
-
-function readIfAny(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }
 
 function readdirIfAny(folder: string): string[] {

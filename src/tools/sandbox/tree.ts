@@ -1,7 +1,8 @@
-import { type Dirent, readFileSync, realpathSync, statSync } from 'node:fs';
+import { type Dirent, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { isProtected, maskMatcher } from '../../gate/masks.ts';
 import { findRepository } from '../git/repository.ts';
+import { readIfAny, realpathIfAny } from '../read-if-any.ts';
 import { isStop } from '../workspace/outcome.ts';
 import { formatOnly } from './git-format.ts';
 import { isWithin, LayoutError, type Mount } from './layout.ts';
@@ -144,23 +145,6 @@ function coverMount(target: string): Mount {
 }
 
 const isGitConfig = (path: string) => /\/\.git\/(?:.*\/)?config$/.test(path);
-
-function realpathIfAny(path: string): string | null {
-  try {
-    return realpathSync(path);
-  } catch {
-    // it leads nowhere
-    return null;
-  }
-}
-
-function readIfAny(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
-}
 
 /**
  * The repository that a linked work tree belongs to, and a submodule's: it lies outside of the root, so it is shown beside it, read-only, without the

@@ -108,3 +108,17 @@ describe('the walker', () => {
     expect(strangers('gate/planted.ts', "import { a } from '../../test/a.ts';")).toEqual(['../../test/a.ts']);
   });
 });
+
+describe('the titles of the tests', () => {
+  // The runner prints `it` and the title in one sentence.
+  const written = (readdirSync('test', { recursive: true }) as string[]).filter((file) => file.endsWith('.ts'));
+
+  it('begin after the word `it`', () => {
+    const doubled = written.flatMap((file) =>
+      [
+        ...readFileSync(posix.join('test', file), 'utf8').matchAll(/(?:\b(?:it|test)(?:\.\w+)*|\))\(\s*['"`]it .*/g),
+      ].map(([title]) => `${file}: ${title}`),
+    );
+    expect(doubled).toEqual([]);
+  });
+});

@@ -4,7 +4,7 @@ import { Session } from '../src/session/session.ts';
 
 // Literals on purpose: what others build on changes only in the commit that means it.
 
-it('it exports these names', () => {
+it('exports these names', () => {
   expect(Object.keys(hopgate).toSorted()).toEqual([
     'DENIAL_CODES',
     'SpecError',
@@ -23,7 +23,7 @@ it('it exports these names', () => {
   ]);
 });
 
-it('it refuses for these reasons', () => {
+it('refuses for these reasons', () => {
   expect(hopgate.DENIAL_CODES).toEqual([
     'unknown-tool',
     'tool-not-allowed',

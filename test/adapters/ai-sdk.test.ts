@@ -356,7 +356,7 @@ describe('an AI SDK agent', () => {
     expect(after?.instructions).not.toContain('found-target');
   });
 
-  it('it brings instructions of other shapes up to date, too', async () => {
+  it('brings instructions of other shapes up to date, too', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const { prepareStep, instructions } = await aiSdk(agentSession(session));

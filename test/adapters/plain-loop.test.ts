@@ -88,7 +88,7 @@ for (const shape of ['openai', 'anthropic'] as const)
   describeAgentAdapter(`the plain loop (${shape})`, () => driver(shape));
 
 describe.each(Object.keys(APIS) as ChatShape[])('in the shape of %s', (shape) => {
-  it('it offers tools, takes calls and gives results as that API has them', async () => {
+  it('offers tools, takes calls and gives results as that API has them', async () => {
     const { session } = await stage();
     await lead(session, 'explore');
     const calls: readonly ScriptedCall[] = [

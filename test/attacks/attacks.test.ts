@@ -37,11 +37,11 @@ describe.each(users)('an agent, through a session that %s runs', (_, prefix) => 
     outcome = await playAll(prefix);
   });
 
-  it.each(classes)('it is held by every case of %s, and what is harmless works', (cls) => {
+  it.each(classes)('is held by every case of %s, and what is harmless works', (cls) => {
     expect(outcome.flaws.filter((flaw) => flaw.case.startsWith(`${cls} `))).toEqual([]);
   });
 
-  it('it leaves no secret in the evidence, no process, and nothing changed outside', () => {
+  it('leaves no secret in the evidence, no process, and nothing changed outside', () => {
     expect(outcome.played).toBe(ALL_CASES.length);
     expect(outcome.flaws.filter((flaw) => flaw.case === 'afterwards')).toEqual([]);
   });

@@ -158,7 +158,7 @@ function followed(messages: readonly Message[]): number {
 }
 
 describe('the Stately inspector', () => {
-  it('it is told the life of the three machines, in messages of the package’s own form', async () => {
+  it('is told the life of the three machines, in messages of the package’s own form', async () => {
     const { send, socket } = await bridge();
     const { until } = await watcher(socket);
     await live(statelyInspector(send));
@@ -197,7 +197,7 @@ describe('the Stately inspector', () => {
     expect(followed(sent)).toBe(15);
   });
 
-  it('it tells nothing of arguments and results', async () => {
+  it('tells nothing of arguments and results', async () => {
     const sent: unknown[] = [];
     await live(statelyInspector((each) => sent.push(each)));
     expect(sent.length).toBeGreaterThan(30);
@@ -230,7 +230,7 @@ describe('the bridge', () => {
         .end();
     });
 
-  it('it shows the inspector and gives messages to its origin only', async () => {
+  it('shows the inspector and gives messages to its origin only', async () => {
     const { address } = await bridge();
     const { status, text } = await get(address, {});
     expect(status).toBe(200);
@@ -238,7 +238,7 @@ describe('the bridge', () => {
     expect(text).not.toContain("'*'");
   });
 
-  it('it refuses other pages and other names for this machine', async () => {
+  it('refuses other pages and other names for this machine', async () => {
     const { address, socket } = await bridge();
     expect((await get(address, { host: 'evil.example' })).status).toBe(403);
     expect((await get(address, { origin: 'https://evil.example' })).status).toBe(403);
@@ -247,7 +247,7 @@ describe('the bridge', () => {
     await expect(watcher(socket, { origin: address.slice(0, -1) })).resolves.toBeDefined();
   });
 
-  it('it listens on the loopback interface and nowhere else', async () => {
+  it('listens on the loopback interface and nowhere else', async () => {
     const { address } = await bridge();
     const port = Number(new URL(address).port);
     const other = createServer();
@@ -256,7 +256,7 @@ describe('the bridge', () => {
     await new Promise<void>((resolve, reject) => other.once('error', reject).listen(port, '127.0.0.2', resolve));
   });
 
-  it('it says when the port is taken', async () => {
+  it('says when the port is taken', async () => {
     const { address } = await bridge();
     await expect(startBridge(Number(new URL(address).port))).rejects.toMatchObject({ code: 'port-in-use' });
   });
@@ -284,7 +284,7 @@ steps:
     return { url: `ws://127.0.0.1:${(server.address() as { port: number }).port}`, received };
   }
 
-  it('it replays a stored session to a receiver, with the same messages as when it was live', async () => {
+  it('replays a stored session to a receiver, with the same messages as when it was live', async () => {
     const { root, run } = machine({ 'a.txt': 'a', 'look.yaml': SCENARIO });
     commitAll(root);
     const seenLive = await receiver();
@@ -299,7 +299,7 @@ steps:
     expect(plain(later.received)).toEqual(plain(seenLive.received));
   });
 
-  it('it serves the session until it is interrupted, and prints where', async () => {
+  it('serves the session until it is interrupted, and prints where', async () => {
     const { root, run, env } = machine({ 'a.txt': 'a', 'look.yaml': SCENARIO });
     commitAll(root);
     expect(await run('run', 'look.yaml', '--root', '.')).toMatchObject({ code: 0 });
@@ -327,7 +327,7 @@ steps:
     expect(await ended).toBe(0);
   });
 
-  it('it says what is wrong: no session, nobody there, no address, no port', async () => {
+  it('says what is wrong: no session, nobody there, no address, no port', async () => {
     const { root, run } = machine({ 'look.yaml': SCENARIO });
     commitAll(root);
     expect(await run('inspect')).toMatchObject({ code: 1, err: expect.stringContaining('has no sessions yet') });

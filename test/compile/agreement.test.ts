@@ -54,7 +54,7 @@ function edgeOpens({ to, when, implies, gates }: Edge, set: SpecSet, now: Requir
   return admits(to, set, now) && gates.every((rule) => gateOpens(rule, now));
 }
 
-it('it opens a hop exactly when the spec has the edge and all that it needs holds', () => {
+it('opens a hop exactly when the spec has the edge and all that it needs holds', () => {
   let opened = 0;
   fc.assert(
     fc.property(specs, id, some, (set, from, partial) => {
@@ -75,7 +75,7 @@ it('it opens a hop exactly when the spec has the edge and all that it needs hold
   expect(opened).toBeGreaterThan(0);
 });
 
-it('it opens a start exactly when the entry admits it from outside', () => {
+it('opens a start exactly when the entry admits it from outside', () => {
   let opened = 0;
   fc.assert(
     fc.property(specs, id, some, (set, to, partial) => {

@@ -18,7 +18,7 @@ it.each(DRAWN_FORMATS)('%s is the same every time and ends in a line break', asy
 });
 
 describe('the page', () => {
-  it('it holds the drawing and what each peripheral is, and loads nothing', async () => {
+  it('holds the drawing and what each peripheral is, and loads nothing', async () => {
     const page = await drawGraph(specs, 'html');
     expect(page).toContain((await drawGraph(specs, 'svg')).trimEnd());
     for (const { id, purpose } of Object.values(specs.peripherals)) {
@@ -31,7 +31,7 @@ describe('the page', () => {
     expect(page).toContain('prefers-color-scheme:dark');
   });
 
-  it('it tells tools, scope, entry, exits and gates of the shipped peripherals', async () => {
+  it('tells tools, scope, entry, exits and gates of the shipped peripherals', async () => {
     const page = await drawGraph(await loadSpecs('default'), 'html');
     const [, test = ''] = /<section id="test">([\s\S]*?)<\/section>/.exec(page) ?? [];
     const text = test.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
@@ -43,13 +43,13 @@ describe('the page', () => {
     expect(text).toContain('limits 100 steps, 30 minutes');
   });
 
-  it('it marks where a session stands', async () => {
+  it('marks where a session stands', async () => {
     expect(await drawGraph(specs, 'html', { current: 'edit' })).toContain('<section id="edit" class="here">');
   });
 });
 
 describe('the machine for Stately', () => {
-  it('it is one module that needs xstate alone, type-checks, and holds the same machine', async () => {
+  it('is one module that needs xstate alone, type-checks, and holds the same machine', async () => {
     const text = await drawGraph(specs, 'stately');
     expect(text.match(/from '[^']+'/g)).toEqual(["from 'xstate'"]);
     const folder = mkdtempSync(join(tmpdir(), 'hopgate-stately-'));

@@ -87,7 +87,7 @@ it.each([
     Object.keys(shipped.peripherals),
     [...new Set(shipped.edges.map(({ exit }) => exit))],
   ],
-] as const)('it opens a hop of %s exactly when the gate lets it through', (_name, sets, ids, exits) => {
+] as const)('opens a hop of %s exactly when the gate lets it through', (_name, sets, ids, exits) => {
   const seen = { opened: 0, refused: 0 };
   fc.assert(
     fc.property(sets, views(ids, true), (set, view) => {
@@ -122,7 +122,7 @@ it.each([
   expect(seen.refused).toBeGreaterThan(0);
 });
 
-it('it opens deploy with the approval that the gate asked for, and not without', () => {
+it('opens deploy with the approval that the gate asked for, and not without', () => {
   const [view] = fc.sample(views(['test'], true), 1);
   if (!view?.visit) throw new Error('no view');
   const ready = {
@@ -145,7 +145,7 @@ it.each([
   ['random specs', specs, IDS],
   ['the shipped specs', fc.constant(shipped), Object.keys(shipped.peripherals)],
   ['the core in outline', fc.constant(specSet(CORE)), Object.keys(CORE)],
-] as const)('it opens a start of %s exactly when the gate lets it through', (_name, sets, ids) => {
+] as const)('opens a start of %s exactly when the gate lets it through', (_name, sets, ids) => {
   const seen = { opened: 0, refused: 0 };
   fc.assert(
     fc.property(sets, views(ids, false), fc.constantFrom(...ids), by, (set, view, to, who) => {
@@ -167,7 +167,7 @@ it.each([
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0);
 });
 
-it('it changes the mode exactly when the gate lets it through', () => {
+it('changes the mode exactly when the gate lets it through', () => {
   const set = specSet(CORE, GATE);
   const { modeGate } = compileSpecs(set);
   if (!modeGate) throw new Error('no mode gate');

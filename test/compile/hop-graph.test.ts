@@ -23,23 +23,23 @@ const go = (from: string, type: string, some: Partial<RequirementFacts>) => {
 };
 
 describe('the hop graph', () => {
-  it('it starts outside, and opens only the default peripheral to an agent', () => {
+  it('starts outside, and opens only the default peripheral to an agent', () => {
     expect(go('outside', 'start.explore', { firstVisit: true })).toBe('explore');
     for (const id of ['edit', 'test', 'deploy', 'reflect'])
       expect(go('outside', `start.${id}`, { firstVisit: true, naturalClose: true })).toBe(null);
   });
 
-  it("it reopens after a stop for the session's close or the operator, not for the agent", () => {
+  it("reopens after a stop for the session's close or the operator, not for the agent", () => {
     expect(go('outside', 'start.explore', { naturalClose: true })).toBe(null);
     expect(go('outside', 'start.explore', { by: 'operator' })).toBe('explore');
     expect(go('outside', 'start.reflect', { atSessionClose: true })).toBe('reflect');
   });
 
-  it('it has no start for a peripheral that only a hop can reach, not even for the operator', () => {
+  it('has no start for a peripheral that only a hop can reach, not even for the operator', () => {
     expect(go('outside', 'start.deploy', { ...everything(null), firstVisit: true, atSessionClose: true })).toBe(null);
   });
 
-  it('it opens deploy from a passing test with passed tests and an approval', () => {
+  it('opens deploy from a passing test with passed tests and an approval', () => {
     expect(go('test', 'pass.deploy', { ...everything('test'), fruit: { result: 'pass' } })).toBe('deploy');
   });
 
@@ -47,11 +47,11 @@ describe('the hop graph', () => {
     ['no approval', { approved: false }],
     ['tests that passed before the last change', { conditions: { 'tests-passed': false } }],
     ['a failing result', { fruit: { result: 'fail' } }],
-  ])('it keeps deploy shut with %s', (_what, some) => {
+  ])('keeps deploy shut with %s', (_what, some) => {
     expect(go('test', 'pass.deploy', { ...everything('test'), fruit: { result: 'pass' }, ...some })).toBe(null);
   });
 
-  it('it never opens deploy by fail, whatever else is so', () => {
+  it('never opens deploy by fail, whatever else is so', () => {
     for (const result of ['pass', 'fail']) {
       expect(go('test', 'fail.deploy', { ...everything('test'), fruit: { result } })).toBe(null);
       expect(go('test', 'fail.edit', { ...everything('test'), fruit: { result } })).toBe(
@@ -63,18 +63,18 @@ describe('the hop graph', () => {
     ]);
   });
 
-  it('it asks an agent for a natural close before reflect, although reflect takes anyone', () => {
+  it('asks an agent for a natural close before reflect, although reflect takes anyone', () => {
     expect(go('edit', 'blocked.reflect', { source: 'edit' })).toBe(null);
     expect(go('edit', 'blocked.reflect', { source: 'edit', naturalClose: true })).toBe('reflect');
     expect(go('edit', 'blocked.reflect', { source: 'edit', by: 'operator' })).toBe('reflect');
   });
 
-  it('it opens the target of a user-request entry to the operator alone', () => {
+  it('opens the target of a user-request entry to the operator alone', () => {
     expect(go('explore', 'hop-test.test', { source: 'explore' })).toBe(null);
     expect(go('explore', 'hop-test.test', { source: 'explore', by: 'operator' })).toBe('test');
   });
 
-  it('it needs both sides: an exit alone opens nothing, nor does an entry', () => {
+  it('needs both sides: an exit alone opens nothing, nor does an entry', () => {
     const sketch = {
       here: { entry: ['default'], exits: { out: ['there'] } },
       there: { entry: ['from-elsewhere'], exits: {} },
@@ -93,7 +93,7 @@ describe('the hop graph', () => {
     });
   });
 
-  it('it stops any visit to outside, and closes only from there, for good', () => {
+  it('stops any visit to outside, and closes only from there, for good', () => {
     for (const id of Object.keys(CORE)) {
       expect(go(id, 'stop', {})).toBe('outside');
       expect(go(id, 'close', everything(id))).toBe(null);
@@ -102,7 +102,7 @@ describe('the hop graph', () => {
     expect(go('closed', 'start.explore', { by: 'operator', firstVisit: true })).toBe(null);
   });
 
-  it('it closes the way when an event brings no facts, or none that can be read', () => {
+  it('closes the way when an event brings no facts, or none that can be read', () => {
     const at = machine.resolveState({ value: 'test', context: {} });
     expect(advance(machine, at, { type: 'hop-edit.edit' }).taken).toBe(false);
     expect(advance(machine, at, { type: 'fail.edit', facts: { source: 'test' } as RequirementFacts }).taken).toBe(
@@ -111,13 +111,13 @@ describe('the hop graph', () => {
     expect(advance(machine, at, { type: 'hop-edit.edit', facts: facts({ source: 'test' }) }).taken).toBe(true);
   });
 
-  it.each(['outside', 'closed'])('it refuses a peripheral called %s', (id) => {
+  it.each(['outside', 'closed'])('refuses a peripheral called %s', (id) => {
     expect(() => compileHopGraph(specSet({ [id]: { entry: ['default'], exits: {} } }))).toThrow(
       `cannot be called "${id}"`,
     );
   });
 
-  it.each(['constructor', 'to-string', 'end', 'subgraph'])('it takes a peripheral called %s', (id) => {
+  it.each(['constructor', 'to-string', 'end', 'subgraph'])('takes a peripheral called %s', (id) => {
     const odd = buildMachine(compileHopGraph(specSet({ [id]: { entry: ['default'], exits: {} } })));
     expect(odd.states[id]?.key).toBe(id);
   });

@@ -18,18 +18,17 @@ const after = (...events: string[]) => {
   return snapshot.value;
 };
 
-it('it is called after its peripheral', () => expect(machine.id).toBe('test-lifecycle'));
+it('is called after its peripheral', () => expect(machine.id).toBe('test-lifecycle'));
 
-it('it takes steps while it is active', () =>
+it('takes steps while it is active', () =>
   expect(after('!step', '!stop', 'start', 'step', 'step', '!start')).toBe('active'));
 
-it('it takes no step once expired: only a stop is left', () =>
+it('takes no step once expired: only a stop is left', () =>
   expect(after('start', 'step', 'expire', '!step', '!resume', '!interrupt', 'stop')).toBe('stopped'));
 
-it('it takes no step while interrupted, until it is resumed', () =>
+it('takes no step while interrupted, until it is resumed', () =>
   expect(after('start', 'interrupt', '!step', '!expire', 'resume', 'step', 'stop')).toBe('stopped'));
 
-it('it can be stopped while interrupted', () => expect(after('start', 'interrupt', 'stop')).toBe('stopped'));
+it('can be stopped while interrupted', () => expect(after('start', 'interrupt', 'stop')).toBe('stopped'));
 
-it('it is over when stopped', () =>
-  expect(after('start', 'stop', '!start', '!step', '!resume', '!stop')).toBe('stopped'));
+it('is over when stopped', () => expect(after('start', 'stop', '!start', '!step', '!resume', '!stop')).toBe('stopped'));

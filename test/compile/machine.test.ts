@@ -40,7 +40,7 @@ const events = (machine: (typeof machines)[number]) =>
   );
 
 describe('compileSpecs', () => {
-  it('it makes a mode gate, a hop graph and a lifecycle per peripheral', () => {
+  it('makes a mode gate, a hop graph and a lifecycle per peripheral', () => {
     expect(machines.map(({ id }) => id)).toEqual([
       'hop-graph',
       'mode-gate',
@@ -52,14 +52,14 @@ describe('compileSpecs', () => {
     ]);
   });
 
-  it('it makes no mode gate where the set has none', () => {
+  it('makes no mode gate where the set has none', () => {
     const bare = specSet(CORE);
     expect(compileSpecs(bare).modeGate).toBe(null);
     expect(compileConfigs(bare).map(({ id }) => id)).not.toContain('mode-gate');
   });
 
   it.each(machines.map((machine) => [machine.id, machine] as const))(
-    'it makes %s plain JSON: no context, timers, calls or actions',
+    'makes %s plain JSON: no context, timers, calls or actions',
     (_id, machine) => {
       const text = JSON.stringify(machine.config);
       expect(JSON.parse(text)).toEqual(machine.config);
@@ -70,7 +70,7 @@ describe('compileSpecs', () => {
   );
 
   it.each(machines.map((machine) => [machine.id, machine] as const))(
-    'it makes %s so that a path generator reaches every state',
+    'makes %s so that a path generator reaches every state',
     (_id, machine) => {
       const reached = getShortestPaths(machine, { events: events(machine) }).map(({ state }) => state.value);
       expect(new Set(reached)).toEqual(new Set(Object.keys(machine.states)));
@@ -78,7 +78,7 @@ describe('compileSpecs', () => {
   );
 
   it.each(machines.map((machine) => [machine.id, machine] as const))(
-    'it makes %s so that a test model takes it',
+    'makes %s so that a test model takes it',
     (_id, machine) => {
       const some = events(machine).filter(({ facts: { by, source } }) => by === 'operator' && source === 'test');
       const model = createTestModel(machine as never, { events: some as never });
@@ -88,7 +88,7 @@ describe('compileSpecs', () => {
 });
 
 describe('advance', () => {
-  it('it executes nothing and leaves the snapshot it was given alone', () => {
+  it('executes nothing and leaves the snapshot it was given alone', () => {
     const { hopGraph } = compiled;
     const before = initialSnapshot(hopGraph);
     const copy = JSON.stringify(before);
@@ -101,7 +101,7 @@ describe('advance', () => {
     expect(advance(hopGraph, before, event).snapshot.value).toBe(first.snapshot.value);
   });
 
-  it('it does what the pure transition of xstate does, for every machine, state and event', () => {
+  it('does what the pure transition of xstate does, for every machine, state and event', () => {
     let moved = 0;
     for (const machine of machines) {
       for (const value of Object.keys(machine.states)) {
@@ -119,14 +119,14 @@ describe('advance', () => {
     expect(moved).toBeGreaterThan(30);
   });
 
-  it('it takes a transition to the same state, and says so', () => {
+  it('takes a transition to the same state, and says so', () => {
     const machine = compiled.lifecycle['edit'];
     if (!machine) throw new Error('no such machine');
     const active = restore(machine, { value: 'active' });
     expect(advance(machine, active, { type: 'step' })).toMatchObject({ taken: true, snapshot: { value: 'active' } });
   });
 
-  it('it hands back the very same snapshot for an event that no state lists', () => {
+  it('hands back the very same snapshot for an event that no state lists', () => {
     for (const machine of machines) {
       const snapshot = initialSnapshot(machine);
       for (const type of ['', '*', 'nothing', 'xstate.init', 'start.', 'start', 'toString']) {
@@ -142,12 +142,12 @@ describe('advance', () => {
 });
 
 describe('the tables', () => {
-  it('it makes them from the very configs that the machines are made from', () => {
+  it('makes them from the very configs that the machines are made from', () => {
     const { modeGate, hopGraph, lifecycle } = compileTables(specs);
     expect([hopGraph, modeGate, ...Object.values(lifecycle)]).toEqual(machines.map(({ config }) => config));
   });
 
-  it('it leads nowhere from a state or by an event of the prototype, and where the facts are missing or broken', () => {
+  it('leads nowhere from a state or by an event of the prototype, and where the facts are missing or broken', () => {
     const { hopGraph } = compileTables(specs);
     const start = (facts?: unknown) =>
       stateAfter(hopGraph, 'outside', {
@@ -162,7 +162,7 @@ describe('the tables', () => {
 });
 
 describe('persist and restore', () => {
-  it('it brings every state back through JSON, ready to go on', () => {
+  it('brings every state back through JSON, ready to go on', () => {
     for (const machine of machines) {
       for (const state of Object.keys(machine.states)) {
         const snapshot = restore(machine, JSON.parse(JSON.stringify(persist(restore(machine, { value: state })))));
@@ -176,12 +176,9 @@ describe('persist and restore', () => {
     }
   });
 
-  it.each(['nowhere', '', 'constructor', 'active.x'])(
-    'it refuses the state "%s", which is of another spec',
-    (value) => {
-      expect(() => restore(compiled.hopGraph, { value })).toThrow('it was stored under another spec');
-    },
-  );
+  it.each(['nowhere', '', 'constructor', 'active.x'])('refuses the state "%s", which is of another spec', (value) => {
+    expect(() => restore(compiled.hopGraph, { value })).toThrow('it was stored under another spec');
+  });
 });
 
 describe('buildMachine', () => {
@@ -193,7 +190,7 @@ describe('buildMachine', () => {
   });
   const luck = { type: 'luck', params: { all: [] } } as never;
 
-  it('it names every problem at once: initial state, target, guard, final state', () => {
+  it('names every problem at once: initial state, target, guard, final state', () => {
     const broken = config({
       initial: 'c',
       states: {
@@ -211,18 +208,18 @@ describe('buildMachine', () => {
     expect(() => buildMachine(broken)).toThrow(`cannot build m:\n${problems.join('\n')}`);
   });
 
-  it('it does not find a state or guard on the prototype', () => {
+  it('does not find a state or guard on the prototype', () => {
     expect(machineProblems(config({ initial: 'toString' }), [])).toHaveLength(1);
     expect(machineProblems(config({ states: { a: { on: { go: { target: 'valueOf' } } }, b: {} } }), [])).toHaveLength(
       1,
     );
   });
 
-  it('it builds what is whole', () => expect(initialSnapshot(buildMachine(config({}))).value).toBe('a'));
+  it('builds what is whole', () => expect(initialSnapshot(buildMachine(config({}))).value).toBe('a'));
 });
 
 describe('guards', () => {
-  it('it reads a throw as false', () => {
+  it('reads a throw as false', () => {
     const event = { type: 'go', facts: facts() };
     expect(guards.requirements({ event }, { all: [{ kind: 'luck' } as never] })).toBe(false);
     expect(guards.requirements({ event }, { all: null as never })).toBe(false);

@@ -16,19 +16,19 @@ const go = (mode: Mode, type: string, some: Partial<RequirementFacts> = {}) => {
 };
 
 describe('the mode gate', () => {
-  it('it starts in discuss', () => expect(machine.config.initial).toBe('discuss'));
+  it('starts in discuss', () => expect(machine.config.initial).toBe('discuss'));
 
-  it('it opens discuss to diagnose always, with nothing', () => {
+  it('opens discuss to diagnose always, with nothing', () => {
     expect(go('discuss', 'to.diagnose')).toBe('diagnose');
     expect(advance(machine, at(machine, 'discuss'), { type: 'to.diagnose' }).taken).toBe(true);
   });
 
-  it('it opens diagnose to execute with an approval alone', () => {
+  it('opens diagnose to execute with an approval alone', () => {
     expect(go('diagnose', 'to.execute', { approved: true })).toBe('execute');
     expect(go('diagnose', 'to.execute', { summary: 'approved', by: 'operator' })).toBe(null);
   });
 
-  it('it opens execute to discuss with a summary alone', () => {
+  it('opens execute to discuss with a summary alone', () => {
     expect(go('execute', 'to.discuss', { summary: 'fixed the parser' })).toBe('discuss');
     expect(go('execute', 'to.discuss', { summary: ' ' })).toBe(null);
     expect(go('execute', 'to.discuss', { approved: true })).toBe(null);
@@ -41,14 +41,14 @@ describe('the mode gate', () => {
     ['discuss', 'discuss'],
     ['diagnose', 'diagnose'],
     ['execute', 'execute'],
-  ] as const)('it refuses %s to %s whatever is offered', (from, to) => {
+  ] as const)('refuses %s to %s whatever is offered', (from, to) => {
     for (const by of ['agent', 'operator', 'clock'] as const) {
       expect(go(from, `to.${to}`, { approved: true, summary: 'done', by })).toBe(null);
     }
   });
 
   it.each(MODES)(
-    "it leads from %s to discuss by the operator's reset and the clock's timeout, and by nobody else's",
+    "leads from %s to discuss by the operator's reset and the clock's timeout, and by nobody else's",
     (mode) => {
       expect(go(mode, 'reset', { by: 'operator' })).toBe('discuss');
       expect(go(mode, 'timeout', { by: 'clock' })).toBe('discuss');
@@ -59,14 +59,14 @@ describe('the mode gate', () => {
     },
   );
 
-  it('it has no timeout without a time limit', () => {
+  it('has no timeout without a time limit', () => {
     const patient = buildMachine(compileModeGate({ ...GATE, timeoutMinutes: null }));
     expect(advance(patient, at(patient, 'execute'), { type: 'timeout', facts: facts({ by: 'clock' }) }).taken).toBe(
       false,
     );
   });
 
-  it('it resets to the mode that the spec names', () => {
+  it('resets to the mode that the spec names', () => {
     const other = buildMachine(compileModeGate({ ...GATE, reset: 'diagnose' }));
     expect(
       advance(other, at(other, 'execute'), { type: 'reset', facts: facts({ by: 'operator' }) }).snapshot.value,

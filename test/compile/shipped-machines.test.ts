@@ -11,17 +11,17 @@ import { facts } from './facts.ts';
 const specs = await loadSpecs('default');
 const files = generateFiles(specs, { guardsImport: '../src/compile/guards.ts' });
 
-it('it finds machines/ up to date with specs/ (else run `npm run generate`)', async () => {
+it('finds machines/ up to date with specs/ (else run `npm run generate`)', async () => {
   expect(await checkGenerated('machines', files)).toEqual({ missing: [], stale: [], extra: [] });
   expect((await readdir('machines')).sort()).toEqual(Object.keys(files).sort());
 });
 
-it('it ships the very machine that a session compiles', async () => {
+it('ships the very machine that a session compiles', async () => {
   expect(hopGraph.config).toEqual(compileSpecs(specs).hopGraph.config);
   expect(JSON.parse(await readFile('machines/hop-graph.json', 'utf8'))).toEqual(hopGraph.config);
 });
 
-it('it lets an agent reach every shipped peripheral, if tests pass and the operator approves', () => {
+it('lets an agent reach every shipped peripheral, if tests pass and the operator approves', () => {
   const events = hopGraph.events.flatMap((type) =>
     ['pass', 'fail'].flatMap((result) =>
       [null, ...Object.keys(specs.peripherals)].map((source) => ({
@@ -41,7 +41,7 @@ it('it lets an agent reach every shipped peripheral, if tests pass and the opera
   expect(new Set(reached)).toEqual(new Set(['outside', 'closed', ...Object.keys(specs.peripherals)]));
 });
 
-it('it opens deploy by a pass alone', () => {
+it('opens deploy by a pass alone', () => {
   const ways = Object.entries(hopGraph.config.states ?? {}).flatMap(([state, { on = {} }]) =>
     Object.entries(on as { [event: string]: { target: string } }).map(([event, { target }]) => ({
       state,

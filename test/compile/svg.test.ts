@@ -29,7 +29,7 @@ const overlap = (a: Box, b: Box): boolean =>
   a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
 describe('renderSvg', () => {
-  it('it is well-formed, has a title and a description, and neither scripts nor anything to load', async () => {
+  it('is well-formed, has a title and a description, and neither scripts nor anything to load', async () => {
     const svg = await renderSvg(specs);
     expect(XMLValidator.validate(svg)).toBe(true);
     const root = new XMLParser({ ignoreAttributes: false }).parse(svg).svg;
@@ -40,13 +40,13 @@ describe('renderSvg', () => {
     expect(svg).toContain('@media(prefers-color-scheme:dark)');
   });
 
-  it('it draws the same bytes every time, in round numbers', async () => {
+  it('draws the same bytes every time, in round numbers', async () => {
     const svg = await renderSvg(specs);
     expect(await renderSvg(specs)).toBe(svg);
     expect(svg.slice(svg.indexOf('</style>'))).not.toMatch(/\d\.\d\d/);
   });
 
-  it('it shows every peripheral, every exit, and the words of every gate', async () => {
+  it('shows every peripheral, every exit, and the words of every gate', async () => {
     const texts = textsOf(await renderSvg(specs));
     for (const id of Object.keys(CORE)) expect(texts).toContain(id);
     for (const { from, exit, to } of specs.edges) {
@@ -91,7 +91,7 @@ describe('renderSvg', () => {
     );
   });
 
-  it('it marks where a session stands; null is outside', async () => {
+  it('marks where a session stands; null is outside', async () => {
     expect(await renderSvg(specs)).not.toContain('"here"');
     const inTest = await renderSvg(specs, { current: 'test' });
     expect(inTest.match(/class="node \w+ here"/g)).toHaveLength(1);
@@ -101,7 +101,7 @@ describe('renderSvg', () => {
     expect(outside).toContain('The session stands outside.');
   });
 
-  it('it escapes what XML would read as its own, and shortens what is too long', async () => {
+  it('escapes what XML would read as its own, and shortens what is too long', async () => {
     const cel = `fruit.note == "<b>" && ${'fruit.n < 3 && '.repeat(30)}true`;
     const odd = specSet({
       one: { entry: ['default'], exits: { out: ['two'] }, gates: { two: [{ kind: 'when', cel }] } },
@@ -113,7 +113,7 @@ describe('renderSvg', () => {
     expect(svg).toContain('…');
   });
 
-  it('it draws a set without any hops', async () => {
+  it('draws a set without any hops', async () => {
     const lone = specSet({ lone: { entry: ['default'], exits: {} } });
     expect(textsOf(await renderSvg(lone))).toContain('lone');
   });
@@ -142,7 +142,7 @@ describe('the order of reading', () => {
     expect(Math.abs(angle! % 90)).toBe(0);
   });
 
-  it('it starts where a session starts and follows the exits', () => {
+  it('starts where a session starts and follows the exits', () => {
     const order = readingOrder(pictureOf(specs));
     expect(order).toEqual(['explore', 'edit', 'test', 'deploy', 'reflect']);
   });

@@ -106,14 +106,14 @@ export function describeAgentAdapter(name: string, makeDriver: () => AgentDriver
   const EDIT = ['bash', 'edit', 'read', 'write'];
 
   describe(`${name} keeps the contract of an agent adapter`, () => {
-    it('it offers the tools that are open here, and the controls', async (context) => {
+    it('offers the tools that are open here, and the controls', async (context) => {
       const { at, lacks } = await scene('explore', [END]);
       expect(at(0).offered).toEqual(expect.arrayContaining([...CONTROLS]));
       if (lacks.changingTools) return context.skip(lacks.changingTools);
       expect(tools(at(0))).toEqual(EXPLORE);
     });
 
-    it('it offers none of the tools that the mode forbids', async (context) => {
+    it('offers none of the tools that the mode forbids', async (context) => {
       const { at, lacks } = await scene('outside', [
         { calls: [{ name: 'hop', input: { to: 'explore', reason: 'to look around' } }] },
         { calls: [{ name: 'mode', input: { to: 'diagnose', reason: 'to look' } }] },
@@ -123,19 +123,19 @@ export function describeAgentAdapter(name: string, makeDriver: () => AgentDriver
       expect([tools(at(0)), tools(at(1)), tools(at(2))]).toEqual([[], [], EXPLORE]);
     });
 
-    it('it tells the model where it is before the first turn', async (context) => {
+    it('tells the model where it is before the first turn', async (context) => {
       const { at, lacks } = await scene('explore', [END]);
       if (lacks.instructions) return context.skip(lacks.instructions);
       expect(at(0).instructions).toContain('explore');
       expect(at(0).instructions).toContain('found-target');
     });
 
-    it('it runs a tool and gives the model what came of it', async () => {
+    it('runs a tool and gives the model what came of it', async () => {
       const { at } = await scene('explore', [{ calls: [{ name: 'read', input: { path: 'src/sum.js' } }] }, END]);
       expect(at(1).results).toEqual([expect.stringContaining('export const sum')]);
     });
 
-    it('it refuses a tool that is not open here, with the way to where it is', async () => {
+    it('refuses a tool that is not open here, with the way to where it is', async () => {
       const { at, world, lacks, state } = await scene('explore', [
         { calls: [{ name: 'write', input: { path: 'src/new.js', content: 'x' } }] },
         END,
@@ -175,7 +175,7 @@ export function describeAgentAdapter(name: string, makeDriver: () => AgentDriver
       expect(state).toMatchObject({ peripheral: 'edit', mode: 'execute' });
     });
 
-    it('it asks a person for an approval, and what they approve goes through', async (context) => {
+    it('asks a person for an approval, and what they approve goes through', async (context) => {
       const { asked, state, lacks, at } = await scene(
         'explore',
         [{ calls: [{ name: 'mode', input: { to: 'execute', reason: 'the bug is in src/sum.js' } }] }, END],
@@ -205,7 +205,7 @@ export function describeAgentAdapter(name: string, makeDriver: () => AgentDriver
       expect(at(1).results[0]).toMatch(/approv/i);
     });
 
-    it('it does not ask a person for what would be refused anyway', async () => {
+    it('does not ask a person for what would be refused anyway', async () => {
       const { asked, state } = await scene(
         'edit',
         [{ calls: [{ name: 'hop', input: { to: 'deploy', reason: 'ship it' } }] }, END],
@@ -296,7 +296,7 @@ export function describeAgentAdapter(name: string, makeDriver: () => AgentDriver
       if (!lacks.malformedArguments) expect(at(1).results[0]).toMatch(/invalid-action/);
     });
 
-    it('it understands the seeds’ form of a hop', async () => {
+    it('understands the seeds’ form of a hop', async () => {
       const { at, state, lacks } = await scene('explore', [
         { calls: [{ name: 'hop', input: { hop: 'discipline', reason: 'to choose a pattern' } }] },
         END,
@@ -386,7 +386,7 @@ export function describeAgentAdapter(name: string, makeDriver: () => AgentDriver
       expect(state.denials).toBe(0);
     });
 
-    it('it answers what is asked of the session itself', async () => {
+    it('answers what is asked of the session itself', async () => {
       const { at, state } = await scene('explore', [
         { calls: [{ name: 'status', input: {} }] },
         { calls: [{ name: 'why', input: { tool: 'write', args: { path: 'src/a.js', content: '' } } }] },

@@ -7,7 +7,7 @@ import { contextOf, grantFor, viewOf, visitTo } from './views.ts';
 const wanted = { sessionId: 's', requestHash: 'h' };
 
 describe('approvalProblem', () => {
-  it('it covers exactly what was asked for, until it expires', () => {
+  it('covers exactly what was asked for, until it expires', () => {
     expect(approvalProblem(grantFor('h'), wanted, 1999, ['other'])).toBeNull();
   });
   it.each<[string, Parameters<typeof grantFor>[1], number, string[]]>([
@@ -15,7 +15,7 @@ describe('approvalProblem', () => {
     ['it was given for something else (the hash differs)', { requestHash: 'H' }, 0, []],
     ['it has expired', {}, 2000, []],
     ['it was used before; an approval holds once', {}, 0, ['n-1']],
-  ])('it refuses: %s', (problem, grant, now, used) => {
+  ])('refuses: %s', (problem, grant, now, used) => {
     expect(approvalProblem(grantFor('h', grant), wanted, now, used)).toBe(problem);
   });
 });
@@ -27,11 +27,11 @@ describe('the hash', () => {
     reason: 'r',
     view: { a: 1, b: 2 },
   };
-  it('it does not depend on the order of names', () => {
+  it('does not depend on the order of names', () => {
     expect(approvalHash({ ...subject, view: { b: 2, a: 1 } })).toBe(approvalHash(subject));
     expect(approvalHash(subject)).toMatch(/^[0-9a-f]{64}$/);
   });
-  it('it depends on each part', () => {
+  it('depends on each part', () => {
     const others = [
       { ...subject, sessionId: 't' },
       { ...subject, reason: '' },
@@ -56,7 +56,7 @@ describe('an approval of a hop', () => {
     if (decision.ok || !decision.wanted) throw new Error('no approval is wanted');
     return decision.wanted;
   };
-  it('it shows the fruit, the context and the changes', () => {
+  it('shows the fruit, the context and the changes', () => {
     expect(asked(viewOf(ready)).subject).toEqual({
       sessionId: 's',
       action: { kind: 'hop', from: 'test', exit: 'pass', to: 'deploy' },
@@ -75,13 +75,13 @@ describe('an approval of a hop', () => {
     ['what was changed', { changes: { 'src/a.ts': 'b'.repeat(64) } }, {}],
     ['one more file', { changes: { 'src/a.ts': 'a'.repeat(64), 'src/b.ts': null } }, {}],
     ['the reason', {}, { reason: 'because' }],
-  ])('it does not carry over when %s is another', (_name, some, request) => {
+  ])('does not carry over when %s is another', (_name, some, request) => {
     const approval = grantFor(asked(viewOf(ready)).hash);
     expect(decide(contextOf(viewOf(ready)), { ...ship, approval }).ok).toBe(true);
     const other = decide(contextOf(viewOf({ ...ready, ...some })), { ...ship, ...request, approval });
     expect(other).toMatchObject({ ok: false, denial: { code: 'approval-invalid' } });
   });
-  it('it asks for none while anything else is missing', () => {
+  it('asks for none while anything else is missing', () => {
     for (const some of [
       { tests: { passed: false, count: 1, failed: 0 } },
       { fruits: {} },

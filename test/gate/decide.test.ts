@@ -57,7 +57,7 @@ describe('decide is pure', () => {
       visits: fc.constantFrom<{ readonly [peripheral: string]: number }>({}, { explore: 1 }),
     })
     .map((some) => viewOf(some));
-  it('it answers the same twice, changes nothing, asks no clock and always has words', () => {
+  it('answers the same twice, changes nothing, asks no clock and always has words', () => {
     const clock = Date.now;
     const codes = new Set<string>();
     Date.now = () => {
@@ -84,7 +84,7 @@ describe('decide is pure', () => {
   });
 });
 
-it('it has words for every code, even where nothing is known', () => {
+it('has words for every code, even where nothing is known', () => {
   const here = available(shipped, viewOf());
   const words = DENIAL_CODES.map((code) => describeDenial(code, {}, here, null));
   for (const { message, remedy } of words) expect([message, remedy].every((text) => /\S/.test(text))).toBe(true);
@@ -92,7 +92,7 @@ it('it has words for every code, even where nothing is known', () => {
 });
 
 describe('validateHop', () => {
-  it('it judges as the hop would be judged, for the agent unless it says who asks', () => {
+  it('judges as the hop would be judged, for the agent unless it says who asks', () => {
     const context = contextOf(viewOf({ visit: visitTo('chat') }));
     expect(validateHop(context, { to: 'explore', exit: 'hop-explore', reason: 'on' })).toMatchObject({
       ok: true,
@@ -116,7 +116,7 @@ describe('the mode gate', () => {
   const change = (from: Mode, to: Mode, by: Principal, more: object = {}) =>
     answer(contextOf(viewOf({ mode: from })), { kind: 'mode', to, by, summary: 'done', ...more });
 
-  it.each(pairs)('it takes %s → %s by the table alone', (from, to) => {
+  it.each(pairs)('takes %s → %s by the table alone', (from, to) => {
     const plain = lawful[`${from} ${to}`] ?? 'mode-not-allowed';
     expect(change(from, to, 'agent')).toBe(plain);
     expect(change(from, to, 'operator')).toBe(plain);
@@ -126,7 +126,7 @@ describe('the mode gate', () => {
     expect(change(from, to, 'clock')).toBe(back);
     expect(change(from, to, 'agent', { reset: true })).toBe('mode-not-allowed');
   });
-  it('it wants an approval into EXECUTE and a summary out of it, but not of a reset', () => {
+  it('wants an approval into EXECUTE and a summary out of it, but not of a reset', () => {
     const decideMode = (from: Mode, to: Mode, more: object) =>
       decide(contextOf(viewOf({ mode: from })), { kind: 'mode', to, by: 'operator', ...more });
     expect(decideMode('diagnose', 'execute', {})).toMatchObject({ ok: false, denial: { code: 'approval-required' } });
@@ -139,7 +139,7 @@ describe('the mode gate', () => {
       plan: { how: 'reset', approval: null },
     });
   });
-  it('it refuses every change where the spec set has no mode gate', () => {
+  it('refuses every change where the spec set has no mode gate', () => {
     const none: SpecSet = { ...shipped, gate: null };
     const decision = decide(contextOf(viewOf({ mode: null }), none), { kind: 'mode', to: 'diagnose', by: 'operator' });
     expect(decision).toMatchObject({
@@ -147,7 +147,7 @@ describe('the mode gate', () => {
       denial: { code: 'mode-not-allowed', message: 'this spec set has no mode gate' },
     });
   });
-  it('it keeps peripherals to their modes where gate.yaml says so', () => {
+  it('keeps peripherals to their modes where gate.yaml says so', () => {
     const gate = { ...shipped.gate!, peripherals: { ...shipped.gate!.peripherals, discuss: ['chat'] } };
     const only = contextOf(viewOf({ mode: 'discuss' }), { ...shipped, gate });
     expect(answer(only, { kind: 'start', peripheral: 'explore', by: 'agent' })).toBe('mode-forbids');
@@ -165,7 +165,7 @@ describe('limits', () => {
     ['just before the deadline', inTest({ deadline: 1001 }), 'ok'],
     ['at the deadline', inTest({ deadline: 1000 }), 'limit-reached'],
     ['expired', inTest({ status: 'expired' }), 'limit-reached'],
-  ] as const)('it answers a step %s', (_name, context, expected) => {
+  ] as const)('answers a step %s', (_name, context, expected) => {
     expect(answer(context, read)).toBe(expected);
     expect(answer(context, { kind: 'stop', reason: 'enough', by: 'agent' })).toBe('ok');
     expect(answer(context, { kind: 'hop', to: 'reflect', exit: 'hop-reflect', reason: 'on', by: 'operator' })).toBe(
@@ -180,7 +180,7 @@ describe('names', () => {
     const decision = decide(explore, request);
     return decision.ok ? null : decision.denial;
   };
-  it('it asks what was meant by a peripheral or a tool that is not there', () => {
+  it('asks what was meant by a peripheral or a tool that is not there', () => {
     expect(denial({ kind: 'hop', to: 'eidt', reason: 'on', by: 'agent' })).toMatchObject({
       code: 'hop-not-allowed',
       message: 'there is no peripheral "eidt"',
@@ -189,14 +189,14 @@ describe('names', () => {
     expect(denial({ kind: 'step', tool: 'gerp', args: {} })?.remedy).toContain('did you mean grep?');
     expect(denial({ kind: 'step', tool: 'zzzzzzzz', args: {} })?.remedy).not.toContain('did you mean');
   });
-  it('it finds nothing by the names that every object inherits', () => {
+  it('finds nothing by the names that every object inherits', () => {
     expect(denial({ kind: 'hop', to: 'constructor', reason: 'on', by: 'agent' })?.code).toBe('hop-not-allowed');
     expect(denial({ kind: 'step', tool: 'constructor', args: {} })?.code).toBe('unknown-tool');
     expect(denial({ kind: 'stop', reason: 'x', by: 'agent', fruit: { constructor: 1 } as never })?.code).toBe(
       'invalid-fruit',
     );
   });
-  it('it admits the agents that a peripheral lists, and no others', () => {
+  it('admits the agents that a peripheral lists, and no others', () => {
     const specs = {
       ...shipped,
       peripherals: { ...shipped.peripherals, chat: { ...shipped.peripherals['chat']!, agents: ['keeper'] } },

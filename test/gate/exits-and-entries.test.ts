@@ -223,14 +223,14 @@ const ENTRIES: readonly Row[] = [
 ];
 
 describe('an exit', () => {
-  it.each(EXITS)('it holds, and does not: $name', ({ holds, fails }) => {
+  it.each(EXITS)('holds, and does not: $name', ({ holds, fails }) => {
     expect(answer(contextOf(holds[0]), holds[1])).toBe('ok');
     expect(answer(contextOf(fails[0]), fails[1])).toBe(fails[2]);
   });
 });
 
 describe('an entry', () => {
-  it.each(ENTRIES)('it holds, and does not: $name', ({ holds, fails }) => {
+  it.each(ENTRIES)('holds, and does not: $name', ({ holds, fails }) => {
     expect(answer(contextOf(holds[0]), holds[1])).toBe('ok');
     expect(answer(contextOf(fails[0]), fails[1])).toBe(fails[2]);
   });
@@ -242,7 +242,7 @@ const shippedEntries = peripherals.flatMap(({ id, entry }) =>
   [...entry.sources.map(sourceName), ...entry.conditions].map((name) => `${id} ${name}`),
 );
 
-it('it has a row for every exit and entry that is shipped, and for no other', () => {
+it('has a row for every exit and entry that is shipped, and for no other', () => {
   expect(EXITS.map(({ name }) => name).toSorted()).toEqual(shippedExits.toSorted());
   expect(ENTRIES.map(({ name }) => name).toSorted()).toEqual(shippedEntries.toSorted());
 });
@@ -257,7 +257,7 @@ describe('docs/exits-and-entries.md', () => {
       rest: rest ?? '',
     }));
   };
-  it('it lists every exit that is shipped, and where it leads', () => {
+  it('lists every exit that is shipped, and where it leads', () => {
     const rows = rowsUnder('Exits');
     expect(rows.map(({ name }) => name).toSorted()).toEqual(shippedExits.toSorted());
     for (const { name, rest } of rows) {
@@ -267,7 +267,7 @@ describe('docs/exits-and-entries.md', () => {
       expect(rest.split(' | ')[1]).not.toBe('');
     }
   });
-  it('it lists every entry that is shipped', () => {
+  it('lists every entry that is shipped', () => {
     const rows = rowsUnder('Entries');
     expect(rows.map(({ name }) => name).toSorted()).toEqual(shippedEntries.toSorted());
     for (const { rest } of rows) expect(rest).not.toBe('');

@@ -9,7 +9,7 @@ const edit = shipped.peripherals['edit']!;
 const withFruit = (fruit: PeripheralSpec['fruit']): PeripheralSpec => ({ ...edit, fruit });
 
 describe('prospectiveFruit', () => {
-  it('it is null where nothing was observed', () => {
+  it('is null where nothing was observed', () => {
     expect(prospectiveFruit(shipped.peripherals['test']!, {}, {})).toEqual({
       fruit: { result: null, 'test-count': null, failures: null },
       problems: [],
@@ -24,14 +24,14 @@ describe('prospectiveFruit', () => {
     ['object', {}, []],
     ['object', { a: 1 }, null],
     [['low', 'high'], 'low', 'middle'],
-  ])('it checks what is stated as %j', (type, good, bad) => {
+  ])('checks what is stated as %j', (type, good, bad) => {
     const spec = withFruit({ it: { kind: 'stated', type, optional: false } });
     expect(prospectiveFruit(spec, {}, { it: good })).toEqual({ fruit: { it: good }, problems: [] });
     expect(prospectiveFruit(spec, {}, { it: bad }).problems).toMatchObject([
       { field: 'it', problem: expect.stringContaining('it has to be') },
     ]);
   });
-  it('it demands what is stated and not optional', () => {
+  it('demands what is stated and not optional', () => {
     const spec = withFruit({
       it: { kind: 'stated', type: 'string', optional: false },
       or: { kind: 'stated', type: 'string', optional: true },
@@ -41,7 +41,7 @@ describe('prospectiveFruit', () => {
       problems: [{ field: 'it', problem: 'it is missing; state it (string)' }],
     });
   });
-  it('it tells every problem at once', () => {
+  it('tells every problem at once', () => {
     const { problems } = prospectiveFruit(
       edit,
       { changes: 1 },
@@ -54,7 +54,7 @@ describe('prospectiveFruit', () => {
       'constructor',
     ]);
   });
-  it('it lets what was observed be repeated, not changed', () => {
+  it('lets what was observed be repeated, not changed', () => {
     expect(prospectiveFruit(edit, { changes: 1 }, { changes: 1 }).problems).toEqual([]);
     expect(prospectiveFruit(edit, {}, { changes: 0 }).problems).toHaveLength(1);
   });
@@ -92,11 +92,11 @@ describe('holds', () => {
     ['1 / 0 == 1', false],
     ['((', false],
     ['', false],
-  ])('it finds %s %s', (rule, expected) => {
+  ])('finds %s %s', (rule, expected) => {
     expect(holds(rule, facts)).toBe(expected);
     expect(holds(rule, facts)).toBe(expected);
   });
-  it('it writes the names inside of values with _, too', () => {
+  it('writes the names inside of values with _, too', () => {
     expect(
       holds("backpack.plan.first_step == 'a-b'", celFacts(viewOf({ backpack: { plan: { 'first-step': 'a-b' } } }), {})),
     ).toBe(true);

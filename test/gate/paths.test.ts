@@ -33,12 +33,12 @@ describe('locate', () => {
     ['x'.repeat(4097), '! the path is longer than 4096 bytes'],
     ['ü'.repeat(2049), '! the path is longer than 4096 bytes'],
     [['src'], '! a path has to be a string'],
-  ])('it says where %j lies', (text, place) => {
+  ])('says where %j lies', (text, place) => {
     expect(at(text)).toBe(place);
   });
 
   const piece = fc.constantFrom('..', '.', '', 'src', 'a', '..a', '/', ROOT, 'repository', 'repository-evil', '…', ' ');
-  it('it never leads outside, whatever is written', () => {
+  it('never leads outside, whatever is written', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -78,11 +78,11 @@ describe('within', () => {
     ['src/a.ts.bak', ['src/a.ts'], false],
     ['.', ['src/'], false],
     ['src/a.ts', [], false],
-  ])('it compares %s with %j segment by segment', (path, folders, expected) => {
+  ])('compares %s with %j segment by segment', (path, folders, expected) => {
     expect(within(path, folders)).toBe(expected);
   });
 
-  it('it agrees with the segments', () => {
+  it('agrees with the segments', () => {
     const path = fc.array(fc.constantFrom('a', 'b', 'ab', 'a-b'), { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(path, path, fc.constantFrom('', '/'), (inner, outer, slash) => {

@@ -27,7 +27,7 @@ const glob = fc
   .map(([floats, parts]) => [...(floats ? ['**'] : []), ...parts].join('/'));
 
 describe('a plain mask', () => {
-  it('it says of every path what the language of globs says', { timeout: 60_000 }, () => {
+  it('says of every path what the language of globs says', { timeout: 60_000 }, () => {
     let [plain, masked] = [0, 0];
     fc.assert(
       fc.property(glob, path, (mask, file) => {
@@ -59,16 +59,16 @@ describe('a plain mask', () => {
   });
 
   it.each(['*', '**', '.', '..', '**/**', 'a/**/b', '**/a/**/b', '?', '[ab]', '{a,b}', '!a', 'a**', '*a*', 'é', ''])(
-    'it is none where more is needed: %s',
+    'is none where more is needed: %s',
     (mask) => expect(plainMask(mask)).toBe(null),
   );
 
-  it('it is what every mask is that nobody wrote', () => {
+  it('is what every mask is that nobody wrote', () => {
     for (const mask of DEFAULT_PROJECT_CONFIG.mask)
       expect(plainMask(mask.includes('/') ? mask : `**/${mask}`), mask).not.toBe(null);
   });
 
-  it('it stands beside masks that are none', () => {
+  it('stands beside masks that are none', () => {
     const masked = maskMatcher(['.env', '*.{key,p12}', '/build']);
     const all = ['.env', 'a/.ENV/b', 'x.key', 'a/y.P12', 'build', 'build/x', 'a/build', 'env', 'x.keys'];
     expect(all.map(masked)).toEqual([true, true, true, true, true, true, false, false, false]);

@@ -61,42 +61,39 @@ const ROWS: readonly [string, Requirement, Partial<RequirementFacts>, Partial<Re
 ];
 
 describe('meets', () => {
-  it.each(ROWS)('it holds %s exactly when the facts say so', (_name, requirement, met, missed) => {
+  it.each(ROWS)('holds %s exactly when the facts say so', (_name, requirement, met, missed) => {
     expect(meets(requirement, facts(met))).toBe(true);
     expect(meets(requirement, facts(missed))).toBe(false);
   });
 
-  it('it takes any one source of the set', () => {
+  it('takes any one source of the set', () => {
     expect(meets(source('from-edit', 'user-request'), facts({ by: 'operator', source: 'explore' }))).toBe(true);
     expect(meets(source('from-edit', 'user-request'), facts({ by: 'agent', source: 'explore' }))).toBe(false);
     expect(meets(source(), facts({ by: 'operator', firstVisit: true }))).toBe(false);
   });
 
-  it('it never lets a source speak for an agent that is outside: agent-request is a hop', () => {
+  it('never lets a source speak for an agent that is outside: agent-request is a hop', () => {
     expect(meets(source('agent-request'), facts({ naturalClose: true }))).toBe(false);
   });
 
-  it('it asks the agent alone for a natural close', () => {
+  it('asks the agent alone for a natural close', () => {
     expect(meets({ kind: 'natural-close' }, facts({ by: 'operator' }))).toBe(true);
     expect(meets({ kind: 'natural-close' }, facts({ atSessionClose: true }))).toBe(true);
   });
 
-  it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])(
-    'it does not find %s on an empty record',
-    (name) => {
-      expect(meets({ kind: 'condition', name }, nothing)).toBe(false);
-      expect(meets({ kind: 'when', cel: name }, nothing)).toBe(false);
-      expect(meets({ kind: 'pattern', pattern: name, is: 'selected' }, nothing)).toBe(false);
-    },
-  );
+  it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])('does not find %s on an empty record', (name) => {
+    expect(meets({ kind: 'condition', name }, nothing)).toBe(false);
+    expect(meets({ kind: 'when', cel: name }, nothing)).toBe(false);
+    expect(meets({ kind: 'pattern', pattern: name, is: 'selected' }, nothing)).toBe(false);
+  });
 
-  it('it throws for a requirement that it does not know, rather than letting it pass', () => {
+  it('throws for a requirement that it does not know, rather than letting it pass', () => {
     expect(() => meets({ kind: 'luck' } as unknown as Requirement, nothing)).toThrow('unknown requirement');
   });
 });
 
 describe('unmet', () => {
-  it('it keeps every requirement that fails, in order, and no other', () => {
+  it('keeps every requirement that fails, in order, and no other', () => {
     const requirements = ROWS.map(([, requirement]) => requirement);
     fc.assert(
       fc.property(fc.shuffledSubarray(requirements), fc.constantFrom(...ROWS), (some, [, , met]) => {
@@ -106,7 +103,7 @@ describe('unmet', () => {
     );
   });
 
-  it('it lets an empty list pass', () => expect(unmet([], nothing)).toEqual([]));
+  it('lets an empty list pass', () => expect(unmet([], nothing)).toEqual([]));
 });
 
 describe('describeRequirement', () => {
@@ -123,9 +120,9 @@ describe('describeRequirement', () => {
     [{ kind: 'summary' }, 'a summary'],
     [{ kind: 'principal', is: 'operator' }, 'by operator'],
     [{ kind: 'agent', any: ['claude', 'codex'] }, 'agent claude or codex'],
-  ])('it says %j in a few words', (requirement, words) => expect(describeRequirement(requirement)).toBe(words));
+  ])('says %j in a few words', (requirement, words) => expect(describeRequirement(requirement)).toBe(words));
 
-  it('it throws for a requirement that it has no words for', () => {
+  it('throws for a requirement that it has no words for', () => {
     expect(() => describeRequirement({ kind: 'luck' } as unknown as Requirement)).toThrow('unknown requirement');
   });
 });

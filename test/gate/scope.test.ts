@@ -64,11 +64,11 @@ it.each<[ArgumentRole, Json | undefined, Partial<ScopeRule>, string | null]>([
   ['url', 'https://example.com', {}, 'out-of-scope: this scope fetches nothing'],
   ['url', 'https://example.com', { url: 'allow-list' }, null],
   ['text', '../../etc/passwd', {}, null],
-])('it judges a %s of %j', (role, value, scope, expected) => {
+])('judges a %s of %j', (role, value, scope, expected) => {
   expect(problem(role, value, scope, ['seen/a'])).toBe(expected);
 });
 
-it('it lets a repository name its own paths where the spec grants paths, and nowhere else', () => {
+it('lets a repository name its own paths where the spec grants paths, and nowhere else', () => {
   const own = { ...DEFAULT_PROJECT_CONFIG, scopes: { edit: ['lib/'], explore: ['src/'] } };
   expect(effectiveScope(shipped, own, 'edit').write).toEqual(['lib/']);
   expect(effectiveScope(shipped, own, 'explore').write).toEqual([]);

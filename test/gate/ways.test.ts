@@ -25,7 +25,7 @@ function allWays(set: SpecSet, from: string | null, to: string): WayLeg[][] {
 const cost = (way: readonly WayLeg[]) => way.reduce((sum, { needs }) => sum + needs.length, 0);
 
 describe('shortestWay', () => {
-  it('it is as short as any, and among those has the fewest needs', () => {
+  it('is as short as any, and among those has the fewest needs', () => {
     let found = 0;
     let far = 0;
     fc.assert(
@@ -50,7 +50,7 @@ describe('shortestWay', () => {
     expect(far).toBeGreaterThan(10);
   });
 
-  it('it agrees with brute force on the shipped specs, between all places', () => {
+  it('agrees with brute force on the shipped specs, between all places', () => {
     const ids = Object.keys(shipped.peripherals);
     for (const from of [...ids, null])
       for (const to of ids.filter((id) => id !== from)) {
@@ -60,7 +60,7 @@ describe('shortestWay', () => {
       }
   });
 
-  it('it says where the operator has to ask', () => {
+  it('says where the operator has to ask', () => {
     expect(shortestWay(shipped, at('chat'), (peripheral) => peripheral === 'edit')).toMatchObject([
       { exit: 'hop-edit', needs: ['by operator'] },
     ]);
@@ -72,21 +72,21 @@ describe('shortestWay', () => {
 });
 
 describe('available', () => {
-  it('it is empty on a closed session', () => {
+  it('is empty on a closed session', () => {
     expect(available(shipped, { ...at('edit'), closed: true })).toMatchObject({ tools: [], hops: [], modes: [] });
   });
-  it('it leaves hops and no tools to a visit that expired', () => {
+  it('leaves hops and no tools to a visit that expired', () => {
     const expired = available(shipped, viewOf({ visit: visitTo('test', { status: 'expired' }) }));
     expect(expired.tools).toEqual([]);
     expect(expired.hops.length).toBeGreaterThan(0);
   });
-  it('it offers the first visit what is default, and later what closes a session', () => {
+  it('offers the first visit what is default, and later what closes a session', () => {
     const starts = (visits: { [id: string]: number }) =>
       available(shipped, viewOf({ visits })).hops.map(({ to }) => to);
     expect(starts({}).toSorted()).toEqual(['chat', 'explore']);
     expect(starts({ edit: 1 })).toEqual(['reflect']);
   });
-  it('it offers the tools that the mode allows', () => {
+  it('offers the tools that the mode allows', () => {
     const tools = (mode: 'discuss' | 'diagnose' | 'execute') =>
       available(shipped, viewOf({ mode, visit: visitTo('edit') })).tools;
     expect(tools('discuss')).not.toContain('read');

@@ -106,7 +106,7 @@ async function crash(): Promise<number> {
 
 describe('a writer that is killed', () => {
   const limit = { timeout: 20_000 + CRASHES * 4000 };
-  it(`it has in the store all that it acknowledged, and is resumed (${CRASHES} times)`, limit, async () => {
+  it(`has in the store all that it acknowledged, and is resumed (${CRASHES} times)`, limit, async () => {
     const interrupted: number[] = [];
     while (interrupted.length < CRASHES) {
       const batch = Math.min(4, CRASHES - interrupted.length);
@@ -118,7 +118,7 @@ describe('a writer that is killed', () => {
 });
 
 describe('hopgate run that is killed', () => {
-  it(`it leaves a session that hopgate resume takes up (${RUNS} times)`, {
+  it(`leaves a session that hopgate resume takes up (${RUNS} times)`, {
     timeout: 60_000 + RUNS * 30_000,
   }, async () => {
     for (let run = 0; run < RUNS; run++) {

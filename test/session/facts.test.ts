@@ -45,14 +45,14 @@ describe('the fruit of a test visit', () => {
     ['two commands of which one fails', [testRun('fail', other), pass], { result: 'fail' }],
     ['a run without a report', [testRun('pass', { report: null })], { result: 'pass', 'test-count': null }],
     ['words that look like a pass', [{ stdout: 'ok 1 - all tests pass', exit: 0 }], { result: null }],
-  ])('it comes of %s', async (_name, results, fruit) => {
+  ])('comes of %s', async (_name, results, fruit) => {
     const { session } = await stage({ results: runs(...results) });
     await lead(session, 'test');
     for (const _ of results) await must(session.step({ tool: 'bash-test' }));
     expect((await must(session.stop('enough'))).fruit).toMatchObject(fruit);
   });
 
-  it('it is never the agent’s word', async () => {
+  it('is never the agent’s word', async () => {
     const { session } = await stage();
     await lead(session, 'test');
     const refused = await denied(
@@ -61,7 +61,7 @@ describe('the fruit of a test visit', () => {
     expect(refused.denial.code).toBe('invalid-fruit');
   });
 
-  it('it is flaky when an earlier visit saw the same code pass', async () => {
+  it('is flaky when an earlier visit saw the same code pass', async () => {
     const { session } = await stage({ results: runs(testRun('pass'), testRun('fail')) });
     await lead(session, 'test');
     await must(session.step({ tool: 'bash-test' }));
@@ -94,37 +94,37 @@ describe('tests-passed', () => {
   };
   const withEdit = (result: Json) => ({ results: { ...narrowed, edit: result } });
 
-  it('it holds while nothing was changed since', async () => {
+  it('holds while nothing was changed since', async () => {
     expect(
       await shipAfter((session) => must(session.step({ tool: 'read', args: ['src/a.ts'] })), { results: narrowed }),
     ).toBe('ok');
   });
-  it('it ends with a change, and a narrowed run does not bring it back', async () => {
+  it('ends with a change, and a narrowed run does not bring it back', async () => {
     expect(await shipAfter((session) => must(session.step(edit)), { results: narrowed })).toBe('condition-failed');
     expect(await shipAfter((session) => must(session.step(edit)), { results: narrowed }, true)).toBe('ok');
   });
-  it('it ends with a change that nobody observed', async () => {
+  it('ends with a change that nobody observed', async () => {
     const unobserved = { outcome: { status: 'ok' as const, result: null }, effects: 'unobserved' as const };
     expect(await shipAfter((session) => must(session.step(edit)), withEdit(unobserved as never))).toBe(
       'condition-failed',
     );
   });
-  it('it ends with a step that failed half way', async () => {
+  it('ends with a step that failed half way', async () => {
     const half = { ...changed('src/a.ts'), outcome: { status: 'failed' as const, code: 'half', message: 'half done' } };
     expect(await shipAfter((session) => must(session.step(edit)), withEdit(half as never))).toBe('condition-failed');
   });
-  it('it outlives an acting step that changed nothing', async () => {
+  it('outlives an acting step that changed nothing', async () => {
     const nothing = { outcome: { status: 'ok' as const, result: null }, effects: [] };
     expect(await shipAfter((session) => must(session.step(edit)), withEdit(nothing as never))).toBe('ok');
   });
-  it('it outlives a commit: refs are not the tree', async () => {
+  it('outlives a commit: refs are not the tree', async () => {
     const ref = {
       outcome: { status: 'ok' as const, result: null },
       effects: [{ path: 'refs/heads/main', op: 'ref' as const }],
     };
     expect(await shipAfter((session) => must(session.step(edit)), withEdit(ref as never))).toBe('ok');
   });
-  it('it ends with an interrupted step', async () => {
+  it('ends with an interrupted step', async () => {
     const lost = { name: 'lost', tools: ['edit'], run: () => new Promise<never>(() => {}) };
     const on = await stage({ results: narrowed });
     await lead(on.session, 'test');
@@ -153,7 +153,7 @@ describe('tests-passed', () => {
     await must(heir.step({ tool: 'bash-test' }));
     expect(await code(ship(heir))).toBe('ok');
   });
-  it('it does not hold for zero tests, a failure or a flake', async () => {
+  it('does not hold for zero tests, a failure or a flake', async () => {
     for (const results of [[testRun('none')], [testRun('fail')], [testRun('fail'), testRun('pass')]]) {
       const { session } = await stage({ results: runs(...results) });
       await lead(session, 'test');
@@ -165,7 +165,7 @@ describe('tests-passed', () => {
 });
 
 describe('the backpack', () => {
-  it('it survives peripherals that do not name a field', async () => {
+  it('survives peripherals that do not name a field', async () => {
     const { session } = await stage({ results: { grep: { matches: [{ path: 'src/a.ts' }] } } });
     await must(session.start('explore', { context: { topic: 'medians' } }));
     await must(session.setMode({ to: 'diagnose' }));
@@ -193,7 +193,7 @@ describe('the backpack', () => {
     });
   });
 
-  it('it adds up the files that were changed, over visits that changed none', async () => {
+  it('adds up the files that were changed, over visits that changed none', async () => {
     const { session } = await stage({ results: { edit: (args) => changed(String(args['path'])) } });
     await lead(session, 'test');
     await must(session.hop({ to: 'edit', exit: 'hop-edit', reason: 'more' }));
@@ -204,7 +204,7 @@ describe('the backpack', () => {
     expect(session.state.backpack['changed-files']).toEqual(['src/a.ts', 'src/b.ts']);
   });
 
-  it('it cannot be told who the session is', async () => {
+  it('cannot be told who the session is', async () => {
     const { session } = await stage();
     const started = await must(
       session.start('explore', { context: { 'session-id': 'another', author: 'operator', topic: 'x' } }),
@@ -215,7 +215,7 @@ describe('the backpack', () => {
 });
 
 describe('the review', () => {
-  it('it is mined from the evidence when reflect is left, by a hop or a stop', async () => {
+  it('is mined from the evidence when reflect is left, by a hop or a stop', async () => {
     for (const leave of ['hop', 'stop']) {
       const { session } = await stage({
         results: runs(testRun('fail'), testRun('pass', { command: ['npm', 'run', 'x'] })),
@@ -246,7 +246,7 @@ describe('the review', () => {
     }
   });
 
-  it('it adds the agent’s words to the facts', async () => {
+  it('adds the agent’s words to the facts', async () => {
     const specs = specsOf({
       'peripherals/look-back.yaml':
         'id: look-back\npurpose: Look back.\ntools: []\nscope: conversation\nentry: [default]\nexit: { done: look-back }\nfruit: { par: { observed: object }, what-went-well: { stated: list, optional: true }, suggestions: { stated: string, optional: true } }',
@@ -266,7 +266,7 @@ describe('the review', () => {
     expect((fruit['par'] as { suggestions: string[] }).suggestions.at(-1)).toBe('ask sooner');
   });
 
-  it('it is the natural close that the next one has to earn', async () => {
+  it('is the natural close that the next one has to earn', async () => {
     const { session } = await stage();
     await lead(session, 'explore');
     expect(await code(session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'tired' }))).toBe('entry-not-met');
@@ -279,7 +279,7 @@ describe('the review', () => {
 });
 
 describe('a reframe', () => {
-  it('it is recorded when a failed expectation leads back', async () => {
+  it('is recorded when a failed expectation leads back', async () => {
     const { session } = await stage({ results: runs(testRun('fail')) });
     await lead(session, 'test');
     const shown = await must(session.step({ tool: 'bash-test' }));
@@ -290,7 +290,7 @@ describe('a reframe', () => {
     });
     expect(hops.slice(0, -1).some((hop) => 'reframe' in hop)).toBe(false);
   });
-  it('it is not recorded when what was expected held, or nothing was observed', async () => {
+  it('is not recorded when what was expected held, or nothing was observed', async () => {
     for (const results of [[testRun('pass')], []]) {
       const { session } = await stage({ results: runs(...results) });
       await lead(session, 'test');
@@ -299,7 +299,7 @@ describe('a reframe', () => {
       expect((await bodies(session)).some((body) => 'reframe' in body)).toBe(false);
     }
   });
-  it('it names the first value that the exits imply as the expected one', () => {
+  it('names the first value that the exits imply as the expected one', () => {
     expect(shipped.peripherals['test']?.exits.find(({ implies }) => implies)?.implies).toEqual({
       field: 'result',
       value: 'pass',

@@ -60,12 +60,12 @@ function lie(fold: { text: string }, more: (kept: { state: { head: KeptFold['hea
 const steps = async (): Promise<number> => (await on.reopen()).state.steps;
 
 describe('a session that is opened again', () => {
-  it('it takes up the state that was kept when it was let go of', async () => {
+  it('takes up the state that was kept when it was let go of', async () => {
     keep((fold) => lie(fold));
     expect(await steps()).toBe(77);
   });
 
-  it('it folds what came after', async () => {
+  it('folds what came after', async () => {
     const fold = await store.keptFold?.(id);
     const again = await on.reopen();
     await must(again.step({ tool: 'read', args: { path: 'src/a.ts' } }));
@@ -122,14 +122,14 @@ describe('a session that is opened again', () => {
         db.exec(`UPDATE entries SET body = replace(body, '"ok"', '"OK"') WHERE seq = (SELECT max(seq) FROM entries)`);
       },
     ],
-  ])('it does not believe a state %s, and folds its evidence', async (_what, forge) => {
+  ])('does not believe a state %s, and folds its evidence', async (_what, forge) => {
     const { state } = on.session;
     forge();
     expect(await keptState(store, id)).toBeNull();
     expect(await steps()).toBe(state.steps);
   });
 
-  it('it is not resumed once it is erased', async () => {
+  it('is not resumed once it is erased', async () => {
     await store.erase({ sessionId: id });
     await expect(on.reopen()).rejects.toThrow();
   });

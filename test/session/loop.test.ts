@@ -25,7 +25,7 @@ function slowStore(clock: TestClock, said: string[]): EvidenceStore {
 }
 
 describe('the order of the loop', () => {
-  it('it makes the intent durable before the tool runs, and the outcome before it answers', async () => {
+  it('makes the intent durable before the tool runs, and the outcome before it answers', async () => {
     const said: string[] = [];
     const clock = new TestClock();
     const ran = () => {
@@ -58,7 +58,7 @@ describe('the order of the loop', () => {
     ]);
   });
 
-  it('it runs nothing when the intent cannot be made durable', async () => {
+  it('runs nothing when the intent cannot be made durable', async () => {
     const clock = new TestClock();
     const store = memoryStore({ clock });
     let isFull = false;
@@ -76,14 +76,14 @@ describe('the order of the loop', () => {
     expect(backend.calls).toHaveLength(1);
   });
 
-  it('it tells of each entry once it is durable, in order', async () => {
+  it('tells of each entry once it is durable, in order', async () => {
     const told: Entry[] = [];
     const { session } = await stage({ onEntry: (entry) => told.push(entry) });
     await lead(session, 'deploy');
     expect(told).toEqual(await session.evidence());
   });
 
-  it('it takes calls one at a time, in the order they were made', async () => {
+  it('takes calls one at a time, in the order they were made', async () => {
     let running = 0;
     let most = 0;
     const slow = async () => {
@@ -113,7 +113,7 @@ describe('the order of the loop', () => {
 });
 
 describe('one rooted tree', () => {
-  it('it replies by the table, for every event', async () => {
+  it('replies by the table, for every event', async () => {
     const { session, clock, reopen } = await stage();
     await denied(session.step(read));
     await lead(session, 'edit');
@@ -210,7 +210,7 @@ describe('one rooted tree', () => {
     ]);
   });
 
-  it('it names each type and author', async () => {
+  it('names each type and author', async () => {
     const { session, clock } = await stage();
     await lead(session, 'test');
     clock.advance(31);
@@ -238,7 +238,7 @@ describe('one rooted tree', () => {
 });
 
 describe('a hop', () => {
-  it('it is one append: stop, hop, start', async () => {
+  it('is one append: stop, hop, start', async () => {
     const said: string[] = [];
     const clock = new TestClock();
     const { session } = await stage({ clock, store: slowStore(clock, said) });
@@ -251,7 +251,7 @@ describe('a hop', () => {
     expect(said).toEqual(['durable approval stop hop start', 'durable stop hop start', 'durable par stop hop start']);
   });
 
-  it('it changes nothing when it is refused, but for the denial', async () => {
+  it('changes nothing when it is refused, but for the denial', async () => {
     const { session } = await stage({ approver: null });
     await must(session.start('explore'));
     await must(session.setMode({ to: 'diagnose' }));
@@ -272,7 +272,7 @@ describe('a hop', () => {
     await must(session.hop({ to: 'edit', exit: 'found-target', reason: 'there' }));
   });
 
-  it('it infers the exit when only one opens the target, else it lists them', async () => {
+  it('infers the exit when only one opens the target, else it lists them', async () => {
     const { session } = await stage();
     await lead(session, 'deploy');
     const refused = await denied(session.hop({ to: 'reflect', reason: 'back' }));
@@ -295,7 +295,7 @@ describe('a hop', () => {
 });
 
 describe('what a tool comes to', () => {
-  it('it makes a denial of what the backend refuses', async () => {
+  it('makes a denial of what the backend refuses', async () => {
     const refusal = {
       outcome: {
         status: 'refused' as const,
@@ -320,7 +320,7 @@ describe('what a tool comes to', () => {
     expect((await must(session.stop('enough'))).fruit['changes']).toBe(0);
   });
 
-  it('it records a backend that throws as failed, its effects unobserved if it acts', async () => {
+  it('records a backend that throws as failed, its effects unobserved if it acts', async () => {
     const broken = { name: 'broken', tools: ['read', 'edit'], run: async () => Promise.reject(new Error('lost')) };
     const { session } = await stage({ backends: [broken] });
     await must(session.start('explore'));
@@ -341,7 +341,7 @@ describe('what a tool comes to', () => {
     });
   });
 
-  it('it says which tools no backend serves', async () => {
+  it('says which tools no backend serves', async () => {
     const { session } = await stage({ backends: [] });
     await lead(session, 'explore');
     expect((await denied(session.step(read))).denial).toMatchObject({
@@ -353,7 +353,7 @@ describe('what a tool comes to', () => {
     expect(session.available().tools).toEqual([]);
   });
 
-  it('it hands the signal on', async () => {
+  it('hands the signal on', async () => {
     const { session, backend } = await stage();
     await lead(session, 'edit');
     const result = await must(session.step({ ...edit, signal: AbortSignal.abort() }));
@@ -362,7 +362,7 @@ describe('what a tool comes to', () => {
     expect(backend.calls).toEqual([]);
   });
 
-  it('it grants what the peripheral and the repository say', async () => {
+  it('grants what the peripheral and the repository say', async () => {
     const grants: unknown[] = [];
     const spy = {
       name: 'spy',
@@ -389,7 +389,7 @@ describe('what a tool comes to', () => {
   });
 });
 
-it('it stays under the spec that it was opened with', async () => {
+it('stays under the spec that it was opened with', async () => {
   const specs = structuredClone(await loadSpecs('default'));
   const { session, reopen } = await stage({ specs });
   await must(session.start('explore'));

@@ -144,7 +144,7 @@ const RESULTS = () => {
 };
 
 describe('resume', () => {
-  it('it folds the evidence to the very state that the session had, after any walk', { timeout: 60_000 }, async () => {
+  it('folds the evidence to the very state that the session had, after any walk', { timeout: 60_000 }, async () => {
     let longest = 0;
     const entered = new Set<string>();
     await fc.assert(
@@ -174,7 +174,7 @@ describe('resume', () => {
     expect([...entered]).toEqual(expect.arrayContaining(['explore', 'edit', 'test', 'reflect', 'chat']));
   });
 
-  it('it only reads until the first call', async () => {
+  it('only reads until the first call', async () => {
     const on = await stage();
     await lead(on.session, 'test');
     const told: unknown[] = [];
@@ -185,7 +185,7 @@ describe('resume', () => {
     await must(on.session.step({ tool: 'bash-test' }));
   });
 
-  it('it knows nothing of a session that is not there', async () => {
+  it('knows nothing of a session that is not there', async () => {
     const { resumeSession } = await import('../../src/session/open.ts');
     const on = await stage();
     const parts = { store: on.store, clock: on.clock, ids: { next: () => 'x' }, backends: [], approver: null };
@@ -194,7 +194,7 @@ describe('resume', () => {
 });
 
 describe('time', () => {
-  it('it records a passed deadline once, and leaves stop and hops', async () => {
+  it('records a passed deadline once, and leaves stop and hops', async () => {
     const { session, clock } = await stage();
     await lead(session, 'test');
     clock.advance(29.9);
@@ -213,7 +213,7 @@ describe('time', () => {
     expect(session.state.visit).toBe('active');
   });
 
-  it('it counts the steps of a visit, not of the session', async () => {
+  it('counts the steps of a visit, not of the session', async () => {
     const specs = specsOf({
       'peripherals/one.yaml':
         'id: one\npurpose: One.\ntools: [look]\nscope: none\nentry: [default, from-any]\nexit: { hop-two: two }\nlimits: { steps: 2 }',
@@ -238,7 +238,7 @@ describe('time', () => {
     await must(session.stop('enough'));
   });
 
-  it('it takes the mode back when nothing was said for the gate’s time', async () => {
+  it('takes the mode back when nothing was said for the gate’s time', async () => {
     const { session, clock } = await stage();
     await lead(session, 'edit');
     clock.advance(59);
@@ -257,7 +257,7 @@ describe('time', () => {
     expect((await bodies(session)).filter((body) => 'how' in body && body.how === 'timeout')).toHaveLength(1);
   });
 
-  it('it lets an approval hold for its time alone', async () => {
+  it('lets an approval hold for its time alone', async () => {
     const approver = inTurn({ by: 'operator' }, { by: 'operator', minutes: -1 });
     const { session } = await stage({ approver });
     await lead(session, 'test');
@@ -287,7 +287,7 @@ describe('runChain', () => {
     return on;
   };
 
-  it('it runs visit after visit and yields each fruit', async () => {
+  it('runs visit after visit and yields each fruit', async () => {
     const { session } = await ready();
     const result = await runChain(session, links);
     expect(result).toMatchObject({
@@ -303,7 +303,7 @@ describe('runChain', () => {
     expect(session.state.peripheral).toBeNull();
   });
 
-  it('it ends at the first refusal, and what was done stays in the result', async () => {
+  it('ends at the first refusal, and what was done stays in the result', async () => {
     const { session } = await ready();
     const broken = links.with(1, {
       ...links[1]!,
@@ -331,7 +331,7 @@ describe('runChain', () => {
     });
   });
 
-  it('it says which exit was refused', async () => {
+  it('says which exit was refused', async () => {
     const { session } = await ready({ results: { 'bash-test': testRun('fail') } });
     const result = await runChain(session, [
       ...links.slice(0, 2),

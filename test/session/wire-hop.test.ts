@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { lead, stage } from './sessions.ts';
 
-test('it takes the seeds’ JSON form of a hop, and infers the exit where only one opens the target', async () => {
+test('takes the seeds’ JSON form of a hop, and infers the exit where only one opens the target', async () => {
   const { session } = await stage();
   await lead(session, 'test');
   const hop = JSON.parse('{"hop": "reflect", "reason": "natural close point", "summary": "completed feature X"}');

@@ -23,7 +23,7 @@ test('a living process is not gone, a killed one is', { skip: !linux }, async ()
   expect(isGone(holder)).toBe(true);
 });
 
-test('it calls nobody gone that it cannot know', () => {
+test('calls nobody gone that it cannot know', () => {
   expect(isGone('writer-1')).toBe(false);
   expect(isGone(processHolder('me'))).toBe(false);
   expect(isGone('w-1@00000000-0000-0000-0000-000000000000.1.1.1')).toBe(false);

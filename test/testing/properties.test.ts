@@ -22,7 +22,7 @@ describe('the built-in properties', () => {
     expect(broken(specsOf(grid(200, 20)))).toEqual([]);
   });
 
-  it('it shows the way into a dead end', () => {
+  it('shows the way into a dead end', () => {
     const specs = specsOf({
       ...place('one', `${LOOK}entry: [default, from-home]\nexit: { on: two, hop-home: home }\n`),
       ...place('two', `${LOOK}entry: [from-one]\nexit: {}\n`),
@@ -38,7 +38,7 @@ describe('the built-in properties', () => {
     ]);
   });
 
-  it('it sees a gate that can never open', () => {
+  it('sees a gate that can never open', () => {
     const specs = (cel: string) =>
       specsOf({
         ...place(
@@ -56,7 +56,7 @@ describe('the built-in properties', () => {
     expect(broken(specs('visit.steps >= 2'))).toEqual([]);
   });
 
-  it('it stays quick with many peripherals that test', () => {
+  it('stays quick with many peripherals that test', () => {
     const TESTS =
       'tools: [bash-test]\nscope: test-commands-only\nfruit: { result: { observed: [pass, fail, flaky] } }\n';
     const at = (x: number) => `t-${x % 40}`;
@@ -80,7 +80,7 @@ describe('the built-in properties', () => {
     // With the result of each remembered this would end in no time that anybody has.
   }, 60_000);
 
-  it('it sees a peripheral that both changes code and ships it', () => {
+  it('sees a peripheral that both changes code and ships it', () => {
     const specs = specsOf(
       place(
         'all',
@@ -224,7 +224,7 @@ it('a property that says nothing, or speaks of what is not there, is an issue', 
   );
 });
 
-it('it says of random small graphs what trying every run says', () => {
+it('says of random small graphs what trying every run says', () => {
   const seen = { true: 0, false: 0 };
   fc.assert(
     fc.property(graphs, fc.constantFrom(...IDS), fc.constantFrom(...IDS), (graph, x, y) => {

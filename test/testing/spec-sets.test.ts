@@ -7,7 +7,7 @@ import { grid, REVIEW, RUNBOOK, specsOf } from './spec-sets.ts';
 describe('a review pipeline', async () => describeSpec(specsOf(REVIEW)));
 describe('an incident runbook', async () => describeSpec(specsOf(RUNBOOK), { deaths: false }));
 
-it('it covers 60 peripherals and 900 edges by long walks', async () => {
+it('covers 60 peripherals and 900 edges by long walks', async () => {
   const { tests, large, coverage } = await generateTests(specsOf(grid(60, 15)));
   expect(large).toBe(true);
   for (const { run } of tests) await run();
@@ -20,7 +20,7 @@ it('it covers 60 peripherals and 900 edges by long walks', async () => {
   expect(moves).toBeLessThan(900 * 1.6);
 });
 
-it('it names the reframes: the test fails, back to edit, and to the test again', async () => {
+it('names the reframes: the test fails, back to edit, and to the test again', async () => {
   const { tests } = await generateTests('default');
   const names = tests.filter(({ group }) => group === 'round trips').map(({ name }) => name);
   expect(names.filter((name) => name.startsWith('reframe: ')).length).toBeGreaterThan(1);
@@ -37,7 +37,7 @@ describe('an agent under test', () => {
       await session.hop({ to, reason: 'on', ...(exit ? { exit } : {}) });
   };
 
-  it('it is put into every place, and may try what it likes', async () => {
+  it('is put into every place, and may try what it likes', async () => {
     const { tests, specs } = await generateTests('default', { play: rush, deaths: false });
     const played = tests.filter(({ group }) => group === 'agent');
     expect(played.map(({ name }) => name.replace('the agent plays in ', '')).toSorted()).toEqual([
@@ -55,7 +55,7 @@ describe('an agent under test', () => {
     await expect(tests.find(({ group }) => group === 'agent')?.run()).rejects.toThrow('the agent broke');
   });
 
-  it('it walks into a large spec set too', async () => {
+  it('walks into a large spec set too', async () => {
     const { tests } = await generateTests(specsOf(grid(60, 15)), { play: rush });
     const played = tests.filter(({ group }) => group === 'agent');
     expect(played).toHaveLength(61);

@@ -15,7 +15,7 @@ toolBackendContract('scripted', () => ({
 }));
 
 describe('the scripted backend', () => {
-  it('it answers by value, report and function, and null where nothing is scripted', async () => {
+  it('answers by value, report and function, and null where nothing is scripted', async () => {
     const backend = scriptedBackend({
       read: { text: 'hello' },
       list: [1, 2],
@@ -37,7 +37,7 @@ describe('the scripted backend', () => {
     expect((await ask('constructor')).outcome).toEqual({ status: 'ok', result: null });
   });
 
-  it('it records what it was asked, as it was then', async () => {
+  it('records what it was asked, as it was then', async () => {
     const backend = scriptedBackend({ read: null, glob: null });
     const args = { path: 'a' };
     await backend.run(toolCall('read', args, grant));
@@ -49,7 +49,7 @@ describe('the scripted backend', () => {
     ]);
   });
 
-  it('it serves the tools of its table, or those it is told', () => {
+  it('serves the tools of its table, or those it is told', () => {
     expect(scriptedBackend({ read: 1 }).tools).toEqual(['read']);
     expect(scriptedBackend({ read: 1 }, ['read', 'bash']).tools).toEqual(['read', 'bash']);
   });

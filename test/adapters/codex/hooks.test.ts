@@ -11,7 +11,7 @@ const contextOf = (stdout: string): string =>
   (JSON.parse(stdout) as { hookSpecificOutput: { additionalContext: string } }).hookSpecificOutput.additionalContext;
 
 describe('a shell command', () => {
-  test('it names the tool of hopgate that runs commands here', async () => {
+  test('names the tool of hopgate that runs commands here', async () => {
     const { session, call } = await world();
     await must(session.setMode({ to: 'diagnose' }));
     await must(session.start('explore'));
@@ -20,7 +20,7 @@ describe('a shell command', () => {
     expect(stderr).toContain('mcp__hopgate__bash_readonly');
   });
 
-  test('it is refused with the gate’s remedy, and recorded, where no command may run', async () => {
+  test('is refused with the gate’s remedy, and recorded, where no command may run', async () => {
     const { session, call } = await world();
     await must(session.start('explore'));
     const { exit, stderr } = await call('Bash', { command: 'rm -rf .' });
@@ -209,7 +209,7 @@ describe('other tools', () => {
 describe('a sub-agent', () => {
   const sub = { agent_id: 'sub-1', agent_type: 'default' };
 
-  test('it moves nobody', async () => {
+  test('moves nobody', async () => {
     const { session, call } = await world();
     await must(session.start('explore'));
     expect(await call('mcp__hopgate__hop', {}, sub)).toMatchObject({

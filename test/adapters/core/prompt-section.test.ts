@@ -50,7 +50,7 @@ describe.each(PLACES)('in %s', (place) => {
     expect(Buffer.byteLength(promptSection(session))).toBeLessThan(2500);
   });
 
-  it('it says the same as its data', async () => {
+  it('says the same as its data', async () => {
     const session = await at(place);
     const now = situation(session);
     expect(now.location).toMatchObject({ peripheral: place, mode: 'execute', status: 'active', visit: 1 });

@@ -261,7 +261,7 @@ describe('whatever is done to the stream', () => {
   const acting = items.flatMap((item, index) =>
     item.kind === 'call' && !['status', 'why'].includes(item.tool) ? [index] : [],
   );
-  it('it shows when a call is left out', () => {
+  it('shows when a call is left out', () => {
     fc.assert(
       fc.property(fc.constantFrom(...acting), (index) => {
         // Without its call, the first entry is as if the agent had been placed there.
@@ -270,7 +270,7 @@ describe('whatever is done to the stream', () => {
       }),
     );
   });
-  it('it shows when two items change places', () => {
+  it('shows when two items change places', () => {
     fc.assert(
       fc.property(fc.nat(items.length - 1), fc.nat(items.length - 1), (a, b) => {
         fc.pre(a !== b);

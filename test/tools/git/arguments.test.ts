@@ -38,7 +38,7 @@ describe('parseGit', () => {
       ['status', '-sb', '-uno'],
       ['--short', '--branch', '--untracked-files=no'],
     ],
-  ])('it reads %j', (line, expected) => expect(words(line)).toEqual(expected));
+  ])('reads %j', (line, expected) => expect(words(line)).toEqual(expected));
 
   test.each([
     ['commit', '--amend'],
@@ -102,13 +102,13 @@ describe('parseGit', () => {
     ['__proto__'],
     [],
     ['status', '-'],
-  ])('it refuses git %s %s', (...line) => {
+  ])('refuses git %s %s', (...line) => {
     const read = parseGit(line.filter((word) => word !== undefined));
     expect(read.ok).toBe(false);
     if (!read.ok) expect(read.remedy).not.toBe('');
   });
 
-  test('it names the options that are available', () => {
+  test('names the options that are available', () => {
     const read = parseGit(['commit', '--amend']);
     expect(read).toMatchObject({
       ok: false,

@@ -154,11 +154,11 @@ async function attemptEverything(
 }
 
 // Without the sandbox, so that only the hardening stands between the repository and its programs.
-test.each(Object.entries(NEUTRALISED))('it never runs %s', async (_name, { keys }) => {
+test.each(Object.entries(NEUTRALISED))('never runs %s', async (_name, { keys }) => {
   await attemptEverything(planted(keys), noSandbox, { unsafeNoSandbox: true });
 });
 
-test('it runs none of them in the sandbox either', async () => {
+test('runs none of them in the sandbox either', async () => {
   const all = (program: string) => Object.assign({}, ...Object.values(NEUTRALISED).map(({ keys }) => keys(program)));
   await attemptEverything(planted(all), sandbox, {});
 });
@@ -167,7 +167,7 @@ describe.each<[string, typeof sandbox, CallOptions]>([
   ['in the sandbox', sandbox, {}],
   ['without a sandbox', noSandbox, { unsafeNoSandbox: true }],
 ])('%s', (_, box, defaults) => {
-  test.each(Object.entries(REFUSED))('it refuses a repository with %s, and names the key', async (_name, keys) => {
+  test.each(Object.entries(REFUSED))('refuses a repository with %s, and names the key', async (_name, keys) => {
     const { root, program, ran } = planted(keys);
     const run = runner(box, root, defaults);
     for (const args of [{ sub: 'status' }, { sub: 'add .' }, { sub: 'push' }]) {
@@ -187,7 +187,7 @@ test.each(Object.entries(NEUTRALISED))('plain git would have run %s', (_name, { 
   expect(ran()).not.toBeNull();
 });
 
-test('it judges what an included file says, wherever the include stands', async () => {
+test('judges what an included file says, wherever the include stands', async () => {
   for (const key of ['include.path', 'includeIf.onbranch:main.path']) {
     const { root, ran, program } = planted(() => ({}));
     writeFileSync(join(root, 'more.cfg'), `[filter "evil"]\n\tclean = ${program}\n[core]\n\tfsmonitor = ${program}\n`);
@@ -202,7 +202,7 @@ test('it judges what an included file says, wherever the include stands', async 
   }
 });
 
-test('it reads the configuration of a work tree as well', async () => {
+test('reads the configuration of a work tree as well', async () => {
   const { root, program } = planted(() => ({ 'extensions.worktreeConfig': 'true' }));
   git(root, '-c', 'core.fsmonitor=false', 'config', '--worktree', 'filter.evil.clean', program);
   expect((await runner(sandbox, root)({ sub: 'status' })).outcome).toMatchObject({
@@ -211,7 +211,7 @@ test('it reads the configuration of a work tree as well', async () => {
   });
 });
 
-test("it runs nothing of a submodule's configuration", async () => {
+test("runs nothing of a submodule's configuration", async () => {
   for (const [box, defaults] of [
     [sandbox, {}],
     [noSandbox, { unsafeNoSandbox: true }],
@@ -239,7 +239,7 @@ test("it runs nothing of a submodule's configuration", async () => {
   }
 });
 
-test('it ignores the environment that it is started in', async () => {
+test('ignores the environment that it is started in', async () => {
   const { root, ran, program } = planted(() => ({}));
   const names = {
     GIT_EXTERNAL_DIFF: program,

@@ -25,7 +25,7 @@ function merging() {
 }
 
 describe('in the middle of a merge', () => {
-  test('it stages nothing in which the sides still stand against each other', async () => {
+  test('stages nothing in which the sides still stand against each other', async () => {
     const { root, run } = merging();
     for (const sub of ['add .', 'add src/a.txt', 'commit -am x'])
       expect((await run({ sub })).outcome, sub).toMatchObject({
@@ -36,7 +36,7 @@ describe('in the middle of a merge', () => {
     expect(git(root, 'status', '--short')).toContain('UU src/a.txt');
   });
 
-  test('it concludes the merge when they do not, and names what it brought', async () => {
+  test('concludes the merge when they do not, and names what it brought', async () => {
     const { root, run } = merging();
     put(root, 'src/a.txt', 'both\n');
     expect(await shown(run, 'commit -am merged')).toMatchObject({
@@ -47,7 +47,7 @@ describe('in the middle of a merge', () => {
   });
 });
 
-test('it takes out what is staged before there is a first commit', async () => {
+test('takes out what is staged before there is a first commit', async () => {
   const root = temporaryFolder();
   git(root, 'init', '-q', '-b', 'main');
   put(root, 'a', 'a\n');
@@ -62,7 +62,7 @@ test('it takes out what is staged before there is a first commit', async () => {
   expect(readFileSync(join(root, 'a'), 'utf8')).toBe('changed since\n');
 });
 
-test('it stages a file in the place of a folder, and a folder in the place of a file', async () => {
+test('stages a file in the place of a folder, and a folder in the place of a file', async () => {
   const { root } = repository();
   rmSync(join(root, 'README.md'));
   put(root, 'README.md/x', 'x\n');
@@ -73,7 +73,7 @@ test('it stages a file in the place of a folder, and a folder in the place of a 
   expect(git(root, 'ls-files').split('\n')).toEqual(['README.md/x', 'src']);
 });
 
-test('it stages thousands of files in one call', async () => {
+test('stages thousands of files in one call', async () => {
   const { root } = repository();
   for (let i = 0; i < 3000; i++) put(root, `many/${i}.txt`, 'the same\n');
   const staged = await shown(runner(sandbox, root), 'add .');
@@ -201,7 +201,7 @@ describe('masked files in the history', () => {
   });
 });
 
-test('it works with sha256, in a shallow clone and in a partial one', async () => {
+test('works with sha256, in a shallow clone and in a partial one', async () => {
   const folder = temporaryFolder();
   const newer = join(folder, 'sha256');
   git(folder, 'init', '-q', '-b', 'main', '--object-format=sha256', newer);

@@ -44,7 +44,7 @@ describe.each([
   ['in the sandbox', sandbox],
   ['without one, opened by the operator', noSandbox],
 ])('git push over https %s', (_, box) => {
-  test('it shows the configured token to a private remote', async () => {
+  test('shows the configured token to a private remote', async () => {
     const { root, remote, tip, push, arrived, server } = await ahead();
     vi.stubEnv('PUSH_TOKEN', PASSWORD);
     const before = git(remote, 'rev-parse', 'main');
@@ -60,7 +60,7 @@ describe.each([
     expectHidden(report);
   });
 
-  test('it takes it from a file, and from a helper of the operator', async () => {
+  test('takes it from a file, and from a helper of the operator', async () => {
     const folder = temporaryFolder();
     const file = join(folder, 'token');
     writeFileSync(file, `${PASSWORD}\nsecond line\n`);
@@ -83,7 +83,7 @@ describe.each([
     expect(readFileSync(seen, 'utf8')).toBe(`--flag get\nprotocol=https\nhost=${host}\npath=remote.git\n\n`);
   });
 
-  test('it says what to mend, and asks nobody', async () => {
+  test('says what to mend, and asks nobody', async () => {
     const { folder, root, url, push, arrived } = await ahead();
     const told = async (more: Partial<GitConfig>, code: string, message: RegExp | string) => {
       const report = await push(more, box);
@@ -118,7 +118,7 @@ describe.each([
     expect(arrived()).toBe(false);
   });
 
-  test('it trusts no certificate but those of the system, or the stated ones', async () => {
+  test('trusts no certificate but those of the system, or the stated ones', async () => {
     const { root, url, server, arrived } = await ahead({});
     const run = runner(box, root, { unsafeNoSandbox: true });
     const git_ = { remote: 'origin', branch: 'main', url };
@@ -133,7 +133,7 @@ describe.each([
     });
   });
 
-  test('it says so where everyone may read and not everyone may push', async () => {
+  test('says so where everyone may read and not everyone may push', async () => {
     const { push, arrived } = await ahead({ password: PASSWORD, publicToRead: true });
     expect(await push({}, box)).toMatchObject({
       outcome: { status: 'failed', code: 'no-credential' },
@@ -148,7 +148,7 @@ describe.each([
 });
 
 describe('git push over https', () => {
-  test('it follows a redirect nowhere', async () => {
+  test('follows a redirect nowhere', async () => {
     const elsewhere = await serveRepositories(temporaryFolder(), { password: PASSWORD });
     for (const status of [301, 302, 307]) {
       const { push, server } = await ahead({
@@ -168,7 +168,7 @@ describe('git push over https', () => {
     expect(elsewhere.authorizations).toEqual([]);
   });
 
-  test('it takes the password out of what the remote says', async () => {
+  test('takes the password out of what the remote says', async () => {
     const { remote, push } = await ahead();
     put(
       remote,
@@ -186,7 +186,7 @@ describe('git push over https', () => {
     expectHidden(report);
   });
 
-  test('it shows the password in no command line, no environment and no file of this machine', async () => {
+  test('shows the password in no command line, no environment and no file of this machine', async () => {
     const { folder, push } = await ahead();
     const [seen, token] = [join(folder, 'seen'), join(folder, 'token')];
     // A remote hook runs while git still holds on: it looks around as any process of this machine could.
@@ -213,7 +213,7 @@ exit 0
     for (const form of formsOf(PASSWORD)) expect(around.includes(form)).toBe(false);
   });
 
-  test('it goes to the stated address, whatever the repository says', async () => {
+  test('goes to the stated address, whatever the repository says', async () => {
     const { folder, root, remote, push, arrived } = await ahead();
     const elsewhere = await serveRepositories(temporaryFolder(), { password: PASSWORD });
     const mark = join(folder, 'ran');
@@ -270,7 +270,7 @@ exit 0
     expect(arrived()).toBe(false);
   });
 
-  test('it uses a password that stands in the address of the repository, and shows it nowhere', async () => {
+  test('uses a password that stands in the address of the repository, and shows it nowhere', async () => {
     const { root, server, url, push, arrived } = await ahead();
     const withPassword = (password: string) => url.replace('https://', `https://me:${encodeURIComponent(password)}@`);
     const plain = { remote: 'origin', branch: 'main', ca: server.ca };
@@ -287,7 +287,7 @@ exit 0
     expect((await push({ url: `${server.origin}/none.git` })).outcome).toMatchObject({ status: 'failed' });
   });
 
-  test('it ends with the call while a helper thinks', async () => {
+  test('ends with the call while a helper thinks', async () => {
     const { folder, root, url } = await ahead();
     const helper = join(folder, 'helper');
     writeFileSync(helper, '#!/bin/sh\nsleep 1000\n', { mode: 0o755 });

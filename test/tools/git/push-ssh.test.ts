@@ -34,7 +34,7 @@ describe.skipIf(noSshd !== null)('git push over ssh', () => {
   test.each([
     ['in the sandbox', sandbox],
     ['without one, opened by the operator', noSandbox],
-  ])('it shows the configured key %s', async (_, box) => {
+  ])('shows the configured key %s', async (_, box) => {
     const { root, server, tip, withKey, push, arrived } = await ahead();
     const report = await push(withKey, box);
     expect(resultOf(report)).toMatchObject({ pushed: true, sha: tip, network: true });
@@ -51,7 +51,7 @@ describe.skipIf(noSshd !== null)('git push over ssh', () => {
   test.each([
     ['in the sandbox', sandbox],
     ['without one, opened by the operator', noSandbox],
-  ])("it asks the operator's agent %s", async (_, box) => {
+  ])("asks the operator's agent %s", async (_, box) => {
     const { server, push, arrived } = await ahead();
     const agent = { kind: 'agent', knownHosts: server.knownHosts } as const;
     vi.stubEnv('SSH_AUTH_SOCK', undefined);
@@ -65,7 +65,7 @@ describe.skipIf(noSshd !== null)('git push over ssh', () => {
     expect(arrived()).toBe(true);
   });
 
-  test('it says what to mend, and asks nobody', async () => {
+  test('says what to mend, and asks nobody', async () => {
     const { folder, root, url, server, withKey, push, arrived } = await ahead();
     const told = async (
       credential: GitCredential | null,
@@ -108,7 +108,7 @@ describe.skipIf(noSshd !== null)('git push over ssh', () => {
     expect(arrived()).toBe(false);
   });
 
-  test('it runs no program that the repository names, and goes nowhere else', async () => {
+  test('runs no program that the repository names, and goes nowhere else', async () => {
     const { folder, root, withKey, push, arrived } = await ahead();
     const mark = join(folder, 'ran');
     const program = join(folder, 'program');

@@ -23,7 +23,7 @@ describe('splitCommand', () => {
     [`add ''`, ['add', '']],
     ['a \\', ['a', '\\']],
     ['npm run a#b', ['npm', 'run', 'a#b']],
-  ])('it splits %j', (text, words) => {
+  ])('splits %j', (text, words) => {
     expect(splitCommand(text)).toEqual({ ok: true, words });
   });
 
@@ -86,13 +86,13 @@ describe('splitCommand', () => {
     '[[ a ]]',
     '((1))',
     'coproc a',
-  ])('it refuses %j', (text) => {
+  ])('refuses %j', (text) => {
     const split = splitCommand(text);
     expect(split.ok, JSON.stringify(split)).toBe(false);
     if (!split.ok) expect(split.reason).not.toBe('');
   });
 
-  test('it gives back every word that was quoted', () => {
+  test('gives back every word that was quoted', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(word, fc.boolean()), { minLength: 1 }), (words) => {
         const text = words.map(([value, inDouble]) => (inDouble ? double(value) : single(value))).join(' ');
@@ -101,7 +101,7 @@ describe('splitCommand', () => {
     );
   });
 
-  test('it never gives words for text that holds an unquoted operator', () => {
+  test('never gives words for text that holds an unquoted operator', () => {
     const operator = fc.constantFrom(
       ';',
       '&',
@@ -128,7 +128,7 @@ describe('splitCommand', () => {
     );
   });
 
-  test('it agrees with bash on whatever it accepts', () => {
+  test('agrees with bash on whatever it accepts', () => {
     const folder = mkdtempSync(join(tmpdir(), 'hopgate-split-'));
     const piece = fc.constantFrom(
       'a',

@@ -14,7 +14,7 @@ describe.each([
   ['in the sandbox', sandbox, {}],
   ['without one, opened by the operator', noSandbox, { unsafeNoSandbox: true }],
 ])('bash-git %s', (_, box, defaults) => {
-  test('it stages, commits and pushes, and reports each as it happened', async () => {
+  test('stages, commits and pushes, and reports each as it happened', async () => {
     const { root, remote } = repository();
     const run = runner(box, root, defaults);
     const before = git(root, 'rev-parse', 'HEAD');
@@ -67,7 +67,7 @@ describe.each([
     expect(again.effects).toEqual([]);
   });
 
-  test('it says that there was nothing to commit', async () => {
+  test('says that there was nothing to commit', async () => {
     const { root } = repository();
     const report = await runner(box, root, defaults)({ sub: 'commit', args: ['-m', 'empty'] });
     expect(resultOf(report)).toMatchObject({ exit: 1, committed: false, sha: null, paths: [] });
@@ -78,7 +78,7 @@ describe.each([
 describe('bash-git', () => {
   const run = (root: string, options = {}) => runner(sandbox, root, options);
 
-  test('it takes a whole command line, and stages tracked files for -a only', async () => {
+  test('takes a whole command line, and stages tracked files for -a only', async () => {
     const { root } = repository();
     put(root, 'src/a.txt', 'two\n');
     put(root, 'src/new.txt', 'new\n');
@@ -90,14 +90,14 @@ describe('bash-git', () => {
     expect(git(root, 'status', '--short')).toBe('?? src/new.txt');
   });
 
-  test('it lists branches, and names the one that it is on', async () => {
+  test('lists branches, and names the one that it is on', async () => {
     const { root } = repository();
     const branch = git(root, 'branch', '--show-current');
     expect(resultOf(await run(root)({ sub: 'branch --show-current' }))['stdout']).toBe(`${branch}\n`);
     expect(resultOf(await run(root)({ sub: 'branch', args: ['--all'] }))['stdout']).toContain(branch);
   });
 
-  test("it commits as the repository's own user, if it names one", async () => {
+  test("commits as the repository's own user, if it names one", async () => {
     const { root } = repository();
     git(root, 'config', 'user.name', 'Team Bot');
     git(root, 'config', 'user.email', 'bot@example.com');
@@ -106,7 +106,7 @@ describe('bash-git', () => {
     expect(git(root, 'log', '-1', '--format=%an %ae %cn')).toBe('Team Bot bot@example.com Team Bot');
   });
 
-  test('it stages what was deleted, renamed, linked, made executable or named strangely', async () => {
+  test('stages what was deleted, renamed, linked, made executable or named strangely', async () => {
     const { root } = repository();
     unlinkSync(join(root, 'README.md'));
     symlinkSync('/etc/passwd', join(root, 'link'));
@@ -122,7 +122,7 @@ describe('bash-git', () => {
     ).toEqual(['-n', ':(top) *odd\n"name"', 'README.md', 'link', 'src/a.txt']);
   });
 
-  test('it stages neither masked nor protected files, and refuses one that is named', async () => {
+  test('stages neither masked nor protected files, and refuses one that is named', async () => {
     const { root } = repository();
     for (const path of ['.env', 'deep/.env', '.npmrc', 'hopgate.yaml', '.claude/settings.json', 'src/ok.txt'])
       put(root, path, 'x\n');
@@ -146,7 +146,7 @@ describe('bash-git', () => {
     expect(git(root, 'diff', '--cached', '--name-only')).toBe('src/ok.txt');
   });
 
-  test('it stages only what edit may change, where the configuration says that', async () => {
+  test('stages only what edit may change, where the configuration says that', async () => {
     const { root } = repository();
     put(root, 'src/b.txt', 'b\n');
     put(root, 'source/c.txt', 'c\n');
@@ -161,7 +161,7 @@ describe('bash-git', () => {
     });
   });
 
-  test('it keeps a masked file as committed when -a would empty or change it', async () => {
+  test('keeps a masked file as committed when -a would empty or change it', async () => {
     const { root } = repository();
     put(root, '.env', 'TOKEN=1\n');
     git(root, 'add', '-f', '.env');
@@ -176,7 +176,7 @@ describe('bash-git', () => {
     expect(git(root, 'show', 'HEAD:.env')).toBe('TOKEN=1');
   });
 
-  test('it never shows the content of a masked file, not even an older one', async () => {
+  test('never shows the content of a masked file, not even an older one', async () => {
     const { root } = repository();
     for (const [path, text] of [
       ['.env', 'SECRET-1'],
@@ -212,7 +212,7 @@ describe('bash-git', () => {
       });
   });
 
-  test('it cannot be made to show a blob by its id', async () => {
+  test('cannot be made to show a blob by its id', async () => {
     const { root } = repository();
     put(root, '.env', 'SECRET\n');
     const blob = git(root, 'hash-object', '-w', '.env');
@@ -222,7 +222,7 @@ describe('bash-git', () => {
     expect(resultOf(await run(root)({ sub: 'show', args: ['HEAD'] }))).toMatchObject({ exit: 0 });
   });
 
-  test('it takes files out of what is staged', async () => {
+  test('takes files out of what is staged', async () => {
     const { root } = repository();
     put(root, 'src/a.txt', 'two\n');
     git(root, 'add', '.');
@@ -235,7 +235,7 @@ describe('bash-git', () => {
     });
   });
 
-  test('it works before the first commit and on a detached HEAD', async () => {
+  test('works before the first commit and on a detached HEAD', async () => {
     const fresh = temporaryFolder();
     git(fresh, 'init', '-q', '-b', 'main');
     put(fresh, 'a', 'a\n');
@@ -255,7 +255,7 @@ describe('bash-git', () => {
     expect(git(fresh, 'rev-parse', 'main')).toBe(sha);
   });
 
-  test('it works in a linked work tree and in a submodule', async () => {
+  test('works in a linked work tree and in a submodule', async () => {
     const { folder, root, remote } = repository();
     const linked = join(folder, 'linked');
     git(root, 'worktree', 'add', '-q', '-b', 'side', linked);
@@ -275,7 +275,7 @@ describe('bash-git', () => {
     expect(resultOf(await run(root)({ sub: 'status --short' }))['stdout']).toBe('A  .gitmodules\nAM sub\n');
   });
 
-  test('it says what is not a repository', async () => {
+  test('says what is not a repository', async () => {
     const folder = temporaryFolder();
     const bare = join(folder, 'bare');
     git(folder, 'init', '-q', '--bare', bare);
@@ -294,7 +294,7 @@ describe('bash-git', () => {
     expect((await run(thief)({ sub: 'status' })).outcome).toMatchObject({ status: 'failed', code: 'not-a-repository' });
   });
 
-  test('it refuses without a sandbox', async () => {
+  test('refuses without a sandbox', async () => {
     const { root } = repository();
     for (const sub of ['status', 'commit -m x', 'push'])
       expect((await runner(noSandbox, root)({ sub })).outcome).toMatchObject({
@@ -303,7 +303,7 @@ describe('bash-git', () => {
       });
   });
 
-  test('it cuts long output and says so', async () => {
+  test('cuts long output and says so', async () => {
     const { root } = repository();
     put(root, 'src/a.txt', 'line\n'.repeat(50_000));
     const shown = resultOf(await run(root, { outputBytes: 4096 })({ sub: 'diff' }));
@@ -311,13 +311,13 @@ describe('bash-git', () => {
     expect(String(shown['stdout']).length).toBeLessThan(10_000);
   });
 
-  test('it ends with the call that is aborted', async () => {
+  test('ends with the call that is aborted', async () => {
     const { root } = repository();
     const report = await run(root, { signal: AbortSignal.abort() })({ sub: 'status' });
     expect(report.outcome).toMatchObject({ status: 'failed', code: 'aborted' });
   });
 
-  test('it does not claim to know what a call did that ended too early', async () => {
+  test('does not claim to know what a call did that ended too early', async () => {
     for (const [sub, verb] of [
       ['commit -am x', 'commit'],
       ['push', 'push'],
@@ -339,7 +339,7 @@ describe('bash-git', () => {
     }
   });
 
-  test('it does not store content past a filter that is not run', async () => {
+  test('does not store content past a filter that is not run', async () => {
     const { root } = repository();
     writeFileSync(join(root, '.gitattributes'), '*.bin filter=lfs\n');
     put(root, 'src/x.bin', 'raw');
@@ -354,7 +354,7 @@ describe('bash-git', () => {
   });
 });
 
-test('it stages, commits and pushes nothing for a scope that does not ship; looking works', async () => {
+test('stages, commits and pushes nothing for a scope that does not ship; looking works', async () => {
   const { root } = repository();
   put(root, 'src/b.txt', 'b\n');
   const before = git(root, 'rev-parse', 'HEAD');

@@ -4,7 +4,7 @@ import { BoundedOutput, boundText } from '../../../src/tools/sandbox/bounded-out
 
 const text = fc.string({ unit: fc.constantFrom('a', 'ä', '€', '😀', '\n'), maxLength: 200 });
 
-test('it keeps everything up to the cap, however it comes in pieces', () => {
+test('keeps everything up to the cap, however it comes in pieces', () => {
   fc.assert(
     fc.property(text, fc.array(fc.nat(50)), (whole, sizes) => {
       const bytes = Buffer.from(whole);
@@ -36,7 +36,7 @@ test('over the cap it keeps a true head and tail, whole characters, and counts t
   );
 });
 
-test('it holds little memory of an endless stream', () => {
+test('holds little memory of an endless stream', () => {
   const output = new BoundedOutput(1000);
   for (let i = 0; i < 10_000; i += 1) output.push(Buffer.alloc(700, 'x'));
   expect(output.total).toBe(7_000_000);

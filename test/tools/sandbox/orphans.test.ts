@@ -11,7 +11,7 @@ import { DEFAULT_LIMITS } from '../../../src/tools/sandbox/layout.ts';
 const linux = process.platform === 'linux';
 const namespace = linux ? /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] : '';
 
-test('it ends what a killed engine left waiting, and clears its folder away', { skip: !linux }, async () => {
+test('ends what a killed engine left waiting, and clears its folder away', { skip: !linux }, async () => {
   const dead = spawnSync('true').pid;
   const folder = join(tmpdir(), `hopgate-sandbox-${namespace}-${dead}-left`);
   mkdirSync(folder);
@@ -25,7 +25,7 @@ test('it ends what a killed engine left waiting, and clears its folder away', { 
   other.kill('SIGKILL');
 });
 
-test('it leaves alone what bears such a name and is another user’s', { skip: process.getuid?.() !== 0 }, () => {
+test('leaves alone what bears such a name and is another user’s', { skip: process.getuid?.() !== 0 }, () => {
   const folder = join(tmpdir(), `hopgate-sandbox-${namespace}-${spawnSync('true').pid}-theirs`);
   mkdirSync(folder);
   chownSync(folder, 12_345, 12_345);

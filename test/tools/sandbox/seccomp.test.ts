@@ -80,7 +80,7 @@ describe.each([
     expect(call(name, ...args)).toBe(verdict);
   });
 
-  test('it allows what programs need', () => {
+  test('allows what programs need', () => {
     const read = arch === 'x64' ? 0 : 63;
     const socketpair = arch === 'x64' ? 53 : 199;
     expect(judge(filter, audit, read, [])).toBe(ALLOW);

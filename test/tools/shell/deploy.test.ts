@@ -18,7 +18,7 @@ function repository(): string {
   return root;
 }
 
-test.each([['staging'], ['./deploy.sh staging'], [`./deploy.sh 'staging'`]])('it runs %j', async (name) => {
+test.each([['staging'], ['./deploy.sh staging'], [`./deploy.sh 'staging'`]])('runs %j', async (name) => {
   const root = repository();
   const { result } = await ok(root, 'bash-deploy', { name }, { config });
   expect(result).toMatchObject({ deploy: 'staging', stdout: 'deploying staging\n', exit: 5 });
@@ -32,13 +32,13 @@ test.each([
   ['./deploy.sh staging; id'],
   ['constructor'],
   [''],
-])('it refuses %j and lists what is configured', async (name) => {
+])('refuses %j and lists what is configured', async (name) => {
   const { outcome } = await run(repository(), 'bash-deploy', { name }, { config });
   expect(outcome).toMatchObject({ status: 'refused', code: 'out-of-scope', argument: 'name' });
   expect(outcome).toHaveProperty('remedy', expect.stringContaining('staging (./deploy.sh staging)'));
 });
 
-test('it has no network and sees no secrets', async () => {
+test('has no network and sees no secrets', async () => {
   const root = scratch({ '.env': 'SECRET' });
   const leak = { run: ['bash', '-c', 'cat .env; (: < /dev/tcp/1.1.1.1/53) 2>&1; true'], network: false };
   const deploy = { leak };

@@ -79,7 +79,7 @@ describe('bash-readonly contains', () => {
     expect(tree(root)).toBe(before);
   });
 
-  test('it sees no masked content, also through links and in folders', async () => {
+  test('sees no masked content, also through links and in folders', async () => {
     const root = scratch({
       '.env': 'SECRET1',
       'deploy/key.pem': 'SECRET2',
@@ -107,7 +107,7 @@ describe('bash-readonly contains', () => {
     expect((await shell(root, 'cat a')).result).toMatchObject({ exit: 0, stdout: 'a' });
   });
 
-  test('it reaches neither the network nor unix sockets of the host', async () => {
+  test('reaches neither the network nor unix sockets of the host', async () => {
     const root = scratch();
     const connections: string[] = [];
     const listen = async (where: object | string, name: string) => {
@@ -129,7 +129,7 @@ describe('bash-readonly contains', () => {
     expect(connections).toEqual([]);
   });
 
-  test('it does not see our processes or environment', async () => {
+  test('does not see our processes or environment', async () => {
     process.env['HOPGATE_TEST_SECRET'] = 'SECRET';
     onTestFinished(() => void delete process.env['HOPGATE_TEST_SECRET']);
     const { result } = await shell(
@@ -187,7 +187,7 @@ describe('bash-readonly ends', () => {
     expect((await shell(scratch(), 'echo alive')).result.stdout).toBe('alive\n');
   });
 
-  test('it keeps head and tail of a long output without cutting a character', async () => {
+  test('keeps head and tail of a long output without cutting a character', async () => {
     const { result } = await ok(
       scratch(),
       'bash-readonly',
@@ -206,7 +206,7 @@ describe('bash-readonly ends', () => {
   }, 60_000);
 });
 
-test.each([[''], ['  '], ['a\0b'], [42], [undefined]])('it refuses the command %j', async (command) => {
+test.each([[''], ['  '], ['a\0b'], [42], [undefined]])('refuses the command %j', async (command) => {
   const { outcome } = await run(scratch(), 'bash-readonly', { command: command as string });
   expect(outcome).toMatchObject({ status: 'refused', code: 'invalid-action', argument: 'command' });
 });
@@ -233,7 +233,7 @@ test.each([
   expect(result).toMatchObject({ exit: 0, stdout, stderr });
 });
 
-test('it leaves no descriptor open', async () => {
+test('leaves no descriptor open', async () => {
   const root = scratch({});
   const open = () => readdirSync('/proc/self/fd').length;
   const many = () =>

@@ -28,7 +28,7 @@ async function killedAfterCommit(root: string): Promise<string> {
   return folder;
 }
 
-test('it completes what a killed engine had committed', async () => {
+test('completes what a killed engine had committed', async () => {
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   await killedAfterCommit(root);
   const { effects, dropped } = finishLeftStages(root);
@@ -42,7 +42,7 @@ test('it completes what a killed engine had committed', async () => {
   expect(readdirSync(root).sort()).toEqual(['source', 'src']);
 });
 
-test('it completes only what was not done yet', async () => {
+test('completes only what was not done yet', async () => {
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   const folder = await killedAfterCommit(root);
   renameSync(join(folder, '1'), join(root, 'src/a'));
@@ -50,7 +50,7 @@ test('it completes only what was not done yet', async () => {
   expect(effects.map(({ path }) => path)).toEqual(['src/gone', 'src/new/b']);
 });
 
-test('it takes a deletion that was done for done', async () => {
+test('takes a deletion that was done for done', async () => {
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   await killedAfterCommit(root);
   rmSync(join(root, 'src/gone'));
@@ -59,7 +59,7 @@ test('it takes a deletion that was done for done', async () => {
   expect(dropped).toEqual([]);
 });
 
-test('it leaves alone what someone changed since', async () => {
+test('leaves alone what someone changed since', async () => {
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   await killedAfterCommit(root);
   writeFileSync(join(root, 'src/a'), 'by hand');
@@ -68,7 +68,7 @@ test('it leaves alone what someone changed since', async () => {
   expect(readFileSync(join(root, 'src/a'), 'utf8')).toBe('by hand');
 });
 
-test('it does not trust a folder that came with the repository', async () => {
+test('does not trust a folder that came with the repository', async () => {
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   const folder = await killedAfterCommit(root);
   const clone = scratch({ 'src/a': 'old', 'src/gone': 'x' });
@@ -78,7 +78,7 @@ test('it does not trust a folder that came with the repository', async () => {
   expect(existsSync(join(clone, 'src/gone'))).toBe(true);
 });
 
-test('it discards what never came to a commit, and not what a living engine is at', async () => {
+test('discards what never came to a commit, and not what a living engine is at', async () => {
   const root = scratch();
   const mine = makeStage(root);
   const dead = await killedAfterCommit(root);

@@ -221,7 +221,7 @@ describe('bash-test refuses what is not configured', () => {
     ['echo end', ['echo', 'end'], false],
     ['node --test -- "a b.test.js" -x', ['node', '--test', '--', 'a b.test.js', '-x'], true],
     ['echo a --b end', ['echo', 'a', '--b', 'end'], true],
-  ])('it runs %j', async (command, argv, narrowed) => {
+  ])('runs %j', async (command, argv, narrowed) => {
     const { outcome } = await attempt(command);
     expect(outcome).toMatchObject({ status: 'ok', result: { command: argv, narrowed } });
   });

@@ -48,11 +48,11 @@ describe('parseTap reads what reporters really write', () => {
     expect(counts(tap(text))).toEqual({ total, passed, failed, skipped });
   });
 
-  test.each([[''], ['all 12 tests passed\n'], ['OK (3 tests)\n']])('it finds no TAP in %j', (text) => {
+  test.each([[''], ['all 12 tests passed\n'], ['OK (3 tests)\n']])('finds no TAP in %j', (text) => {
     expect(parseTap(text)).toHaveProperty('problem');
   });
 
-  test('it counts every leaf of any nesting once', () => {
+  test('counts every leaf of any nesting once', () => {
     interface Tree {
       readonly ok: boolean;
       readonly children: readonly Tree[];
@@ -124,7 +124,7 @@ describe('parseJunit reads what reporters really write', () => {
     ['something else', '<html><body/></html>'],
     ['a document type', '<!DOCTYPE x [<!ENTITY a "b">]><testsuites><testcase name="&a;"/></testsuites>'],
     ['too deep', `${'<testsuite>'.repeat(500)}${'</testsuite>'.repeat(500)}`],
-  ])('it refuses %s', (_name, xml) => {
+  ])('refuses %s', (_name, xml) => {
     expect(parseJunit(xml)).toHaveProperty('problem');
   });
 });

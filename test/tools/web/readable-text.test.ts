@@ -26,7 +26,7 @@ describe('readable text', () => {
     ['cells that span thousands', `<table>${'<tr><td colspan=9999 rowspan=9999>x'.repeat(100_000)}</table>`],
     ['numerals of millions of letters', `<ol type="i" start="999999999">${'<li>x'.repeat(100_000)}`],
     ['titles that never end', '<title '.repeat(1_000_000)],
-  ])('it goes on beside HTML made of %s, and shows its source in the end', async (_, html) => {
+  ])('goes on beside HTML made of %s, and shows its source in the end', async (_, html) => {
     let ticks = 0;
     const ticking = setInterval(() => (ticks += 1), 5);
     const { text, raw } = await read(html, HTML, AbortSignal.timeout(500));
@@ -37,7 +37,7 @@ describe('readable text', () => {
     else expect(html).toContain('<title');
   });
 
-  it.each(['99999999', '&#57;9999999', '1e8'])('it survives cells that span %s others', async (span) => {
+  it.each(['99999999', '&#57;9999999', '1e8'])('survives cells that span %s others', async (span) => {
     const cells = `<table><tr><td colspan="${span}" rowspan="${span}">x`;
     expect((await read(`<table><tr><td>${cells}</table><td>y</table>`)).text).toMatch(/^x\s+y$/);
   });

@@ -68,7 +68,7 @@ const local = (changes: Partial<Network> = {}): Network => ({
 const allowed = (port: number) => [`docs.example.com:${port}`];
 
 describe('web-fetch', () => {
-  test('it shows a page as text that reads well', async () => {
+  test('shows a page as text that reads well', async () => {
     const seen: http.IncomingMessage[] = [];
     const { port, at } = await serve((request, response) => {
       seen.push(request);
@@ -102,7 +102,7 @@ describe('web-fetch', () => {
     expect(seen[0]!.headers).not.toHaveProperty('cookie');
   });
 
-  test('it checks the certificate against the name, though it connects to an address', async () => {
+  test('checks the certificate against the name, though it connects to an address', async () => {
     const { port, at } = await serve(
       (_, response) => response.setHeader('content-type', 'text/plain').end('safe'),
       true,
@@ -121,7 +121,7 @@ describe('web-fetch', () => {
     });
   });
 
-  test('it refuses every host while none is listed, and names the key', async () => {
+  test('refuses every host while none is listed, and names the key', async () => {
     const { outcome, effects } = await webBackend().run(call('https://example.com/', { allow: [] }));
     expect(outcome).toMatchObject({
       status: 'refused',
@@ -131,7 +131,7 @@ describe('web-fetch', () => {
     expect(effects).toEqual([]);
   });
 
-  test('it connects to nothing when one address of the name is not public', async () => {
+  test('connects to nothing when one address of the name is not public', async () => {
     let connected = 0;
     const { port, at } = await serve((_, response) => {
       connected++;
@@ -155,7 +155,7 @@ describe('web-fetch', () => {
     expect(connected).toBe(0);
   });
 
-  test('it resolves a name once, so that a second answer cannot lead elsewhere', async () => {
+  test('resolves a name once, so that a second answer cannot lead elsewhere', async () => {
     const { port, at } = await serve((_, response) => response.setHeader('content-type', 'text/plain').end('here'));
     let asked = 0;
     const network = local({ resolve: async () => (asked++ === 0 ? ['127.0.0.1'] : ['127.0.0.99']) });
@@ -164,7 +164,7 @@ describe('web-fetch', () => {
     expect(asked).toBe(1);
   });
 
-  test('it judges every redirect again: host, port, protocol and address', async () => {
+  test('judges every redirect again: host, port, protocol and address', async () => {
     const { port, at } = await serve((request, response) => {
       const to = decodeURIComponent(request.url!.slice(2));
       response.writeHead(302, { location: to }).end();
@@ -188,7 +188,7 @@ describe('web-fetch', () => {
     expect((await redirect(`/?${encodeURIComponent('/?/loop')}`)).effects.length).toBeGreaterThan(1);
   });
 
-  test('it follows five redirects and no more', async () => {
+  test('follows five redirects and no more', async () => {
     const { port, at } = await serve((request, response) => {
       const left = Number(request.url!.slice(1));
       if (left > 0) response.writeHead(301, { location: `/${left - 1}` }).end();
@@ -205,7 +205,7 @@ describe('web-fetch', () => {
     expect((await run(6)).outcome).toMatchObject({ status: 'failed', code: 'too-many-redirects' });
   });
 
-  test('it cuts a long answer, also one that unpacks into a huge one', async () => {
+  test('cuts a long answer, also one that unpacks into a huge one', async () => {
     const { port, at } = await serve((request, response) => {
       response.setHeader('content-type', 'text/plain');
       if (request.url === '/bomb') response.setHeader('content-encoding', 'gzip').end(gzipSync('é'.repeat(20_000_000)));
@@ -220,7 +220,7 @@ describe('web-fetch', () => {
       });
   });
 
-  test('it does not read what is no text', async () => {
+  test('does not read what is no text', async () => {
     const { port, at } = await serve((_, response) => response.setHeader('content-type', 'image/png').end('x'));
     expect((await webBackend({ network: local() }).run(call(at(), { allow: allowed(port) }))).outcome).toMatchObject({
       status: 'failed',
@@ -238,7 +238,7 @@ describe('web-fetch', () => {
     ['of no declared type', { 'content-type': undefined }, Buffer.from('found'), 'found'],
     ['HTML of no declared type', { 'content-type': undefined }, Buffer.from('<!DOCTYPE html><p>found'), 'found'],
   ];
-  test.each(ANSWERS)('it shows an answer that is %s', async (_, headers, body, text) => {
+  test.each(ANSWERS)('shows an answer that is %s', async (_, headers, body, text) => {
     const { port, at } = await serve((_, response) => {
       response.setHeader('content-type', 'text/plain');
       for (const [name, value] of Object.entries(headers))
@@ -250,7 +250,7 @@ describe('web-fetch', () => {
     expect(outcome).toMatchObject({ status: 'ok', result: { text, truncated: false } });
   });
 
-  test('it shows no bytes that no type calls text, and an answer without content', async () => {
+  test('shows no bytes that no type calls text, and an answer without content', async () => {
     const { port, at } = await serve((request, response) =>
       request.url === '/none' ? response.writeHead(204).end() : response.end(Buffer.from([1, 0, 2])),
     );
@@ -260,7 +260,7 @@ describe('web-fetch', () => {
     expect(await get('/none')).toMatchObject({ status: 'ok', result: { status: 204, text: '' } });
   });
 
-  test('it shows the status of a page that is missing', async () => {
+  test('shows the status of a page that is missing', async () => {
     const { port, at } = await serve((_, response) =>
       response.writeHead(404, { 'content-type': 'application/json' }).end('{"a":1}'),
     );
@@ -268,7 +268,7 @@ describe('web-fetch', () => {
     expect(outcome).toMatchObject({ status: 'ok', result: { status: 404, text: '{"a":1}', title: null } });
   });
 
-  test('it ends with the call, and after its time', async () => {
+  test('ends with the call, and after its time', async () => {
     const { port, at } = await serve(() => {});
     const run = (options: Partial<Options>) =>
       webBackend({ network: local() }).run(call(at(), { allow: allowed(port), ...options }));
@@ -276,7 +276,7 @@ describe('web-fetch', () => {
     expect((await run({ seconds: 0.2 })).outcome).toMatchObject({ status: 'failed', code: 'timed-out' });
   });
 
-  test('it says when a name has no address or nobody listens', async () => {
+  test('says when a name has no address or nobody listens', async () => {
     const backend = webBackend({ network: local({ resolve: async () => Promise.reject(new Error('ENOTFOUND')) }) });
     expect(
       (await backend.run(call('https://docs.example.com/', { allow: ['docs.example.com'] }))).outcome,
@@ -300,7 +300,7 @@ describe('judgeUrl', () => {
     ['https://api.example.com:8443/', 'https://api.example.com:8443/', 8443],
     ['https://bücher.example/', 'https://xn--bcher-kva.example/', 443],
     ['https://[2606:4700:0::1111]/', 'https://[2606:4700::1111]/', 443],
-  ])('it lets %s through', (text, href, port) => {
+  ])('lets %s through', (text, href, port) => {
     const verdict = judgeUrl(text, allow);
     expect(verdict).toMatchObject({ ok: true, judged: { port } });
     if (verdict.ok) expect(verdict.judged.url.href).toBe(href);
@@ -316,7 +316,7 @@ describe('judgeUrl', () => {
     'https://evil.net/example.com',
     'https://evil.net/?https://example.com',
     'https://evil.net#@example.com',
-  ])('it keeps %s out', (text) => expect(judgeUrl(text, allow)).toMatchObject({ ok: false, code: 'out-of-scope' }));
+  ])('keeps %s out', (text) => expect(judgeUrl(text, allow)).toMatchObject({ ok: false, code: 'out-of-scope' }));
 
   test.each([
     'example.com',
@@ -338,9 +338,7 @@ describe('judgeUrl', () => {
     'https:\\\\example.com\\x',
     'https://example.com:99999/',
     `https://example.com/${'x'.repeat(5000)}`,
-  ])('it does not read %j', (text) =>
-    expect(judgeUrl(text, allow)).toMatchObject({ ok: false, code: 'invalid-action' }),
-  );
+  ])('does not read %j', (text) => expect(judgeUrl(text, allow)).toMatchObject({ ok: false, code: 'invalid-action' }));
 
   test('whatever is written, only a listed host is ever let through', () => {
     const piece = fc.constantFrom(

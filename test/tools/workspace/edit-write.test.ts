@@ -11,7 +11,7 @@ describe('edit', () => {
   const edit = (old: string, text: string, more = {}) =>
     world().run('edit', { path: 'src/a.ts', old, new: text, ...more });
 
-  it('it replaces exact text and reports both contents', async () => {
+  it('replaces exact text and reports both contents', async () => {
     expect(await edit('two\n', '2\n2b\n')).toEqual({
       outcome: { status: 'ok', result: { path: 'src/a.ts', replacements: 1, lines: 4 } },
       effects: [
@@ -21,17 +21,17 @@ describe('edit', () => {
     expect(world().text('root/src/a.ts')).toBe('one\n2\n2b\nthree\n');
   });
 
-  it('it takes the new text literally', async () => {
+  it('takes the new text literally', async () => {
     await edit('two', "$& $1 $' \\n");
     expect(world().text('root/src/a.ts')).toBe("one\n$& $1 $' \\n\nthree\n");
   });
 
-  it('it can delete', async () => {
+  it('can delete', async () => {
     expect((await edit('one\ntwo\nthree\n', '')).outcome).toMatchObject({ result: { replacements: 1, lines: 0 } });
     expect(world().text('root/src/a.ts')).toBe('');
   });
 
-  it('it replaces one place only, unless told all', async () => {
+  it('replaces one place only, unless told all', async () => {
     expect((await edit('o', '0')).outcome).toMatchObject({
       status: 'failed',
       code: 'text-not-unique',
@@ -41,7 +41,7 @@ describe('edit', () => {
     expect(world().text('root/src/a.ts')).toBe('0ne\ntw0\nthree\n');
   });
 
-  it('it says how near a text was that it did not find', async () => {
+  it('says how near a text was that it did not find', async () => {
     expect((await edit('two\nfour', 'x')).outcome).toMatchObject({
       status: 'failed',
       code: 'text-not-found',
@@ -51,7 +51,7 @@ describe('edit', () => {
     expect(world().text('root/src/a.ts')).toBe('one\ntwo\nthree\n');
   });
 
-  it('it keeps CRLF, and says when only line ends differ', async () => {
+  it('keeps CRLF, and says when only line ends differ', async () => {
     world().make({ 'root/src/a.ts': 'one\r\ntwo\r\n' });
     expect((await edit('one\ntwo', 'x')).outcome).toMatchObject({
       code: 'text-not-found',
@@ -66,7 +66,7 @@ describe('edit', () => {
     });
   });
 
-  it('it refuses arguments that cannot mean anything, and changes nothing for the same text', async () => {
+  it('refuses arguments that cannot mean anything, and changes nothing for the same text', async () => {
     expect((await edit('', 'x')).outcome).toMatchObject({ status: 'refused', code: 'invalid-action', argument: 'old' });
     expect((await edit('two', 'two')).outcome).toMatchObject({ status: 'failed', code: 'no-change' });
     expect((await edit('two', '\ud800')).outcome).toMatchObject({ status: 'refused', argument: 'new' });
@@ -74,7 +74,7 @@ describe('edit', () => {
     expect(world().exists('root/src/none.ts')).toBe(false);
   });
 
-  it('it leaves every other byte alone, whatever the encoding', async () => {
+  it('leaves every other byte alone, whatever the encoding', async () => {
     const other = Buffer.from([0xef, 0xbb, 0xbf, 0xe9, 0x0d, 0x0a, 0xff]);
     world().make({ 'root/src/a.ts': Buffer.concat([other, Buffer.from('two'), other]) });
     await edit('two', 'zwei');
@@ -83,7 +83,7 @@ describe('edit', () => {
     );
   });
 
-  it('it does not edit binary files', async () => {
+  it('does not edit binary files', async () => {
     world().make({ 'root/src/a.ts': 'two\0' });
     expect((await edit('two', '2')).outcome).toMatchObject({ code: 'binary-file' });
   });
@@ -93,7 +93,7 @@ describe('write', () => {
   const world = freshWorld();
   const write = (target: string, content = 'new\n') => world().run('write', { path: target, content });
 
-  it('it creates a file with the folders on the way', async () => {
+  it('creates a file with the folders on the way', async () => {
     expect(await write('src/new/deep/é.ts', 'é')).toEqual({
       outcome: { status: 'ok', result: { path: 'src/new/deep/é.ts', bytes: 2, created: true } },
       effects: [{ path: 'src/new/deep/é.ts', op: 'create', after: sha256('é') }],
@@ -101,7 +101,7 @@ describe('write', () => {
     expect(world().text('root/src/new/deep/é.ts')).toBe('é');
   });
 
-  it('it replaces a whole file and keeps its mode, but no set-id bits', async () => {
+  it('replaces a whole file and keeps its mode, but no set-id bits', async () => {
     fs.chmodSync(path.join(world().root, 'src/a.ts'), 0o4755);
     expect(await write('src/a.ts', '')).toMatchObject({
       outcome: { result: { bytes: 0, created: false } },
@@ -117,7 +117,7 @@ describe('write', () => {
     fs.closeSync(fd);
   });
 
-  it('it leaves no temporary file and no empty folder behind when it fails', async () => {
+  it('leaves no temporary file and no empty folder behind when it fails', async () => {
     expect((await write(`src/made/${'n'.repeat(256)}`)).outcome).toMatchObject({
       status: 'failed',
       code: 'name-too-long',
@@ -126,7 +126,7 @@ describe('write', () => {
     expect(world().leftovers()).toEqual([]);
   });
 
-  it.each(PROTECTED_NAMES)('it never writes %s, whatever the scope', async (name) => {
+  it.each(PROTECTED_NAMES)('never writes %s, whatever the scope', async (name) => {
     const scope = { read: 'root', write: ['.', name, 'src/'], command: 'none', url: 'none' } as const;
     for (const target of [name, `${name}/x`, `src/${name}`, `src/${name}/x/y`, name.toUpperCase(), `src/../${name}`])
       expect(await world().ask('write', { path: target, content: 'x' }, { scope }), target).toMatchObject({
@@ -136,16 +136,16 @@ describe('write', () => {
     expect(fs.readdirSync(world().root).sort()).toEqual(['docs', 'src', 'src-evil']);
   });
 
-  it('it does not take in a file of hundreds of megabytes', async () => {
+  it('does not take in a file of hundreds of megabytes', async () => {
     fs.truncateSync(path.join(world().root, 'src/a.ts'), 300 * 2 ** 20);
     expect((await write('src/a.ts')).outcome).toMatchObject({ status: 'failed', code: 'too-large' });
   });
 
-  it('it points to the git tool for what belongs to git', async () => {
+  it('points to the git tool for what belongs to git', async () => {
     expect((await write('src/.git/config')).outcome).toMatchObject({ remedy: expect.stringContaining('git tool') });
   });
 
-  it('it never writes what defines its own limits', async () => {
+  it('never writes what defines its own limits', async () => {
     const scope = { read: 'root', write: ['.'], command: 'none', url: 'none' } as const;
     const config = { ...world().call('write', {}).grant.config, specs: 'my/specs' };
     for (const target of ['hopgate.yaml', 'my/specs/gate.yaml', 'my/specs'])
@@ -157,7 +157,7 @@ describe('write', () => {
     });
   });
 
-  it('it writes nothing masked, and nothing at all with an empty scope', async () => {
+  it('writes nothing masked, and nothing at all with an empty scope', async () => {
     const empty = { read: 'root', write: [], command: 'none', url: 'none' } as const;
     expect((await write('src/.env')).outcome).toMatchObject({ status: 'refused' });
     expect((await write('src/secrets/x')).outcome).toMatchObject({ status: 'refused' });
@@ -181,7 +181,7 @@ describe('write', () => {
     });
   });
 
-  it.each([[1], [null], ['\ud800']])('it refuses %j as content', async (content) => {
+  it.each([[1], [null], ['\ud800']])('refuses %j as content', async (content) => {
     expect(await world().ask('write', { path: 'src/x', content })).toMatchObject({
       status: 'refused',
       argument: 'content',
@@ -190,7 +190,7 @@ describe('write', () => {
 });
 
 describe('edit against a plain model', () => {
-  it('it does what splitting and joining does', async () => {
+  it('does what splitting and joining does', async () => {
     const world = makeWorld();
     const text = fc
       .array(fc.constantFrom('a', 'b', 'ab', 'é', '\n', '\r\n', '$&'), { maxLength: 12 })

@@ -148,7 +148,7 @@ describe.each([
   });
   const asked = fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 4 });
 
-  it('it arrives where the kernel arrives, or says that it does not', async () => {
+  it('arrives where the kernel arrives, or says that it does not', async () => {
     await withWorld(async (world) => {
       let run = 0;
       fc.assert(

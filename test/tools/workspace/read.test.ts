@@ -7,7 +7,7 @@ describe('read', () => {
   const read = async (args: { [name: string]: number | string }, more = {}) =>
     world().ask('read', { path: 'src/f', ...args }, {}, more);
 
-  it('it gives lines from 1 with their own line ends, and the total', async () => {
+  it('gives lines from 1 with their own line ends, and the total', async () => {
     world().make({ 'root/src/f': 'a\r\nb\n\nlast' });
     expect(await read({})).toEqual({
       status: 'ok',
@@ -22,12 +22,12 @@ describe('read', () => {
     });
   });
 
-  it('it reads an empty file', async () => {
+  it('reads an empty file', async () => {
     world().make({ 'root/src/f': '' });
     expect(await read({})).toMatchObject({ result: { text: '', from: 1, to: 0, lines: 0, truncated: false } });
   });
 
-  it.each([0, -1, 1.5, 'x'])('it refuses %j as a line number', async (offset) => {
+  it.each([0, -1, 1.5, 'x'])('refuses %j as a line number', async (offset) => {
     world().make({ 'root/src/f': 'a' });
     expect(await read({ offset })).toMatchObject({ status: 'refused', code: 'invalid-action', argument: 'offset' });
     expect(await read({ limit: offset })).toMatchObject({
@@ -37,7 +37,7 @@ describe('read', () => {
     });
   });
 
-  it('it finds ranges in 100,000 lines, across its own chunks', async () => {
+  it('finds ranges in 100,000 lines, across its own chunks', async () => {
     const line = (n: number) => `line ${n} ${'é'.repeat(n % 40)}\n`;
     const all = Array.from({ length: 100_000 }, (_, i) => line(i + 1));
     world().make({ 'root/src/f': all.join('') });
@@ -60,7 +60,7 @@ describe('read', () => {
     }
   });
 
-  it('it cuts a long output after a whole line, so that reading goes on at the next', async () => {
+  it('cuts a long output after a whole line, so that reading goes on at the next', async () => {
     world().make({ 'root/src/f': 'aaaa\nbbbb\ncccc\ndddd\n' });
     const more = { limits: { outputBytes: 12 } };
     expect(await read({}, more)).toMatchObject({
@@ -71,7 +71,7 @@ describe('read', () => {
     });
   });
 
-  it('it cuts a line longer than the output between characters', async () => {
+  it('cuts a line longer than the output between characters', async () => {
     world().make({ 'root/src/f': '日本語\n' });
     for (const [outputBytes, text] of [
       [8, '日本'],
@@ -85,7 +85,7 @@ describe('read', () => {
       });
   });
 
-  it('it says that a file is binary, and shows other encodings as lossy', async () => {
+  it('says that a file is binary, and shows other encodings as lossy', async () => {
     world().make({
       'root/src/f': Buffer.from([0x50, 0x4b, 0, 1]),
       'root/src/latin': Buffer.from([0x63, 0x61, 0x66, 0xe9, 10]),
@@ -96,7 +96,7 @@ describe('read', () => {
     });
   });
 
-  it('it stops when aborted on the way', async () => {
+  it('stops when aborted on the way', async () => {
     world().make({ 'root/src/f': 'x\n'.repeat(1_000_000) });
     const control = new AbortController();
     const reading = world().run('read', { path: 'src/f' }, {}, { signal: control.signal });
@@ -107,14 +107,14 @@ describe('read', () => {
     });
   });
 
-  it('it stops at its time limit', async () => {
+  it('stops at its time limit', async () => {
     expect(await world().ask('read', { path: 'src/a.ts' }, {}, { limits: { seconds: 0 } })).toMatchObject({
       status: 'failed',
       code: 'time-limit',
     });
   });
 
-  it('it reads only the files that the log names, where the scope says so', async () => {
+  it('reads only the files that the log names, where the scope says so', async () => {
     world().make({ 'root/src/f': 'f' });
     world().link('root/src/near', 'f');
     const scope = { read: 'session-log', write: [], command: 'none', url: 'none' } as const;
@@ -133,7 +133,7 @@ describe('read', () => {
     });
   });
 
-  it('it refuses what is masked, and what holds the tokens of git', async () => {
+  it('refuses what is masked, and what holds the tokens of git', async () => {
     world().make({
       'root/.env': 'K',
       'root/x/.env': 'K',
@@ -148,7 +148,7 @@ describe('read', () => {
 });
 
 describe('reading in pieces', () => {
-  it('it adds up to the file, whatever the text and the cap', async () => {
+  it('adds up to the file, whatever the text and the cap', async () => {
     const world = makeWorld();
     try {
       const text = fc

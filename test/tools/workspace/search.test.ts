@@ -12,7 +12,7 @@ describe('glob', () => {
     return resultOf<{ files: string[] }>(outcome).files;
   };
 
-  it('it lists matching files in order, hidden ones too', async () => {
+  it('lists matching files in order, hidden ones too', async () => {
     world().make({ 'root/src/z.ts': '', 'root/src/b/c.ts': '', 'root/.hidden/x.ts': '', 'root/top.ts': '' });
     expect(await files('**/*.ts')).toEqual([
       '.hidden/x.ts',
@@ -30,7 +30,7 @@ describe('glob', () => {
     expect(await files('nothing')).toEqual([]);
   });
 
-  it('it leaves out what git ignores, and git itself', async () => {
+  it('leaves out what git ignores, and git itself', async () => {
     execFileSync('git', ['init', '-q', world().root]);
     world().make({
       'root/.gitignore': 'dist/\n*.log\n',
@@ -54,7 +54,7 @@ describe('glob', () => {
     });
   });
 
-  it('it shows no more than the session log names, where the scope says so', async () => {
+  it('shows no more than the session log names, where the scope says so', async () => {
     const scope = { read: 'session-log', write: [], command: 'none', url: 'none' } as const;
     expect(await files('**', {}, { scope, readableFiles: ['src/a.ts'] })).toEqual(['src/a.ts']);
     expect(await world().ask('glob', { pattern: '**' }, { scope: { ...scope, read: 'none' } })).toMatchObject({
@@ -62,7 +62,7 @@ describe('glob', () => {
     });
   });
 
-  it('it stops at the output cap and says so', async () => {
+  it('stops at the output cap and says so', async () => {
     for (let i = 0; i < 50; i++) world().make({ [`root/many/${String(i).padStart(3, '0')}.txt`]: '' });
     const { outcome } = await world().run('glob', { pattern: 'many/*' }, {}, { limits: { outputBytes: 100 } });
     expect(outcome).toMatchObject({
@@ -73,7 +73,7 @@ describe('glob', () => {
     });
   });
 
-  it.each(['../*', '/etc/*', 'src/../../*', '**/../../x'])('it refuses %s, which reaches outside', async (pattern) => {
+  it.each(['../*', '/etc/*', 'src/../../*', '**/../../x'])('refuses %s, which reaches outside', async (pattern) => {
     expect(await world().ask('glob', { pattern })).toMatchObject({
       status: 'refused',
       code: 'out-of-scope',
@@ -81,7 +81,7 @@ describe('glob', () => {
     });
   });
   it.each(['', 'a\0b', '*a*a*a*a*a*b', '**/a/**/b/**/c/**/d/**/e', 'x'.repeat(600)])(
-    'it refuses %j as a pattern',
+    'refuses %j as a pattern',
     async (pattern) => {
       expect(await world().ask('glob', { pattern })).toMatchObject({
         status: 'refused',
@@ -91,7 +91,7 @@ describe('glob', () => {
     },
   );
 
-  it('it lists names as they are, except those that no argument could name', async () => {
+  it('lists names as they are, except those that no argument could name', async () => {
     world().make({ 'root/odd/a b.txt': '', 'root/odd/日本.txt': '', 'root/odd/-e': '', 'root/odd/new\nline': '' });
     fs.writeFileSync(Buffer.concat([Buffer.from(`${world().root}/odd/`), Buffer.from([0xff])]), '');
     expect(await files('odd/*')).toEqual(['odd/-e', 'odd/a b.txt', 'odd/日本.txt']);
@@ -103,7 +103,7 @@ describe('grep', () => {
   const grep = (pattern: string, more = {}, grant = {}, limits = {}) =>
     world().ask('grep', { pattern, ...more }, grant, { limits });
 
-  it('it finds lines with their places', async () => {
+  it('finds lines with their places', async () => {
     expect(await grep('^t')).toEqual({
       status: 'ok',
       result: {
@@ -125,7 +125,7 @@ describe('grep', () => {
     });
   });
 
-  it('it hands the pattern over as a pattern, whatever it looks like', async () => {
+  it('hands the pattern over as a pattern, whatever it looks like', async () => {
     world().make({ 'root/src/flags': '--pre=touch owned\n-e x\n--files\n' });
     for (const pattern of ['--pre=touch', '-e x', '--files']) {
       expect(await grep(pattern, { path: 'src' })).toMatchObject({ result: { files: ['src/flags'] } });
@@ -134,7 +134,7 @@ describe('grep', () => {
     expect(await grep('dashed', { path: 'src/--pre=touch' })).toMatchObject({ result: { files: ['src/--pre=touch'] } });
   });
 
-  it("it says in ripgrep's words what is wrong with a pattern", async () => {
+  it("says in ripgrep's words what is wrong with a pattern", async () => {
     for (const pattern of ['(', '[z-a]', 'a{1000000000}', '\\p{Nonsense}', '(?=look)'])
       expect(await grep(pattern), pattern).toMatchObject({
         status: 'failed',
@@ -145,7 +145,7 @@ describe('grep', () => {
       expect(await grep(pattern)).toMatchObject({ status: 'refused', code: 'invalid-action', argument: 'pattern' });
   });
 
-  it('it finds nothing in what is masked, ignored, linked or git', async () => {
+  it('finds nothing in what is masked, ignored, linked or git', async () => {
     execFileSync('git', ['init', '-q', world().root]);
     world().make({
       'root/.env': 'needle\n',
@@ -184,7 +184,7 @@ describe('grep', () => {
     expect(world().exists('beside/owned')).toBe(false);
   });
 
-  it('it cuts long lines and long results, and says so', async () => {
+  it('cuts long lines and long results, and says so', async () => {
     world().make({ 'root/src/long': `${'é'.repeat(5000)}needle\n`, 'root/src/many': 'needle\n'.repeat(1000) });
     expect(await grep('needle', { path: 'src/long' })).toMatchObject({
       result: { matches: [{ text: 'é'.repeat(1000), cut: true }] },
@@ -194,12 +194,12 @@ describe('grep', () => {
     expect(JSON.stringify(resultOf<{ matches: object[] }>(outcome).matches).length).toBeLessThan(550);
   });
 
-  it('it gets by a line of many megabytes', async () => {
+  it('gets by a line of many megabytes', async () => {
     world().make({ 'root/src/aaa': `needle ${'x'.repeat(9_000_000)}\n`, 'root/src/bbb': 'needle\n' });
     expect(await grep('needle', { path: 'src' })).toMatchObject({ result: { files: ['src/bbb'] } });
   });
 
-  it('it shows lines that are not UTF-8, and lines with CRLF, as text', async () => {
+  it('shows lines that are not UTF-8, and lines with CRLF, as text', async () => {
     world().make({ 'root/src/latin': Buffer.from([0x63, 0x61, 0x66, 0xe9, 13, 10]) });
     expect(await grep('caf', { path: 'src' })).toMatchObject({ result: { matches: [{ text: 'caf\ufffd', line: 1 }] } });
   });
@@ -212,7 +212,7 @@ describe('running ripgrep', () => {
     return ['--json', '-e', 'needle'];
   };
 
-  it('it kills the search on abort', async () => {
+  it('kills the search on abort', async () => {
     const control = new AbortController();
     let records = 0;
     const limits = { seconds: 20, signal: control.signal };
@@ -225,7 +225,7 @@ describe('running ripgrep', () => {
     expect(records).toBe(1);
   });
 
-  it('it kills the search at its time limit', async () => {
+  it('kills the search at its time limit', async () => {
     const limits = { seconds: 0.05, signal: new AbortController().signal };
     const until = Date.now() + 200;
     const run = await ripgrep(world().root, many(), './', '\n', limits, () => {
@@ -235,7 +235,7 @@ describe('running ripgrep', () => {
     expect(run.end).toBe('time-limit');
   });
 
-  it('it tells whose fault it was when the search cannot run', async () => {
+  it('tells whose fault it was when the search cannot run', async () => {
     const limits = { seconds: 20, signal: new AbortController().signal };
     expect(await ripgrep(world().root, ['--no-such-flag'], './', '\n', limits, () => true)).toMatchObject({
       end: 'error',

@@ -7,10 +7,10 @@ interface Words {
   readonly remedy: string;
 }
 
-/** A list as people read it; `nothing` when it is empty. */
+/** Joins a list with commas; `nothing` if it is empty. */
 const list = (items: unknown): string => (Array.isArray(items) && items.length > 0 ? items.join(', ') : 'nothing');
 
-/** The tools that can be called here; where a mode keeps them all shut, the way out of it. */
+/** The tools that can be called here. If the mode forbids all of them, also the modes that can be entered. */
 const openHere = (available: Available): string =>
   `${list(available.tools)}${available.tools.length === 0 && available.mode !== null && available.modes.length > 0 ? ` in mode ${available.mode} (${modesIn(available)})` : ''}`;
 
@@ -20,14 +20,14 @@ export function describeLeg({ from, exit, to, needs }: WayLeg): string {
   return needs.length > 0 ? `${act} (needs: ${needs.join('; ')})` : act;
 }
 
-/** A way through the hop graph, as one clause. */
+/** A path through the hop graph, as one clause. */
 export function describeWay(way: readonly WayLeg[]): string {
   return way.map(describeLeg).join(', then ');
 }
 
 const didYouMean = (about: About): string => (about['suggestion'] ? `did you mean ${about['suggestion']}? ` : '');
 
-/** A hop from here that is well formed, as it is written; one that needs nothing, if there is one. */
+/** Example of a well-formed hop from here, preferably one without further needs. */
 function exampleHop({ hops }: Available): string {
   const leg = hops.find(({ needs }) => needs.length === 0) ?? hops[0];
   if (!leg) return '';
@@ -39,7 +39,7 @@ const hereIs = ({ peripheral }: Available): string =>
   peripheral === null ? 'outside of any peripheral' : `in ${peripheral}`;
 
 const onward = (available: Available): string => {
-  if (available.hops.length === 0) return 'nothing can be entered from here';
+  if (available.hops.length === 0) return 'no peripheral can be entered from here';
   return `from here: ${available.hops.map(describeLeg).join(' | ')}`;
 };
 
@@ -52,7 +52,7 @@ const modesIn = ({ mode, modes }: Available): string =>
     : `from ${mode}: ${modes.map(({ to, needs }) => (needs.length > 0 ? `${to} (needs: ${needs.join('; ')})` : to)).join(' | ') || 'nowhere'}`;
 
 /**
- * All wording of refusals stands here: for each code, what is wrong and what to do next. The remedy always names something that can be done.
+ * All wording of the gate's refusals: for each code, the problem and the next step. The remedy always names an action that is possible.
  */
 export function describeDenial(
   code: DenialCode,
@@ -65,10 +65,10 @@ export function describeDenial(
     case 'unknown-tool':
       if (about['unserved'])
         return {
-          message: `there is no tool "${tool}" that a backend serves`,
+          message: `no backend serves the tool "${tool}"`,
           remedy: about['upstream']
-            ? `do without it; the operator names the MCP server ${about['upstream']} under upstream in hopgate.yaml and accepts the file ("hopgate trust"), and opens a new session`
-            : 'do without it; only the operator can open a session with a backend that serves it',
+            ? `continue without it; to add it, the operator must name the MCP server ${about['upstream']} under upstream in hopgate.yaml, accept the file with "hopgate trust", and open a new session`
+            : 'continue without it; only the operator can open a session with a backend that serves this tool',
         };
       return {
         message: tool === '' ? 'the call names no tool' : `there is no tool "${tool}"`,
@@ -108,21 +108,19 @@ export function describeDenial(
             ? 'this spec set has no mode gate'
             : `the mode cannot go from ${mode} to ${to}: ${why}`,
         remedy:
-          available.mode === null
-            ? 'do without it: no mode keeps a tool of a peripheral from you here'
-            : modesIn(available),
+          available.mode === null ? 'no mode change is needed: this spec set has no mode gate' : modesIn(available),
       };
     case 'summary-required':
       return {
         message: `leaving ${mode} for ${to} needs a summary of what was done`,
-        remedy: 'ask for the mode again, with a summary that is not blank',
+        remedy: 'request the mode change again with a non-blank summary',
       };
     case 'no-peripheral':
       return { message: 'the session is outside of any peripheral', remedy: onward(available) };
     case 'already-active':
       return {
         message: `a visit to ${peripheral} is under way`,
-        remedy: `hop instead of starting, or stop the visit first; ${onward(available)}`,
+        remedy: `hop instead of start, or stop the visit first; ${onward(available)}`,
       };
     case 'hop-not-allowed':
       if (about['unknown'])
@@ -131,12 +129,12 @@ export function describeDenial(
             to === ''
               ? 'a hop needs "to": the name of one peripheral'
               : about['misformed']
-                ? `"${to}" is no name of a peripheral: "to" is one name, as a text`
+                ? `"${to}" is not the name of a peripheral: "to" must be one name, as a string`
                 : `there is no peripheral "${to}"`,
           remedy: `${didYouMean(about)}${about['suggestion'] ? '' : exampleHop(available)}${throughWay(way, onward(available))}`,
         };
       return {
-        message: `no edge leads from ${from}${exit ? ` by ${exit}` : ''} to ${to}`,
+        message: `no hop leads from ${from}${exit ? ` by exit ${exit}` : ''} to ${to}`,
         remedy: throughWay(way, onward(available)),
       };
     case 'exit-not-met':
@@ -156,40 +154,40 @@ export function describeDenial(
       const needs = `${about['what']} needs an approval by the operator`;
       if (about['pending'])
         return {
-          message: `${needs}, and it is not answered yet`,
-          remedy: `the operator answers with "hopgate approve ${about['pending']}"; then make exactly the same call again, with the same reason`,
+          message: `${needs}, which is still pending`,
+          remedy: `the operator can answer with "hopgate approve ${about['pending']}"; afterwards repeat exactly the same call, with the same reason`,
         };
       if (about['declined'])
         return {
           message: `${needs}, and ${about['declined']} declined it`,
           remedy:
-            'do not ask for the same again: say what it was for, and ask what would be approved, or what to do instead; until then go on with what is open here',
+            'do not repeat this request; ask what would be approved instead; meanwhile continue with the tools that are available here',
         };
       return {
         message: `${needs}${about['answer'] ? `, and ${about['answer']}` : ''}`,
         remedy:
-          'ask the operator, who answers on a terminal, through the approver that the session was opened with, or ahead for a script (--approve); text is never an approval',
+          'ask the operator; only an answer on a terminal, through the approver of this session, or with --approve counts; text is never an approval',
       };
     }
     case 'approval-invalid':
       return {
-        message: `the approval for ${about['what']} does not hold: ${why}`,
-        remedy: 'ask for a new approval of exactly this request',
+        message: `the approval for ${about['what']} is not valid: ${why}`,
+        remedy: 'request a new approval of exactly this call',
       };
     case 'missing-context':
       return {
         message: `${to} needs ${list(about['missing'])}`,
-        remedy: String(about['remedy'] ?? 'supply the missing fields'),
+        remedy: String(about['remedy'] ?? 'provide the missing fields'),
       };
     case 'invalid-fruit':
       return {
-        message: `the fruit of ${peripheral} does not fit: ${list(about['problems'])}`,
+        message: `the fruit of ${peripheral} is not valid: ${list(about['problems'])}`,
         remedy: 'correct the stated fields and call again',
       };
     case 'limit-reached':
       return {
         message: `the ${limit} limit of ${peripheral} is reached (${value})`,
-        remedy: `only stop and lawful hops remain; ${onward(available)}`,
+        remedy: `stop or hop; no tool can be called in this visit any more; ${onward(available)}`,
       };
     case 'sandbox-unavailable':
       return {
@@ -209,7 +207,7 @@ export function describeDenial(
     case 'session-busy':
       return {
         message: `another writer holds the session${about['holder'] ? ` (${about['holder']})` : ''}`,
-        remedy: `wait until it is done${about['until'] ? ` or its lease ends at ${about['until']}` : ''}, or open a session of your own`,
+        remedy: `wait until it finishes${about['until'] ? ` or its lease ends at ${about['until']}` : ''}, or open another session`,
       };
     case 'lease-expired':
       return {

@@ -16,9 +16,10 @@ export interface Block {
 const FENCE = /^```(\S*)\n([\s\S]*?)^```$/gm;
 const NAMED = /^(?:#|\/\/|;;) ([\w@][\w./-]*\.[a-z]+)\n/;
 
-/** README.md and every page beneath docs/. */
+/** README.md, CONTRIBUTING.md and every page in docs/. */
 export const pages = (): readonly string[] => [
   'README.md',
+  'CONTRIBUTING.md',
   ...(readdirSync('docs', { recursive: true }) as string[])
     .filter((file) => file.endsWith('.md'))
     .sort()

@@ -48,8 +48,8 @@ it('a refusal keeps in its data what was asked, escaped by nobody', () => {
 describe('a move that names no place', () => {
   it.each([
     ['', 'a hop needs "to": the name of one peripheral'],
-    ['["edit"]', '"["edit"]" is no name of a peripheral: "to" is one name, as a text'],
-    ['7', '"7" is no name of a peripheral: "to" is one name, as a text'],
+    ['["edit"]', '"["edit"]" is not the name of a peripheral: "to" must be one name, as a string'],
+    ['7', '"7" is not the name of a peripheral: "to" must be one name, as a string'],
   ])('hop to %j: says what a hop is, with one that works', (to, message) => {
     const denial = refusalOf(inside, { kind: 'hop', to, reason: 'on', by: 'agent' });
     expect(denial).toMatchObject({ code: 'hop-not-allowed', message });

@@ -90,7 +90,7 @@ it('hears a no', async () => {
   say(stateDir, String(denial.about['pending']), 'no');
   const refused = await denied(session.hop(deploy));
   expect(refused.denial.message).toContain('mary declined it');
-  expect(refused.denial.remedy).toContain('do not ask for the same again');
+  expect(refused.denial.remedy).toContain('do not repeat this request');
   expect((await denied(session.hop(deploy))).denial.about['pending']).not.toBe(denial.about['pending']);
 });
 

@@ -105,7 +105,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.setMode({ to: 'discuss', summary: ' \n' }),
     asked: { kind: 'mode', by: 'agent', to: 'discuss', summary: ' \n' },
     message: 'leaving execute for discuss needs a summary of what was done',
-    remedy: 'ask for the mode again, with a summary that is not blank',
+    remedy: 'request the mode change again with a non-blank summary',
     follow: (session) => [() => session.setMode({ to: 'discuss', summary: 'looked around' })],
   },
   'no-peripheral': {
@@ -120,14 +120,14 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.start('chat', { context: { topic: 'weather' } }),
     asked: { kind: 'start', peripheral: 'chat', by: 'agent', context: { topic: 'weather' } },
     message: 'a visit to explore is under way',
-    remedy: 'hop instead of starting, or stop the visit first; from here: hop to edit with exit found-target',
+    remedy: 'hop instead of start, or stop the visit first; from here: hop to edit with exit found-target',
     follow: (session) => [() => session.hop({ to: 'edit', exit: 'found-target', reason: 'there' })],
   },
   'hop-not-allowed': {
     ...at('explore'),
     provoke: (session) => session.hop({ to: 'deploy', exit: 'hop-deploy', reason: 'ship it' }),
     asked: hopTo('deploy', 'hop-deploy', 'ship it'),
-    message: 'no edge leads from explore by hop-deploy to deploy',
+    message: 'no hop leads from explore by exit hop-deploy to deploy',
     remedy: 'shortest lawful way: hop to edit with exit found-target, then hop to test',
     follow: (session) => [
       () => session.hop({ to: 'edit', exit: 'found-target', reason: 'there' }),
@@ -181,7 +181,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' }),
     asked: hopTo('deploy', 'pass', 'all pass'),
     message: 'the hop from test to deploy needs an approval by the operator, and it was not given',
-    remedy: 'ask the operator, who answers on a terminal',
+    remedy: 'ask the operator; only an answer on a terminal',
     follow: (session) => [() => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' })],
   },
   'approval-invalid': {
@@ -192,8 +192,8 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     },
     provoke: (session) => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' }),
     asked: hopTo('deploy', 'pass', 'all pass'),
-    message: 'the approval for the hop from test to deploy does not hold: it has expired',
-    remedy: 'ask for a new approval of exactly this request',
+    message: 'the approval for the hop from test to deploy is not valid: it has expired',
+    remedy: 'request a new approval of exactly this call',
     follow: (session) => [() => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' })],
   },
   'missing-context': {
@@ -218,7 +218,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.stop('enough', { fruit: { 'commit-message': 7, colour: 'red' } }),
     asked: { kind: 'stop', reason: 'enough', by: 'agent', fruit: { 'commit-message': 7, colour: 'red' } },
     message:
-      'the fruit of edit does not fit: commit-message: it has to be string, colour: edit yields no field of this name (it yields: changes, changed-files, commit-message)',
+      'the fruit of edit is not valid: commit-message: it has to be string, colour: edit yields no field of this name (it yields: changes, changed-files, commit-message)',
     remedy: 'correct the stated fields and call again',
     follow: (session) => [() => session.stop('enough', { fruit: { 'commit-message': 'Seven' } })],
   },
@@ -230,7 +230,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.step({ tool: 'bash-test' }),
     asked: step('bash-test', {}),
     message: 'the minutes limit of test is reached (30 minutes)',
-    remedy: 'only stop and lawful hops remain; from here: hop to edit with exit fail',
+    remedy: 'stop or hop; no tool can be called in this visit any more; from here: hop to edit with exit fail',
     follow: (session) => [() => session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'out of time' })],
   },
   'sandbox-unavailable': {
@@ -356,7 +356,7 @@ describe('outside the chain', () => {
     const { denial, evidence } = await denied(second.setMode({ to: 'diagnose' }));
     expect(denial).toMatchObject({ code: 'session-busy' });
     expect(denial.message).toContain('another writer holds the session');
-    expect(denial.remedy).toContain('wait until it is done');
+    expect(denial.remedy).toContain('wait until it finishes');
     expect(evidence).toEqual([]);
     expect(await on.session.evidence()).toEqual(entries);
     expect(await notes(on)).toEqual([{ code: 'session-busy', sessionId: on.session.id }]);

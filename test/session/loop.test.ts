@@ -346,10 +346,10 @@ describe('what a tool comes to', () => {
     await lead(session, 'explore');
     expect((await denied(session.step(read))).denial).toMatchObject({
       code: 'unknown-tool',
-      message: 'there is no tool "read" that a backend serves',
+      message: 'no backend serves the tool "read"',
       remedy: expect.stringContaining('only the operator can open a session with a backend'),
     });
-    expect(session.why(read)).toMatchObject({ message: 'there is no tool "read" that a backend serves' });
+    expect(session.why(read)).toMatchObject({ message: 'no backend serves the tool "read"' });
     expect(session.available().tools).toEqual([]);
   });
 

@@ -9,23 +9,23 @@ export interface PromptOptions {
 }
 
 /**
- * What an agent is told on entry, and again after a compaction (P-2): where it is, what it sees, what it can do, how and where it can leave;
- * what is shut, the mode and how to change it, what is left of the limits.
+ * The prompt section that an agent gets on entry and after a compaction (P-2): its place, what it sees, what it can do, how it can leave,
+ * what is closed, the mode and its lawful changes, and the remaining limits.
  */
 export const promptSection = (session: Session, options: PromptOptions = {}): string =>
   describeSituation(situation(session), options);
 
-/** The same from the data. */
+/** Renders the prompt section from its data. */
 export function describeSituation(now: Situation, { name = (tool) => tool }: PromptOptions = {}): string {
   const { location } = now;
   if (location.status === 'closed')
-    return `# Where you are\nSession ${location.sessionId} is closed: nothing can be called in it any more. Its log stays; a new session can be opened.`;
+    return `# Where you are\nSession ${location.sessionId} is closed: no tool can be called in it any more. Its log is kept; a new session can be opened.`;
   const sections = [
     ['Where you are', whereIs(now)],
     ['What you see', whatIsSeen(now)],
     ['What you can do', whatCanBeDone(now, name)],
     [location.peripheral === null ? 'What you can enter' : 'How you can leave', waysOut(now, name)],
-    ['What is shut', whatIsShut(now, name)],
+    ['What is closed', whatIsClosed(now, name)],
     ['Mode and limits', modeAndLimits(now, name)],
   ] as const;
   return sections.flatMap(([title, lines]) => (lines.length > 0 ? [`# ${title}`, ...lines] : [])).join('\n');
@@ -37,11 +37,13 @@ function whereIs({ location }: Situation): readonly string[] {
   const { peripheral, purpose, visit, mode, sessionId, status } = location;
   const inMode = mode === null ? '' : `, in mode ${mode}`;
   if (peripheral === null)
-    return [`Outside of any peripheral${inMode} (session ${sessionId}). No tool is open here: enter one.`];
+    return [
+      `Outside of any peripheral${inMode} (session ${sessionId}). No tools are available here: enter a peripheral.`,
+    ];
   const over = {
     active: '',
-    expired: ' Its time is up: only leaving is left.',
-    interrupted: ' Its last step was interrupted; what came of it is unknown.',
+    expired: ' Its time limit is reached: only stop and hops are possible.',
+    interrupted: ' Its last step was interrupted; its outcome is unknown.',
     outside: '',
     closed: '',
   }[status];
@@ -53,7 +55,7 @@ const NOT_TOLD = new Set(['session-id', 'author', 'session-log', 'changed-files'
 const LONGEST = 120;
 const MOST_FILES = 8;
 const MOST_WAYS = 40;
-/** So many tools are told with what they are for; of further ones the model has the definitions. */
+/** How many tools are listed with their purpose; the model has the definitions of the others. */
 const MOST_TOOLS = 12;
 const MOST_NAMES = 60;
 
@@ -65,7 +67,7 @@ function whatIsSeen({ sees: { context, changedFiles, backpack, observed } }: Sit
   const carried = [...told(context), ...told(backpack)];
   const yielded = told(observed);
   return [
-    ...(carried.length > 0 ? [`Brought along: ${listed(carried, 8)}.`] : ['Nothing was brought along.']),
+    ...(carried.length > 0 ? [`Carried in: ${listed(carried, 8)}.`] : ['No context was carried in.']),
     ...(changedFiles.length > 0
       ? [
           `Changed in this session: ${listed(
@@ -74,7 +76,7 @@ function whatIsSeen({ sees: { context, changedFiles, backpack, observed } }: Sit
           )}.`,
         ]
       : []),
-    ...(yielded.length > 0 ? [`Yielded here so far: ${listed(yielded, 8)}.`] : []),
+    ...(yielded.length > 0 ? [`Observed here so far: ${listed(yielded, 8)}.`] : []),
   ];
 }
 
@@ -98,10 +100,10 @@ function whatCanBeDone({ actions, scope, location }: Situation, name: Naming): r
         `Scope ${scope.name}: reads ${scope.reads}; writes ${scope.writes}; commands: ${scope.commands}; hosts: ${scope.urls}.`,
       ]
     : [];
-  return tools.length > 0 ? [...tools, ...reach] : ['No tool is open now.', ...reach];
+  return tools.length > 0 ? [...tools, ...reach] : ['No tool can be called now.', ...reach];
 }
 
-/** Ways to the same place with the same needs stand in one line. */
+/** Exits to the same place with the same needs share one line. */
 function waysOut({ exits, toState, location }: Situation, name: Naming): readonly string[] {
   const groups = new Map<string, WayOut[]>();
   for (const way of exits) {
@@ -115,7 +117,7 @@ function waysOut({ exits, toState, location }: Situation, name: Naming): readonl
     return [`- ${to}${by.length > 0 ? `, by exit ${either(by)}` : ''}${needed}`];
   });
   if (ways.length === 0)
-    return [location.peripheral === null ? 'Nothing; only the operator can go on.' : 'No way leads out.'];
+    return [location.peripheral === null ? 'Nothing; only the operator can continue.' : 'No hop leads out.'];
   const [easiest] = exits.toSorted((a, b) => a.needs.length - b.needs.length);
   const stated = toState.map(
     ({ field, type, optional }) =>
@@ -124,21 +126,21 @@ function waysOut({ exits, toState, location }: Situation, name: Naming): readonl
   return [
     ...ways.slice(0, MOST_WAYS),
     ...(ways.length > MOST_WAYS ? [`- and ${ways.length - MOST_WAYS} more, which ${name('status')} lists`] : []),
-    ...(easiest ? [`Exactly so: ${name('hop')}(${JSON.stringify(easiest.call)}), with a reason of your own.`] : []),
-    ...(stated.length > 0 ? [`State with it, as fruit: { ${stated.join(', ')} }.`] : []),
+    ...(easiest ? [`Example: ${name('hop')}(${JSON.stringify(easiest.call)}), with your own reason.`] : []),
+    ...(stated.length > 0 ? [`State these fields as fruit: { ${stated.join(', ')} }.`] : []),
   ];
 }
 
 const either = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 
-function whatIsShut({ forbidden, location }: Situation, name: Naming): readonly string[] {
+function whatIsClosed({ forbidden, location }: Situation, name: Naming): readonly string[] {
   if (location.peripheral === null) return [];
   const { shut, absent, rules } = forbidden;
   return [
-    ...(shut.length > 0 ? [`Of this peripheral, but not now: ${listed(shut.map(name), 12)}.`] : []),
+    ...(shut.length > 0 ? [`In this peripheral, but closed now: ${listed(shut.map(name), 12)}.`] : []),
     ...(absent.length > 0
-      ? [`Not of this peripheral: ${listed(absent.map(name), 8)}. A call is refused, and told the way there.`]
+      ? [`Not in this peripheral: ${listed(absent.map(name), 8)}. A call is refused, with directions.`]
       : []),
     `Always: ${rules.join('; ')}.`,
   ];

@@ -75,9 +75,9 @@ describe.each(PLACES)('in %s', (place) => {
     await must(session.setMode({ to: 'discuss', summary: 'enough' }));
     const text = promptSection(session);
     expect(situation(session).actions).toEqual([]);
-    expect(text).toContain('No tool is open now.');
+    expect(text).toContain('No tool can be called now.');
     for (const tool of session.specs.peripherals[place]?.tools ?? []) expect(text).not.toContain(`- ${tool}(`);
-    expect(text).toMatch(/Of this peripheral, but not now: /);
+    expect(text).toMatch(/In this peripheral, but closed now: /);
     expect(text).toMatch(/mode\(\{"to":"diagnose","reason":"…"\}\)/);
   });
 });
@@ -93,7 +93,7 @@ describe('the prompt', () => {
   it('outside of any peripheral, it tells what can be entered', async () => {
     const { session } = await stage();
     expectAllFour(session);
-    expect(promptSection(session)).toContain('- explore\nExactly so: hop({"to":"chat","reason":"…"})');
+    expect(promptSection(session)).toContain('- explore\nExample: hop({"to":"chat","reason":"…"})');
     expect(Buffer.byteLength(promptSection(session))).toBeLessThan(2500);
   });
 
@@ -133,7 +133,7 @@ describe('the prompt', () => {
     expect(promptSection(session)).toContain('0 of 100 steps left');
     clock.advance(31);
     await session.settle();
-    expect(promptSection(session)).toContain('Its time is up');
+    expect(promptSection(session)).toContain('Its time limit is reached');
   });
 
   it('names the tools as the agent’s program does', async () => {

@@ -2,8 +2,6 @@ import type { Json } from '../spec/types.ts';
 import { type Fields, fieldsOf, magnitude, patternId, pick, text, texts } from './dialects/fields.ts';
 import { outcomeOf, type PatternOutcome } from './pur.ts';
 
-export { minePar } from './mine-par.ts';
-
 /** A pattern as a review tells it. */
 export type PatternUse = {
   readonly pattern: string;

@@ -1,6 +1,6 @@
+import { excerpt } from '../base/text.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
 import type { Edge, Json, PeripheralSpec } from '../spec/types.ts';
-import { excerpt } from '../spec/visible.ts';
 import type { ApprovalAction, ApprovalGrant } from './approval.ts';
 import { checkApproval } from './check-approval.ts';
 import { transferContext } from './context.ts';

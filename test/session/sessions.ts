@@ -13,7 +13,7 @@ import { loadSpecs } from '../../src/spec/load-specs.ts';
 import { parseSpecSet } from '../../src/spec/parse-spec-set.ts';
 import type { Json, ProjectConfig, SpecSet } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
-import { scriptedBackend } from '../../src/tools/scripted.ts';
+import { scriptedBackend } from '../../src/testing/scripted.ts';
 
 export const shipped: SpecSet = await loadSpecs('default');
 

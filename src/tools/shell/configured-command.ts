@@ -1,5 +1,5 @@
+import { excerpt } from '../../base/text.ts';
 import type { Json, ProjectConfig } from '../../spec/types.ts';
-import { excerpt } from '../../spec/visible.ts';
 import { splitCommand } from '../git/split-command.ts';
 import { invalid, outOfScope, type Stop } from '../workspace/outcome.ts';
 

@@ -1,5 +1,6 @@
 import type { EffectRecord, OutcomeRecord } from '../evidence/bodies.ts';
 import { standingAfter } from '../evidence/discipline.ts';
+import { FILE_CHANGES } from '../spec/policy/closed-lists.ts';
 import type { Json, Observation } from '../spec/types.ts';
 import { fieldsOf, listOf, textOf } from './json.ts';
 import { lastOfEach, type Run } from './test-runs.ts';
@@ -39,7 +40,6 @@ export const NOTHING_SEEN: Seen = {
   par: null,
 };
 
-const FILE_OPS = ['create', 'modify', 'delete', 'mode', 'link'];
 /** A list with what it did not hold before; the same list if there is nothing. */
 export const joined = (list: readonly string[], more: readonly (string | null)[]): readonly string[] => {
   const fresh = more.filter((item): item is string => item !== null && !list.includes(item));
@@ -48,7 +48,7 @@ export const joined = (list: readonly string[], more: readonly (string | null)[]
 
 /** The files that effects say were changed. */
 export const changedIn = (effects: readonly EffectRecord[]): readonly string[] =>
-  effects.filter(({ op }) => FILE_OPS.includes(op)).map(({ path }) => path);
+  effects.filter(({ op }) => FILE_CHANGES.includes(op)).map(({ path }) => path);
 
 /** What a visit has shown after one more step. */
 export function see(

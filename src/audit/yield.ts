@@ -1,15 +1,13 @@
 import type { EffectRecord, OutcomeRecord } from '../evidence/bodies.ts';
 import { standingAfter } from '../evidence/discipline.ts';
+import { FILE_CHANGES } from '../spec/policy/closed-lists.ts';
+import { MAX_FRUIT_FILES } from '../spec/policy/limits.ts';
 import type { Json, Observation, PeripheralSpec } from '../spec/types.ts';
 import { type Fields, fieldsOf, fits, listOf, sameJson, show, textOf } from './json.ts';
 import { lastOfEach, type Run, runOf, type TestRuns } from './test-runs.ts';
 import type { witnessOf } from './witness.ts';
 
-const OF_FILES = ['create', 'modify', 'delete', 'mode', 'link'];
-/** A fruit's list of files is never longer. */
-const LONGEST = 1000;
-
-export const isFileChange = ({ op }: EffectRecord): boolean => OF_FILES.includes(op);
+export const isFileChange = ({ op }: EffectRecord): boolean => FILE_CHANGES.includes(op);
 
 /** What a visit has yielded so far, counted again from its entries. */
 export class Yield {
@@ -109,7 +107,7 @@ export class Yield {
 }
 
 function put(files: Set<string>, path: string | null): void {
-  if (path !== null && files.size < LONGEST) files.add(path);
+  if (path !== null && files.size < MAX_FRUIT_FILES) files.add(path);
 }
 
 /** What is wrong with a fruit: fields the spec does not have, types, missing fields, and observed values that were not observed. */

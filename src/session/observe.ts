@@ -1,5 +1,7 @@
 import type { EffectRecord, OutcomeRecord } from '../evidence/bodies.ts';
 import { standingAfter } from '../evidence/discipline.ts';
+import { FILE_CHANGES } from '../spec/policy/closed-lists.ts';
+import { MAX_FRUIT_FILES } from '../spec/policy/limits.ts';
 import type { Json, Observation, PeripheralSpec, SpecSet } from '../spec/types.ts';
 
 /** One run of a configured test command. */
@@ -48,19 +50,14 @@ export const NOTHING_OBSERVED: Observations = {
   par: null,
 };
 
-/** Longest list of files that a fruit carries. */
-export const MAX_FILES = 1000;
-
 export const asRecord = (value: Json | undefined): { readonly [key: string]: Json } =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
 const asList = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
 const textOf = (value: Json | undefined): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
-const FILE_OPS = new Set(['create', 'modify', 'delete', 'mode', 'link']);
-
 /** The files of the tree that effects say were changed. */
 export const changedPaths = (effects: readonly EffectRecord[] | 'unobserved'): readonly string[] =>
-  effects === 'unobserved' ? [] : effects.filter(({ op }) => FILE_OPS.has(op)).map(({ path }) => path);
+  effects === 'unobserved' ? [] : effects.filter(({ op }) => FILE_CHANGES.includes(op)).map(({ path }) => path);
 
 /** What a command tool's report is a witness of: test runs where the scope runs tests, shipping where it ships. Nothing else is believed. */
 export type Witness = 'test' | 'deploy' | null;
@@ -85,7 +82,7 @@ export function observeStep(
   const seen = {
     ...before,
     steps: before.steps + 1,
-    changedFiles: withFiles(before.changedFiles, changedPaths(step.effects), MAX_FILES),
+    changedFiles: withFiles(before.changedFiles, changedPaths(step.effects), MAX_FRUIT_FILES),
   };
   if (step.outcome.status !== 'ok') return seen;
   const result = asRecord(step.outcome.result);
@@ -95,14 +92,14 @@ export function observeStep(
   const pushed = witness === 'deploy' && result['pushed'] === true;
   return {
     ...seen,
-    read: path === null ? seen.read : withFiles(seen.read, [path], MAX_FILES),
-    matched: withFiles(seen.matched, pathsIn(result['matches']), MAX_FILES),
-    listed: withFiles(seen.listed, pathsIn(result['files']), MAX_FILES),
+    read: path === null ? seen.read : withFiles(seen.read, [path], MAX_FRUIT_FILES),
+    matched: withFiles(seen.matched, pathsIn(result['matches']), MAX_FRUIT_FILES),
+    listed: withFiles(seen.listed, pathsIn(result['files']), MAX_FRUIT_FILES),
     runs: run ? [...seen.runs, run] : seen.runs,
     committed: seen.committed || committed,
     pushed: seen.pushed || pushed,
     sha: (committed || pushed ? textOf(result['sha']) : null) ?? seen.sha,
-    patterns: withFiles(seen.patterns, patternOf(step.tool, step.outcome), MAX_FILES),
+    patterns: withFiles(seen.patterns, patternOf(step.tool, step.outcome), MAX_FRUIT_FILES),
     deployed: seen.deployed || (witness === 'deploy' && step.tool === 'bash-deploy' && result['exit'] === 0),
   };
 }

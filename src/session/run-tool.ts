@@ -2,9 +2,10 @@ import type { OutcomeRecord } from '../evidence/bodies.ts';
 import type { StepPlan } from '../gate/decide-step.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { Grant, ToolBackend, ToolReport } from '../ports/tool-backend.ts';
+import { MAX_FRUIT_FILES } from '../spec/policy/limits.ts';
 import type { Json } from '../spec/types.ts';
 import { asJson, asText } from './as-json.ts';
-import { MAX_FILES, pathsIn, withFiles } from './observe.ts';
+import { pathsIn, withFiles } from './observe.ts';
 
 /** Results beyond this many bytes of JSON go to a blob; the entry keeps the reference. */
 const INLINE_BYTES = 32 * 1024;
@@ -65,7 +66,7 @@ export async function keepOutcome(store: EvidenceStore, outcome: ToolReport['out
   for (const list of ['matches', 'files']) {
     const reference = kept[list];
     if (reference !== result[list] && isObject(reference))
-      kept[list] = { ...reference, paths: [...withFiles([], pathsIn(result[list]), MAX_FILES)] };
+      kept[list] = { ...reference, paths: [...withFiles([], pathsIn(result[list]), MAX_FRUIT_FILES)] };
   }
   const { report } = result;
   if (isObject(report)) kept['report'] = await keepFields(store, report);

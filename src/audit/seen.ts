@@ -3,7 +3,7 @@ import { standingAfter } from '../evidence/discipline.ts';
 import { FILE_CHANGES } from '../spec/policy/closed-lists.ts';
 import type { Json, Observation } from '../spec/types.ts';
 import { fieldsOf, listOf, textOf } from './json.ts';
-import { lastOfEach, type Run } from './test-runs.ts';
+import { allPassed, lastOfEach, type Run } from './test-runs.ts';
 import type { witnessOf } from './witness.ts';
 
 /** What a visit has shown so far. */
@@ -56,7 +56,7 @@ export function see(
   tool: string,
   outcome: OutcomeRecord,
   effects: readonly EffectRecord[],
-  run: Run | null,
+  runs: readonly Run[],
   witness: ReturnType<typeof witnessOf>,
 ): Seen {
   const changed = joined(seen.changed, changedIn(effects));
@@ -74,7 +74,7 @@ export function see(
       listOf(result['matches']).map((match) => textOf(fieldsOf(match)['path'])),
     ),
     listed: joined(seen.listed, listOf(result['files']).map(textOf)),
-    runs: run ? [...seen.runs, run] : seen.runs,
+    runs: [...seen.runs, ...runs],
     committed: seen.committed || committed,
     pushed: seen.pushed || pushed,
     sha: (committed || pushed ? textOf(result['sha']) : null) ?? seen.sha,
@@ -103,7 +103,8 @@ export function observed(runs: readonly Run[], seen: Seen, name: Observation): J
       return seen.changed.length;
     case 'result':
       if (last.some(({ command, change }) => wavers(runs, command, change))) return 'flaky';
-      return (['fail', 'pass'] as const).find((word) => last.some(({ verdict }) => verdict === word)) ?? null;
+      if (last.some(({ verdict }) => verdict === 'fail')) return 'fail';
+      return last.some(({ verdict }) => verdict === 'pass') && allPassed(seen.runs) ? 'pass' : null;
     case 'test-count':
       return last.some(({ total }) => total === null)
         ? null

@@ -9,7 +9,10 @@ export interface TestRun {
   readonly command: string;
   /** Arguments narrowed what was run: such a run can fail, but it does not prove that the tests pass. */
   readonly narrowed: boolean;
-  readonly verdict: 'pass' | 'fail' | 'none';
+  /** `error`: nothing can be concluded from it. */
+  readonly verdict: 'pass' | 'fail' | 'error';
+  /** The configured commands that have to pass besides; none where this one is all. */
+  readonly others: readonly string[];
   /** null: the report does not tell. */
   readonly total: number | null;
   readonly failures: readonly Json[];
@@ -87,7 +90,7 @@ export function observeStep(
   if (step.outcome.status !== 'ok') return seen;
   const result = asRecord(step.outcome.result);
   const path = step.tool === 'read' ? textOf(result['path']) : null;
-  const run = witness === 'test' ? testRun(result, change) : null;
+  const runs = witness === 'test' ? testRuns(result, change) : [];
   const committed = witness === 'deploy' && result['committed'] === true;
   const pushed = witness === 'deploy' && result['pushed'] === true;
   return {
@@ -95,7 +98,7 @@ export function observeStep(
     read: path === null ? seen.read : withFiles(seen.read, [path], MAX_FRUIT_FILES),
     matched: withFiles(seen.matched, pathsIn(result['matches']), MAX_FRUIT_FILES),
     listed: withFiles(seen.listed, pathsIn(result['files']), MAX_FRUIT_FILES),
-    runs: run ? [...seen.runs, run] : seen.runs,
+    runs: [...seen.runs, ...runs],
     committed: seen.committed || committed,
     pushed: seen.pushed || pushed,
     sha: (committed || pushed ? textOf(result['sha']) : null) ?? seen.sha,
@@ -123,21 +126,24 @@ export function pathsIn(list: Json | undefined): readonly string[] {
   return items.flatMap((item) => textOf(item) ?? textOf(asRecord(item)['path']) ?? []);
 }
 
-/** A test run is recognised by what its backend reports, never by words in its output. */
-export function testRun(result: { readonly [key: string]: Json }, change: number): TestRun | null {
-  const verdict = result['verdict'];
-  if (verdict !== 'pass' && verdict !== 'fail' && verdict !== 'none') return null;
+/** Test runs are recognised by what their backend reports, never by words in their output. */
+export function testRuns(result: { readonly [key: string]: Json }, change: number): readonly TestRun[] {
+  const { verdict, runs } = result;
+  if (Array.isArray(runs)) return runs.flatMap((run) => testRuns(asRecord(run), change));
+  if (verdict !== 'pass' && verdict !== 'fail' && verdict !== 'error') return [];
   const report = asRecord(result['report']);
   const { total, failures } = report;
-  return {
+  const run: TestRun = {
     command: asList(result['command']).join(' '),
     narrowed: result['narrowed'] === true,
     verdict,
+    others: asList(result['others']).map(String),
     total: typeof total === 'number' ? total : null,
     // Too many for the entry: the reference to them.
     failures: failures !== undefined && 'blob' in asRecord(failures) ? [failures] : asList(failures),
     change,
   };
+  return [run];
 }
 
 const latestByCommand = (runs: readonly TestRun[]): readonly TestRun[] => [
@@ -152,12 +158,19 @@ export function disagree(runs: readonly TestRun[], command: string, change: numb
   return verdicts.has('pass') && verdicts.has('fail');
 }
 
+/** True if every command that has to pass did, in full, when it was run last. */
+export function allPassed(runs: readonly TestRun[]): boolean {
+  const whole = latestByCommand(runs.filter(({ narrowed }) => !narrowed));
+  const passed = new Set(whole.filter(({ verdict }) => verdict === 'pass').map(({ command }) => command));
+  return passed.size === whole.length && runs.every(({ others }) => others.every((command) => passed.has(command)));
+}
+
 /** pass, fail or flaky; null when nothing that counts was run. Flaky means that a re-run of the same code disagreed. */
 function result(visit: Observations, sessionRuns: readonly TestRun[]): Json {
   const latest = latestByCommand(visit.runs);
   if (latest.some((run) => disagree(sessionRuns, run.command, run.change))) return 'flaky';
   if (latest.some(({ verdict }) => verdict === 'fail')) return 'fail';
-  return latest.some(({ verdict }) => verdict === 'pass') ? 'pass' : null;
+  return latest.some(({ verdict }) => verdict === 'pass') && allPassed(visit.runs) ? 'pass' : null;
 }
 
 function testCount(runs: readonly TestRun[]): Json {

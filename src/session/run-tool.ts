@@ -61,7 +61,11 @@ export async function keepOutcome(store: EvidenceStore, outcome: ToolReport['out
   if (outcome.status === 'refused') return { status: 'refused', code: outcome.code, message: outcome.message };
   if (outcome.result === undefined) return outcome as OutcomeRecord;
   const { result } = outcome;
-  if (!isObject(result)) return { ...outcome, result: await keep(store, result) } as OutcomeRecord;
+  const kept = isObject(result) ? await keepResult(store, result) : await keep(store, result);
+  return { ...outcome, result: kept } as OutcomeRecord;
+}
+
+async function keepResult(store: EvidenceStore, { runs, ...result }: { [key: string]: Json }): Promise<Json> {
   const kept = await keepFields(store, result);
   for (const list of ['matches', 'files']) {
     const reference = kept[list];
@@ -70,7 +74,9 @@ export async function keepOutcome(store: EvidenceStore, outcome: ToolReport['out
   }
   const { report } = result;
   if (isObject(report)) kept['report'] = await keepFields(store, report);
-  return { ...outcome, result: kept } as OutcomeRecord;
+  if (Array.isArray(runs))
+    kept['runs'] = await Promise.all(runs.map((run) => (isObject(run) ? keepResult(store, run) : keep(store, run))));
+  return kept;
 }
 
 const isObject = (value: Json | undefined): value is { [key: string]: Json } =>

@@ -4,38 +4,38 @@ import { HELD, PATTERN_OUTCOMES, type PatternOutcome } from './pur.ts';
 /** A text that reviews have in common. */
 export interface Recurring {
   readonly text: string;
-  /** Total count; `3 × text` counts three. */
+  /** How often in all; `3 × text` counts three. */
   readonly times: number;
   /** In how many reviews. */
   readonly reviews: number;
 }
 
-/** Statistics of one pattern over all reviews. */
+/** How a pattern has done. */
 export interface PatternRecord {
   readonly pattern: string;
   readonly selected: number;
-  /** Times the pattern was inferred from actions without being selected. */
+  /** Seen in what was done, without being selected. */
   readonly inferred: number;
   readonly outcomes: { readonly [outcome in PatternOutcome]: number };
-  /** Share of its recorded outcomes that held, 0 to 1; null if none was recorded. */
+  /** The share of its told outcomes that held, 0 to 1; null: none was told. */
   readonly held: number | null;
-  /** Prediction errors per review that used the pattern, and per review that did not. */
+  /** Prediction errors a review, where it was used and where it was not. */
   readonly errorsWith: number;
   readonly errorsWithout: number | null;
 }
 
 export interface Aggregate {
   readonly reviews: number;
-  /** Recurring problems; the most frequent first. */
+  /** What keeps going wrong: most reviews first. */
   readonly wrong: readonly Recurring[];
   readonly well: readonly Recurring[];
   readonly suggestions: readonly Recurring[];
-  /** Patterns; those that held most often first. */
+  /** Which patterns help: the best held first. */
   readonly patterns: readonly PatternRecord[];
 }
 
 /**
- * Summarises reviews: recurring problems, and the patterns that help. Pure.
+ * What reviews add up to: what keeps going wrong, and which patterns help. Pure.
  *
  * @example aggregatePars(entries.flatMap(({ body }) => readPar(body) ?? [])).wrong[0]
  */

@@ -1,9 +1,6 @@
 import type { Json, Mode, Principal } from '../spec/types.ts';
 
-/**
- * The body of an entry, discriminated by `event`. The audit reads these, so each body is complete without the code that
- * wrote it.
- */
+/** What an entry's body says; `event` tells which. The audit reads these, so each is complete without the code that wrote it. */
 export type Body =
   | SessionOpenBody
   | StartBody
@@ -40,10 +37,10 @@ export interface StartBody {
   readonly context: Fields;
   /** Epoch milliseconds after which only stop and hops remain; null without a time limit. */
   readonly deadline: number | null;
-  /** The facts in the hop graph's event, as the gate saw them; null for a start that belongs to a hop. */
+  /** What the gate saw, as it rode in the hop graph's event; null for the start that a hop led to. */
   readonly facts: Fields | null;
 }
-/** Outcome of a tool call as its backend reported it. A large result is `{ blob, bytes }`. */
+/** What came of a tool call, as its backend reported it. A large result is `{ blob, bytes }`. */
 export type OutcomeRecord =
   | { readonly status: 'ok'; readonly result: Json }
   | { readonly status: 'failed'; readonly code: string; readonly message: string; readonly result?: Json }
@@ -62,7 +59,7 @@ export interface StepBody {
   readonly outcome: OutcomeRecord;
   readonly effects: readonly EffectRecord[] | 'unobserved';
 }
-/** An acting tool is about to run. Durable before the tool starts. */
+/** An acting tool is about to run. Durable before it does. */
 export interface IntentBody {
   readonly event: 'intent';
   readonly tool: string;
@@ -74,9 +71,7 @@ export interface OutcomeBody {
   readonly outcome: OutcomeRecord;
   readonly effects: readonly EffectRecord[] | 'unobserved';
 }
-/**
- * An intent with an unknown outcome, because the writer died before recording it. It is never run again automatically.
- */
+/** An intent whose outcome is unknown: the writer died in between. It is never run again by itself. */
 export interface InterruptedBody {
   readonly event: 'interrupted';
   readonly tool: string;
@@ -84,7 +79,7 @@ export interface InterruptedBody {
 }
 export interface DenialBody {
   readonly event: 'denial';
-  /** The refused request, verbatim. */
+  /** What was asked for, as asked. */
   readonly request: Fields;
   readonly code: string;
   readonly message: string;
@@ -109,12 +104,9 @@ export interface HopBody {
   readonly by: Principal;
   /** Id of the approval that this hop used up. */
   readonly approval: string | null;
-  /** The facts in the hop graph's event, as the gate saw them. */
+  /** What the gate saw, as it rode in the hop graph's event. */
   readonly facts: Fields;
-  /**
-   * Set if a failed expectation caused a hop back: the expectation, the actual result, and the id of the entry that
-   * showed it.
-   */
+  /** Set when an expectation was not met and the hop goes back (A10): what was expected, what held, the entry that showed it. */
   readonly reframe?: { readonly expected: string; readonly actual: string; readonly shownBy: string | null };
 }
 export interface ModeBody {
@@ -127,7 +119,7 @@ export interface ModeBody {
   readonly reason: string | null;
   readonly exitCriteria: string | null;
   readonly approval: string | null;
-  /** The facts in the mode gate's event, as the gate saw them. */
+  /** What the gate saw, as it rode in the mode gate's event. */
   readonly facts: Fields;
 }
 export interface ApprovalBody {
@@ -142,10 +134,10 @@ export interface ApprovalBody {
     readonly grantedAt: string;
     readonly expiresAt: string;
   };
-  /** The approved request in full; `record.requestHash` is its hash. */
+  /** What was approved, in full: `record.requestHash` is the hash of it. */
   readonly request: { readonly action: Fields; readonly reason: string; readonly view: Fields };
 }
-/** The visit's time limit has passed; raised by the clock. */
+/** The clock: the time limit of the visit has passed. */
 export interface ExpiredBody {
   readonly event: 'expired';
   readonly peripheral: string;
@@ -160,11 +152,11 @@ export interface SessionClosedBody {
   readonly event: 'session-closed';
   readonly reason: string;
   readonly by: Principal;
-  /** Selected patterns without a recorded outcome; absent if there are none. */
+  /** Patterns that were selected and whose outcome was never told; absent if there are none. */
   readonly openSelections?: readonly string[];
 }
 
-/** Returns the typed body of an entry; null for imported entries and erased bodies. */
+/** The body of an entry, if it is one of ours; null for foreign entries and erased bodies. */
 export function bodyOf(body: Json): Body | null {
   return body !== null && typeof body === 'object' && !Array.isArray(body) && typeof body['event'] === 'string'
     ? (body as unknown as Body)

@@ -3,23 +3,20 @@ import type { Body, OutcomeRecord } from './bodies.ts';
 import type { ClaimType, EvidenceType } from './entry.ts';
 import { HELD, outcomeOf } from './pur.ts';
 
-/** The role of a discipline tool's entry in the thread. */
+/** What the entry of a discipline tool is in the thread. */
 export interface DisciplineRule {
   readonly type: EvidenceType;
   readonly claim: ClaimType;
   readonly tag: string;
-  /** The entry's subject: the pattern that it names, or the session. */
+  /** What the entry is about: the pattern that it names, or the session. */
   readonly subject: 'pattern' | 'session';
-  /**
-   * `selection`: the entry replies to the selection of its pattern. `visit`: it replies to the head of the visit, like
-   * any step.
-   */
+  /** `selection`: the entry answers the selection of its pattern; else it replies to the head of the visit, as any step. */
   readonly repliesTo: 'visit' | 'selection';
-  /** Effect of a successful call on the pattern. */
+  /** What a successful call does to the pattern. */
   readonly does: 'selects' | 'settles' | null;
 }
 
-/** The tools that select patterns and record their outcomes. Any peripheral of a spec set may offer them. */
+/** The tools with which patterns are chosen and their outcomes told; a spec set's own peripherals may offer them as well. */
 export const DISCIPLINE: { readonly [tool: string]: DisciplineRule } = {
   'psr-search': {
     type: 'pattern-selection',
@@ -63,10 +60,10 @@ export const DISCIPLINE: { readonly [tool: string]: DisciplineRule } = {
   },
 };
 
-/** Syntax of a pattern id: `read-before-edit`, `agent/scope-before-action`. */
+/** What the id of a pattern looks like: `read-before-edit`, `agent/scope-before-action`. */
 export const PATTERN_ID = /^[a-z0-9][a-z0-9._-]*(\/[a-z0-9][a-z0-9._-]*)*$/;
 
-/** Returns the role of a discipline tool's entry; null for every other entry and for a failed call. */
+/** How an entry of a discipline tool stands in the thread; null for every other entry, and for a call that did not succeed. */
 export function disciplineOf(body: Body): (DisciplineRule & { readonly pattern: string | null }) | null {
   if (body.event !== 'step' || body.outcome?.status !== 'ok' || !Object.hasOwn(DISCIPLINE, body.tool)) return null;
   const rule = DISCIPLINE[body.tool];
@@ -75,7 +72,7 @@ export function disciplineOf(body: Body): (DisciplineRule & { readonly pattern: 
     : null;
 }
 
-/** Returns the status of a pattern after a call; null if the call does not change one. */
+/** How a pattern stands after a call; null if the call does nothing to one. */
 export function standingAfter(
   tool: string,
   outcome: OutcomeRecord,

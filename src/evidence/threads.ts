@@ -18,22 +18,22 @@ export interface AppliedPattern {
   /** Entries that name it. */
   readonly applied: number;
   readonly outcomes: { readonly [outcome in PatternOutcome]: number };
-  /** The last outcome; null if none is known. */
-  readonly lastOutcome: PatternOutcome | null;
+  /** The last outcome; null while none is known. */
+  readonly stands: PatternOutcome | null;
 }
 
-/** A projection of the evidence about one subject. It is computed, never stored. */
+/** A reading of the evidence of one subject. Nothing is stored: the entries are the thread. */
 export interface Thread {
   /** `thread/<type>/<id>`; a fork adds `/fork/<entry id>`. */
   readonly id: string;
   readonly subject: Subject;
   readonly goal: Entry;
-  /** Sorted by time; entries of the same time keep their given order. */
+  /** In the order of time; of one time, in the order given. */
   readonly entries: readonly Entry[];
   readonly participants: readonly string[];
   readonly count: number;
   readonly status: ThreadStatus;
-  /** One thread per entry that forks another; siblings stay separate. */
+  /** One for each entry that forks another: siblings stay apart. */
   readonly forks: readonly Thread[];
   readonly conjectures: readonly Conjecture[];
   readonly patterns: readonly AppliedPattern[];
@@ -42,17 +42,17 @@ export interface Thread {
 export interface ThreadOptions {
   /** Epoch milliseconds. */
   readonly now: number;
-  /** Milliseconds after which an open thread without a new entry is `stalled`. Default: a day. */
+  /** An open thread without an entry for longer than this many milliseconds is stalled. Default: a day. */
   readonly staleAfter?: number;
 }
 
 const DAY = 24 * 60 * 60 * 1000;
 
 /**
- * Returns the thread of a subject; null if no entry is a goal for it.
+ * The thread of a subject among any entries; null if none of them is a goal for it.
  *
- * The status is the first that applies: `closed` (the session was closed, or the last word on the main line is a
- * conclusion), `forked`, `stalled`, `open`.
+ * Its status, first that applies: `closed` (the session was closed, or the last word on the main line is a conclusion), `forked`, `stalled`,
+ * `open`.
  *
  * @example projectThread(entries, { type: 'session', id }, { now: Date.now() })?.status
  */
@@ -67,10 +67,7 @@ export function projectThread(
   return project(`thread/${subject.type}/${subject.id}`, subject, own, { now, staleAfter }, null);
 }
 
-/**
- * True if an entry belongs to a subject's thread. A session's entries about a pattern belong to the session's thread
- * and to the pattern's.
- */
+/** Whether an entry belongs to a subject's thread. What a session says of patterns belongs to its own thread as well as to theirs. */
 export function isAbout(entry: Pick<Entry, 'subject' | 'sessionId'>, { type, id }: Subject): boolean {
   if (entry.subject.type === type && entry.subject.id === id) return true;
   return type === 'session' && entry.subject.type === 'pattern' && entry.sessionId === id;
@@ -122,7 +119,7 @@ function statusOf(
   return last && now - Date.parse(last.at) > staleAfter ? 'stalled' : 'open';
 }
 
-/** Returns a branch: the path to the forked entry, the fork, and its replies. */
+/** What a branch is: the way to the point it forks from, the fork, and what replies to it. */
 function branch(entries: readonly Entry[], fork: Entry): readonly Entry[] {
   const part = new Set([...ancestors(entries, fork.forkOf!), ...descendants(entries, fork)]);
   return entries.filter(({ id }) => part.has(id));
@@ -136,7 +133,7 @@ function ancestors(entries: readonly Entry[], id: string): readonly string[] {
   return chain;
 }
 
-/** Returns the ids of the entry and of all its direct and indirect replies and forks. */
+/** The entry and everything that replies to it or forks it, however far down. */
 function descendants(entries: readonly Entry[], root: Entry): readonly string[] {
   const found = new Set([root.id]);
   for (const { id, inReplyTo, forkOf } of entries)
@@ -144,7 +141,7 @@ function descendants(entries: readonly Entry[], root: Entry): readonly string[] 
   return [...found];
 }
 
-/** True if an entry is on the path to the fork that is being projected; its own forks are separate threads. */
+/** Whether an entry lies on the way to the fork whose branch is being projected: its own fork is told elsewhere. */
 const above = (entries: readonly Entry[], fork: Entry | null, entry: Entry): boolean =>
   fork !== null && ancestors(entries, fork.forkOf!).includes(entry.id);
 
@@ -181,11 +178,11 @@ function patternsOf(entries: readonly Entry[]): readonly AppliedPattern[] {
         pivoted: times('pivoted'),
         deferred: times('deferred'),
       };
-      return { patternId, applied, outcomes, lastOutcome: told.at(-1) ?? null };
+      return { patternId, applied, outcomes, stands: told.at(-1) ?? null };
     });
 }
 
-/** Returns the pattern that an entry names in its own field or in the result of a pattern tool. */
+/** The pattern that an entry names: in its own field, or as the result of a pattern tool. */
 function patternIn(entry: Entry): { readonly id: string; readonly outcome: PatternOutcome | null } | null {
   const own = bodyOf(entry.body);
   if (entry.patternId !== undefined && !own)

@@ -1,5 +1,4 @@
 import { nearest } from '../spec/names.ts';
-import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import { MODES, type Mode } from '../spec/types.ts';
 import type { ApprovalGrant } from './approval.ts';
 import { checkApproval } from './check-approval.ts';
@@ -51,8 +50,8 @@ export function decideMode(context: GateContext, request: ModeRequest): Decision
   }
   if (transition.approval) {
     const shown = {
-      ...(request.exitCriteria === undefined ? {} : { [APPROVAL_VIEW.exitCriteria]: request.exitCriteria }),
-      ...(request.summary === undefined ? {} : { [APPROVAL_VIEW.summary]: request.summary }),
+      ...(request.exitCriteria === undefined ? {} : { 'exit criteria': request.exitCriteria }),
+      ...(request.summary === undefined ? {} : { summary: request.summary }),
     };
     const refused = checkApproval(context, { kind: 'mode', from, to }, request, shown);
     if (refused) return refused;

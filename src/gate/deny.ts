@@ -1,4 +1,4 @@
-import { excerpt } from '../base/text.ts';
+import { excerpt } from '../spec/visible.ts';
 import type { Denial, DenialCode, WayLeg } from './denial.ts';
 import { describeDenial } from './describe-denial.ts';
 import type { GateContext } from './request.ts';

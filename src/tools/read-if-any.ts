@@ -1,9 +1,18 @@
-import { readFileSync, realpathSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
 
-/** The text of a file; none where it cannot be read. */
+/** More than any text that git or hopgate keeps in one file. */
+const MOST_BYTES = 16 << 20;
+
+/** The text of a regular file; none where it cannot be read, is longer than 16 MiB, or is something else, such as a device without an end. */
 export function readIfAny(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const stats = fstatSync(fd);
+      return stats.isFile() && stats.size <= MOST_BYTES ? readFileSync(fd, 'utf8') : '';
+    } finally {
+      closeSync(fd);
+    }
   } catch {
     return '';
   }

@@ -189,7 +189,8 @@ export function treeHash(folder: string, leaveOut: (path: string) => boolean = (
       else if (stat.isFile()) hash.update(`${stat.mtimeMs}\0`).update(fs.readFileSync(place));
     }
   };
-  walk(Buffer.from(folder), '');
+  if (fs.lstatSync(folder).isDirectory()) walk(Buffer.from(folder), '');
+  else hash.update(fs.readFileSync(folder));
   return hash.digest('hex');
 }
 

@@ -5,7 +5,7 @@ import manifest from '../../../package.json' with { type: 'json' };
 import { pluginFiles } from '../../adapters/claude-code/plugin.ts';
 import { hookCommand } from '../../daemon/launcher.ts';
 import { ownFolder } from '../../daemon/places.ts';
-import { stateHome } from '../../project/state-home.ts';
+import { stateHome } from '../../daemon/state-home.ts';
 import { ownProgram } from '../codex/programs.ts';
 import type { Io } from '../io.ts';
 

@@ -1,11 +1,15 @@
 import type { Dirent } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { findRepository } from '../git/repository.ts';
+import { findRepository, gitFileTarget, statedWorkTree } from '../git/repository.ts';
+import { isGitPlace } from '../git-place.ts';
 import { readIfAny } from '../read-if-any.ts';
 import { isWithin } from '../sandbox/layout.ts';
 import { readFolder } from '../sandbox/read-folder.ts';
-import { isGitFolder } from '../sandbox/tree.ts';
+import type { TreeScan } from '../sandbox/tree.ts';
 import { isStop } from '../workspace/outcome.ts';
+
+/** What of git a walk of the tree found. */
+export type FoundGit = Pick<TreeScan, 'repositories' | 'gitFiles'>;
 
 /** A folder where git keeps objects, and which paths its trees speak of. */
 export interface GitFolder {
@@ -19,15 +23,21 @@ export interface GitFolder {
 
 /**
  * The repositories that a command in the root can read: the root's own, wherever it lies, those of its submodules, and those beneath the root.
- * @param found root-relative folders that look like repositories
  */
-export function gitFolders(root: string, found: readonly string[]): GitFolder[] {
+export function gitFolders(root: string, { repositories, gitFiles }: FoundGit): GitFolder[] {
   const own = findRepository(root);
   const main = isStop(own) ? null : own;
   const beside = [main?.commonDir, main?.gitDir].filter((folder) => folder !== undefined && !isWithin(root, folder));
-  const others = new Set([...found.map((path) => join(root, path)), ...beside.flatMap((folder) => modulesOf(folder!))]);
+  const others = new Set([
+    ...repositories.map((path) => join(root, path)),
+    ...beside.flatMap((folder) => modulesOf(folder!)),
+  ]);
   for (const folder of [main?.commonDir, main?.gitDir]) others.delete(folder ?? '');
-  const folders = [...others].map((gitDir) => ({ gitDir, commonDir: gitDir, prefixes: prefixesOf(root, gitDir) }));
+  const trees = gitFiles.map((path) => ({ tree: dirname(path), gitDir: gitFileTarget(join(root, path)) }));
+  const folders = [...others].map((gitDir) => {
+    const named = trees.filter((each) => each.gitDir === gitDir).map(({ tree }) => tree);
+    return { gitDir, commonDir: gitDir, prefixes: prefixesOf(root, gitDir, named) };
+  });
   return main
     ? [
         { gitDir: main.gitDir, commonDir: main.commonDir, prefixes: ['', ...linkedIn(root, main.commonDir)] },
@@ -46,19 +56,22 @@ export function placesOf({ gitDir, commonDir }: Pick<GitFolder, 'gitDir' | 'comm
 function modulesOf(gitDir: string): string[] {
   const walk = (folder: string): string[] =>
     subfolders(folder).flatMap((inner) =>
-      isGitFolder(readFolder(inner)) ? [inner, ...modulesOf(inner)] : walk(inner),
+      isGitPlace(inner, readFolder(inner)) ? [inner, ...modulesOf(inner)] : walk(inner),
     );
   return [gitDir, ...subfolders(join(gitDir, 'worktrees'))].flatMap((place) => walk(join(place, 'modules')));
 }
 
-/** Where the work tree of a repository within the tree may be: nowhere, around it, at the path that names a submodule, or where its configuration says. */
-function prefixesOf(root: string, gitDir: string): string[] {
+/**
+ * Where the work tree of a repository within the tree may be: nowhere, around it, at the path that names a submodule, where its configuration says, or
+ * where a file `.git` names it.
+ */
+function prefixesOf(root: string, gitDir: string, named: readonly string[]): string[] {
   const path = relative(root, gitDir);
   const [outer, module] = /^(.*?)\/modules\/(.*)$/.exec(gitDir)?.slice(1) ?? [];
-  const said = /^\s*worktree\s*=\s*"?(.*?)"?\s*$/m.exec(readIfAny(join(gitDir, 'config')))?.[1];
-  const workTree = said === undefined ? null : resolve(gitDir, said);
+  const workTree = statedWorkTree(gitDir);
   const bases = [root, ...(outer === undefined ? [] : [dirname(outer)])];
   const places = [
+    ...named,
     ...(module === undefined ? [basename(path) === '.git' ? dirname(path) : path] : [module]),
     ...(workTree === null
       ? []

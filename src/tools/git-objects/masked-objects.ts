@@ -7,18 +7,18 @@ import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
 import { COPIES, coverOf } from './covers.ts';
 import { fingerprint } from './fingerprint.ts';
 import { type GitFolder, gitFolders, placesOf } from './git-folder.ts';
+import type { TreeScan } from '../sandbox/tree.ts';
 import { gitRunner, listObjects } from './list-objects.ts';
 import { buildView, isWhole, type ObjectView } from './object-view.ts';
 import { realpathIfAny } from '../read-if-any.ts';
-import { alternatesOf, linkedFrom, stored } from './stored.ts';
+import { alternatesOf, linkedFrom, realWithin, stored } from './stored.ts';
 
 export interface MaskedObjectsRequest {
   /** Absolute real path of the repository. */
   readonly root: string;
   readonly masks: readonly string[];
   readonly toolchains: readonly string[];
-  /** Root-relative folders that look like repositories. */
-  readonly repositories: readonly string[];
+  readonly scan: Pick<TreeScan, 'repositories' | 'gitFiles' | 'stores'>;
 }
 
 /** What a command sees of git's objects. */
@@ -54,13 +54,15 @@ export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequ
   if (masks.length === 0) return { mounts: [], closed: [] };
   const mounts: Mount[] = [];
   const closed: string[] = [];
-  const folders = gitFolders(root, request.repositories);
+  const folders = gitFolders(root, request.scan);
+  const lent = new Set<string>();
   const seen = [root, ...folders.flatMap(({ commonDir, gitDir }) => [commonDir, gitDir])];
   const cover = coverOf(seen);
   const shown = () => folders.map(({ commonDir }) => realpathIfAny(join(commonDir, 'objects')));
   for (const folder of folders) {
     const objects = join(folder.commonDir, 'objects');
-    const view = await viewOf(sandbox, request, folder);
+    const view = await viewOf(sandbox, request, folder, seen);
+    if (view === 'all') for (const path of elsewhere(objects)) lent.add(path);
     if (view === 'closed') {
       mounts.push(...cover(objects));
       closed.push(isWithin(root, folder.commonDir) ? relative(root, folder.commonDir) : folder.commonDir);
@@ -70,12 +72,22 @@ export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequ
         if (!shown().includes(path)) mounts.push(...cover(path));
     for (const place of placesOf(folder)) mounts.push(...COPIES.flatMap((name) => cover(join(place, name))));
   }
+  // At which paths its objects were nobody knows, unless a repository that borrows them was looked through.
+  for (const path of request.scan.stores.filter((each) => !lent.has(join(root, each)))) {
+    mounts.push({ kind: 'empty-folder', target: join(root, path) });
+    closed.push(path);
+  }
   return { mounts, closed };
 }
 
 const elsewhere = (objects: string): string[] => [...alternatesOf(objects), ...linkedFrom(objects)];
 
-async function viewOf(sandbox: Sandbox, request: MaskedObjectsRequest, folder: GitFolder): Known['view'] {
+async function viewOf(
+  sandbox: Sandbox,
+  request: MaskedObjectsRequest,
+  folder: GitFolder,
+  seen: readonly string[],
+): Known['view'] {
   const all = known.get(sandbox) ?? new Map<string, Known>();
   known.set(sandbox, all);
   const key = JSON.stringify([folder, request.root, request.masks]);
@@ -84,14 +96,14 @@ async function viewOf(sandbox: Sandbox, request: MaskedObjectsRequest, folder: G
   if (before?.stamp === stamp) {
     const view = await before.view;
     if (typeof view === 'string' || isWhole(view)) return view;
-    if (all.get(key) !== before) return viewOf(sandbox, request, folder);
+    if (all.get(key) !== before) return viewOf(sandbox, request, folder, seen);
   }
   const now: Known = {
     stamp,
     folders: before?.folders ?? [],
     view: Promise.resolve('closed'),
   };
-  now.view = makeView(sandbox, request, folder, now, before?.view ?? null);
+  now.view = makeView(sandbox, request, folder, seen, now, before?.view ?? null);
   all.set(key, now);
   // What failed is tried anew.
   const forget = () => {
@@ -105,6 +117,7 @@ async function makeView(
   sandbox: Sandbox,
   { root, masks, toolchains }: MaskedObjectsRequest,
   folder: GitFolder,
+  seen: readonly string[],
   now: Known,
   last: Known['view'] | null,
 ): Promise<ShownObjects | 'all' | 'closed'> {
@@ -112,10 +125,11 @@ async function makeView(
   let made: string | null = null;
   try {
     const git = gitRunner(sandbox, root, toolchains, folder);
-    const objects = join(folder.commonDir, 'objects');
+    const objects = realWithin(seen, join(folder.commonDir, 'objects'));
+    if (objects === null) return 'closed';
     const list = await listObjects(git, folder, maskMatcher(masks));
     if (list === null) return 'closed';
-    const files = stored(objects);
+    const files = stored(objects, seen);
     if (list.masked.size + list.unreached.size === 0 && !files.hasLeftovers) return 'all';
     made = hiddenFolder();
     const earlier = typeof before === 'object' && before && isWhole(before) ? before : null;

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
+import { realpathIfAny } from '../read-if-any.ts';
 import type { Mount } from '../sandbox/layout.ts';
 import { readFolder } from '../sandbox/read-folder.ts';
 import type { GitRunner, ObjectList } from './list-objects.ts';
@@ -54,7 +55,7 @@ const EMPTY_BLOB = deflateSync(Buffer.from('blob 0\0'));
 
 export interface ViewRequest {
   readonly git: GitRunner;
-  /** Absolute path of the repository's `objects`. */
+  /** Absolute real path of the repository's `objects`. */
   readonly objects: string;
   readonly list: ObjectList;
   readonly stored: Stored;
@@ -77,8 +78,9 @@ export async function buildView(request: ViewRequest): Promise<ObjectView | null
   const { open, masked, unreached } = list;
   const covered = [...masked, ...unreached];
   const nameBytes = ([...open, ...covered][0]?.length ?? 40) / 2;
+  const { packFolder } = request.stored;
   const packs = request.stored.packs.map((name) => {
-    const has = packIndex(join(objects, 'pack', `${name}.idx`), nameBytes);
+    const has = packIndex(join(packFolder, `${name}.idx`), nameBytes);
     return { name, has, covers: covered.filter(has) };
   });
   const isKept = (covers: readonly string[]) => !borrows && packs.length <= MOST_KEPT_PACKS && covers.length === 0;
@@ -113,18 +115,19 @@ export async function buildView(request: ViewRequest): Promise<ObjectView | null
       if (wanted.length > 0 && !(await pack(git, objects, folder, wanted))) return null;
     }
   }
+  const keptFiles = kept.flatMap(({ name }) => KEPT_FILES.map((ending) => `${name}.${ending}`));
   const placed = [
-    ...kept.flatMap(({ name }) => KEPT_FILES.map((ending) => `pack/${name}.${ending}`)),
-    'info/commit-graph',
-  ].filter((path) => existsSync(join(objects, path)));
-  for (const path of placed) writeFileSync(join(folder, path), '', { mode: 0o444 });
+    ...keptFiles.map((name) => ({ path: `pack/${name}`, source: join(packFolder, name) })),
+    { path: 'info/commit-graph', source: join(objects, 'info/commit-graph') },
+  ].filter(({ source }) => realpathIfAny(source) === source);
+  for (const { path } of placed) writeFileSync(join(folder, path), '', { mode: 0o444 });
   return {
     folder,
     repacked,
     stamp: stampOf(folder),
     mounts: [
       { kind: 'read-only', source: folder, target: objects },
-      ...placed.map((path): Mount => ({ kind: 'read-only', source: join(objects, path), target: join(objects, path) })),
+      ...placed.map(({ path, source }): Mount => ({ kind: 'read-only', source, target: join(objects, path) })),
     ],
   };
 }

@@ -1,6 +1,7 @@
-import { lstatSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readIfAny, realpathIfAny } from '../read-if-any.ts';
+import { isWithin } from '../sandbox/layout.ts';
+import { readFolder } from '../sandbox/read-folder.ts';
 
 /** What lies in the folder of objects, as files. */
 export interface Stored {
@@ -8,6 +9,8 @@ export interface Stored {
   readonly loose: readonly string[];
   /** Names of packs, such as `pack-1234`. */
   readonly packs: readonly string[];
+  /** Absolute real path of the folder that holds them. */
+  readonly packFolder: string;
   /** There is something else in it, such as what an interrupted git left half written. */
   readonly hasLeftovers: boolean;
 }
@@ -15,28 +18,43 @@ export interface Stored {
 const PACK_FILE = /^(pack-[0-9a-f]+)\.(?:pack|idx|rev|bitmap|keep|promisor|mtimes)$/;
 const KNOWN = /^(?:multi-pack-index.*|pack-[0-9a-f]+\.(?:pack|idx|rev|bitmap|keep|promisor|mtimes))$/;
 
-/** @param objects absolute path of a repository's `objects` */
-export function stored(objects: string): Stored {
+/**
+ * Lists regular files only: what a link leads to is copied or mounted by us, who may read more than a command. The folder of packs alone may be a link,
+ * to where a command can see it.
+ *
+ * @param objects absolute real path of a repository's `objects`
+ * @param seen folders that a command can see
+ */
+export function stored(objects: string, seen: readonly string[]): Stored {
   const loose: string[] = [];
   let hasLeftovers = false;
-  for (const name of readdirSync(objects)) {
-    if (name === 'pack' || name === 'info') continue;
-    if (!/^[0-9a-f]{2}$/.test(name)) {
+  for (const entry of readFolder(objects)) {
+    if (entry.name === 'pack' || entry.name === 'info') continue;
+    if (!/^[0-9a-f]{2}$/.test(entry.name) || !entry.isDirectory()) {
       hasLeftovers = true;
       continue;
     }
-    for (const rest of readdirSync(join(objects, name))) {
-      if (/^[0-9a-f]{38}(?:[0-9a-f]{24})?$/.test(rest)) loose.push(name + rest);
+    for (const inner of readFolder(join(objects, entry.name))) {
+      if (inner.isFile() && /^[0-9a-f]{38}(?:[0-9a-f]{24})?$/.test(inner.name)) loose.push(entry.name + inner.name);
       else hasLeftovers = true;
     }
   }
-  const files = readdirIfAny(join(objects, 'pack'));
+  const packFolder = realWithin(seen, join(objects, 'pack')) ?? join(objects, 'pack');
+  const entries = realpathIfAny(packFolder) === packFolder ? readFolder(packFolder) : [];
+  const files = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
   const packs = new Set(files.flatMap((file) => PACK_FILE.exec(file)?.[1] ?? []));
   return {
     loose,
     packs: [...packs].filter((name) => files.includes(`${name}.pack`) && files.includes(`${name}.idx`)).sort(),
-    hasLeftovers: hasLeftovers || files.some((file) => !KNOWN.test(file)),
+    packFolder,
+    hasLeftovers: hasLeftovers || files.length < entries.length || files.some((file) => !KNOWN.test(file)),
   };
+}
+
+/** Where a path leads, if that lies in one of these folders; else null. */
+export function realWithin(folders: readonly string[], path: string): string | null {
+  const real = realpathIfAny(path);
+  return real !== null && folders.some((folder) => isWithin(folder, real)) ? real : null;
 }
 
 /** Folders of objects that this one borrows from (git's alternates), and those that they borrow from. Absolute and real. */
@@ -57,18 +75,8 @@ export function alternatesOf(objects: string): string[] {
 /** Real paths of what links in a folder of objects lead to. */
 export function linkedFrom(objects: string): string[] {
   return ['', 'pack', 'info'].flatMap((folder) =>
-    readdirIfAny(join(objects, folder))
-      .map((name) => join(objects, folder, name))
-      .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
-      .flatMap((path) => realpathIfAny(path) ?? []),
+    readFolder(join(objects, folder))
+      .filter((entry) => entry.isSymbolicLink())
+      .flatMap(({ name }) => realpathIfAny(join(objects, folder, name)) ?? []),
   );
-}
-
-function readdirIfAny(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    // a repository without packs
-    return [];
-  }
 }

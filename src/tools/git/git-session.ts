@@ -1,5 +1,6 @@
 import { maskMatcher } from '../../gate/masks.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
+import { gitPlaces } from '../git-place.ts';
 import { LayoutError } from '../sandbox/layout.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
@@ -91,11 +92,12 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
     return access.kind === 'commit' ? withoutStaleLock(repository, run) : run();
   };
 
+  const [masked, git] = [maskMatcher(grant.config.mask), gitPlaces(grant.root)];
   let config: readonly ConfigValue[] = [];
   const session: Omit<GitSession, 'config'> = {
     repository,
     contained: availability.ok,
-    rules: { root: grant.root, masked: maskMatcher(grant.config.mask) },
+    rules: { root: grant.root, masked: (path) => masked(path) || git.holdsCredential(path) },
     run: (args, options) => execute(submoduleNames(config), args, tool.limits.outputBytes, options),
     ask: async (args, options) => {
       const answer = await execute(submoduleNames(config), args, ANSWER_BYTES, options);

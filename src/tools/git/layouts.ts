@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
+import { readIfAny } from '../read-if-any.ts';
 import { formatOnly } from '../sandbox/git-format.ts';
 import { baseLayout, type Layout, type Mount, withMounts } from '../sandbox/layout.ts';
 import type { Login } from './login.ts';
@@ -41,8 +42,10 @@ export function gitLayout(repository: Repository, access: Access, toolchains: re
 
 /** Whatever a repository's configuration says of addresses, proxies, certificates and programs, a push does not hear of it. */
 function plainConfig(folder: string): Mount[] {
-  const files = ['config', 'config.worktree'].map((name) => join(folder, name)).filter((path) => existsSync(path));
-  return files.map((path) => ({ kind: 'text-file', target: path, text: formatOnly(readFileSync(path, 'utf8')) }));
+  const files = ['config', 'config.worktree'].map((name) => join(folder, name));
+  return files
+    .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isFile())
+    .map((path) => ({ kind: 'text-file', target: path, text: formatOnly(readIfAny(path)) }));
 }
 
 const readOnly = (path: string): Mount => ({ kind: 'read-only', source: path, target: path });

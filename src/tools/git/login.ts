@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import type { GitCredential } from '../../spec/types.ts';
 import type { Mount } from '../sandbox/layout.ts';
 
@@ -14,7 +15,7 @@ export interface Login {
 }
 
 export const NO_LOGIN: Login = { shown: null, password: null, env: {}, mounts: [], unixSockets: false };
-export const readOnly = (path: string): Mount => ({ kind: 'read-only', source: path, target: path });
+export const readOnly = (path: string): Mount => ({ kind: 'read-only', source: realpathSync(path), target: path });
 
 /** Where a credential stands; never what it is. */
 export function describeCredential(credential: GitCredential | undefined): string {

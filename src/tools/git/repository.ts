@@ -1,5 +1,7 @@
-import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, lstatSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { readIfAny, realpathIfAny } from '../read-if-any.ts';
+import { isWithin } from '../sandbox/layout.ts';
 import { failed, type Stop } from '../workspace/outcome.ts';
 
 /** Where a work tree's repository lies. All paths are absolute and real. */
@@ -11,58 +13,64 @@ export interface Repository {
   readonly commonDir: string;
 }
 
-/** Finds the repository whose work tree is exactly `root`; git itself is not asked, and no parent folder is searched. */
+/**
+ * Finds the repository whose work tree is exactly `root`; git itself is not asked, and no parent folder is searched. Nothing in the root can name
+ * a repository outside of it: that repository has to name this root.
+ */
 export function findRepository(root: string): Repository | Stop {
   const dotGit = join(root, '.git');
   const stat = lstatSync(dotGit, { throwIfNoEntry: false });
   if (stat === undefined) {
-    if (isGitFolder(root)) return none(`${root} is a bare repository; open the session in a work tree of it.`);
+    if (['HEAD', 'objects', 'refs'].every((name) => existsSync(join(root, name))))
+      return none(`${root} is a bare repository; open the session in a work tree of it.`);
     return none(`${root} has no .git; open the session at the top of a repository, or run "git init" there.`);
   }
   if (stat.isSymbolicLink()) return none(`${dotGit} is a symbolic link; make it a folder.`);
-  const gitDir = stat.isDirectory() ? dotGit : followGitFile(dotGit);
-  if (gitDir === null)
-    return none(`${dotGit} names no folder that belongs to this work tree; repair it with "git worktree repair".`);
-  const common = readLine(join(gitDir, 'commondir'));
-  const commonDir = common === null ? gitDir : realFolder(resolve(gitDir, common));
-  if (commonDir === null || !existsSync(join(gitDir, 'HEAD')) || !existsSync(join(commonDir, 'objects')))
+  const gitDir = stat.isDirectory() ? dotGit : gitFileTarget(dotGit);
+  if (gitDir === null) return none(`${dotGit} names no folder; repair it with "git worktree repair".`);
+  const commonDir = commonDirOf(root, gitDir);
+  if (commonDir === null)
+    return none(
+      `${dotGit} leads to a repository that does not name ${root} as a work tree of its own. Repair it with "git worktree repair"; in a submodule or with a separate git folder, run "git config core.worktree ${root}" there; in a folder .git, delete the file commondir.`,
+    );
+  const objects = realpathIfAny(join(commonDir, 'objects'));
+  if (objects === null || !existsSync(join(gitDir, 'HEAD')))
     return none(`${gitDir} is not a complete git folder; check it with "git fsck".`);
+  if (![root, commonDir].some((folder) => isWithin(folder, objects)))
+    return none(`the objects of ${commonDir} are a link that leads out of it; make them a folder.`);
   return { root, gitDir, commonDir };
 }
 
 const none = (message: string): Stop => failed('not-a-repository', message);
 
-/** A linked work tree or a submodule: `.git` is a file that names the folder, and the folder has to know this work tree. */
-function followGitFile(dotGit: string): string | null {
-  const named = /^gitdir: (.+)$/.exec(readLine(dotGit) ?? '')?.[1];
-  const gitDir = named === undefined ? null : realFolder(resolve(dotGit, '..', named));
-  if (gitDir === null) return null;
-  const back = readLine(join(gitDir, 'gitdir'));
-  if (back !== null) return realOrNull(resolve(gitDir, back)) === dotGit ? gitDir : null;
-  return existsSync(join(gitDir, 'config')) && gitDir.includes('/modules/') ? gitDir : null;
+/** The folder that a file `.git` names; null if there is none. */
+export function gitFileTarget(path: string): string | null {
+  const named = /^gitdir: (.+)$/.exec(readIfAny(path).trim())?.[1];
+  return named === undefined ? null : realFolder(resolve(path, '..', named));
 }
 
-function isGitFolder(folder: string): boolean {
-  return ['HEAD', 'objects', 'refs'].every((name) => existsSync(join(folder, name)));
-}
-
-function readLine(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8').trim();
-  } catch {
-    return null;
+/** The folder that holds the objects of a work tree's repository; null if that repository does not name the work tree. */
+function commonDirOf(root: string, gitDir: string): string | null {
+  if (lstatSync(join(gitDir, 'commondir'), { throwIfNoEntry: false })) {
+    const commonDir = realFolder(resolve(gitDir, readIfAny(join(gitDir, 'commondir')).trim()));
+    const back = resolve(gitDir, readIfAny(join(gitDir, 'gitdir')).trim());
+    // The entry of a linked work tree lies in its repository: whoever wrote the way back could write the repository.
+    const isEntry = commonDir !== null && dirname(gitDir) === join(commonDir, 'worktrees');
+    return isEntry && realpathIfAny(back) === join(root, '.git') ? commonDir : null;
   }
+  if (isWithin(root, gitDir)) return gitDir;
+  const stated = statedWorkTree(gitDir);
+  return stated !== null && realpathIfAny(stated) === root ? gitDir : null;
 }
 
-function realOrNull(path: string): string | null {
-  try {
-    return realpathSync(path);
-  } catch {
-    return null;
-  }
+/** Where a repository's own configuration says that its work tree is; null if it says nothing. */
+export function statedWorkTree(gitDir: string): string | null {
+  const texts = ['config', 'config.worktree'].map((name) => readIfAny(join(gitDir, name)));
+  const stated = texts.flatMap((text) => [...text.matchAll(/^\s*worktree\s*=\s*"?(.*?)"?\s*$/gim)]).at(-1)?.[1];
+  return stated === undefined ? null : resolve(gitDir, stated);
 }
 
 function realFolder(path: string): string | null {
-  const real = realOrNull(path);
+  const real = realpathIfAny(path);
   return real !== null && lstatSync(real).isDirectory() ? real : null;
 }

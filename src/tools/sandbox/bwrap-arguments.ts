@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { realpathIfAny } from '../read-if-any.ts';
 import { type Furniture, SANDBOX_ID, textFile } from './furniture.ts';
-import { type Layout, type Mount, SANDBOX_HOME } from './layout.ts';
+import { type Layout, LayoutError, type Mount, SANDBOX_HOME } from './layout.ts';
 
 /** The file descriptors that bubblewrap is started with; what runs in the sandbox keeps none of them. */
 export const FD = { seccomp: 3, status: 4, args: 5, go: 6 } as const;
@@ -71,9 +72,14 @@ function procCovers(): string[] {
 function mountArguments(mount: Mount, furniture: Furniture): string[] {
   switch (mount.kind) {
     case 'read-only':
-      return [mount.optional ? '--ro-bind-try' : '--ro-bind', mount.source, mount.target];
-    case 'writable':
-      return [mount.optional ? '--bind-try' : '--bind', mount.source, mount.target];
+    case 'writable': {
+      const { kind, source, target, optional } = mount;
+      const real = realpathIfAny(source);
+      if (optional && real !== source) return [];
+      if (real !== null && real !== source)
+        throw new LayoutError(`${source} leads through a link to ${real}, which is not mounted; replace the link`);
+      return [kind === 'writable' ? '--bind' : '--ro-bind', source, target];
+    }
     case 'empty-file':
       return ['--ro-bind', furniture.emptyFile, mount.target];
     case 'text-file':

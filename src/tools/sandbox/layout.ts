@@ -5,7 +5,8 @@ import { isAbsolute, join, relative, sep } from 'node:path';
 /**
  * One thing that a layout puts into the sandbox's file system, in order: a later mount lies on top of an earlier one.
  *
- * - `read-only`, `writable`: a file or folder of the host. `optional`: left out when the host has none.
+ * - `read-only`, `writable`: a file or folder of the host, by its real path: what a link in a repository leads to is never mounted. `optional`: left
+ *   out when the host has none, or it is a link.
  * - `empty-file`, `empty-folder`: covers what is there with nothing, read-only. What it covers has to exist.
  * - `text-file`: covers what is there with a text that holds no secret, read-only.
  * - `scratch`: a fresh writable folder in memory of at most `bytes`.
@@ -129,7 +130,7 @@ export function baseLayout(name: string, request: BaseRequest): Layout {
   return {
     name,
     root,
-    mounts: toolchains.map((folder) => ({ kind: 'read-only', source: folder, target: folder })),
+    mounts: toolchains.map((folder) => ({ kind: 'read-only', source: realpathSync(folder), target: folder })),
     chdir: root,
     env: {
       PATH: [...path, ...SYSTEM_PATH].join(':'),

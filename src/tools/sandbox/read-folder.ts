@@ -7,7 +7,7 @@ export function readFolder(path: string): Dirent[] {
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     // It may vanish while we walk.
-    if (code === 'EACCES' || code === 'ENOENT' || code === 'ENOTDIR') return [];
+    if (['EACCES', 'ENOENT', 'ENOTDIR', 'ELOOP'].includes(code ?? '')) return [];
     throw error;
   }
 }

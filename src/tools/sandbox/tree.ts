@@ -1,7 +1,8 @@
 import { type Dirent, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { isProtected, maskMatcher } from '../../gate/masks.ts';
+import { isGitCredential, isProtected, maskMatcher } from '../../gate/masks.ts';
 import { findRepository } from '../git/repository.ts';
+import { isGitFolder, isGitPlace, isObjectStore, SKIPPED_IN_GIT } from '../git-place.ts';
 import { readIfAny, realpathIfAny } from '../read-if-any.ts';
 import { isStop } from '../workspace/outcome.ts';
 import { formatOnly } from './git-format.ts';
@@ -19,6 +20,10 @@ export interface TreeScan {
   readonly protectedPaths: readonly string[];
   /** Folders that look like git repositories, but for those in `node_modules`. */
   readonly repositories: readonly string[];
+  /** Folders that look like the objects of a repository and belong to none of these. */
+  readonly stores: readonly string[];
+  /** Files `.git`, which name the repository of the folder that they lie in. */
+  readonly gitFiles: readonly string[];
 }
 
 /** More entries than this and a command would wait for the walk longer than for itself. */
@@ -26,7 +31,7 @@ const MAX_ENTRIES = 400_000;
 
 /**
  * Finds the masked and the protected paths of a repository. In `node_modules` only masked ones are looked for, and folders that have not changed
- * are not read again; of `.git` only the places where it keeps credentials are read.
+ * are not read again; of a git folder, whatever its name is, only the places where it keeps credentials are read.
  *
  * @throws LayoutError if the tree is too large to walk: masks that could not be found would not be covered.
  */
@@ -37,6 +42,8 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
     maskedFolders: [] as string[],
     protectedPaths: [] as string[],
     repositories: [] as string[],
+    stores: [] as string[],
+    gitFiles: [] as string[],
   };
   let left = maxEntries;
 
@@ -46,8 +53,11 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
       found.maskedFolders.push(folder);
       return;
     }
-    if (isGitFolder(entries)) found.repositories.push(folder);
-    const isGit = holdsHead(entries);
+    const isGit = isGitPlace(join(root, folder), entries);
+    if (isGit && isGitFolder(entries)) found.repositories.push(folder);
+    else if (isObjectStore(entries)) found.stores.push(folder);
+    const isOpen = isFree && !(isGit && folder !== '');
+    if (isFree && !isOpen) found.protectedPaths.push(folder);
     for (const entry of entries) {
       left -= 1;
       if (left < 0)
@@ -59,14 +69,15 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
         continue;
       }
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
-      if (masked(path)) {
+      if (masked(path) || (isGit && isGitCredential(entry.name))) {
         cover(path, entry);
         continue;
       }
-      const free = isFree && !isProtected(path);
+      const free = isOpen && !isProtected(path) && !(isGit && isGitOwn(entry.name));
       // Whatever a link leads to would be mounted in its place.
-      if (isFree && !free && !entry.isSymbolicLink()) found.protectedPaths.push(path);
-      if (!entry.isDirectory() || (isGit && isGitObjects(path))) continue;
+      if (isOpen && !free && !entry.isSymbolicLink()) found.protectedPaths.push(path);
+      if (entry.name === '.git' && entry.isFile()) found.gitFiles.push(path);
+      if (!entry.isDirectory() || (isGit && SKIPPED_IN_GIT.has(entry.name))) continue;
       if (entry.name === 'node_modules')
         for (const hit of maskedInModules(root, path, masks, masked)) cover(hit.path, hit.entry);
       else walk(path, free);
@@ -136,15 +147,13 @@ export function maskOverlay(
   };
 }
 
-/** What a masked file holds in a sandbox: nothing, or, of a repository's configuration, what git cannot do without. */
-const coverText = (path: string): string => (isGitConfig(path) ? formatOnly(readIfAny(path)) : '');
+/** What a masked file holds in a sandbox: nothing, or, of what is called as a repository's configuration, what git cannot do without. */
+const coverText = (path: string): string => (/\/config(?:\.worktree)?$/.test(path) ? formatOnly(readIfAny(path)) : '');
 
 function coverMount(target: string): Mount {
   const text = coverText(target);
   return text === '' ? { kind: 'empty-file', target } : { kind: 'text-file', target, text };
 }
-
-const isGitConfig = (path: string) => /\/\.git\/(?:.*\/)?config$/.test(path);
 
 /**
  * The repository that a linked work tree belongs to, and a submodule's: it lies outside of the root, so it is shown beside it, read-only, without the
@@ -167,11 +176,11 @@ function maskedInGit(folder: string, masks: readonly string[]): string[] {
   const found: string[] = [];
   const walk = (below: string): void => {
     const entries = readFolder(join(folder, below));
-    const isGit = holdsHead(entries);
+    const isGit = isGitPlace(join(folder, below), entries);
     for (const entry of entries) {
       const path = below === '' ? entry.name : `${below}/${entry.name}`;
       if (entry.isDirectory()) {
-        if (!isGit || !isGitObjects(`.git/${path}`)) walk(path);
+        if (!isGit || !SKIPPED_IN_GIT.has(entry.name)) walk(path);
       } else if (masked(`.git/${path}`)) found.push(path);
     }
   };
@@ -179,14 +188,5 @@ function maskedInGit(folder: string, masks: readonly string[]): string[] {
   return found;
 }
 
-/** git takes a folder for one of its own that has these three. */
-export function isGitFolder(entries: readonly Dirent[]): boolean {
-  const names = entries.map(({ name }) => name);
-  return ['HEAD', 'objects', 'refs'].every((name) => names.includes(name));
-}
-
-/** Tells a git folder, or that of a linked work tree, from a folder that leads to a submodule's, whatever that is called. */
-const holdsHead = (entries: readonly Dirent[]) =>
-  entries.some((entry) => entry.name === 'HEAD' && !entry.isDirectory());
-
-const isGitObjects = (path: string) => /(^|\/)\.git\/(.*\/)?(objects|refs|logs|hooks|info|lfs)$/.test(path);
+/** What steers git, in a repository that is the root itself. */
+const isGitOwn = (name: string) => isGitCredential(name) || SKIPPED_IN_GIT.has(name);

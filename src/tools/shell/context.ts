@@ -69,9 +69,8 @@ export async function treeOf({ call, sandbox, overlay }: ShellContext): Promise<
   const startedAt = performance.now();
   const scan = scanTree(root, masks);
   const scanMs = performance.now() - startedAt;
-  const { repositories } = scan;
   const objects = sandbox.availability.ok
-    ? await unlessAborted(maskedObjects(sandbox, { root, masks, toolchains, repositories }), call.signal)
+    ? await unlessAborted(maskedObjects(sandbox, { root, masks, toolchains, scan }), call.signal)
     : { mounts: [], closed: [] };
   const said: CallTree['said'] = objects.closed.length > 0 ? { withoutObjects: [...objects.closed] } : {};
   return { root, masks, toolchains, overlay, scan, scanMs, objects: objects.mounts, said };

@@ -37,6 +37,7 @@ export async function editTool(context: ShellContext): Promise<ToolReport | Stop
         call.grant,
         overlayChanges(call.grant.root, view, mayHoldScope(call.grant)),
         startedAt,
+        tree.scan.protectedPaths,
       );
       refused = judged.dropped;
       applied = applyChanges(call.grant, judged, view);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { isProtected, maskMatcher } from '../../gate/masks.ts';
 import { within } from '../../gate/paths.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
+import { beneathOneOf } from '../sandbox/tree.ts';
 import type { Change } from './overlay-changes.ts';
 import { STAGE_PREFIX } from './stage.ts';
 
@@ -34,8 +35,16 @@ const CLOCK_SLACK_MS = 2;
 /**
  * Divides changes into those within the grant and the rest. Only regular files with one name and no set-id bits, in the scope, neither masked
  * nor protected, not touched by anyone else since `startedAt` (epoch milliseconds).
+ *
+ * @param protectedPaths what a walk of the tree found to be protected whatever it is called
  */
-export function judgeChanges(grant: Grant, changes: readonly Change[], startedAt: number): Judgement {
+export function judgeChanges(
+  grant: Grant,
+  changes: readonly Change[],
+  startedAt: number,
+  protectedPaths: readonly string[] = [],
+): Judgement {
+  const isSealed = beneathOneOf(new Set(protectedPaths));
   const masked = maskMatcher(grant.config.mask);
   const folders: Extract<Change, { kind: 'folder' }>[] = [];
   const files: Extract<Change, { kind: 'file' }>[] = [];
@@ -46,7 +55,7 @@ export function judgeChanges(grant: Grant, changes: readonly Change[], startedAt
   const outside = (path: string): string | null => {
     if (!within(path, grant.scope.write))
       return `it is outside the scope (${grant.scope.write.join(', ') || 'nothing'})`;
-    if (isProtected(path) || path.startsWith(STAGE_PREFIX))
+    if (isProtected(path) || isSealed(path) || path.startsWith(STAGE_PREFIX))
       return 'it steers git, an editor, an agent or hopgate itself';
     if (masked(path)) return 'it is masked';
     return null;

@@ -1,5 +1,6 @@
 import { isGitInternal, isMasked, isProtected } from '../../gate/masks.ts';
 import type { Grant, ToolCall } from '../../ports/tool-backend.ts';
+import { gitPlaces } from '../git-place.ts';
 import type { Anchors } from './anchors.ts';
 import { type Existing, type Missing, walkBeneath } from './beneath.ts';
 import { failed, outOfScope, type Stop } from './outcome.ts';
@@ -46,13 +47,14 @@ export function locate(call: ToolCall, argument: string, access: Access, anchors
 }
 
 /** What the grant lets file tools read. The folder that holds a readable file is not itself judged: see the search tools. */
-export function readJudge({ scope, readableFiles, config }: Grant): Judge {
+export function readJudge({ root, scope, readableFiles, config }: Grant): Judge {
+  const git = gitPlaces(root);
   const named = new Set(readableFiles?.map((file) => split(file).join('/')));
   return (segments) => {
     const path = segments.join('/');
     if (scope.read === 'none')
       return { message: 'This scope reads no files.', remedy: 'Go on with what is already known.' };
-    if (isMasked(path, config.mask))
+    if (isMasked(path, config.mask) || git.holdsCredential(path))
       return { message: `"${path}" is masked.`, remedy: 'Work without it: its content is kept from agents.' };
     if (scope.read === 'session-log' && !named.has(path))
       return {
@@ -63,7 +65,8 @@ export function readJudge({ scope, readableFiles, config }: Grant): Judge {
   };
 }
 
-function writeJudge({ scope, config }: Grant): Judge {
+function writeJudge({ root, scope, config }: Grant): Judge {
+  const git = gitPlaces(root);
   const reach = scope.write.flatMap((prefix) => {
     const segments = prefix === '' || prefix.startsWith('/') ? null : resolveSegments(split(prefix));
     return segments ? [segments] : [];
@@ -78,7 +81,8 @@ function writeJudge({ scope, config }: Grant): Judge {
           ? `Writable here: ${scope.write.join(', ')}.`
           : 'Nothing is writable here; hop to a peripheral that edits.',
       };
-    if (isGitInternal(path)) return { message: `"${path}" belongs to git.`, remedy: 'Use the git tool.' };
+    if (isGitInternal(path) || git.holds(path))
+      return { message: `"${path}" belongs to git.`, remedy: 'Use the git tool.' };
     if (isProtected(path) || (ownSpecs && startsWith(segments, ownSpecs)))
       return {
         message: `"${path}" steers tools or this agent's own limits, so no agent writes it.`,

@@ -1,5 +1,6 @@
 import { isMasked } from '../../gate/masks.ts';
 import type { ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
+import { gitPlaces } from '../git-place.ts';
 import type { Anchors } from './anchors.ts';
 import { fileGlob } from './file-glob.ts';
 import { isStop, outOfScope, type Stop } from './outcome.ts';
@@ -28,6 +29,7 @@ async function judgeSearch(call: ToolCall, anchors: Anchors): Promise<Stop | nul
   const { scope, config } = call.grant;
   if (scope.read === 'session-log')
     return own(call, 'Only files that this session named may be read here, and a search of another program sees all.');
+  const git = gitPlaces(call.grant.root);
   const root = searchRoot(call, anchors);
   if (isStop(root)) return root;
   let masked: string | null = null;
@@ -40,7 +42,7 @@ async function judgeSearch(call: ToolCall, anchors: Anchors): Promise<Stop | nul
       { seconds: SECONDS, signal: call.signal },
       (record) => {
         const path = root.rootRelative(record.toString());
-        if (isMasked(path, config.mask)) masked = path;
+        if (isMasked(path, config.mask) || git.holdsCredential(path)) masked = path;
         return masked === null;
       },
     );

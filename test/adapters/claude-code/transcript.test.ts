@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { transcriptPath } from '../../../src/adapters/core/transcript-file.ts';
 import { judgeInhabitation } from '../../../src/audit/inhabitation/inhabitation.ts';
+import { stateDir } from '../../../src/cli/state-dir.ts';
 import { carryOutAgentOp } from '../../../src/daemon/agent-ops.ts';
 import { runTicket } from '../../../src/daemon/run-ticket.ts';
 import { parseTranscript, type Transcript } from '../../../src/evidence/transcript.ts';
-import { stateDir } from '../../../src/project/state-dir.ts';
 import type { Json } from '../../../src/spec/types.ts';
 import { World } from './world.ts';
 

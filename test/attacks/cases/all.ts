@@ -1,6 +1,7 @@
 import type { Case } from '../case.ts';
 import { commandCases } from './commands.ts';
 import { hostileConfigCases } from './hostile-config.ts';
+import { hostileRepositoryCases } from './hostile-repository.ts';
 import { oddNameCases } from './odd-names.ts';
 import { pathCases } from './paths.ts';
 import { pinCases } from './pin.ts';
@@ -69,6 +70,7 @@ export const ALL_CASES: readonly Case[] = [
   ...reflectCases,
   ...webCases,
   ...hostileConfigCases,
+  ...hostileRepositoryCases,
   ...pinCases,
   ...unknown,
   ...foreign,

@@ -1,6 +1,6 @@
 import type { Json } from '../spec/types.ts';
 
-/** What exactly is to be approved. `hash` is sha256 of the RFC 8785 form of `sessionId`, `action`, `reason` and `view`. */
+/** A request for approval. `hash` is sha256 of the RFC 8785 form of `sessionId`, `action`, `reason` and `view`. */
 export interface ApprovalRequest {
   readonly sessionId: string;
   readonly agent: string;
@@ -8,12 +8,15 @@ export interface ApprovalRequest {
     | { readonly kind: 'hop'; readonly from: string; readonly exit: string; readonly to: string }
     | { readonly kind: 'mode'; readonly from: string; readonly to: string };
   readonly reason: string;
-  /** What the person is shown besides: the diff and commit message for a deploy, the fruit, the exit criteria. */
+  /** Further data that the person sees: the diff and commit message for a deploy, the fruit, the exit criteria. */
   readonly view: { readonly [title: string]: Json };
   readonly hash: string;
 }
 
-/** An approval. Text is never one; a record is valid for one use, for the request whose hash it names, until `expiresAt`. */
+/**
+ * An approval. Text is never one; a record is valid for one use, for the request whose hash it names, until
+ * `expiresAt`.
+ */
 export interface ApprovalRecord {
   readonly id: string;
   readonly nonce: string;
@@ -26,8 +29,9 @@ export interface ApprovalRecord {
 }
 
 /**
- * The three ways an approval comes to be (design §7) all implement this. null: nobody answered. `declined`: somebody said no, and
- * this is who. `pending`: it can still be answered, under this id; the same request, made again then, finds the answer.
+ * Port of the three sources of approvals: an in-process function, a terminal, and the operator's token. Returns null if
+ * nobody answered. `declined`: the person who said no. `pending`: the id under which it can still be answered; the same
+ * request finds the answer later.
  */
 export interface Approver {
   readonly via: ApprovalRecord['via'];

@@ -16,7 +16,7 @@ export type StoreErrorCode =
   | 'blob-not-found'
   | 'store-failed';
 
-/** A store could not do what it was asked. `code` is stable; `[stores/<name>]` stands in front of the message. */
+/** Failure of a store. `code` is stable; the message begins with `[stores/<name>]`. */
 export class StoreError extends Error {
   readonly code: StoreErrorCode;
   constructor(code: StoreErrorCode, message: string, options?: ErrorOptions) {
@@ -27,15 +27,15 @@ export class StoreError extends Error {
 }
 
 /**
- * An entry in short: what a writer leaves out is filled in. `id` is made, `at` is now, the subject is the session, the entry stands outside of
- * any peripheral and mode and has no tags.
+ * An entry with defaults for missing fields: a new `id`, the current time, the session as subject, no peripheral, no
+ * mode, no tags.
  */
 export type ShortEntry = Pick<EntryDraft, 'type' | 'claim' | 'author' | 'body'> & Partial<EntryDraft>;
 
 /** Whose bodies to erase. */
 export type Erasure = { readonly sessionId: string } | { readonly ids: readonly string[] };
 
-/** What refers to a blob: entries by id, in their bodies, and sessions by the pin that they keep. */
+/** References to a blob: entries (by id) whose bodies name it, and sessions whose pin it is. */
 export interface BlobReferences {
   readonly entries: readonly string[];
   readonly sessions: readonly string[];
@@ -48,7 +48,10 @@ export interface Lease {
   readonly until: number;
 }
 
-/** What a session's evidence came to, for whoever opens it again: no evidence, and nothing that anybody believes unless its head is the chain's. */
+/**
+ * Cached fold of a session's evidence, for reopening it. It is not evidence, and is used only if its head matches the
+ * chain.
+ */
 export interface KeptFold {
   /** The last entry that is folded into it. */
   readonly head: ChainHead;
@@ -69,7 +72,7 @@ export interface SessionSummary {
   readonly lease: { readonly holder: string; readonly until: number } | null;
 }
 
-/** What happened at the store and belongs in no session's chain (a second writer turned away, an expired lease). */
+/** An event at the store that belongs to no session's chain, such as a refused second writer or an expired lease. */
 export interface OperatorNote {
   readonly at: string;
   readonly code: string;
@@ -78,57 +81,63 @@ export interface OperatorNote {
 }
 
 /**
- * Keeps evidence. `stores/memory.ts` is the reference; `test/contracts/evidence-store.ts` is the law for every implementation.
+ * Port of evidence stores. `stores/memory.ts` is the reference; every implementation must pass
+ * `test/contracts/evidence-store.ts`.
  *
- * A promise returned by `append` settles only after the entries are durable (as durable as the store is). A batch is one append: all or nothing.
+ * A promise returned by `append` settles only after the entries are durable (as durable as the store is). A batch is
+ * one append: all or nothing.
  */
 export interface EvidenceStore {
   readonly name: string;
 
   /**
-   * Takes the lease of a session for `holder`; renews it if the holder has it. An expired lease of another holder is taken over and noted in the
-   * operator log. Throws `session-busy` (and notes it) while another holder's lease stands.
+   * Takes the lease of a session for `holder`, or renews it. Takes over an expired lease of another holder and notes
+   * that in the operator log. Throws `session-busy` (and notes it) while another holder's lease is valid.
    * @param ttl milliseconds
    */
   acquire(sessionId: string, holder: string, ttl: number): Promise<Lease>;
   /**
-   * Gives the lease back; a lease that is not held any more is ignored.
-   * @param fold kept in place of the one before, as long as nothing of the session is erased
+   * Releases the lease; ignores a lease that is no longer held.
+   * @param fold replaces the stored fold, unless part of the session was erased
    */
   release(lease: Lease, fold?: KeptFold): Promise<void>;
-  /** The fold that was kept last; null if there is none, or what was kept is damaged. A store that keeps none is as right, and slower. */
+  /**
+   * Returns the stored fold; null if there is none or it is damaged. A store may omit this method; resuming is slower
+   * then.
+   */
   keptFold?(sessionId: string): Promise<KeptFold | null>;
 
   /**
-   * Appends drafts in order to the session's chain, after `after` (the head the writer believes in), and renews the lease.
-   * Errors: `lease-expired`, `chain-conflict`, `duplicate-id`, `reply-not-found`, `fork-not-found`, `invalid-entry`.
+   * Appends drafts in order to the session's chain, after `after` (the head the writer believes in), and renews the
+   * lease. Errors: `lease-expired`, `chain-conflict`, `duplicate-id`, `reply-not-found`, `fork-not-found`,
+   * `invalid-entry`.
    */
   append(lease: Lease, after: ChainHead, drafts: readonly (EntryDraft | ShortEntry)[]): Promise<readonly StoredEntry[]>;
 
   /**
-   * Keeps entries outside of every chain (presence, heartbeats): no lease, no seq, no hash. They may reply to durable and to ephemeral entries.
-   * Errors: `duplicate-id`, `reply-not-found`, `fork-not-found`, `invalid-entry`.
+   * Stores entries outside every chain (presence, heartbeats): no lease, no seq, no hash. They may reply to durable and
+   * ephemeral entries. Errors: `duplicate-id`, `reply-not-found`, `fork-not-found`, `invalid-entry`.
    */
   appendEphemeral(sessionId: string, drafts: readonly (EntryDraft | ShortEntry)[]): Promise<readonly EphemeralEntry[]>;
   /**
-   * Removes the ephemeral entries that are older than a time (ISO 8601, UTC), but for those that a remaining entry replies to or forks.
+   * Removes ephemeral entries older than a time (ISO 8601, UTC), unless a remaining entry replies to or forks them.
    * Errors: `invalid-query`.
    */
   compactEphemeral(options: { readonly olderThan: string }): Promise<{ readonly compacted: number }>;
 
-  /** The head of a session's chain; {@link EMPTY_CHAIN} if it has no entries. */
+  /** Returns the head of a session's chain; {@link EMPTY_CHAIN} if it has no entries. */
   head(sessionId: string): Promise<ChainHead>;
-  /** A session's entries in order of `seq`, streamed; `from` is the first seq wanted (default 0). */
+  /** Streams a session's entries in order of `seq`; `from` is the first seq (default 0). */
   entries(sessionId: string, options?: { readonly from?: number }): AsyncIterable<StoredEntry>;
-  /** A durable entry; null if there is none of this id. */
+  /** Returns a durable entry; null if no entry has this id. */
   get(id: string): Promise<StoredEntry | null>;
-  /** One page of what is asked for, newest first. Errors: `invalid-query`, with the path of what is wrong. */
+  /** Returns one page of a query, newest first. Errors: `invalid-query`, with the path of each problem. */
   query(query: EvidenceQuery): Promise<QueryPage>;
   /** The newest entries of all sessions. Errors: `invalid-query`. */
   recent(options?: { readonly limit?: number }): Promise<readonly FoundEntry[]>;
-  /** An entry and all that it replies to, the oldest first. Errors: `entry-not-found`. */
+  /** Returns an entry and all its ancestors, the oldest first. Errors: `entry-not-found`. */
   replyChain(id: string): Promise<readonly FoundEntry[]>;
-  /** The durable entries that fork an entry, in the order in which they came. Errors: `entry-not-found`. */
+  /** Returns the durable entries that fork an entry, in order of arrival. Errors: `entry-not-found`. */
   forks(id: string): Promise<readonly StoredEntry[]>;
   /** Newest first. */
   sessions(): Promise<readonly SessionSummary[]>;
@@ -136,18 +145,19 @@ export interface EvidenceStore {
   /** Content-addressed: returns sha256 (hex) of the bytes. Idempotent. */
   putBlob(bytes: Uint8Array): Promise<string>;
   getBlob(hash: string): Promise<Uint8Array | null>;
-  /** Who refers to a blob: `{ blob, bytes }` in the bodies of entries, and the pins of sessions. */
+  /** Finds the references to a blob: `{ blob, bytes }` in the bodies of entries, and the pins of sessions. */
   blobReferences(hash: string): Promise<BlobReferences>;
   /**
-   * Removes the blobs that nothing refers to and that were last put before a time (ISO 8601, UTC): one that was put just now may be referred to
-   * by the next append. Errors: `invalid-query`.
+   * Removes unreferenced blobs that were last put before a time (ISO 8601, UTC). The next append may refer to a newer
+   * one. Errors: `invalid-query`.
    */
   collectBlobs(options: { readonly olderThan: string }): Promise<{ readonly collected: number }>;
 
   /**
-   * Erases bodies for good: of a session, or of single entries. Heads and hashes stay, so the chain still verifies, and the session's list entry
-   * keeps its agent and pin. The blobs that only these bodies referred to can then be collected. An erased session cannot be resumed.
-   * Errors: `session-not-found`, `entry-not-found`, `session-busy` while somebody writes.
+   * Erases the bodies of a session or of single entries permanently. Heads and hashes stay, so the chain still
+   * verifies, and the session's list item keeps its agent and pin. Blobs that only these bodies referred to can then be
+   * collected. An erased session cannot be resumed. Errors: `session-not-found`, `entry-not-found`, `session-busy`
+   * while a writer is active.
    */
   erase(what: Erasure): Promise<{ readonly erased: number }>;
 

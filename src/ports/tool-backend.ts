@@ -3,8 +3,8 @@ import type { Json, ProjectConfig, ScopeRule, ToolSpec } from '../spec/types.ts'
 import type { ObservedEffects } from './effects.ts';
 
 /**
- * What the gate granted for one call. A backend enforces it against the real world (links, races, processes); it never widens it. All paths
- * are absolute for `root` and root-relative elsewhere.
+ * The gate's grant for one call. A backend enforces it against the real world (links, races, processes) and never
+ * widens it. `root` is an absolute path; all other paths are root-relative.
  */
 export interface Grant {
   /** Absolute real path of the repository. */
@@ -15,7 +15,7 @@ export interface Grant {
   /** For `read: session-log`: the only files that may be read. */
   readonly readableFiles: readonly string[] | null;
   readonly config: ProjectConfig;
-  /** The operator opened the shell tools although no sandbox is there. */
+  /** True if the operator opened the shell tools without a sandbox. */
   readonly unsafeNoSandbox: boolean;
 }
 
@@ -30,11 +30,12 @@ export interface ToolCall {
 }
 
 /**
- * What came of a call.
+ * Outcome of a call.
  *
- * - `ok`: the tool did its work; a command that exits non-zero is `ok` with its `exit` in the result.
- * - `failed`: it could not (no such file, text to replace not found). `code` is a stable kebab-case word, `message` says what to do.
- * - `refused`: the world showed that the call leaves the envelope (a link out of the root, no sandbox); becomes a denial.
+ * - `ok`: the tool did its work. A command that exits non-zero is `ok` with its `exit` in the result.
+ * - `failed`: the tool could not do it (no such file, text to replace not found). `code` is a stable kebab-case word,
+ *   `message` the remedy.
+ * - `refused`: the call would leave the envelope (a link out of the root, no sandbox). It becomes a denial.
  */
 export type ToolOutcome =
   | { readonly status: 'ok'; readonly result: Json }
@@ -55,11 +56,11 @@ export interface ToolReport {
   readonly effects: ObservedEffects;
 }
 
-/** For calls that the gate lets through and another program runs: an agent's own Edit. What it may touch is checked before, and seen after. */
+/** Watches allowed calls that another program runs, such as an agent's own Edit: checks before, observes after. */
 export interface NativeWatch {
-  /** What `run` would refuse in the world as it stands; else what the call may change, as plain JSON, to be handed to `after`. */
+  /** Returns what `run` would refuse now; else the state that the call may change, as plain JSON for `after`. */
   before(call: ToolCall): Promise<{ readonly refused: ToolRefusal } | { readonly before: Json }>;
-  /** What was changed since `before`. */
+  /** Returns the changes since `before`. */
   after(call: ToolCall, before: Json): Promise<ObservedEffects>;
 }
 
@@ -68,9 +69,12 @@ export interface ToolBackend {
   readonly name: string;
   /** The tool ids it serves. */
   readonly tools: readonly string[];
-  /** Never throws for what the agent did; a thrown error is a broken world and is recorded as outcome `failed`, code `backend-error`. */
+  /**
+   * Never throws because of the agent's input. A thrown error is a broken world, recorded as outcome `failed`, code
+   * `backend-error`.
+   */
   run(call: ToolCall): Promise<ToolReport>;
-  /** Set where its tools may be run by another program under watch. */
+  /** Set if another program may run these tools under watch. */
   readonly native?: NativeWatch;
   /** Frees what the backend holds. Idempotent. */
   close?(): Promise<void>;

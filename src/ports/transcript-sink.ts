@@ -2,7 +2,7 @@ import type { Attribution, TranscriptEvent } from '../evidence/transcript.ts';
 
 export type { Attribution, Situation, TranscriptEvent } from '../evidence/transcript.ts';
 
-/** Takes what an agent lives through, in the order in which it is told, and keeps it. Must not throw; must not block for long. */
+/** Records the events of an agent's transcript in order. Must not throw; must not block for long. */
 export interface TranscriptSink {
   add(event: TranscriptEvent & Attribution): void;
 }

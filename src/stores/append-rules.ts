@@ -12,7 +12,7 @@ import {
 import { isGone } from './process-holder.ts';
 import { completeDraft } from './short-entry.ts';
 
-/** What the rules need to know of a store; every method sees the writes of the transaction it is called in. */
+/** The facts of a store that the rules read; every method sees the writes of the current transaction. */
 export interface StoreView {
   readonly name: string;
   leaseOf(sessionId: string): LeaseRow | null;
@@ -22,14 +22,14 @@ export interface StoreView {
   hasEphemeral(id: string): boolean;
 }
 
-/** A lease as it is kept: `ttl` (milliseconds) is what each append renews it by. */
+/** A stored lease; each append renews it by `ttl` milliseconds. */
 export interface LeaseRow {
   readonly holder: string;
   readonly until: number;
   readonly ttl: number;
 }
 
-/** The result of judging: what to write, and what the operator should read about it. */
+/** A granted lease: the row to write and the note for the operator. */
 export interface Granted {
   readonly lease: LeaseRow;
   readonly note: string | null;
@@ -41,7 +41,9 @@ export const storeError = (store: string, code: StoreErrorCode, message: string,
 
 const time = (ms: number): string => new Date(ms).toISOString();
 
-/** Who may write a session now: the holder, or anybody once the lease ran out or the holder's process has ended. */
+/**
+ * Decides who may write a session: its holder, or anyone once the lease has expired or the holder's process has ended.
+ */
 export function judgeLease(store: StoreView, now: number, sessionId: string, holder: string, ttl: number): Granted {
   if (!(Number.isFinite(ttl) && ttl > 0))
     throw new RangeError(`ttl must be a positive number of milliseconds, got ${ttl}`);
@@ -61,7 +63,7 @@ export function judgeLease(store: StoreView, now: number, sessionId: string, hol
   return { lease, note };
 }
 
-/** An error about a draft in the store's voice; any other as it is. */
+/** Turns an error about a draft into a StoreError; rethrows any other. */
 function asInvalid<T>(store: string, work: () => T): T {
   try {
     return work();
@@ -78,7 +80,7 @@ function assertSession(store: string, sessionId: string, drafts: readonly EntryD
   throw storeError(store, 'invalid-entry', message);
 }
 
-/** Drafts made into links before any lock is taken: broken drafts never reach the store. */
+/** Seals drafts before any lock is taken, so that invalid drafts never reach the store. */
 export function seal(
   store: string,
   { sessionId }: Lease,
@@ -94,7 +96,7 @@ export function seal(
   });
 }
 
-/** Ephemeral entries, checked and free of what the caller holds. */
+/** Checks and copies ephemeral entries. */
 export function sealEphemeral(
   store: string,
   sessionId: string,
@@ -109,7 +111,7 @@ export function sealEphemeral(
   });
 }
 
-/** Judges ephemeral entries: their ids are new, and what they point at is here. Returns those to add. */
+/** Checks that the ids of ephemeral entries are new and that their references exist. Returns the entries to add. */
 export function judgeEphemeral(store: StoreView, entries: readonly EphemeralEntry[]): readonly EphemeralEntry[] {
   const fresh = new Set<string>();
   const exists = (id: string): boolean => fresh.has(id) || store.has(id) || store.hasEphemeral(id);
@@ -139,7 +141,10 @@ function assertPoints(
   }
 }
 
-/** A renewal lasts this much longer than promised, in parts of the ttl, so that the next appends need not write the lease again. */
+/**
+ * A renewal exceeds the promised time by this share of the ttl, so that the next appends need not write the lease
+ * again.
+ */
 const RENEWAL_SLACK = 1 / 8;
 
 function renew(held: LeaseRow, now: number): LeaseRow | null {
@@ -148,8 +153,9 @@ function renew(held: LeaseRow, now: number): LeaseRow | null {
 }
 
 /**
- * Judges one append against the store as it stands. Returns the entries to add (`fresh`) and the answer (`stored`), which differ only if the
- * same drafts were appended before: a writer that did not hear the answer may ask again. `lease` is null while the one kept stands long enough.
+ * Checks one append against the store. Returns the entries to add (`fresh`) and the answer (`stored`). They differ only
+ * if the same drafts were appended before: a writer that did not receive the answer may retry. `lease` is null if the
+ * stored lease lasts long enough.
  */
 export function judgeAppend(
   store: StoreView,
@@ -197,7 +203,7 @@ export function judgeAppend(
     const message = `session ${sessionId} stands at seq ${head.seq} (${head.hash.slice(0, 12)}), not at ${after.seq} (${after.hash.slice(0, 12)}); read the new entries and decide again`;
     throw storeError(store.name, 'chain-conflict', message);
   }
-  // With repeats among new drafts the seqs close up, so those are sealed again.
+  // If some drafts are repeats, the others get lower seqs and must be sealed again.
   const added = fresh.length === drafts.length || fresh.length === 0 ? sealed : sealDrafts(after, fresh);
   if (fresh.length === drafts.length) return { fresh: added, stored: added, lease: renewed };
   if (fresh.length === 0) return { fresh: [], stored: drafts.map(({ id }) => known.get(id)!), lease: renewed };
@@ -205,13 +211,15 @@ export function judgeAppend(
   return { fresh: added, stored: drafts.map(({ id }) => known.get(id)!), lease: renewed };
 }
 
-/** Sealed at the same place, a draft of the same content has the same hash: this holds for an erased body, too. */
+/**
+ * A draft sealed at the same place has the same hash if its content is the same, even if the stored body was erased.
+ */
 function sameContent({ entry }: StoredEntry, draft: EntryDraft): boolean {
   const [again] = sealDrafts({ seq: entry.seq - 1, hash: entry.prev }, [draft]);
   return again!.entry.hash === entry.hash;
 }
 
-/** Stored bytes as an entry; damage speaks in the store's voice. */
+/** Parses stored bytes; throws a StoreError if they are damaged. */
 export function readStored(store: string, bytes: StoredBytes): StoredEntry {
   try {
     return parseStored(bytes);
@@ -222,7 +230,7 @@ export function readStored(store: string, bytes: StoredBytes): StoredEntry {
   }
 }
 
-/** Refusals that the operator should see, because no session's chain tells of them. */
+/** The operator's note of a refusal that no session's chain records. */
 export function noteOf(error: StoreError, sessionId: string | null, now: number): OperatorNote | null {
   if (error.code !== 'session-busy' && error.code !== 'lease-expired') return null;
   return { at: time(now), code: error.code, sessionId, message: error.message };

@@ -7,7 +7,7 @@ import type { Database } from './node-sqlite.ts';
 import { statementsOf } from './statements.ts';
 import { eventOf, sessionFacts } from './summary.ts';
 
-/** Writes entries with all that is kept beside them. `late`: older than the entry before it in its session. */
+/** Writes entries and their index columns. `late`: the entry is older than the one before it in its session. */
 export function entryWriter(db: Database): (stored: StoredEntry, late: boolean) => void {
   const sql = statementsOf(db, {
     add: `INSERT INTO entries (id, session_id, seq, at, late, facets, subject, pattern_id, fork_of, prev, hash, head, body)

@@ -1,7 +1,8 @@
 import type { EntryDraft, Subject } from '../evidence/entry.ts';
 import type { ResolvedQuery } from '../evidence/query.ts';
 
-// One line each, told apart by its first letter. Names hold no control characters, so no value can imitate a line.
+// One line per value; its first letter is the kind. Names contain no control characters, so no value can imitate a
+// line.
 const lines = {
   type: (value: string) => `\nt${value}\n`,
   claim: (value: string) => `\nc${value}\n`,
@@ -10,11 +11,11 @@ const lines = {
   tag: (value: string) => `\n#${value}\n`,
 };
 
-/** What an entry can be filtered by, in one text: a line per value. */
+/** Returns the filterable values of an entry as one text, one line per value. */
 export const facetsOf = ({ type, claim, author, peripheral, tags }: EntryDraft): string =>
   `\nt${type}\nc${claim}\na${author}\np${peripheral ?? ''}\n${tags.map((tag) => `#${tag}\n`).join('')}`;
 
-/** The texts that the facets of an entry must contain to match a query. */
+/** Returns the lines that an entry's facets must contain to match a query. */
 export function wantedFacets({ type, claim, author, peripheral, tags = [] }: ResolvedQuery): readonly string[] {
   return [
     ...(type === undefined ? [] : [lines.type(type)]),
@@ -25,6 +26,6 @@ export function wantedFacets({ type, claim, author, peripheral, tags = [] }: Res
   ];
 }
 
-/** A subject as it is looked up; null where it is the entry's own session. */
+/** Lookup key of a subject; null if the subject is the entry's own session. */
 export const subjectKey = ({ type, id }: Subject, sessionId: string | null): string | null =>
   type === 'session' && id === sessionId ? null : `${type} ${id}`;

@@ -4,7 +4,7 @@ import { type Database, isBroken, isBusy } from './node-sqlite.ts';
 import { statementsOf } from './statements.ts';
 
 interface Job {
-  /** Whether it must outlast a power cut. */
+  /** True if the write must survive a power cut. */
   readonly durable: boolean;
   readonly work: () => unknown;
   readonly refused: (error: StoreError) => void;
@@ -12,7 +12,7 @@ interface Job {
   readonly reject: (error: unknown) => void;
 }
 
-/** What one job came to, told to its caller once the transaction is durable. */
+/** Settles one job's promise once the transaction is durable. */
 type Settle = () => void;
 
 const MAX_BATCH = 1024;
@@ -32,9 +32,9 @@ const sqlOf = (db: Database, busyMs: number) =>
   });
 
 /**
- * One writer for all who wait: the jobs that gather while one transaction is written share the next. A job's promise settles after COMMIT;
- * a job that throws is undone alone. If the disk fails, nobody knows what it holds: every waiting job fails, and so does every later one,
- * until the store is opened anew (an fsync that failed once must not be tried again).
+ * Group commit: the jobs that arrive while a transaction is written share the next one. A job's promise settles after
+ * COMMIT. A job that throws is rolled back alone. After a disk failure the content of the disk is unknown, so every
+ * waiting and every later job fails until the store is opened again (a failed fsync must not be retried).
  */
 export class GroupCommit {
   readonly #name: string;
@@ -46,11 +46,11 @@ export class GroupCommit {
   readonly #sql: ReturnType<typeof sqlOf>;
   #queue: Job[] = [];
   #scheduled = false;
-  /** What the connection is set to: whether a commit waits for the disk. */
+  /** True if the connection is set to wait for the disk at each commit (synchronous FULL). */
   #waits = true;
   #idle: (() => void)[] = [];
   #failure: StoreError | null = null;
-  /** Since when another process has kept the lock from us. */
+  /** Start of the wait for another process's lock; null if there is none. */
   #lockedSince: number | null = null;
 
   constructor(
@@ -70,10 +70,12 @@ export class GroupCommit {
   }
 
   /**
-   * Runs `work` in the next transaction; it may be run twice, the first time undone. If it throws a StoreError, its writes are undone and `refused` may write instead, in the same
-   * transaction; the promise rejects with the error.
+   * Runs `work` in the next transaction. `work` may run twice; the first run is rolled back then. If it throws a
+   * StoreError, its writes are rolled back, `refused` may write in the same transaction instead, and the promise
+   * rejects with the error.
    *
-   * @param durable false: it need not outlast a power cut (every process sees it all the same), so its commit waits for the disk only if others of its batch do
+   * @param durable false if the write may be lost in a power cut (other processes see it at once); its commit then
+   *   waits for the disk only if another job of the batch does
    */
   run<T>(work: () => T, refused: (error: StoreError) => void = () => {}, durable = true): Promise<T> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
@@ -120,7 +122,10 @@ export class GroupCommit {
     this.#onCommit(jobs.length);
   }
 
-  /** The next commit that waits writes what earlier ones did not wait for, too. Takes effect only outside of a transaction. */
+  /**
+   * Sets whether commits wait for the disk. A waiting commit also flushes earlier ones. Takes effect only outside a
+   * transaction.
+   */
   #wait(durably: boolean): void {
     if (durably === this.#waits) return;
     this.#db.exec(`PRAGMA synchronous = ${durably ? 'FULL' : 'NORMAL'}`);
@@ -128,8 +133,9 @@ export class GroupCommit {
   }
 
   /**
-   * False while another process has the lock: then we come back soon, and meanwhile this process does other things (SQLite itself would
-   * sleep, and let the other win again and again). Throws once that took too long.
+   * Returns false while another process holds the lock; the caller retries soon, and this process can do other work
+   * meanwhile. (SQLite's own wait would block, and would let the other process win repeatedly.) Throws after the busy
+   * timeout.
    */
   #begin(): boolean {
     this.#sql.impatient.run();
@@ -149,8 +155,8 @@ export class GroupCommit {
   }
 
   /**
-   * All jobs under one savepoint, because most never fail. If one does, everything is undone and null is returned: then each is run again, alone.
-   * Throws only if the disk or the file is at fault.
+   * Runs all jobs under one savepoint, because jobs rarely fail. If one fails, rolls everything back and returns null;
+   * the caller then runs each job alone. Throws only on a fault of the disk or the file.
    */
   #runTogether(jobs: readonly Job[]): Settle[] | null {
     this.#sql.all.run();
@@ -170,7 +176,7 @@ export class GroupCommit {
     }
   }
 
-  /** Throws only if the disk or the file is at fault. */
+  /** Runs one job under its own savepoint. Throws only on a fault of the disk or the file. */
   #runOne({ work, refused, resolve, reject }: Job): Settle {
     this.#sql.save.run();
     try {
@@ -192,11 +198,11 @@ export class GroupCommit {
     try {
       this.#db.exec('ROLLBACK');
     } catch {
-      // SQLite may have rolled back by itself. The failure that brought us here is the one to tell.
+      // SQLite may have rolled back already. Report the original failure.
     }
   }
 
-  /** A lock that stays taken fails those who wait, nothing more. Any other failure ends the writer. */
+  /** A busy timeout fails only the waiting jobs. Any other failure ends the writer. */
   #fail(jobs: readonly Job[], error: unknown): void {
     const { message } = error as Error;
     const waiting = [...jobs, ...this.#queue.splice(0)];

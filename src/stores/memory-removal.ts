@@ -1,10 +1,10 @@
 import { blobsIn } from '../evidence/redaction.ts';
 import type { BlobReferences, Erasure } from '../ports/evidence-store.ts';
 import { storeError } from './append-rules.ts';
-import { notFound, writtenBy } from './links.ts';
+import { notFound, writtenBy } from './reply-chain.ts';
 import type { MemoryRow, MemoryTables } from './memory-tables.ts';
 
-/** See `sqlite-removal.ts`: the newest first, and nothing that something remaining points at. */
+/** Same rule as in `sqlite-removal.ts`: newest first, and never an entry that a remaining one refers to. */
 export function compactEphemeral({ ephemeral }: MemoryTables, before: number): number {
   const all = [...ephemeral.values()].sort((a, b) => b.nth - a.nth);
   let compacted = 0;
@@ -20,7 +20,7 @@ export function compactEphemeral({ ephemeral }: MemoryTables, before: number): n
   return compacted;
 }
 
-/** Who refers to a blob. */
+/** Finds the references to a blob. */
 export function blobReferences({ byId, ephemeral, sessions }: MemoryTables, hash: string): BlobReferences {
   const bodies = [
     ...[...byId].map(([id, { body }]) => [id, body] as const),
@@ -32,7 +32,7 @@ export function blobReferences({ byId, ephemeral, sessions }: MemoryTables, hash
   };
 }
 
-/** Removes blobs that nothing refers to, last put before a time. */
+/** Removes unreferenced blobs that were last put before a time. */
 export function collectBlobs(tables: MemoryTables, before: number): number {
   let collected = 0;
   for (const [hash, { putAt }] of tables.blobs) {

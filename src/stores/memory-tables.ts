@@ -6,7 +6,7 @@ import type { LeaseRow } from './append-rules.ts';
 import type { Placed } from './query-rules.ts';
 import type { SessionFacts } from './summary.ts';
 
-/** An entry's bytes and when they came, counted over the whole store. */
+/** An entry's bytes and its arrival number in the whole store. */
 export interface MemoryRow extends StoredBytes {
   body: string | null;
   readonly nth: number;
@@ -29,7 +29,9 @@ export interface MemoryTables {
   readonly blobs: Map<string, { readonly bytes: Uint8Array; readonly putAt: number }>;
 }
 
-/** Everything that a query asks for behind its cursor, the newest first: the reference, so it looks at all there is. */
+/**
+ * Returns the matches of a query after its cursor, newest first. As the reference implementation it scans everything.
+ */
 export function findNewest(
   { byId, ephemeral }: MemoryTables,
   query: ResolvedQuery,

@@ -16,7 +16,7 @@ import {
   storeError,
   takeoverNote,
 } from './append-rules.ts';
-import { chainOf, notFound } from './links.ts';
+import { chainOf, notFound } from './reply-chain.ts';
 import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from './memory-removal.ts';
 import { findNewest, type MemoryTables } from './memory-tables.ts';
 import { answer, checkQuery, checkTime } from './query-rules.ts';
@@ -25,8 +25,8 @@ import { eventOf, sessionFacts, summarise } from './summary.ts';
 const NAME = 'memory';
 
 /**
- * Keeps evidence in this process, as durable as the process is. The reference: what it does under `test/contracts/evidence-store.ts` is what
- * every store does. It keeps bytes, not objects, so that nobody can change what was appended.
+ * Evidence store in memory; it lives as long as the process. It is the reference implementation of
+ * `test/contracts/evidence-store.ts`. It keeps bytes instead of objects, so that appended entries cannot be mutated.
  *
  * @example
  * const store = memoryStore({ clock: { now: () => 0 } });
@@ -65,7 +65,7 @@ export function memoryStore({ clock = Date }: { readonly clock?: Clock } = {}): 
   const assertOpen = (): void => {
     if (closed) throw storeError(NAME, 'store-failed', 'the store is closed; open it again');
   };
-  /** Runs one write; a refusal that concerns the operator is noted before it is thrown. */
+  /** Runs one write. Records a refusal in the operator log before throwing it. */
   const write = <T>(sessionId: string, work: (now: number) => T): T => {
     assertOpen();
     const now = clock.now();

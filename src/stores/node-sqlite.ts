@@ -4,7 +4,7 @@ export type Statement = ReturnType<Database['prepare']>;
 
 let sqlite: Sqlite | undefined;
 
-/** Node's own SQLite. Node 22 warns that it is experimental; that one warning is dropped, every other passes. */
+/** Loads `node:sqlite`. Suppresses only Node 22's warning that it is experimental. */
 export function nodeSqlite(): Sqlite {
   if (sqlite !== undefined) return sqlite;
   const emitWarning = process.emitWarning;
@@ -20,17 +20,17 @@ export function nodeSqlite(): Sqlite {
   }
 }
 
-/** SQLite's primary result code of an error that it threw; null for any other error. */
+/** Returns the primary result code of an SQLite error; null for any other error. */
 export function resultCode(error: unknown): number | null {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return null;
   return error.errcode & 0xff;
 }
 
 const BUSY = [5, 6];
-/** Another process holds the lock; nothing was written. */
+/** True if another process holds the lock; nothing was written. */
 export const isBusy = (error: unknown): boolean => BUSY.includes(resultCode(error) ?? -1);
 
 // NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOTADB
 const BROKEN = [7, 8, 10, 11, 13, 14, 15, 26];
-/** The disk or the file is at fault, not the statement. */
+/** True for a fault of the disk or the file, not of the statement. */
 export const isBroken = (error: unknown): boolean => BROKEN.includes(resultCode(error) ?? -1);

@@ -1,6 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 
-/** Where a process is told apart from every other: this boot, its process namespace, its number, and when it started. */
+/** Suffix that identifies a process: boot id, pid namespace, pid, start time. */
 const MARK = /@([0-9a-f-]+)\.(\d+)\.(\d+)\.(\d+)$/;
 
 interface Host {
@@ -8,7 +8,7 @@ interface Host {
   readonly namespace: string;
 }
 
-/** null where the kernel does not tell (not Linux): then nobody is ever called gone. */
+/** Reads the boot id and the pid namespace; null if not on Linux, where no holder is ever considered gone. */
 function readHost(): Host | null {
   try {
     return {
@@ -20,11 +20,11 @@ function readHost(): Host | null {
   }
 }
 
-/** When a process started, in clock ticks since boot; null if there is no such process. */
+/** Start time of a process in clock ticks since boot; null if there is no such process. */
 function startOf(pid: string): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may hold anything; the fields are counted from behind it.
+    // The name in parentheses may contain anything; count the fields after it.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const isZombie = fields[0] === 'Z' || fields[0] === 'X';
     return isZombie ? null : (fields[19] ?? null);
@@ -36,14 +36,14 @@ function startOf(pid: string): string | null {
 const host = readHost();
 const own = host && startOf(String(process.pid));
 
-/** A lease holder's name that tells which process it lives in, so that others can see when it is gone. */
+/** Adds the process to a lease holder's name, so that other processes can detect its end. */
 export function processHolder(id: string): string {
   return host && own ? `${id}@${host.boot}.${host.namespace}.${process.pid}.${own}` : id;
 }
 
 /**
- * Whether the process behind a holder has certainly ended: same boot, same process namespace, and no such process any more. In doubt it has
- * not: then only its lease decides.
+ * Returns true only if the holder's process has certainly ended: same boot, same pid namespace, and no such process. In
+ * doubt returns false, and only the lease's expiry decides.
  */
 export function isGone(holder: string): boolean {
   const [, boot, namespace, pid = '', start] = MARK.exec(holder) ?? [];

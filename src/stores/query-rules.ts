@@ -11,13 +11,13 @@ import {
 } from '../evidence/query.ts';
 import { storeError } from './append-rules.ts';
 
-/** Something found, and where it stands among the others. */
+/** A found entry and its sort key. */
 export interface Placed {
   readonly place: Place;
   readonly found: FoundEntry;
 }
 
-/** A query that was checked; what is wrong with it speaks in the store's voice. */
+/** Validates a query; throws a StoreError `invalid-query`. */
 export function checkQuery(store: string, query: EvidenceQuery): ResolvedQuery {
   try {
     return resolveQuery(query);
@@ -27,7 +27,7 @@ export function checkQuery(store: string, query: EvidenceQuery): ResolvedQuery {
   }
 }
 
-/** A time as a caller gave it, in epoch milliseconds. */
+/** Parses a caller's time to epoch milliseconds. */
 export function checkTime(store: string, olderThan: string): number {
   try {
     return resolveQuery({ before: olderThan }).before!;
@@ -36,7 +36,7 @@ export function checkTime(store: string, olderThan: string): number {
   }
 }
 
-/** Cuts what was found to a page. An entry whose bytes say something else than what led to it is damage. */
+/** Cuts the found entries to a page. Fails if an entry's bytes contradict the index column that led to it. */
 export function answer(store: string, query: ResolvedQuery, found: readonly Placed[]): QueryPage {
   for (const { found: one } of found) {
     if (matchesQuery(query, one.entry)) continue;

@@ -11,7 +11,7 @@ const isComplete = (draft: EntryDraft | ShortEntry): draft is EntryDraft =>
   draft.mode !== undefined &&
   draft.tags !== undefined;
 
-/** A short entry with everything that its writer left out; what is given stays as it is, for the check that follows. */
+/** Fills in the fields that a short entry leaves out; given fields are kept for the schema check. */
 export function completeDraft(draft: EntryDraft | ShortEntry, sessionId: string, now: number): EntryDraft {
   if (draft === null || typeof draft !== 'object' || isComplete(draft)) return draft as EntryDraft;
   const given = Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined));

@@ -7,7 +7,7 @@ import type { Placed } from './query-rules.ts';
 
 type Value = string | number | null;
 
-/** One ordered reading: the newest first, at most one more than the query's limit. */
+/** One sorted statement: newest first, at most limit + 1 rows. */
 export interface Reading {
   readonly sql: string;
   readonly values: readonly Value[];
@@ -15,8 +15,8 @@ export interface Reading {
 }
 
 /**
- * The readings that answer a query, each along one index and already in order, so that no page is sorted. Their merge, cut to the limit, is the
- * answer. (Only a session whose entries are not in order of time is sorted, by itself.)
+ * Returns the statements that answer a query. Each reads along one index in sorted order, so that no page is sorted;
+ * merging them gives the answer. (Only a session whose entries are not in order of time is sorted.)
  */
 export function readingsOf(db: Statements, query: ResolvedQuery): readonly Reading[] {
   const { sessionId, subject, patternId, ephemeral } = query;
@@ -47,7 +47,10 @@ const durableReading = (index: string, query: ResolvedQuery, conditions: readonl
     false,
   );
 
-/** In order of time, a session's chain read backwards is its answer; a cursor is then a place in the chain. */
+/**
+ * If a session's chain is in order of time, reading it backwards gives the answer, and a cursor is a position in the
+ * chain.
+ */
 function ofSession(db: Statements, query: ResolvedQuery, sessionId: string, subject?: string): Reading {
   const conditions: Condition[] = [
     ['session_id = ?', sessionId],
@@ -103,7 +106,7 @@ function reading(
   return { sql: `${from}${where} ORDER BY ${order} LIMIT ?`, values: [...values, limit + 1], ephemeral };
 }
 
-/** An entry about its own session keeps no subject. */
+/** An entry about its own session has no stored subject. */
 function subjectConditions({ subject }: ResolvedQuery): Condition[] {
   if (subject === undefined) return [];
   const key = subjectKey(subject as Subject, null);
@@ -119,7 +122,7 @@ function filters(query: ResolvedQuery): Condition[] {
   ];
 }
 
-/** Of two entries of one time the ephemeral one comes first. */
+/** Of two entries with the same time, the ephemeral one comes first. */
 function timeConditions({ since, before, after }: ResolvedQuery, ephemeral: boolean): Condition[] {
   return [
     ...(since === null ? [] : [['at >= ?', since] as Condition]),
@@ -132,7 +135,7 @@ function timeConditions({ since, before, after }: ResolvedQuery, ephemeral: bool
   ];
 }
 
-/** The newest of all readings together, in order. */
+/** Merges all statements, newest first. */
 export function readAll(db: Statements, readings: readonly Reading[]): readonly Placed[] {
   return readings
     .flatMap(({ sql, values, ephemeral }) =>

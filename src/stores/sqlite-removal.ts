@@ -1,11 +1,11 @@
 import type { BlobReferences, Erasure } from '../ports/evidence-store.ts';
 import { storeError } from './append-rules.ts';
-import { notFound, writtenBy } from './links.ts';
+import { notFound, writtenBy } from './reply-chain.ts';
 import type { Statements } from './sqlite-query.ts';
 
 /**
- * Removes the ephemeral entries from before a time that no remaining entry replies to or forks. From the newest to the oldest, because what
- * points at an entry came after it: so a whole old thread goes at once.
+ * Removes ephemeral entries older than a time, unless a remaining entry replies to or forks them. Goes from the newest
+ * to the oldest: references point backwards, so one pass removes a whole old thread.
  */
 export function compactEphemeral(db: Statements, before: number): number {
   const old = db.all('SELECT nth, id FROM ephemeral WHERE at < ? ORDER BY nth DESC', before);
@@ -24,7 +24,7 @@ export function compactEphemeral(db: Statements, before: number): number {
   return compacted;
 }
 
-/** Who refers to a blob. */
+/** Finds the references to a blob. */
 export function blobReferences(db: Statements, hash: string): BlobReferences {
   const texts = (sql: string): string[] => db.all(sql, hash).map(({ name }) => String(name));
   return {
@@ -33,7 +33,7 @@ export function blobReferences(db: Statements, hash: string): BlobReferences {
   };
 }
 
-/** Removes blobs that nothing refers to, last put before a time. */
+/** Removes unreferenced blobs that were last put before a time. */
 export function collectBlobs(db: Statements, before: number): number {
   const { changes } = db.run(
     `DELETE FROM blobs WHERE put_at < ?
@@ -44,7 +44,7 @@ export function collectBlobs(db: Statements, before: number): number {
   return Number(changes);
 }
 
-/** Erases the bodies of a session or of single entries, and what they refer to. */
+/** Erases the bodies of a session or of single entries, and their index columns. */
 export function eraseBodies(store: string, db: Statements, what: Erasure, now: number): number {
   const rows =
     'ids' in what
@@ -70,7 +70,7 @@ export function eraseBodies(store: string, db: Statements, what: Erasure, now: n
   return erased;
 }
 
-/** An ephemeral entry's body becomes null: it has no hash that would have to hold. */
+/** Sets the body of an ephemeral entry to null; it has no hash that must keep matching. */
 function eraseEphemeral(db: Statements, sessionId: string): number {
   db.run('DELETE FROM blob_references WHERE id IN (SELECT id FROM ephemeral WHERE session_id = ?)', sessionId);
   const { changes } = db.run("UPDATE ephemeral SET body = 'null' WHERE session_id = ? AND body <> 'null'", sessionId);

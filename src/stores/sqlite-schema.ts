@@ -5,18 +5,19 @@ import { storeError } from './append-rules.ts';
 import { entryWriter } from './entry-writer.ts';
 import { type Database, isBusy, nodeSqlite } from './node-sqlite.ts';
 
-/** What this version reads and writes; kept in `user_version`. */
+/** Schema version, stored in `user_version`. */
 export const SCHEMA_VERSION = 3;
-/** "hpgt", so that `file` and we can tell our files from others'. */
+/** "hpgt": identifies hopgate's files to `file` and to hopgate. */
 const APPLICATION_ID = 0x68706774;
 
 /**
- * `head` and `body` are the bytes that the chain vouches for; the other columns of an entry repeat what it takes to find it, and what is found
- * is held against the bytes again. Each index costs every append a page, so there are few:
+ * `head` and `body` are the hashed bytes. The other columns of an entry repeat parts of them for lookup, and every
+ * found entry is checked against its bytes. Each index costs every append a page, so there are few:
  *
- * - `entries_at` answers everything newest first; with `facets` (type, claim, author, peripheral and tags, a line each) it also filters, and
- *   entries that do not match are never fetched.
- * - an entry about its own session has no `subject`: it is found by session. So `entries_subject` and `entries_pattern` hold the few others.
+ * - `entries_at` answers everything newest first; with `facets` (type, claim, author, peripheral and tags, a line each)
+ *   it also filters, and entries that do not match are never fetched.
+ * - an entry about its own session has no `subject`: it is found by session. So `entries_subject` and `entries_pattern`
+ *   hold the few others.
  * - a session in order of `seq` is in order of time, unless an entry is `late`: older than the one before it.
  */
 const DDL = `
@@ -75,7 +76,7 @@ const DDL = `
   CREATE INDEX blob_references_hash ON blob_references (hash);
 `;
 
-/** See {@link KeptFold}; `digest` is over all of it, for what a broken disk makes of it. */
+/** See {@link KeptFold}; `digest` covers the whole row and detects disk damage. */
 const DDL_FOLDS = `
   CREATE TABLE folds (
     session_id TEXT PRIMARY KEY,
@@ -99,7 +100,7 @@ const DDL_SINCE_1 = `
   ) STRICT;
 `;
 
-/** Version 1 computed its columns from the head; its entries are read again, in the order in which they came. */
+/** Version 1 computed its columns from the head, so its entries are read and written again in order of arrival. */
 function migrateFrom1(db: Database): void {
   for (const index of ['at', 'subject', 'pattern', 'reply', 'opening', 'closing'])
     db.exec(`DROP INDEX entries_${index}`);
@@ -118,7 +119,8 @@ function migrateFrom1(db: Database): void {
 }
 
 /**
- * Opens the file, made with mode 0600 in a folder of mode 0700 if they are not there, and brings it to our schema.
+ * Opens the file and migrates it to the current schema. Creates a missing file with mode 0600 in a folder with mode
+ * 0700.
  * @throws StoreError `store-failed` for a file of a newer version, of another program, or one that cannot be opened.
  */
 export function openDatabase(name: string, file: string, busyMs: number): Database {
@@ -145,7 +147,7 @@ function makePrivate(file: string): void {
   if (there) return (there.mode & 0o077) === 0 ? undefined : chmodSync(file, 0o600);
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   try {
-    // Only ever opened when new: closing a descriptor of a database drops the locks that this process has on it.
+    // Opened only if new: closing a descriptor of a database drops this process's locks on it.
     closeSync(openSync(file, 'wx', 0o600));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
@@ -153,7 +155,7 @@ function makePrivate(file: string): void {
   }
 }
 
-/** The switch needs the file for itself for a moment and does not wait for it as other statements do. */
+/** Switching to WAL needs an exclusive lock and ignores the busy timeout, so this retries until the deadline. */
 function switchToWal(db: Database, deadline: number): void {
   for (;;) {
     try {
@@ -171,7 +173,9 @@ function switchToWal(db: Database, deadline: number): void {
 
 const pragma = (db: Database, key: string): number => Number(db.prepare(`PRAGMA ${key}`).get()?.[key]);
 
-/** Before anything is changed: the file is empty or ours, and not newer than we are. Its schema's version, 0 if it is empty. */
+/**
+ * Checks before any write that the file is empty or hopgate's, and not newer. Returns its schema version, 0 if empty.
+ */
 function assertOurs(db: Database): number {
   const version = pragma(db, 'user_version');
   if (pragma(db, 'application_id') !== APPLICATION_ID) {

@@ -19,12 +19,12 @@ import {
 } from './append-rules.ts';
 import { GroupCommit } from './group-commit.ts';
 import { entryWriter, ephemeralWriter } from './entry-writer.ts';
-import { chainOf, notFound } from './links.ts';
+import { chainOf, notFound } from './reply-chain.ts';
 import { answer, checkQuery, checkTime } from './query-rules.ts';
 import { readAll, readEphemeral, readingsOf, Statements } from './sqlite-query.ts';
 import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from './sqlite-removal.ts';
 import { openDatabase } from './sqlite-schema.ts';
-import { type Last, Standing } from './standing.ts';
+import { type Last, WriteCache } from './write-cache.ts';
 import { statementsOf } from './statements.ts';
 import { summarise } from './summary.ts';
 
@@ -33,11 +33,11 @@ export interface SqliteStoreOptions {
   /** How long a write waits for another process's lock, in milliseconds. Default 5000. */
   readonly busyMs?: number;
   /**
-   * How many pages the write-ahead log has before they are carried over. A log is read anew by whoever opens the file first: a process that opens
-   * it for a moment keeps it short. Default: SQLite's 1000.
+   * Pages of the write-ahead log that trigger a checkpoint. The first process that opens the file reads the whole log,
+   * so short-lived processes should keep it small. Default: SQLite's 1000.
    */
   readonly checkpointPages?: number;
-  /** Is told after each transaction how many writes it made durable. */
+  /** Called after each transaction with the number of writes that became durable. */
   readonly onCommit?: (writes: number) => void;
 }
 
@@ -46,8 +46,9 @@ const PAGE_ENTRIES = 256;
 const PAGE_CHARACTERS = 1 << 20;
 
 /**
- * Keeps evidence in one SQLite file (WAL, synchronous FULL): what was acknowledged survives a crash and a power cut. Several processes may open
- * the same file; a session's lease lets one of them write it. All appends that wait in this process share one transaction.
+ * Evidence store in one SQLite file (WAL, synchronous FULL): acknowledged entries survive a crash and a power cut.
+ * Several processes may open the same file; a session's lease allows one of them to write it. All waiting appends of a
+ * process share one transaction.
  *
  * @throws StoreError `store-failed` if the file cannot be opened: another program's, a newer schema's, no permission.
  * @example
@@ -61,10 +62,10 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   const addEntry = entryWriter(db);
   const addEphemeral = ephemeralWriter(db);
   const statements = new Statements(db);
-  const standing = new Standing(db);
+  const cache = new WriteCache(db);
   const writer = new GroupCommit(NAME, db, busyMs, onCommit, {
-    begun: () => standing.refresh(),
-    undone: () => standing.forget(),
+    begun: () => cache.refresh(),
+    undone: () => cache.forget(),
   });
   let closing: Promise<void> | null = null;
 
@@ -102,7 +103,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     has: (id) => sql.hasId.get(id) !== undefined,
     hasEphemeral: (id) => sql.hasEphemeral.get(id) !== undefined,
   };
-  /** What was removed also leaves the write-ahead log, unless another process reads it just now; then it goes with the next checkpoint. */
+  /** Also removes deleted data from the write-ahead log. If another process is reading, the next checkpoint does it. */
   const forget = (): void => {
     if (closing === null) sql.truncate.get();
   };
@@ -119,15 +120,15 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   const insertNote = ({ at, code, sessionId, message }: OperatorNote): void => {
     sql.addNote.run(at, code, sessionId, message);
   };
-  /** The view within our own transaction, where nobody else writes. */
+  /** The store view inside our own transaction, where no other process writes. */
   const ours: StoreView = {
     ...view,
-    leaseOf: (sessionId) => standing.lease(sessionId, view.leaseOf),
-    headOf: (sessionId) => standing.head(sessionId, lastOf),
-    has: (id) => standing.knows(id) || view.has(id),
+    leaseOf: (sessionId) => cache.lease(sessionId, view.leaseOf),
+    headOf: (sessionId) => cache.head(sessionId, lastOf),
+    has: (id) => cache.knows(id) || view.has(id),
   };
   const putLease = (sessionId: string, { holder, until, ttl }: LeaseRow): void => {
-    standing.forgetLease(sessionId);
+    cache.forgetLease(sessionId);
     sql.putLease.run(sessionId, holder, until, ttl);
   };
   const write = async <T>(sessionId: string | null, work: (now: number) => T, durable = true): Promise<T> => {
@@ -139,7 +140,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     return writer.run(() => work(clock.now()), refused, durable);
   };
 
-  /** A lease means something only to processes of this boot: no power cut needs to be outlasted. */
+  /** Leases concern only processes of this boot, so they need not survive a power cut. */
   const leasing = <T>(sessionId: string, work: (now: number) => T): Promise<T> => write(sessionId, work, false);
 
   return {
@@ -155,7 +156,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
 
     release: ({ sessionId, holder }, fold) =>
       leasing(sessionId, () => {
-        standing.forgetLease(sessionId);
+        cache.forgetLease(sessionId);
         const { changes } = sql.dropLease.run(sessionId, holder);
         if (fold === undefined || changes === 0 || sql.erased.get(sessionId) !== undefined) return;
         const { head, text } = fold;
@@ -178,8 +179,8 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
         for (const stored of granted.fresh) {
           const { sessionId, id, seq, hash } = stored.entry;
           const at = Date.parse(stored.entry.at);
-          addEntry(stored, at < standing.head(sessionId, lastOf).at);
-          standing.move(sessionId, id, { seq, hash, at });
+          addEntry(stored, at < cache.head(sessionId, lastOf).at);
+          cache.move(sessionId, id, { seq, hash, at });
         }
         if (granted.lease !== null) putLease(lease.sessionId, granted.lease);
         return granted.stored;
@@ -307,7 +308,7 @@ const SQL = {
 const foldDigest = (sessionId: string, { head, text }: KeptFold): string =>
   digest('sha256', `${sessionId}\n${head.seq}\n${head.hash}\n${text}`);
 
-/** Read in one go, so that no cursor stays open while the caller works; cut short where the bodies are large. */
+/** Reads a page at once, so that no cursor stays open while the caller works. Large bodies make the page shorter. */
 function pageFrom(
   sql: Pick<ReturnType<typeof statementsOf<keyof typeof SQL>>, 'page'>,
   sessionId: string,

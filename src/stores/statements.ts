@@ -1,6 +1,6 @@
 import type { Database, Statement } from './node-sqlite.ts';
 
-/** Statements by name, each prepared when it is first asked for: a process that writes one entry needs few of them. */
+/** Statements by name, each prepared at first use: a process that writes one entry needs few of them. */
 export function statementsOf<Name extends string>(
   db: Database,
   sql: { readonly [name in Name]: string },

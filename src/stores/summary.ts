@@ -3,7 +3,7 @@ import type { SessionSummary } from '../ports/evidence-store.ts';
 import type { Json } from '../spec/types.ts';
 import type { LeaseRow } from './append-rules.ts';
 
-/** The event that an entry's body tells of, if it does. */
+/** Returns the `event` of an entry's body; null if it has none. */
 export function eventOf(body: Json): string | null {
   const event = fieldOf(body, 'event');
   return typeof event === 'string' ? event : null;
@@ -14,7 +14,7 @@ function fieldOf(body: Json, key: string): Json | undefined {
   return body[key];
 }
 
-/** What a session's first entry says of it and what outlasts its erasure. `pin` is empty for foreign evidence. */
+/** The facts from a session's first entry that survive its erasure. `pin` is empty for imported evidence. */
 export interface SessionFacts {
   readonly agent: string;
   readonly pin: string;
@@ -26,7 +26,7 @@ export function sessionFacts({ body, author }: Pick<EntryDraft, 'body' | 'author
   return { agent: typeof agent === 'string' ? agent : author, pin: typeof pin === 'string' ? pin : '' };
 }
 
-/** A session as a list shows it, from its first and last entries. */
+/** Builds a session's list item from its first and last entries. */
 export function summarise(
   { agent, pin }: SessionFacts,
   first: StoredEntry['entry'],

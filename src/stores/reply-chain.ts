@@ -1,14 +1,14 @@
 import type { FoundEntry } from '../evidence/query.ts';
 import { storeError } from './append-rules.ts';
 
-/** An entry and all that it replies to, the oldest first. What an entry replies to came before it, so this ends. */
+/** Returns an entry and all its ancestors, the oldest first. Replies point backwards only, so this terminates. */
 export function chainOf(store: string, id: string, find: (id: string) => FoundEntry | null): readonly FoundEntry[] {
   const chain: FoundEntry[] = [];
   for (let next: string | undefined = id; next !== undefined; ) {
     const found: FoundEntry | null = find(next);
     if (found === null) {
       if (chain.length === 0) throw notFound(store, id);
-      break; // an ephemeral entry's parent, which nobody keeps
+      break; // the parent was ephemeral and is gone
     }
     chain.push(found);
     next = found.entry.inReplyTo;
@@ -19,7 +19,7 @@ export function chainOf(store: string, id: string, find: (id: string) => FoundEn
 export const notFound = (store: string, id: string) =>
   storeError(store, 'entry-not-found', `there is no entry ${id}; look it up with a query`);
 
-/** Erasing waits for the writer: its state would tell what the store no longer does. */
+/** Erasing requires that no writer is active: its in-memory state would still contain the erased bodies. */
 export const writtenBy = (
   store: string,
   sessionId: string,

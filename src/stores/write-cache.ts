@@ -12,10 +12,11 @@ const MAX_SESSIONS = 4096;
 const MAX_IDS = 16384;
 
 /**
- * Where the sessions stand that this process writes, remembered between transactions. Good within a transaction only, and only as long as no other
- * connection wrote: `refresh` at its beginning sees to that. What was undone is forgotten. An id once durable stays so, so ids outlast a refresh.
+ * Cache of leases, heads and ids of the sessions that this process writes. Valid only inside a transaction: `refresh`
+ * clears it if another connection wrote. A rollback clears it too. Ids survive a refresh, because entries are never
+ * removed.
  */
-export class Standing {
+export class WriteCache {
   readonly #version: Statement;
   #seen: unknown = null;
   readonly #leases = new Map<string, LeaseRow | null>();
@@ -70,7 +71,7 @@ export class Standing {
     this.#ids.add(id);
   }
 
-  /** Whether an entry of this id is known to be there; false says nothing. */
+  /** True if an entry with this id is known to exist; false means unknown. */
   knows(id: string): boolean {
     return this.#ids.has(id);
   }

@@ -64,7 +64,7 @@ async function carryOutCall(host: Host, { root, session, call }: Call, signal: A
   const own = { tool: call.name, args: asJson(call.input ?? {}) };
   const worksIn = await host.worksIn(root, session, own);
   const transcript = host.transcript(root, worksIn);
-  const id = randomUUID();
+  const id = call.callId ?? randomUUID();
   transcript.add(called({ id, tool: call.name, input: call.input }));
   try {
     const above = worksIn === session ? null : await host.refusedAbove(root, worksIn, own);

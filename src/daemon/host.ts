@@ -17,6 +17,7 @@ import { ownFolder } from './places.ts';
 import { type Env, stateHome } from './state-home.ts';
 import { takeRecord, writeRecord } from './record-file.ts';
 import { SeatFiles, type SeatRecord, type SessionBinding, withEvent } from './seat-files.ts';
+import { serverName } from './server-name.ts';
 import { subAgentSpecs } from './sub-agent-spec.ts';
 import { type SessionTranscript, Transcripts } from './transcripts.ts';
 
@@ -59,6 +60,7 @@ export class Host {
   readonly #sessions: OpenSessions;
   readonly #transcripts: Transcripts;
   readonly #recent = new Map<string, SeatFiles>();
+  #serverName: string | null = null;
 
   constructor(options: HostOptions) {
     this.#options = options;
@@ -76,6 +78,7 @@ export class Host {
   desk(caller: Caller): HookDesk {
     const files = (seat: Seat) => this.#files(seat.conversation.root);
     return {
+      server: this.#server(),
       seat: (conversation) => this.#seat(conversation, caller),
       remember: (seat, event, notes) => this.#remember(seat, event, notes),
       use: (seat, work) =>
@@ -90,6 +93,11 @@ export class Host {
         if (parent !== null) this.#files(conversation.root).expect(parent, call, sessionId);
       },
     };
+  }
+
+  #server(): string {
+    this.#serverName ??= serverName(this.#options.env);
+    return this.#serverName;
   }
 
   /** Takes a run ticket; null if there is none, or no more. */

@@ -2,11 +2,12 @@ import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { evidenceFile } from '../../src/cli/open-store.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { evidenceFile } from '../../src/cli/open-store.ts';
+import { nameServer, SERVER } from '../server-name.ts';
 import { leaveNothing } from './leave-nothing.ts';
-import { type Model, type Result, type Seen, scriptedModel, type Step } from './messages-server.ts';
+import { type Model, type Result, type Seen, type Step, scriptedModel } from './messages-server.ts';
 
 /** The real program, if the environment names it. */
 export const CLAUDE_BIN = process.env['CLAUDE_BIN'];
@@ -76,6 +77,7 @@ export class ClaudeWorld {
     };
     for (const folder of [this.home, this.root, join(this.folder, 'tmp'), join(this.folder, 'run')])
       mkdirSync(folder, { recursive: true, mode: 0o700 });
+    nameServer(join(this.folder, 'state'));
     if (typeof repository !== 'string') {
       for (const [path, text] of Object.entries(repository)) this.write(path, text);
       this.git('init', '-q', '-b', 'main');
@@ -206,7 +208,7 @@ export function runToEnd(
   });
 }
 
-export const own = (tool: string): string => `mcp__plugin_hopgate_hopgate__${tool}`;
+export const own = (tool: string): string => `mcp__plugin_hopgate_${SERVER}__${tool}`;
 
 /** A turn of one call. */
 export const call = (name: string, input: object): Step => ({ calls: [{ name, input }] });

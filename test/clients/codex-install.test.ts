@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { SERVER } from '../server-name.ts';
 import { CODEX_BIN, type CodexWorld, codexWorld, hopgate, runToEnd, writeTree } from './codex-world.ts';
 
 let world: CodexWorld | null = null;
@@ -18,8 +19,8 @@ describe.skipIf(CODEX_BIN === undefined)(
           scripts: {
             main: [
               { calls: [{ name: 'exec_command', input: { cmd: 'echo x > made.txt' } }] },
-              { calls: [{ namespace: 'mcp__hopgate', name: 'mode', input: { to: 'diagnose', reason: 'look' } }] },
-              { calls: [{ namespace: 'mcp__hopgate', name: 'read', input: { path: 'README.md' } }] },
+              { calls: [{ namespace: `mcp__${SERVER}`, name: 'mode', input: { to: 'diagnose', reason: 'look' } }] },
+              { calls: [{ namespace: `mcp__${SERVER}`, name: 'read', input: { path: 'README.md' } }] },
               { text: 'done' },
               { text: 'done' },
               // With hopgate codex beside it:

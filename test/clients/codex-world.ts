@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { nameServer } from '../server-name.ts';
 import { leaveNothing } from './leave-nothing.ts';
-import { type ScriptStep, type ScriptedModel, scriptedModel } from './responses-server.ts';
+import { type ScriptedModel, type ScriptStep, scriptedModel } from './responses-server.ts';
 
 /** The real program, if the environment names it. */
 export const CODEX_BIN = process.env['CODEX_BIN'];
@@ -78,6 +79,7 @@ ${trust.map((root) => `\n[projects.${JSON.stringify(root)}]\ntrust_level = "trus
     NO_PROXY: '127.0.0.1,localhost',
   };
   for (const dir of [env.XDG_RUNTIME_DIR, env.TMPDIR]) mkdirSync(dir, { mode: 0o700 });
+  nameServer(env.XDG_STATE_HOME);
   return {
     folder,
     codexHome,

@@ -6,6 +6,7 @@ import { makeFixture } from '../../src/cli/run/fixture.ts';
 import { DENIAL_CODES } from '../../src/gate/denial.ts';
 import { loadScenario } from '../../src/spec/load-scenario.ts';
 import type { ScenarioAction } from '../../src/spec/scenario-file.ts';
+import { SERVER } from '../server-name.ts';
 import {
   CODEX_BIN,
   type CodexWorld,
@@ -61,7 +62,7 @@ async function play(
 }
 
 const call = (name: string, input: object = {}): ScriptedTurn => ({
-  calls: [{ namespace: 'mcp__hopgate', name, input }],
+  calls: [{ namespace: `mcp__${SERVER}`, name, input }],
 });
 const shell = (cmd: string): ScriptedTurn => ({ calls: [{ name: 'exec_command', input: { cmd } }] });
 const patch = (...lines: string[]): ScriptedTurn => ({
@@ -77,7 +78,7 @@ const toEdit: readonly ScriptStep[] = [
 
 const sessionIn = ({ stderr }: Ended): string => /session (s-\S+)/.exec(stderr)?.[1] ?? '';
 const ours = (tools: readonly string[] = []) =>
-  tools.filter((tool) => tool.startsWith('mcp__hopgate.')).map((tool) => tool.slice(13));
+  tools.filter((tool) => tool.startsWith(`mcp__${SERVER}.`)).map((tool) => tool.slice(6 + SERVER.length));
 
 describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the real program to run these)', () => {
   test('a shell command and a patch outside of the envelope do not run, and the model is told what to do', async () => {
@@ -93,7 +94,7 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     expect(ended).toMatchObject({ code: 0 });
     expect(told(1)).toMatch(/mode-forbids[\s\S]*What to do:/);
     expect(told(2)).toMatch(/What to do:/);
-    expect(told(4)).toContain('mcp__hopgate__bash_readonly');
+    expect(told(4)).toContain(`mcp__${SERVER}__bash_readonly`);
     expect([read('made.txt'), read('src/made.js')]).toEqual([null, null]);
     expect(JSON.stringify(ended)).not.toContain('secret-value');
   });
@@ -146,7 +147,7 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
       { before: ['--approve', 'execute', '--follow'] },
     );
     expect(ended.stderr).toContain('resuming with the sandbox workspace-write');
-    expect(told(5)).toContain('mcp__hopgate__edit');
+    expect(told(5)).toContain(`mcp__${SERVER}__edit`);
     expect(told(8)).toContain('Success');
     expect([told(9), told(10)]).toEqual([
       expect.stringContaining('out-of-scope'),
@@ -191,8 +192,8 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     expect(ended.code).toBe(0);
     const sub = requests.filter(({ thread }) => thread === 'SUB-AGENT');
     const results = sub.flatMap(({ results }) => results.map(({ text }) => text));
-    expect(sub[0]?.messages.some((message) => message.includes('mcp__hopgate__read'))).toBe(true);
-    expect(results[0]).toContain('mcp__hopgate__bash_readonly');
+    expect(sub[0]?.messages.some((message) => message.includes(`mcp__${SERVER}__read`))).toBe(true);
+    expect(results[0]).toContain(`mcp__${SERVER}__bash_readonly`);
     expect(results[1]).toContain('agent that started you');
     expect(results[2]).toContain('one');
     expect(results[3]).toMatch(/tool-not-allowed|mode-forbids/);
@@ -221,10 +222,10 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
         main: [
           program(
             `tools.exec_command({ cmd: 'echo x > made.txt' })`,
-            `tools.mcp__hopgate__mode({ to: 'diagnose', reason: 'look' })`,
+            `tools.mcp__${SERVER}__mode({ to: 'diagnose', reason: 'look' })`,
           ),
           program(
-            `tools.mcp__hopgate__read({ path: 'src/a.js' })`,
+            `tools.mcp__${SERVER}__read({ path: 'src/a.js' })`,
             `tools.apply_patch('*** Begin Patch\\n*** Add File: src/made.js\\n+x\\n*** End Patch')`,
           ),
           {
@@ -278,7 +279,7 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
       main: [call('mode', { to: 'diagnose', reason: 'r' }), stop, shell('echo x > made.txt'), over, over],
     });
     expect(told(2)).toContain('one');
-    expect(told(3)).toContain('mcp__hopgate__bash_readonly');
+    expect(told(3)).toContain(`mcp__${SERVER}__bash_readonly`);
     expect(read('made.txt')).toBeNull();
     expect(ended.code).toBe(0);
   });

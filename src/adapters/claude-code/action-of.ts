@@ -1,12 +1,12 @@
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
+import { type OwnServer, ourTool } from '../core/mcp-name.ts';
 import { type ClientAction, toolCallToAction } from '../core/tool-call-to-action.ts';
-import { textOf, type ToolEvent } from './event.ts';
-import { OWN_PREFIX } from './names.ts';
+import { asFields, type ToolEvent, textOf } from './event.ts';
 
 /** What a call of Claude Code means in a session as it stands. */
-export function actionOf({ tool, input, fields }: ToolEvent, session: Session): ClientAction {
-  const why = whyOutside(tool, input);
+export function actionOf({ tool, input, fields }: ToolEvent, session: Session, own: OwnServer): ClientAction {
+  const why = isLookAlike(tool, fields, own) ? LOOKS_ALIKE : whyOutside(tool, input);
   if (why !== null) return { kind: 'unmapped', why };
   const { specs, config, root, state } = session;
   const cwd = textOf(fields['cwd']);
@@ -18,11 +18,19 @@ export function actionOf({ tool, input, fields }: ToolEvent, session: Session): 
       root,
       peripheral: state.peripheral,
       mode: state.mode,
-      ourPrefixes: [OWN_PREFIX],
+      own,
       ...(cwd === null ? {} : { cwd }),
     },
   );
 }
+
+/** The client says which server a tool is of: one with the name of hopgate's from another place than its plugin is not hopgate's. */
+function isLookAlike(tool: string, { mcp_server: from }: ToolEvent['fields'], own: OwnServer): boolean {
+  const { name, source } = asFields(from);
+  return ourTool(tool, own) !== null && from !== undefined && (name !== own.server || source !== 'plugin');
+}
+
+const LOOKS_ALIKE = "is of another MCP server that has the name of hopgate's";
 
 /** What this version of the client does behind a harmless name; completes "the tool …". null: nothing. */
 function whyOutside(tool: string, input: ToolEvent['input']): string | null {

@@ -1,34 +1,34 @@
-import { ownName } from './names.ts';
+import type { Naming } from './names.ts';
 
 /** The slash commands of the plugin (`/hopgate:hop` …), by their path in its folder. The person at the client types them; the agent then calls the tool. */
-export const COMMAND_PAGES: { readonly [path: string]: string } = {
+export const commandPages = (own: Naming): { readonly [path: string]: string } => ({
   'commands/hop.md': page(
     'Hop to another peripheral',
     '[peripheral] [why]',
     `The person at the terminal asks you to hop: $ARGUMENTS
 
-Call ${ownName('status')} if you do not know which hops are open from here. Then call ${ownName('hop')} with \`to\`, the exit if several lead there, and \`reason\` in a sentence. If the fruit of this peripheral has stated fields (a summary, a commit message), give them. A refusal says what is missing: do that first, or say why it cannot be done. If an approval is pending, tell the person its id and wait.`,
+Call ${own('status')} if you do not know which hops are open from here. Then call ${own('hop')} with \`to\`, the exit if several lead there, and \`reason\` in a sentence. If the fruit of this peripheral has stated fields (a summary, a commit message), give them. A refusal says what is missing: do that first, or say why it cannot be done. If an approval is pending, tell the person its id and wait.`,
   ),
   'commands/mode.md': page(
     'Change the mode: discuss, diagnose or execute',
     '[discuss|diagnose|execute] [why]',
     `The person at the terminal asks you to change the mode: $ARGUMENTS
 
-Call ${ownName('mode')} with \`to\` and \`reason\`. Execute needs an approval by the operator: say what you are about to change and when it will be done (\`exit-criteria\`). Leaving execute needs a \`summary\` of what was done. If an approval is pending, tell the person its id and wait.`,
+Call ${own('mode')} with \`to\` and \`reason\`. Execute needs an approval by the operator: say what you are about to change and when it will be done (\`exit-criteria\`). Leaving execute needs a \`summary\` of what was done. If an approval is pending, tell the person its id and wait.`,
   ),
   'commands/par.md': page(
     'Review this session (PAR)',
     '[what to look at]',
     `Write the post-action review of this session. $ARGUMENTS
 
-Hop to a peripheral that reflects (${ownName('status')} lists the hops), read the session's log with ${ownName('musn-log')}, and leave by its exit with ${ownName('hop')}. Put what you have learned into \`fruit\`: what-went-well, what-could-improve, suggestions, each a list of sentences. The facts (steps, refusals, test runs) are mined from the log by themselves.`,
+Hop to a peripheral that reflects (${own('status')} lists the hops), read the session's log with ${own('musn-log')}, and leave by its exit with ${own('hop')}. Put what you have learned into \`fruit\`: what-went-well, what-could-improve, suggestions, each a list of sentences. The facts (steps, refusals, test runs) are mined from the log by themselves.`,
   ),
   'commands/peripheral.md': page(
     'Tell where this session stands',
     '[peripheral]',
-    `Call ${ownName('status')} and tell the person at the terminal, in a few lines: the peripheral and the mode, what can be done here and what not, which hops are open and what each still needs. $ARGUMENTS`,
+    `Call ${own('status')} and tell the person at the terminal, in a few lines: the peripheral and the mode, what can be done here and what not, which hops are open and what each still needs. $ARGUMENTS`,
   ),
-};
+});
 
 function page(description: string, hint: string, text: string): string {
   return `---\ndescription: ${description}\nargument-hint: ${JSON.stringify(hint)}\ndisable-model-invocation: true\n---\n\n${text}\n`;

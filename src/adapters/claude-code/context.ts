@@ -1,6 +1,7 @@
 import { promptSection } from '../core/prompt-section.ts';
 import { delivered, heard, situationOf } from '../core/transcript-items.ts';
 import { textOf } from './event.ts';
+import { namedBy } from './names.ts';
 import type { Reply } from './reply.ts';
 import type { Seated } from './seated.ts';
 import { toolNames } from './words.ts';
@@ -11,7 +12,7 @@ export async function tellContext({ event, seat, desk }: Seated): Promise<Reply>
     section: promptSection(session),
     situation: situationOf(session),
   }));
-  const text = `${section}\n${toolNames(event.agentId !== null)}`;
+  const text = `${section}\n${toolNames(event.agentId !== null, namedBy(desk))}`;
   const prompt = textOf(event.fields['prompt']);
   desk.lived(
     seat,

@@ -1,5 +1,10 @@
-/** What Claude Code puts before the tools of the MCP server `hopgate` in the plugin `hopgate`. One that the repository calls so is somebody else's. */
-export const OWN_PREFIX = 'mcp__plugin_hopgate_hopgate__';
+import { inClaudeCode } from '../core/mcp-name.ts';
 
-/** A hopgate tool as the model in Claude Code calls it. */
-export const ownName = (tool: string): string => `${OWN_PREFIX}${tool}`;
+/** A tool of hopgate's as the model in Claude Code calls it. */
+export type Naming = (tool: string) => string;
+
+/** @param server the name of hopgate's MCP server in its plugin */
+export const namedBy = ({ server }: { readonly server: string }): Naming => {
+  const { prefix } = inClaudeCode(server);
+  return (tool) => `${prefix}${tool}`;
+};

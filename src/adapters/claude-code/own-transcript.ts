@@ -2,7 +2,6 @@ import { dirname, join } from 'node:path';
 import { readClientLog } from '../core/client-log.ts';
 import { clientTool } from '../core/client-tools.ts';
 import { asFields, textOf } from './event.ts';
-import { OWN_PREFIX } from './names.ts';
 
 type Fields = { readonly [name: string]: unknown };
 
@@ -54,9 +53,8 @@ export function readOwnTranscript(file: string, from = 0): OwnTranscript {
   return { said, ran, end };
 }
 
-/** What hopgate's server carries out is decided there; what reaches nothing need not be decided. */
-const reaches = (tool: string): boolean =>
-  !tool.startsWith(OWN_PREFIX) && clientTool('claude-code', tool)?.kind !== 'inner';
+/** What reaches nothing need not be decided. */
+const reaches = (tool: string): boolean => clientTool('claude-code', tool)?.kind !== 'inner';
 
 /** An error may stand for a call that never ran; one of a command that ended with a status does not. */
 function hasRun({ is_error: isError, content }: Fields): boolean {

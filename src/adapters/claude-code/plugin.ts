@@ -1,16 +1,19 @@
-import { COMMAND_PAGES } from './command-pages.ts';
+import { commandPages } from './command-pages.ts';
 import { claudeHooks, hookScript } from './hook-config.ts';
+import { namedBy } from './names.ts';
 
 export interface PluginOptions {
   readonly version: string;
   /** A shell command line: what answers a hook. */
   readonly hookCommand: string;
+  /** The name of the MCP server. */
+  readonly server: string;
   /** What starts the MCP server that joins the hooks' session. */
   readonly mcp: { readonly command: string; readonly args: readonly string[] };
 }
 
 /** The plugin that puts Claude Code into hopgate: the text of each file, by its path in the plugin's folder. */
-export function pluginFiles({ version, hookCommand, mcp }: PluginOptions): { readonly [path: string]: string } {
+export function pluginFiles({ version, hookCommand, server, mcp }: PluginOptions): { readonly [path: string]: string } {
   const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
   const description =
     'Keeps this agent inside peripherals: lawful tools, lawful hops, a mode gate, and evidence of it all.';
@@ -29,8 +32,8 @@ export function pluginFiles({ version, hookCommand, mcp }: PluginOptions): { rea
     }),
     'hooks/ask.sh': hookScript(hookCommand),
     // Never behind the tool search: without hop and mode an agent cannot leave where it is.
-    '.mcp.json': json({ mcpServers: { hopgate: { command: mcp.command, args: mcp.args, alwaysLoad: true } } }),
+    '.mcp.json': json({ mcpServers: { [server]: { command: mcp.command, args: mcp.args, alwaysLoad: true } } }),
     'README.md': `# hopgate for Claude Code\n\n${description} Written by \`hopgate claude\` and \`hopgate install claude\`; changes made here are lost.\n`,
-    ...COMMAND_PAGES,
+    ...commandPages(namedBy({ server })),
   };
 }

@@ -1,10 +1,12 @@
 import type { Refused } from '../../session/results.ts';
+import { inClaudeCode } from '../core/mcp-name.ts';
 import { ofParent } from '../core/of-parent.ts';
 import type { ActionStep, ToolCallOfOurs as Call, ClientAction } from '../core/tool-call-to-action.ts';
 import { called, cameOf, type Item, idsOf, inner } from '../core/transcript-items.ts';
 import { actionOf } from './action-of.ts';
 import type { ToolEvent } from './event.ts';
 import { keepCall } from './kept-call.ts';
+import { namedBy } from './names.ts';
 import type { Reply } from './reply.ts';
 import { HEARD, remember, type Seated } from './seated.ts';
 import { callOursInstead, denialText, IN_THE_FOREGROUND, outsideText, subAgentStays } from './words.ts';
@@ -14,7 +16,9 @@ const LONGEST_COMMAND = 600;
 
 /** PreToolUse: decides every call, whatever tool it is of. */
 export async function preToolUse(at: Seated<ToolEvent>): Promise<Reply> {
-  const action = await at.desk.use(at.seat, async (session) => actionOf(at.event, session));
+  const action = await at.desk.use(at.seat, async (session) =>
+    actionOf(at.event, session, inClaudeCode(at.desk.server)),
+  );
   const { reply, acts, lived } = await decideAction(at, action);
   at.desk.lived(at.seat, ...lived);
   await remember(at, reply.kind !== 'allow' ? HEARD.denied : acts ? HEARD.acting : HEARD.allowed);
@@ -43,7 +47,7 @@ function deny({ event }: Seated<ToolEvent>, why: string): Decided {
 }
 
 function refused(at: Seated<ToolEvent>, call: Call, { denial, evidence }: Refused): Decided {
-  const why = denialText(denial, isSubAgent(at));
+  const why = denialText(denial, isSubAgent(at), namedBy(at.desk));
   const came = cameOf(at.event.toolUseId, {
     status: 'refused',
     code: denial.code,
@@ -124,7 +128,7 @@ async function shell(at: Seated<ToolEvent>, { tool, args }: Call): Promise<Decid
 /** A tool of the client whose work only hopgate's own does here. */
 async function throughHopgate(at: Seated<ToolEvent>, call: Call): Promise<Decided> {
   const denied = await dryRun(at, call);
-  return denied ? refused(at, call, denied) : deny(at, callOursInstead(at.event.tool, call));
+  return denied ? refused(at, call, denied) : deny(at, callOursInstead(at.event.tool, call, namedBy(at.desk)));
 }
 
 /** A tool of hopgate's MCP server: that decides it again. A sub-agent shares its parent's server, so that its own envelope is asked here. */
@@ -139,9 +143,13 @@ async function own(at: Seated<ToolEvent>, { tool, args }: Call): Promise<Decided
 async function unmapped(at: Seated<ToolEvent>, why: string | null): Promise<Decided> {
   const { tool, input: args } = at.event;
   const denied = await dryRun(at, { tool, args });
-  if (denied === null) return deny(at, outsideText(tool, why));
+  if (denied === null) return deny(at, outsideText(tool, why, namedBy(at.desk)));
   const { lived, ...decided } = refused(at, { tool, args }, denied);
-  return { ...decided, lived, ...(why === null ? {} : { reply: deny(at, outsideText(tool, why)).reply }) };
+  return {
+    ...decided,
+    lived,
+    ...(why === null ? {} : { reply: deny(at, outsideText(tool, why, namedBy(at.desk))).reply }),
+  };
 }
 
 /** Decides a call without letting it run: by the session's own envelope, then by the parent's as it is now. A refusal is recorded. */

@@ -2,7 +2,7 @@ import { describeLeg } from '../../gate/describe-denial.ts';
 import type { Session } from '../../session/session.ts';
 import { heard } from '../core/transcript-items.ts';
 import { asFields } from './event.ts';
-import { ownName } from './names.ts';
+import { type Naming, namedBy } from './names.ts';
 import { NOTHING, type Reply } from './reply.ts';
 import { remember, type Seated, tellWords } from './seated.ts';
 
@@ -11,7 +11,7 @@ export async function stop(at: Seated): Promise<Reply> {
   const { desk, seat, event } = at;
   const notes = tellWords(at);
   const mayAsk = event.fields['stop_hook_active'] !== true && seat.notes['asked'] !== true;
-  const why = mayAsk ? await desk.use(seat, reasonToGoOn) : null;
+  const why = mayAsk ? await desk.use(seat, (session) => reasonToGoOn(session, namedBy(desk))) : null;
   await remember(at, event.name, why === null ? notes : { ...notes, asked: true });
   if (why === null) return NOTHING;
   desk.lived(seat, heard('hopgate', why, event.name));
@@ -19,7 +19,7 @@ export async function stop(at: Seated): Promise<Reply> {
 }
 
 /** Why it is too early to stop; null: nothing is left open. */
-export async function reasonToGoOn(session: Session): Promise<string | null> {
+export async function reasonToGoOn(session: Session, own: Naming): Promise<string | null> {
   const { closed, peripheral } = session.state;
   if (closed || isReflective(session, peripheral) || !(await hasUnreviewedWork(session))) return null;
   const { hops } = session.available();
@@ -28,7 +28,7 @@ export async function reasonToGoOn(session: Session): Promise<string | null> {
   const way = toReflect.length > 0 ? ` (${toReflect.join(' | ')})` : '';
   return [
     `hopgate: this session is ${where}, with work that nobody has reviewed.`,
-    `If the work is done, leave by its exit and review it: ${ownName('hop')} to a peripheral that reflects${way}, read the log there, and leave with the review.`,
+    `If the work is done, leave by its exit and review it: ${own('hop')} to a peripheral that reflects${way}, read the log there, and leave with the review.`,
     'If it is not, go on. If you are waiting for the operator, say so and stop again: this is asked once.',
   ].join('\n');
 }

@@ -1,39 +1,43 @@
 import type { Denial } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
 import { sentence } from '../core/sentence.ts';
-import { ownName } from './names.ts';
+import type { Naming } from './names.ts';
 
 /** A denial as the model in Claude Code reads it: what is wrong, what to do, and by which of its tools. */
-export function denialText({ code, message, remedy, way }: Denial, isSubAgent: boolean): string {
+export function denialText({ code, message, remedy, way }: Denial, isSubAgent: boolean, own: Naming): string {
   const lines = [`hopgate: ${code}: ${sentence(message)}`, `What to do: ${sentence(remedy)}`];
   if (way && way.length > 0 && !remedy.includes(describeWay(way))) lines.push(`The way there: ${describeWay(way)}.`);
   lines.push(
     isSubAgent
       ? 'You are a sub-agent: you can neither hop nor change the mode. Report this to the agent that started you.'
-      : `hopgate's own tools are called ${ownName('…')} here: ${ownName('hop')}, ${ownName('mode')}, ${ownName('status')}.`,
+      : `hopgate's own tools are called ${own('…')} here: ${own('hop')}, ${own('mode')}, ${own('status')}.`,
   );
   return lines.join('\n');
 }
 
 /** For a tool of the client that does not run here, where hopgate has one that does its work. */
-export const callOursInstead = (tool: string, ours: { readonly tool: string; readonly args: unknown }): string =>
-  `hopgate: ${tool} does not run here by itself.\nWhat to do: call ${ownName(ours.tool)} with ${JSON.stringify(ours.args)}.`;
+export const callOursInstead = (
+  tool: string,
+  ours: { readonly tool: string; readonly args: unknown },
+  own: Naming,
+): string =>
+  `hopgate: ${tool} does not run here by itself.\nWhat to do: call ${own(ours.tool)} with ${JSON.stringify(ours.args)}.`;
 
 /** @param why completes "the tool …"; null: it was never heard of */
-export const outsideText = (tool: string, why: string | null): string =>
-  `hopgate: ${tool} ${why ?? 'is outside of every peripheral'}.\nWhat to do: use the tools of this peripheral; ${ownName('status')} lists them.`;
+export const outsideText = (tool: string, why: string | null, own: Naming): string =>
+  `hopgate: ${tool} ${why ?? 'is outside of every peripheral'}.\nWhat to do: use the tools of this peripheral; ${own('status')} lists them.`;
 
 export const subAgentStays = (tool: string): string =>
   `hopgate: a sub-agent can neither hop nor change the mode (${tool}).\nWhat to do: stay within this envelope, and report to the agent that started you what else is needed.`;
 
 /** How the peripheral's tools are called in this client; follows the prompt section. */
-export function toolNames(isSubAgent: boolean): string {
+export function toolNames(isSubAgent: boolean, own: Naming): string {
   return [
     'In Claude Code: Read, Edit, Write and Bash are checked call by call and run as usual where this peripheral has read, edit, write or a bash tool;',
-    `Bash runs contained, from the root of the repository. Everything else here is called through hopgate: ${ownName('…')}`,
+    `Bash runs contained, from the root of the repository. Everything else here is called through hopgate: ${own('…')}`,
     isSubAgent
       ? '(web-fetch, bash-test, …). You are a sub-agent: you work within this envelope, and cannot hop or change the mode.'
-      : `(${ownName('hop')}, ${ownName('mode')}, ${ownName('status')}, ${ownName('why')}, and the tools of the peripheral). A denied call tells what to do instead: do that, do not look for a way around.`,
+      : `(${own('hop')}, ${own('mode')}, ${own('status')}, ${own('why')}, and the tools of the peripheral). A denied call tells what to do instead: do that, do not look for a way around.`,
   ].join('\n');
 }
 

@@ -3,6 +3,7 @@ import type { Refused } from '../../session/results.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
 import type { HookDesk, Seat } from '../core/hook-desk.ts';
+import { serverNamed } from '../core/mcp-name.ts';
 import { ofParent } from '../core/of-parent.ts';
 import {
   type ActionStep,
@@ -13,7 +14,7 @@ import {
 import { called, cameOf, type Item, idsOf, inner } from '../core/transcript-items.ts';
 import type { Env, ToolEvent } from './event.ts';
 import { codexTool } from './tool-name.ts';
-import { callOurs, describeRefusal, oneAtATime, readOnlyHere, subAgentStays, unknownHere } from './wording.ts';
+import { callOurs, describeRefusal, namedBy, oneAtATime, readOnlyHere, subAgentStays, unknownHere } from './wording.ts';
 
 /** null: it may run; else what the model is told. */
 export type Verdict = string | null;
@@ -32,7 +33,7 @@ export const ticketKey = (toolUseId: string): string => `native ${toolUseId}`;
 export async function beforeTool(event: ToolEvent, desk: HookDesk, seat: Seat, env: Env): Promise<Verdict> {
   const at = { event, desk, seat, env };
   const { tool_use_id: id, tool_name: tool, tool_input: input } = event;
-  const action = await desk.use(seat, async (session) => actionOf(event, session));
+  const action = await desk.use(seat, async (session) => actionOf(event, session, desk));
   switch (action.kind) {
     case 'inner':
       desk.lived(seat, inner({ id, tool, input, channel: tool }));
@@ -43,7 +44,7 @@ export async function beforeTool(event: ToolEvent, desk: HookDesk, seat: Seat, e
     case 'hop':
     case 'mode':
       // A sub-agent's connection leads to the session of the agent that started it.
-      return isSubAgent(at) ? refuse(at, subAgentStays(action.kind)) : null;
+      return isSubAgent(at) ? refuse(at, subAgentStays(action.kind, namedBy(desk))) : null;
     case 'unmapped':
       return unmapped(at, action.why);
     case 'steps':
@@ -53,12 +54,13 @@ export async function beforeTool(event: ToolEvent, desk: HookDesk, seat: Seat, e
   }
 }
 
-function actionOf({ tool_name, tool_input: input, cwd }: ToolEvent, session: Session): ClientAction {
+function actionOf({ tool_name, tool_input: input, cwd }: ToolEvent, session: Session, desk: HookDesk): ClientAction {
   const { specs, config, root, state } = session;
   const { peripheral, mode } = state;
-  const { name, inner } = codexTool(tool_name, Object.keys(specs.tools));
+  const { name, inner } = codexTool(tool_name, Object.keys(specs.tools), namedBy(desk));
+  const own = serverNamed(desk.server);
   if (inner) return { kind: 'inner' };
-  return toolCallToAction({ provider: 'codex', name, input }, { specs, config, root, cwd, peripheral, mode });
+  return toolCallToAction({ provider: 'codex', name, input }, { specs, config, root, cwd, peripheral, mode, own });
 }
 
 const isSubAgent = ({ seat }: At): boolean => seat.conversation.agentId !== null;
@@ -75,7 +77,7 @@ function refusedBy(
   at: At,
   call: ToolCallOfOurs,
   { denial, evidence }: Refused,
-  text = describeRefusal(denial),
+  text = describeRefusal(denial, namedBy(at.desk)),
 ): string {
   const { tool_use_id: id } = at.event;
   const came = cameOf(id, { status: 'refused', code: denial.code, text, evidence: idsOf(evidence) });
@@ -94,8 +96,13 @@ async function unmapped(at: At, why: string | null): Promise<string> {
     refused: session.why({ tool }) ? await refusal(session, { tool, args: {} }) : null,
     available: session.available(),
   }));
-  if (!refused) return refuse(at, unknownHere(tool, why, available));
-  return refusedBy(at, { tool, args: {} }, refused, why === null ? undefined : unknownHere(tool, why, available));
+  if (!refused) return refuse(at, unknownHere(tool, why, available, namedBy(at.desk)));
+  return refusedBy(
+    at,
+    { tool, args: {} },
+    refused,
+    why === null ? undefined : unknownHere(tool, why, available, namedBy(at.desk)),
+  );
 }
 
 async function aboutSteps(at: At, steps: readonly ActionStep[]): Promise<Verdict> {
@@ -114,7 +121,12 @@ async function aboutSteps(at: At, steps: readonly ActionStep[]): Promise<Verdict
   }
   if (first.how === 'native' && more.length === 0) return letRun(at, first);
   const ours = steps.every(({ byOurs }) => byOurs !== null) ? steps.flatMap(({ byOurs }) => byOurs ?? []) : [];
-  return refuse(at, first.how === 'contained' && more.length === 0 ? callOurs(ours) : oneAtATime(ours));
+  return refuse(
+    at,
+    first.how === 'contained' && more.length === 0
+      ? callOurs(ours, namedBy(at.desk))
+      : oneAtATime(ours, namedBy(at.desk)),
+  );
 }
 
 /** What the gate says of a call that does not run under this event, here or above; a refusal is recorded here. */
@@ -136,7 +148,7 @@ async function refusal(session: Session, call: NativeCall): Promise<Refused | nu
 async function letRun(at: At, { tool, args, byOurs }: ActionStep): Promise<Verdict> {
   const { event, desk, seat, env } = at;
   if (event.tool_name === 'apply_patch' && env['HOPGATE_CODEX_SANDBOX'] === 'read-only')
-    return refuse(at, readOnlyHere(byOurs ?? [{ tool, args }]));
+    return refuse(at, readOnlyHere(byOurs ?? [{ tool, args }], namedBy(desk)));
   const admitted = await desk.use(seat, (session) => session.admit({ tool, args }));
   if (!admitted.ok) return refusedBy(at, { tool, args }, admitted);
   await desk.keep(seat, ticketKey(event.tool_use_id), admitted.ticket as unknown as Json);

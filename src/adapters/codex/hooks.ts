@@ -3,10 +3,10 @@ import type { HookAnswer, HookDesk, Seat } from '../core/hook-desk.ts';
 import { promptSection } from '../core/prompt-section.ts';
 import { delivered, heard, said, situationOf } from '../core/transcript-items.ts';
 import { afterTool } from './after-tool.ts';
-import { ownWords } from './own-words.ts';
 import { beforeTool } from './before-tool.ts';
 import { conversationOf, type Env, type HookEvent, readEvent } from './event.ts';
-import { beforeYouStop, HOW_IN_CODEX, mcpName } from './wording.ts';
+import { ownWords } from './own-words.ts';
+import { beforeYouStop, howInCodex, type Naming, namedBy } from './wording.ts';
 
 const SILENCE: HookAnswer = { exit: 0, stdout: '', stderr: '' };
 
@@ -73,7 +73,7 @@ async function tell(
   { again }: { readonly again: boolean },
 ): Promise<HookAnswer> {
   const { text, situation } = await desk.use(seat, async (session) => ({
-    text: `${promptSection(session, { name: mcpName })}\n\n${HOW_IN_CODEX}`,
+    text: `${promptSection(session, { name: namedBy(desk) })}\n\n${howInCodex(desk.server)}`,
     situation: situationOf(session),
   }));
   if (event.hook_event_name === 'UserPromptSubmit' && event.prompt)
@@ -96,7 +96,7 @@ const begin = ({ transcript_path: file }: HookEvent, { notes }: Seat): Seat['not
 /** An agent that would end in the middle of a visit is asked once to take an exit. */
 async function askOnce(desk: HookDesk, seat: Seat): Promise<HookAnswer> {
   if (seat.notes['asked'] === true) return SILENCE;
-  const question = await desk.use(seat, async (session) => questionFor(session));
+  const question = await desk.use(seat, async (session) => questionFor(session, namedBy(desk)));
   if (question === null) return SILENCE;
   await note(desk, seat, { hook_event_name: 'Stop' }, { asked: true });
   desk.lived(seat, heard('hopgate', question, 'Stop'));
@@ -116,13 +116,13 @@ async function tellWords(event: Ending, desk: HookDesk, seat: Seat): Promise<Sea
 
 type Ending = Extract<HookEvent, { hook_event_name: 'Stop' | 'SubagentStop' }>;
 
-function questionFor(session: Session): string | null {
+function questionFor(session: Session, own: Naming): string | null {
   const { peripheral, closed, steps } = session.state;
   if (closed || peripheral === null || steps === 0) return null;
   if (isReflective(session, peripheral)) return null;
   const hops = session.available().hops.filter(({ to }) => isReflective(session, to));
   // An exit that says no more than that the agent goes is the honest one.
-  return beforeYouStop(peripheral, hops.find(({ exit, to }) => exit === `hop-${to}`) ?? hops[0] ?? null);
+  return beforeYouStop(peripheral, hops.find(({ exit, to }) => exit === `hop-${to}`) ?? hops[0] ?? null, own);
 }
 
 /** A visit there yields the PAR. */

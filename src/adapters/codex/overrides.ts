@@ -10,9 +10,6 @@ export interface McpEntry {
   readonly env: { readonly [name: string]: string };
 }
 
-/** The name of hopgate's MCP server in Codex: its tools are `mcp__hopgate__<tool>`. */
-export const MCP_SERVER = 'hopgate';
-
 /** The permission profile that {@link sandboxOverrides} defines. */
 const PROFILE = 'hopgate';
 
@@ -83,14 +80,18 @@ export type McpServer =
       readonly tokenVariable: string;
     };
 
-/** hopgate's MCP server: its calls need no approval of Codex's (hopgate decides each), and its list of tools follows every hop. */
-export function mcpOverrides(server: McpServer): readonly Override[] {
+/**
+ * hopgate's MCP server: its calls need no approval of Codex's (hopgate decides each), and its list of tools follows every hop.
+ *
+ * @param name the server's: its tools are `mcp__<name>__<tool>`. Where hooks decide, one that no other configuration knows.
+ */
+export function mcpOverrides(server: McpServer, name = 'hopgate'): readonly Override[] {
   const where: TomlValue =
     'url' in server
       ? { url: server.url, bearer_token_env_var: server.tokenVariable }
       : { command: server.command, args: server.args, env: server.env };
   return [
-    override(`mcp_servers.${MCP_SERVER}`, {
+    override(`mcp_servers.${name}`, {
       ...(where as { readonly [key: string]: TomlValue }),
       required: true,
       startup_timeout_sec: 30,

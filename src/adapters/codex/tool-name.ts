@@ -1,5 +1,5 @@
 import { clientTool } from '../core/client-tools.ts';
-import { mcpName } from './wording.ts';
+import type { Naming } from './wording.ts';
 
 /** Where Codex keeps tools of its own for the newer models; its hooks name them with the namespace in front, and nothing between. */
 const NAMESPACES = /^(?:functions|collaboration|clock|multi_agent_v1)(?:\.|__|\/)?/;
@@ -21,9 +21,9 @@ export interface CodexTool {
  *
  * @param tools the ids of the spec set
  */
-export function codexTool(toolName: string, tools: readonly string[]): CodexTool {
-  const ours = tools.find((id) => toolName === mcpName(id));
-  if (ours !== undefined) return { name: `${mcpName('')}${ours}`, inner: false };
+export function codexTool(toolName: string, tools: readonly string[], own: Naming): CodexTool {
+  const ours = tools.find((id) => toolName === own(id));
+  if (ours !== undefined) return { name: `${own('')}${ours}`, inner: false };
   if (toolName.startsWith('mcp__')) return { name: toolName, inner: false };
   const bare = toolName.replace(NAMESPACES, '');
   const name = INNER.has(bare) || clientTool('codex', bare) ? bare : toolName;

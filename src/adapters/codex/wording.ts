@@ -1,58 +1,68 @@
 import type { Available, Denial, WayLeg } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
+import { serverNamed } from '../core/mcp-name.ts';
 import { sentence } from '../core/sentence.ts';
 import type { ToolCallOfOurs } from '../core/tool-call-to-action.ts';
-import { MCP_SERVER } from './overrides.ts';
 
 /** A tool of hopgate's as a model in Codex calls it: Codex writes `_` for `-`. */
-export const mcpName = (tool: string): string => `mcp__${MCP_SERVER}__${tool.replaceAll('-', '_')}`;
+export type Naming = (tool: string) => string;
+export const namedBy =
+  ({ server }: { readonly server: string }): Naming =>
+  (tool) =>
+    `${serverNamed(server).prefix}${tool.replaceAll('-', '_')}`;
 
-const list = (tools: readonly string[]): string => tools.map(mcpName).join(', ') || 'none';
+const list = (tools: readonly string[], own: Naming): string => tools.map(own).join(', ') || 'none';
 
 /** A refusal of the gate's, for a model that works in Codex. */
-export function describeRefusal({ code, message, remedy, way, available }: Denial): string {
+export function describeRefusal({ code, message, remedy, way, available }: Denial, own: Naming): string {
   const lines = [`${code}: ${sentence(message)}`, `What to do: ${sentence(remedy)}`];
   if (way && way.length > 0 && !remedy.includes(describeWay(way))) lines.push(`The way there: ${describeWay(way)}.`);
-  lines.push(`Open now: ${list(available.tools)}; to move: ${list(['hop', 'mode'])}.`);
+  lines.push(`Open now: ${list(available.tools, own)}; to move: ${list(['hop', 'mode'], own)}.`);
   return lines.join('\n');
 }
 
 /** A call that only hopgate's own tools carry out here, spelled out for them. */
-export const callOurs = (calls: readonly ToolCallOfOurs[]): string =>
-  `Codex does not run this by itself here: hopgate runs it contained, and records what comes of it.\nWhat to do: call ${spelled(calls)}.`;
+export const callOurs = (calls: readonly ToolCallOfOurs[], own: Naming): string =>
+  `Codex does not run this by itself here: hopgate runs it contained, and records what comes of it.\nWhat to do: call ${spelled(calls, own)}.`;
 
 /** Codex runs one change of one file at a time, so that what came of it can be told. */
-export const oneAtATime = (calls: readonly ToolCallOfOurs[]): string =>
-  `apply_patch runs here for one file at a time, and neither moves nor deletes.\nWhat to do: send a patch for each file${calls.length > 0 ? `, or call ${spelled(calls)}` : ''}.`;
+export const oneAtATime = (calls: readonly ToolCallOfOurs[], own: Naming): string =>
+  `apply_patch runs here for one file at a time, and neither moves nor deletes.\nWhat to do: send a patch for each file${calls.length > 0 ? `, or call ${spelled(calls, own)}` : ''}.`;
 
 /** The longest argument that is repeated to the model. */
 const SHOWN = 400;
 
-function spelled(calls: readonly ToolCallOfOurs[]): string {
+function spelled(calls: readonly ToolCallOfOurs[], own: Naming): string {
   return calls
     .map(({ tool, args }) => {
       const text = JSON.stringify(args);
-      return `${mcpName(tool)}${text.length > SHOWN ? '' : ` with ${text}`}`;
+      return `${own(tool)}${text.length > SHOWN ? '' : ` with ${text}`}`;
     })
     .join(', then ');
 }
 
-export const readOnlyHere = (calls: readonly ToolCallOfOurs[]): string =>
-  `Codex's own sandbox is read-only in this run, so apply_patch cannot work.\nWhat to do: call ${spelled(calls)} instead; it is open here.`;
+export const readOnlyHere = (calls: readonly ToolCallOfOurs[], own: Naming): string =>
+  `Codex's own sandbox is read-only in this run, so apply_patch cannot work.\nWhat to do: call ${spelled(calls, own)} instead; it is open here.`;
 
-export const unknownHere = (tool: string, why: string | null, { tools }: Pick<Available, 'tools'>): string =>
-  `${tool} ${why ?? 'is a tool that no spec speaks of'}.\nWhat to do: use what is open here: ${list(tools)}; to move: ${list(['hop', 'mode'])}.`;
+export const unknownHere = (
+  tool: string,
+  why: string | null,
+  { tools }: Pick<Available, 'tools'>,
+  own: Naming,
+): string =>
+  `${tool} ${why ?? 'is a tool that no spec speaks of'}.\nWhat to do: use what is open here: ${list(tools, own)}; to move: ${list(['hop', 'mode'], own)}.`;
 
-export const subAgentStays = (tool: string): string =>
-  `${mcpName(tool)} would move the session of the agent that started you. Do your task where you are and report; it decides where to go.`;
+export const subAgentStays = (tool: string, own: Naming): string =>
+  `${own(tool)} would move the session of the agent that started you. Do your task where you are and report; it decides where to go.`;
 
 /** How hopgate looks from inside Codex: added to what a model is told on entry. */
-export const HOW_IN_CODEX = `These are tools of the MCP server "${MCP_SERVER}". Codex's own shell is refused, whatever else you were told of it; commands go through the tools above. apply_patch works only where edit and write are open, for one file at a time.`;
+export const howInCodex = (server: string): string =>
+  `These are tools of the MCP server "${server}". Codex's own shell is refused, whatever else you were told of it; commands go through the tools above. apply_patch works only where edit and write are open, for one file at a time.`;
 
 /** Asked once, when the model would end its turn. */
-export function beforeYouStop(peripheral: string, way: WayLeg | null): string {
+export function beforeYouStop(peripheral: string, way: WayLeg | null, own: Naming): string {
   const close = way
-    ? `${mcpName('hop')} to ${way.to}${way.exit ? ` by ${way.exit}` : ''}, and say there what was learned (the PAR)`
-    : `leave ${peripheral} by one of its exits (${mcpName('status')} lists them)`;
+    ? `${own('hop')} to ${way.to}${way.exit ? ` by ${way.exit}` : ''}, and say there what was learned (the PAR)`
+    : `leave ${peripheral} by one of its exits (${own('status')} lists them)`;
   return `The session is still in "${peripheral}". If the work is done, ${close}. If it is not, or if the person has to answer something first, say so and stop; you are not asked again.`;
 }

@@ -31,6 +31,8 @@ export interface AgentCall {
   /** As the model gave it; unchecked. For `hop` the seeds' wire form is taken too. */
   readonly input: unknown;
   readonly signal?: AbortSignal;
+  /** The client's own id of the call: in the transcript it stands under this. */
+  readonly callId?: string;
   /** What a person approved after `wants` had asked for it; null: a person was asked and said no. Anything else is still refused. */
   readonly approved?: { readonly hash: string; readonly by: string } | null;
 }

@@ -28,6 +28,8 @@ export interface Seat {
 
 /** What a hook handler may use of the world: handed to it by the daemon, or by a hook process that answers by itself. */
 export interface HookDesk {
+  /** The name under which client programs start hopgate's MCP server, and no other one. */
+  readonly server: string;
   /** The seat of a conversation. The first call opens a session for it (a sub-agent's under its parent's envelope). */
   seat(conversation: Conversation): Promise<Seat>;
   /** Records that an event came, and changes the notes. */

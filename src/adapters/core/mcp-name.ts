@@ -1,13 +1,25 @@
 import type { SpecSet, ToolSpec } from '../../spec/types.ts';
 
-/** What Claude Code and Codex put before the tools of hopgate's MCP server: by the plugin, and as a server of that name. */
-export const OUR_PREFIXES: readonly string[] = ['mcp__plugin_hopgate_hopgate__', 'mcp__hopgate__'];
+/** hopgate's own MCP server, as one client program names it. Only the exact names count: what merely sounds alike is another server. */
+export interface OwnServer {
+  /** As the client's own tools name it. */
+  readonly server: string;
+  /** What the client puts before the names of its tools. */
+  readonly prefix: string;
+}
+
+/** The server of that name in the plugin `hopgate` of Claude Code. */
+export const inClaudeCode = (name: string): OwnServer => ({
+  server: `plugin:hopgate:${name}`,
+  prefix: `mcp__plugin_hopgate_${name}__`,
+});
+
+/** A server of that name in Codex, and in programs that name their servers themselves. */
+export const serverNamed = (name: string): OwnServer => ({ server: name, prefix: `mcp__${name}__` });
 
 /** The hopgate tool that an MCP name means; null where the name is of another server, or of none. */
-export function ourTool(name: string, prefixes: readonly string[] = OUR_PREFIXES): string | null {
-  const prefix = prefixes.find((each) => name.startsWith(each));
-  return prefix === undefined ? null : name.slice(prefix.length);
-}
+export const ourTool = (name: string, { prefix }: OwnServer): string | null =>
+  name.startsWith(prefix) ? name.slice(prefix.length) : null;
 
 /**
  * The tool of the catalogue behind an MCP name of another server: `mcp__<server>__<tool>`, or `mcp__plugin_<plugin>_<server>__<tool>`; undefined

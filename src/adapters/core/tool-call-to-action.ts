@@ -1,11 +1,12 @@
 import { resolve } from 'node:path';
 import { locate } from '../../gate/paths.ts';
 import type { HopOptions, WireHop } from '../../session/wire-hop.ts';
+import { own } from '../../spec/names.ts';
 import type { Json } from '../../spec/types.ts';
 import { type ClientTool, clientTool, type Provider } from './client-tools.ts';
-import { fieldsOf, type Fields, hopOf, type ModeOptions, modeOf } from './controls.ts';
-import { isMcpName, OUR_PREFIXES, ourTool, upstreamTool } from './mcp-name.ts';
-import { parsePatch, type PatchFile } from './patch.ts';
+import { type Fields, fieldsOf, hopOf, type ModeOptions, modeOf } from './controls.ts';
+import { isMcpName, type OwnServer, ourTool, serverNamed, upstreamTool } from './mcp-name.ts';
+import { type PatchFile, parsePatch } from './patch.ts';
 import { routeCommand, type ShellContext } from './shell-route.ts';
 
 export interface ActionContext extends ShellContext {
@@ -13,8 +14,8 @@ export interface ActionContext extends ShellContext {
   readonly root: string;
   /** Where the client is: what relative paths and commands start from. The root if left out. */
   readonly cwd?: string;
-  /** What the client puts before the names of hopgate's own MCP tools. */
-  readonly ourPrefixes?: readonly string[];
+  /** hopgate's own MCP server as the client names it. The server `hopgate` if left out. */
+  readonly own?: OwnServer;
 }
 
 /** A call of one of our tools, for the gate to decide. */
@@ -61,19 +62,20 @@ export function toolCallToAction(
   context: ActionContext,
 ): ClientAction {
   const name = typeof call.name === 'string' ? call.name : '';
-  const own = ourTool(name, context.ourPrefixes ?? OUR_PREFIXES);
-  if (own !== null) return ownAction(own, call.input);
+  const tool = ourTool(name, context.own ?? serverNamed('hopgate'));
+  if (tool !== null) return ownAction(tool, call.input, context);
   if (isMcpName(name)) return mcpAction(name, call.input, context);
   const known = clientTool(call.provider, name);
   if (!known) return { kind: 'unmapped', why: null };
   return knownAction(known, call.input, context);
 }
 
-function ownAction(tool: string, input: unknown): ClientAction {
+function ownAction(tool: string, input: unknown, { specs }: ActionContext): ClientAction {
   const fields = fieldsOf(input);
   if (tool === 'hop') return { kind: 'hop', hop: hopOf(fields) };
   if (tool === 'mode') return { kind: 'mode', mode: modeOf(fields) };
   if (tool === 'status' || tool === 'why') return { kind: 'ask', control: tool, input: fields };
+  if (!own(specs.tools, tool)) return { kind: 'unmapped', why: null };
   return steps({ tool, args: fields, how: 'ours', extra: {}, byOurs: [{ tool, args: fields }] });
 }
 
@@ -96,8 +98,7 @@ function knownAction(known: ClientTool, input: unknown, context: ActionContext):
     case 'outside':
       return { kind: 'unmapped', why: known.why };
     case 'resource': {
-      const server = fields['server'];
-      const ours = server === 'hopgate' || server === 'plugin:hopgate:hopgate';
+      const ours = fields['server'] === (context.own ?? serverNamed('hopgate')).server;
       return ours ? { kind: 'inner' } : { kind: 'unmapped', why: 'reads from an MCP server that no spec speaks of' };
     }
     case 'same': {

@@ -1,6 +1,6 @@
 import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import { type ClientTool, clientTool, clientToolNames, type Provider } from './client-tools.ts';
-import { OUR_PREFIXES } from './mcp-name.ts';
+import { serverNamed } from './mcp-name.ts';
 import { shellTools } from './shell-route.ts';
 
 /** By the name of a client's tool: the tools of the peripheral that it reaches. */
@@ -17,7 +17,7 @@ export function toolMapping(
   provider: Provider,
   { tools }: Pick<PeripheralSpec, 'tools'>,
   specs: SpecSet,
-  prefix: string = OUR_PREFIXES[1] as string,
+  prefix: string = serverNamed('hopgate').prefix,
 ): ToolMapping {
   if (provider === 'mcp') return Object.fromEntries(tools.map((id) => [`${prefix}${id}`, [id]]));
   const reached = clientToolNames(provider).flatMap((name) => {

@@ -1,8 +1,8 @@
 import {
-  CLIENT_CAPABILITIES_META_KEY,
-  CLIENT_INFO_META_KEY,
   type CallToolRequest,
   type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
   type ClientCapabilities,
   type Implementation,
   type InputRequiredResult,
@@ -28,7 +28,13 @@ export async function carryOut(
 ): Promise<CallToolResult | InputRequiredResult> {
   const { session, progressMs = 5000, relistMs = 500 } = host.options;
   const { signal } = ctx.mcpReq;
-  const called: AgentCall = { name: params.name, input: params.arguments ?? {}, signal };
+  const callId = params._meta?.['claudecode/toolUseId'];
+  const called: AgentCall = {
+    name: params.name,
+    input: params.arguments ?? {},
+    signal,
+    ...(typeof callId === 'string' ? { callId } : {}),
+  };
   const stop = heartbeat(ctx, `${params.name} has been running`, progressMs);
   try {
     return await host.inOrder(async () => {

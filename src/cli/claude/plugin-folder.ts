@@ -5,6 +5,7 @@ import manifest from '../../../package.json' with { type: 'json' };
 import { pluginFiles } from '../../adapters/claude-code/plugin.ts';
 import { hookCommand } from '../../daemon/launcher.ts';
 import { ownFolder } from '../../daemon/places.ts';
+import { serverName } from '../../daemon/server-name.ts';
 import { stateHome } from '../../daemon/state-home.ts';
 import { ownProgram } from '../codex/programs.ts';
 import type { Io } from '../io.ts';
@@ -17,6 +18,7 @@ export function ownPluginFiles(env: Io['env']): Files {
   return pluginFiles({
     version: manifest.version,
     hookCommand: hookCommand('claude-code', env),
+    server: serverName(env),
     mcp: { command, args: [...own, 'mcp', '--attach', '--agent', 'claude-code'] },
   });
 }

@@ -23,6 +23,8 @@ export interface Launch {
   readonly env: Env;
   readonly options: CodexThreadOptions;
   readonly mcp: McpEntry;
+  /** The name of hopgate's MCP server. */
+  readonly server: string;
   readonly hooks: CodexHooks;
   /** Somebody sits at Codex's screen. */
   readonly asked: boolean;
@@ -40,10 +42,11 @@ export async function launchArguments({
   env,
   options,
   mcp,
+  server,
   hooks,
   asked,
 }: Launch): Promise<readonly string[]> {
-  const overrides = [...sandboxOverrides(options, root, asked), ...mcpOverrides(mcp), ...hookOverrides(hooks)];
+  const overrides = [...sandboxOverrides(options, root, asked), ...mcpOverrides(mcp, server), ...hookOverrides(hooks)];
   const answer = await listHooks(codex, root, env, overrides);
   if (!isNewEnough(answer.version))
     throw new CliError(

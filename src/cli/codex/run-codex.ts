@@ -4,6 +4,7 @@ import { Host } from '../../daemon/host.ts';
 import { hookCommand } from '../../daemon/launcher.ts';
 import { remoteAgentSession } from '../../daemon/remote.ts';
 import { SeatFiles, type SeatRecord } from '../../daemon/seat-files.ts';
+import { serverName } from '../../daemon/server-name.ts';
 import type { SessionStatus } from '../../session/session.ts';
 import { openClient } from '../client/open-client.ts';
 import { runClient } from '../client/run-client.ts';
@@ -96,6 +97,7 @@ async function runOnce(io: Io, { codex, root, sessionId, options, args }: Run): 
     options,
     asked,
     mcp,
+    server: serverName(io.env),
     hooks: codexHooks(hookCommand('codex', io.env)),
   });
   return runClient('codex', codex, [...first, ...args], { cwd: root, env });

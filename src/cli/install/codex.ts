@@ -3,8 +3,9 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { askCodex, type CodexAnswer } from '../../adapters/codex/ask-codex.ts';
 import { CODEX_EVENTS, codexHooks } from '../../adapters/codex/hook-config.ts';
-import { hookOverrides, MCP_SERVER } from '../../adapters/codex/overrides.ts';
+import { hookOverrides } from '../../adapters/codex/overrides.ts';
 import { hookCommand } from '../../daemon/launcher.ts';
+import { serverName } from '../../daemon/server-name.ts';
 import { hashesOf } from '../codex/launch.ts';
 import { codexProgram, ownProgram } from '../codex/programs.ts';
 import { textOf } from './apply.ts';
@@ -43,7 +44,7 @@ async function planInstall(place: Place): Promise<Plan> {
   const hooks = withOurHooks(hooksFile, textOf(hooksFile), ours);
   const notes = ['Codex reads its hooks when it starts: start it anew. "hopgate doctor" tells whether they run.'];
   const trust = await trustOf(place, hooksFile, hooks.places, notes);
-  const configs = new Map<string, Additions[]>([[join(folder, 'config.toml'), [server()]]]);
+  const configs = new Map<string, Additions[]>([[join(folder, 'config.toml'), [server(place)]]]);
   if (trust) configs.set(join(home, 'config.toml'), [...(configs.get(join(home, 'config.toml')) ?? []), trust]);
   const changes = [change(hooksFile, hooks.text)];
   for (const [path, additions] of configs) {
@@ -96,14 +97,14 @@ function keptFolder(place: Place): string {
   return place.scope === 'user' && place.io.env['CODEX_HOME'] ? folder : dirname(folder);
 }
 
-function server(): Additions {
+function server({ io }: Place): Additions {
   const [command, ...own] = ownProgram();
   return {
     block: SERVER_BLOCK,
     features: FEATURES,
     tables: [
       {
-        path: ['mcp_servers', MCP_SERVER],
+        path: ['mcp_servers', serverName(io.env)],
         values: {
           command,
           args: [...own, 'mcp', '--attach', '--agent', 'codex'],

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { World } from './world.ts';
+import { SERVER } from '../../server-name.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -15,7 +16,7 @@ describe('a call of one of the client’s own tools', () => {
     expect(read.verdict).toBe('blocked');
     expect(read.answer.stdout).toBe('');
     expect(read.reason).toContain('mode-forbids');
-    expect(read.reason).toContain('mcp__plugin_hopgate_hopgate__mode');
+    expect(read.reason).toContain(`mcp__plugin_hopgate_${SERVER}__mode`);
     expect(await world.evidence()).toContain('denial mode-forbids');
   });
 
@@ -120,8 +121,8 @@ describe('every other tool', () => {
   );
 
   it('lets hopgate’s own tools through; its server decides them again', async () => {
-    expect((await world.call('mcp__plugin_hopgate_hopgate__hop', { to: 'edit' })).verdict).toBe('allowed');
-    expect((await world.call('mcp__plugin_hopgate_hopgate__write', { path: 'x' })).verdict).toBe('allowed');
+    expect((await world.call(`mcp__plugin_hopgate_${SERVER}__hop`, { to: 'edit' })).verdict).toBe('allowed');
+    expect((await world.call(`mcp__plugin_hopgate_${SERVER}__write`, { path: 'x' })).verdict).toBe('allowed');
   });
 
   it('sends web pages through hopgate', async () => {

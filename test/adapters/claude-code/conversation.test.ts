@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { handle } from '../../../src/adapters/claude-code/hooks.ts';
 import { acceptConfig } from '../../../src/cli/trust.ts';
 import { World } from './world.ts';
+import { SERVER } from '../../server-name.ts';
 
 let world: World;
 beforeEach(() => {
@@ -10,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => world.close());
 
-const hop = 'mcp__plugin_hopgate_hopgate__hop';
+const hop = `mcp__plugin_hopgate_${SERVER}__hop`;
 
 describe('what the model is told', () => {
   it.each(['startup', 'resume', 'clear', 'compact', 'fork'])(
@@ -112,7 +113,7 @@ describe('a sub-agent', () => {
     expect((await world.evidence('a1')).at(-1)).toBe('step read ok, read src/a.js');
     expect(await world.evidence()).not.toContain('step read ok, read src/a.js');
     for (const tool of ['hop', 'mode']) {
-      const moved = await world.call(`mcp__plugin_hopgate_hopgate__${tool}`, { to: 'edit' }, child);
+      const moved = await world.call(`mcp__plugin_hopgate_${SERVER}__${tool}`, { to: 'edit' }, child);
       expect(moved.verdict).toBe('blocked');
       expect(moved.reason).toContain('report to the agent that started you');
     }
@@ -155,7 +156,7 @@ describe('a sub-agent', () => {
     await world.hear('SessionStart', { source: 'startup' });
     await world.lead('explore', 'diagnose');
     await world.hear('SubagentStart', child);
-    const own = (tool: string) => `mcp__plugin_hopgate_hopgate__${tool}`;
+    const own = (tool: string) => `mcp__plugin_hopgate_${SERVER}__${tool}`;
     expect((await world.call(own('glob'), { pattern: '*' }, child)).verdict).toBe('allowed');
     expect((await world.call(own('status'), {}, child)).verdict).toBe('allowed');
     expect((await world.call(own('write'), { path: 'src/x.js', content: '' }, child)).verdict).toBe('blocked');

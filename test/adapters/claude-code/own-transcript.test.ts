@@ -39,8 +39,8 @@ describe('what Claude Code wrote down itself', () => {
     ]);
   });
 
-  it('leaves out what never ran, what reaches nothing, and what hopgate’s server carries out', () => {
-    const names = ['Write', 'NoSuch', 'TodoWrite', 'mcp__plugin_hopgate_hopgate__bash'];
+  it('leaves out what never ran, and what reaches nothing', () => {
+    const names = ['Write', 'NoSuch', 'TodoWrite'];
     const errors = ['PreToolUse:Write hook error: no', '<tool_use_error>Error: No such tool</tool_use_error>'];
     writeFileSync(
       file,

@@ -5,9 +5,15 @@ import { describe, expect, it } from 'vitest';
 import { pluginFiles } from '../../../src/adapters/claude-code/plugin.ts';
 import { render } from '../../../src/adapters/claude-code/reply.ts';
 import { folder } from '../../cli/run.ts';
+import { SERVER } from '../../server-name.ts';
 
 const plugin = (hookCommand: string) =>
-  pluginFiles({ version: '1.2.3', hookCommand, mcp: { command: '/bin/node', args: ['main.js', 'mcp', '--attach'] } });
+  pluginFiles({
+    version: '1.2.3',
+    hookCommand,
+    server: SERVER,
+    mcp: { command: '/bin/node', args: ['main.js', 'mcp', '--attach'] },
+  });
 
 interface Hooks {
   readonly hooks: {
@@ -42,13 +48,13 @@ describe('the plugin', () => {
 
   it('starts the MCP server that joins the hooks, and never hides its tools behind the tool search', () => {
     expect(JSON.parse(plugin('x')['.mcp.json'] ?? '')).toEqual({
-      mcpServers: { hopgate: { command: '/bin/node', args: ['main.js', 'mcp', '--attach'], alwaysLoad: true } },
+      mcpServers: { [SERVER]: { command: '/bin/node', args: ['main.js', 'mcp', '--attach'], alwaysLoad: true } },
     });
   });
 
   it('names the tools in its commands as the client does', () => {
     for (const name of ['hop', 'mode', 'par', 'peripheral'])
-      expect(plugin('x')[`commands/${name}.md`]).toContain('mcp__plugin_hopgate_hopgate__');
+      expect(plugin('x')[`commands/${name}.md`]).toContain(`mcp__plugin_hopgate_${SERVER}__`);
   });
 });
 

@@ -8,6 +8,7 @@ import { runTicket } from '../../../src/daemon/run-ticket.ts';
 import { parseTranscript, type Transcript } from '../../../src/evidence/transcript.ts';
 import type { Json } from '../../../src/spec/types.ts';
 import { World } from './world.ts';
+import { SERVER } from '../../server-name.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -17,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 const child = { agent_id: 'a1', agent_type: 'general-purpose' };
-const own = (tool: string) => `mcp__plugin_hopgate_hopgate__${tool}`;
+const own = (tool: string) => `mcp__plugin_hopgate_${SERVER}__${tool}`;
 
 async function transcript(agentId: string | null = null): Promise<Transcript> {
   const { sessionId } = await world.seat(agentId);

@@ -6,6 +6,7 @@ import { handle } from '../../../src/adapters/claude-code/hooks.ts';
 import type { HookAnswer, Seat } from '../../../src/adapters/core/hook-desk.ts';
 import { bodyOf } from '../../../src/evidence/bodies.ts';
 import { Host } from '../../../src/daemon/host.ts';
+import { nameServer } from '../../server-name.ts';
 import type { Session } from '../../../src/session/session.ts';
 import type { Json } from '../../../src/spec/types.ts';
 
@@ -41,6 +42,7 @@ export class World {
       XDG_STATE_HOME: join(this.folder, 'state'),
       CLAUDE_PROJECT_DIR: this.root,
     };
+    nameServer(join(this.folder, 'state'));
     this.host = new Host({ env: this.env, keepOpenMs: 60_000, runCommand: '/opt/hopgate-run' });
   }
 

@@ -6,6 +6,7 @@ import { conversationOf, readEvent } from '../../../src/adapters/codex/event.ts'
 import { handle } from '../../../src/adapters/codex/hooks.ts';
 import { bodies, must } from '../../session/sessions.ts';
 import { patchOf, toEdit, world } from './world.ts';
+import { SERVER } from '../../server-name.ts';
 
 const contextOf = (stdout: string): string =>
   (JSON.parse(stdout) as { hookSpecificOutput: { additionalContext: string } }).hookSpecificOutput.additionalContext;
@@ -17,7 +18,7 @@ describe('a shell command', () => {
     await must(session.start('explore'));
     const { exit, stderr } = await call('Bash', { command: 'ls' });
     expect(exit).toBe(2);
-    expect(stderr).toContain('mcp__hopgate__bash_readonly');
+    expect(stderr).toContain(`mcp__${SERVER}__bash_readonly`);
   });
 
   test('is refused with the gate’s remedy, and recorded, where no command may run', async () => {
@@ -101,14 +102,14 @@ describe('a patch', () => {
       'to two files',
       toEdit,
       patchOf('*** Add File: src/b.ts', '+x', '*** Add File: src/c.ts', '+x'),
-      'mcp__hopgate__write',
+      `mcp__${SERVER}__write`,
     ],
-    ['that deletes', toEdit, patchOf('*** Delete File: src/a.ts'), 'mcp__hopgate__bash'],
+    ['that deletes', toEdit, patchOf('*** Delete File: src/a.ts'), `mcp__${SERVER}__bash`],
     [
       'that moves',
       toEdit,
       patchOf('*** Update File: src/a.ts', '*** Move to: src/z.ts', '@@', '-a', '+b'),
-      'mcp__hopgate__bash',
+      `mcp__${SERVER}__bash`,
     ],
     [
       'that cannot be read',
@@ -128,7 +129,7 @@ describe('a patch', () => {
     const { session, call } = await world();
     await toEdit(session);
     const { exit, stderr } = await call('apply_patch', update, {}, { HOPGATE_CODEX_SANDBOX: 'read-only' });
-    const instead = 'call mcp__hopgate__edit with {"path":"src/a.ts","old":"a\\n","new":"b\\n"} instead';
+    const instead = `call mcp__${SERVER}__edit with {"path":"src/a.ts","old":"a\\n","new":"b\\n"} instead`;
     expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining(instead) });
   });
 
@@ -161,7 +162,7 @@ test('the repository is the one that is set up, in whichever folder of it Codex 
 
 describe('other tools', () => {
   test.each([
-    ...['mcp__hopgate__read', 'mcp__hopgate__hop', 'spawn_agent', 'update_plan'],
+    ...[`mcp__${SERVER}__read`, `mcp__${SERVER}__hop`, 'spawn_agent', 'update_plan'],
     ...['collaborationspawn_agent', 'collaborationwait_agent', 'clocksleep', 'functions.request_user_input_async'],
   ])('%s passes', async (tool) => {
     const { session, call } = await world();
@@ -169,7 +170,7 @@ describe('other tools', () => {
     expect(await call(tool, {})).toEqual({ exit: 0, stdout: '', stderr: '' });
   });
 
-  test.each(['nobody_knows', 'collaborationnobody_knows', 'clockmcp__hopgate__read'])(
+  test.each(['nobody_knows', 'collaborationnobody_knows', `clockmcp__${SERVER}__read`])(
     '%s is refused, and recorded',
     async (tool) => {
       const { session, call } = await world();
@@ -188,7 +189,7 @@ describe('other tools', () => {
       await must(session.start('explore'));
       expect(await call(tool, {})).toMatchObject({
         exit: 2,
-        stderr: expect.stringMatching(/What to do: .*mcp__hopgate__read/),
+        stderr: expect.stringMatching(/What to do: .*mcp__hopgate_testtesttest__read/),
       });
       expect((await bodies(session)).at(-1)).toMatchObject({ event: 'denial', code: 'unknown-tool' });
     },
@@ -212,18 +213,18 @@ describe('a sub-agent', () => {
   test('moves nobody', async () => {
     const { session, call } = await world();
     await must(session.start('explore'));
-    expect(await call('mcp__hopgate__hop', {}, sub)).toMatchObject({
+    expect(await call(`mcp__${SERVER}__hop`, {}, sub)).toMatchObject({
       exit: 2,
       stderr: expect.stringContaining('agent that started you'),
     });
-    expect((await call('mcp__hopgate__status', {}, sub)).exit).toBe(0);
+    expect((await call(`mcp__${SERVER}__status`, {}, sub)).exit).toBe(0);
   });
 
   test('its own envelope binds it where its parent’s would not', async () => {
     const { session, call } = await world();
     await toEdit(session);
-    expect((await call('mcp__hopgate__edit', { path: 'src/a.ts', old: 'a', new: 'b' })).exit).toBe(0);
-    expect((await call('mcp__hopgate__edit', { path: 'src/a.ts', old: 'a', new: 'b' }, sub)).exit).toBe(2);
+    expect((await call(`mcp__${SERVER}__edit`, { path: 'src/a.ts', old: 'a', new: 'b' })).exit).toBe(0);
+    expect((await call(`mcp__${SERVER}__edit`, { path: 'src/a.ts', old: 'a', new: 'b' }, sub)).exit).toBe(2);
   });
 
   test('its parent’s envelope binds it too', async () => {
@@ -244,7 +245,7 @@ describe('what the model is told', () => {
     const { session, send } = await world();
     await must(session.start('explore'));
     const start = await send({ hook_event_name: 'SessionStart', source: 'startup' });
-    expect(contextOf(start.stdout)).toMatch(/explore[\s\S]*mcp__hopgate__hop/);
+    expect(contextOf(start.stdout)).toMatch(/explore[\s\S]*mcp__hopgate_testtesttest__hop/);
     expect((await send({ hook_event_name: 'UserPromptSubmit', prompt: 'x' })).stdout).toBe('');
     expect((await send({ hook_event_name: 'SessionStart', source: 'compact' })).stdout).not.toBe('');
     await must(session.setMode({ to: 'diagnose' }));

@@ -9,6 +9,7 @@ import { withAdditions, withoutAdditions } from '../../../src/cli/install/codex-
 import { applyChanges, changesOf } from '../../../src/cli/install/apply.ts';
 import { codexInstaller } from '../../../src/cli/install/codex.ts';
 import type { Place, Plan, Scope } from '../../../src/cli/install/installer.ts';
+import { nameServer, SERVER } from '../../server-name.ts';
 import { temporaryTree } from '../../session/sessions.ts';
 
 /** Answers as Codex's app server does about hooks that are given on the command line. */
@@ -33,6 +34,7 @@ function place(files: { readonly [path: string]: string } = {}) {
     'repo/.keep': '',
     ...files,
   });
+  nameServer(join(root, 'state'));
   const codex = join(root, 'codex');
   chmodSync(codex, 0o755);
   const io: Io = {
@@ -76,10 +78,10 @@ describe('installing for the user', () => {
       hooks: { [event: string]: { hooks: { command: string }[] }[] };
     };
     expect(hooks['PreToolUse']?.[0]?.hooks[0]?.command).toContain("'codex'");
-    const config = parse(read(CONFIG) ?? '') as never as { mcp_servers: { hopgate: object }; hooks: { state: object } };
+    const config = parse(read(CONFIG) ?? '') as never as { mcp_servers: object; hooks: { state: object } };
     expect(config).toMatchObject({
       features: { mcp_tool_list_changed: true },
-      mcp_servers: { hopgate: { command: process.execPath, default_tools_approval_mode: 'approve' } },
+      mcp_servers: { [SERVER]: { command: process.execPath, default_tools_approval_mode: 'approve' } },
       hooks: { state: { [`${at(HOOKS)}:pre_tool_use:0:0`]: { trusted_hash: 'sha256:pre_tool_use' } } },
     });
     expect(Object.keys(config.hooks.state)).toHaveLength(7);
@@ -114,7 +116,7 @@ describe('installing for the user', () => {
     ['hooks.json that is a list', HOOKS, '[]'],
     ['hooks that are none', HOOKS, '{"hooks":{"Stop":{}}}'],
     ['config.toml', CONFIG, 'model = '],
-    ['a server of the same name', CONFIG, '[mcp_servers.hopgate]\ncommand = "other"\n'],
+    ['a server of the same name', CONFIG, `[mcp_servers.${SERVER}]\ncommand = "other"\n`],
     ['features that nothing can be added to', CONFIG, 'features = { a = true }\n'],
   ])('%s is refused, and nothing changes', async (_, path, text) => {
     const { read, where } = place({ [path]: text });
@@ -144,7 +146,7 @@ test('installing for a repository writes there, and the trust alone to the userâ
   const { at, read, where } = place({ [CONFIG]: 'model = "m"\n' });
   carryOut(await codexInstaller.install(where('project')));
   expect(read('repo/.codex/hooks.json')).toContain('PreToolUse');
-  expect(parse(read('repo/.codex/config.toml') ?? '')).toMatchObject({ mcp_servers: { hopgate: {} } });
+  expect(parse(read('repo/.codex/config.toml') ?? '')).toMatchObject({ mcp_servers: { [SERVER]: {} } });
   expect(parse(read(CONFIG) ?? '')).toMatchObject({
     model: 'm',
     hooks: { state: { [`${at('repo/.codex/hooks.json')}:stop:0:0`]: {} } },

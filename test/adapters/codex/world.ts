@@ -8,6 +8,7 @@ import type { NativeWatch, ToolBackend } from '../../../src/ports/tool-backend.t
 import type { Session } from '../../../src/session/session.ts';
 import type { Json } from '../../../src/spec/types.ts';
 import { scriptedBackend } from '../../../src/tools/scripted.ts';
+import { SERVER } from '../../server-name.ts';
 import { must, type StageOptions, stage } from '../../session/sessions.ts';
 
 const digest = (root: string, path: string): string | undefined => {
@@ -67,6 +68,7 @@ export async function world(options: StageOptions = {}): Promise<World> {
   const nameOf = ({ agentId }: Conversation) => agentId ?? 'main';
   const sessionOf = (seat: Seat) => sessions.get(nameOf(seat.conversation)) as Session;
   const desk: HookDesk = {
+    server: SERVER,
     async seat(conversation) {
       const name = nameOf(conversation);
       if (!sessions.has(name)) {

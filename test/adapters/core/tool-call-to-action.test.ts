@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PROVIDERS, type Provider } from '../../../src/adapters/core/client-tools.ts';
+import { inClaudeCode } from '../../../src/adapters/core/mcp-name.ts';
 import {
   type ActionContext,
   type ClientAction,
@@ -273,7 +274,8 @@ describe('apply_patch', () => {
 });
 
 describe('hopgate’s own MCP tools', () => {
-  it.each(['mcp__hopgate__', 'mcp__plugin_hopgate_hopgate__'])('are known by %s', (prefix) => {
+  it('are known by the exact name of the server', () => {
+    const prefix = 'mcp__hopgate__';
     for (const provider of PROVIDERS) {
       expect(calls(act(provider, `${prefix}read`, { path: 'a' }))).toEqual([['ours', 'read', { path: 'a' }]]);
       expect(act(provider, `${prefix}status`, {})).toMatchObject({ kind: 'ask', control: 'status' });
@@ -295,8 +297,29 @@ describe('hopgate’s own MCP tools', () => {
 
   it('a server that only calls itself so is somebody else’s', () => {
     expect(claude('mcp__hopgate_2__read', {})).toMatchObject({ kind: 'unmapped' });
-    const context = at('edit', { ourPrefixes: ['mcp__plugin_hopgate_hopgate__'] });
-    expect(claude('mcp__hopgate__read', {}, context)).toMatchObject({ kind: 'unmapped' });
+    const context = at('edit', { own: inClaudeCode('hopgate_k3') });
+    for (const server of [
+      'hopgate',
+      'hopgate_k3',
+      'plugin_hopgate_hopgate',
+      'plugin_hopgate_hopgate_k',
+      'Plugin_hopgate_hopgate_k3',
+    ])
+      expect(claude(`mcp__${server}__read`, {}, context), server).toMatchObject({ kind: 'unmapped' });
+    expect(calls(claude('mcp__plugin_hopgate_hopgate_k3__read', {}, context))).toEqual([['ours', 'read', {}]]);
+  });
+
+  it('a tool that our server does not have is of another whose name goes on', () => {
+    for (const tool of ['x__read', '_read', 'Read', 'evil', ''])
+      expect(claude(`mcp__hopgate__${tool}`, {}), tool).toMatchObject({ kind: 'unmapped' });
+  });
+
+  it('only resources of our server are read', () => {
+    const context = at('edit', { own: inClaudeCode('hopgate_k3') });
+    const read = (server: string) => claude('ReadMcpResourceTool', { server, uri: 'x' }, context).kind;
+    expect(read('plugin:hopgate:hopgate_k3')).toBe('inner');
+    for (const server of ['hopgate', 'hopgate_k3', 'plugin_hopgate_hopgate_k3', 'plugin:hopgate:hopgate'])
+      expect(read(server), server).toBe('unmapped');
   });
 });
 

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
-import { ensureStateDir, realRoot } from './cli/state-dir.ts';
 import { defaultBackends } from './default-backends.ts';
 import type { Entry } from './evidence/entry.ts';
 import type { ApprovalRequest, Approver } from './ports/approver.ts';
@@ -9,6 +8,8 @@ import type { EvidenceStore } from './ports/evidence-store.ts';
 import type { Ids } from './ports/ids.ts';
 import type { Inspector } from './ports/inspector.ts';
 import type { ToolBackend } from './ports/tool-backend.ts';
+import { realRoot } from './project/root.ts';
+import { ensureStateDir } from './project/state-dir.ts';
 import { createSession, type ResumePoint, resumePoint, resumeSession } from './session/open.ts';
 import type { Pin } from './session/pin.ts';
 import type { Session } from './session/session.ts';
@@ -137,7 +138,7 @@ async function openStore(
 /** Reading specs takes more than all the rest of a session: it is loaded by who opens a new one. */
 async function pinOf(options: OpenOptions, root: string): Promise<Pin> {
   const [{ openProject }, { loadProjectConfig }, { loadSpecs }] = await Promise.all([
-    import('./cli/project.ts'),
+    import('./project/open-project.ts'),
     import('./spec/load-project-config.ts'),
     import('./spec/load-specs.ts'),
   ]);

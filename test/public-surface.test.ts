@@ -7,6 +7,7 @@ import { Session } from '../src/session/session.ts';
 it('exports these names', () => {
   expect(Object.keys(hopgate).toSorted()).toEqual([
     'DENIAL_CODES',
+    'ProjectError',
     'SpecError',
     'StoreError',
     'decide',

@@ -14,7 +14,7 @@ import {
 } from 'ai';
 import { approvedRequest, hashIn, rejectedCalls } from './ai-sdk/approvals.ts';
 import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from './core/agent-session.ts';
-import { approvalQuestion } from './mcp/approval-view.ts';
+import { approvalQuestion } from './core/approval-question.ts';
 import { askedAlone } from './core/asked-alone.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';

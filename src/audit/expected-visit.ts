@@ -1,4 +1,5 @@
 import { own } from '../spec/names.ts';
+import { IDENTITY_FIELDS } from '../spec/policy/closed-lists.ts';
 import {
   type EntrySource,
   type Exit,
@@ -94,8 +95,6 @@ function entryProblem(moment: Moment, target: PeripheralSpec): Expected | null {
   return unmet === undefined ? null : refused('condition-failed', `condition ${unmet}`);
 }
 
-const WHO = ['session-id', 'author'];
-
 /** The context that a visit would begin with, and the first field that nothing fills. */
 export function contextFor(
   target: PeripheralSpec,
@@ -103,7 +102,7 @@ export function contextFor(
   given: Fields,
 ): { readonly context: Fields; readonly missing: string | null } {
   // Who a session is, is not the caller's to say.
-  const others = Object.fromEntries(Object.entries(given).filter(([field]) => !WHO.includes(field)));
+  const others = Object.fromEntries(Object.entries(given).filter(([field]) => !IDENTITY_FIELDS.includes(field)));
   const context: { [field: string]: Json } = { ...others };
   let missing: string | null = null;
   for (const [field, { source, optional }] of Object.entries(target.context)) {

@@ -1,4 +1,5 @@
 import type { ModeBody } from '../evidence/bodies.ts';
+import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import { judgeApprovalUse } from './judge-approval.ts';
 import type { Ledger } from './ledger.ts';
 import type { Report } from './report.ts';
@@ -33,8 +34,8 @@ export function judgeMode(ledger: Ledger, at: number, body: ModeBody, report: Re
   }
   const needed = transition?.approval === 'operator';
   const view = {
-    ...(body.exitCriteria === null ? {} : { 'exit criteria': body.exitCriteria }),
-    ...(body.summary === null ? {} : { summary: body.summary }),
+    ...(body.exitCriteria === null ? {} : { [APPROVAL_VIEW.exitCriteria]: body.exitCriteria }),
+    ...(body.summary === null ? {} : { [APPROVAL_VIEW.summary]: body.summary }),
   };
   const wanted = { action: { kind: 'mode', from, to }, reason: body.reason ?? '', view };
   judgeApprovalUse(ledger, at, body.approval, needed, wanted, report);

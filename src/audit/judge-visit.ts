@@ -1,8 +1,9 @@
 import type { HopBody, StartBody, StopBody } from '../evidence/bodies.ts';
+import { APPROVAL_VIEW, IDENTITY_FIELDS } from '../spec/policy/closed-lists.ts';
 import type { GateRule, Json } from '../spec/types.ts';
+import { type Fields, fieldsOf, sameJson, show } from './json.ts';
 import { judgeApprovalUse } from './judge-approval.ts';
 import { judgeEntry } from './judge-entry.ts';
-import { type Fields, fieldsOf, sameJson, show } from './json.ts';
 import type { Ledger } from './ledger.ts';
 import type { Report } from './report.ts';
 import { factsOf, judgeFacts, type Moment, ruleHolds } from './session-facts.ts';
@@ -135,7 +136,7 @@ export function judgeStart(ledger: Ledger, at: number, body: StartBody, report: 
     if (hop.body.to !== body.peripheral || hop.body.by !== body.by)
       report.breach('lifecycle', `the hop leads to ${hop.body.to}`, `${body.peripheral} was started by the ${body.by}`);
     judgeContext(ledger, body, hop.backpack, true, report);
-    const seen = hop.approval?.request.view['context'];
+    const seen = hop.approval?.request.view[APPROVAL_VIEW.context];
     if (hop.approval && !sameJson(seen, body.context))
       report.counted('approval', `context approved: ${show(seen)}`, `context taken: ${show(body.context as Json)}`);
     return;
@@ -152,9 +153,6 @@ export function judgeStart(ledger: Ledger, at: number, body: StartBody, report: 
   judgeContext(ledger, body, ledger.backpack, false, report);
   judgeFacts(fieldsOf(body.facts as Json), factsOf(moment, { conditions: target.entry.conditions }), report);
 }
-
-/** Who a session is, nobody can hand to it. */
-const WHO = ['session-id', 'author'];
 
 /** What a visit is begun with: every field that the spec demands, and after a hop exactly what its sources hold. */
 function judgeContext(
@@ -178,13 +176,13 @@ function judgeContext(
     const constraint = `context: ${field}: ${source.kind === 'fruit' ? `from-${source.peripheral}` : source.kind}`;
     if (has === null && !optional)
       report.counted('context', constraint, `${peripheral} was entered without ${field}`, { argument: field });
-    else if ((exact || WHO.includes(field)) && !sameJson(has, due))
+    else if ((exact || IDENTITY_FIELDS.includes(field)) && !sameJson(has, due))
       report.counted('context', constraint, `${field} is ${show(has)}, its source holds ${show(due)}`, {
         argument: field,
       });
   }
   for (const field of Object.keys(context)) {
-    if (!Object.hasOwn(rules, field) && (exact || WHO.includes(field)))
+    if (!Object.hasOwn(rules, field) && (exact || IDENTITY_FIELDS.includes(field)))
       report.counted('context', `context: ${Object.keys(rules).join(', ')}`, `${field} came along`, {
         argument: field,
       });

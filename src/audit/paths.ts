@@ -1,3 +1,5 @@
+import { MAX_PATH_BYTES } from '../spec/policy/limits.ts';
+
 export type Place = { readonly inside: true; readonly path: string } | { readonly inside: false; readonly why: string };
 
 const split = (path: string): string[] => path.split('/').filter((segment) => segment !== '' && segment !== '.');
@@ -23,7 +25,7 @@ let remembered: { root: string; places: Map<string, Place> } = { root: '', place
 
 function walk(root: string, path: string): Place {
   if (path === '') return { inside: false, why: 'it is no path' };
-  if (path.length > 4096) return { inside: false, why: 'it is longer than any path' };
+  if (Buffer.byteLength(path) > MAX_PATH_BYTES) return { inside: false, why: 'it is longer than any path' };
   if (hasControl(path)) return { inside: false, why: 'it holds a control character' };
   const home = split(root);
   const walked = path.startsWith('/') ? [] : [...home];

@@ -1,8 +1,9 @@
 import type { EffectRecord, OutcomeRecord } from '../evidence/bodies.ts';
 import { standingAfter } from '../evidence/discipline.ts';
+import { FILE_CHANGES } from '../spec/policy/closed-lists.ts';
 import type { Json, Observation } from '../spec/types.ts';
 import { fieldsOf, listOf, textOf } from './json.ts';
-import { lastOfEach, type Run } from './test-runs.ts';
+import { allPassed, lastOfEach, type Run } from './test-runs.ts';
 import type { witnessOf } from './witness.ts';
 
 /** What a visit has shown so far. */
@@ -39,7 +40,6 @@ export const NOTHING_SEEN: Seen = {
   par: null,
 };
 
-const FILE_OPS = ['create', 'modify', 'delete', 'mode', 'link'];
 /** A list with what it did not hold before; the same list if there is nothing. */
 export const joined = (list: readonly string[], more: readonly (string | null)[]): readonly string[] => {
   const fresh = more.filter((item): item is string => item !== null && !list.includes(item));
@@ -48,7 +48,7 @@ export const joined = (list: readonly string[], more: readonly (string | null)[]
 
 /** The files that effects say were changed. */
 export const changedIn = (effects: readonly EffectRecord[]): readonly string[] =>
-  effects.filter(({ op }) => FILE_OPS.includes(op)).map(({ path }) => path);
+  effects.filter(({ op }) => FILE_CHANGES.includes(op)).map(({ path }) => path);
 
 /** What a visit has shown after one more step. */
 export function see(
@@ -56,7 +56,7 @@ export function see(
   tool: string,
   outcome: OutcomeRecord,
   effects: readonly EffectRecord[],
-  run: Run | null,
+  runs: readonly Run[],
   witness: ReturnType<typeof witnessOf>,
 ): Seen {
   const changed = joined(seen.changed, changedIn(effects));
@@ -74,7 +74,7 @@ export function see(
       listOf(result['matches']).map((match) => textOf(fieldsOf(match)['path'])),
     ),
     listed: joined(seen.listed, listOf(result['files']).map(textOf)),
-    runs: run ? [...seen.runs, run] : seen.runs,
+    runs: [...seen.runs, ...runs],
     committed: seen.committed || committed,
     pushed: seen.pushed || pushed,
     sha: (committed || pushed ? textOf(result['sha']) : null) ?? seen.sha,
@@ -103,7 +103,8 @@ export function observed(runs: readonly Run[], seen: Seen, name: Observation): J
       return seen.changed.length;
     case 'result':
       if (last.some(({ command, change }) => wavers(runs, command, change))) return 'flaky';
-      return (['fail', 'pass'] as const).find((word) => last.some(({ verdict }) => verdict === word)) ?? null;
+      if (last.some(({ verdict }) => verdict === 'fail')) return 'fail';
+      return last.some(({ verdict }) => verdict === 'pass') && allPassed(seen.runs) ? 'pass' : null;
     case 'test-count':
       return last.some(({ total }) => total === null)
         ? null

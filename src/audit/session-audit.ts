@@ -295,8 +295,7 @@ export class SessionAudit {
       if (body.event === 'outcome' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))
         visit.headId = entry.id;
       const witness = witnessOf(ledger.pinned.specs, visit.peripheral, id);
-      const run = visit.yields.take(id, outcome, effects, ledger.change, witness);
-      if (run) ledger.runs.add(run);
+      for (const run of visit.yields.take(id, outcome, effects, ledger.change, witness)) ledger.runs.add(run);
     }
     this.#takePattern(entry.id, id, outcome);
   }

@@ -4,7 +4,7 @@ import type { Mode, PeripheralSpec } from '../spec/types.ts';
 import { type Fields, fieldsOf } from './json.ts';
 import { type Pinned, scopeOf, type Standing as PatternStanding } from './ledger.ts';
 import { changedIn, joined, NOTHING_SEEN, observed, type Seen, see, wavers } from './seen.ts';
-import { lastOfEach, type Run, runOf } from './test-runs.ts';
+import { allPassed, type Run, runsOf } from './test-runs.ts';
 import { witnessOf } from './witness.ts';
 
 interface VisitStanding {
@@ -157,7 +157,7 @@ function afterResult({ specs }: Pinned, now: Standing, body: Extract<Body, { eve
   const change = now.change + (changes ? 1 : 0);
   const result: Fields = ok ? fieldsOf(outcome.result) : {};
   const witness = visit ? witnessOf(specs, visit.peripheral, tool) : null;
-  const run = witness === 'test' ? runOf(result, change) : null;
+  const runs = witness === 'test' ? runsOf(result, change) : [];
   const named = effects.filter(({ op }) => op !== 'ref' && op !== 'connect').map(({ path }) => path);
   const before = now.backpack['changed-files'];
   const told = standingAfter(tool, outcome);
@@ -167,7 +167,7 @@ function afterResult({ specs }: Pinned, now: Standing, body: Extract<Body, { eve
     steps: now.steps + 1,
     successes: now.successes + (ok ? 1 : 0),
     change,
-    runs: run ? [...now.runs, run] : now.runs,
+    runs: [...now.runs, ...runs],
     files: joined(now.files, named),
     backpack: changes
       ? {
@@ -179,7 +179,7 @@ function afterResult({ specs }: Pinned, now: Standing, body: Extract<Body, { eve
     visit: visit && {
       ...visit,
       steps: visit.steps + 1,
-      seen: see(visit.seen, tool, outcome, effects, run, witness),
+      seen: see(visit.seen, tool, outcome, effects, runs, witness),
     },
   };
 }
@@ -187,10 +187,9 @@ function afterResult({ specs }: Pinned, now: Standing, body: Extract<Body, { eve
 /** What can be said of the code as it stands: full runs since the last change, each command's last, none of them wavering. */
 export function testsOf(now: Standing): { readonly passed: boolean; readonly count: number; readonly failed: number } {
   const current = now.runs.filter((run) => run.change === now.change);
-  const whole = lastOfEach(current.filter(({ narrowed }) => !narrowed));
+  const whole = current.filter(({ narrowed }) => !narrowed);
   const passed =
-    whole.some(({ verdict }) => verdict === 'pass') &&
-    whole.every(({ verdict, command }) => verdict !== 'fail' && !wavers(now.runs, command, now.change));
+    whole.length > 0 && allPassed(current) && whole.every(({ command }) => !wavers(now.runs, command, now.change));
   return { passed, count: current.length, failed: current.filter(({ verdict }) => verdict === 'fail').length };
 }
 

@@ -5,25 +5,38 @@ import { type Fields, fieldsOf, listOf } from './json.ts';
 export interface Run {
   readonly command: string;
   readonly narrowed: boolean;
-  readonly verdict: 'pass' | 'fail' | 'none';
+  readonly verdict: 'pass' | 'fail' | 'error';
+  /** The commands that have to pass besides. */
+  readonly others: readonly string[];
   readonly total: number | null;
   readonly failures: readonly Json[];
   /** How often the code had been changed when it ran. */
   readonly change: number;
 }
 
-export function runOf(result: Fields, change: number): Run | null {
-  const { verdict, command, narrowed } = result;
-  if (verdict !== 'pass' && verdict !== 'fail' && verdict !== 'none') return null;
+/** The runs of one step, which may have run several commands. */
+export function runsOf(result: Fields, change: number): readonly Run[] {
+  const { verdict, command, narrowed, runs } = result;
+  if (Array.isArray(runs)) return runs.flatMap((each) => runsOf(fieldsOf(each), change));
+  if (verdict !== 'pass' && verdict !== 'fail' && verdict !== 'error') return [];
   const { total, failures } = fieldsOf(result['report']);
-  return {
+  const run: Run = {
     command: listOf(command).join(' '),
     narrowed: narrowed === true,
     verdict,
+    others: listOf(result['others']).map(String),
     total: typeof total === 'number' ? total : null,
     failures: listOf(failures),
     change,
   };
+  return [run];
+}
+
+/** Every command that was run in full passed last time, and so did all that were to pass. */
+export function allPassed(runs: readonly Run[]): boolean {
+  const whole = lastOfEach(runs.filter(({ narrowed }) => !narrowed));
+  const passes = (command: string) => whole.some((run) => run.command === command && run.verdict === 'pass');
+  return whole.every(({ command }) => passes(command)) && runs.flatMap(({ others }) => others).every(passes);
 }
 
 /** The runs that can still matter: those of the code as it is, and those of the visit under way. */
@@ -48,10 +61,8 @@ export class TestRuns {
   /** What can be said of the code as it stands. */
   standing(change: number): { readonly passed: boolean; readonly count: number; readonly failed: number } {
     const now = this.#runs.filter((run) => run.change === change);
-    const whole = lastOfEach(now.filter(({ narrowed }) => !narrowed));
-    const passed =
-      whole.some(({ verdict }) => verdict === 'pass') &&
-      whole.every(({ verdict, command }) => verdict !== 'fail' && !this.wavers(command, change));
+    const whole = now.filter(({ narrowed }) => !narrowed);
+    const passed = whole.length > 0 && allPassed(now) && whole.every(({ command }) => !this.wavers(command, change));
     return { passed, count: now.length, failed: now.filter(({ verdict }) => verdict === 'fail').length };
   }
 }

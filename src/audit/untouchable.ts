@@ -1,17 +1,5 @@
 import picomatch from 'picomatch';
-
-/** Whatever a scope grants: no agent writes what steers git, shells, editors, agents or this program. */
-const STEERING = [
-  ...['.git', '.gitconfig', '.gitmodules', '.husky', '.claude', '.codex'],
-  ...['.mcp.json', '.cursor', '.cursorrules', '.windsurf', '.windsurfrules', '.gemini'],
-  ...['.opencode', '.clinerules', '.roo', '.continue', '.aider.conf.yml', '.vscode'],
-  ...['.idea', '.zed', '.devcontainer', '.exrc', '.nvimrc', '.nvim.lua'],
-  ...['.gdbinit', '.lldbinit', '.bashrc', '.bash_profile', '.bash_login', '.bash_logout'],
-  ...['.profile', '.zshrc', '.zshenv', '.zprofile', '.zlogin', '.zlogout'],
-  ...['.inputrc', '.envrc', '.ripgreprc', '.npmrc', '.yarnrc.yml'],
-];
-
-const OWN = /(?:^|\/)node_modules\/(?:hopgate|\.bin\/hopgate)(?:\/|$)/;
+import { GIT_CREDENTIALS, OWN_PACKAGES, PROTECTED_NAMES, REPOSITORY_MARK } from '../spec/policy/protected-names.ts';
 
 /** A name as a file system may read it that folds case, drops trailing dots and blanks, and knows streams and short names. */
 function asRead(name: string): string {
@@ -27,11 +15,9 @@ function asRead(name: string): string {
 /** Whether a root-relative path steers something that an agent must not steer. */
 export function steers(path: string): boolean {
   const names = path.split('/').map(asRead);
-  // With a HEAD in it, git takes a folder for a bare repository and obeys the config beside it.
-  if (path.split('/').at(-1) === 'HEAD') return true;
-  // hopgate as the repository has it installed: what answers the next hook.
-  if (OWN.test(names.join('/'))) return true;
-  return names.some((name) => STEERING.includes(name)) || (names.length === 1 && names[0] === 'hopgate.yaml');
+  if (path === REPOSITORY_MARK || path.endsWith(`/${REPOSITORY_MARK}`)) return true;
+  if (OWN_PACKAGES.some((own) => `/${names.join('/')}/`.includes(`/${own.join('/')}/`))) return true;
+  return names.some((name) => PROTECTED_NAMES.includes(name));
 }
 
 type Test = (path: string) => boolean;
@@ -79,6 +65,6 @@ const REMEMBERED = 4096;
 function keepsKeys(names: readonly string[]): boolean {
   const read = names.map(asRead);
   const last = read.at(-1)!;
-  if (last === '.git-credentials') return true;
-  return ['config', 'config.worktree', 'credentials'].includes(last) && read.slice(0, -1).includes('.git');
+  if (last === GIT_CREDENTIALS.anywhere) return true;
+  return GIT_CREDENTIALS.inGit.some((name) => name === last) && read.slice(0, -1).includes('.git');
 }

@@ -1,15 +1,13 @@
 import type { EffectRecord, OutcomeRecord } from '../evidence/bodies.ts';
 import { standingAfter } from '../evidence/discipline.ts';
+import { FILE_CHANGES } from '../spec/policy/closed-lists.ts';
+import { MAX_FRUIT_FILES } from '../spec/policy/limits.ts';
 import type { Json, Observation, PeripheralSpec } from '../spec/types.ts';
 import { type Fields, fieldsOf, fits, listOf, sameJson, show, textOf } from './json.ts';
-import { lastOfEach, type Run, runOf, type TestRuns } from './test-runs.ts';
+import { allPassed, lastOfEach, type Run, runsOf, type TestRuns } from './test-runs.ts';
 import type { witnessOf } from './witness.ts';
 
-const OF_FILES = ['create', 'modify', 'delete', 'mode', 'link'];
-/** A fruit's list of files is never longer. */
-const LONGEST = 1000;
-
-export const isFileChange = ({ op }: EffectRecord): boolean => OF_FILES.includes(op);
+export const isFileChange = ({ op }: EffectRecord): boolean => FILE_CHANGES.includes(op);
 
 /** What a visit has yielded so far, counted again from its entries. */
 export class Yield {
@@ -37,10 +35,10 @@ export class Yield {
     effects: readonly EffectRecord[],
     change: number,
     witness: ReturnType<typeof witnessOf>,
-  ): Run | null {
+  ): readonly Run[] {
     this.#steps += 1;
     for (const effect of effects) if (isFileChange(effect)) put(this.#changed, effect.path);
-    if (outcome.status !== 'ok') return null;
+    if (outcome.status !== 'ok') return [];
     const after = standingAfter(tool, outcome);
     if (after) put(this.#patterns, after.pattern);
     const result = fieldsOf(outcome.result);
@@ -48,9 +46,9 @@ export class Yield {
     for (const match of listOf(result['matches'])) put(this.#matched, textOf(fieldsOf(match)['path']));
     for (const file of listOf(result['files'])) put(this.#listed, textOf(file));
     if (witness === 'deploy') this.#takeShipping(tool, result);
-    const run = witness === 'test' ? runOf(result, change) : null;
-    if (run) this.#runs.push(run);
-    return run;
+    const runs = witness === 'test' ? runsOf(result, change) : [];
+    this.#runs.push(...runs);
+    return runs;
   }
 
   #takeShipping(tool: string, result: Fields): void {
@@ -103,13 +101,13 @@ export class Yield {
   #result(all: TestRuns): Json {
     const last = lastOfEach(this.#runs);
     if (last.some(({ command, change }) => all.wavers(command, change))) return 'flaky';
-    for (const verdict of ['fail', 'pass'] as const) if (last.some((run) => run.verdict === verdict)) return verdict;
-    return null;
+    if (last.some(({ verdict }) => verdict === 'fail')) return 'fail';
+    return last.some(({ verdict }) => verdict === 'pass') && allPassed(this.#runs) ? 'pass' : null;
   }
 }
 
 function put(files: Set<string>, path: string | null): void {
-  if (path !== null && files.size < LONGEST) files.add(path);
+  if (path !== null && files.size < MAX_FRUIT_FILES) files.add(path);
 }
 
 /** What is wrong with a fruit: fields the spec does not have, types, missing fields, and observed values that were not observed. */

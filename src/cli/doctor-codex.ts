@@ -1,8 +1,8 @@
 import { askCodex } from '../adapters/codex/ask-codex.ts';
 import { CODEX_EVENTS, isOurs } from '../adapters/codex/hook-config.ts';
+import { findProgram } from '../base/process.ts';
 import { SeatFiles } from '../daemon/seat-files.ts';
-import type { Finding } from './doctor.ts';
-import { findProgram } from './find-program.ts';
+import type { Finding } from './doctor-finding.ts';
 import type { Io } from './io.ts';
 
 /** What no setting of Codex's closes; said whenever Codex is there. */

@@ -1,29 +1,18 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
+import { findProgram } from '../base/process.ts';
+import { openProject } from '../project/open-project.ts';
+import { CONFIG_FILE } from '../project/root.ts';
+import { ensureStateDir } from '../project/state-dir.ts';
 import { SpecError } from '../spec/issues.ts';
 import { detectSandbox } from '../tools/sandbox/detect.ts';
 import type { SandboxAvailability } from '../tools/sandbox/sandbox.ts';
 import { codexFindings } from './doctor-codex.ts';
-import { findProgram } from './find-program.ts';
-import { CliError, type Io } from './io.ts';
-import { CONFIG_FILE, openProject } from './project.ts';
+import type { Finding } from './doctor-finding.ts';
+import { remedyOf } from './fail.ts';
+import type { Io } from './io.ts';
 import { type RunProgram, runProgram } from './run-program.ts';
-import { ensureStateDir } from './state-dir.ts';
-
-/** One thing that hopgate needs or can use. `missing` stops something that `without` names; `broken` stops everything. */
-export interface Finding {
-  readonly name: string;
-  readonly status: 'ok' | 'missing' | 'broken';
-  /** Version and place, or what is wrong. */
-  readonly found: string;
-  /** What works without it, or what does not. */
-  readonly without?: string;
-  /** How to get it. */
-  readonly fix?: string;
-  /** What else is worth knowing. */
-  readonly details?: readonly string[];
-}
 
 /** The world that {@link examine} looks at; tests take parts of it away. */
 export interface Examined {
@@ -107,7 +96,7 @@ function stateFolder(root: string, io: Io): Finding {
       status: 'broken',
       found: (error as Error).message,
       without: 'No session can start: its evidence would have no place.',
-      fix: error instanceof CliError ? error.remedy : 'Set XDG_STATE_HOME to a folder that you can write.',
+      fix: remedyOf(error) ?? 'Set XDG_STATE_HOME to a folder that you can write.',
     };
   }
 }
@@ -131,9 +120,7 @@ async function project(root: string, io: Io): Promise<readonly Finding[]> {
         fix:
           error instanceof SpecError
             ? `Run "hopgate check --root ${root}" and correct what it names.`
-            : error instanceof CliError
-              ? error.remedy
-              : '',
+            : (remedyOf(error) ?? ''),
       },
     ];
   }

@@ -1,3 +1,4 @@
+import { operatorRemedy, ProjectError } from '../project/project-error.ts';
 import { formatIssues, SpecError } from '../spec/issues.ts';
 import { CliError, type Io, paint, printJson } from './io.ts';
 import { visible } from './visible.ts';
@@ -29,8 +30,18 @@ interface Description {
   readonly exitCode: 1 | 2;
 }
 
+/** The remedy that an error names for the operator; null if it names none. */
+export function remedyOf(error: unknown): string | null {
+  if (error instanceof CliError) return error.remedy;
+  return error instanceof ProjectError ? operatorRemedy(error) : null;
+}
+
 function describe(error: unknown): Description {
   if (error instanceof CliError) return error;
+  if (error instanceof ProjectError) {
+    const { code, message } = error;
+    return { code, message, remedy: operatorRemedy(error), exitCode: code === 'no-root' ? 2 : 1 };
+  }
   if (error instanceof SpecError)
     return {
       code: 'invalid-spec',

@@ -6,10 +6,10 @@ import { judgeInhabitation } from '../audit/inhabitation/inhabitation.ts';
 import type { Entry } from '../evidence/entry.ts';
 import { NO_TRANSCRIPT, parseTranscript, type Transcript } from '../evidence/transcript.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
-import { unhooked } from './claude/unhooked.ts';
+import { stateDir } from '../project/state-dir.ts';
 import { readPin } from './chosen-sessions.ts';
+import { unhooked } from './claude/unhooked.ts';
 import { CliError, type Io, paint, print } from './io.ts';
-import { stateDir } from './state-dir.ts';
 import { table } from './table.ts';
 import { excerpt } from './visible.ts';
 

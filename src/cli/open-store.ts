@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
+import { stateDir } from '../project/state-dir.ts';
 import { nearest } from '../spec/names.ts';
 import { sqliteStore } from '../stores/sqlite.ts';
 import { CliError, type Io } from './io.ts';
-import { stateDir } from './state-dir.ts';
 
 /** Where the evidence of a root lies. */
 export const evidenceFile = (root: string, env: Io['env']): string => join(stateDir(root, env), 'evidence.db');

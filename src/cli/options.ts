@@ -1,13 +1,12 @@
 import { Option } from 'commander';
+import { realRoot, repositoryOf } from '../project/root.ts';
 import type { Io } from './io.ts';
-import { repositoryOf } from '../spec/repository-of.ts';
-import { realRoot } from './state-dir.ts';
 
 /** `--root DIR`: the repository; the one that the current folder is of unless given. Resolve it with {@link rootOf}. */
 export const rootOption = (): Option =>
   new Option('--root <dir>', 'the repository').default('.', 'the one that the current folder is of');
 
-/** The real path of `--root`. Throws CliError `no-root` (usage). */
+/** The real path of `--root`. Throws ProjectError `no-root` (usage). */
 export function rootOf(io: Io, { root }: { readonly root: string }): string {
   const named = realRoot(root, io.cwd);
   return root === '.' ? repositoryOf(named) : named;

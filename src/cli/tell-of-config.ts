@@ -1,5 +1,5 @@
+import type { Project } from '../project/open-project.ts';
 import { type Io, note } from './io.ts';
-import type { Project } from './project.ts';
 
 /** Says what a session will miss: what hopgate.yaml states and nobody trusts, or that there is none. */
 export function tellOfConfig(io: Io, { narrowed, ignored, configFile }: Project): void {

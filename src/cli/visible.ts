@@ -1,4 +1,4 @@
-export { excerpt, visible } from '../spec/visible.ts';
+export { excerpt, visible } from '../base/text.ts';
 
 /** What JSON leaves as it is, and a terminal may obey or hide. */
 const UNESCAPED =

@@ -1,5 +1,5 @@
 import type { HookAnswer, HookDesk } from '../adapters/core/hook-desk.ts';
-import type { Env } from './state-home.ts';
+import type { Env } from '../project/state-home.ts';
 
 type Handle = (event: unknown, desk: HookDesk, env: Env) => Promise<HookAnswer>;
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Env } from '../project/state-home.ts';
 import { buildId, encoded } from './own-files.ts';
 import { daemonFolder } from './places.ts';
-import type { Env } from './state-home.ts';
 
 /** No daemon answered: none is there, it is finishing, or it went away. `asked`: it may have begun the work. */
 export class NoDaemon extends Error {

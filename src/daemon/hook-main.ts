@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { join } from 'node:path';
+import { stateHome } from '../project/state-home.ts';
 import { NO_CACHE, useCodeCache } from './code-cache.ts';
-import { stateHome } from './state-home.ts';
 
 /** Built, this is CommonJS. */
 declare const require: Parameters<typeof useCodeCache>[2] | undefined;

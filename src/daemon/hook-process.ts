@@ -1,8 +1,8 @@
 import { readSync, writeSync } from 'node:fs';
+import type { Env } from '../project/state-home.ts';
 import { askDaemon, NoDaemon } from './ask.ts';
-import { frame, type Framed, unframe } from './framed.ts';
 import { type CodeCache, NO_CACHE } from './code-cache.ts';
-import type { Env } from './state-home.ts';
+import { type Framed, frame, unframe } from './framed.ts';
 import { runCommand } from './run-command.ts';
 
 /** Shorter than the time that client programs give a hook. */

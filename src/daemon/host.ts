@@ -7,6 +7,7 @@ import { bodyOf } from '../evidence/bodies.ts';
 import type { Denial } from '../gate/denial.ts';
 import type { OpenOptions } from '../open-session.ts';
 import { StoreError } from '../ports/evidence-store.ts';
+import { type Env, stateHome } from '../project/state-home.ts';
 import type { Session } from '../session/session.ts';
 import type { Json, SpecSet } from '../spec/types.ts';
 import { ancestry, clientOf, isRunning, type ProcessMark, sameProcess, thisProcess } from './client-process.ts';
@@ -14,7 +15,6 @@ import { exclusively } from './exclusive.ts';
 import { OpenSessions, SessionBusy } from './open-sessions.ts';
 import { operatorOf } from './operator-of.ts';
 import { ownFolder } from './places.ts';
-import { type Env, stateHome } from './state-home.ts';
 import { takeRecord, writeRecord } from './record-file.ts';
 import { SeatFiles, type SeatRecord, type SessionBinding, withEvent } from './seat-files.ts';
 import { serverName } from './server-name.ts';
@@ -241,7 +241,7 @@ export class Host {
   /** What the person has to be told of a new conversation; whoever names the session has told it already. */
   async #asides({ root, agentId }: Conversation, { env }: Caller): Promise<Seat['notes']> {
     if (agentId !== null || env['HOPGATE_SESSION']) return {};
-    const untold = (await import('./untrusted-config.ts')).untrustedConfig(root, this.#options.env);
+    const untold = (await import('../project/trust-record.ts')).untrustedConfig(root, this.#options.env);
     return untold === null ? {} : { untold };
   }
 

@@ -12,11 +12,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { findProgram } from '../cli/find-program.ts';
+import { findProgram } from '../base/process.ts';
+import { type Env, stateHome } from '../project/state-home.ts';
 import { socketOf, tokenFileOf } from './ask.ts';
 import { entryFile, packageFolder } from './own-files.ts';
 import { ownFolder } from './places.ts';
-import { type Env, stateHome } from './state-home.ts';
 import { quoted } from './quoted.ts';
 import { launcherFile } from './run-command.ts';
 

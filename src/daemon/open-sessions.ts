@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { ensureStateDir } from '../cli/state-dir.ts';
 import { type OpenOptions, openSession, randomIds } from '../open-session.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
+import { ensureStateDir } from '../project/state-dir.ts';
+import type { Env } from '../project/state-home.ts';
 import type { Session } from '../session/session.ts';
 import { isBusy } from '../stores/node-sqlite.ts';
 import { sqliteStore } from '../stores/sqlite.ts';
-import type { Env } from './state-home.ts';
 
 /** How often a session that another process writes is tried again, in milliseconds. */
 const RETRY_MS = 20;

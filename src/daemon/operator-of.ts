@@ -1,6 +1,6 @@
-import { ensureStateDir } from '../cli/state-dir.ts';
 import type { Approver } from '../ports/approver.ts';
-import type { Env } from './state-home.ts';
+import { ensureStateDir } from '../project/state-dir.ts';
+import type { Env } from '../project/state-home.ts';
 import type { SeatFiles } from './seat-files.ts';
 
 /** The operator of a session that no terminal belongs to: what was approved ahead of it, then `hopgate approve`. */

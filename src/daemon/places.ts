@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { chmodSync, lstatSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { type Env, stateHome } from './state-home.ts';
+import { type Env, stateHome } from '../project/state-home.ts';
 
 /** What a socket's address holds on Linux and macOS, in bytes, its final zero aside. */
 const MAX_SOCKET_PATH = process.platform === 'linux' ? 107 : 103;

@@ -1,9 +1,9 @@
 import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from '../adapters/core/agent-session.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
+import type { Env } from '../project/state-home.ts';
 import { type AgentOp, type AgentOpAnswer, carryOutAgentOp } from './agent-ops.ts';
 import { askDaemon, NoDaemon } from './ask.ts';
 import { Host } from './host.ts';
-import type { Env } from './state-home.ts';
 import { daemonWanted, ensureDaemon } from './start.ts';
 
 export interface RemoteOptions {

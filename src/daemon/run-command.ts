@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Env, stateHome } from './state-home.ts';
+import { type Env, stateHome } from '../project/state-home.ts';
 import { quoted } from './quoted.ts';
 
 /** The script that client programs run; see `installLauncher`. */

@@ -2,12 +2,12 @@ import { hash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Conversation, Seat } from '../adapters/core/hook-desk.ts';
-import { ensureStateDir } from '../cli/state-dir.ts';
 import { canonical } from '../evidence/canonical.ts';
+import { ensureStateDir } from '../project/state-dir.ts';
+import type { Env } from '../project/state-home.ts';
 import type { Json } from '../spec/types.ts';
 import type { ProcessMark } from './client-process.ts';
 import { ownFolder } from './places.ts';
-import type { Env } from './state-home.ts';
 import { readRecord, takeRecord, writeRecord, writeTicket } from './record-file.ts';
 
 /** A seat as it is kept. */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { appendFileSync, chmodSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Env } from '../project/state-home.ts';
 import { isBusy, nodeSqlite } from '../stores/node-sqlite.ts';
 import type { HANDLERS } from './answer-hook.ts';
 import { askDaemon } from './ask.ts';
@@ -9,7 +10,6 @@ import { Host, type HostOptions } from './host.ts';
 import { installLauncher } from './launcher.ts';
 import { buildId } from './own-files.ts';
 import { daemonFolder, ownFolder } from './places.ts';
-import type { Env } from './state-home.ts';
 import { runCommand } from './run-command.ts';
 import { DaemonServer } from './server.ts';
 

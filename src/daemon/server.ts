@@ -1,11 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Env } from '../project/state-home.ts';
 import { carryOutAgentOp } from './agent-ops.ts';
 import { answerHook, type HANDLERS } from './answer-hook.ts';
 import { frame } from './framed.ts';
 import type { Caller, Host } from './host.ts';
 import { decoded } from './own-files.ts';
-import type { Env } from './state-home.ts';
 import { runTicket } from './run-ticket.ts';
 
 /** Larger requests are not read to their end, in bytes. */

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Env } from '../project/state-home.ts';
 import { askDaemon, NoDaemon } from './ask.ts';
 import { entryFile } from './own-files.ts';
-import type { Env } from './state-home.ts';
 
 /** What the daemon needs of the environment of whoever starts it; a client program's secrets are not among it. */
 const PASSED = [

@@ -1,7 +1,7 @@
 import { type TranscriptFile, transcriptPath, transcriptTo } from '../adapters/core/transcript-file.ts';
 import { offered } from '../adapters/core/transcript-items.ts';
-import { ensureStateDir } from '../cli/state-dir.ts';
-import type { Env } from './state-home.ts';
+import { ensureStateDir } from '../project/state-dir.ts';
+import type { Env } from '../project/state-home.ts';
 
 /** The transcript of a session, and the tools that its agent was offered last. */
 export interface SessionTranscript extends TranscriptFile {

@@ -4,38 +4,38 @@ import { HELD, PATTERN_OUTCOMES, type PatternOutcome } from './pur.ts';
 /** A text that reviews have in common. */
 export interface Recurring {
   readonly text: string;
-  /** How often in all; `3 × text` counts three. */
+  /** Total count; `3 × text` counts three. */
   readonly times: number;
   /** In how many reviews. */
   readonly reviews: number;
 }
 
-/** How a pattern has done. */
+/** Statistics of one pattern over all reviews. */
 export interface PatternRecord {
   readonly pattern: string;
   readonly selected: number;
-  /** Seen in what was done, without being selected. */
+  /** Times the pattern was inferred from actions without being selected. */
   readonly inferred: number;
   readonly outcomes: { readonly [outcome in PatternOutcome]: number };
-  /** The share of its told outcomes that held, 0 to 1; null: none was told. */
+  /** Share of its recorded outcomes that held, 0 to 1; null if none was recorded. */
   readonly held: number | null;
-  /** Prediction errors a review, where it was used and where it was not. */
+  /** Prediction errors per review that used the pattern, and per review that did not. */
   readonly errorsWith: number;
   readonly errorsWithout: number | null;
 }
 
 export interface Aggregate {
   readonly reviews: number;
-  /** What keeps going wrong: most reviews first. */
+  /** Recurring problems; the most frequent first. */
   readonly wrong: readonly Recurring[];
   readonly well: readonly Recurring[];
   readonly suggestions: readonly Recurring[];
-  /** Which patterns help: the best held first. */
+  /** Patterns; those that held most often first. */
   readonly patterns: readonly PatternRecord[];
 }
 
 /**
- * What reviews add up to: what keeps going wrong, and which patterns help. Pure.
+ * Summarises reviews: recurring problems, and the patterns that help. Pure.
  *
  * @example aggregatePars(entries.flatMap(({ body }) => readPar(body) ?? [])).wrong[0]
  */

@@ -1,6 +1,9 @@
 import type { Json, Mode, Principal } from '../spec/types.ts';
 
-/** What an entry's body says; `event` tells which. The audit reads these, so each is complete without the code that wrote it. */
+/**
+ * The body of an entry, discriminated by `event`. The audit reads these, so each body is complete without the code that
+ * wrote it.
+ */
 export type Body =
   | SessionOpenBody
   | StartBody
@@ -37,10 +40,10 @@ export interface StartBody {
   readonly context: Fields;
   /** Epoch milliseconds after which only stop and hops remain; null without a time limit. */
   readonly deadline: number | null;
-  /** What the gate saw, as it rode in the hop graph's event; null for the start that a hop led to. */
+  /** The facts in the hop graph's event, as the gate saw them; null for a start that belongs to a hop. */
   readonly facts: Fields | null;
 }
-/** What came of a tool call, as its backend reported it. A large result is `{ blob, bytes }`. */
+/** Outcome of a tool call as its backend reported it. A large result is `{ blob, bytes }`. */
 export type OutcomeRecord =
   | { readonly status: 'ok'; readonly result: Json }
   | { readonly status: 'failed'; readonly code: string; readonly message: string; readonly result?: Json }
@@ -59,7 +62,7 @@ export interface StepBody {
   readonly outcome: OutcomeRecord;
   readonly effects: readonly EffectRecord[] | 'unobserved';
 }
-/** An acting tool is about to run. Durable before it does. */
+/** An acting tool is about to run. Durable before the tool starts. */
 export interface IntentBody {
   readonly event: 'intent';
   readonly tool: string;
@@ -71,7 +74,9 @@ export interface OutcomeBody {
   readonly outcome: OutcomeRecord;
   readonly effects: readonly EffectRecord[] | 'unobserved';
 }
-/** An intent whose outcome is unknown: the writer died in between. It is never run again by itself. */
+/**
+ * An intent with an unknown outcome, because the writer died before recording it. It is never run again automatically.
+ */
 export interface InterruptedBody {
   readonly event: 'interrupted';
   readonly tool: string;
@@ -79,7 +84,7 @@ export interface InterruptedBody {
 }
 export interface DenialBody {
   readonly event: 'denial';
-  /** What was asked for, as asked. */
+  /** The refused request, verbatim. */
   readonly request: Fields;
   readonly code: string;
   readonly message: string;
@@ -104,9 +109,12 @@ export interface HopBody {
   readonly by: Principal;
   /** Id of the approval that this hop used up. */
   readonly approval: string | null;
-  /** What the gate saw, as it rode in the hop graph's event. */
+  /** The facts in the hop graph's event, as the gate saw them. */
   readonly facts: Fields;
-  /** Set when an expectation was not met and the hop goes back (A10): what was expected, what held, the entry that showed it. */
+  /**
+   * Set if a failed expectation caused a hop back: the expectation, the actual result, and the id of the entry that
+   * showed it.
+   */
   readonly reframe?: { readonly expected: string; readonly actual: string; readonly shownBy: string | null };
 }
 export interface ModeBody {
@@ -119,7 +127,7 @@ export interface ModeBody {
   readonly reason: string | null;
   readonly exitCriteria: string | null;
   readonly approval: string | null;
-  /** What the gate saw, as it rode in the mode gate's event. */
+  /** The facts in the mode gate's event, as the gate saw them. */
   readonly facts: Fields;
 }
 export interface ApprovalBody {
@@ -134,10 +142,10 @@ export interface ApprovalBody {
     readonly grantedAt: string;
     readonly expiresAt: string;
   };
-  /** What was approved, in full: `record.requestHash` is the hash of it. */
+  /** The approved request in full; `record.requestHash` is its hash. */
   readonly request: { readonly action: Fields; readonly reason: string; readonly view: Fields };
 }
-/** The clock: the time limit of the visit has passed. */
+/** The visit's time limit has passed; raised by the clock. */
 export interface ExpiredBody {
   readonly event: 'expired';
   readonly peripheral: string;
@@ -152,11 +160,11 @@ export interface SessionClosedBody {
   readonly event: 'session-closed';
   readonly reason: string;
   readonly by: Principal;
-  /** Patterns that were selected and whose outcome was never told; absent if there are none. */
+  /** Selected patterns without a recorded outcome; absent if there are none. */
   readonly openSelections?: readonly string[];
 }
 
-/** The body of an entry, if it is one of ours; null for foreign entries and erased bodies. */
+/** Returns the typed body of an entry; null for imported entries and erased bodies. */
 export function bodyOf(body: Json): Body | null {
   return body !== null && typeof body === 'object' && !Array.isArray(body) && typeof body['event'] === 'string'
     ? (body as unknown as Body)

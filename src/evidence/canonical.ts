@@ -1,14 +1,14 @@
 import type { Json } from '../spec/types.ts';
 
 /**
- * The RFC 8785 form of a value that is known to be JSON with well-formed text: keys in the order of their UTF-16 units, numbers and strings as
- * `JSON.stringify` writes them.
+ * The RFC 8785 form of a value that is known to be JSON with well-formed text: keys in the order of their UTF-16 units,
+ * numbers and strings as `JSON.stringify` writes them.
  */
 export function canonical(value: Json): string {
   return isOrdered(value) ? JSON.stringify(value) : spell(value);
 }
 
-/** Whether the engine lists every object's keys in the wanted order already. */
+/** True if every object's keys are already in canonical order. */
 function isOrdered(value: Json): boolean {
   if (value === null || typeof value !== 'object') return true;
   if (Array.isArray(value)) {

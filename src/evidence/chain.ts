@@ -5,7 +5,7 @@ import { canonical } from './canonical.ts';
 import { type ChainHead, EMPTY_CHAIN, type Entry, type EntryDraft, type StoredEntry } from './entry.ts';
 import { assertEntryDraft } from './entry-schema.ts';
 
-/** What a store keeps of one entry. Everything else follows from these bytes. */
+/** The bytes that a store keeps of one entry. Everything else follows from them. */
 export interface StoredBytes {
   readonly head: string;
   /** null: the body was erased. */
@@ -22,7 +22,7 @@ export class ChainError extends Error {
 /** Sha256 (hex) of the UTF-8 bytes of a text. */
 export const sha256 = (text: string): string => digest('sha256', text);
 
-/** What is hashed, its keys in the canonical order already. */
+/** The hashed fields, with keys in canonical order. */
 function headOf(draft: EntryDraft, seq: number, bodyHash: string): Omit<Entry, 'body' | 'prev' | 'hash'> {
   const { at, author, claim, conjecture, forkOf, id, inReplyTo, mode, patternId, peripheral, sessionId, subject } =
     draft;
@@ -47,8 +47,8 @@ function headOf(draft: EntryDraft, seq: number, bodyHash: string): Omit<Entry, '
 }
 
 /**
- * The links that append `drafts` to a chain that stands at `after`. Pure.
- * @throws EntryError with every issue of the first draft that is none.
+ * Builds the entries that append `drafts` to the chain whose head is `after`. Pure.
+ * @throws EntryError with every issue of the first invalid draft.
  */
 export function sealDrafts(after: ChainHead, drafts: readonly EntryDraft[]): StoredEntry[] {
   let { seq, hash: prev } = after;
@@ -59,7 +59,7 @@ export function sealDrafts(after: ChainHead, drafts: readonly EntryDraft[]): Sto
     const head = headOf(draft, seq, sha256(bodyBytes));
     const headBytes = canonical(head as unknown as Json);
     const hash = sha256(prev + headBytes);
-    // The body is read back from its bytes: what the caller does to its own later does not show in the entry.
+    // Parse the body from its bytes, so that the caller's later mutations cannot change the entry.
     const entry: Entry = { ...head, body: JSON.parse(bodyBytes) as Json, prev, hash };
     prev = hash;
     return { entry, head: headBytes, body: bodyBytes };
@@ -67,7 +67,7 @@ export function sealDrafts(after: ChainHead, drafts: readonly EntryDraft[]): Sto
 }
 
 /**
- * The entry that stored bytes spell. An erased body reads as null.
+ * Parses the stored bytes of an entry. An erased body reads as null.
  * @throws ChainError if the bytes are not JSON of an entry's shape. Does not check hashes: {@link verifyChain} does.
  */
 export function parseStored({ head, body, prev, hash }: StoredBytes): StoredEntry {
@@ -85,7 +85,7 @@ export function parseStored({ head, body, prev, hash }: StoredBytes): StoredEntr
   return { entry: { ...fields, body: content, prev, hash }, head, body };
 }
 
-/** Whether an entry's stored bytes are those that were hashed. An erased body is not. */
+/** True if an entry's stored bytes match its hash. An erased body does not. */
 export const isIntact = ({ entry, head, body }: StoredEntry): boolean =>
   sha256(entry.prev + head) === entry.hash && body !== null && sha256(body) === entry.bodyHash;
 
@@ -94,11 +94,11 @@ export interface ChainProblem {
   readonly seq: number;
   readonly id: string;
   /**
-   * - `hash`: the entry's bytes are not those that were hashed.
-   * - `prev`: it does not follow the entry before it.
-   * - `seq`: an entry is missing, doubled or out of order.
-   * - `body`: the body's bytes are not those that the head names.
-   * - `canonical`: the bytes do not spell this entry, or spell none.
+   * - `hash`: the entry's bytes do not match its hash.
+   * - `prev`: the entry does not link to the entry before it.
+   * - `seq`: an entry is missing, duplicated or out of order.
+   * - `body`: the body's bytes do not match the hash in the head.
+   * - `canonical`: the bytes are not an entry, or not this one.
    */
   readonly rule: 'hash' | 'prev' | 'seq' | 'body' | 'canonical';
   readonly message: string;
@@ -109,11 +109,12 @@ export type ChainVerdict =
   | { readonly ok: false; readonly problems: readonly ChainProblem[] };
 
 /**
- * Checks a session's chain while it streams by, on the stored bytes: nothing is serialised again. After a problem it goes on from what it
- * found, so that each damage is reported where it is. Bytes that are no entry at all end the stream, and the check, there.
+ * Checks a session's chain as a stream, on the stored bytes; nothing is serialised again. After a problem the check
+ * continues from the entry that it found, so that each damage is reported at its own place. Bytes that cannot be parsed
+ * end the check.
  *
- * What it cannot see: entries cut off at the end, and a chain that was rewritten from some entry on by someone who computed every hash anew.
- * Compare `head` with one that was kept elsewhere.
+ * It cannot detect entries removed from the end, or a chain whose hashes were all recomputed. Compare `head` with a
+ * copy kept elsewhere.
  *
  * @example
  * const verdict = await verifyChain(store.entries(sessionId));
@@ -163,7 +164,7 @@ function* linkProblems(last: ChainHead, { entry, head, body }: StoredEntry): Gen
   }
 }
 
-/** The entry shown is the entry in the bytes (it is, unless someone handed over a pair that does not belong together). */
+/** True if `entry` equals the entry in the bytes. A caller can pass a pair that does not match. */
 function spells({ head, body }: Pick<StoredEntry, 'head' | 'body'>, entry: Entry): boolean {
   try {
     return isDeepStrictEqual(parseStored({ head, body, prev: entry.prev, hash: entry.hash }).entry, entry);

@@ -4,22 +4,22 @@ import type { EntryDraft } from './entry.ts';
 import { type Psr, readPsr } from './psr.ts';
 import { type Pur, readPur } from './pur.ts';
 
-/** One round of learning: a pattern was selected, and what came of it. */
+/** One learning cycle: the selection of a pattern and its outcome. */
 export interface Cycle {
   readonly pattern: string;
   /** Id of the entry that selected it. */
   readonly psrEntry: string;
   readonly psr: Psr;
-  /** What came of it, by the last record; null: not told yet. */
+  /** The last recorded outcome; null if there is none yet. */
   readonly pur: Pur | null;
   readonly purEntry: string | null;
-  /** Nothing was told yet, or it was deferred. */
+  /** True if no outcome was recorded, or the last one is `deferred`. */
   readonly open: boolean;
 }
 
 /**
- * The rounds of learning in a session's entries, in order of selection. Entries that other programs wrote count by their type
- * (`pattern-selection`, `pattern-outcome`), in whichever dialect.
+ * Returns the learning cycles in a session's entries, in order of selection. Entries written by other programs count by
+ * their type (`pattern-selection`, `pattern-outcome`), in any dialect.
  */
 export function learningCycles(
   entries: Iterable<Pick<EntryDraft, 'id' | 'type' | 'patternId' | 'body'>>,

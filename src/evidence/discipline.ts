@@ -3,20 +3,23 @@ import type { Body, OutcomeRecord } from './bodies.ts';
 import type { ClaimType, EvidenceType } from './entry.ts';
 import { HELD, outcomeOf } from './pur.ts';
 
-/** What the entry of a discipline tool is in the thread. */
+/** The role of a discipline tool's entry in the thread. */
 export interface DisciplineRule {
   readonly type: EvidenceType;
   readonly claim: ClaimType;
   readonly tag: string;
-  /** What the entry is about: the pattern that it names, or the session. */
+  /** The entry's subject: the pattern that it names, or the session. */
   readonly subject: 'pattern' | 'session';
-  /** `selection`: the entry answers the selection of its pattern; else it replies to the head of the visit, as any step. */
+  /**
+   * `selection`: the entry replies to the selection of its pattern. `visit`: it replies to the head of the visit, like
+   * any step.
+   */
   readonly repliesTo: 'visit' | 'selection';
-  /** What a successful call does to the pattern. */
+  /** Effect of a successful call on the pattern. */
   readonly does: 'selects' | 'settles' | null;
 }
 
-/** The tools with which patterns are chosen and their outcomes told; a spec set's own peripherals may offer them as well. */
+/** The tools that select patterns and record their outcomes. Any peripheral of a spec set may offer them. */
 export const DISCIPLINE: { readonly [tool: string]: DisciplineRule } = {
   'psr-search': {
     type: 'pattern-selection',
@@ -60,10 +63,10 @@ export const DISCIPLINE: { readonly [tool: string]: DisciplineRule } = {
   },
 };
 
-/** What the id of a pattern looks like: `read-before-edit`, `agent/scope-before-action`. */
+/** Syntax of a pattern id: `read-before-edit`, `agent/scope-before-action`. */
 export const PATTERN_ID = /^[a-z0-9][a-z0-9._-]*(\/[a-z0-9][a-z0-9._-]*)*$/;
 
-/** How an entry of a discipline tool stands in the thread; null for every other entry, and for a call that did not succeed. */
+/** Returns the role of a discipline tool's entry; null for every other entry and for a failed call. */
 export function disciplineOf(body: Body): (DisciplineRule & { readonly pattern: string | null }) | null {
   if (body.event !== 'step' || body.outcome?.status !== 'ok' || !Object.hasOwn(DISCIPLINE, body.tool)) return null;
   const rule = DISCIPLINE[body.tool];
@@ -72,7 +75,7 @@ export function disciplineOf(body: Body): (DisciplineRule & { readonly pattern: 
     : null;
 }
 
-/** How a pattern stands after a call; null if the call does nothing to one. */
+/** Returns the status of a pattern after a call; null if the call does not change one. */
 export function standingAfter(
   tool: string,
   outcome: OutcomeRecord,

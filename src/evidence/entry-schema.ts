@@ -2,13 +2,13 @@ import { MODES } from '../spec/types.ts';
 import { zodLater } from '../spec/zod-later.ts';
 import { CLAIM_TYPES, type EntryDraft, EVIDENCE_TYPES, SUBJECT_TYPES } from './entry.ts';
 
-/** What is wrong with a draft, and where: `body.result[2]`. */
+/** A problem of a draft and its path, such as `body.result[2]`. */
 export interface EntryIssue {
   readonly path: string;
   readonly message: string;
 }
 
-/** A draft cannot become an entry. Carries every issue found; nothing was written. */
+/** Thrown if a draft is not valid. Carries every issue; nothing was written. */
 export class EntryError extends Error {
   readonly issues: readonly EntryIssue[];
   constructor(issues: readonly EntryIssue[]) {
@@ -18,7 +18,7 @@ export class EntryError extends Error {
   }
 }
 
-/** Deeper bodies are refused: every reader of evidence may recurse. */
+/** Greatest depth of a body. Readers of evidence may recurse, so deeper bodies are refused. */
 export const MAX_BODY_DEPTH = 200;
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.isWellFormed();
@@ -38,7 +38,9 @@ const isPlain = (value: object): boolean => {
   return prototype === Object.prototype || prototype === null;
 };
 
-/** Every place where a value is not JSON: NaN, undefined, bigint, unpaired surrogates, class instances, cycles. */
+/**
+ * Yields every place where a value is not JSON: NaN, undefined, bigint, unpaired surrogates, class instances, cycles.
+ */
 function* jsonIssues(value: unknown, path: string, depth = 0): Generator<EntryIssue> {
   if (value === null || typeof value === 'boolean') return;
   if (typeof value === 'string') {
@@ -111,7 +113,7 @@ const SUBJECTS: ReadonlySet<unknown> = new Set(SUBJECT_TYPES);
 const MODE_OR_NULL: ReadonlySet<unknown> = new Set([...MODES, null]);
 const isOptionalName = (value: unknown): boolean => value === undefined || isName(value);
 
-/** The hot path: says whether, never why. {@link entryIssues} explains. */
+/** Fast check without reasons, for the hot path. {@link entryIssues} gives the reasons. */
 export function isEntryDraft(value: unknown): value is EntryDraft {
   if (typeof value !== 'object' || value === null) return false;
   const draft = value as Record<string, unknown>;
@@ -141,7 +143,7 @@ export function isEntryDraft(value: unknown): value is EntryDraft {
   );
 }
 
-/** Everything that is wrong with a draft; empty if it is one. At most 20 issues. */
+/** Returns all problems of a draft, at most 20; empty if it is valid. */
 export function entryIssues(value: unknown): readonly EntryIssue[] {
   const issues: EntryIssue[] = [];
   for (const { path, message } of draftSchema().safeParse(value).error?.issues ?? []) {

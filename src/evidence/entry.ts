@@ -1,6 +1,6 @@
 import type { Json, Mode } from '../spec/types.ts';
 
-/** Evidence types: the ten of the origin (futon3c), which the seeds use. */
+/** The ten evidence types of futon3c, the project that hopgate's contracts come from. */
 export const EVIDENCE_TYPES = [
   'coordination',
   'gate-traversal',
@@ -15,7 +15,7 @@ export const EVIDENCE_TYPES = [
 ] as const;
 export type EvidenceType = (typeof EVIDENCE_TYPES)[number];
 
-/** What an entry claims to be in its thread. */
+/** The role of an entry in its thread. */
 export const CLAIM_TYPES = [
   'goal',
   'step',
@@ -44,7 +44,7 @@ export interface Subject {
   readonly id: string;
 }
 
-/** What a writer says; the chain adds `seq`, `prev` and `hash`. */
+/** An entry as its writer provides it; the chain adds `seq`, `prev` and `hash`. */
 export interface EntryDraft {
   /** Unique in the store. */
   readonly id: string;
@@ -55,7 +55,7 @@ export interface EntryDraft {
   readonly subject: Subject;
   readonly author: string;
   readonly sessionId: string;
-  /** The peripheral the session was in; null outside of any. */
+  /** The session's peripheral; null outside of any. */
   readonly peripheral: string | null;
   /** null where the spec set has no mode gate. */
   readonly mode: Mode | null;
@@ -68,9 +68,10 @@ export interface EntryDraft {
 }
 
 /**
- * One link of a session's chain. `seq` counts from 0 in its session. `hash` = sha256(prev ‖ head bytes), where the head bytes are the RFC 8785
- * form of every field but `body`, `prev` and `hash`, with `bodyHash` (sha256 of the RFC 8785 form of the body) in the body's place: so a body
- * can be erased later while its chain still verifies. `prev` of the first entry is 64 zeros.
+ * One link of a session's chain. `seq` counts from 0 in its session. `hash` = sha256(prev ‖ head bytes), where the head
+ * bytes are the RFC 8785 form of every field but `body`, `prev` and `hash`, with `bodyHash` (sha256 of the RFC 8785
+ * form of the body) in the body's place: so a body can be erased later while its chain still verifies. `prev` of the
+ * first entry is 64 zeros.
  */
 export interface Entry extends EntryDraft {
   readonly seq: number;
@@ -88,7 +89,7 @@ export interface StoredEntry {
   readonly body: string | null;
 }
 
-/** Where a session's chain stands. */
+/** The last entry of a session's chain. */
 export interface ChainHead {
   readonly seq: number;
   readonly hash: string;

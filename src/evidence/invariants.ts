@@ -15,12 +15,12 @@ export type Invariant = (typeof INVARIANTS)[number];
 /** One broken invariant at one entry. */
 export interface InvariantViolation {
   readonly rule: Invariant;
-  /** Empty when no entry is at fault, but a missing one. */
+  /** Id of the faulty entry; empty if the fault is a missing entry. */
   readonly entryId: string;
   readonly message: string;
 }
 
-/** What somebody says of the entries, to be held against them. */
+/** Claims about the entries that are checked against them. */
 export interface ThreadClaims {
   readonly participants?: readonly string[];
   readonly count?: number;
@@ -36,15 +36,16 @@ export interface InvariantVerdict {
 type Linked = Pick<Entry, 'id' | 'at' | 'claim' | 'author' | 'inReplyTo' | 'forkOf'>;
 
 /**
- * Checks the seven invariants over a set of entries, in the order in which they were written: a session's, or a thread's.
+ * Checks the seven invariants over a set of entries, in the order in which they were written: a session's, or a
+ * thread's.
  *
- * 1. tree-validity: what an entry replies to, or forks, is an earlier entry of the set.
+ * 1. tree-validity: an entry replies to, or forks, only an earlier entry of the set.
  * 2. root: the first entry is a goal and replies to nothing.
  * 3. no-orphans: every other entry replies to something or forks something.
  * 4. claim-ordering: a conclusion never replies to a conclusion.
  * 5. author-tracking: every entry has an author, and the participants are exactly these.
  * 6. monotonic-time: no entry is older than the one before it.
- * 7. entry-count: no entry is there twice, and there are as many as claimed.
+ * 7. entry-count: no entry occurs twice, and their number is as claimed.
  *
  * @example checkInvariants(entries, { count: head.seq + 1 }).violations
  */

@@ -3,56 +3,57 @@ import { type Body, bodyOf } from './bodies.ts';
 import { type Cycle, learningCycles } from './cycles.ts';
 import { fieldsOf, text, texts } from './dialects/fields.ts';
 import type { Entry } from './entry.ts';
-import { inferPatterns, type Told } from './infer-patterns.ts';
+import { inferPatterns, type RecordedEntry } from './infer-patterns.ts';
 import { errorsOf, type Par, type PatternUse, type PredictionError } from './par.ts';
 
 /**
- * A post-action review, mined from a session's evidence since its last one: the facts first, the agent's own words added to them, never in
- * their place. Pure: the same entries give the same review.
+ * Builds a post-action review from a session's evidence since its last review. The agent's own words are added to the
+ * facts and never replace them. Pure: the same entries give the same review.
  *
- * @param entries the session's, in order, from its beginning
- * @param stated the agent's own words: `what-went-well`, `what-could-improve`, `suggestions`, `prediction-errors`, `questions`
+ * @param entries all entries of the session, in order
+ * @param stated the agent's own words: `what-went-well`, `what-could-improve`, `suggestions`, `prediction-errors`,
+ *   `questions`
  */
 export function minePar(entries: readonly Entry[], stated: { readonly [field: string]: Json }): Par {
-  const all = entries.flatMap((entry): Told[] => {
+  const all = entries.flatMap((entry): RecordedEntry[] => {
     const body = bodyOf(entry.body);
     return body ? [{ entry, body }] : [];
   });
   const lastReview = all.findLastIndex(({ body }) => body.event === 'par');
-  const told = all.slice(lastReview + 1);
-  const first = told[0]?.entry ?? null;
-  const last = told.at(-1)?.entry ?? null;
+  const recent = all.slice(lastReview + 1);
+  const first = recent[0]?.entry ?? null;
+  const last = recent.at(-1)?.entry ?? null;
   const cycles = learningCycles(entries);
-  const here = new Set(told.map(({ entry }) => entry.id));
-  const recent = cycles.filter(
+  const here = new Set(recent.map(({ entry }) => entry.id));
+  const recentCycles = cycles.filter(
     ({ psrEntry, purEntry, open }) => open || here.has(psrEntry) || here.has(purEntry ?? ''),
   );
-  const open = recent.filter((cycle) => cycle.open).map(({ pattern }) => pattern);
+  const open = recentCycles.filter((cycle) => cycle.open).map(({ pattern }) => pattern);
   const own: { readonly [field: string]: Json | undefined } = fieldsOf(stated) ?? {};
   return {
     'event/type': 'session/par',
     'par/id': null,
     'session/id': first?.sessionId ?? null,
     at: last?.at ?? null,
-    'par/sequence': of(all, 'par').length + 1,
+    'par/sequence': entriesOf(all, 'par').length + 1,
     'par/span': { from: first?.id ?? null, to: last?.id ?? null },
     'par/tags': [],
     problem: null,
-    approach: of(told, 'start').map(({ body }) => body.peripheral),
+    approach: entriesOf(recent, 'start').map(({ body }) => body.peripheral),
     result: null,
-    patterns_used: [...recorded(recent), ...inferPatterns(all, here)],
-    what_went_well: [...wentWell(told, recent), ...texts(own['what-went-well'])],
-    what_could_improve: [...couldImprove(told, recent), ...texts(own['what-could-improve'])],
-    prediction_errors: [...predictionErrors(told, recent), ...errorsOf(own['prediction-errors'])],
-    suggestions: [...suggestions(told, open), ...texts(own['suggestions'])],
+    patterns_used: [...recordedUses(recentCycles), ...inferPatterns(all, here)],
+    what_went_well: [...wentWell(recent, recentCycles), ...texts(own['what-went-well'])],
+    what_could_improve: [...couldImprove(recent, recentCycles), ...texts(own['what-could-improve'])],
+    prediction_errors: [...predictionErrors(recent, recentCycles), ...errorsOf(own['prediction-errors'])],
+    suggestions: [...suggestions(recent, open), ...texts(own['suggestions'])],
     open_selections: open,
-    files_touched: filesTouched(told),
-    commits: commits(told),
+    files_touched: filesTouched(recent),
+    commits: commits(recent),
     questions: fieldsOf(own['questions']) ? (own['questions'] as { [question: string]: Json }) : {},
     lineage_trace: {
-      entries: told.length,
-      peripherals: of(told, 'start').map(({ body }) => body.peripheral),
-      hops: of(told, 'hop').map(({ entry, body }) => ({
+      entries: recent.length,
+      peripherals: entriesOf(recent, 'start').map(({ body }) => body.peripheral),
+      hops: entriesOf(recent, 'hop').map(({ entry, body }) => ({
         entry: entry.id,
         from: body.from,
         exit: body.exit,
@@ -65,19 +66,19 @@ export function minePar(entries: readonly Entry[], stated: { readonly [field: st
 
 type Of<E extends Body['event']> = { readonly entry: Entry; readonly body: Extract<Body, { event: E }> };
 
-const of = <E extends Body['event']>(told: readonly Told[], event: E): Of<E>[] =>
-  told.flatMap(({ entry, body }) => (body.event === event ? [{ entry, body } as Of<E>] : []));
+const entriesOf = <E extends Body['event']>(recent: readonly RecordedEntry[], event: E): Of<E>[] =>
+  recent.flatMap(({ entry, body }) => (body.event === event ? [{ entry, body } as Of<E>] : []));
 
-const results = (told: readonly Told[]) => [...of(told, 'step'), ...of(told, 'outcome')];
+const results = (recent: readonly RecordedEntry[]) => [...entriesOf(recent, 'step'), ...entriesOf(recent, 'outcome')];
 
-/** `2 × out-of-scope`: each once, the most frequent first. */
+/** Counts equal items as `2 × out-of-scope`; the most frequent first. */
 function counted(items: readonly string[]): string[] {
   const counts = new Map<string, number>();
   for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1);
   return [...counts].sort(([, a], [, b]) => b - a).map(([item, times]) => `${times} × ${item}`);
 }
 
-function recorded(cycles: readonly Cycle[]): PatternUse[] {
+function recordedUses(cycles: readonly Cycle[]): PatternUse[] {
   const uses = new Map<string, PatternUse>();
   for (const { pattern, pur } of cycles) {
     const before = uses.get(pattern);
@@ -87,8 +88,8 @@ function recorded(cycles: readonly Cycle[]): PatternUse[] {
   return [...uses.values()];
 }
 
-function wentWell(told: readonly Told[], cycles: readonly Cycle[]): string[] {
-  const fruits = of(told, 'stop').flatMap(({ body: { peripheral, fruit } }) => {
+function wentWell(recent: readonly RecordedEntry[], cycles: readonly Cycle[]): string[] {
+  const fruits = entriesOf(recent, 'stop').flatMap(({ body: { peripheral, fruit } }) => {
     const said: string[] = [];
     const { result, pushed, deployed } = fruit;
     if (result === 'pass') said.push(`${peripheral}: the tests passed`);
@@ -100,32 +101,32 @@ function wentWell(told: readonly Told[], cycles: readonly Cycle[]): string[] {
   return counted([...fruits, ...held]);
 }
 
-function couldImprove(told: readonly Told[], cycles: readonly Cycle[]): string[] {
+function couldImprove(recent: readonly RecordedEntry[], cycles: readonly Cycle[]): string[] {
   return counted([
-    ...of(told, 'denial').map(({ body }) => {
+    ...entriesOf(recent, 'denial').map(({ body }) => {
       const { tool } = body.about;
       return `denied: ${body.code}${typeof tool === 'string' ? ` (${tool})` : ''}`;
     }),
-    ...results(told).flatMap(({ body: { tool, outcome } }) =>
+    ...results(recent).flatMap(({ body: { tool, outcome } }) =>
       outcome.status === 'failed' ? [`failed: ${tool}, ${outcome.code}`] : [],
     ),
-    ...of(told, 'interrupted').map(({ body }) => `interrupted: ${body.tool}, its outcome is unknown`),
-    ...of(told, 'expired').map(({ body }) => `time limit of ${body.peripheral} passed`),
-    ...of(told, 'stop').flatMap(({ body: { peripheral, fruit } }) =>
+    ...entriesOf(recent, 'interrupted').map(({ body }) => `interrupted: ${body.tool}, its outcome is unknown`),
+    ...entriesOf(recent, 'expired').map(({ body }) => `time limit of ${body.peripheral} passed`),
+    ...entriesOf(recent, 'stop').flatMap(({ body: { peripheral, fruit } }) =>
       fruit['result'] === 'flaky' ? [`${peripheral}: a test run was flaky`] : [],
     ),
-    ...of(told, 'hop').flatMap(({ body: { from, to, reframe } }) =>
+    ...entriesOf(recent, 'hop').flatMap(({ body: { from, to, reframe } }) =>
       reframe ? [`reframe: ${from} back to ${to}, expected ${reframe.expected}, got ${reframe.actual}`] : [],
     ),
     ...cycles.flatMap(({ pattern, pur, open }) => {
-      if (open) return [`pattern ${pattern}: its outcome was ${pur ? 'deferred' : 'not told'}`];
+      if (open) return [`pattern ${pattern}: its outcome was ${pur ? 'deferred' : 'not recorded'}`];
       return pur && pur.outcome !== 'success' ? [`pattern ${pattern}: ${pur.outcome}`] : [];
     }),
   ]);
 }
 
-/** Expected exits against the real ones, and what was expected of patterns against what came. */
-function predictionErrors(told: readonly Told[], cycles: readonly Cycle[]): PredictionError[] {
+/** Compares expected with actual exits, and the expectation of each pattern with its outcome. */
+function predictionErrors(recent: readonly RecordedEntry[], cycles: readonly Cycle[]): PredictionError[] {
   const patterns = cycles.flatMap(({ pattern, pur }) =>
     pur && (pur.predictionError ?? 0) > 0
       ? [
@@ -137,18 +138,18 @@ function predictionErrors(told: readonly Told[], cycles: readonly Cycle[]): Pred
         ]
       : [],
   );
-  return [...exitErrors(told), ...patterns];
+  return [...exitErrors(recent), ...patterns];
 }
 
-/** A hop back because an exit did not hold, or a passing exit that was claimed while the tests did not pass: one error a visit. */
-function exitErrors(told: readonly Told[]): PredictionError[] {
+/** One error per visit that hopped back because an exit did not hold, or that claimed a pass while the tests failed. */
+function exitErrors(recent: readonly RecordedEntry[]): PredictionError[] {
   const errors = new Map<string, PredictionError>();
   let visit = 0;
   let verdict: string | null = null;
   let fruit: { readonly [field: string]: Json } = {};
   const add = (expected: string, actual: string, magnitude: number) =>
     errors.set(JSON.stringify([visit, expected, actual]), { expected, actual, magnitude });
-  for (const { body } of told) {
+  for (const { body } of recent) {
     if (body.event === 'start') visit += 1;
     if (body.event === 'stop') fruit = body.fruit;
     if ((body.event === 'step' || body.event === 'outcome') && body.outcome.status === 'ok')
@@ -161,7 +162,7 @@ function exitErrors(told: readonly Told[]): PredictionError[] {
   return [...errors.values()];
 }
 
-/** The share of the tests that failed, where it is known; a flaky run is half off, anything else wholly. */
+/** Share of failed tests if known; 0.5 for a flaky run, 1 for anything else. */
 function howFarOff(actual: string, fruit: { readonly [field: string]: Json }): number {
   if (actual === 'flaky') return 0.5;
   const { failures, 'test-count': count } = fruit;
@@ -171,16 +172,19 @@ function howFarOff(actual: string, fruit: { readonly [field: string]: Json }): n
 
 const MOST_SUGGESTIONS = 5;
 
-/** The remedies that were needed, the most frequent first, and what is still to be told. */
-function suggestions(told: readonly Told[], open: readonly string[]): string[] {
+/** The remedies of the denials, the most frequent first, and a reminder of selections without an outcome. */
+function suggestions(recent: readonly RecordedEntry[], open: readonly string[]): string[] {
   return [
-    ...counted(of(told, 'denial').map(({ body }) => `${body.code}: ${body.remedy}`)).slice(0, MOST_SUGGESTIONS),
+    ...counted(entriesOf(recent, 'denial').map(({ body }) => `${body.code}: ${body.remedy}`)).slice(
+      0,
+      MOST_SUGGESTIONS,
+    ),
     ...open.map((pattern) => `tell what came of ${pattern} (pur-update), so that it can be judged`),
   ];
 }
 
-function filesTouched(told: readonly Told[]): string[] {
-  const files = of(told, 'outcome').flatMap(({ body }) =>
+function filesTouched(recent: readonly RecordedEntry[]): string[] {
+  const files = entriesOf(recent, 'outcome').flatMap(({ body }) =>
     body.effects === 'unobserved'
       ? []
       : body.effects.filter(({ op }) => !UNTOUCHED.includes(op)).map(({ path }) => path),
@@ -190,8 +194,8 @@ function filesTouched(told: readonly Told[]): string[] {
 
 const UNTOUCHED = ['ref', 'connect', 'read', 'execute'];
 
-function commits(told: readonly Told[]): string[] {
-  const shas = told.flatMap(({ body }) => {
+function commits(recent: readonly RecordedEntry[]): string[] {
+  const shas = recent.flatMap(({ body }) => {
     if (body.event === 'stop') return [body.fruit['sha']];
     if (body.event !== 'outcome' || body.outcome.status !== 'ok') return [];
     const { committed, sha } = fieldsOf(body.outcome.result) ?? {};

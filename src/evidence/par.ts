@@ -2,36 +2,34 @@ import type { Json } from '../spec/types.ts';
 import { type Fields, fieldsOf, magnitude, patternId, pick, text, texts } from './dialects/fields.ts';
 import { outcomeOf, type PatternOutcome } from './pur.ts';
 
-export { minePar } from './mine-par.ts';
-
-/** A pattern as a review tells it. */
+/** The use of a pattern, as a review records it. */
 export type PatternUse = {
   readonly pattern: string;
   readonly count: number;
-  /** Seen in what was done, not selected by name. */
+  /** True if the pattern was inferred from actions, not selected by name. */
   readonly inferred: boolean;
-  /** What came of it; null: not told, or only inferred. */
+  /** The outcome; null if none was recorded, or the pattern was only inferred. */
   readonly outcome: PatternOutcome | null;
 };
 
-/** What was expected and what came. */
+/** An expectation and the actual result. */
 export type PredictionError = {
   readonly expected: string | null;
   readonly actual: string | null;
-  /** How far off, 0 to 1; null: not told. */
+  /** Size of the error, 0 to 1; null if not given. */
   readonly magnitude: number | null;
 };
 
 /**
- * A post-action review: the superset of its dialects, in the JSON of the spec draft's `session/par`. Lists of texts hold facts, mined as
- * `N × what`, and people's and agents' own words.
+ * A post-action review: the superset of its dialects, in the JSON form of MUSN's `session/par`. Lists of strings hold
+ * mined facts (`N × fact`) and the words of people and agents.
  */
 export type Par = {
   readonly 'event/type': 'session/par';
   readonly 'par/id': string | null;
   readonly 'session/id': string | null;
   readonly at: string | null;
-  /** The how manieth review of its session, from 1. */
+  /** Number of the review in its session, from 1. */
   readonly 'par/sequence': number | null;
   readonly 'par/span': { readonly from: string | null; readonly to: string | null } | null;
   readonly 'par/tags': string[];
@@ -43,7 +41,7 @@ export type Par = {
   readonly what_could_improve: string[];
   readonly prediction_errors: PredictionError[];
   readonly suggestions: string[];
-  /** Patterns that were selected and whose outcome was not told. */
+  /** Selected patterns without a recorded outcome. */
   readonly open_selections: string[];
   readonly files_touched: string[];
   readonly commits: string[];
@@ -52,7 +50,7 @@ export type Par = {
   readonly lineage_trace: { readonly [field: string]: Json };
 };
 
-/** What tells a review from any other record. */
+/** Fields that only a review has. */
 const MARKS = [
   'what-went-well',
   'what-could-improve',
@@ -67,8 +65,9 @@ const MARKS = [
 ];
 
 /**
- * Reads a review in any of its dialects: the spec draft's and the slash commands' (`what_went_well`, …), the gate's (`par/id, session-ref,
- * what-worked, what-didnt`), MUSN's `session/par` (`par/questions`, `par/span`), the peripheral's (`problem, approach, result`), also inside `{ par }`.
+ * Reads a review in any of its dialects: the spec draft's and the slash commands' (`what_went_well`, …), the gate's
+ * (`par/id, session-ref, what-worked, what-didnt`), MUSN's `session/par` (`par/questions`, `par/span`), the
+ * peripheral's (`problem, approach, result`), also inside `{ par }`.
  * @returns null if the value is no review
  */
 export function readPar(value: Json): Par | null {
@@ -129,7 +128,7 @@ function usesOf(value: Json | undefined): PatternUse[] {
   });
 }
 
-/** Prediction errors as a review lists them; a text alone is what came. */
+/** Reads the prediction errors of a review; a plain string is the actual result. */
 export const errorsOf = (value: Json | undefined): PredictionError[] =>
   listOf(value).flatMap((one) => {
     const fields = fieldsOf(one);

@@ -1,22 +1,25 @@
 import type { Json } from '../spec/types.ts';
 import { fieldsOf, patternId, pick, text, texts } from './dialects/fields.ts';
 
-/** How sure one was when choosing. */
+/** Confidence of a selection. */
 export const CONFIDENCES = ['low', 'medium', 'high'] as const;
 export type Confidence = (typeof CONFIDENCES)[number];
 
-/** A pattern-selection record: which pattern was chosen for what, among which, and why. The superset of its dialects. */
+/**
+ * A pattern-selection record: the chosen pattern, its candidates, the purpose and the reason. The superset of its
+ * dialects.
+ */
 export type Psr = {
-  /** null where the dialect gives none: then the entry's id is the record's. */
+  /** null if the dialect has no id; the entry's id identifies the record then. */
   readonly id: string | null;
   /** `gap`: no pattern fits; `pattern` is null or names what is missing. */
   readonly kind: 'selection' | 'gap';
   readonly pattern: string | null;
-  /** What one was looking for. */
+  /** The search that led to the selection. */
   readonly query: string | null;
-  /** What one wants to reach with it. */
+  /** The goal of using the pattern. */
   readonly goal: string | null;
-  /** What one expects to see if it works: the pattern's outcome is held against it. */
+  /** The result to expect if the pattern works; the outcome is compared with it. */
   readonly expected: string | null;
   readonly candidates: readonly string[];
   readonly rationale: string | null;
@@ -26,9 +29,9 @@ export type Psr = {
 };
 
 /**
- * Reads a selection in any of its dialects: the slash commands' (`query, selected, candidates, rationale, confidence, sigil`), the gate's
- * (`psr/id, task-id, type, pattern-ref, candidates, rationale`), MUSN's `turn/select`, the discipline peripheral's records, and our own. Keys may be
- * spelled with `:`, `/`, `_` or `-`.
+ * Reads a selection in any of its dialects: the slash commands' (`query, selected, candidates, rationale, confidence,
+ * sigil`), the gate's (`psr/id, task-id, type, pattern-ref, candidates, rationale`), MUSN's `turn/select`, the
+ * discipline peripheral's records, and our own. Keys may be spelled with `:`, `/`, `_` or `-`.
  * @returns null if the value names no pattern and no gap
  */
 export function readPsr(value: Json): Psr | null {

@@ -1,11 +1,11 @@
 import type { Json } from '../spec/types.ts';
 import { type Fields, fieldsOf, magnitude, patternId, pick, text, texts } from './dialects/fields.ts';
 
-/** How a pattern came out. */
+/** Outcomes of a pattern. */
 export const PATTERN_OUTCOMES = ['success', 'partial', 'failed', 'pivoted', 'deferred'] as const;
 export type PatternOutcome = (typeof PATTERN_OUTCOMES)[number];
 
-/** Whether an outcome says that the pattern held. null: it does not say yet, so the selection stays open. */
+/** For each outcome: true if the pattern held, false if not, null if undecided, so that the selection stays open. */
 export const HELD: { readonly [outcome in PatternOutcome]: boolean | null } = {
   success: true,
   partial: false,
@@ -14,7 +14,7 @@ export const HELD: { readonly [outcome in PatternOutcome]: boolean | null } = {
   deferred: null,
 };
 
-/** Every word for an outcome, in all dialects. */
+/** The words for each outcome, in all dialects. */
 const WORDS: { readonly [outcome in PatternOutcome]: readonly string[] } = {
   success: [
     'success',
@@ -37,15 +37,15 @@ const WORDS: { readonly [outcome in PatternOutcome]: readonly string[] } = {
   deferred: ['deferred', 'defer', 'postponed', 'pending', 'open'],
 };
 
-/** The outcome that a word or boolean stands for; null if none. */
+/** Returns the outcome that a word or boolean names; null if none. */
 export function outcomeOf(value: Json | undefined): PatternOutcome | null {
   const word = text(value)?.toLowerCase().replaceAll(/[\s_]/g, '-');
   return PATTERN_OUTCOMES.find((outcome) => word !== undefined && WORDS[outcome].includes(word)) ?? null;
 }
 
-/** A pattern-use record: what came of a selected pattern. The superset of its dialects. */
+/** A pattern-use record: the outcome of a selected pattern. The superset of its dialects. */
 export type Pur = {
-  /** null where the dialect gives none: then the entry's id is the record's. */
+  /** null if the dialect has no id; the entry's id identifies the record then. */
   readonly id: string | null;
   /** The selection that it answers. */
   readonly psr: string | null;
@@ -56,17 +56,17 @@ export type Pur = {
   readonly actions: readonly string[];
   readonly expected: string | null;
   readonly actual: string | null;
-  /** 0 to 1; null: not told. */
+  /** 0 to 1; null if not given. */
   readonly predictionError: number | null;
-  /** What the outcome was judged by, as given. */
+  /** The criteria of the outcome, verbatim. */
   readonly criteria: Json;
   readonly notes: string | null;
 };
 
-/** A boolean of these names tells the outcome where no word does. */
+/** Flags that give the outcome if no word does. */
 const BOOLEANS = ['held', 'success', 'ok'];
 
-/** The outcome of a record, by its word or by a boolean; null if it tells none. */
+/** Returns the outcome of a record, from its word or a flag; null if it has none. */
 function outcomeIn(fields: Fields): PatternOutcome | null {
   const word = outcomeOf(pick(fields, ['outcome', 'pur-outcome', 'result-outcome', 'status']));
   if (word !== null) return word;
@@ -78,9 +78,10 @@ function outcomeIn(fields: Fields): PatternOutcome | null {
 }
 
 /**
- * Reads an outcome in any of its dialects: the slash commands' (`outcome, actions, expected, actual, prediction-error, notes`), the gate's (`pur/id,
- * psr-ref, outcome, criteria-eval, prediction-error`), MUSN's `turn/use`, the booleans `success?`, `success`, `ok` and `held`, and our own.
- * @returns null if the value tells no outcome
+ * Reads an outcome in any of its dialects: the slash commands' (`outcome, actions, expected, actual, prediction-error,
+ * notes`), the gate's (`pur/id, psr-ref, outcome, criteria-eval, prediction-error`), MUSN's `turn/use`, the booleans
+ * `success?`, `success`, `ok` and `held`, and our own.
+ * @returns null if the value has no outcome
  */
 export function readPur(value: Json): Pur | null {
   const fields = fieldsOf(value);

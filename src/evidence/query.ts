@@ -10,7 +10,7 @@ import {
   type Subject,
 } from './entry.ts';
 
-/** What to look for; every field given must hold. Newest first. */
+/** A search; every given field must match. The newest entries come first. */
 export interface EvidenceQuery {
   readonly subject?: Subject;
   readonly type?: EvidenceType;
@@ -30,28 +30,33 @@ export interface EvidenceQuery {
   readonly ephemeral?: boolean;
   /** 1 to {@link MAX_LIMIT}; default 100. */
   readonly limit?: number;
-  /** The `next` of an earlier page of the same query. */
+  /** Cursor: the `next` of the previous page of the same query. */
   readonly after?: string;
 }
 
-/** An entry outside of every chain: it has no seq and no hash, nothing durable replies to it, and it may be compacted away. */
+/**
+ * An entry outside every chain: it has no seq and no hash, no durable entry replies to it, and compaction may remove
+ * it.
+ */
 export interface EphemeralEntry extends EntryDraft {
   readonly ephemeral: true;
 }
 
-/** What a query finds: links of chains, and ephemeral entries where they were asked for. */
+/** A search result: a chained entry, or an ephemeral one if the query asks for them. */
 export type FoundEntry = StoredEntry | { readonly entry: EphemeralEntry; readonly head: null; readonly body: string };
 
 export interface QueryPage {
   readonly entries: readonly FoundEntry[];
-  /** Give it as `after` to read on; null: there is no more. */
+  /** Cursor for the next page, to be passed as `after`; null on the last page. */
   readonly next: string | null;
 }
 
 export const MAX_LIMIT = 1000;
 const DEFAULT_LIMIT = 100;
 
-/** Where a page ended. Entries are in order of time, then ephemeral ones first, then by when the store got them; the latest first. */
+/**
+ * Sort key of the last entry of a page: time, then ephemeral entries first, then order of arrival; the latest first.
+ */
 export interface Place {
   /** Epoch milliseconds. */
   readonly at: number;
@@ -68,7 +73,7 @@ export interface ResolvedQuery extends Omit<EvidenceQuery, 'since' | 'before' | 
   readonly after: Place | null;
 }
 
-/** A query that means nothing; carries every issue with its path. */
+/** Thrown for an invalid query; carries every issue with its path. */
 export class QueryError extends Error {
   readonly issues: readonly { readonly path: string; readonly message: string }[];
   constructor(issues: QueryError['issues']) {
@@ -108,8 +113,8 @@ const querySchema = zodLater((z) => {
 const millis = (text: string | undefined): number | null => (text === undefined ? null : Date.parse(text));
 
 /**
- * Checks a query, whoever wrote it.
- * @throws QueryError with every issue: an unknown field is one, too.
+ * Validates an untrusted query.
+ * @throws QueryError with every issue; an unknown field is one.
  */
 export function resolveQuery(query: unknown): ResolvedQuery {
   const parsed = querySchema().safeParse(query);
@@ -135,11 +140,11 @@ function readPlace(cursor: string): Place {
 /** A place as a cursor. */
 export const cursorOf = ({ at, ephemeral, nth }: Place): string => `${at}.${ephemeral ? 1 : 0}.${nth}`;
 
-/** Which of two comes first in an answer: negative if `a` does. */
+/** Comparator of search results: negative if `a` comes first. */
 export const byNewest = (a: Place, b: Place): number =>
   b.at - a.at || Number(b.ephemeral) - Number(a.ephemeral) || b.nth - a.nth;
 
-/** Whether an entry is one that the query asks for, apart from where the page begins. */
+/** True if an entry matches the query, regardless of the cursor. */
 export function matchesQuery(query: ResolvedQuery, entry: EntryDraft): boolean {
   const { subject, type, claim, author, sessionId, peripheral, patternId, tags = [], since, before } = query;
   const at = Date.parse(entry.at);
@@ -157,7 +162,7 @@ export function matchesQuery(query: ResolvedQuery, entry: EntryDraft): boolean {
   );
 }
 
-/** One page of what was found in places that are sorted already: cut to the limit, with the cursor that continues. */
+/** Cuts sorted results to one page and adds the cursor of the next. */
 export function pageOf(
   query: ResolvedQuery,
   found: readonly { readonly place: Place; readonly found: FoundEntry }[],

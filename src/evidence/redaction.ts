@@ -2,7 +2,7 @@ import type { Json } from '../spec/types.ts';
 
 const HASH = /^[0-9a-f]{64}$/;
 
-/** The blobs that a body refers to, each as `{ blob, bytes }` wherever it stands. What is erased refers to nothing. */
+/** Returns the ids of the blobs (`{ blob, bytes }`) anywhere in a body. An erased body has none. */
 export function blobsIn(body: Json): readonly string[] {
   const found = new Set<string>();
   const visit = (value: Json): void => {
@@ -19,5 +19,5 @@ export function blobsIn(body: Json): readonly string[] {
   return [...found];
 }
 
-/** Cheap: whether body bytes can hold a reference at all. */
+/** Cheap test: false if the body bytes cannot contain a blob reference. */
 export const mayHoldBlobs = (bytes: string): boolean => bytes.includes('"blob":"');

@@ -16,7 +16,7 @@ const Hash = z.string().regex(/^[0-9a-f]{64}$/);
 const Statement = z.strictObject({
   kind: z.literal('hopgate-seal/1'),
   sessionId: z.string().min(1),
-  /** How many entries are sealed: those of seq 0 to size - 1. */
+  /** Number of sealed entries: seq 0 to size - 1. */
   size: z.int().positive(),
   /** The hash of the last sealed entry in the chain. */
   head: Hash,
@@ -24,17 +24,17 @@ const Statement = z.strictObject({
   root: Hash,
   sealedAt: z.iso.datetime(),
 });
-/** What a seal says of a session. */
+/** The signed statement of a seal. */
 export type SealStatement = z.output<typeof Statement>;
 
 const SealFile = z.strictObject({
   statement: Statement,
-  /** sha256 (hex) of the public key's SPKI bytes, so that one finds the key; it proves nothing. */
+  /** sha256 (hex) of the public key's SPKI bytes. It helps to find the key and proves nothing. */
   key: Hash,
   /** Base64 of the Ed25519 signature over the RFC 8785 form of the statement. */
   signature: z.base64(),
 });
-/** A signed statement of where a session's chain stood. Keep it where whoever can write the store cannot. */
+/** A signed statement of a session's chain head. Keep it where a writer of the store cannot change it. */
 export type Seal = z.output<typeof SealFile>;
 
 /** A key or a seal file that is none. */
@@ -51,7 +51,7 @@ export function newSealKey(): { readonly privateKey: string; readonly publicKey:
 /** The public half of a private key, both PEM. @throws SealError */
 export const publicKeyOf = (privateKey: string): string => pem(createPublicKey(readPrivate(privateKey)));
 
-/** Signs where a session stands. @param privateKey PEM of an Ed25519 key. @throws SealError */
+/** Signs a session's chain head. @param privateKey PEM of an Ed25519 key. @throws SealError */
 export function sealHead(
   { sessionId, head, root }: { readonly sessionId: string; readonly head: ChainHead; readonly root: Uint8Array },
   privateKey: string,
@@ -73,7 +73,7 @@ export function sealHead(
   };
 }
 
-/** The seal in a file's text. @throws SealError */
+/** Parses a seal file. @throws SealError */
 export function parseSeal(text: string): Seal {
   try {
     return SealFile.parse(JSON.parse(text));
@@ -82,20 +82,24 @@ export function parseSeal(text: string): Seal {
   }
 }
 
-/** Whether a seal was made with the private half of this key, and not altered since. @throws SealError for a text that is no key */
+/**
+ * True if the private half of this key made the seal and it was not altered. @throws SealError if the text is not a key
+ */
 export function isSignedBy({ statement, signature }: Seal, publicKey: string): boolean {
   return verify(null, bytesOf(statement), readPublic(publicKey), Buffer.from(signature, 'base64'));
 }
 
-/** What a session turned out to be, read to the end. */
+/** Head and Merkle roots of a session that was read to its end. */
 export interface ReadSession {
   readonly sessionId: string;
   readonly size: number;
-  /** The hash of the entry at seq `seal.size - 1`, and the root over the entries up to it; null if the session is shorter. */
+  /**
+   * Hash of the entry at seq `seal.size - 1`, and the root over the entries up to it; null if the session is shorter.
+   */
   readonly sealed: { readonly head: string; readonly root: Uint8Array } | null;
 }
 
-/** How a session departs from its seal; null when it is the sealed one, perhaps with more entries after it. */
+/** Describes how a session differs from its seal; null if it is the sealed one, possibly with further entries. */
 export function sealProblem({ statement }: Seal, read: ReadSession): string | null {
   const { sessionId, size, head, root } = statement;
   if (read.sessionId !== sessionId) return `the seal is of session ${sessionId}, not of ${read.sessionId}`;

@@ -18,22 +18,22 @@ export interface AppliedPattern {
   /** Entries that name it. */
   readonly applied: number;
   readonly outcomes: { readonly [outcome in PatternOutcome]: number };
-  /** The last outcome; null while none is known. */
-  readonly stands: PatternOutcome | null;
+  /** The last outcome; null if none is known. */
+  readonly lastOutcome: PatternOutcome | null;
 }
 
-/** A reading of the evidence of one subject. Nothing is stored: the entries are the thread. */
+/** A projection of the evidence about one subject. It is computed, never stored. */
 export interface Thread {
   /** `thread/<type>/<id>`; a fork adds `/fork/<entry id>`. */
   readonly id: string;
   readonly subject: Subject;
   readonly goal: Entry;
-  /** In the order of time; of one time, in the order given. */
+  /** Sorted by time; entries of the same time keep their given order. */
   readonly entries: readonly Entry[];
   readonly participants: readonly string[];
   readonly count: number;
   readonly status: ThreadStatus;
-  /** One for each entry that forks another: siblings stay apart. */
+  /** One thread per entry that forks another; siblings stay separate. */
   readonly forks: readonly Thread[];
   readonly conjectures: readonly Conjecture[];
   readonly patterns: readonly AppliedPattern[];
@@ -42,17 +42,17 @@ export interface Thread {
 export interface ThreadOptions {
   /** Epoch milliseconds. */
   readonly now: number;
-  /** An open thread without an entry for longer than this many milliseconds is stalled. Default: a day. */
+  /** Milliseconds after which an open thread without a new entry is `stalled`. Default: a day. */
   readonly staleAfter?: number;
 }
 
 const DAY = 24 * 60 * 60 * 1000;
 
 /**
- * The thread of a subject among any entries; null if none of them is a goal for it.
+ * Returns the thread of a subject; null if no entry is a goal for it.
  *
- * Its status, first that applies: `closed` (the session was closed, or the last word on the main line is a conclusion), `forked`, `stalled`,
- * `open`.
+ * The status is the first that applies: `closed` (the session was closed, or the last word on the main line is a
+ * conclusion), `forked`, `stalled`, `open`.
  *
  * @example projectThread(entries, { type: 'session', id }, { now: Date.now() })?.status
  */
@@ -67,7 +67,10 @@ export function projectThread(
   return project(`thread/${subject.type}/${subject.id}`, subject, own, { now, staleAfter }, null);
 }
 
-/** Whether an entry belongs to a subject's thread. What a session says of patterns belongs to its own thread as well as to theirs. */
+/**
+ * True if an entry belongs to a subject's thread. A session's entries about a pattern belong to the session's thread
+ * and to the pattern's.
+ */
 export function isAbout(entry: Pick<Entry, 'subject' | 'sessionId'>, { type, id }: Subject): boolean {
   if (entry.subject.type === type && entry.subject.id === id) return true;
   return type === 'session' && entry.subject.type === 'pattern' && entry.sessionId === id;
@@ -119,7 +122,7 @@ function statusOf(
   return last && now - Date.parse(last.at) > staleAfter ? 'stalled' : 'open';
 }
 
-/** What a branch is: the way to the point it forks from, the fork, and what replies to it. */
+/** Returns a branch: the path to the forked entry, the fork, and its replies. */
 function branch(entries: readonly Entry[], fork: Entry): readonly Entry[] {
   const part = new Set([...ancestors(entries, fork.forkOf!), ...descendants(entries, fork)]);
   return entries.filter(({ id }) => part.has(id));
@@ -133,7 +136,7 @@ function ancestors(entries: readonly Entry[], id: string): readonly string[] {
   return chain;
 }
 
-/** The entry and everything that replies to it or forks it, however far down. */
+/** Returns the ids of the entry and of all its direct and indirect replies and forks. */
 function descendants(entries: readonly Entry[], root: Entry): readonly string[] {
   const found = new Set([root.id]);
   for (const { id, inReplyTo, forkOf } of entries)
@@ -141,7 +144,7 @@ function descendants(entries: readonly Entry[], root: Entry): readonly string[] 
   return [...found];
 }
 
-/** Whether an entry lies on the way to the fork whose branch is being projected: its own fork is told elsewhere. */
+/** True if an entry is on the path to the fork that is being projected; its own forks are separate threads. */
 const above = (entries: readonly Entry[], fork: Entry | null, entry: Entry): boolean =>
   fork !== null && ancestors(entries, fork.forkOf!).includes(entry.id);
 
@@ -178,11 +181,11 @@ function patternsOf(entries: readonly Entry[]): readonly AppliedPattern[] {
         pivoted: times('pivoted'),
         deferred: times('deferred'),
       };
-      return { patternId, applied, outcomes, stands: told.at(-1) ?? null };
+      return { patternId, applied, outcomes, lastOutcome: told.at(-1) ?? null };
     });
 }
 
-/** The pattern that an entry names: in its own field, or as the result of a pattern tool. */
+/** Returns the pattern that an entry names in its own field or in the result of a pattern tool. */
 function patternIn(entry: Entry): { readonly id: string; readonly outcome: PatternOutcome | null } | null {
   const own = bodyOf(entry.body);
   if (entry.patternId !== undefined && !own)

@@ -2,30 +2,31 @@ import type { Json } from '../spec/types.ts';
 
 type Fields = { readonly [name: string]: Json };
 
-/** What an agent is told of where it is (P-2), as data: what the text beside it says in words. */
+/** The agent's situation (P-2) as data; the prompt section is the same in words. */
 export interface Situation {
   readonly peripheral: string | null;
   readonly mode: string | null;
-  /** What it sees: what travels with it (the backpack). */
+  /** The backpack: context that travels with the session. */
   readonly state: Fields;
-  /** What it can do here and now. */
+  /** The tools that can be called now. */
   readonly tools: readonly string[];
-  /** Where it can leave to, and how. */
+  /** The exits and their destinations. */
   readonly exits: readonly { readonly exit: string | null; readonly to: string }[];
 }
 
 /**
- * What happened between an agent and its world, as the agent lived it.
+ * One exchange between an agent and its world, from the agent's point of view.
  *
- * - `opened`: a program took the session up for the agent.
- * - `offered`: the tools that it may call were handed to it.
- * - `delivered`: something was put before it that it had not asked for. `situation`: where it is.
- * - `said`: its own words.
- * - `heard`: somebody else's words: a user, the operator, another agent.
- * - `call`: it acted. `outside`: past hopgate, by a tool that its program offered beside the session's.
- * - `inner`: it used a tool of its program that reaches nothing: a list, a plan, a question, the start of another agent.
- * - `result`: what the call came to; `evidence`: the entries that the call left, where the recorder was told of them.
- * - `let-go`: the program let go of the session.
+ * - `opened`: a program opened the session for the agent.
+ * - `offered`: the agent received the list of its tools.
+ * - `delivered`: the agent received an unrequested message. `situation`: its place, tools and exits.
+ * - `said`: the agent's own words.
+ * - `heard`: words of a user, the operator or another agent.
+ * - `call`: a tool call. `outside`: the tool belongs to the agent's program and bypasses hopgate.
+ * - `inner`: a call of a program's tool without outside effects: a list, a plan, a question, the start of another
+ *   agent.
+ * - `result`: the result of a call; `evidence`: the entries that the call left, if the recorder knows them.
+ * - `let-go`: the program released the session.
  */
 export type TranscriptEvent =
   | { readonly kind: 'opened'; readonly sessionId: string }
@@ -44,9 +45,9 @@ export type TranscriptEvent =
   | {
       readonly kind: 'result';
       readonly callId: string;
-      /** `error`: nothing came of it, as the world broke. */
+      /** `error`: an infrastructure error; the call has no result. */
       readonly status: 'ok' | 'failed' | 'refused' | 'error';
-      /** The denial's code, where it was refused; null: its program refused it, and it never came before the session. */
+      /** The denial's code; null if the agent's program refused the call before it reached the session. */
       readonly code: string | null;
       readonly text: string;
       readonly situation: Situation | null;
@@ -54,18 +55,18 @@ export type TranscriptEvent =
     }
   | { readonly kind: 'let-go' };
 
-/** Where an event came from. */
+/** The origin of an event. */
 export interface Attribution {
   /** `agent`, `hopgate`, `operator`, `user`, or the id of another agent. */
   readonly source: string;
-  /** How it came: `prompt`, `tools`, `call`, `result`, `text`, `bell`, … */
+  /** The channel: `prompt`, `tools`, `call`, `result`, `text`, `bell`, … */
   readonly channel: string;
 }
 
 /** One item of a transcript, in the order of arrival: `n` counts from 0. */
 export type TranscriptItem = TranscriptEvent & Attribution & { readonly n: number; readonly at: string };
 
-/** A transcript as it was read: its items, and the lines that are none. */
+/** A parsed transcript: its items, and the problems of invalid lines. */
 export interface Transcript {
   readonly items: readonly TranscriptItem[];
   readonly problems: readonly { readonly line: number; readonly message: string }[];
@@ -73,13 +74,13 @@ export interface Transcript {
 
 export const NO_TRANSCRIPT: Transcript = { items: [], problems: [] };
 
-/** Reads a transcript: an item a line (JSONL). A last line that was cut off in writing is left out; any other that is no item is a problem. */
+/** Parses a transcript (JSONL). A truncated last line is ignored; any other invalid line is a problem. */
 export function parseTranscript(text: string): Transcript {
   const lines = text.split('\n');
   const items: TranscriptItem[] = [];
   const problems: { line: number; message: string }[] = [];
   for (const [index, line] of lines.entries()) {
-    if (line === '' || index === lines.length - 1) continue; // what follows the last line break was not finished
+    if (line === '' || index === lines.length - 1) continue; // text after the last line break is an incomplete line
     const item = parseItem(line);
     if (typeof item === 'string') problems.push({ line: index + 1, message: item });
     else items.push(item);

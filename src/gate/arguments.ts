@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
+import { excerpt } from '../base/text.ts';
 import type { Json, ToolSpec } from '../spec/types.ts';
-import { excerpt } from '../spec/visible.ts';
 
 export type Arguments = { readonly [name: string]: Json };
 export type BoundArguments =

@@ -1,3 +1,4 @@
+import { IDENTITY_FIELDS } from '../spec/policy/closed-lists.ts';
 import type { Json, PeripheralSpec } from '../spec/types.ts';
 import type { SessionView } from './view.ts';
 
@@ -13,7 +14,7 @@ export function transferContext(
   readonly context: { readonly [field: string]: Json };
   readonly missing: readonly { field: string; from: string }[];
 } {
-  const others = Object.fromEntries(Object.entries(given).filter(([field]) => !OWN.includes(field)));
+  const others = Object.fromEntries(Object.entries(given).filter(([field]) => !IDENTITY_FIELDS.includes(field)));
   const context: Record<string, Json> = {};
   const missing: { field: string; from: string }[] = [];
   for (const [field, { source, optional }] of Object.entries(target.context)) {
@@ -23,9 +24,6 @@ export function transferContext(
   }
   return { context: { ...others, ...context }, missing };
 }
-
-/** Who the session is, is not the caller's to say. */
-const OWN = ['session-id', 'author'];
 
 function sourceValue(
   field: string,

@@ -1,4 +1,5 @@
 import { nearest } from '../spec/names.ts';
+import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import { MODES, type Mode } from '../spec/types.ts';
 import type { ApprovalGrant } from './approval.ts';
 import { checkApproval } from './check-approval.ts';
@@ -50,8 +51,8 @@ export function decideMode(context: GateContext, request: ModeRequest): Decision
   }
   if (transition.approval) {
     const shown = {
-      ...(request.exitCriteria === undefined ? {} : { 'exit criteria': request.exitCriteria }),
-      ...(request.summary === undefined ? {} : { summary: request.summary }),
+      ...(request.exitCriteria === undefined ? {} : { [APPROVAL_VIEW.exitCriteria]: request.exitCriteria }),
+      ...(request.summary === undefined ? {} : { [APPROVAL_VIEW.summary]: request.summary }),
     };
     const refused = checkApproval(context, { kind: 'mode', from, to }, request, shown);
     if (refused) return refused;

@@ -1,6 +1,7 @@
+import { excerpt } from '../base/text.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
+import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import type { Edge, Json, PeripheralSpec } from '../spec/types.ts';
-import { excerpt } from '../spec/visible.ts';
 import type { ApprovalAction, ApprovalGrant } from './approval.ts';
 import { checkApproval } from './check-approval.ts';
 import { transferContext } from './context.ts';
@@ -124,7 +125,11 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
   const needsApproval = gates.some(({ kind }) => kind === 'approval');
   if (needsApproval) {
     const action: ApprovalAction = { kind: 'hop', from, exit: edge.exit, to: target.id };
-    const approvalView = { fruit: { ...fruit }, context: { ...carried.context }, changes: { ...view.changes } };
+    const approvalView = {
+      [APPROVAL_VIEW.fruit]: { ...fruit },
+      [APPROVAL_VIEW.context]: { ...carried.context },
+      [APPROVAL_VIEW.changes]: { ...view.changes },
+    };
     const checked = checkApproval(context, action, request, approvalView);
     if (checked) return checked;
   }

@@ -1,4 +1,4 @@
-import { excerpt } from '../spec/visible.ts';
+import { excerpt } from '../base/text.ts';
 import type { Denial, DenialCode, WayLeg } from './denial.ts';
 import { describeDenial } from './describe-denial.ts';
 import type { GateContext } from './request.ts';

@@ -1,58 +1,6 @@
+import { GIT_CREDENTIALS, OWN_PACKAGES, PROTECTED_NAMES, REPOSITORY_MARK } from '../spec/policy/protected-names.ts';
 import { picomatchLater } from './picomatch-later.ts';
 import { plainMask } from './plain-mask.ts';
-
-/** Holds the tokens of a remote: no file tool shows them, whatever the configuration masks. */
-const CREDENTIAL_NAMES = new Set(['config', 'config.worktree', 'credentials']);
-
-/** Names that no tool of an agent may write, at any depth: they steer git, shells, editors and agents. */
-export const PROTECTED_NAMES = [
-  '.git',
-  '.gitconfig',
-  '.gitmodules',
-  '.husky',
-  // agents
-  '.claude',
-  '.codex',
-  '.mcp.json',
-  '.cursor',
-  '.cursorrules',
-  '.windsurf',
-  '.windsurfrules',
-  '.gemini',
-  '.opencode',
-  '.clinerules',
-  '.roo',
-  '.continue',
-  '.aider.conf.yml',
-  // editors and debuggers
-  '.vscode',
-  '.idea',
-  '.zed',
-  '.devcontainer',
-  '.exrc',
-  '.nvimrc',
-  '.nvim.lua',
-  '.gdbinit',
-  '.lldbinit',
-  // shells and package managers
-  '.bashrc',
-  '.bash_profile',
-  '.bash_login',
-  '.bash_logout',
-  '.profile',
-  '.zshrc',
-  '.zshenv',
-  '.zprofile',
-  '.zlogin',
-  '.zlogout',
-  '.inputrc',
-  '.envrc',
-  '.ripgreprc',
-  '.npmrc',
-  '.yarnrc.yml',
-  // the agent's own limits: whoever starts in that folder works by it
-  'hopgate.yaml',
-] as const;
 
 const protectedNames: ReadonlySet<string> = new Set(PROTECTED_NAMES);
 
@@ -78,25 +26,16 @@ export function maskMatcher(patterns: readonly string[]): (relPath: string) => b
   };
 }
 
-/** What git looks for in a folder before it takes it for a bare repository and obeys the `config` beside it. */
-const MARK_OF_A_REPOSITORY = 'HEAD';
-
 /** Whether a root-relative path is one that no tool of an agent may write, whatever its scope says. */
 export function isProtected(relPath: string): boolean {
   const written = relPath.split('/');
-  if (written.at(-1) === MARK_OF_A_REPOSITORY) return true;
+  if (written.at(-1) === REPOSITORY_MARK) return true;
   const names = written.map(foldName);
   return names.some((name) => protectedNames.has(name)) || isOwnPackage(names);
 }
 
-/** hopgate itself, installed in the repository that it guards: what answers the next hook. */
-function isOwnPackage(names: readonly string[]): boolean {
-  return names.some(
-    (name, i) =>
-      name === 'node_modules' &&
-      (names[i + 1] === 'hopgate' || (names[i + 1] === '.bin' && names[i + 2] === 'hopgate')),
-  );
-}
+const isOwnPackage = (names: readonly string[]): boolean =>
+  OWN_PACKAGES.some((own) => names.some((_, at) => own.every((name, i) => names[at + i] === name)));
 
 /** Whether a root-relative path lies in, or is, a `.git`. */
 export function isGitInternal(relPath: string): boolean {
@@ -104,7 +43,7 @@ export function isGitInternal(relPath: string): boolean {
 }
 
 /** Whether git keeps credentials in a file of this name in a folder of its own, whatever that is called. */
-export const isGitCredential = (name: string): boolean => CREDENTIAL_NAMES.has(foldName(name));
+export const isGitCredential = (name: string): boolean => credentialNames.has(foldName(name));
 
 /** A pattern as a glob from the root; none if it says nothing. */
 function anchored(pattern: string): string[] {
@@ -113,9 +52,13 @@ function anchored(pattern: string): string[] {
   return [bare.includes('/') ? bare.replace(/^\/+/, '') : `**/${bare}`];
 }
 
+const credentialNames: ReadonlySet<string> = new Set(GIT_CREDENTIALS.inGit);
+
 function isCredential(names: readonly string[]): boolean {
   const last = foldName(names.at(-1)!);
-  return last === '.git-credentials' || (isGitCredential(last) && names.slice(0, -1).map(foldName).includes('.git'));
+  return (
+    last === GIT_CREDENTIALS.anywhere || (isGitCredential(last) && names.slice(0, -1).map(foldName).includes('.git'))
+  );
 }
 
 /** A name that every file system reads as it stands, but for the case of its letters. */

@@ -1,7 +1,5 @@
 import { posix } from 'node:path';
-
-/** Longest path we accept, in UTF-8 bytes (Linux PATH_MAX). */
-const MAX_PATH_BYTES = 4096;
+import { MAX_PATH_BYTES } from '../spec/policy/limits.ts';
 
 export type Located = { readonly ok: true; readonly path: string } | { readonly ok: false; readonly why: string };
 

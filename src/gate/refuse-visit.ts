@@ -104,7 +104,7 @@ export function conditionFailed(context: GateContext, target: PeripheralSpec, re
   const { tests } = context.view;
   const why =
     requirement.kind === 'condition' && requirement.name === 'tests-passed'
-      ? `tests-passed does not hold (it takes a full passing run of a configured test command after the last change; runs: ${tests.count}, failed: ${tests.failed})`
+      ? `tests-passed does not hold (it takes a full passing run of each configured test command after the last change; runs: ${tests.count}, failed: ${tests.failed})`
       : `${describeRequirement(requirement)} does not hold`;
   return deny(context, 'condition-failed', {
     to: target.id,

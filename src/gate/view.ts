@@ -5,7 +5,7 @@ export type PatternStanding = 'selected' | 'held' | 'failed';
 
 /** The test runs of a session, as far as the gate cares. */
 export interface TestsView {
-  /** A full passing run stands that is newer than the last change, and no full run since then failed or disagreed. */
+  /** Since the last change every configured test command passed in full, and no two runs of one disagreed. */
   readonly passed: boolean;
   readonly count: number;
   readonly failed: number;

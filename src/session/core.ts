@@ -132,7 +132,7 @@ export class SessionCore {
     const { specs } = this.parts.compiled;
     const { visit } = this.writer.state.facts;
     if (!visit || !isReflective(specs.peripherals[visit.peripheral])) return null;
-    const { minePar } = await import('../evidence/par.ts');
+    const { minePar } = await import('../evidence/mine-par.ts');
     return { event: 'par', par: minePar(await this.evidence(), stated ?? {}) };
   }
 

@@ -6,7 +6,16 @@ import type { Entry, StoredEntry } from '../evidence/entry.ts';
 import { backpackOf } from '../gate/decide-visit.ts';
 import type { RequirementFacts } from '../gate/requirement.ts';
 import type { Json } from '../spec/types.ts';
-import { asRecord, changedPaths, NOTHING_OBSERVED, observeStep, testRun, withFiles, witnessOf } from './observe.ts';
+import {
+  asRecord,
+  changedPaths,
+  NOTHING_OBSERVED,
+  observeStep,
+  type TestRun,
+  testRuns,
+  withFiles,
+  witnessOf,
+} from './observe.ts';
 import type { SessionFacts, SessionState } from './state.ts';
 
 /** The evidence tells of something that the machines of its spec do not do. The chain was written by another program, or altered. */
@@ -116,8 +125,7 @@ function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, 
       const mayChange = body.event === 'outcome' || changedPaths(body.effects).length > 0;
       const changes = mayChange && countChanges(draft, body.effects);
       const counts = body.outcome.status === 'ok' && witness === 'test';
-      const run = counts ? testRun(asRecord(body.outcome.result), draft.change) : null;
-      if (run) draft.runs.push(run as Draft<typeof run>);
+      if (counts) draft.runs.push(...(testRuns(asRecord(body.outcome.result), draft.change) as Draft<TestRun[]>));
       rememberFiles(
         draft,
         body.effects === 'unobserved'

@@ -1,5 +1,7 @@
 import type { EffectRecord, OutcomeRecord } from '../evidence/bodies.ts';
 import { standingAfter } from '../evidence/discipline.ts';
+import { FILE_CHANGES } from '../spec/policy/closed-lists.ts';
+import { MAX_FRUIT_FILES } from '../spec/policy/limits.ts';
 import type { Json, Observation, PeripheralSpec, SpecSet } from '../spec/types.ts';
 
 /** One run of a configured test command. */
@@ -7,7 +9,10 @@ export interface TestRun {
   readonly command: string;
   /** Arguments narrowed what was run: such a run can fail, but it does not prove that the tests pass. */
   readonly narrowed: boolean;
-  readonly verdict: 'pass' | 'fail' | 'none';
+  /** `error`: nothing can be concluded from it. */
+  readonly verdict: 'pass' | 'fail' | 'error';
+  /** The configured commands that have to pass besides; none where this one is all. */
+  readonly others: readonly string[];
   /** null: the report does not tell. */
   readonly total: number | null;
   readonly failures: readonly Json[];
@@ -48,19 +53,14 @@ export const NOTHING_OBSERVED: Observations = {
   par: null,
 };
 
-/** Longest list of files that a fruit carries. */
-export const MAX_FILES = 1000;
-
 export const asRecord = (value: Json | undefined): { readonly [key: string]: Json } =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
 const asList = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
 const textOf = (value: Json | undefined): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
-const FILE_OPS = new Set(['create', 'modify', 'delete', 'mode', 'link']);
-
 /** The files of the tree that effects say were changed. */
 export const changedPaths = (effects: readonly EffectRecord[] | 'unobserved'): readonly string[] =>
-  effects === 'unobserved' ? [] : effects.filter(({ op }) => FILE_OPS.has(op)).map(({ path }) => path);
+  effects === 'unobserved' ? [] : effects.filter(({ op }) => FILE_CHANGES.includes(op)).map(({ path }) => path);
 
 /** What a command tool's report is a witness of: test runs where the scope runs tests, shipping where it ships. Nothing else is believed. */
 export type Witness = 'test' | 'deploy' | null;
@@ -85,24 +85,24 @@ export function observeStep(
   const seen = {
     ...before,
     steps: before.steps + 1,
-    changedFiles: withFiles(before.changedFiles, changedPaths(step.effects), MAX_FILES),
+    changedFiles: withFiles(before.changedFiles, changedPaths(step.effects), MAX_FRUIT_FILES),
   };
   if (step.outcome.status !== 'ok') return seen;
   const result = asRecord(step.outcome.result);
   const path = step.tool === 'read' ? textOf(result['path']) : null;
-  const run = witness === 'test' ? testRun(result, change) : null;
+  const runs = witness === 'test' ? testRuns(result, change) : [];
   const committed = witness === 'deploy' && result['committed'] === true;
   const pushed = witness === 'deploy' && result['pushed'] === true;
   return {
     ...seen,
-    read: path === null ? seen.read : withFiles(seen.read, [path], MAX_FILES),
-    matched: withFiles(seen.matched, pathsIn(result['matches']), MAX_FILES),
-    listed: withFiles(seen.listed, pathsIn(result['files']), MAX_FILES),
-    runs: run ? [...seen.runs, run] : seen.runs,
+    read: path === null ? seen.read : withFiles(seen.read, [path], MAX_FRUIT_FILES),
+    matched: withFiles(seen.matched, pathsIn(result['matches']), MAX_FRUIT_FILES),
+    listed: withFiles(seen.listed, pathsIn(result['files']), MAX_FRUIT_FILES),
+    runs: [...seen.runs, ...runs],
     committed: seen.committed || committed,
     pushed: seen.pushed || pushed,
     sha: (committed || pushed ? textOf(result['sha']) : null) ?? seen.sha,
-    patterns: withFiles(seen.patterns, patternOf(step.tool, step.outcome), MAX_FILES),
+    patterns: withFiles(seen.patterns, patternOf(step.tool, step.outcome), MAX_FRUIT_FILES),
     deployed: seen.deployed || (witness === 'deploy' && step.tool === 'bash-deploy' && result['exit'] === 0),
   };
 }
@@ -126,21 +126,24 @@ export function pathsIn(list: Json | undefined): readonly string[] {
   return items.flatMap((item) => textOf(item) ?? textOf(asRecord(item)['path']) ?? []);
 }
 
-/** A test run is recognised by what its backend reports, never by words in its output. */
-export function testRun(result: { readonly [key: string]: Json }, change: number): TestRun | null {
-  const verdict = result['verdict'];
-  if (verdict !== 'pass' && verdict !== 'fail' && verdict !== 'none') return null;
+/** Test runs are recognised by what their backend reports, never by words in their output. */
+export function testRuns(result: { readonly [key: string]: Json }, change: number): readonly TestRun[] {
+  const { verdict, runs } = result;
+  if (Array.isArray(runs)) return runs.flatMap((run) => testRuns(asRecord(run), change));
+  if (verdict !== 'pass' && verdict !== 'fail' && verdict !== 'error') return [];
   const report = asRecord(result['report']);
   const { total, failures } = report;
-  return {
+  const run: TestRun = {
     command: asList(result['command']).join(' '),
     narrowed: result['narrowed'] === true,
     verdict,
+    others: asList(result['others']).map(String),
     total: typeof total === 'number' ? total : null,
     // Too many for the entry: the reference to them.
     failures: failures !== undefined && 'blob' in asRecord(failures) ? [failures] : asList(failures),
     change,
   };
+  return [run];
 }
 
 const latestByCommand = (runs: readonly TestRun[]): readonly TestRun[] => [
@@ -155,12 +158,19 @@ export function disagree(runs: readonly TestRun[], command: string, change: numb
   return verdicts.has('pass') && verdicts.has('fail');
 }
 
+/** True if every command that has to pass did, in full, when it was run last. */
+export function allPassed(runs: readonly TestRun[]): boolean {
+  const whole = latestByCommand(runs.filter(({ narrowed }) => !narrowed));
+  const passed = new Set(whole.filter(({ verdict }) => verdict === 'pass').map(({ command }) => command));
+  return passed.size === whole.length && runs.every(({ others }) => others.every((command) => passed.has(command)));
+}
+
 /** pass, fail or flaky; null when nothing that counts was run. Flaky means that a re-run of the same code disagreed. */
 function result(visit: Observations, sessionRuns: readonly TestRun[]): Json {
   const latest = latestByCommand(visit.runs);
   if (latest.some((run) => disagree(sessionRuns, run.command, run.change))) return 'flaky';
   if (latest.some(({ verdict }) => verdict === 'fail')) return 'fail';
-  return latest.some(({ verdict }) => verdict === 'pass') ? 'pass' : null;
+  return latest.some(({ verdict }) => verdict === 'pass') && allPassed(visit.runs) ? 'pass' : null;
 }
 
 function testCount(runs: readonly TestRun[]): Json {

@@ -2,9 +2,10 @@ import type { OutcomeRecord } from '../evidence/bodies.ts';
 import type { StepPlan } from '../gate/decide-step.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { Grant, ToolBackend, ToolReport } from '../ports/tool-backend.ts';
+import { MAX_FRUIT_FILES } from '../spec/policy/limits.ts';
 import type { Json } from '../spec/types.ts';
 import { asJson, asText } from './as-json.ts';
-import { MAX_FILES, pathsIn, withFiles } from './observe.ts';
+import { pathsIn, withFiles } from './observe.ts';
 
 /** Results beyond this many bytes of JSON go to a blob; the entry keeps the reference. */
 const INLINE_BYTES = 32 * 1024;
@@ -60,16 +61,22 @@ export async function keepOutcome(store: EvidenceStore, outcome: ToolReport['out
   if (outcome.status === 'refused') return { status: 'refused', code: outcome.code, message: outcome.message };
   if (outcome.result === undefined) return outcome as OutcomeRecord;
   const { result } = outcome;
-  if (!isObject(result)) return { ...outcome, result: await keep(store, result) } as OutcomeRecord;
+  const kept = isObject(result) ? await keepResult(store, result) : await keep(store, result);
+  return { ...outcome, result: kept } as OutcomeRecord;
+}
+
+async function keepResult(store: EvidenceStore, { runs, ...result }: { [key: string]: Json }): Promise<Json> {
   const kept = await keepFields(store, result);
   for (const list of ['matches', 'files']) {
     const reference = kept[list];
     if (reference !== result[list] && isObject(reference))
-      kept[list] = { ...reference, paths: [...withFiles([], pathsIn(result[list]), MAX_FILES)] };
+      kept[list] = { ...reference, paths: [...withFiles([], pathsIn(result[list]), MAX_FRUIT_FILES)] };
   }
   const { report } = result;
   if (isObject(report)) kept['report'] = await keepFields(store, report);
-  return { ...outcome, result: kept } as OutcomeRecord;
+  if (Array.isArray(runs))
+    kept['runs'] = await Promise.all(runs.map((run) => (isObject(run) ? keepResult(store, run) : keep(store, run))));
+  return kept;
 }
 
 const isObject = (value: Json | undefined): value is { [key: string]: Json } =>

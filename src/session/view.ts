@@ -1,18 +1,17 @@
 import type { SpecTables } from '../compile/tables.ts';
 import type { SessionView, TestsView, VisitView } from '../gate/view.ts';
-import { disagree, observedFruit } from './observe.ts';
+import { allPassed, disagree, observedFruit } from './observe.ts';
 import { isClosed, type SessionFacts, type SessionState } from './state.ts';
 
 type Specs = Pick<SpecTables, 'specs'>;
 
-/** Whether the code as it stands now has passed its tests: full runs since the last change, each command's last one, none of them disagreeing. */
+/** Whether the code as it stands now has passed its tests: full runs of all commands since the last change, none of them disagreeing. */
 function testsView({ runs, change }: SessionFacts): TestsView {
   const current = runs.filter((run) => run.change === change);
-  const full = new Map(current.filter(({ narrowed }) => !narrowed).map((run) => [run.command, run]));
-  const verdicts = [...full.values()].map(({ verdict }) => verdict);
-  const flaky = [...full.keys()].some((command) => disagree(runs, command, change));
+  const full = current.filter(({ narrowed }) => !narrowed);
+  const flaky = full.some(({ command }) => disagree(runs, command, change));
   return {
-    passed: verdicts.includes('pass') && !verdicts.includes('fail') && !flaky,
+    passed: full.length > 0 && allPassed(current) && !flaky,
     count: current.length,
     failed: current.filter(({ verdict }) => verdict === 'fail').length,
   };

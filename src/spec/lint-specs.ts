@@ -1,15 +1,13 @@
 import { hopTarget } from './derive-edges.ts';
 import type { SpecWarning } from './issues.ts';
-import { lintTools } from './lint-tools.ts';
 import type { PeripheralSpec, SpecSet } from './types.ts';
 
 /** Findings that do not stop a spec set from loading, but that its author should know. Pure. */
 export function lintSpecs(specs: SpecSet): SpecWarning[] {
-  const ways = Object.values(specs.peripherals).flatMap((peripheral) => [
+  return Object.values(specs.peripherals).flatMap((peripheral) => [
     ...lintExits(peripheral, specs),
     ...lintEntry(peripheral, specs),
   ]);
-  return [...ways, ...lintTools(specs)];
 }
 
 function lintExits({ id, exits }: PeripheralSpec, { edges }: SpecSet): SpecWarning[] {

@@ -1,3 +1,4 @@
+import { GIT_CREDENTIALS, OWN_PACKAGES, PROTECTED_NAMES, REPOSITORY_MARK } from '../spec/policy/protected-names.ts';
 import type { ProjectConfig, ScopeRule } from '../spec/types.ts';
 import { fileIn } from './sample-arguments.ts';
 
@@ -14,20 +15,22 @@ const NOWHERE = [
   `${'long/'.repeat(1000)}a`,
 ];
 
-/** What steers git, a shell, an editor, an agent or hopgate itself, and how it may be written so that a file system still finds it. */
-const STEERING = [
-  ...['.git/hooks/pre-commit', '.gitconfig', '.gitmodules', '.husky/pre-commit', '.claude/settings.json', '.codex/a'],
-  ...['.mcp.json', '.cursor/a', '.cursorrules', '.windsurf/a', '.windsurfrules', '.gemini/a', '.opencode/a'],
-  ...['.clinerules', '.roo/a', '.continue/a', '.aider.conf.yml', '.vscode/tasks.json', '.idea/a', '.zed/a'],
-  ...['.devcontainer/a', '.exrc', '.nvimrc', '.nvim.lua', '.gdbinit', '.lldbinit', '.bashrc', '.bash_profile'],
-  ...['.bash_login', '.bash_logout', '.profile', '.zshrc', '.zshenv', '.zprofile', '.zlogin', '.zlogout', '.inputrc'],
-  ...['.envrc', '.ripgreprc', '.npmrc', '.yarnrc.yml', 'HEAD', 'bare/HEAD'],
-  ...['node_modules/hopgate/a.js', 'node_modules/.bin/hopgate'],
+/** A share of the protected names, for time, and spellings under which a file system may still find one. */
+const PROTECTED = [
+  ...PROTECTED_NAMES.filter((_, at) => at % 3 === 0).map((name, at) =>
+    at % 2 === 0 ? `${name}/a` : `deep/er/${name}`,
+  ),
+  ...OWN_PACKAGES.map((names) => `${names.join('/')}/a.js`),
+  ...[REPOSITORY_MARK, `bare/${REPOSITORY_MARK}`],
   ...['.GIT/a', '.git./a', '.git::$INDEX_ALLOCATION/a', '.g\u200dit/a', '．git/a', 'GIT~1/a', 'deep/er/.Git/a'],
 ];
 
-/** Where git keeps the tokens of a remote, whatever the repository masks. */
-const KEYS = ['.git/config', '.git-credentials', '.GIT/Config', 'sub/.git/credentials'];
+/** Files in which git keeps the tokens of a remote, whatever the repository masks. */
+const CREDENTIALS = [
+  GIT_CREDENTIALS.anywhere,
+  ...GIT_CREDENTIALS.inGit.map((name) => `.git/${name}`),
+  ...['.GIT/Config', 'sub/.git/credentials'],
+];
 
 /** Paths that rules may stand against, and some beside them that none stands against. */
 export function oddPaths(
@@ -42,7 +45,7 @@ export function oddPaths(
       ? [
           fileIn(place!),
           ...write.map(fileIn),
-          ...STEERING.map((path) => `${beneath}${path}`),
+          ...PROTECTED.map((path) => `${beneath}${path}`),
           `${beneath.replace(/\/+$/, '')}-not/a.txt`,
           beneath.replace(/\/+$/, ''),
           'hopgate.yaml',
@@ -51,7 +54,7 @@ export function oddPaths(
           ...(specs === 'default' ? [] : [`${specs}/a.yaml`, `${specs}-not/a.yaml`]),
         ]
       : [];
-  return [...NOWHERE, ...KEYS, ...mask.flatMap(maskedBy), 'elsewhere/a.txt', ...granted].filter(
+  return [...NOWHERE, ...CREDENTIALS, ...mask.flatMap(maskedBy), 'elsewhere/a.txt', ...granted].filter(
     (path, at, all) => all.indexOf(path) === at,
   );
 }

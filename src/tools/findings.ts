@@ -1,6 +1,6 @@
-import { type Finding, runsLater } from '../gate/runs-later.ts';
 import type { Grant } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';
+import { type Finding, runsLater } from './runs-later.ts';
 
 /** A file as it stands after a tool has put it in place. */
 export interface PutFile {

@@ -11,7 +11,7 @@ import { createSession } from '../../src/session/open.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load-project-config.ts';
 import { loadSpecs } from '../../src/spec/load-specs.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { scriptedBackend } from '../../src/tools/scripted.ts';
+import { scriptedBackend } from '../../src/testing/scripted.ts';
 
 const wanted = Number(process.argv[2] ?? 1_000_000);
 const folder = mkdtempSync(join(tmpdir(), 'hopgate-bench-'));

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
 import { DatabaseSync } from 'node:sqlite';
+import { Writable } from 'node:stream';
 import { Command } from 'commander';
 import { expect, it } from 'vitest';
 import * as infer from '../../src/cli/commands/infer.ts';
@@ -11,7 +11,7 @@ import * as thread from '../../src/cli/commands/thread.ts';
 import * as verify from '../../src/cli/commands/verify.ts';
 import type { Io } from '../../src/cli/io.ts';
 import { evidenceFile } from '../../src/cli/open-store.ts';
-import { ensureStateDir } from '../../src/cli/state-dir.ts';
+import { ensureStateDir } from '../../src/project/state-dir.ts';
 import { createSession } from '../../src/session/open.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { answering, CONFIG, fivePeripherals, folder, parts, SPECS, yes } from './world.ts';

@@ -37,12 +37,12 @@ describe('what nobody touches', () => {
     ['x/git~1/hooks'],
     ['.git. /x'],
     ['hopgate.yaml'],
+    ['packages/a/hopgate.yaml'],
     ['node_modules/hopgate/dist/cli.js'],
     ['app/node_modules/.bin/hopgate'],
   ])('%s steers', (path) => expect(steers(path)).toBe(true));
-  it.each([['src/git.ts'], ['node_modules/hopgate-like/a.js'], ['docs/hopgate.yaml'], ['.gitignore']])(
-    '%s does not',
-    (path) => expect(steers(path)).toBe(false),
+  it.each([['src/git.ts'], ['node_modules/hopgate-like/a.js'], ['.gitignore']])('%s does not', (path) =>
+    expect(steers(path)).toBe(false),
   );
 
   it.each([

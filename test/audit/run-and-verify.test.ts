@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { runAndVerify } from '../../src/session/run-and-verify.ts';
+import { runAndVerify } from '../../src/run-and-verify.ts';
 import { workspaceBackend } from '../../src/tools/workspace/backend.ts';
 import { answering, CONFIG, folder, parts, SPECS, yes } from './world.ts';
 

@@ -11,7 +11,7 @@ import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load-project-config.ts';
 import { loadSpecs } from '../../src/spec/load-specs.ts';
 import type { Json, ProjectConfig, SpecSet } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
-import { scriptedBackend } from '../../src/tools/scripted.ts';
+import { scriptedBackend } from '../../src/testing/scripted.ts';
 
 export const SPECS: SpecSet = await loadSpecs('default');
 

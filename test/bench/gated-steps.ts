@@ -7,7 +7,7 @@ import type { Session } from '../../src/session/session.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load-project-config.ts';
 import { loadSpecs } from '../../src/spec/load-specs.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { scriptedBackend } from '../../src/tools/scripted.ts';
+import { scriptedBackend } from '../../src/testing/scripted.ts';
 
 const specs = await loadSpecs('default');
 const result = { path: 'src/gate/decide.ts', text: 'x'.repeat(200) };

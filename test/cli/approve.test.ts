@@ -1,17 +1,17 @@
+import { createHash } from 'node:crypto';
 import { chmodSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import type { Io } from '../../src/cli/io.ts';
 import { runCli } from '../../src/cli/program.ts';
-import { stateDir } from '../../src/cli/state-dir.ts';
 import { approvalHash } from '../../src/gate/approval.ts';
 import { pendingRequests } from '../../src/operator/answer-request.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { tokenFile } from '../../src/operator/token.ts';
 import type { ApprovalRequest } from '../../src/ports/approver.ts';
+import { stateDir } from '../../src/project/state-dir.ts';
 import { commitAll, folder, type Machine, machine, put, spawnCli } from './run.ts';
-import { createHash } from 'node:crypto';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { evidenceFile } from '../../src/cli/open-store.ts';
-import { ensureStateDir } from '../../src/cli/state-dir.ts';
 import { excerpt, visible } from '../../src/cli/visible.ts';
 import { EMPTY_CHAIN, type EntryDraft } from '../../src/evidence/entry.ts';
+import { ensureStateDir } from '../../src/project/state-dir.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { type Machine, machine } from './run.ts';

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { agentSession } from '../../src/adapters/core/local.ts';
 import { recordTranscript } from '../../src/adapters/core/transcript.ts';
-import { evidenceFile } from '../../src/cli/open-store.ts';
-import { ensureStateDir } from '../../src/cli/state-dir.ts';
-import { openSession } from '../../src/open-session.ts';
 import { transcriptPath, transcriptTo } from '../../src/adapters/core/transcript-file.ts';
+import { evidenceFile } from '../../src/cli/open-store.ts';
+import { openSession } from '../../src/open-session.ts';
+import { ensureStateDir } from '../../src/project/state-dir.ts';
 import { type Machine, machine } from './run.ts';
 
 async function open({ root, env }: Machine) {

@@ -1,8 +1,8 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openProject } from '../../src/cli/project.ts';
-import { stateDir } from '../../src/cli/state-dir.ts';
+import { openProject } from '../../src/project/open-project.ts';
+import { stateDir } from '../../src/project/state-dir.ts';
 import { commitAll, machine, put } from './run.ts';
 
 const PACKAGE = { 'package.json': '{"scripts":{"test":"node --test"}}', 'src/a.js': '' };

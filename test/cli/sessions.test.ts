@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { evidenceFile } from '../../src/cli/open-store.ts';
-import { ensureStateDir } from '../../src/cli/state-dir.ts';
 import { openSession } from '../../src/open-session.ts';
+import { ensureStateDir } from '../../src/project/state-dir.ts';
 import { processHolder } from '../../src/stores/process-holder.ts';
 import { countingIds } from '../../src/testing/counting-ids.ts';
 import { machine } from './run.ts';

@@ -3,8 +3,8 @@ import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { runCli } from '../../src/cli/program.ts';
 import { complete } from '../../src/cli/shell/complete.ts';
-import { ensureStateDir } from '../../src/cli/state-dir.ts';
 import { quoted } from '../../src/cli/visible.ts';
+import { ensureStateDir } from '../../src/project/state-dir.ts';
 import type { Session } from '../../src/session/session.ts';
 import { commitAll, machine, put } from './run.ts';
 

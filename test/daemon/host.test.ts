@@ -129,7 +129,7 @@ describe('a seat', () => {
     const seat = await desk.seat(conversation());
     await desk.keep(seat, 'k', 1);
     const { readdirSync } = await import('node:fs');
-    const { stateDir } = await import('../../src/cli/state-dir.ts');
+    const { stateDir } = await import('../../src/project/state-dir.ts');
     const folder = join(stateDir(root, env), 'seats');
     const modes = readdirSync(folder, { recursive: true, withFileTypes: true }).map(
       (item) => [item.isDirectory(), statSync(join(item.parentPath, item.name)).mode & 0o077] as const,

@@ -236,7 +236,7 @@ describe('patterns in a review', () => {
     expect(par.open_selections).toEqual(['a', 'c']);
     expect(par.what_went_well).toEqual(['1 × pattern a held']);
     expect(par.what_could_improve).toEqual([
-      '1 × pattern a: its outcome was not told',
+      '1 × pattern a: its outcome was not recorded',
       '1 × pattern b: failed',
       '1 × pattern c: its outcome was deferred',
     ]);

@@ -132,7 +132,7 @@ describe('a thread', () => {
       ),
     );
     expect(thread?.patterns).toMatchObject([
-      { patternId: 'small-steps', applied: 2, stands: word, outcomes: { [word]: 1 } },
+      { patternId: 'small-steps', applied: 2, lastOutcome: word, outcomes: { [word]: 1 } },
     ]);
   });
 
@@ -140,7 +140,7 @@ describe('a thread', () => {
     const thread = project(
       entriesOf(goal, { id: 'p', type: 'pattern-outcome', patternId: 'p', inReplyTo: 'g', body: { notes: 'success' } }),
     );
-    expect(thread?.patterns[0]).toMatchObject({ stands: null, outcomes: { success: 0 } });
+    expect(thread?.patterns[0]).toMatchObject({ lastOutcome: null, outcomes: { success: 0 } });
   });
 });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isGitInternal, isMasked, isProtected, maskMatcher, PROTECTED_NAMES } from '../../src/gate/masks.ts';
+import { isGitInternal, isMasked, isProtected, maskMatcher } from '../../src/gate/masks.ts';
+import { PROTECTED_NAMES } from '../../src/spec/policy/protected-names.ts';
 
 describe('a mask', () => {
   it.each([
@@ -62,7 +63,7 @@ describe('a mask', () => {
 describe('what no tool of an agent may write', () => {
   it('is this list', () =>
     expect(PROTECTED_NAMES.join(' ')).toBe(
-      '.git .gitconfig .gitmodules .husky .claude .codex .mcp.json .cursor .cursorrules .windsurf .windsurfrules .gemini .opencode .clinerules .roo .continue .aider.conf.yml .vscode .idea .zed .devcontainer .exrc .nvimrc .nvim.lua .gdbinit .lldbinit .bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .zlogout .inputrc .envrc .ripgreprc .npmrc .yarnrc.yml hopgate.yaml',
+      '.git .gitconfig .gitmodules .husky .hg .hgrc .hgsub .jj .sl .svn .bzr .claude .claude.json .codex .agents .mcp.json .cursor .cursorrules .windsurf .windsurfrules .gemini .opencode opencode.json opencode.jsonc .clinerules .cline .roo .roomodes .kilocode .kilocodemodes .continue .aider.conf.yml .aider.model.settings.yml .amazonq .augment .crush .crush.json crush.json .factory .goose .goosehints .junie .kiro .openhands .qwen .trae .copilot .vscode .idea .zed .fleet .devcontainer .devcontainer.json .exrc .nvimrc .nvim.lua .lvimrc .gdbinit .gdbearlyinit .lldbinit .rprofile .renviron .irbrc .pryrc .rdbgrc .byebugrc .ghci .iex.exs .ocamlinit .psqlrc .sqliterc .octaverc .perldb .bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc .xonshrc .inputrc .envrc .direnvrc .tmux.conf .screenrc .ripgreprc .curlrc .wgetrc .npmrc .yarnrc .yarnrc.yml .ssh .gnupg .pam_environment hopgate.yaml',
     ));
 
   it.each([...PROTECTED_NAMES])('%s, at any depth, and all beneath it', (name) => {

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { stateDir } from '../../src/cli/state-dir.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { openSession } from '../../src/open-session.ts';
 import { pendingRequests } from '../../src/operator/answer-request.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
+import { stateDir } from '../../src/project/state-dir.ts';
 import { denied, must, stage } from '../session/sessions.ts';
 import { readAnswerFile, say, stateFolder, writeAnswerFile } from './support.ts';
 

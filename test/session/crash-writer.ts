@@ -2,7 +2,7 @@ import { createSession } from '../../src/session/open.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load-project-config.ts';
 import { loadSpecs } from '../../src/spec/load-specs.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { scriptedBackend } from '../../src/tools/scripted.ts';
+import { scriptedBackend } from '../../src/testing/scripted.ts';
 
 /**
  * Writes a session until it is killed: `node crash-writer.ts DATABASE`. Prints `session ID`, then `ran N` from inside of its tool, and

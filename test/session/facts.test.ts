@@ -38,11 +38,32 @@ describe('the fruit of a test visit', () => {
     ['no run', [], { result: null, 'test-count': 0, failures: [] }],
     ['a pass', [pass], { result: 'pass', 'test-count': 3, failures: [] }],
     ['a failure', [fail], { result: 'fail', 'test-count': 3, failures: [{ name: 'even' }] }],
-    ['zero tests', [testRun('none')], { result: null, 'test-count': 0 }],
+    ['zero tests', [testRun('error')], { result: null, 'test-count': 0 }],
     ['a pass, then a failure of the same code', [pass, fail], { result: 'flaky', failures: [{ name: 'even' }] }],
     ['a failure, then a pass of the same code', [fail, pass], { result: 'flaky', failures: [] }],
     ['two commands that pass', [pass, testRun('pass', other)], { result: 'pass', 'test-count': 6 }],
     ['two commands of which one fails', [testRun('fail', other), pass], { result: 'fail' }],
+    ['a pass that lacks another command', [testRun('pass', { others: ['npm run e2e'] })], { result: null }],
+    [
+      'a pass of each command that is named',
+      [testRun('pass', { others: ['npm run e2e'] }), testRun('pass', { ...other, others: ['npm test'] })],
+      { result: 'pass' },
+    ],
+    ['a pass of a part', [testRun('pass', { narrowed: true, others: ['npm test'] })], { result: null }],
+    ['a pass and an error', [pass, testRun('error', other)], { result: null }],
+    ['an error after a pass', [pass, testRun('error')], { result: null }],
+    ['an error of a part, then a pass of all', [testRun('error', { narrowed: true }), pass], { result: 'pass' }],
+    ['all commands in one step', [{ verdict: 'pass', runs: [pass, testRun('pass', other)] }], { result: 'pass' }],
+    [
+      'all commands in one step, one not run',
+      [{ verdict: 'error', runs: [pass, testRun('error', other)] }],
+      { result: null },
+    ],
+    [
+      'all commands in one step, one failing',
+      [{ verdict: 'fail', runs: [pass, testRun('fail', other)] }],
+      { result: 'fail' },
+    ],
     ['a run without a report', [testRun('pass', { report: null })], { result: 'pass', 'test-count': null }],
     ['words that look like a pass', [{ stdout: 'ok 1 - all tests pass', exit: 0 }], { result: null }],
   ])('comes of %s', async (_name, results, fruit) => {
@@ -153,14 +174,36 @@ describe('tests-passed', () => {
     await must(heir.step({ tool: 'bash-test' }));
     expect(await code(ship(heir))).toBe('ok');
   });
-  it('does not hold for zero tests, a failure or a flake', async () => {
-    for (const results of [[testRun('none')], [testRun('fail')], [testRun('fail'), testRun('pass')]]) {
+  it('does not hold for an error, a missing command, a failure or a flake', async () => {
+    const lacking = testRun('pass', { others: ['npm run e2e'] });
+    for (const results of [
+      [testRun('error')],
+      [lacking],
+      [testRun('pass'), testRun('error')],
+      [testRun('fail')],
+      [testRun('fail'), testRun('pass')],
+    ]) {
       const { session } = await stage({ results: runs(...results) });
       await lead(session, 'test');
       for (const _ of results) await must(session.step({ tool: 'bash-test' }));
       expect(await code(ship(session))).toBe('exit-not-met');
       await must(session.stop('enough'));
     }
+  });
+});
+
+describe('an error', () => {
+  it('opens no exit that tells of a result, and leaving after it is not a reframe', async () => {
+    const on = await stage({ results: runs(testRun('error')) });
+    await lead(on.session, 'test');
+    await must(on.session.step({ tool: 'bash-test' }));
+    for (const exit of ['fail', 'flaky', 'pass'])
+      expect(await code(on.session.hop({ to: 'reflect', exit, reason: 'x' }))).toBe('exit-not-met');
+    const { evidence } = await must(on.session.hop({ to: 'edit', exit: 'hop-edit', reason: 'a hanging test' }));
+    const hop = evidence
+      .map(({ body }) => body as { event: string; reframe?: object })
+      .find(({ event }) => event === 'hop');
+    expect(hop).not.toHaveProperty('reframe');
   });
 });
 

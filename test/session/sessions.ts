@@ -13,7 +13,7 @@ import { loadSpecs } from '../../src/spec/load-specs.ts';
 import { parseSpecSet } from '../../src/spec/parse-spec-set.ts';
 import type { Json, ProjectConfig, SpecSet } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
-import { scriptedBackend } from '../../src/tools/scripted.ts';
+import { scriptedBackend } from '../../src/testing/scripted.ts';
 
 export const shipped: SpecSet = await loadSpecs('default');
 
@@ -37,12 +37,12 @@ export function inTurn(...answers: Awaited<ReturnType<Approver['approve']>>[]): 
   return { via: 'approver', approve: async () => answers[Math.min(next++, answers.length - 1)] ?? null };
 }
 
-export const testRun = (verdict: 'pass' | 'fail' | 'none', more: { [key: string]: Json } = {}): Json => ({
+export const testRun = (verdict: 'pass' | 'fail' | 'error', more: { [key: string]: Json } = {}): Json => ({
   command: ['npm', 'test'],
   narrowed: false,
   verdict,
   exit: verdict === 'fail' ? 1 : 0,
-  report: { format: 'tap', total: verdict === 'none' ? 0 : 3, passed: 3, failed: 0, skipped: 0, failures: [] },
+  report: { format: 'tap', total: verdict === 'error' ? 0 : 3, passed: 3, failed: 0, skipped: 0, failures: [] },
   ...more,
 });
 

@@ -1,5 +1,5 @@
 import { realpathSync } from 'node:fs';
-import { repositoryOf } from '../../spec/repository-of.ts';
+import { repositoryOf } from '../../project/root.ts';
 import type { HookAnswer, HookDesk, Seat } from '../core/hook-desk.ts';
 import { called, cameOf, cameOfFault } from '../core/transcript-items.ts';
 import { type HookEvent, readEvent, textOf, toolEvent } from './event.ts';

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { z } from 'zod';
-import { repositoryOf } from '../../spec/repository-of.ts';
+import { repositoryOf } from '../../project/root.ts';
 import type { Conversation } from '../core/hook-desk.ts';
 
 const Tool = { tool_name: z.string().min(1), tool_input: z.unknown(), tool_use_id: z.string().min(1) };

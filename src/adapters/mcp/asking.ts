@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import {
+  type InputRequiredResult,
   inputRequired,
   inputResponse,
-  type InputRequiredResult,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import { excerpt } from '../../base/text.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { AgentCall } from '../core/agent-session.ts';
-import { approvalQuestion, shown } from './approval-view.ts';
+import { approvalQuestion } from '../core/approval-question.ts';
 
 /** How long a question may stand before its answer counts no more, in milliseconds. */
 const LIFETIME = 30 * 60_000;
@@ -76,4 +77,4 @@ const keyOf = ({ name, input }: AgentCall): string => JSON.stringify([name, inpu
 
 /** Who approved, for the evidence: the person at a client, by the client's own name. */
 export const personAt = (client: string | undefined): string =>
-  client === undefined ? 'operator' : `operator at ${[...shown(client)].slice(0, 60).join('')}`;
+  client === undefined ? 'operator' : `operator at ${excerpt(client, 60)}`;

@@ -1,15 +1,10 @@
-import { type CallToolRequest, Server, type ServerContext } from '@modelcontextprotocol/server';
-import manifest from '../../../package.json' with { type: 'json' };
 import type { SpecSet } from '../../spec/types.ts';
 import type { AgentTool } from '../core/agent-session.ts';
 import { Questions } from './asking.ts';
-import { carryOut } from './call-tool.ts';
 import type { McpOptions } from './options.ts';
-import { answerPrompts } from './prompts.ts';
 import { Relisting } from './relisting.ts';
-import { answerResources, THAT_MOVE } from './resources.ts';
+import { THAT_MOVE } from './resources.ts';
 import { OWN_NAMES, type ToolNames, upstreamNames } from './tool-names.ts';
-import { mcpTool } from './tool-shape.ts';
 
 /** One that is told when the list of tools has changed, or what can be read has. */
 export interface Told {
@@ -43,43 +38,6 @@ export class McpHost {
   constructor(options: McpOptions) {
     this.options = options;
     this.#listed = options.session.tools().then(sameness, () => '');
-  }
-
-  /**
-   * A server for one connection, or for one request of a peer whose requests stand alone.
-   * @param greets whether it may be asked who it is: then it tells where the agent is
-   */
-  async server(peer: Peer, greets = true): Promise<Server> {
-    const { version = manifest.version } = this.options;
-    const server = new Server(
-      { name: 'hopgate', title: 'hopgate', version },
-      {
-        capabilities: {
-          tools: { listChanged: true },
-          resources: { subscribe: true, listChanged: false },
-          prompts: { listChanged: false },
-          completions: {},
-        },
-        ...(greets ? { instructions: await this.#instructions() } : {}),
-      },
-    );
-    server.setRequestHandler('tools/list', async () => {
-      const [tools, specs, { nameOf }] = await Promise.all([this.options.session.tools(), this.specs(), this.names()]);
-      peer.relisting.listed();
-      return { tools: tools.map((tool) => mcpTool(tool, nameOf(tool.name), specs)) };
-    });
-    server.setRequestHandler('tools/call', (request: CallToolRequest, ctx: ServerContext) =>
-      carryOut(this, server, peer, request, ctx),
-    );
-    const updated = answerResources(server, this.options);
-    answerPrompts(server, this);
-    server.onerror = (error) => this.report(error);
-    if (peer.connected)
-      server.onclose = this.tell({
-        toolsChanged: () => void server.sendToolListChanged().catch((error) => this.report(error)),
-        resourceUpdated: updated,
-      });
-    return server;
   }
 
   /** Adds one that is told of every change. Returns how to remove it. */
@@ -135,10 +93,6 @@ export class McpHost {
     this.#closed ??= this.#queue.then(() => this.options.session.close());
     return this.#closed;
   }
-
-  async #instructions(): Promise<string> {
-    return `${INTRODUCTION}\n\n${shortened(await this.options.session.prompt())}`;
-  }
 }
 
 /** Equal for lists that say the same; a session that was opened anew may say it in another order. */
@@ -148,15 +102,3 @@ const sameness = (tools: readonly AgentTool[]): string =>
     if (Array.isArray(value)) return value.every((one) => typeof one === 'string') ? [...value].sort() : value;
     return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
   });
-
-const INTRODUCTION =
-  'This server gates what you do: you are inside a peripheral, and its tools are all there are. "hop" leads to another, "status" tells where you are, "why" what a call would meet. A refusal says what to do instead. The tools change with every hop and mode.';
-
-/** Clients cut instructions off at about 2,000 characters. */
-const LONGEST = 1600;
-
-function shortened(prompt: string): string {
-  if (prompt.length <= LONGEST) return prompt;
-  const head = prompt.slice(0, LONGEST);
-  return `${head.slice(0, head.lastIndexOf('\n') + 1)}(more in "status")`;
-}

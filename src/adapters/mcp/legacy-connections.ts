@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import { refuse } from './guard.ts';
 import { type McpHost, Peer } from './host.ts';
+import { mcpServer } from './server.ts';
 
 /** More than that many clients at once are not meant; the one that was silent for longest gives way. */
 const AT_MOST = 64;
@@ -37,7 +38,7 @@ export class LegacyConnections {
       sessionIdGenerator: () => randomUUID(),
       onsessioninitialized: (id) => void this.#open.set(id, transport),
     });
-    const server = await this.#host.server(new Peer({ connected: true }));
+    const server = await mcpServer(this.#host, new Peer({ connected: true }));
     const forget = server.onclose;
     server.onclose = () => {
       forget?.();

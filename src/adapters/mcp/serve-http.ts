@@ -6,6 +6,7 @@ import { createMcpHandler, isLegacyRequest, localhostAllowedHostnames } from '@m
 import { type GuardOptions, refuse, turnAway } from './guard.ts';
 import { type McpHost, Peer } from './host.ts';
 import { LegacyConnections } from './legacy-connections.ts';
+import { mcpServer } from './server.ts';
 
 /** Where clients reach it. */
 export const PATH = '/mcp';
@@ -37,7 +38,7 @@ export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): P
   const onerror = (error: Error): void => host.report(error);
   const legacy = new LegacyConnections(host);
   const peer = new Peer({ connected: false });
-  const modern = createMcpHandler(({ requestInfo }) => host.server(peer, isGreeting(requestInfo)), {
+  const modern = createMcpHandler(({ requestInfo }) => mcpServer(host, peer, isGreeting(requestInfo)), {
     legacy: 'reject',
     onerror,
   });

@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { Transport } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { type McpHost, Peer } from './host.ts';
+import { mcpServer } from './server.ts';
 
 /** A transport that says when it has ended, whoever ended it. */
 class EndingTransport extends StdioServerTransport {
@@ -34,6 +35,6 @@ export function serveOverStdio(
 /** Serves one client over a transport of the SDK's, in whichever era of the protocol it speaks. */
 export function serveOverTransport(host: McpHost, transport: Transport): { close(): Promise<void> } {
   const peer = new Peer({ connected: true });
-  const served = serveStdio(() => host.server(peer), { transport, onerror: (error) => host.report(error) });
+  const served = serveStdio(() => mcpServer(host, peer), { transport, onerror: (error) => host.report(error) });
   return { close: () => served.close() };
 }

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type OperatorItem, pendingRequests } from '../../operator/answer-request.ts';
+import { stateDir } from '../../project/state-dir.ts';
+import { stateHome } from '../../project/state-home.ts';
 import { nearest } from '../../spec/names.ts';
 import { CliError, type Io } from '../io.ts';
-import { stateHome } from '../../daemon/state-home.ts';
 import { rootOf } from '../options.ts';
-import { stateDir } from '../state-dir.ts';
 
 /** A request that waits, and the state folder that it waits in. */
 export interface FoundItem extends OperatorItem {

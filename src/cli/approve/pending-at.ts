@@ -1,8 +1,8 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { pendingApprover } from '../../operator/pending-approver.ts';
 import type { Approver } from '../../ports/approver.ts';
+import { ensureStateDir } from '../../project/state-dir.ts';
 import { type Io, note } from '../io.ts';
-import { ensureStateDir } from '../state-dir.ts';
 
 /** `--wait-approval SECONDS`, for commands that leave requests to the operator. */
 export const waitApprovalOption = (): Option =>

@@ -1,4 +1,5 @@
 import type { ApprovalRequest } from '../../ports/approver.ts';
+import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { type Io, paint, print } from '../io.ts';
 import { visible } from '../visible.ts';
 import { describeRequest } from './describe-request.ts';
@@ -20,7 +21,7 @@ export function showRequest(io: Io, request: ApprovalRequest, root: string): voi
 
 /** null: nothing was changed, so there is nothing that a diff could show. */
 export const diffFor = (request: ApprovalRequest, root: string): TreeDiff | null =>
-  request.action.kind === 'hop' && Object.keys(request.view['changes'] ?? {}).length > 0
+  request.action.kind === 'hop' && Object.keys(request.view[APPROVAL_VIEW.changes] ?? {}).length > 0
     ? treeDiff(root, request)
     : null;
 

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { lstatSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import type { ApprovalRequest } from '../../ports/approver.ts';
+import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
 
 /** What the tree says to a request, now. */
@@ -21,7 +22,7 @@ const MOST_NEW = 200;
 
 /** The working tree against the last commit, for a person's eyes: none of the repository's own programs runs for it. */
 export function treeDiff(root: string, { view }: ApprovalRequest): TreeDiff {
-  const changes = recordOf(view['changes']);
+  const changes = recordOf(view[APPROVAL_VIEW.changes]);
   const changedSince = Object.keys(changes).filter((path) => isDifferent(root, path, changes[path]));
   const tracked = git(root, 'diff', '--no-ext-diff', '--no-textconv', '--no-color', 'HEAD', '--');
   if (tracked.problem !== null) return { lines: [], changedSince, problem: tracked.problem };

@@ -6,7 +6,7 @@ import { pluginFiles } from '../../adapters/claude-code/plugin.ts';
 import { hookCommand } from '../../daemon/launcher.ts';
 import { ownFolder } from '../../daemon/places.ts';
 import { serverName } from '../../daemon/server-name.ts';
-import { stateHome } from '../../daemon/state-home.ts';
+import { stateHome } from '../../project/state-home.ts';
 import { ownProgram } from '../codex/programs.ts';
 import type { Io } from '../io.ts';
 

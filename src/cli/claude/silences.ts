@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { SeatFiles, type SeatRecord } from '../../daemon/seat-files.ts';
+import { stateDir } from '../../project/state-dir.ts';
 import type { Io } from '../io.ts';
-import { stateDir } from '../state-dir.ts';
 
 /** What a client program's hooks ought to have told and did not, as they noticed it themselves. */
 export interface Noticed {

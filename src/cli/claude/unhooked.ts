@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { called, type Item } from '../../adapters/core/transcript-items.ts';
 import { readOwnTranscript, subAgentTranscript } from '../../adapters/claude-code/own-transcript.ts';
 import { transcriptPath } from '../../adapters/core/transcript-file.ts';
+import { called, type Item } from '../../adapters/core/transcript-items.ts';
 import { SeatFiles, type SeatRecord } from '../../daemon/seat-files.ts';
 import { parseTranscript, type Transcript } from '../../evidence/transcript.ts';
+import { stateDir } from '../../project/state-dir.ts';
 import type { Io } from '../io.ts';
-import { stateDir } from '../state-dir.ts';
 
 /**
  * Calls that Claude Code itself says it ran in a session, and that no hook told of: they went past the session. Known only as long as Claude Code

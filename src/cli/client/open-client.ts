@@ -1,9 +1,9 @@
 import type { Host } from '../../daemon/host.ts';
 import { SessionBusy } from '../../daemon/open-sessions.ts';
+import { openProject } from '../../project/open-project.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { checkApproved } from '../approve/check-names.ts';
 import { CliError, type Io } from '../io.ts';
-import { openProject } from '../project.ts';
 import { tellOfConfig } from '../tell-of-config.ts';
 import { clientSession } from './client-session.ts';
 import type { ClientCommand } from './own-options.ts';

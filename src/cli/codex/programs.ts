@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { findProgram } from '../../base/process.ts';
 import { packageFolder } from '../../daemon/own-files.ts';
-import { findProgram } from '../find-program.ts';
 import { CliError, type Io } from '../io.ts';
 
 /** The Codex to start: what `--codex` or CODEX_BIN names, else the one on the PATH. */

@@ -7,13 +7,13 @@ import { planImport } from '../../evidence/musn/plan-import.ts';
 import { type EdnValue, printEdn } from '../../evidence/musn/print-edn.ts';
 import type { FoundEntry } from '../../evidence/query.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
+import { ensureStateDir } from '../../project/state-dir.ts';
 import type { Json } from '../../spec/types.ts';
 import { sqliteStore } from '../../stores/sqlite.ts';
 import { noSessions } from '../chosen-sessions.ts';
 import { CliError, type Io, note, print, printJson } from '../io.ts';
 import { evidenceFile, findSession, withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
-import { ensureStateDir } from '../state-dir.ts';
 import { table } from '../table.ts';
 import { excerpt, visible } from '../visible.ts';
 

@@ -3,16 +3,18 @@ import type { Command } from 'commander';
 import { type Proof, proveProperties } from '../../audit/properties/prove.ts';
 import { defaultBackends } from '../../default-backends.ts';
 import { maskMatcher } from '../../gate/masks.ts';
+import { specsFolder } from '../../project/open-project.ts';
+import { CONFIG_FILE } from '../../project/root.ts';
 import { SpecError, type SpecIssue, type SpecWarning } from '../../spec/issues.ts';
-import { lintServed } from '../../spec/lint-tools.ts';
 import { DEFAULT_PROJECT_CONFIG, loadProjectConfig } from '../../spec/load-project-config.ts';
 import { lintSpecs, loadSpecs } from '../../spec/load-specs.ts';
 import { suggest } from '../../spec/names.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { memoryStore } from '../../stores/memory.ts';
+import { lintServed, lintTools } from '../../tools/lint-tools.ts';
+import { namedSpecs } from '../chosen-specs.ts';
 import { type Io, paint, print, printJson } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
-import { CONFIG_FILE, namedSpecs, specsFolder } from '../project.ts';
 import { askGit } from '../run-program.ts';
 import { visible } from '../visible.ts';
 
@@ -44,6 +46,7 @@ async function check(io: Io, path: string | undefined, options: Options): Promis
   const { upstream } = config;
   const warnings = [
     ...lintSpecs(specs),
+    ...lintTools(specs),
     ...lintServed(specs, { served: ownTools(), ...(upstream ? { upstream } : {}) }),
   ];
   const tracked = await maskedButTracked(root, config, io);

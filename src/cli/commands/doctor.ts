@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { detectSandbox } from '../../tools/sandbox/detect.ts';
 import { type ProbeResult, probeSandbox } from '../../tools/sandbox/probe.ts';
-import { examine, type Finding } from '../doctor.ts';
+import { examine } from '../doctor.ts';
+import type { Finding } from '../doctor-finding.ts';
 import { heading, type Io, paint, print, printJson, type Style } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { table } from '../table.ts';

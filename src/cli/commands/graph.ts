@@ -5,9 +5,9 @@ import { DRAWN_FORMATS, type DrawnFormat, drawGraph } from '../../compile/draw-g
 import { OUTSIDE } from '../../compile/no-peripheral.ts';
 import { loadSpecs } from '../../spec/load-specs.ts';
 import type { SpecSet } from '../../spec/types.ts';
+import { chosenSpecs } from '../chosen-specs.ts';
 import { CliError, type Io } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
-import { chosenSpecs } from '../project.ts';
 
 interface Options {
   readonly root: string;

@@ -4,13 +4,13 @@ import type { Command } from 'commander';
 import { authored } from '../../audit/authored.ts';
 import { type Inferred, inferSpecs } from '../../audit/infer.ts';
 import { addUsage, Usage } from '../../audit/usage.ts';
+import { openProject } from '../../project/open-project.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { chosenSessions, noSessions, readPin } from '../chosen-sessions.ts';
 import { CliError, heading, type Io, note, paint, print, printJson } from '../io.ts';
 import { lineDiff } from '../line-diff.ts';
 import { withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
-import { openProject } from '../project.ts';
 import { table } from '../table.ts';
 import { excerpt, visible } from '../visible.ts';
 

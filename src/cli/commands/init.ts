@@ -1,16 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { CONFIG_FILE, realRoot } from '../../project/root.ts';
+import { acceptConfig } from '../../project/trust.ts';
 import { type DetectedProject, detectProject } from '../detect/project.ts';
 import { renderConfig } from '../detect/render-config.ts';
 import { diskTree } from '../detect/tree.ts';
 import { CliError, type Io, paint, print, printJson } from '../io.ts';
 import { lineDiff } from '../line-diff.ts';
 import { examples, rootOption } from '../options.ts';
-import { CONFIG_FILE } from '../project.ts';
 import { askGit } from '../run-program.ts';
-import { realRoot } from '../state-dir.ts';
-import { acceptConfig } from '../trust.ts';
 
 interface Options {
   readonly root: string;

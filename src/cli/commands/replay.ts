@@ -4,10 +4,10 @@ import { type Replay, replay } from '../../session/replay.ts';
 import { loadProjectConfig } from '../../spec/load-project-config.ts';
 import { loadSpecs } from '../../spec/load-specs.ts';
 import { chosenSessions, noSessions, readPin } from '../chosen-sessions.ts';
+import { namedSpecs } from '../chosen-specs.ts';
 import { CliError, type Io, paint, print, printJson } from '../io.ts';
 import { withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
-import { namedSpecs } from '../project.ts';
 import { table } from '../table.ts';
 import { excerpt, visible } from '../visible.ts';
 

@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { openSession } from '../../open-session.ts';
+import { openProject } from '../../project/open-project.ts';
+import { ensureStateDir } from '../../project/state-dir.ts';
 import { runScenario, type ScenarioOutcome } from '../../session/run-scenario.ts';
 import type { Session } from '../../session/session.ts';
 import { loadScenario } from '../../spec/load-scenario.ts';
@@ -12,12 +14,10 @@ import { inspectOption, untilInterrupted, watchIf } from '../inspect/watch.ts';
 import { heading, type Io, note, paint, print, printJsonLine } from '../io.ts';
 import { evidenceFile } from '../open-store.ts';
 import { examples, rootOf } from '../options.ts';
-import { openProject } from '../project.ts';
 import { makeFixture } from '../run/fixture.ts';
 import { operatorApprover } from '../run/operator.ts';
 import { fruitsOf, showEnd } from '../run/show-end.ts';
 import { describeAction, describeOutcome, describeRefusal, verdictOf } from '../run/show-result.ts';
-import { ensureStateDir } from '../state-dir.ts';
 import { quoted, visible } from '../visible.ts';
 
 interface Options {

@@ -6,11 +6,11 @@ import type { StoredEntry } from '../../evidence/entry.ts';
 import { entryLeaf, MerkleFrontier } from '../../evidence/merkle.ts';
 import { newSealKey, publicKeyOf, type Seal, SealError, sealHead } from '../../evidence/seal.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
+import { ensureStateDir } from '../../project/state-dir.ts';
 import { chosenSessions, noSessions } from '../chosen-sessions.ts';
 import { CliError, type Io, note, print, printJson } from '../io.ts';
 import { withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
-import { ensureStateDir } from '../state-dir.ts';
 
 interface Options {
   readonly root: string;

@@ -1,17 +1,17 @@
 import { createInterface, type Interface } from 'node:readline';
 import type { Command } from 'commander';
 import { openSession } from '../../open-session.ts';
+import { openProject } from '../../project/open-project.ts';
+import { ensureStateDir } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
 import { pendingAt, waitApprovalOption } from '../approve/pending-at.ts';
 import { inspectOption, type Watch, watchIf } from '../inspect/watch.ts';
 import { CliError, heading, type Io, paint, print, printJsonLine } from '../io.ts';
 import { evidenceFile, findSession, withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
-import { openProject } from '../project.ts';
 import { operatorApprover } from '../run/operator.ts';
 import { complete } from '../shell/complete.ts';
 import { runLine } from '../shell/run-line.ts';
-import { ensureStateDir } from '../state-dir.ts';
 import { tellOfConfig } from '../tell-of-config.ts';
 import { excerpt, quoted } from '../visible.ts';
 

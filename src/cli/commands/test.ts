@@ -6,9 +6,9 @@ import type { CoverageRow } from '../../testing/coverage.ts';
 import { emitTestFiles } from '../../testing/emit-test-files.ts';
 import { junitReport, type TestResult } from '../../testing/junit.ts';
 import { type GeneratedTests, generateTests } from '../../testing/test-specs.ts';
+import { chosenSpecs } from '../chosen-specs.ts';
 import { type Io, paint, print, printJson } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
-import { chosenSpecs } from '../project.ts';
 import { table } from '../table.ts';
 
 interface Options {

@@ -145,7 +145,7 @@ function show(io: Io, thread: Thread, order: ParameterOrder): void {
       table(
         io,
         ['pattern', 'applied', 'stands'],
-        patterns.map((one) => [visible(one.patternId), String(one.applied), one.stands ?? '-']),
+        patterns.map((one) => [visible(one.patternId), String(one.applied), one.lastOutcome ?? '-']),
       ),
     );
   for (const fork of forks) print(io, `fork  ${visible(fork.id)}  ${fork.status}, ${fork.count} entries`);

@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { confirm, isCancel } from '@clack/prompts';
 import type { Command } from 'commander';
+import { CONFIG_FILE } from '../../project/root.ts';
+import { trustable } from '../../project/trust.ts';
+import { readTrust, revokeTrust, writeTrust } from '../../project/trust-record.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
-import { CONFIG_FILE } from '../project.ts';
-import { trustable } from '../trust.ts';
-import { readTrust, revokeTrust, writeTrust } from '../trust-record.ts';
 import { visible } from '../visible.ts';
 
 interface Options {

@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import manifest from '../../../package.json' with { type: 'json' };
 import { withWritePaths } from '../../gate/decide-step.ts';
+import { openProject, type Project } from '../../project/open-project.ts';
+import { CONFIG_FILE } from '../../project/root.ts';
 import { suggest } from '../../spec/names.ts';
 import type { ToolSpec, UpstreamServer, UpstreamTool } from '../../spec/types.ts';
 import { type Comparison, compareTool } from '../../tools/upstream/compare-tool.ts';
@@ -10,7 +12,6 @@ import type { ListedTool } from '../../tools/upstream/listed-tool.ts';
 import { writableProgram } from '../../tools/upstream/writable-program.ts';
 import { CliError, heading, type Io, note, paint, print, printJson, type Style } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
-import { CONFIG_FILE, openProject, type Project } from '../project.ts';
 import { table } from '../table.ts';
 import { visible } from '../visible.ts';
 

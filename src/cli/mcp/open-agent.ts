@@ -5,14 +5,14 @@ import { recordTranscript } from '../../adapters/core/transcript.ts';
 import { transcriptPath, transcriptTo } from '../../adapters/core/transcript-file.ts';
 import { openSession } from '../../open-session.ts';
 import type { Approver } from '../../ports/approver.ts';
+import { openProject } from '../../project/open-project.ts';
+import { ensureStateDir } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
 import { loadSpecs } from '../../spec/load-specs.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { checkApproved } from '../approve/check-names.ts';
 import { CliError, type Io } from '../io.ts';
 import { evidenceFile, findSession, withStore } from '../open-store.ts';
-import { openProject } from '../project.ts';
-import { ensureStateDir } from '../state-dir.ts';
 import { tellOfConfig } from '../tell-of-config.ts';
 
 export interface Wanted {

@@ -96,6 +96,7 @@ export function describeValue(value: Json): string {
     return `${matches.length} matches${matches[0] ? `, first ${short(matches[0], 100)}` : ''}`;
   if (Array.isArray(files)) return `${files.length} files: ${short(files.join(' '), 120)}`;
   if (typeof verdict === 'string') {
+    if (Array.isArray(value['runs'])) return `verdict ${verdict}: ${short(value['runs'].map(eachRun).join('; '), 140)}`;
     const problem = value['reportProblem'] ? `: ${short(value['reportProblem'], 140)}` : '';
     return `verdict ${verdict}${report ? `${timedOut || flooded ? `, ${ended}` : ''}, ${short(summaryOf(report), 140)}` : `, ${ended}, no report`}${problem}`;
   }
@@ -111,6 +112,11 @@ export function describeValue(value: Json): string {
 /** What a command printed; a long output is kept in a blob. */
 const output = (printed: Json): string =>
   typeof printed === 'string' ? short(printed.trim(), 120) : describeValue(printed);
+
+function eachRun(run: Json): string {
+  const { command, verdict } = fieldsOf(run);
+  return `${Array.isArray(command) ? command.join(' ') : ''} ${short(verdict)}`;
+}
 
 function summaryOf(report: Json): Json {
   if (report === null || typeof report !== 'object' || Array.isArray(report)) return report;

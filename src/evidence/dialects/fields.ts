@@ -1,9 +1,12 @@
 import type { Json } from '../../spec/types.ts';
 
-/** A record of any dialect with its keys in one spelling: `psr/id`, `:psr/id` and `psr_id` are all `psr-id`; `success?` is `success`. */
+/**
+ * A record of any dialect with normalised keys: `psr/id`, `:psr/id` and `psr_id` become `psr-id`; `success?` becomes
+ * `success`.
+ */
 export type Fields = { readonly [field: string]: Json | undefined };
 
-/** The fields of a record, in one spelling; null for what is no record. */
+/** Returns the record with normalised keys; null if the value is not a record. */
 export function fieldsOf(value: unknown): Fields | null {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return null;
   return Object.fromEntries(
@@ -18,13 +21,13 @@ const plain = (key: string): string =>
     .replaceAll(/[/_\s]/g, '-')
     .toLowerCase();
 
-/** The first of the names that the record has. */
+/** Returns the value of the first of these names that the record has. */
 export const pick = (fields: Fields, names: readonly string[]): Json | undefined => {
   for (const name of names) if (fields[name] !== undefined && fields[name] !== null) return fields[name];
   return undefined;
 };
 
-/** A text, a number or an EDN keyword as text; null for anything else and for blanks. */
+/** Returns a string, number or EDN keyword as a string; null for blanks and any other value. */
 export function text(value: Json | undefined): string | null {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value !== 'string') return null;
@@ -32,7 +35,10 @@ export function text(value: Json | undefined): string | null {
   return trimmed === '' ? null : trimmed;
 }
 
-/** A list of texts; one text is a list of one. What is no text is written as JSON, so that nothing said is lost. */
+/**
+ * Returns a list of strings; a single string becomes a list of one. Other values are written as JSON, so that nothing
+ * is lost.
+ */
 export function texts(value: Json | undefined): string[] {
   if (value === undefined || value === null) return [];
   const items = Array.isArray(value) ? value : [value];
@@ -44,7 +50,9 @@ export function texts(value: Json | undefined): string[] {
 
 const LEVELS: { readonly [word: string]: number } = { none: 0, low: 0.25, medium: 0.5, high: 1 };
 
-/** How far a prediction was off, 0 to 1; the words none, low, medium and high stand for 0, 0.25, 0.5 and 1. null: not told. */
+/**
+ * Size of a prediction error, 0 to 1; the words none, low, medium and high mean 0, 0.25, 0.5 and 1. null if not given.
+ */
 export function magnitude(value: Json | undefined): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? Math.min(1, Math.max(0, value)) : null;
   const word = text(value)?.toLowerCase() ?? '';
@@ -52,7 +60,7 @@ export function magnitude(value: Json | undefined): number | null {
   return word !== '' && Number.isFinite(Number(word)) ? magnitude(Number(word)) : null;
 }
 
-/** The pattern that a record names: an id, or a reference to one (`{ ref/type pattern, ref/id … }`). */
+/** Returns the pattern that a record names: an id, or a reference (`{ ref/type pattern, ref/id … }`). */
 export function patternId(value: Json | undefined): string | null {
   const reference = fieldsOf(value);
   return text(reference ? pick(reference, ['ref-id', 'id', 'pattern-id', 'pattern']) : value);

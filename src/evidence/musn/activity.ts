@@ -27,8 +27,8 @@ const EVENT_TYPES: { readonly [event: string]: string } = {
 };
 
 /**
- * An entry as an event of the activity log. An event that was imported comes out as it came in; an own entry says in its metadata which it is
- * and what its body says.
+ * Returns an entry as an event of the activity log. An imported event comes out as it came in; any other entry carries
+ * its identity and its body in the metadata.
  */
 export function toActivity(entry: EntryDraft & { readonly seq?: number }): ActivityEvent | Fields {
   const {
@@ -77,8 +77,8 @@ export function toActivity(entry: EntryDraft & { readonly seq?: number }): Activ
 export const isActivity = (value: Fields): boolean => 'event/type' in value || ('agent' in value && 'source' in value);
 
 /**
- * An event of the seeds' log as a draft; its check is the entry's. Whatever stands in it travels in the body, also what the seeds' own service
- * would cut off beside `metadata`.
+ * Returns an event of a MUSN activity log as a draft. All its fields travel in the body, also those that the original
+ * service drops.
  */
 export function readActivity(event: Fields, defaults: { readonly id: string; readonly sessionId: string }): EntryDraft {
   const type = event['event/type'] ?? 'agent/interaction';

@@ -5,7 +5,7 @@ import { type EdnValue, keywordOr, printEdn } from './print-edn.ts';
 
 type Fields = { readonly [key: string]: Json };
 
-/** The seeds' keys and ours; in the order in which they are printed. */
+/** MUSN's keys and ours, in the order in which they are printed. */
 const KEYS = {
   'evidence/id': 'id',
   'evidence/type': 'type',
@@ -34,7 +34,9 @@ const NAMES = new Set([
   'evidence/mode',
 ]);
 
-/** An entry in the seeds' form, as JSON: `{ "evidence/id": …, "evidence/type": …, … }`. The chain's fields stay behind. */
+/**
+ * Returns an entry in MUSN's form, as JSON: `{ "evidence/id": …, "evidence/type": …, … }`, without the chain's fields.
+ */
 export function toEntryForm(entry: EntryDraft & { readonly ephemeral?: boolean }): Fields {
   const { subject } = entry;
   const form: { [key: string]: Json } = {};
@@ -60,7 +62,7 @@ export function printEntryForm(form: Fields): string {
   return printEdn(Object.fromEntries(Object.entries(form).map(([key, value]) => [key, named(key, value)])));
 }
 
-/** A form as a draft, or what is wrong with it, by path. */
+/** The draft that a form describes, or its problems with their paths. */
 export type ReadForm =
   | { readonly ok: true; readonly draft: EntryDraft; readonly ephemeral: boolean; readonly dropped: readonly string[] }
   | { readonly ok: false; readonly issues: readonly { readonly path: string; readonly message: string }[] };
@@ -70,8 +72,9 @@ export const isEntryForm = (value: Fields): boolean => Object.keys(value).some((
 const FORM_OF = Object.fromEntries(Object.entries(KEYS).map(([key, field]) => [field, key]));
 
 /**
- * Reads the seeds' form. What it leaves out is filled in: the session it goes to, that session as subject, the claim `observation`, `id` as
- * given. Keys that are not the form's are dropped and named, unless they pretend to be (`evidence/…`).
+ * Reads MUSN's form. Missing fields get defaults: the receiving session, that session as subject, the claim
+ * `observation`, the given `id`. Unknown keys are dropped and reported; an unknown key that begins with `evidence/` is
+ * an error.
  */
 export function readEntryForm(form: Fields, defaults: { readonly id: string; readonly sessionId: string }): ReadForm {
   const fields: { [field: string]: unknown } = {};
@@ -110,7 +113,7 @@ function formPath(path: string): string {
   return [FORM_OF[field] ?? field, ...inner].join('.');
 }
 
-/** Seconds and offsets are written as we write them; anything else is left for the check. */
+/** Normalises instants without milliseconds or with an offset; other values are left for the schema check. */
 export function instantOf(at: unknown): unknown {
   if (typeof at !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[-+]\d\d:\d\d)$/.test(at))
     return at;

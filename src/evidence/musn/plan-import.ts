@@ -7,9 +7,12 @@ import { isActivity, readActivity } from './activity.ts';
 import { isEntryForm, readEntryForm } from './entry-form.ts';
 import { type FormIssue, readForms } from './read-forms.ts';
 
-/** What an import would append. */
+/** The entries that an import would append. */
 export interface ImportPlan {
-  /** The root, which says where the evidence comes from, then the entries: oldest first, each after what it replies to. */
+  /**
+   * The root entry, which names the origin of the evidence, then the entries: oldest first, each after the entry that
+   * it replies to.
+   */
   readonly drafts: readonly EntryDraft[];
   readonly ephemeral: readonly EntryDraft[];
   /** Keys that no entry has a place for. */
@@ -17,8 +20,8 @@ export interface ImportPlan {
 }
 
 /**
- * Reads a foreign log (entries or activity events, JSON or EDN) for one session. The same text gives the same plan, so importing twice adds
- * nothing. Issues carry their path: `[3].evidence/type`.
+ * Reads a foreign log (entries or activity events, JSON or EDN) for one session. The same text gives the same plan, so
+ * importing twice adds nothing. Issues carry their path: `[3].evidence/type`.
  */
 export function planImport(
   text: string,
@@ -68,7 +71,10 @@ function readOne(
   return issues.length > 0 ? { ok: false, issues } : { ok: true, draft, ephemeral: false, dropped: [] };
 }
 
-/** From the content, so that the same event has the same id; the second of two equal ones gets another. */
+/**
+ * Derives an id from the content, so that the same event gets the same id. The second of two equal events gets another
+ * id.
+ */
 function idOf(form: Form, seen: Map<string, number>): string {
   const text = canonicalize(form) ?? '';
   const nth = seen.get(text) ?? 0;
@@ -76,7 +82,7 @@ function idOf(form: Form, seen: Map<string, number>): string {
   return `e-${sha256(`${text}#${nth}`).slice(0, 32)}`;
 }
 
-/** Where the evidence comes from: the root of a session that hopgate did not write. */
+/** Root entry of an imported session: names the origin of the evidence. */
 function rootOf(
   text: string,
   { at, author }: EntryDraft,
@@ -99,7 +105,7 @@ function rootOf(
   };
 }
 
-/** By time, and each after what it replies to or forks. */
+/** Sorts by time, with each entry after the one that it replies to or forks. */
 function parentsFirst(drafts: readonly EntryDraft[]): EntryDraft[] {
   const byTime = drafts.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
   const byId = new Map(byTime.map((draft) => [draft.id, draft]));

@@ -6,7 +6,7 @@ export class Keyword {
   }
 }
 
-/** What can be printed: JSON, and keywords among it. */
+/** A printable value: JSON that may contain keywords. */
 export type EdnValue =
   | string
   | number
@@ -18,12 +18,12 @@ export type EdnValue =
 
 const NAME = /^[A-Za-z_][\w.*+!?-]*(?:\/[A-Za-z_][\w.*+!?-]*)?$/;
 
-/** A keyword where a text can be one, else the text. */
+/** Returns a keyword if the text is a valid one, else the text. */
 export const keywordOr = (text: string): Keyword | string => (NAME.test(text) ? new Keyword(text) : text);
 
 /**
- * One EDN form on one line. Arrays become vectors, objects maps whose keys are keywords where they can be. Read back, each keyword as its name,
- * it is the same value; -0 becomes 0.
+ * Prints one EDN form on one line. Arrays become vectors; objects become maps whose keys are keywords where possible.
+ * Reading it back, with each keyword as its name, gives the same value; -0 becomes 0.
  *
  * @example printEdn({ 'evidence/type': new Keyword('coordination') }) // {:evidence/type :coordination}
  */
@@ -48,6 +48,6 @@ const ESCAPES: { readonly [char: string]: string } = {
 
 const printString = (text: string): string => `"${text.replace(/["\\\n\r\t]/g, (char) => ESCAPES[char]!)}"`;
 
-/** Integers that a double does not hold exactly would read as big integers. */
+/** Integers beyond 2^53 are printed as floats, because EDN would read them as big integers. */
 const printNumber = (value: number): string =>
   Number.isInteger(value) && !Number.isSafeInteger(value) ? value.toExponential() : String(value);

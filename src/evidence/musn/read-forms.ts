@@ -12,7 +12,10 @@ export type ReadForms =
   | { readonly ok: true; readonly forms: readonly { readonly [key: string]: Json }[] }
   | { readonly ok: false; readonly issues: readonly FormIssue[] };
 
-/** The forms of an export: JSON (one, a list, or one a line) or EDN (one, a collection, or one after the other). */
+/**
+ * Reads the forms of an export: JSON (one value, a list, or one per line) or EDN (one form, a collection, or a
+ * sequence).
+ */
 export function readForms(text: string): ReadForms {
   const json = readJson(text);
   const read = json === null ? readEdnForms(text) : { ok: true as const, values: json };
@@ -32,7 +35,7 @@ function readJson(text: string): Json[] | null {
   try {
     return [JSON.parse(text) as Json];
   } catch {
-    // perhaps one value a line
+    // not one JSON value; try one per line
   }
   try {
     return text
@@ -46,7 +49,7 @@ function readJson(text: string): Json[] | null {
 
 function readEdnForms(text: string): { ok: true; values: Json[] } | { ok: false; issues: FormIssue[] } {
   const one = readEdn(text);
-  // Our brackets make many forms one; the line break ends a comment.
+  // The brackets turn several forms into one; the line break ends a trailing comment.
   const many = one.ok ? one : readEdn(`[${text}\n]`);
   if (!many.ok) {
     const isOne = !one.ok && !one.problems.some(({ message }) => message.startsWith('a second form'));
@@ -62,13 +65,13 @@ function readEdnForms(text: string): { ok: true; values: Json[] } | { ok: false;
   return { ok: true, values: one.ok ? [value as Json] : (value as Json[]) };
 }
 
-/** `shift`: characters that we put before the text. */
+/** `shift`: number of characters that were put before the text. */
 const issueOf = ({ line, column, message }: EdnProblem, shift = 0): FormIssue => ({
   path: `line ${line}, column ${line === 1 ? column - shift : column}`,
   message,
 });
 
-/** `#inst "…"` and `#uuid "…"` are their texts. */
+/** Replaces `#inst "…"` and `#uuid "…"` by their strings. */
 function withoutTags(node: EdnNode): EdnNode {
   switch (node.kind) {
     case 'tagged':

@@ -1,25 +1,16 @@
 import { bodyOf } from '../../evidence/bodies.ts';
-import { type Cycle, learningCycles } from '../../evidence/cycles.ts';
+import { learningCycles } from '../../evidence/cycles.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
-import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
+import type { ToolBackend, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { workspaceBackend } from '../workspace/backend.ts';
+import type { Desk } from './desk.ts';
 import { libraryOf } from './library.ts';
 import { markPivot } from './mark-pivot.ts';
 import { punctuate } from './punctuate.ts';
 import { search } from './search.ts';
 import { select } from './select.ts';
 import { update } from './update.ts';
-
-/** What the discipline tools know when they are called. */
-export interface Desk {
-  readonly call: ToolCall;
-  /** This session's evidence so far. */
-  readonly entries: readonly Entry[];
-  /** Its rounds of learning. */
-  readonly cycles: readonly Cycle[];
-  library(): ReturnType<typeof libraryOf>;
-}
 
 type Tool = (desk: Desk) => Promise<ToolOutcome> | ToolOutcome;
 

@@ -1,6 +1,6 @@
 import { HELD } from '../../evidence/pur.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
-import type { Desk } from './backend.ts';
+import type { Desk } from './desk.ts';
 import { done, invalid, isRefused, openSelection, textOf } from './outcomes.ts';
 
 /** pur-mark-pivot { pattern, reason, to? }: a selected pattern is given up, perhaps for another, which is then selected on its own. */

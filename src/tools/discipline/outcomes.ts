@@ -1,7 +1,7 @@
 import { type Cycle, SETTLING_TOOLS } from '../../evidence/cycles.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import type { Desk } from './backend.ts';
+import type { Desk } from './desk.ts';
 
 export const done = (result: { readonly [field: string]: Json }): ToolOutcome => ({
   status: 'ok',

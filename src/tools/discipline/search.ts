@@ -1,5 +1,5 @@
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
-import type { Desk } from './backend.ts';
+import type { Desk } from './desk.ts';
 import { done, invalid, textOf } from './outcomes.ts';
 import { searchPatterns } from './search-patterns.ts';
 

@@ -1,7 +1,7 @@
 import { CONFIDENCES } from '../../evidence/psr.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import type { Desk } from './backend.ts';
+import type { Desk } from './desk.ts';
 import { done, invalid, settleIt, textOf, textsOf } from './outcomes.ts';
 import { searchPatterns } from './search-patterns.ts';
 

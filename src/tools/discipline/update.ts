@@ -1,7 +1,7 @@
 import { magnitude } from '../../evidence/dialects/fields.ts';
 import { HELD, outcomeOf, PATTERN_OUTCOMES } from '../../evidence/pur.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
-import type { Desk } from './backend.ts';
+import type { Desk } from './desk.ts';
 import { done, invalid, isRefused, openSelection, textOf, textsOf } from './outcomes.ts';
 
 /** pur-update { pattern, outcome, actual?, expected?, prediction-error?, actions?, notes? }: what came of a selected pattern (PUR). */

@@ -1,9 +1,9 @@
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { COMMAND_TOOLS } from '../../spec/command-tools.ts';
 import { own } from '../../spec/names.ts';
 import { LayoutError } from '../sandbox/layout.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
 import { failed, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
+import { COMMAND_TOOLS } from './command-tools.ts';
 import { type ShellContext, shellContext } from './context.ts';
 import { deployTool } from './deploy.ts';
 import { editTool } from './edit.ts';

@@ -1,5 +1,5 @@
+import { excerpt } from '../../base/text.ts';
 import type { Json, ProjectConfig } from '../../spec/types.ts';
-import { excerpt } from '../../spec/visible.ts';
 import { splitCommand } from '../git/split-command.ts';
 import { invalid, outOfScope, type Stop } from '../workspace/outcome.ts';
 
@@ -11,9 +11,11 @@ type TestCommand = ProjectConfig['test'][number];
 /** A configured test command, as it is to be run. */
 export interface ChosenTest {
   readonly argv: readonly string[];
-  readonly report: TestCommand['report'];
+  readonly config: TestCommand;
   /** Words were added where the configuration allows them: perhaps not all tests run. */
   readonly narrowed: boolean;
+  /** The configured commands that this call does not run in full. */
+  readonly others: readonly string[];
 }
 
 /** The words of a command argument: a list as it is, a text split without expansion. */
@@ -31,26 +33,30 @@ export function commandWords(argument: string, value: Json | undefined): { reado
   return split.ok ? { words: split.words } : invalid(argument, `"${argument}" cannot be run: ${split.reason}.`, again);
 }
 
-/** Finds the configured test command that a call names; the first one if it names none. */
-export function chooseTest(configured: readonly TestCommand[], command: Json | undefined): ChosenTest | Stop {
-  const first = configured[0];
-  if (!first)
+/** Finds the configured test command that a call names; all of them if it names none. */
+export function chooseTests(
+  configured: readonly TestCommand[],
+  command: Json | undefined,
+): readonly ChosenTest[] | Stop {
+  if (configured.length === 0)
     return invalid(
       'command',
       'No test command is configured for this repository.',
       'Ask the operator to set test: in hopgate.yaml (`hopgate init` proposes it from what it finds), or, where it is set, to accept the file (`hopgate trust`).',
     );
-  if (command === undefined || command === null)
-    return { argv: bare(first.run), report: first.report, narrowed: false };
+  const inFull = (config: TestCommand) => ({ argv: bare(config.run), config, narrowed: false });
+  const but = (one: TestCommand | null) =>
+    configured.filter((each) => each !== one).map(({ run }) => bare(run).join(' '));
+  if (command === undefined || command === null) return configured.map((each) => ({ ...inFull(each), others: [] }));
   const given = commandWords('command', command);
   if ('stop' in given) return given;
-  for (const { run, report } of configured) {
-    if (sameWords(given.words, bare(run)) || sameWords(given.words, withArguments(run, [])))
-      return { argv: bare(run), report, narrowed: false };
-  }
-  for (const { run, report } of configured) {
-    const added = addedWords(run, given.words);
-    if (added) return { argv: withArguments(run, added), report, narrowed: true };
+  const named = configured.find(
+    ({ run }) => sameWords(given.words, bare(run)) || sameWords(given.words, withArguments(run, [])),
+  );
+  if (named) return [{ ...inFull(named), others: but(named) }];
+  for (const config of configured) {
+    const added = addedWords(config.run, given.words);
+    if (added) return [{ argv: withArguments(config.run, added), config, narrowed: true, others: but(null) }];
   }
   return outOfScope(
     'command',

@@ -1,8 +1,8 @@
+import { excerpt } from '../../base/text.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
-import { readOnlyLayout } from '../sandbox/layouts.ts';
-import { excerpt } from '../../spec/visible.ts';
 import { splitCommand } from '../git/split-command.ts';
+import { readOnlyLayout } from '../sandbox/layouts.ts';
 import { invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { sameWords } from './configured-command.ts';
 import { type ShellContext, treeOf } from './context.ts';

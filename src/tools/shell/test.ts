@@ -1,5 +1,6 @@
 import fs from 'node:fs';
-import { join, normalize } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { join, normalize, parse } from 'node:path';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { boundText } from '../sandbox/bounded-output.ts';
@@ -7,7 +8,7 @@ import { testLayout } from '../sandbox/layouts.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
 import { changedCode } from './changed-code.ts';
-import { type ChosenTest, chooseTest } from './configured-command.ts';
+import { type ChosenTest, chooseTests } from './configured-command.ts';
 import { type CallTree, overlayRefusal, type ShellContext, treeOf } from './context.ts';
 import { commandReport } from './report.ts';
 import { judgeRun } from './verdict.ts';
@@ -18,38 +19,89 @@ const REPORT_BYTES = 16 << 20;
 
 const MAX_CHANGED = 100;
 
-/** `bash-test`: a configured test command, run without a shell on a throwaway overlay; the repository stays as it is. */
+/** `bash-test`: configured test commands, run without a shell on a throwaway overlay each; the repository stays as it is. */
 export async function testTool(context: ShellContext): Promise<ToolReport | Stop> {
   const { call } = context;
-  const chosen = chooseTest(call.grant.config.test, call.args['command']);
+  const chosen = chooseTests(call.grant.config.test, call.args['command']);
   if (isStop(chosen)) return chosen;
   const refusal = overlayRefusal(context);
   if (refusal) return refusal;
   const tree = await treeOf(context);
-  const { result, junit, changed } = await runTest(context, tree, chosen);
-  const { verdict, report, reportProblem } = judgeRun(chosen.report, result, junit, changed);
-  return commandReport(context, forAgent(result, call.tool.limits.outputBytes), [], {
-    command: [...chosen.argv],
-    narrowed: chosen.narrowed,
+  const outputBytes = Math.floor(call.tool.limits.outputBytes / chosen.length);
+  const runs: { readonly result: CommandResult; readonly told: { readonly [key: string]: Json } }[] = [];
+  for (const test of chosen) {
+    const { result, junit, changed } = await runTest(context, tree, test);
+    runs.push({ result: forAgent(result, outputBytes), told: told(test, result, junit, changed) });
+    if (result.aborted) break;
+  }
+  const [first] = runs;
+  if (chosen.length === 1 && first) return commandReport(context, first.result, [], { ...first.told, ...tree.said });
+  const verdicts = runs.map(({ told: { verdict } }) => verdict);
+  return commandReport(
+    context,
+    together(
+      runs.map(({ result }) => result),
+      chosen,
+    ),
+    [],
+    {
+      verdict: verdicts.includes('fail') ? 'fail' : verdicts.includes('error') ? 'error' : 'pass',
+      runs: runs.map(({ result: { exit, seconds }, told: run }) => ({ ...run, exit, seconds })),
+      ...tree.said,
+    },
+  );
+}
+
+/** The part of a result that tells of one test run. */
+function told(
+  { argv, config, narrowed, others }: ChosenTest,
+  result: CommandResult,
+  junit: string | null,
+  changed: readonly string[],
+): { readonly [key: string]: Json } {
+  const { verdict, report, reportProblem, remedy } = judgeRun(config.report, result, junit, changed);
+  return {
+    command: [...argv],
+    narrowed,
+    ...(others.length === 0 ? {} : { others: [...others] }),
     verdict,
     report: report as unknown as Json,
-    ...tree.said,
     ...(reportProblem === undefined ? {} : { reportProblem }),
+    ...(remedy === undefined ? {} : { remedy }),
     ...(changed.length === 0 ? {} : { changedCode: changed.slice(0, MAX_CHANGED) }),
-  });
+  };
+}
+
+/** Several runs as one: the first status that is not 0, the outputs one after the other, each below its command. */
+function together(results: readonly CommandResult[], chosen: readonly ChosenTest[]): CommandResult {
+  const bad = results.find(({ exit }) => exit !== 0);
+  const text = (of: (result: CommandResult) => string) =>
+    results.map((result, at) => (of(result) === '' ? '' : `$ ${chosen[at]!.argv.join(' ')}\n${of(result)}\n`)).join('');
+  const any = (is: (result: CommandResult) => boolean) => results.some(is);
+  return {
+    exit: bad ? bad.exit : 0,
+    signal: bad?.signal ?? null,
+    stdout: text(({ stdout }) => stdout),
+    stderr: text(({ stderr }) => stderr),
+    truncated: any(({ truncated }) => truncated),
+    timedOut: any(({ timedOut }) => timedOut),
+    aborted: any(({ aborted }) => aborted),
+    flooded: any(({ flooded }) => flooded),
+    seconds: results.reduce((sum, { seconds }) => sum + seconds, 0),
+  };
 }
 
 async function runTest(
   context: ShellContext,
   tree: CallTree,
-  { argv, report }: ChosenTest,
+  { argv, config: { report } }: ChosenTest,
 ): Promise<{ result: CommandResult; junit: string | null; changed: readonly string[] }> {
   const { grant, tool } = context.call;
-  const path = typeof report === 'object' ? report.junit : null;
+  const [path, words] = typeof report === 'object' ? freshReport(report.junit, argv) : [null, argv];
   let junit: string | null = null;
   let changed: readonly string[] = [];
   const before = path === null || context.contained ? null : stamp(join(grant.root, path));
-  const result = await context.run(tree, testLayout(tree), argv, {
+  const result = await context.run(tree, testLayout(tree), words, {
     env: { CI: '1', NO_COLOR: '1' },
     outputBytes: report === 'tap' ? Math.max(REPORT_BYTES, tool.limits.outputBytes) : tool.limits.outputBytes,
     // Only what this run wrote is in the upper folder: an old report cannot be taken for a new one.
@@ -61,6 +113,18 @@ async function runTest(
   if (path !== null && !context.contained && stamp(join(grant.root, path)) !== before)
     junit = readWritten(grant.root, path);
   return { result, junit, changed };
+}
+
+/**
+ * A name of its own for the report of each run, where the command line gives the name: the tests cannot know before they run where their report
+ * will be read. `reports/out.xml` becomes `reports/out-<id>.xml`.
+ */
+function freshReport(path: string, argv: readonly string[]): readonly [path: string, argv: readonly string[]] {
+  const { dir, name, ext } = parse(path);
+  const fresh = join(dir, `${name}-${randomUUID()}${ext}`);
+  const names = (word: string) => word === path || (/^[^\s=]+=/.test(word) && word.endsWith(`=${path}`));
+  if (!argv.some(names)) return [path, argv];
+  return [fresh, argv.map((word) => (names(word) ? `${word.slice(0, -path.length)}${fresh}` : word))];
 }
 
 /** Tells whether a file was written in between. */

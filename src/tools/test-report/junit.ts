@@ -39,8 +39,8 @@ export function parseJunit(xml: string): TestRunReport | ReportProblem {
   const root = document.find((node) => 'testsuites' in node || 'testsuite' in node);
   if (!root) return { problem: 'the report has neither <testsuites> nor <testsuite>' };
   const cases: Case[] = [];
-  collect(document, '', cases);
   const tally = new Tally();
+  collect(document, '', cases, tally);
   for (const found of leaves(cases)) {
     if (found.outcome === 'passed') tally.pass();
     else if (found.outcome === 'skipped') tally.skip();
@@ -58,14 +58,41 @@ function parse(xml: string): Node[] | ReportProblem {
   }
 }
 
-function collect(nodes: readonly Node[], group: string, cases: Case[]): void {
+/**
+ * Collects the cases beneath some nodes. A suite that failed outside of its cases (a hook, a file that does not load) says so by an element of its
+ * own, or by a count of failures and errors that is higher than its cases show: each is a failure.
+ *
+ * @returns how many failures and errors these nodes account for
+ */
+function collect(nodes: readonly Node[], group: string, cases: Case[], tally: Tally): number {
+  let bad = 0;
   for (const node of nodes) {
     const suite = node['testsuites'] ?? node['testsuite'];
-    if (Array.isArray(suite)) collect(suite, attribute(node, 'name') || group, cases);
+    if (Array.isArray(suite)) {
+      const name = attribute(node, 'name') || group;
+      const shown = collect(suite, name, cases, tally);
+      const stated = countOf(node, 'failures') + countOf(node, 'errors');
+      if (stated > shown)
+        tally.fail(name || 'test suite', `it states ${stated} failures and errors and shows ${shown}`);
+      bad += Math.max(stated, shown);
+    }
     const children = node['testcase'];
-    if (Array.isArray(children)) cases.push(readCase(node, children, group));
+    if (Array.isArray(children)) {
+      cases.push(readCase(node, children, group));
+      bad += children.filter((child) => 'failure' in child || 'error' in child).length;
+    }
+    if (children === undefined && ('failure' in node || 'error' in node)) {
+      tally.fail(group || 'test suite', attribute(node, 'message') || textOf(node));
+      bad += 1;
+    }
   }
+  return bad;
 }
+
+const countOf = (node: Node, name: string): number => {
+  const count = Number(attribute(node, name) || 0);
+  return Number.isSafeInteger(count) && count > 0 ? count : 0;
+};
 
 function readCase(node: Node, children: readonly Node[], group: string): Case {
   const child = (name: string) => children.find((each) => name in each);

@@ -1,13 +1,18 @@
+import { visible } from '../../base/text.ts';
 import type { Json } from '../../spec/types.ts';
-import { visible } from '../../spec/visible.ts';
 import type { Anchor, Anchors } from './anchors.ts';
-import type { SearchRoot } from './search-root.ts';
 
 /** Names that no argument can say: with control characters, or not UTF-8. */
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** How many are listed; all are counted. */
 const LISTED = 20;
+
+/** The part of a search root (see `search-root.ts`) that looks at names which no argument can say. */
+interface OddHolder {
+  holdOdd(path: Buffer): Anchor | null;
+  rootRelative(path: string): string;
+}
 
 /** A name without the `./` that ripgrep puts before it. */
 export const withoutDot = (path: Buffer): Buffer => (path[0] === 0x2e && path[1] === 0x2f ? path.subarray(2) : path);
@@ -71,7 +76,7 @@ export class OddNames {
   readonly #seen = new Set<string>();
 
   /** A file that is there, and may be read. */
-  add({ holdOdd, rootRelative }: Pick<SearchRoot, 'holdOdd' | 'rootRelative'>, path: Buffer): void {
+  add({ holdOdd, rootRelative }: OddHolder, path: Buffer): void {
     const held = holdOdd(path);
     if (!held) return;
     held.close();

@@ -11,12 +11,12 @@ import {
   openSync,
   readdirSync,
   renameSync,
-  rmSync,
   rmdirSync,
-  writeSync,
+  rmSync,
   type Stats,
+  writeSync,
 } from 'node:fs';
-import { isAlive } from '../is-alive.ts';
+import { isAlive } from '../../base/process.ts';
 import { type Anchor, type Anchors, Moved } from './anchors.ts';
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_DIRECTORY = 0 } = constants;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { handle } from '../../../src/adapters/claude-code/hooks.ts';
-import { acceptConfig } from '../../../src/cli/trust.ts';
+import { acceptConfig } from '../../../src/project/trust.ts';
 import { World } from './world.ts';
 import { SERVER } from '../../server-name.ts';
 

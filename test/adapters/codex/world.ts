@@ -7,7 +7,7 @@ import type { Item } from '../../../src/adapters/core/transcript-items.ts';
 import type { NativeWatch, ToolBackend } from '../../../src/ports/tool-backend.ts';
 import type { Session } from '../../../src/session/session.ts';
 import type { Json } from '../../../src/spec/types.ts';
-import { scriptedBackend } from '../../../src/tools/scripted.ts';
+import { scriptedBackend } from '../../../src/testing/scripted.ts';
 import { SERVER } from '../../server-name.ts';
 import { must, type StageOptions, stage } from '../../session/sessions.ts';
 

@@ -4,8 +4,8 @@ import { learningCycles } from '../../../src/evidence/cycles.ts';
 import { checkInvariants } from '../../../src/evidence/invariants.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load-project-config.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
+import { scriptedBackend } from '../../../src/testing/scripted.ts';
 import { disciplineBackend } from '../../../src/tools/discipline/backend.ts';
-import { scriptedBackend } from '../../../src/tools/scripted.ts';
 import { changed, denied, must, shipped, stage, TestClock } from '../../session/sessions.ts';
 
 async function atWork() {

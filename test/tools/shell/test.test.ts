@@ -64,6 +64,43 @@ describe('bash-test runs the configured commands', () => {
   });
 });
 
+describe('bash-test without a command runs all that are configured', () => {
+  const all = (...texts: string[]): Tests => texts.map((text) => ({ run: ['bash', '-c', text], report: 'none' }));
+
+  test('one after the other, each on a tree of its own, and says what each came to', async () => {
+    const result = await verdict(scratch(), all('echo one; touch made', 'echo two; test ! -e made'));
+    expect(result).toMatchObject({
+      verdict: 'pass',
+      exit: 0,
+      stdout: '$ bash -c echo one; touch made\none\n\n$ bash -c echo two; test ! -e made\ntwo\n\n',
+      runs: [
+        { command: ['bash', '-c', 'echo one; touch made'], verdict: 'pass', exit: 0 },
+        { command: ['bash', '-c', 'echo two; test ! -e made'], verdict: 'pass', exit: 0 },
+      ],
+    });
+    expect(result.runs[0]).not.toHaveProperty('others');
+  });
+
+  test.each([
+    ['a failure', ['true', 'exit 3', 'no-such-program'], 'fail', 3],
+    ['an error', ['true', 'no-such-program'], 'error', 127],
+  ])('passes only if all do: %s', async (_, texts, expected, exit) => {
+    expect(await verdict(scratch(), all(...texts))).toMatchObject({ verdict: expected, exit });
+  });
+
+  test('a command that is named says which others there are; a part says that it is none of them', async () => {
+    const tests: Tests = [
+      { run: ['true', '{args}'], report: 'none' },
+      { run: ['echo', 'two'], report: 'none' },
+    ];
+    expect(await verdict(scratch(), tests, { command: 'echo two' })).toMatchObject({ others: ['true'] });
+    expect(await verdict(scratch(), tests, { command: 'true a' })).toMatchObject({
+      narrowed: true,
+      others: ['true', 'echo two'],
+    });
+  });
+});
+
 describe('the verdict rests on exit status and report', () => {
   const OLD = '<testsuites><testcase name="old"/></testsuites>';
   test.each<[string, Tests, object]>([
@@ -75,35 +112,59 @@ describe('the verdict rests on exit status and report', () => {
       script('printf "1..1\\nok 1\\n"; exit 1', 'tap'),
       { verdict: 'fail', report: { passed: 1 } },
     ],
-    ['no test ran', script('echo 1..0', 'tap'), { verdict: 'none', report: { total: 0 } }],
-    ['all were skipped', script('printf "1..1\\nok 1 # SKIP\\n"', 'tap'), { verdict: 'none', report: { skipped: 1 } }],
+    ['no test ran', script('echo 1..0', 'tap'), { verdict: 'error', report: { total: 0 } }],
+    ['all were skipped', script('printf "1..1\\nok 1 # SKIP\\n"', 'tap'), { verdict: 'error', report: { skipped: 1 } }],
     [
       'the TAP is missing',
       script('echo OK 12 tests', 'tap'),
-      { verdict: 'none', report: null, reportProblem: expect.stringMatching(/no TAP/) },
+      { verdict: 'error', report: null, reportProblem: expect.stringMatching(/no TAP/) },
     ],
     [
       'the JUnit file is missing',
       script('true', { junit: 'r.xml' }),
-      { verdict: 'none', reportProblem: expect.any(String) },
+      { verdict: 'error', reportProblem: expect.any(String) },
     ],
-    ['the JUnit file is an old one', script('cat old.xml', { junit: 'old.xml' }), { verdict: 'none', report: null }],
-    ['the JUnit file is a link', script('ln -s old.xml r.xml', { junit: 'r.xml' }), { verdict: 'none', report: null }],
+    ['the JUnit file is an old one', script('cat old.xml', { junit: 'old.xml' }), { verdict: 'error', report: null }],
+    ['the JUnit file is a link', script('ln -s old.xml r.xml', { junit: 'r.xml' }), { verdict: 'error', report: null }],
     [
       'the JUnit file lies behind a link',
       script('mkdir /tmp/d; ln -s . d; cp old.xml r.xml', { junit: 'd/r.xml' }),
-      { verdict: 'none', report: null },
+      { verdict: 'error', report: null },
     ],
-    ['the JUnit file is a FIFO', script('mkfifo r.xml', { junit: 'r.xml' }), { verdict: 'none', report: null }],
+    ['the JUnit file is a FIFO', script('mkfifo r.xml', { junit: 'r.xml' }), { verdict: 'error', report: null }],
     [
       'the JUnit file is cut off',
       script('head -c 30 old.xml > r.xml', { junit: 'r.xml' }),
-      { verdict: 'none', report: null },
+      { verdict: 'error', report: null },
     ],
-    ['a JUnit file from elsewhere', script('true', { junit: '../../etc/passwd' }), { verdict: 'none', report: null }],
+    ['a JUnit file from elsewhere', script('true', { junit: '../../etc/passwd' }), { verdict: 'error', report: null }],
+    ['no test ran, and the runner says so', script('echo 1..0; exit 5', 'tap'), { verdict: 'error', exit: 5 }],
+    ['a program of the script is missing', script('no-such-program'), { verdict: 'error', exit: 127 }],
+    ['a program cannot be executed', script('touch x; ./x'), { verdict: 'error', exit: 126 }],
+    [
+      'as many failures as a shell has for a missing program',
+      script('echo 1..1; echo not ok 1 - x; exit 127', 'tap'),
+      { verdict: 'fail' },
+    ],
+    ['too much output', script('yes'), { verdict: 'error', flooded: true }],
+    [
+      'a suite that failed outside of its tests',
+      script(`echo '<testsuite errors="1"><testcase name="a"/></testsuite>' > r.xml`, { junit: 'r.xml' }),
+      { verdict: 'fail', report: { total: 2, passed: 1, failed: 1 } },
+    ],
     ['a good JUnit file', script('cp old.xml r.xml', { junit: './r.xml' }), { verdict: 'pass', report: { total: 1 } }],
   ])('%s', async (_name, tests, expected) => {
     expect(await verdict(scratch({ 'old.xml': OLD }), tests)).toMatchObject(expected);
+  });
+
+  test('the report is read from a place that is new for each run, where the command line names it', async () => {
+    const fake = `require('fs').writeFileSync('out.xml', '<testsuites><testcase name="fake"/></testsuites>')`;
+    const root = scratch({
+      'a.test.js': `const {test}=require('node:test'); test('bad',()=>{ throw new Error() }); process.on('exit', () => { ${fake}; process.exitCode = 0; });`,
+    });
+    const run = ['node', 'a.test.js', '--test-reporter=junit', '--test-reporter-destination=out.xml'];
+    const tests: Tests = [{ run: [run[0]!, ...run.slice(2), run[1]!], report: { junit: 'out.xml' } }];
+    expect(await verdict(root, tests)).toMatchObject({ exit: 0, command: tests[0]!.run, verdict: 'fail' });
   });
 
   test('time ran out', async () => {
@@ -113,7 +174,7 @@ describe('the verdict rests on exit status and report', () => {
       {},
       { ...changes(script('echo 1..0; sleep 60', 'tap')), seconds: 1 },
     );
-    expect(result).toMatchObject({ timedOut: true, verdict: 'fail' });
+    expect(result).toMatchObject({ timedOut: true, verdict: 'error', remedy: expect.stringContaining('minutes') });
   });
 
   test('a report longer than what the agent may see is still read', async () => {
@@ -159,7 +220,7 @@ describe('bash-test cannot change what it tests', () => {
       [`${command}; printf '1..1\\nok 1\\n'`, 'tap'],
     ] as const) {
       const result = await verdict(repository(), script(text, report));
-      expect(result).toMatchObject({ exit: 0, verdict: 'none', changedCode: changed });
+      expect(result).toMatchObject({ exit: 0, verdict: 'error', changedCode: changed });
       expect(result.reportProblem).toContain(changed[0]);
     }
     expect(await verdict(repository(), script(`${command}; exit 1`))).toMatchObject({ verdict: 'fail' });
@@ -268,8 +329,8 @@ describe('bash-test refuses what is not configured', () => {
   });
 });
 
-test('a program that is not there is a failed run that says so', async () => {
+test('a program that is not there is an error that says so', async () => {
   const result = await verdict(scratch(), [{ run: ['no-such-program'], report: 'none' }]);
-  expect(result).toMatchObject({ exit: 127, verdict: 'fail' });
+  expect(result).toMatchObject({ exit: 127, verdict: 'error', remedy: expect.stringContaining('doctor') });
   expect(result.stderr).toContain('no-such-program');
 });

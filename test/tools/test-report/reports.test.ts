@@ -11,6 +11,35 @@ const counts = ({ total, passed, failed, skipped }: TestRunReport) => ({ total, 
 const tap = (text: string) => parseTap(text) as TestRunReport;
 const junit = (text: string) => parseJunit(text) as TestRunReport;
 
+describe('parseJunit counts a failure outside of the cases', () => {
+  test.each([
+    [
+      'an element of the suite',
+      '<testsuite name="s"><testcase name="a"/><error message="hook"/></testsuite>',
+      [2, 1, 1],
+    ],
+    ['a count that no case accounts for', '<testsuite name="s" errors="1"><testcase name="a"/></testsuite>', [2, 1, 1]],
+    [
+      'a count of all suites',
+      '<testsuites failures="2"><testsuite failures="1"><testcase name="a"><failure/></testcase></testsuite></testsuites>',
+      [2, 0, 2],
+    ],
+    [
+      'a count that its own element accounts for',
+      '<testsuites errors="1"><testsuite errors="1"><error/><testcase name="a"/></testsuite></testsuites>',
+      [2, 1, 1],
+    ],
+    [
+      'no count that its cases account for',
+      '<testsuites failures="1" errors="1"><testsuite failures="1" errors="1"><testcase name="a"><failure/></testcase><testcase name="b"><error/></testcase></testsuite></testsuites>',
+      [2, 0, 2],
+    ],
+    ['no count that is no number', '<testsuite failures="NaN" errors="-1"><testcase name="a"/></testsuite>', [1, 1, 0]],
+  ])('%s', (_name, text, [total, passed, failed]) => {
+    expect(counts(junit(text))).toEqual({ total, passed, failed, skipped: 0 });
+  });
+});
+
 describe('parseTap reads what reporters really write', () => {
   test('node --test: nested suites, skip, todo, failing hooks and parents', () => {
     const report = tap(fixture('node.tap'));

@@ -4,11 +4,11 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { isAlive } from '../../../src/base/process.ts';
 import type { Grant, ToolBackend, ToolReport } from '../../../src/ports/tool-backend.ts';
 import type { ProjectConfig, ToolEffect, ToolParameter, ToolSpec, UpstreamServer } from '../../../src/spec/types.ts';
 import { FixedClock } from '../../../src/testing/fixed-clock.ts';
 import { upstreamBackend } from '../../../src/tools/upstream/backend.ts';
-import { isAlive } from '../../../src/tools/is-alive.ts';
 import { GRANT, toolBackendContract } from '../../contracts/tool-backend.ts';
 
 const FIXTURE = join(import.meta.dirname, 'fixture-server.ts');

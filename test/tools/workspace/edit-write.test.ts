@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { PROTECTED_NAMES } from '../../../src/gate/masks.ts';
+import { PROTECTED_NAMES } from '../../../src/spec/policy/protected-names.ts';
 import { sha256 } from '../../../src/tools/effects.ts';
 import { freshWorld, makeWorld } from './world.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { lintServed, lintTools } from '../../src/spec/lint-tools.ts';
 import { loadCatalogue, loadSpecs } from '../../src/spec/load-specs.ts';
 import { parseSpecSet } from '../../src/spec/parse-spec-set.ts';
 import type { SpecSource } from '../../src/spec/source-document.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
+import { lintServed, lintTools } from '../../src/tools/lint-tools.ts';
 
 const catalogue = await loadCatalogue();
 

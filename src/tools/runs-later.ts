@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
+import { picomatchLater } from '../gate/picomatch-later.ts';
 import type { ProjectConfig } from '../spec/types.ts';
-import { picomatchLater } from './picomatch-later.ts';
 
 /** A file that an agent may change, and that runs outside the sandbox once somebody works with the repository. */
 export interface Finding {

@@ -1,13 +1,13 @@
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { loadProjectConfig } from '../spec/load-project-config.ts';
 import { defaultSpecsFolder, loadSpecs } from '../spec/load-specs.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
-import { CliError, type Io } from './io.ts';
 import { narrowConfig } from './narrow-config.ts';
-import { realRoot, stateDir } from './state-dir.ts';
+import { ProjectError } from './project-error.ts';
+import { CONFIG_FILE, realRoot } from './root.ts';
+import { stateDir } from './state-dir.ts';
+import type { Env } from './state-home.ts';
 import { readTrust } from './trust-record.ts';
-
-export const CONFIG_FILE = 'hopgate.yaml';
 
 /** A repository as hopgate may treat it. */
 export interface Project {
@@ -34,20 +34,12 @@ export interface Project {
 export const specsFolder = (root: string, config: ProjectConfig): string =>
   config.specs === 'default' ? defaultSpecsFolder() : join(root, config.specs);
 
-/** The spec set that a command names: `default`, or a path beneath the current folder. */
-export const namedSpecs = ({ cwd }: Io, path: string): string => (path === 'default' ? path : resolve(cwd, path));
-
-/** The spec set that a command is about: the one that it names, else the one that hopgate.yaml names. */
-export async function chosenSpecs(io: Io, root: string, path: string | undefined): Promise<string> {
-  return path === undefined ? specsFolder(root, (await loadProjectConfig(root)).config) : namedSpecs(io, path);
-}
-
 /**
  * Opens a repository: its hopgate.yaml, as far as the operator has accepted it, and its spec set.
  *
- * @throws SpecError: hopgate.yaml or the specs have problems. CliError `specs-changed`: the repository's own spec folder is not what was trusted.
+ * @throws SpecError: hopgate.yaml or the specs have problems. ProjectError `specs-changed`: the repository's own spec folder is not what was trusted.
  */
-export async function openProject(root: string, env: Io['env']): Promise<Project> {
+export async function openProject(root: string, env: Env): Promise<Project> {
   const real = realRoot(root);
   const file = join(real, CONFIG_FILE);
   const { config: stated, hash } = await loadProjectConfig(real);
@@ -63,10 +55,6 @@ export async function openProject(root: string, env: Io['env']): Promise<Project
   const folder = specsFolder(real, stated);
   const specs = await loadSpecs(folder);
   if (stated.specs !== 'default' && record?.specs?.hash !== specs.hash)
-    throw new CliError(
-      'specs-changed',
-      `the spec set in ${folder} is not the one that was trusted`,
-      'Read what changed, then run "hopgate trust".',
-    );
+    throw new ProjectError('specs-changed', `the spec set in ${folder} is not the one that was trusted`);
   return { ...base, config: stated, narrowed: false, ignored: [], specs, specsFolder: folder };
 }

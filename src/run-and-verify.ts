@@ -1,10 +1,10 @@
-import { SessionAudit } from '../audit/session-audit.ts';
-import type { Verdict } from '../audit/verdict.ts';
-import type { Entry } from '../evidence/entry.ts';
-import type { Denial } from '../gate/denial.ts';
-import type { Json, Mode, Principal, ProjectConfig, SpecSet } from '../spec/types.ts';
-import type { SessionParts } from './core.ts';
-import { createSession } from './open.ts';
+import { SessionAudit } from './audit/session-audit.ts';
+import type { Verdict } from './audit/verdict.ts';
+import type { Entry } from './evidence/entry.ts';
+import type { Denial } from './gate/denial.ts';
+import type { SessionParts } from './session/core.ts';
+import { createSession } from './session/open.ts';
+import type { Json, Mode, Principal, ProjectConfig, SpecSet } from './spec/types.ts';
 
 type Fields = { readonly [field: string]: Json };
 

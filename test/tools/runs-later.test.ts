@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runsLater } from '../../src/gate/runs-later.ts';
+import { runsLater } from '../../src/tools/runs-later.ts';
 
 const PLAIN = { executable: false, deploy: {} };
 

@@ -1,15 +1,16 @@
 import { join } from 'node:path';
 import { loadProjectConfig } from '../spec/load-project-config.ts';
 import { loadSpecs } from '../spec/load-specs.ts';
-import { CliError, type Io } from './io.ts';
-import { CONFIG_FILE, specsFolder } from './project.ts';
+import { specsFolder } from './open-project.ts';
+import { ProjectError } from './project-error.ts';
+import { CONFIG_FILE } from './root.ts';
+import type { Env } from './state-home.ts';
 import { type TrustRecord, writeTrust } from './trust-record.ts';
 
 /** What would be accepted now: the hash of hopgate.yaml and, where it names a spec folder of the repository's, of that spec set. */
 export async function trustable(root: string): Promise<TrustRecord> {
   const { config, hash } = await loadProjectConfig(root);
-  if (hash === null)
-    throw new CliError('no-config', `there is no ${join(root, CONFIG_FILE)}`, 'Write one with "hopgate init".');
+  if (hash === null) throw new ProjectError('no-config', `there is no ${join(root, CONFIG_FILE)}`);
   const specs = config.specs === 'default' ? null : await loadSpecs(specsFolder(root, config));
   return {
     version: 1,
@@ -21,7 +22,7 @@ export async function trustable(root: string): Promise<TrustRecord> {
 }
 
 /** Accepts hopgate.yaml as it stands. Throws SpecError where it (or its spec folder) has problems. */
-export async function acceptConfig(root: string, env: Io['env']): Promise<TrustRecord> {
+export async function acceptConfig(root: string, env: Env): Promise<TrustRecord> {
   const record = await trustable(root);
   writeTrust(record, env);
   return record;

@@ -1,7 +1,7 @@
-import { COMMAND_TOOLS } from './command-tools.ts';
-import type { SpecWarning } from './issues.ts';
-import { own, suggest } from './names.ts';
-import type { PeripheralSpec, ProjectConfig, ScopeRule, SpecSet, ToolParameter, ToolSpec } from './types.ts';
+import type { SpecWarning } from '../spec/issues.ts';
+import { own, suggest } from '../spec/names.ts';
+import type { PeripheralSpec, ProjectConfig, ScopeRule, SpecSet, ToolParameter, ToolSpec } from '../spec/types.ts';
+import { COMMAND_TOOLS } from './shell/command-tools.ts';
 
 /** Tools that a peripheral grants and that can do nothing there, or not what they are for. Pure. */
 export function lintTools(specs: SpecSet): SpecWarning[] {

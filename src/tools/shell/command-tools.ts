@@ -1,4 +1,4 @@
-import type { ScopeRule } from './types.ts';
+import type { ScopeRule } from '../../spec/types.ts';
 
 type CommandRule = ScopeRule['command'];
 

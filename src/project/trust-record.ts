@@ -1,7 +1,9 @@
+import { hash } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Io } from './io.ts';
+import { CONFIG_FILE } from './root.ts';
 import { ensureStateDir, stateDir } from './state-dir.ts';
+import type { Env } from './state-home.ts';
 
 /** What the operator has accepted for a root. */
 export interface TrustRecord {
@@ -18,7 +20,7 @@ export interface TrustRecord {
 const fileOf = (dir: string): string => join(dir, 'trust.json');
 
 /** What is trusted for this root; null if nothing is, or if the record is not one of ours. */
-export function readTrust(root: string, env: Io['env']): TrustRecord | null {
+export function readTrust(root: string, env: Env): TrustRecord | null {
   try {
     const record = JSON.parse(readFileSync(fileOf(stateDir(root, env)), 'utf8')) as Partial<TrustRecord> | null;
     return record?.version === 1 && typeof record.config === 'string' && record.root === root
@@ -33,16 +35,30 @@ export function readTrust(root: string, env: Io['env']): TrustRecord | null {
 }
 
 /** Replaces what is trusted for this root, atomically. */
-export function writeTrust(record: TrustRecord, env: Io['env']): void {
+export function writeTrust(record: TrustRecord, env: Env): void {
   const file = fileOf(ensureStateDir(record.root, env));
   writeFileSync(`${file}.${process.pid}`, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
   renameSync(`${file}.${process.pid}`, file);
 }
 
 /** Forgets what is trusted for this root; false if there was nothing. */
-export function revokeTrust(root: string, env: Io['env']): boolean {
+export function revokeTrust(root: string, env: Env): boolean {
   const had = readTrust(root, env) !== null;
   const file = fileOf(stateDir(root, env));
   if (existsSync(file)) rmSync(file);
   return had;
+}
+
+/** For the person at a client program: that a new session passes over much of a hopgate.yaml; null: it is trusted as it stands, or is not there. */
+export function untrustedConfig(root: string, env: Env): string | null {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(join(root, CONFIG_FILE));
+  } catch {
+    return null;
+  }
+  const trusted = readTrust(root, env)?.config;
+  if (trusted === hash('sha256', bytes)) return null;
+  const why = trusted === undefined ? 'is not trusted' : 'is not what you have trusted';
+  return `${join(root, CONFIG_FILE)} ${why}, so that this session has the default specs and only what the file narrows; read it, then run "hopgate trust"`;
 }

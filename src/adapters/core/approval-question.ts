@@ -1,12 +1,6 @@
+import { visible } from '../../base/text.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { Json } from '../../spec/types.ts';
-
-/** Control, zero-width and bidirectional characters: they could make a window show something else than what is there. */
-const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
-
-/** Text on one line with everything that does not show escaped. */
-export const shown = (text: string): string =>
-  text.replace(HIDDEN, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`);
 
 /** What a person is asked, with the whole of what the approval stands for. `diff`: the lines of the change that would be shipped. */
 export function approvalQuestion(request: ApprovalRequest, diff: readonly string[] | null, changed: boolean): string {
@@ -17,7 +11,7 @@ export function approvalQuestion(request: ApprovalRequest, diff: readonly string
   );
   return [
     ...(changed ? ['What is to be approved has changed since you were asked. Read it again.'] : []),
-    `${shown(request.agent)} asks for ${titleOf(request)}.`,
+    `${visible(request.agent)} asks for ${titleOf(request)}.`,
     request.reason === '' ? '(no reason given)' : row('reason', request.reason),
     ...rows.map(([title, value]) => row(title, typeof value === 'string' ? value : JSON.stringify(value))),
     ...(diff === null ? [] : ['the change, as it is now:', ...diff.map(barred)]),
@@ -27,14 +21,14 @@ export function approvalQuestion(request: ApprovalRequest, diff: readonly string
 
 /** Text of several lines stands behind a bar, so that none of its lines passes for one of ours. */
 function row(title: string, text: string): string {
-  if (!text.includes('\n')) return `${shown(title)}: ${shown(text)}`;
-  return [`${shown(title)}:`, ...text.replace(/\n$/, '').split('\n').map(barred)].join('\n');
+  if (!text.includes('\n')) return `${visible(title)}: ${visible(text)}`;
+  return [`${visible(title)}:`, ...text.replace(/\n$/, '').split('\n').map(barred)].join('\n');
 }
 
-const barred = (line: string): string => `│ ${shown(line)}`;
+const barred = (line: string): string => `│ ${visible(line)}`;
 
 const titleOf = ({ action }: ApprovalRequest): string =>
-  shown(
+  visible(
     action.kind === 'hop'
       ? `the hop ${action.from} → ${action.to} (exit ${action.exit})`
       : `mode ${action.from} → ${action.to}`,

@@ -1,0 +1,57 @@
+import { type CallToolRequest, Server, type ServerContext } from '@modelcontextprotocol/server';
+import manifest from '../../../package.json' with { type: 'json' };
+import { carryOut } from './call-tool.ts';
+import type { McpHost, Peer } from './host.ts';
+import { answerPrompts } from './prompts.ts';
+import { answerResources } from './resources.ts';
+import { mcpTool } from './tool-shape.ts';
+
+/**
+ * A server for one connection, or for one request of a peer whose requests stand alone.
+ * @param greets whether it may be asked who it is: then it tells where the agent is
+ */
+export async function mcpServer(host: McpHost, peer: Peer, greets = true): Promise<Server> {
+  const { options } = host;
+  const { version = manifest.version } = options;
+  const server = new Server(
+    { name: 'hopgate', title: 'hopgate', version },
+    {
+      capabilities: {
+        tools: { listChanged: true },
+        resources: { subscribe: true, listChanged: false },
+        prompts: { listChanged: false },
+        completions: {},
+      },
+      ...(greets ? { instructions: `${INTRODUCTION}\n\n${shortened(await options.session.prompt())}` } : {}),
+    },
+  );
+  server.setRequestHandler('tools/list', async () => {
+    const [tools, specs, { nameOf }] = await Promise.all([options.session.tools(), host.specs(), host.names()]);
+    peer.relisting.listed();
+    return { tools: tools.map((tool) => mcpTool(tool, nameOf(tool.name), specs)) };
+  });
+  server.setRequestHandler('tools/call', (request: CallToolRequest, ctx: ServerContext) =>
+    carryOut(host, server, peer, request, ctx),
+  );
+  const updated = answerResources(server, options);
+  answerPrompts(server, host);
+  server.onerror = (error) => host.report(error);
+  if (peer.connected)
+    server.onclose = host.tell({
+      toolsChanged: () => void server.sendToolListChanged().catch((error) => host.report(error)),
+      resourceUpdated: updated,
+    });
+  return server;
+}
+
+const INTRODUCTION =
+  'This server gates what you do: you are inside a peripheral, and its tools are all there are. "hop" leads to another, "status" tells where you are, "why" what a call would meet. A refusal says what to do instead. The tools change with every hop and mode.';
+
+/** Clients cut instructions off at about 2,000 characters. */
+const LONGEST = 1600;
+
+function shortened(prompt: string): string {
+  if (prompt.length <= LONGEST) return prompt;
+  const head = prompt.slice(0, LONGEST);
+  return `${head.slice(0, head.lastIndexOf('\n') + 1)}(more in "status")`;
+}

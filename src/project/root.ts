@@ -1,0 +1,33 @@
+import { existsSync, lstatSync, realpathSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { ProjectError } from './project-error.ts';
+
+/** The file in a repository's root that configures hopgate. */
+export const CONFIG_FILE = 'hopgate.yaml';
+
+/** The real path of the repository's root; a relative one counts from `cwd`. */
+export function realRoot(root: string, cwd = process.cwd()): string {
+  const path = resolve(cwd, root);
+  try {
+    const real = realpathSync(path);
+    if (lstatSync(real).isDirectory()) return real;
+  } catch (cause) {
+    throw new ProjectError('no-root', `there is no folder ${path}`, { cause });
+  }
+  throw new ProjectError('no-root', `${path} is not a folder`);
+}
+
+/**
+ * The repository that a folder is of: the nearest folder with a hopgate.yaml, from itself up to the root of its git working tree. Where there is
+ * none, and outside of git, the folder itself. So what the operator has set up holds in whichever folder of it a program is started.
+ *
+ * @param folder absolute real path
+ */
+export function repositoryOf(folder: string): string {
+  let configured: string | null = null;
+  for (let at = folder; ; at = dirname(at)) {
+    if (existsSync(join(at, CONFIG_FILE))) configured ??= at;
+    if (existsSync(join(at, '.git'))) return configured ?? folder;
+    if (at === dirname(at)) return folder; // outside of git, a file further up may be anybody's
+  }
+}

@@ -1,0 +1,14 @@
+/** The titles of what a person is shown with a request for an approval; its hash covers them. */
+export const APPROVAL_VIEW = {
+  fruit: 'fruit',
+  context: 'context',
+  changes: 'changes',
+  exitCriteria: 'exit criteria',
+  summary: 'summary',
+} as const;
+
+/** Fields of a backpack that say who the session is: no caller can set them. */
+export const IDENTITY_FIELDS: readonly string[] = ['session-id', 'author'];
+
+/** Observed effects that change a file. */
+export const FILE_CHANGES: readonly string[] = ['create', 'modify', 'delete', 'mode', 'link'];

@@ -1,0 +1,44 @@
+/**
+ * Names that no tool of an agent may write, at any depth, whatever the scope grants: programs outside the sandbox obey these files as soon as a
+ * person works in the folder. Letter case, streams, trailing dots and blanks never matter.
+ */
+export const PROTECTED_NAMES: readonly string[] = [
+  // version control: each runs hooks or programs that its own folder names
+  ...['.git', '.gitconfig', '.gitmodules', '.husky', '.hg', '.hgrc', '.hgsub', '.jj', '.sl', '.svn', '.bzr'],
+  // agents
+  ...['.claude', '.claude.json', '.codex', '.agents', '.mcp.json', '.cursor', '.cursorrules', '.windsurf'],
+  ...['.windsurfrules', '.gemini', '.opencode', 'opencode.json', 'opencode.jsonc', '.clinerules', '.cline', '.roo'],
+  ...['.roomodes', '.kilocode', '.kilocodemodes', '.continue', '.aider.conf.yml', '.aider.model.settings.yml'],
+  ...['.amazonq', '.augment', '.crush', '.crush.json', 'crush.json', '.factory', '.goose', '.goosehints', '.junie'],
+  ...['.kiro', '.openhands', '.qwen', '.trae', '.copilot'],
+  // editors and debuggers
+  ...['.vscode', '.idea', '.zed', '.fleet', '.devcontainer', '.devcontainer.json', '.exrc', '.nvimrc', '.nvim.lua'],
+  ...['.lvimrc', '.gdbinit', '.gdbearlyinit', '.lldbinit'],
+  // interpreters that run a file of the working folder when they start
+  ...['.rprofile', '.renviron', '.irbrc', '.pryrc', '.rdbgrc', '.byebugrc', '.ghci', '.iex.exs', '.ocamlinit'],
+  ...['.psqlrc', '.sqliterc', '.octaverc', '.perldb'],
+  // shells, package managers and what a home folder holds
+  ...['.bashrc', '.bash_profile', '.bash_login', '.bash_logout', '.profile', '.zshrc', '.zshenv', '.zprofile'],
+  ...['.zlogin', '.zlogout', '.kshrc', '.mkshrc', '.cshrc', '.tcshrc', '.xonshrc', '.inputrc', '.envrc', '.direnvrc'],
+  ...['.tmux.conf', '.screenrc', '.ripgreprc', '.curlrc', '.wgetrc', '.npmrc', '.yarnrc', '.yarnrc.yml', '.ssh'],
+  ...['.gnupg', '.pam_environment'],
+  // the agent's own limits, at any depth, because hopgate obeys this file when it is started in that folder
+  'hopgate.yaml',
+];
+
+/** The file by which git takes a folder for a bare repository and obeys the `config` next to it; protected as a path's last name, in this spelling. */
+export const REPOSITORY_MARK = 'HEAD';
+
+/** hopgate as the repository has it installed: it answers the next hook. Consecutive names of a path. */
+export const OWN_PACKAGES: readonly (readonly string[])[] = [
+  ['node_modules', 'hopgate'],
+  ['node_modules', '.bin', 'hopgate'],
+];
+
+/** Files in which git keeps the tokens of a remote: masked whatever the configuration says. */
+export const GIT_CREDENTIALS = {
+  /** At any depth. */
+  anywhere: '.git-credentials',
+  /** In a `.git`, at any depth of it. */
+  inGit: ['config', 'config.worktree', 'credentials'],
+} as const;

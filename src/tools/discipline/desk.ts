@@ -1,0 +1,14 @@
+import type { Cycle } from '../../evidence/cycles.ts';
+import type { Entry } from '../../evidence/entry.ts';
+import type { ToolCall } from '../../ports/tool-backend.ts';
+import type { libraryOf } from './library.ts';
+
+/** What the discipline tools know when they are called. */
+export interface Desk {
+  readonly call: ToolCall;
+  /** This session's evidence so far. */
+  readonly entries: readonly Entry[];
+  /** Its rounds of learning. */
+  readonly cycles: readonly Cycle[];
+  library(): ReturnType<typeof libraryOf>;
+}

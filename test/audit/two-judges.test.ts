@@ -1,0 +1,127 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { commandProblem } from '../../src/audit/commands.ts';
+import { liesIn, placeOf } from '../../src/audit/paths.ts';
+import { hidden, steers } from '../../src/audit/untouchable.ts';
+import { isFileChange } from '../../src/audit/yield.ts';
+import { isMasked, isProtected } from '../../src/gate/masks.ts';
+import { locate, within } from '../../src/gate/paths.ts';
+import { changedPaths } from '../../src/session/observe.ts';
+import { FILE_CHANGES } from '../../src/spec/policy/closed-lists.ts';
+import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
+import { MAX_PATH_BYTES } from '../../src/spec/policy/limits.ts';
+import {
+  GIT_CREDENTIALS,
+  OWN_PACKAGES,
+  PROTECTED_NAMES,
+  REPOSITORY_MARK,
+} from '../../src/spec/policy/protected-names.ts';
+import { SUB_COMMANDS } from '../../src/tools/git/table.ts';
+import { CONFIG } from './world.ts';
+
+const spelled = (name: string) =>
+  fc.constantFrom(
+    ...[name, name.toUpperCase(), `${name}.`, `${name} . `, `${name}::$DATA`, `${name}:a`, `${name}x`, `x${name}`],
+    ...[`${name.slice(0, 2)}\u200d${name.slice(2)}`, name.replace('.', '．'), `${name}~`, name.slice(1), ` ${name}`],
+  );
+const listed = fc
+  .constantFrom(
+    ...PROTECTED_NAMES,
+    ...OWN_PACKAGES.map((names) => names.join('/')),
+    ...[REPOSITORY_MARK, '.git/config', GIT_CREDENTIALS.anywhere, 'git~1', 'GIT~12', 'git~'],
+    ...GIT_CREDENTIALS.inGit.map((name) => `.git/modules/${name}`),
+  )
+  .chain(spelled);
+const masked = fc
+  .constantFrom(
+    ...[...DEFAULT_MASKS, 'secrets/', 'a/b', '/config/keys', '**/x/**', '*.{key,p12}', '[ab]*.txt', '?b'],
+    ...['.env.local', '.env.example', '.env.sample.b', 'a/.aws/credentials', 'xb', 'cacert.pem', 'a.key'],
+  )
+  .chain((mask) => spelled(mask.replace(/\/$/, '').replace('**/', 'd/').replaceAll('*', 'k')));
+const name = fc.oneof(fc.constantFrom('a', 'src', 'b.txt', '...', 'naïve', 'ﬁ', '.x'), fc.string({ maxLength: 4 }));
+const relative = fc
+  .array(fc.oneof(name, listed, masked), { minLength: 1, maxLength: 4 })
+  .map((names) =>
+    names
+      .join('/')
+      .split('/')
+      .filter((each) => !['', '.', '..'].includes(each))
+      .join('/'),
+  )
+  .filter((path) => path !== '');
+const asked = fc.oneof(
+  relative,
+  relative.map((path) => `./${path}`),
+  relative.map((path) => `/repo/${path}`),
+  relative.map((path) => `x/../../repo/${path}`),
+  fc.constantFrom('', '.', '..', '/', '/etc/passwd', 'a/..', 'a/../..', '../repo', '../repository/a', 'a\0b'),
+  fc.integer({ min: MAX_PATH_BYTES / 2 - 2, max: MAX_PATH_BYTES / 2 + 2 }).map((length) => 'é'.repeat(length)),
+  fc.integer({ min: MAX_PATH_BYTES - 2, max: MAX_PATH_BYTES + 2 }).map((length) => 'a'.repeat(length)),
+  fc.string({ unit: 'binary', maxLength: 12 }),
+  fc.constantFrom(null, 3, [], {}),
+);
+
+describe('the gate and the audit agree', () => {
+  it('on which paths are protected', () =>
+    fc.assert(
+      fc.property(relative, (path) => {
+        expect([path, steers(path)]).toEqual([path, isProtected(path)]);
+      }),
+      { numRuns: 3000 },
+    ));
+
+  it('on each protected name, in each spelling, at each depth', () => {
+    const names = [...PROTECTED_NAMES, ...OWN_PACKAGES.map((own) => own.join('/'))];
+    for (const each of names)
+      for (const path of [each, `deep/er/${each}`, `${each}/beneath`, each.toUpperCase(), `${each}.`, `${each}::$DATA`])
+        expect([path, isProtected(path), steers(path)]).toEqual([path, true, true]);
+    expect([isProtected(`a/${REPOSITORY_MARK}`), steers(`a/${REPOSITORY_MARK}`)]).toEqual([true, true]);
+  });
+
+  it('on which paths are masked', () =>
+    fc.assert(
+      fc.property(
+        relative,
+        fc.subarray([...DEFAULT_MASKS, 'secrets/', 'a/b', '/config/keys', '*.{key,p12}', '[ab]*.txt', '?b']),
+        (path, masks) => {
+          expect([path, hidden(path, masks)]).toEqual([path, isMasked(path, masks)]);
+        },
+      ),
+      { numRuns: 3000 },
+    ));
+
+  it('on where a path lies, and how long it may be', () =>
+    fc.assert(
+      fc.property(asked, (text) => {
+        const gate = locate('/repo', text);
+        const audit = placeOf('/repo', text);
+        expect([text, audit.inside ? audit.path || '.' : null]).toEqual([text, gate.ok ? gate.path : null]);
+      }),
+      { numRuns: 3000 },
+    ));
+
+  it('on what lies in a scope', () =>
+    fc.assert(
+      fc.property(
+        relative,
+        fc.array(fc.oneof(relative, fc.constantFrom('.', 'src/', './a')), { maxLength: 3 }),
+        (path, places) => {
+          expect(liesIn(path, places)).toBe(within(path, places));
+        },
+      ),
+      { numRuns: 2000 },
+    ));
+
+  it('on which effects change a file', () => {
+    for (const op of [...FILE_CHANGES, 'read', 'ref', 'execute', 'connect'] as never[])
+      expect([op, isFileChange({ path: 'a', op })]).toEqual([op, changedPaths([{ path: 'a', op }]).length === 1]);
+  });
+
+  it('on the git commands', () => {
+    for (const sub of [...Object.keys(SUB_COMMANDS), 'rebase', 'config', 'filter-branch', 'toString'])
+      expect([sub, commandProblem('deploy', 'bash-git', { sub }, CONFIG) === null]).toEqual([
+        sub,
+        Object.hasOwn(SUB_COMMANDS, sub),
+      ]);
+  });
+});

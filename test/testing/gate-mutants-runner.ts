@@ -1,0 +1,69 @@
+/**
+ * Runs the generated tests over a mutated gate: a message `{ file, text }` has a file of src/gate replaced, and the answer is the name of the first
+ * generated test that fails, or null if all pass. The gate and what imports it are loaded again for each message; the tests are planned once, as the
+ * plan depends on nothing of the gate.
+ */
+import { registerHooks } from 'node:module';
+import type * as RunCase from '../../src/testing/run-case.ts';
+import { loadSpecs } from '../../src/spec/load-specs.ts';
+import type { SpecSet } from '../../src/spec/types.ts';
+import { planCases } from '../../src/testing/cases.ts';
+import { trialConfig } from '../../src/testing/trial-config.ts';
+import { DOORS, EXTRA, FACTS } from './gate-mutants-specs.ts';
+import { REVIEW, RUNBOOK, specsOf } from './spec-sets.ts';
+
+const SRC = new URL('../../src/', import.meta.url).href;
+const RELOADED = /^(?:gate|compile|session|testing)\//;
+let mutant = 0;
+let mutated = { url: '', text: '' };
+
+registerHooks({
+  resolve(specifier, context, next) {
+    const found = next(specifier, context);
+    const [, run] = /\?mutant=(\d+)$/.exec(context.parentURL ?? '') ?? [];
+    const inSrc = found.url.startsWith(SRC) && RELOADED.test(found.url.slice(SRC.length));
+    return run !== undefined && inSrc ? { ...found, url: `${found.url}?mutant=${run}` } : found;
+  },
+  load: (url, context, next) =>
+    url === mutated.url
+      ? { format: 'module-typescript', source: mutated.text, shortCircuit: true }
+      : next(url, context),
+});
+
+function casesOf(specs: SpecSet, agent = 'tester') {
+  const pinned = { specs, config: trialConfig(specs) };
+  const provoked = new Set<string>();
+  return planCases(pinned, agent).cases.map((planned) => ({ pinned, planned, options: { agent, provoked } }));
+}
+
+type Cases = ReturnType<typeof casesOf>;
+const isBroad = ({ planned }: Cases[number]): boolean => planned.provoke === 'end' || planned.group === 'visits';
+/** Those that try the most first, as they notice the most mutants. */
+const all: Cases = [
+  ...casesOf(specsOf(EXTRA), 'stranger'),
+  ...[specsOf(DOORS), await loadSpecs('default'), specsOf(REVIEW), specsOf(RUNBOOK)].flatMap((specs) => casesOf(specs)),
+].sort((a, b) => Number(isBroad(b)) - Number(isBroad(a)));
+/** Spec sets of their own distinguish the facts that rules in CEL see, by which doors open. */
+const rules: Cases = FACTS.flatMap((files) => casesOf(specsOf(files))).sort(
+  (a, b) => Number(b.planned.group === 'hops') - Number(a.planned.group === 'hops'),
+);
+const RULES = ['cel.ts', 'facts.ts'];
+
+async function firstRed({ file, text }: { readonly file: string; readonly text: string }): Promise<string | null> {
+  mutant += 1;
+  mutated = { url: `${SRC}gate/${file}?mutant=${mutant}`, text };
+  const { runCase } = (await import(`${SRC}testing/run-case.ts?mutant=${mutant}`)) as typeof RunCase;
+  const cases = RULES.includes(file) ? rules : all;
+  for (const one of cases)
+    try {
+      one.options.provoked.clear();
+      await runCase(one.pinned, one.planned, one.options);
+    } catch {
+      // A test that noticed one mutant likely notices the next one, which is often in the same file.
+      cases.splice(0, 0, ...cases.splice(cases.indexOf(one), 1));
+      return one.planned.name;
+    }
+  return null;
+}
+
+process.on('message', async (message) => process.send!({ red: await firstRed(message as never) }));

@@ -1,5 +1,5 @@
 import type { SpecSet } from '../spec/types.ts';
-import { builtWhenAsked } from './built-when-asked.ts';
+import { lazyRecord } from './lazy-record.ts';
 import { compileHopGraph } from './hop-graph.ts';
 import { compileLifecycle } from './lifecycle.ts';
 import { buildMachine, type Machine } from './machine.ts';
@@ -12,11 +12,11 @@ export interface CompiledSpecs {
   /** null: the spec set has no mode gate. */
   readonly modeGate: Machine | null;
   readonly hopGraph: Machine;
-  /** By peripheral; one instance lives for one visit. */
+  /** Lifecycle machine by peripheral; each visit uses a new instance. */
   readonly lifecycle: { readonly [peripheral: string]: Machine };
 }
 
-/** Every machine config of a spec set, in the order mode gate, hop graph, lifecycles. Pure. */
+/** Returns every machine config of a spec set: mode gate, hop graph, lifecycles. Pure. */
 export function compileConfigs(specs: SpecSet): readonly MachineJson[] {
   return [
     ...(specs.gate ? [compileModeGate(specs.gate)] : []),
@@ -26,14 +26,14 @@ export function compileConfigs(specs: SpecSet): readonly MachineJson[] {
 }
 
 /**
- * A trusted spec set's machines, ready to run. Pure; nothing is cached. Throws if a guard or a target is missing, which a checked spec set
- * cannot cause.
+ * Builds the machines of a trusted spec set. Pure; nothing is cached. Throws if a guard or a target is missing, which a
+ * checked spec set cannot cause.
  */
 export function compileSpecs(specs: SpecSet): CompiledSpecs {
   return {
     specs,
     modeGate: specs.gate && buildMachine(compileModeGate(specs.gate)),
     hopGraph: buildMachine(compileHopGraph(specs)),
-    lifecycle: builtWhenAsked(specs.peripherals, (peripheral) => buildMachine(compileLifecycle(peripheral))),
+    lifecycle: lazyRecord(specs.peripherals, (peripheral) => buildMachine(compileLifecycle(peripheral))),
   };
 }

@@ -1,7 +1,7 @@
 import { needsInWords } from './guarded.ts';
 import type { MachineJson } from './machine-json.ts';
 
-/** One way from a state to another: the event's own name (`pass`, `stop`) and what it needs, in words. */
+/** One transition: the event's short name (`pass`, `stop`) and its needs in words. */
 export interface DiagramWay {
   readonly name: string;
   readonly needs: readonly string[];
@@ -21,14 +21,14 @@ export interface DiagramNode {
   readonly final: boolean;
 }
 
-/** A machine as a picture: what every format draws. */
+/** A machine as nodes and edges: the input of every format. */
 export interface Diagram {
   readonly id: string;
   readonly nodes: readonly DiagramNode[];
   readonly edges: readonly DiagramEdge[];
 }
 
-/** The picture of a machine, without the events in `omit`. Needs that the graph itself settles are left out. Pure. */
+/** Builds the diagram of a machine without the events in `omit`. Omits needs that the graph itself implies. Pure. */
 export function diagramOf({ id, initial, states }: MachineJson, omit: readonly string[] = []): Diagram {
   const edges = new Map<string, { from: string; to: string; ways: DiagramWay[] }>();
   for (const [from, { on = {} }] of Object.entries(states)) {
@@ -49,7 +49,7 @@ export function diagramOf({ id, initial, states }: MachineJson, omit: readonly s
   return { id, nodes, edges: [...edges.values()] };
 }
 
-/** A way on a label: `pass [result is pass, approval by operator]`. */
+/** Formats a transition as a label: `pass [result is pass, approval by operator]`. */
 export function wayInWords({ name, needs }: DiagramWay): string {
   return needs.length === 0 ? name : `${name} [${needs.join(', ')}]`;
 }

@@ -4,13 +4,13 @@ import { GRAPH_FORMATS, renderGraph } from './render-graph.ts';
 import { renderStately } from './stately/render-stately.ts';
 import { renderSvg } from './svg/render-svg.ts';
 
-/** The text formats, and those that are drawn or made for other tools. */
+/** All formats: text, drawings, and files for other tools. */
 export const DRAWN_FORMATS = [...GRAPH_FORMATS, 'svg', 'html', 'stately'] as const;
 export type DrawnFormat = (typeof DRAWN_FORMATS)[number];
 
 /**
- * The hop graph in any format. `current` marks where a session stands (null: outside); a machine for Stately has no such mark. Ends in a line
- * break; the same spec set gives the same bytes.
+ * Renders the hop graph in any format. `current` marks the session's peripheral (null if outside); the Stately format
+ * has no such mark. Ends with a line break. The same spec set gives the same bytes.
  * @example await drawGraph(specs, 'svg', { current: 'test' })
  */
 export async function drawGraph(

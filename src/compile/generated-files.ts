@@ -2,19 +2,19 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import { GENERATED_BY, type GeneratedFiles } from './generate-files.ts';
 
-/** How a folder differs from what would be generated into it; all empty: it is up to date. */
+/** Differences between a folder and the generated files; all lists are empty if it is up to date. */
 export interface GeneratedDifference {
   readonly missing: readonly string[];
   /** There, with other content. */
   readonly stale: readonly string[];
-  /** Generated once, for a machine that is no more. */
+  /** Generated earlier, for a machine that no longer exists. */
   readonly extra: readonly string[];
 }
 
 const KINDS = ['.machine.ts', '.json', '.mmd'];
 
 /**
- * Writes generated files into a folder and removes those of machines that are no more; nothing else in it is touched.
+ * Writes generated files into a folder and removes those of machines that no longer exist. Leaves other files alone.
  * @returns the names of the files that were written or removed
  */
 export async function writeGenerated(outDir: string, files: GeneratedFiles): Promise<readonly string[]> {
@@ -29,7 +29,7 @@ export async function writeGenerated(outDir: string, files: GeneratedFiles): Pro
   return [...missing, ...stale, ...extra].sort();
 }
 
-/** Compares a folder with what would be generated into it. Reads only; a folder that is not there lacks everything. */
+/** Compares a folder with the generated files. Read-only; a missing folder lacks all files. */
 export async function checkGenerated(outDir: string, files: GeneratedFiles): Promise<GeneratedDifference> {
   const found = new Set(await listOrNone(outDir));
   const names = Object.keys(files).sort();
@@ -44,7 +44,7 @@ export async function checkGenerated(outDir: string, files: GeneratedFiles): Pro
   };
 }
 
-/** Files of machines that we generated (their `.machine.ts` says so) and do not generate any more. */
+/** Files of machines that were generated once (their `.machine.ts` says so) and no longer exist. */
 async function leftovers(outDir: string, found: readonly string[], files: GeneratedFiles): Promise<readonly string[]> {
   const extra: string[] = [];
   for (const name of found.filter((each) => each.endsWith('.machine.ts') && !Object.hasOwn(files, each))) {

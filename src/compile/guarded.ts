@@ -1,7 +1,7 @@
 import { describeRequirement, type Requirement } from '../gate/requirement.ts';
 import type { TransitionJson } from './machine-json.ts';
 
-/** A transition that needs all of `requirements`, with what they say in words. */
+/** Builds a transition that is guarded by all `requirements`, with their description. */
 export function guarded(from: string, target: string, requirements: readonly Requirement[]): TransitionJson {
   if (requirements.length === 0) return { target };
   const words = needsInWords(from, requirements);
@@ -12,11 +12,13 @@ export function guarded(from: string, target: string, requirements: readonly Req
   };
 }
 
-/** What has to hold when leaving `from`, in words, without what the graph itself settles (`from test`, when leaving test). */
+/**
+ * Describes the requirements for leaving `from`, without those that the graph implies (`from test` when leaving test).
+ */
 export const needsInWords = (from: string, requirements: readonly Requirement[]): readonly string[] =>
   unsettled(from, requirements).map(describeRequirement);
 
-/** The requirements that the graph itself does not settle when leaving `from`. */
+/** Returns the requirements that the graph does not already imply when leaving `from`. */
 export function unsettled(from: string, requirements: readonly Requirement[]): readonly Requirement[] {
   const isSettled = (need: Requirement) =>
     need.kind === 'source' && (need.any.includes(`from-${from}`) || need.any.includes('from-any'));

@@ -4,13 +4,14 @@ import { edgesFrom } from '../spec/edges-from.ts';
 import type { PeripheralSpec, SpecSet } from '../spec/types.ts';
 import { guarded } from './guarded.ts';
 import type { MachineJson, StateJson, TransitionJson } from './machine-json.ts';
-import { CLOSED, OUTSIDE } from './no-peripheral.ts';
+import { CLOSED, OUTSIDE } from './special-states.ts';
 
 const APPLIES_OUTSIDE: readonly string[] = ['default', 'user-request', 'session-close'];
 
 /**
- * The hop graph as a machine: `outside`, a state per peripheral, and `closed`. From outside `start.<peripheral>` and `close`; from a
- * peripheral `<exit>.<target>` for every edge, and `stop`. Pure; throws if the spec set was not checked (see {@link machineProblems}).
+ * Compiles the hop graph. States: `outside`, one per peripheral, and `closed`. Events from outside:
+ * `start.<peripheral>` and `close`. Events from a peripheral: `<exit>.<target>` for every edge, and `stop`. Pure;
+ * throws if the spec set was not checked (see {@link machineProblems}).
  */
 export function compileHopGraph(specs: SpecSet): MachineJson {
   const peripherals = Object.values(specs.peripherals);
@@ -36,7 +37,7 @@ function starts(specs: SpecSet, peripherals: readonly PeripheralSpec[]): { [even
   );
 }
 
-/** The same requirement without the sources that speak of a hop: from outside they never apply. */
+/** Removes the sources that only a hop can satisfy: a start from outside never does. */
 function seenFromOutside(need: Requirement): Requirement {
   if (need.kind !== 'source') return need;
   return { ...need, any: need.any.filter((source) => APPLIES_OUTSIDE.includes(source)) };

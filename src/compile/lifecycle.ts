@@ -2,8 +2,9 @@ import type { PeripheralSpec } from '../spec/types.ts';
 import type { MachineJson } from './machine-json.ts';
 
 /**
- * The life of one visit to a peripheral. Steps are taken only in `active`; a visit that reached a limit is `expired` and can only be stopped;
- * one whose outcome is unknown is `interrupted` until it is resumed. A later visit has a machine of its own. Pure.
+ * Compiles the lifecycle of one visit to a peripheral. Steps are possible only in `active`. A visit that reached a
+ * limit is `expired` and can only be stopped. A visit with an unknown outcome is `interrupted` until it is resumed.
+ * Each visit has its own machine. Pure.
  */
 export function compileLifecycle({ id, purpose }: PeripheralSpec): MachineJson {
   const stop = { target: 'stopped' };

@@ -1,6 +1,6 @@
 import type { Requirement } from '../gate/requirement.ts';
 
-/** The guard of every transition that needs something: the gate's own predicates, as data. */
+/** Guard of a transition with requirements: the gate's predicates as data. */
 interface GuardJson {
   readonly type: 'requirements';
   readonly params: { readonly all: readonly Requirement[] };
@@ -9,7 +9,7 @@ interface GuardJson {
 export interface TransitionJson {
   readonly target: string;
   readonly guard?: GuardJson;
-  /** What the guard asks for, in words. */
+  /** The requirements in words. */
   readonly description?: string;
 }
 
@@ -20,8 +20,8 @@ export interface StateJson {
 }
 
 /**
- * An xstate v5 machine config as plain JSON: flat states, named guards with params; no context, no `invoke`, no `after`, no actions. So it can
- * be stored, drawn, and walked by a path generator.
+ * An xstate v5 machine config as plain JSON: flat states and named guards with params, without context, `invoke`,
+ * `after` or actions. It can be stored, drawn, and walked by a path generator.
  */
 export interface MachineJson {
   readonly id: string;
@@ -31,8 +31,8 @@ export interface MachineJson {
 }
 
 /**
- * What is wrong with a config that xstate would take: an initial state or target that is not there (silent until the event comes), a guard
- * without a function. Empty means none.
+ * Returns the problems of a config that xstate accepts: a missing initial state or target (xstate fails only at the
+ * event), and a guard without a function.
  */
 export function machineProblems(config: MachineJson, guardNames: readonly string[]): readonly string[] {
   const known = (state: string) => Object.hasOwn(config.states, state);

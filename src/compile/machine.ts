@@ -1,37 +1,38 @@
 import { type AnyActorScope, createActor, type EventObject, setup, type SnapshotFrom } from 'xstate';
 import { guards, type MachineEvent } from './guards.ts';
 import type { MachineJson } from './machine-json.ts';
-import { whole } from './tables.ts';
+import { checkedConfig } from './tables.ts';
 
 const parts = setup({ types: { events: {} as MachineEvent & EventObject }, guards });
 
-/** One of our machines, ready to run. Its `config` is the {@link MachineJson} that it was made from. */
+/** A compiled machine. Its `config` is the {@link MachineJson} that it was made from. */
 export type Machine = ReturnType<typeof parts.createMachine>;
 export type MachineSnapshot = SnapshotFrom<Machine>;
 
-/** A snapshot as stored: our machines are flat and have no context, so the state's name is all of it. */
+/** A stored snapshot. The machines are flat and have no context, so the state's name suffices. */
 export interface PersistedSnapshot {
   readonly value: string;
 }
 
 /**
- * Makes a machine from its config and proves it whole. Throws with every problem at once: a config comes from a checked spec, so a problem
- * is a bug.
+ * Builds a machine from its config and checks it. Throws with every problem at once: a config comes from a checked
+ * spec, so a problem is a bug.
  */
 export function buildMachine(config: MachineJson): Machine {
-  const machine = parts.createMachine(whole(config) as never) as Machine;
+  const machine = parts.createMachine(checkedConfig(config) as never) as Machine;
   initialSnapshot(machine);
   return machine;
 }
 
-/** Where a machine starts. Pure. */
+/** Returns a machine's initial snapshot. Pure. */
 export function initialSnapshot(machine: Machine): MachineSnapshot {
   return machine.getInitialSnapshot(inertScope());
 }
 
 /**
- * What xstate's own pure `transition` makes anew for every call, at five times the cost of the call itself: a scope that does nothing, around
- * an actor that never starts. Our machines have nothing to execute, so one serves all; it is made when it is first needed.
+ * What xstate's own pure `transition` makes anew for every call, at five times the cost of the call itself: a scope
+ * that does nothing, around an actor that never starts. Our machines have nothing to execute, so one serves all; it is
+ * made when it is first needed.
  */
 let inert: AnyActorScope | undefined;
 function inertScope(): AnyActorScope {
@@ -56,8 +57,8 @@ function makeInertScope(): AnyActorScope {
 }
 
 /**
- * Gives a machine one event. Pure: nothing is executed. `taken` tells whether a transition was open; if none was, the snapshot is the same
- * one (xstate is silent about it: the gate refuses, in words).
+ * Gives a machine one event. Pure: nothing is executed. `taken` tells whether a transition was open; if none was, the
+ * snapshot is the same one (xstate is silent about it: the gate refuses, in words).
  */
 export function advance(
   machine: Machine,

@@ -8,8 +8,8 @@ const BY_OPERATOR: Requirement = { kind: 'principal', is: 'operator' };
 const BY_CLOCK: Requirement = { kind: 'principal', is: 'clock' };
 
 /**
- * The mode gate as a machine: a state per mode, `to.<mode>` for each lawful transition, `reset` (the operator) and, with a time limit,
- * `timeout` (the clock) from every mode. Pure.
+ * Compiles the mode gate. States: one per mode. Events: `to.<mode>` for each lawful transition; from every mode `reset`
+ * (the operator) and, with a time limit, `timeout` (the clock). Pure.
  */
 export function compileModeGate(gate: GateSpec): MachineJson {
   const states: { [mode: string]: StateJson } = {};

@@ -3,8 +3,9 @@ import type { Json } from '../spec/types.ts';
 const WIDTH = 120;
 
 /**
- * A JSON value as a TypeScript literal, laid out as Biome does it (two spaces, single quotes, width 120), so that the formatter leaves
- * generated files alone. `column` is where the literal starts, `after` how many characters follow it on its last line.
+ * Prints a JSON value as a TypeScript literal in Biome's layout (two spaces, single quotes, width 120), so that the
+ * formatter leaves generated files unchanged. `column`: start column of the literal. `after`: number of characters that
+ * follow on its last line.
  */
 export function printLiteral(value: Json, indent = 0, column = 0, after = 0): string {
   const flat = printFlat(value);
@@ -21,12 +22,12 @@ export function printLiteral(value: Json, indent = 0, column = 0, after = 0): st
 function printMember(key: string, item: Json, indent: number): string {
   const column = indent + key.length + 2;
   const literal = printLiteral(item, indent, column, 1);
-  // A string that does not fit goes to a line of its own, unless its key is so short that it would hardly gain by it.
+  // A string that does not fit goes to its own line, unless its key is so short that the gain would be small.
   const isLone = typeof item === 'string' && key.length > 4 && column + literal.length + 1 > WIDTH;
   return isLone ? `${key}:\n${' '.repeat(indent + 2)}${literal}` : `${key}: ${literal}`;
 }
 
-/** On one line; null where the layout has to be broken. */
+/** Prints the value on one line; null if it must be broken. */
 function printFlat(value: Json): string | null {
   if (value === null || typeof value !== 'object')
     return typeof value === 'string' ? printString(value) : String(value);
@@ -40,7 +41,7 @@ function printFlat(value: Json): string | null {
   return enclose('{', members, '}', ' ');
 }
 
-/** Several objects of several members each never share a line. */
+/** Several objects with several members each never share a line. */
 const isBroken = (list: readonly Json[]): boolean =>
   list.length > 1 && list.every((item) => typeof item === 'object' && item !== null && Object.keys(item).length > 1);
 

@@ -1,6 +1,9 @@
 import { type Diagram, type DiagramNode, wayInWords } from './diagram.ts';
 
-/** Mermaid flowchart text; the labels are quoted, so any text may stand in them. `current` marks where a session stands. Pure. */
+/**
+ * Renders a Mermaid flowchart. Labels are quoted, so they may contain any text. `current` marks the session's
+ * peripheral. Pure.
+ */
 export function toMermaid({ id, nodes, edges }: Diagram, current?: string): string {
   const lines = ['---', `title: ${id}`, '---', 'flowchart LR'];
   for (const node of nodes) lines.push(`  ${mermaidId(node.id)}${mermaidShape(node)}`);
@@ -14,7 +17,7 @@ export function toMermaid({ id, nodes, edges }: Diagram, current?: string): stri
   return `${lines.join('\n')}\n`;
 }
 
-/** Names are words to Mermaid too (`end`, `subgraph`, `o-…`), so ids get a letter of their own; names hold no `_`. */
+/** Prefixes ids, because some names are Mermaid keywords (`end`, `subgraph`, `o-…`). Names contain no `_`. */
 const mermaidId = (state: string): string => `s_${state.replaceAll('-', '_')}`;
 
 function mermaidShape({ id, initial, final }: DiagramNode): string {
@@ -34,7 +37,7 @@ const ENTITIES: { readonly [character: string]: string } = {
 const mermaidText = (text: string): string =>
   text.replaceAll(/["#;<>&]/g, (character) => ENTITIES[character] ?? '').replaceAll(/\s+/g, ' ');
 
-/** Graphviz text. `current` marks where a session stands. Pure. */
+/** Renders Graphviz text. `current` marks the session's peripheral. Pure. */
 export function toDot({ id, nodes, edges }: Diagram, current?: string): string {
   const lines = [`digraph ${quoted(id)} {`, '  rankdir=LR;', '  node [shape=box, style=rounded];'];
   for (const node of nodes) {

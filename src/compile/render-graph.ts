@@ -1,15 +1,16 @@
 import type { SpecSet } from '../spec/types.ts';
 import { diagramOf } from './diagram.ts';
 import { compileHopGraph } from './hop-graph.ts';
-import { OUTSIDE } from './no-peripheral.ts';
+import { OUTSIDE } from './special-states.ts';
 import { toDot, toMermaid } from './render-diagram.ts';
 
 export const GRAPH_FORMATS = ['mermaid', 'dot', 'json'] as const;
 export type GraphFormat = (typeof GRAPH_FORMATS)[number];
 
 /**
- * The hop graph as text: one line per pair of peripherals, all exits between them on it, with what each needs. `current` marks where a session
- * stands (null: outside). The stops, of which every peripheral has one, are left out. Ends in a line break. Pure.
+ * Renders the hop graph as text: one line per pair of peripherals with all exits between them and their needs.
+ * `current` marks the session's peripheral (null if outside). Stops are omitted, since every peripheral has one. Ends
+ * with a line break. Pure.
  * @example renderGraph(specs, 'mermaid', { current: 'test' })
  */
 export function renderGraph(

@@ -1,12 +1,14 @@
 import type { SpecSet } from '../spec/types.ts';
-import { builtWhenAsked, once } from './built-when-asked.ts';
+import { lazyRecord, once } from './lazy-record.ts';
 import { guards, type MachineEvent } from './guards.ts';
 import { compileHopGraph } from './hop-graph.ts';
 import { compileLifecycle } from './lifecycle.ts';
 import { type MachineJson, machineProblems } from './machine-json.ts';
 import { compileModeGate } from './mode-gate.ts';
 
-/** A spec set and its machines as tables: what moves a session. Each is made when it is first asked for. */
+/**
+ * A spec set and its machines as transition tables, which advance a session. Each table is computed at first access.
+ */
 export interface SpecTables {
   readonly specs: SpecSet;
   /** null: the spec set has no mode gate. */
@@ -16,11 +18,14 @@ export interface SpecTables {
   readonly lifecycle: { readonly [peripheral: string]: MachineJson };
 }
 
-/** A trusted spec set's tables. Reading one throws if a guard or a target is missing, which a checked spec set cannot cause. */
+/**
+ * Returns the tables of a trusted spec set. Reading one throws if a guard or target is missing, which a checked spec
+ * set cannot cause.
+ */
 export function compileTables(specs: SpecSet): SpecTables {
   const { gate } = specs;
-  const modeGate = gate && once(() => whole(compileModeGate(gate)));
-  const hopGraph = once(() => whole(compileHopGraph(specs)));
+  const modeGate = gate && once(() => checkedConfig(compileModeGate(gate)));
+  const hopGraph = once(() => checkedConfig(compileHopGraph(specs)));
   return {
     specs,
     get modeGate() {
@@ -29,20 +34,21 @@ export function compileTables(specs: SpecSet): SpecTables {
     get hopGraph() {
       return hopGraph();
     },
-    lifecycle: builtWhenAsked(specs.peripherals, (peripheral) => whole(compileLifecycle(peripheral))),
+    lifecycle: lazyRecord(specs.peripherals, (peripheral) => checkedConfig(compileLifecycle(peripheral))),
   };
 }
 
-/** A config that is proven whole. Throws with every problem at once: a config comes from a checked spec, so a problem is a bug. */
-export function whole(config: MachineJson): MachineJson {
+/** Checks a config. Throws with every problem at once: a config comes from a checked spec, so a problem is a bug. */
+export function checkedConfig(config: MachineJson): MachineJson {
   const problems = machineProblems(config, Object.keys(guards));
   if (problems.length > 0) throw new Error(`cannot build ${config.id}:\n${problems.join('\n')}`);
   return config;
 }
 
 /**
- * The state that an event leads to; null where no transition is open. Pure. Our machines are flat, without context and actions, so a look into
- * the table is all that xstate's `transition` comes to: a test holds it to that, for every machine, state and event.
+ * Returns the next state of an event; null if no transition is open. Pure. The machines are flat and have no context or
+ * actions, so a table lookup equals xstate's `transition`; a differential test checks this for every machine, state and
+ * event.
  */
 export function stateAfter({ states }: MachineJson, state: string, event: MachineEvent): string | null {
   const on = Object.hasOwn(states, state) ? states[state]?.on : undefined;

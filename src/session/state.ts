@@ -1,4 +1,4 @@
-import { CLOSED, OUTSIDE } from '../compile/no-peripheral.ts';
+import { CLOSED, OUTSIDE } from '../compile/special-states.ts';
 import type { SpecTables } from '../compile/tables.ts';
 import { type ChainHead, EMPTY_CHAIN } from '../evidence/entry.ts';
 import type { PatternStanding } from '../gate/view.ts';

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { DRAWN_FORMATS, type DrawnFormat, drawGraph } from '../../compile/draw-graph.ts';
-import { OUTSIDE } from '../../compile/no-peripheral.ts';
+import { OUTSIDE } from '../../compile/special-states.ts';
 import { loadSpecs } from '../../spec/load-specs.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { chosenSpecs } from '../chosen-specs.ts';

@@ -14,8 +14,8 @@ import { schemes } from '../svg/style.ts';
 import { xml } from '../svg/text.ts';
 
 /**
- * The hop graph as one page: the drawing, and what each peripheral is. It loads nothing from anywhere and has no scripts. Ends in a line
- * break.
+ * Renders the hop graph as one HTML page: the drawing and a description of each peripheral. It loads nothing and has no
+ * scripts. Ends with a line break.
  */
 export async function renderPage(specs: SpecSet, options: { readonly current?: string | null } = {}): Promise<string> {
   const peripherals = Object.values(specs.peripherals);

@@ -13,10 +13,10 @@ type Places = { readonly [id: string]: Rectangle };
 
 const MARGIN = 12;
 const GAP = 6;
-/** Beside the widest label between a bar and the flow. */
+/** Space around the widest label between a bar and the flow. */
 const AIR = 20;
 
-/** The peripherals that nearly all others are joined with, at most two: the right bar, then the left one. */
+/** Returns at most two hubs, peripherals with edges to nearly all others: the right bar, then the left one. */
 export function hubsOf(order: readonly string[], arrows: readonly Arrow[]): readonly string[] {
   const neighbours = (id: string): number =>
     new Set(arrows.flatMap(({ from, to }) => (from === id ? [to] : to === id ? [from] : []))).size;
@@ -28,8 +28,8 @@ export function hubsOf(order: readonly string[], arrows: readonly Arrow[]): read
 }
 
 /**
- * A layout with the hubs as tall bars beside the others, and straight arrows between: what everything leads to does not pull the flow apart.
- * null: there are no hubs, or something stands in an arrow's way. `boxes` come in reading order.
+ * Lays out the hubs as tall bars at the sides, with straight arrows, so that they do not distort the flow. Returns null
+ * if there are no hubs or an arrow would cross a box. `boxes` must be in reading order.
  */
 export async function layOutWithBars(
   boxes: readonly Box[],
@@ -93,7 +93,7 @@ export async function layOutWithBars(
 
 const rowOf = (label: Size): number => Math.max(label.height, 14) + GAP;
 
-/** Where the flow and the right bar begin, and the middles of what lies between. */
+/** Returns the left edges of the flow and the right bar, and the centres of the gaps. */
 function columnsOf(width: number, leftBar: number, left: readonly Arrow[], right: readonly Arrow[]) {
   const widest = (links: readonly Arrow[]): number => Math.max(0, ...links.map(({ label }) => label.width)) + 2 * AIR;
   const core = leftBar === 0 ? 0 : leftBar + widest(left);
@@ -102,7 +102,9 @@ function columnsOf(width: number, leftBar: number, left: readonly Arrow[], right
   return { core, right: bar, middle: { left: (leftBar + core) / 2, core: (core + end) / 2, right: (end + bar) / 2 } };
 }
 
-/** At which height each link of one side runs, so that no label covers another and no line a box; null: it cannot be done. */
+/**
+ * Returns a height for each arrow of one side so that no labels overlap and no line crosses a box; null if impossible.
+ */
 function heightsOf(
   side: Side,
   nodes: Places,
@@ -130,7 +132,7 @@ function heightsOf(
   return heights;
 }
 
-/** The height nearest to the wished one, within bounds, at which a line meets none of these. */
+/** Returns the free height nearest to the wanted one, within bounds. */
 function nearestFree(wished: number, least: number, most: number, inTheWay: readonly Rectangle[]): number | null {
   const free = (y: number): boolean =>
     y >= least && y <= most && !inTheWay.some((each) => y > each.y - GAP && y < each.y + each.height + GAP);
@@ -142,7 +144,7 @@ function nearestFree(wished: number, least: number, most: number, inTheWay: read
   return null;
 }
 
-/** Arrows from bar to bar run below the flow, one under the other. */
+/** Returns the heights of arrows between the bars; they run below the flow. */
 function laneHeights(lanes: readonly Arrow[], top: number): readonly (readonly [Arrow, number])[] {
   let next = top;
   return lanes.map((arrow) => {

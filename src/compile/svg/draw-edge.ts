@@ -14,11 +14,11 @@ type Piece =
   | { readonly kind: 'mark'; readonly mark: MarkedNeed['mark'] };
 type Line = readonly Piece[];
 
-/** Nothing but `hop-<target>`, without needs: the arrow says it all. */
+/** True for a lone `hop-<target>` without needs; its arrow has no label. */
 export const isPlain = ({ to, ways, needs }: PictureEdge): boolean =>
   needs.length === 0 && ways.length === 1 && ways[0]?.exit === `hop-${to}` && ways[0].needs.length === 0;
 
-/** How large an arrow's label is; nothing, if it is plain. */
+/** Size of an arrow's label; zero if the arrow is plain. */
 export function labelSize(edge: PictureEdge): Size {
   if (isPlain(edge)) return { width: 0, height: 0 };
   const lines = linesOf(edge);
@@ -28,7 +28,7 @@ export function labelSize(edge: PictureEdge): Size {
   };
 }
 
-/** An arrow with its label: the exits, and what they need. A gate is a bar across the arrow's end. */
+/** Draws an arrow with its label: exits and needs. A gate is a bar across the arrow's end. */
 export function drawEdge(
   edge: PictureEdge,
   points: readonly Point[],
@@ -121,11 +121,11 @@ function angleOf(from: Point, to: Point): number {
 const drawHead = (before: Point, end: Point): string =>
   `<g transform="translate(${end.x} ${end.y}) rotate(${angleOf(before, end)})"><path class="head" d="M0 0L-9 -4.5L-9 4.5z"/></g>`;
 
-/** How far from the tip the bars stand, how far from a corner; what is shorter than both has no room for them. */
+/** Distance of the bars from the tip and from a corner; a shorter segment has no room for them. */
 const BARS = 16;
 const ROOM = 9;
 
-/** A gate: two bars across the last straight piece that has room for them. */
+/** Draws a gate: two bars across the last straight segment with room for them. */
 function drawBars(points: readonly Point[]): string {
   for (let index = points.length - 1; index > 0; index--) {
     const from = points[index - 1]!;

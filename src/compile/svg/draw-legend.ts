@@ -13,7 +13,7 @@ interface Item {
   draw(x: number, y: number): string;
 }
 
-/** What the marks and colours mean, as far as the picture has them; and what lies around the graph: outside and closed. */
+/** Draws the legend of the marks and colours in use, and the states outside and closed. */
 export function drawLegend(
   { nodes, edges }: Picture,
   width: number,
@@ -63,7 +63,7 @@ const effectItem = (effect: keyof typeof EFFECT_WORDS): Item => ({
     `<g class="${effect}"><rect class="dot" x="${x}" y="${y + 4}" width="12" height="12" rx="3"/></g>${small(x + 17, y, EFFECT_WORDS[effect])}`,
 });
 
-/** What an arrow without words says. */
+/** Meaning of an arrow without a label. */
 const PLAIN = 'hop-<target>';
 const plainItem: Item = {
   width: 34 + sized(PLAIN),
@@ -71,7 +71,7 @@ const plainItem: Item = {
     `<path class="arrow" d="M${x} ${y + 10}h20"/><path class="head" d="M${x + 26} ${y + 10}l-9 -4.5v9z"/>${small(x + 34, y, PLAIN)}`,
 };
 
-/** The two states that are no peripherals: where a session starts and stops, and where it ends. */
+/** The two states that are not peripherals: outside and closed. */
 function around(here: boolean): Item {
   const stop = 'outside: where visits start and stop';
   return {

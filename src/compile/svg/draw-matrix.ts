@@ -1,7 +1,7 @@
 import type { Picture, PictureEdge } from './picture.ts';
 import { xml } from './text.ts';
 
-/** More than this, and arrows are a thicket that nobody can follow, and that takes minutes to lay out. */
+/** With more nodes, arrows are unreadable and take minutes to lay out. */
 const MANY_NODES = 60;
 const MANY_ARROWS = 240;
 
@@ -29,7 +29,7 @@ function kindOf({ ways, needs }: PictureEdge): Kind {
 
 const shortened = (id: string): string => (id.length > LONGEST ? `${id.slice(0, LONGEST - 1)}…` : id);
 
-/** A large graph as a table: from the peripheral of a row one hops to that of a column. */
+/** Draws a large graph as a table: a cell is a hop from the row's peripheral to the column's. */
 export function drawMatrix(
   { nodes, edges }: Picture,
   current: string | null | undefined,

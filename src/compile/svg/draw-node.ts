@@ -15,7 +15,7 @@ interface Row {
   readonly mark?: Parameters<typeof drawMark>[0];
 }
 
-/** How large a peripheral's box is; as a tall bar it is narrower. */
+/** Size of a peripheral's box; a bar is narrower. */
 export function nodeSize(node: PictureNode, shape: 'box' | 'bar' = 'box'): Size {
   const width = Math.max(shape === 'bar' ? BAR : WIDTH, Math.ceil(widthOf(node.id, 16) * 1.1) + LEFT + RIGHT);
   return { width, height: contentHeight(rowsOf(node, width)) + 16 };
@@ -23,7 +23,9 @@ export function nodeSize(node: PictureNode, shape: 'box' | 'bar' = 'box'): Size 
 
 const contentHeight = (rows: readonly Row[]): number => rows.reduce((sum, { height }) => sum + height, 0);
 
-/** A peripheral's box: name, purpose, tools, how one starts there, what every hop to it needs. `here`: the session stands in it. */
+/**
+ * Draws a peripheral's box: name, purpose, tools, start, common needs of all hops to it. `here`: the session is in it.
+ */
 export function drawNode(node: PictureNode, { x, y, width, height }: Rectangle, here: boolean): string {
   const parts = [
     `<title>${xml(`${node.id}: ${node.purpose}`)}</title>`,

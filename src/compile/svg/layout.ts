@@ -10,14 +10,14 @@ export interface Point {
 }
 export interface Rectangle extends Point, Size {}
 
-/** Where everything stands, in whole units. */
+/** Positions of all boxes and arrows, in whole units. */
 export interface Layout extends Size {
   readonly nodes: { readonly [id: string]: Rectangle };
   /** In the order in which they were given. */
   readonly edges: readonly { readonly points: readonly Point[]; readonly label: Rectangle }[];
 }
 
-/** Fixed, so that the same graph gives the same picture everywhere. */
+/** Fixed options, so that the same graph gives the same picture everywhere. */
 const OPTIONS = {
   'elk.algorithm': 'layered',
   'elk.direction': 'DOWN',
@@ -37,12 +37,12 @@ const OPTIONS = {
   'elk.padding': '[top=0,left=0,bottom=0,right=0]',
 };
 
-/** A label stands on its arrow, not beside it. */
+/** Places a label on its arrow. */
 const INLINE = { 'elk.edgeLabels.inline': 'true' };
 
 /**
- * Lays out boxes and the labelled arrows between them, by ELK's layered algorithm. Deterministic. The layout library is loaded on the first
- * call, since it is large.
+ * Lays out boxes and labelled arrows by ELK's layered algorithm. Deterministic. Loads the layout library at the first
+ * call, because it is large.
  */
 export async function layOut(
   nodes: readonly ({ readonly id: string } & Size)[],

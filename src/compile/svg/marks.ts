@@ -1,6 +1,6 @@
 import type { Mark } from './picture.ts';
 
-/** Twelve units square each; strokes take the text's colour. */
+/** Paths in a square of twelve units; strokes use the text colour. */
 const SHAPES: { readonly [mark in Mark]: string } = {
   approval:
     '<path d="M3.5 5.5V4a2.5 2.5 0 0 1 5 0v1.5"/><rect class="full" x="2" y="5.5" width="8" height="5.5" rx="1.2"/>',
@@ -14,7 +14,7 @@ const SHAPES: { readonly [mark in Mark]: string } = {
   agent: '<rect x="2" y="3.5" width="8" height="6.5" rx="1.5"/><path d="M6 1.2v2.3M4.5 6.2v1M7.5 6.2v1"/>',
 };
 
-/** What each mark says, for the legend. */
+/** Meaning of each mark, for the legend. */
 export const MARK_WORDS: { readonly [mark in Mark]: string } = {
   approval: 'a person approves',
   operator: 'the operator asks',

@@ -2,9 +2,9 @@ import { describeRequirement, type Requirement } from '../../gate/requirement.ts
 import type { PeripheralSpec, SpecSet, ToolEffect } from '../../spec/types.ts';
 import { unsettled } from '../guarded.ts';
 import { compileHopGraph } from '../hop-graph.ts';
-import { OUTSIDE } from '../no-peripheral.ts';
+import { OUTSIDE } from '../special-states.ts';
 
-/** What a need is about: the mark that is drawn before its words. */
+/** Kind of a need: the mark that is drawn before its words. */
 export type Mark = 'approval' | 'operator' | 'condition' | 'pattern' | 'close' | 'observed' | 'agent';
 
 export interface MarkedNeed {
@@ -12,7 +12,7 @@ export interface MarkedNeed {
   readonly words: string;
 }
 
-/** One exit on an arrow. `observed`: it holds only if what happened says so. */
+/** One exit on an arrow. `observed`: it holds only if an observed fruit implies it. */
 export interface PictureWay {
   readonly exit: string;
   readonly observed: boolean;
@@ -23,7 +23,7 @@ export interface PictureEdge {
   readonly from: string;
   readonly to: string;
   readonly ways: readonly PictureWay[];
-  /** What every way of this arrow needs; drawn once. */
+  /** Common needs of all exits of this arrow; drawn once. */
   readonly needs: readonly MarkedNeed[];
 }
 
@@ -31,21 +31,21 @@ export interface PictureNode {
   readonly id: string;
   readonly purpose: string;
   readonly tools: readonly string[];
-  /** The strongest effect of its tools; null: it has none. */
+  /** Strongest effect of its tools; null if it has no tools. */
   readonly effect: ToolEffect | null;
-  /** How a visit starts here from outside, in words; null: only by a hop. */
+  /** How a visit can start here from outside, in words; null if only by a hop. */
   readonly start: string | null;
-  /** What every hop to it needs; then it stands here and not on the arrows. */
+  /** Common needs of all hops to it; they are drawn here instead of on the arrows. */
   readonly door: readonly MarkedNeed[];
 }
 
-/** The hop graph as a person would draw it: peripherals, arrows, and what closes them. */
+/** The hop graph as a person would draw it: peripherals, arrows and their needs. */
 export interface Picture {
   readonly nodes: readonly PictureNode[];
   readonly edges: readonly PictureEdge[];
 }
 
-/** The picture of a spec set. What all hops to a peripheral need is moved to the peripheral. Pure. */
+/** Builds the picture of a spec set. Needs that all hops to a peripheral share move to the peripheral. Pure. */
 export function pictureOf(specs: SpecSet): Picture {
   const { states } = compileHopGraph(specs);
   const drawn: PictureEdge[] = [];

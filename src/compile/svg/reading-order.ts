@@ -1,8 +1,8 @@
 import type { Picture, PictureEdge } from './picture.ts';
 
 /**
- * The order in which a person would tell the graph: first where a session starts by default, and from there with as few arrows back as
- * possible. An arrow with an exit of its own name weighs more than a plain `hop-<target>`. Deterministic; ties keep the order in which they are reached.
+ * Returns the peripherals in reading order: first the default start, then with as few backward arrows as possible. A
+ * named exit weighs more than a plain `hop-<target>`. Deterministic; ties keep the order of discovery.
  */
 export function readingOrder({ nodes, edges }: Picture): readonly string[] {
   const first = nodes.filter(({ start }) => start?.split(/[ ,]/).includes('default')).map(({ id }) => id);
@@ -13,7 +13,10 @@ export function readingOrder({ nodes, edges }: Picture): readonly string[] {
   return settle([...reached, ...others], edges, head.length);
 }
 
-/** Moves one at a time to where the fewest arrows lead back, until no move helps; what stands before `from` stays. */
+/**
+ * Moves one node at a time to the position with the fewest backward arrows, until no move helps. Nodes before `from`
+ * stay.
+ */
 function settle(given: readonly string[], edges: readonly PictureEdge[], from = 0): readonly string[] {
   let order = given;
   let cost = backWeight(order, edges);

@@ -13,8 +13,9 @@ import { xml } from './text.ts';
 const MARGIN = 24;
 
 /**
- * The hop graph as an SVG drawing for light and dark pages: no scripts, no fonts of its own, the same bytes for the same spec set. `current`
- * marks where a session stands (null: outside). What is too large for arrows is drawn as a table. Ends in a line break.
+ * Renders the hop graph as SVG for light and dark pages, without scripts or fonts. The same spec set gives the same
+ * bytes. `current` marks the session's peripheral (null if outside). A graph too large for arrows becomes a table. Ends
+ * with a line break.
  */
 export async function renderSvg(
   specs: SpecSet,

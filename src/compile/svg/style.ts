@@ -45,11 +45,11 @@ const variables = (colours: typeof LIGHT): string =>
     .map(([name, colour]) => `--${name}:${colour}`)
     .join(';');
 
-/** The colours of both schemes as custom properties of `selector`; a reader's scheme chooses. */
+/** Colours of both schemes as custom properties of `selector`; `prefers-color-scheme` chooses. */
 export const schemes = (selector: string): string =>
   `${selector}{${variables(LIGHT)};color-scheme:light dark}@media(prefers-color-scheme:dark){${selector}{${variables(DARK)}}}`;
 
-/** Everything under `.hop-graph`, so that the picture may stand in a page. */
+/** All rules are scoped to `.hop-graph`, so that the picture can be embedded in a page. */
 export const STYLE = `${schemes('.hop-graph')}
 .hop-graph{font-family:${SANS}}
 .hop-graph text{fill:var(--text)}

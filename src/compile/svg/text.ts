@@ -1,17 +1,17 @@
-/** Text as XML: in an element or in a double-quoted attribute. */
+/** Escapes text for an XML element or a double-quoted attribute. */
 export const xml = (text: string): string =>
   text
     .replaceAll(/[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu, '\u{FFFD}')
     .replaceAll(/[&<>"]/g, (character) => `&#${character.codePointAt(0)};`);
 
-/** A fixed-width font's advance, and a wide sans-serif's by kind of letter, in em: nobody's font is much wider. */
+/** Advance widths in em, of a fixed-width font and, by kind of letter, of a wide sans-serif font. */
 const MONO = 0.61;
 const NARROW = 0.34;
 const SLIM = 0.42;
 const WIDE = 0.9;
 const COMMON = 0.63;
 
-/** About how wide a text is at `size`, in the same unit; rather too wide than too narrow. */
+/** Estimates the width of a text at `size`, in the same unit; errs on the wide side. */
 export function widthOf(text: string, size: number, font: 'mono' | 'sans' = 'sans'): number {
   let em = 0;
   for (const character of text) em += advance(character, font);
@@ -26,7 +26,7 @@ function advance(character: string, font: 'mono' | 'sans'): number {
   return /[mwMW@%&<>=+~]/.test(character) ? WIDE : COMMON;
 }
 
-/** Words in lines no wider than `width`, at most `lines` of them; what is cut off is told by an ellipsis. */
+/** Wraps words into at most `lines` lines of `width`; an ellipsis marks a cut. */
 export function wrap(
   text: string,
   { width, size, lines, font }: { width: number; size: number; lines: number; font?: 'mono' | 'sans' },

@@ -1,5 +1,5 @@
-/** A record whose values are made one by one, when they are first asked for: a session seldom visits every peripheral. */
-export function builtWhenAsked<T, U>(
+/** Returns a record that computes each value at first access, because a session seldom visits every peripheral. */
+export function lazyRecord<T, U>(
   from: { readonly [name: string]: T },
   build: (value: T) => U,
 ): { readonly [name: string]: U } {
@@ -9,7 +9,7 @@ export function builtWhenAsked<T, U>(
   return record;
 }
 
-/** A value that is made when it is first asked for. */
+/** Memoises a function without arguments. */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {

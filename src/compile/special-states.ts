@@ -1,0 +1,6 @@
+// States of the hop graph that are not peripherals. No peripheral may have these names.
+
+/** Initial state of every session. */
+export const OUTSIDE = 'outside';
+/** Final state. */
+export const CLOSED = 'closed';

@@ -1,8 +1,6 @@
 import { readSync, writeSync } from 'node:fs';
 import type { Env } from '../project/state-home.ts';
-import { askDaemon, NoDaemon } from './ask.ts';
-import { type CodeCache, NO_CACHE } from './code-cache.ts';
-import { type Framed, frame, unframe } from './framed.ts';
+import { type Framed, unframe } from './framed.ts';
 import { runCommand } from './run-command.ts';
 
 /** Shorter than the time that client programs give a hook. */
@@ -18,24 +16,18 @@ const CHECKPOINT_PAGES = 128;
  * - `run TICKET`: runs a ticket's call, likewise.
  * - `daemon`: becomes this user's daemon.
  */
-export async function main(argv: readonly string[], env: Env, cache = NO_CACHE): Promise<void> {
+export async function main(argv: readonly string[], env: Env): Promise<void> {
   const alone = argv[0] === 'alone';
-  const [kind, name = '', form] = alone ? argv.slice(1) : argv;
-  if (kind === 'daemon') return becomeDaemon(env, cache);
-  if (kind === 'run') return runOne(name, env, { alone, cache });
-  if (kind === 'hook') return hookOne(name, env, { alone, cache, isFramed: form === 'framed' });
+  const [kind, name = ''] = alone ? argv.slice(1) : argv;
+  if (kind === 'daemon') return becomeDaemon(env);
+  if (kind === 'run') return runOne(name, env, alone);
+  if (kind === 'hook') return hookOne(name, env, alone);
   refuse(`hopgate's hook program was called with "${argv.join(' ')}"`);
 }
 
-interface How {
-  /** Without asking the daemon. */
-  readonly alone: boolean;
-  readonly cache: CodeCache;
-  /** For a client that passes the answer on before this process has ended. */
-  readonly isFramed?: boolean;
-}
-
-async function hookOne(client: string, env: Env, { alone, cache, isFramed = false }: How): Promise<void> {
+async function hookOne(client: string, env: Env, alone: boolean): Promise<void> {
+  // A process that ends by itself has not answered: the launcher makes a refusal of any status but 0 and 2.
+  process.exitCode = 1;
   const limit = Number(env['HOPGATE_DEADLINE_MS']) || DEADLINE_MS;
   setTimeout(() => refuse(`it took longer than ${limit / 1000} s; try again`), limit);
   process.on('uncaughtException', (error) => refuse(error.message));
@@ -47,7 +39,7 @@ async function hookOne(client: string, env: Env, { alone, cache, isFramed = fals
     const answer = asked ?? (await answerAlone(client, input, env, limit));
     if (answer.exit === 2 && answer.stderr.length === 0) refuse('no reason was given');
     if (answer.exit !== 0 && answer.exit !== 2) refuse('the answer makes no sense');
-    end(isFramed ? framed(answer) : answer, () => cache.keep(asked ? 'asking' : `${client} ${kindOf(input)}`));
+    end(answer);
   } catch (error) {
     refuse(error instanceof Error ? error.message : String(error));
   }
@@ -68,10 +60,10 @@ async function answerAlone(client: string, input: Buffer, env: Env, limit: numbe
   return { exit: answer.exit, stdout: Buffer.from(answer.stdout), stderr: Buffer.from(answer.stderr) };
 }
 
-async function runOne(ticket: string, env: Env, { alone, cache }: How): Promise<void> {
+async function runOne(ticket: string, env: Env, alone: boolean): Promise<void> {
   try {
     const asked = alone || env['HOPGATE_DAEMON'] === 'off' ? null : await askFor(`/run/${ticket}`, env, Buffer.of());
-    end(asked ?? (await runAlone(ticket, env)), () => cache.keep('run'));
+    end(asked ?? (await runAlone(ticket, env)));
   } catch (error) {
     writeAll(2, Buffer.from(`hopgate: ${error instanceof Error ? error.message : String(error)}\n`));
     process.exit(125);
@@ -90,6 +82,7 @@ async function runAlone(ticket: string, env: Env): Promise<Framed> {
 
 /** null: no daemon is there, so that one is started for the next, and this one is answered here. */
 async function askFor(path: string, env: Env, input: Buffer): Promise<Framed | null> {
+  const { askDaemon, NoDaemon } = await import('./ask.ts');
   try {
     return unframe(await askDaemon(path, { env, body: input.toString('utf8') }));
   } catch (error) {
@@ -104,7 +97,7 @@ async function askFor(path: string, env: Env, input: Buffer): Promise<Framed | n
   }
 }
 
-async function becomeDaemon(env: Env, cache: CodeCache): Promise<void> {
+async function becomeDaemon(env: Env): Promise<void> {
   const { scrubbed } = await import('./start.ts');
   for (const name of Object.keys(process.env)) if (!Object.hasOwn(scrubbed(env), name)) delete process.env[name];
   const { serve } = await import('./serve.ts');
@@ -113,8 +106,6 @@ async function becomeDaemon(env: Env, cache: CodeCache): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void daemon.stop());
   process.on('SIGHUP', () => {});
   await daemon.ended;
-  // One that answered nothing has compiled next to nothing.
-  if (daemon.hooks > 0) cache.keep('daemon');
   process.exit(0);
 }
 
@@ -139,30 +130,14 @@ function readInput(): Buffer {
 }
 
 /** Both streams whole, and the exit status; nothing is printed before everything is known. */
-function end({ exit, stdout, stderr }: Framed, afterwards = () => {}): never {
+function end({ exit, stdout, stderr }: Framed): never {
   try {
     writeAll(1, stdout);
     writeAll(2, stderr);
   } catch {
     process.exit(2);
   }
-  try {
-    afterwards();
-  } finally {
-    process.exit(exit);
-  }
-}
-
-const framed = ({ exit, stdout, stderr }: Framed): Framed => ({
-  exit,
-  stdout: frame({ exit, stdout: stdout.toString(), stderr: stderr.toString() }),
-  stderr: Buffer.of(),
-});
-
-/** Events of one kind are answered by the same functions. */
-function kindOf(input: Buffer): string {
-  const { hook_event_name: event, tool_name: tool } = JSON.parse(input.toString('utf8')) as { [name: string]: unknown };
-  return `${String(event)} ${String(tool).replace(/^mcp__.*/s, 'mcp')}`;
+  process.exit(exit);
 }
 
 function refuse(why: string): never {

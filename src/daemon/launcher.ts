@@ -26,8 +26,8 @@ const DEADLINE_MS = 8_000;
 export interface Launcher {
   /** Absolute path of the script that client programs run. */
   readonly file: string;
-  /** What asks the daemon: the compiled client, Perl, or Node. */
-  readonly client: 'compiled' | 'perl' | 'node';
+  /** What asks the daemon: the compiled client, or Node where there is no C compiler. */
+  readonly client: 'compiled' | 'node';
 }
 
 /**
@@ -42,48 +42,19 @@ export function hookCommand(client: string, env: Env): string {
   return `${quoted(file)} ${quoted(client)}; s=$?; [ $s -eq 0 ] && exit 0; [ $s -eq 2 ] || ${otherwise}; exit 2`;
 }
 
-/**
- * Shortens the start of a Node that answers one hook: no thread that waits for a debugger, no optimised code for what runs once, room enough to
- * collect no garbage, and the hash seed of Node's own snapshot, so that nothing of that is hashed anew. Names made to collide cost such a process its
- * time, and what takes too long is refused; the daemon, and what runs commands, draw their seed as ever.
- */
-const FLAGS = [
-  '--disable-sigusr1',
-  '--max-opt=1',
-  '--no-wasm-tier-up',
-  '--no-wasm-dynamic-tiering',
-  '--min-semi-space-size=4',
-  '--no-rehash-snapshot',
-];
-
-const usable = new Map<string, readonly string[]>();
-
-/** Those of the flags that a Node knows. Source has to be read by Node first, which takes optimised code. */
-export function flagsOf(node: string, entry: string): readonly string[] {
-  if (!entry.endsWith('.cjs')) return [];
-  const known = usable.get(node);
-  if (known) return known;
-  const runs = (flags: readonly string[]) =>
-    spawnSync(node, [...flags, '-e', ''], { stdio: 'ignore', timeout: 10_000, env: {} }).status === 0;
-  const flags = runs(FLAGS) ? FLAGS : FLAGS.filter((flag) => runs([flag]));
-  usable.set(node, flags);
-  return flags;
-}
-
 /** Writes the script that client programs run, and compiles its client where there is a C compiler. Idempotent. */
 export function installLauncher(env: Env, log: (line: string) => void = () => {}): Launcher {
   const folder = ownFolder(join(stateHome(env), 'bin'));
   const compiled = compiledClient(folder, env, log);
-  const perl = compiled ? null : perlClient(env);
   const file = launcherFile(env);
-  put(file, script({ client: compiled ? [compiled] : perl, env }), 0o700);
-  return { file, client: compiled ? 'compiled' : perl ? 'perl' : 'node' };
+  put(file, script(compiled, env), 0o700);
+  return { file, client: compiled ? 'compiled' : 'node' };
 }
 
 /** The compiled client of this very source; null where none can be had. */
 function compiledClient(folder: string, env: Env, log: (line: string) => void): string | null {
-  const source = clientSource('hook-client.c');
-  if (source === null || env['HOPGATE_HOOK_CLIENT'] === 'node' || env['HOPGATE_HOOK_CLIENT'] === 'perl') return null;
+  const source = join(packageFolder(), 'src', 'daemon', 'client', 'hook-client.c');
+  if (!existsSync(source) || env['HOPGATE_HOOK_CLIENT'] === 'node') return null;
   const name = createHash('sha256').update(readFileSync(source)).update(process.arch).digest('hex').slice(0, 16);
   const file = join(folder, `hook-client-${name}`);
   if (existsSync(file)) return isMine(file) ? file : null;
@@ -108,20 +79,6 @@ function compiledClient(folder: string, env: Env, log: (line: string) => void): 
   return file;
 }
 
-/** Perl and the client for it; null where either is missing, or Perl is not one that runs it. */
-function perlClient(env: Env): readonly string[] | null {
-  const source = clientSource('hook-client.pl');
-  const perl = env['HOPGATE_HOOK_CLIENT'] === 'node' ? null : findProgram('perl', env['PATH']);
-  if (source === null || !perl) return null;
-  const { status } = spawnSync(perl, ['-c', source], { stdio: 'ignore', timeout: 10_000, env: {} });
-  return status === 0 ? [perl, source] : null;
-}
-
-function clientSource(name: string): string | null {
-  const file = join(packageFolder(), 'src', 'daemon', 'client', name);
-  return existsSync(file) ? file : null;
-}
-
 function isMine(file: string): boolean {
   const { uid, mode } = statSync(file);
   if (uid !== (process.getuid?.() ?? uid) || (mode & 0o022) !== 0) return false;
@@ -133,22 +90,15 @@ function isMine(file: string): boolean {
   }
 }
 
-interface Baked {
-  /** The words that start the client; null: Node asks. */
-  readonly client: readonly string[] | null;
-  readonly env: Env;
-}
-
-function script({ client, env }: Baked): string {
+/** @param client the compiled client; null if Node asks */
+function script(client: string | null, env: Env): string {
   const timeout = findProgram('timeout', env['PATH']);
   const limited = timeout ? `${quoted(timeout)} -s KILL ${Math.ceil(DEADLINE_MS / 1000) + 1} ` : '';
   return `#!/bin/sh
 # Written by hopgate: what client programs run for their hooks. Do not edit; "hopgate daemon start" writes it anew.
-unset NODE_OPTIONS ENV BASH_ENV PERL5OPT PERL5LIB PERLLIB PERL5DB PERL_UNICODE PERLIO
-unset LD_PRELOAD LD_AUDIT
+unset NODE_OPTIONS ENV BASH_ENV LD_PRELOAD LD_AUDIT
 export XDG_STATE_HOME=${quoted(dirname(stateHome(env)))} # whatever the settings of a repository say
 node=${quoted(process.execPath)}
-flags='${flagsOf(process.execPath, entryFile()).join(' ')}'
 entry=${quoted(entryFile())}
 socket=${quoted(socketOf(env))}
 token=${quoted(tokenFileOf(env))}
@@ -157,27 +107,21 @@ refuse() {
   exit 2
 }
 alone() {
-  if [ "$kind" = run ]; then "$node" "$entry" run "$name"; else ${limited}"$node" $flags "$entry" "$kind" "$name"; fi
+  if [ "$kind" = run ]; then "$node" "$entry" run "$name"; else ${limited}"$node" "$entry" "$kind" "$name"; fi
 }
 [ "$#" -ge 1 ] || refuse 'it was called without the name of a client program'
 if [ "$1" = run ]; then kind=run name=\${2-}; else kind=hook name=$1; fi
 ${client ? askBy(client) : 'alone'}
 status=$?
 [ "$kind" = run ] && exit "$status"
-# Another Node took the place of this one, and does not know these flags.
-if [ "$status" -eq 9 ] && [ -n "$flags" ]; then
-  flags=
-  alone
-  status=$?
-fi
 case $status in 0|2) exit "$status" ;; esac
 refuse "the hook ended with status $status; run: hopgate daemon status"
 `;
 }
 
-const askBy = (client: readonly string[]): string => `client=${quoted(client.at(-1) ?? '')}
+const askBy = (client: string): string => `client=${quoted(client)}
 if [ -r "$client" ]; then
-  ${client.slice(0, -1).map(quoted).join(' ')} "$client" "$socket" "$token" "$entry" ${DEADLINE_MS} "$node" "$kind" "$name" $flags
+  "$client" "$socket" "$token" "$entry" ${DEADLINE_MS} "$node" "$kind" "$name"
 else
   alone
 fi`;

@@ -27,8 +27,6 @@ export interface Daemon {
   readonly socket: string;
   /** Settles when it has ended by itself: idle, stopped, or replaced. */
   readonly ended: Promise<void>;
-  /** How many hooks it has answered. */
-  readonly hooks: number;
   /** Finishes what is under way, lets go of the sessions, and ends. */
   stop(): Promise<void>;
 }
@@ -107,9 +105,6 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
     socket,
     ended,
     stop,
-    get hooks() {
-      return server.hooks;
-    },
   };
 }
 

@@ -31,7 +31,6 @@ export class DaemonServer {
   readonly http: Server;
   readonly #parts: ServerParts;
   #atWork = 0;
-  #hooks = 0;
   #lastUsed = Date.now();
   #finishing = false;
 
@@ -45,11 +44,6 @@ export class DaemonServer {
   /** Milliseconds since anything was asked; 0 while something is at work. */
   get idleMs(): number {
     return this.#atWork > 0 ? 0 : Date.now() - this.#lastUsed;
-  }
-
-  /** How many hooks were answered. */
-  get hooks(): number {
-    return this.#hooks;
   }
 
   /** Takes no more requests; settles when those under way are answered. */
@@ -95,7 +89,6 @@ export class DaemonServer {
       case 'POST hook': {
         const { handlers } = this.#parts;
         const answer = await answerHook(name, body, caller.env, host.desk(caller), handlers ? { handlers } : {});
-        this.#hooks++;
         return sendFramed(response, answer);
       }
       case 'POST run':

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
+import { askDaemon } from '../../src/daemon/ask.ts';
 import { remoteAgentSession } from '../../src/daemon/remote.ts';
 import { ensureDaemon } from '../../src/daemon/start.ts';
-import { askDaemon } from '../../src/daemon/ask.ts';
 import { spawnDaemon } from './processes.ts';
 import { makeWorld, type World } from './world.ts';
 

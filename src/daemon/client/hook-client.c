@@ -1,12 +1,11 @@
 /*
  * Asks the resident daemon what a hook has to answer, with next to no start-up of its own.
  *
- *   hook-client SOCKET TOKENFILE ENTRY DEADLINE_MS NODE hook CLIENT [FLAG ...]
+ *   hook-client SOCKET TOKENFILE ENTRY DEADLINE_MS NODE hook CLIENT
  *   hook-client SOCKET TOKENFILE ENTRY DEADLINE_MS NODE run TICKET
  *
- * Where the daemon cannot be asked, it has `NODE FLAG ... ENTRY alone hook CLIENT framed` answer with the same standard input, and passes that on as soon as
- * it is whole: Node takes a while to end, and the daemon for the next ones to start. A command is run by a Node that takes its place.
- * It never exits with 0 unless the daemon's whole answer is there and says so.
+ * If the daemon cannot be asked, `NODE ENTRY alone hook CLIENT` takes the place of this process and answers, with the same standard input.
+ * This program itself exits with 0 only if the daemon's whole answer is there and says so.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,11 +32,6 @@
 #define MAX_ANSWER (64u << 20)
 #define REFUSED 2
 #define NOT_RUN 125
-/* How Node ends where it does not know one of its flags. */
-#define BAD_FLAG 9
-/* Arguments before the flags. */
-#define ARGUMENTS 8
-#define MAX_FLAGS 16
 
 extern char **environ;
 
@@ -257,61 +251,8 @@ static int give(const struct frame *f) {
   return f->status;
 }
 
-/* Node answers within what is left of the time, and is let go of with its answer. */
-static void relay_answer(char **argv, char **alone) {
-  int64_t left = deadline - now_ms();
-  if (left <= 0) fail("the daemon did not answer in time; try again");
-  char text[32];
-  snprintf(text, sizeof text, "%lld", (long long)left);
-  setenv("HOPGATE_DEADLINE_MS", text, 1);
-  int out[2], err[2];
-  if (pipe(out) != 0 || pipe(err) != 0) fail("there is no pipe for it");
-  pid_t node = fork();
-  if (node < 0) fail("there is no process for it");
-  if (node == 0) {
-    if (dup2(out[1], STDOUT_FILENO) < 0 || dup2(err[1], STDERR_FILENO) < 0) fail("there is no pipe for it");
-    for (int i = 0; i < 2; i++) close(out[i]), close(err[i]);
-    /* Outlives the exec, and ends a Node that hangs. */
-    alarm((unsigned)(left / 1000) + 1);
-    execv(argv[5], alone);
-    fail("neither the daemon nor Node can be started; run \"hopgate daemon status\"");
-  }
-  close(out[1]);
-  close(err[1]);
-  /* It says itself that its time is up. */
-  deadline += 500;
-  struct buffer answer = {0}, complaint = {0};
-  struct pollfd ends[2] = {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}};
-  while (ends[0].fd >= 0 || ends[1].fd >= 0) {
-    left = deadline - now_ms();
-    int n = left > 0 ? poll(ends, 2, (int)left) : 0;
-    if (n == 0) {
-      kill(node, SIGKILL);
-      fail("there was no answer in time; try again");
-    }
-    if (n < 0) continue;
-    if (ends[0].revents && !receive(ends[0].fd, &answer)) ends[0].fd = -1;
-    if (ends[1].revents && !receive(ends[1].fd, &complaint)) ends[1].fd = -1;
-    struct frame f;
-    if (answer.length && read_frame(answer.bytes, answer.length, &f)) {
-      int status = give(&f);
-      close(STDOUT_FILENO);
-      close(STDERR_FILENO);
-      start_daemon(argv);
-      _exit(status);
-    }
-  }
-  int ended;
-  while (waitpid(node, &ended, 0) < 0 && errno == EINTR) {}
-  /* Before it reads anything; the launcher leaves the flags out then. */
-  if (WIFEXITED(ended) && WEXITSTATUS(ended) == BAD_FLAG) _exit(BAD_FLAG);
-  put_out(STDERR_FILENO, complaint.bytes, complaint.length);
-  if (WIFEXITED(ended) && WEXITSTATUS(ended) == REFUSED && complaint.length) _exit(REFUSED);
-  fail("Node ended without an answer; run \"hopgate daemon status\"");
-}
-
 /* The daemon cannot answer: Node does it, with what was read put back. */
-static void answer_alone(int argc, char **argv, int replay) {
+static void answer_alone(char **argv, int replay) {
   if (replay) {
     char name[] = "/tmp/hopgate-input-XXXXXX";
     int fd = -1;
@@ -330,23 +271,24 @@ static void answer_alone(int argc, char **argv, int replay) {
     }
     if (lseek(fd, 0, SEEK_SET) != 0 || dup2(fd, STDIN_FILENO) < 0) fail("its input cannot be read again");
   }
-  char *alone[MAX_FLAGS + 7] = {argv[5]};
-  int n = 1;
-  for (int i = ARGUMENTS; hook && i < argc; i++) alone[n++] = argv[i];
-  alone[n++] = argv[3];
-  alone[n++] = "alone";
-  alone[n++] = argv[6];
-  alone[n++] = argv[7];
-  if (hook) alone[n] = "framed";
+  if (hook) {
+    int64_t left = deadline - now_ms();
+    if (left <= 0) fail("the daemon did not answer in time; try again");
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)left);
+    setenv("HOPGATE_DEADLINE_MS", text, 1);
+    /* Outlives the exec, and ends a Node that hangs; the launcher refuses then. */
+    alarm((unsigned)(left / 1000) + 1);
+  }
   unsetenv("NODE_OPTIONS");
-  if (hook) relay_answer(argv, alone);
   start_daemon(argv);
+  char *alone[] = {argv[5], argv[3], "alone", argv[6], argv[7], NULL};
   execv(argv[5], alone);
   fail("neither the daemon nor Node can be started; run \"hopgate daemon status\"");
 }
 
 int main(int argc, char **argv) {
-  if (argc < ARGUMENTS || argc > ARGUMENTS + MAX_FLAGS) fail("it was called with the wrong arguments");
+  if (argc != 8) fail("it was called with the wrong arguments");
   signal(SIGPIPE, SIG_IGN);
   hook = !strcmp(argv[6], "hook");
   long limit = atol(argv[4]);
@@ -363,7 +305,7 @@ int main(int argc, char **argv) {
   const char *wish = getenv("HOPGATE_DAEMON");
   const int off = wish && !strcmp(wish, "off");
   int fd = !off && add_token(&request, argv[2]) ? connect_to(argv[1]) : -1;
-  if (fd < 0) answer_alone(argc, argv, 0);
+  if (fd < 0) answer_alone(argv, 0);
   if (hook) read_all_input();
 
   char text[256];
@@ -402,8 +344,8 @@ int main(int argc, char **argv) {
     complete = read_frame(body, answer.length - (size_t)(body - answer.bytes), &f);
   }
   if (!complete) {
-    if (hook) answer_alone(argc, argv, 1);
-    if (body && !strncmp(answer.bytes, "HTTP/1.1 503", 12)) answer_alone(argc, argv, 0);
+    if (hook) answer_alone(argv, 1);
+    if (body && !strncmp(answer.bytes, "HTTP/1.1 503", 12)) answer_alone(argv, 0);
     fail("the daemon went away in the middle of the command, and what came of it is not known");
   }
   _exit(give(&f));

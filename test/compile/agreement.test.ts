@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { compileSpecs } from '../../src/compile/compile-specs.ts';
-import { restore } from '../../src/compile/machine.ts';
 import type { RequirementFacts } from '../../src/gate/requirement.ts';
 import type { Edge, GateRule, SpecSet } from '../../src/spec/types.ts';
+import { inState } from './advance.ts';
 import { facts } from './facts.ts';
-import { EXITS, id, IDS, specs } from './random-specs.ts';
+import { EXITS, IDS, id, specs } from './random-specs.ts';
 
 const some: fc.Arbitrary<Partial<RequirementFacts>> = fc.record({
   by: fc.constantFrom('agent', 'operator', 'clock'),
@@ -60,7 +60,7 @@ it('opens a hop exactly when the spec has the edge and all that it needs holds',
     fc.property(specs, id, some, (set, from, partial) => {
       const now = facts({ ...partial, source: from, firstVisit: false });
       const { hopGraph } = compileSpecs(set);
-      const snapshot = restore(hopGraph, { value: from });
+      const snapshot = inState(hopGraph, from);
       for (const exit of EXITS) {
         for (const to of IDS) {
           const edge = set.edges.find((each) => each.from === from && each.exit === exit && each.to === to);
@@ -82,7 +82,7 @@ it('opens a start exactly when the entry admits it from outside', () => {
       const now = facts({ ...partial, source: null });
       const { hopGraph } = compileSpecs(set);
       const expected = admits(to, set, now);
-      expect(restore(hopGraph, { value: 'outside' }).can({ type: `start.${to}`, facts: now })).toBe(expected);
+      expect(inState(hopGraph, 'outside').can({ type: `start.${to}`, facts: now })).toBe(expected);
       if (expected) opened++;
     }),
     { numRuns: 300 },

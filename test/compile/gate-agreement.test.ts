@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { compileSpecs } from '../../src/compile/compile-specs.ts';
-import { restore } from '../../src/compile/machine.ts';
 import { decide } from '../../src/gate/decide.ts';
 import { requirementFacts } from '../../src/gate/facts.ts';
 import type { GateContext, HopRequest, ModeRequest, StartRequest } from '../../src/gate/request.ts';
 import { requirementsOf, startRequirements } from '../../src/gate/requirements.ts';
 import type { SessionView } from '../../src/gate/view.ts';
-import { type Json, MODES, PRINCIPALS, type ProjectConfig } from '../../src/spec/types.ts';
 import { loadSpecs } from '../../src/spec/load-specs.ts';
+import { type Json, MODES, PRINCIPALS, type ProjectConfig } from '../../src/spec/types.ts';
+import { inState } from './advance.ts';
 import { EXITS, IDS, specs } from './random-specs.ts';
 import { CORE, GATE, specSet } from './specs.ts';
 
@@ -94,7 +94,7 @@ it.each([
       const { hopGraph } = compileSpecs(set);
       const context = { specs: set, config, view, unsafeNoSandbox: false };
       const from = view.visit?.peripheral ?? '';
-      const snapshot = restore(hopGraph, { value: from });
+      const snapshot = inState(hopGraph, from);
       for (const [to, exit, who] of product(ids, exits, PRINCIPALS)) {
         const request: HopRequest = { kind: 'hop', to, exit, by: who, reason: 'because' };
         const decision = decideApproved(context, request);
@@ -135,7 +135,7 @@ it('opens deploy with the approval that the gate asked for, and not without', ()
   expect(decide(context, request)).toMatchObject({ ok: false, denial: { code: 'approval-required' } });
   const decision = decideApproved(context, request);
   if (!decision.ok) throw new Error(decision.denial.message);
-  const snapshot = restore(compileSpecs(shipped).hopGraph, { value: 'test' });
+  const snapshot = inState(compileSpecs(shipped).hopGraph, 'test');
   const { event } = decision.plan;
   expect(snapshot.can(event)).toBe(true);
   expect(snapshot.can({ ...event, facts: { ...event.facts, approved: false } })).toBe(false);
@@ -149,7 +149,7 @@ it.each([
   const seen = { opened: 0, refused: 0 };
   fc.assert(
     fc.property(sets, views(ids, false), fc.constantFrom(...ids), by, (set, view, to, who) => {
-      const snapshot = restore(compileSpecs(set).hopGraph, { value: 'outside' });
+      const snapshot = inState(compileSpecs(set).hopGraph, 'outside');
       const request: StartRequest = {
         kind: 'start',
         peripheral: to,
@@ -192,7 +192,7 @@ it('changes the mode exactly when the gate lets it through', () => {
               ...(summary === undefined ? {} : { summary }),
             } as const;
             const decision = decideApproved(context, request);
-            const snapshot = restore(modeGate, { value: from });
+            const snapshot = inState(modeGate, from);
             if (decision.ok) {
               expect(snapshot.can(decision.plan.event)).toBe(true);
               opened++;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { compileHopGraph } from '../../src/compile/hop-graph.ts';
-import { advance, buildMachine } from '../../src/compile/machine.ts';
+import { buildMachine } from '../../src/compile/machine.ts';
 import type { RequirementFacts } from '../../src/gate/requirement.ts';
+import { advance } from './advance.ts';
 import { facts } from './facts.ts';
 import { CORE, specSet } from './specs.ts';
 

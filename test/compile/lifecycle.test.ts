@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { compileLifecycle } from '../../src/compile/lifecycle.ts';
-import { advance, buildMachine, initialSnapshot } from '../../src/compile/machine.ts';
+import { buildMachine, initialSnapshot } from '../../src/compile/machine.ts';
+import { advance } from './advance.ts';
 import { CORE, specSet } from './specs.ts';
 
 const peripheral = specSet(CORE).peripherals['test'];

@@ -1,11 +1,12 @@
+import { describe, expect, it } from 'vitest';
 import { initialTransition, transition } from 'xstate';
 import { createTestModel, getShortestPaths } from 'xstate/graph';
-import { describe, expect, it } from 'vitest';
 import { compileConfigs, compileSpecs } from '../../src/compile/compile-specs.ts';
 import { guards } from '../../src/compile/guards.ts';
-import { compileTables, stateAfter } from '../../src/compile/tables.ts';
-import { advance, buildMachine, initialSnapshot, persist, restore } from '../../src/compile/machine.ts';
+import { buildMachine, initialSnapshot } from '../../src/compile/machine.ts';
 import { type MachineJson, machineProblems } from '../../src/compile/machine-json.ts';
+import { compileTables, stateAfter } from '../../src/compile/tables.ts';
+import { advance, inState } from './advance.ts';
 import { facts } from './facts.ts';
 import { CORE, GATE, specSet } from './specs.ts';
 
@@ -87,7 +88,7 @@ describe('compileSpecs', () => {
   );
 });
 
-describe('advance', () => {
+describe('an event', () => {
   it('executes nothing and leaves the snapshot it was given alone', () => {
     const { hopGraph } = compiled;
     const before = initialSnapshot(hopGraph);
@@ -101,18 +102,16 @@ describe('advance', () => {
     expect(advance(hopGraph, before, event).snapshot.value).toBe(first.snapshot.value);
   });
 
-  it('does what the pure transition of xstate does, for every machine, state and event', () => {
+  it('moves the tables as the pure transition of xstate does, for every machine, state and event', () => {
     let moved = 0;
     for (const machine of machines) {
       for (const value of Object.keys(machine.states)) {
-        const snapshot = restore(machine, { value });
+        const snapshot = inState(machine, value);
         for (const event of events(machine).filter(({ facts: { source } }) => source === null || source === value)) {
           const [next, actions] = transition(machine, snapshot, event);
-          const { snapshot: ours, taken } = advance(machine, snapshot, event);
-          expect(machine.getPersistedSnapshot(ours)).toEqual(machine.getPersistedSnapshot(next));
           expect(actions).toEqual([]);
-          expect(stateAfter(machine.config as MachineJson, value, event)).toBe(taken ? next.value : null);
-          if (taken && ours.value !== value) moved++;
+          expect(stateAfter(machine.config as MachineJson, value, event)).toBe(snapshot.can(event) ? next.value : null);
+          if (next.value !== value) moved++;
         }
       }
     }
@@ -122,7 +121,7 @@ describe('advance', () => {
   it('takes a transition to the same state, and says so', () => {
     const machine = compiled.lifecycle['edit'];
     if (!machine) throw new Error('no such machine');
-    const active = restore(machine, { value: 'active' });
+    const active = inState(machine, 'active');
     expect(advance(machine, active, { type: 'step' })).toMatchObject({ taken: true, snapshot: { value: 'active' } });
   });
 
@@ -158,26 +157,6 @@ describe('the tables', () => {
     for (const broken of [undefined, null, 0, {}]) expect(start(broken)).toBe(null);
     expect(stateAfter(hopGraph, 'constructor', { type: 'stop' })).toBe(null);
     expect(stateAfter(hopGraph, 'explore', { type: 'valueOf' })).toBe(null);
-  });
-});
-
-describe('persist and restore', () => {
-  it('brings every state back through JSON, ready to go on', () => {
-    for (const machine of machines) {
-      for (const state of Object.keys(machine.states)) {
-        const snapshot = restore(machine, JSON.parse(JSON.stringify(persist(restore(machine, { value: state })))));
-        expect(snapshot.value).toBe(state);
-        expect(snapshot.status).toBe(machine.config.states?.[state as never]?.['type'] === 'final' ? 'done' : 'active');
-        for (const event of events(machine)) {
-          const direct = machine.resolveState({ value: state, context: {} });
-          expect(advance(machine, snapshot, event).taken).toBe(direct.can(event));
-        }
-      }
-    }
-  });
-
-  it.each(['nowhere', '', 'constructor', 'active.x'])('refuses the state "%s", which is of another spec', (value) => {
-    expect(() => restore(compiled.hopGraph, { value })).toThrow('it was stored under another spec');
   });
 });
 

@@ -5,7 +5,7 @@ import type { Conversation } from '../core/hook-desk.ts';
 
 const Tool = { tool_name: z.string().min(1), tool_input: z.unknown(), tool_use_id: z.string().min(1) };
 
-const LastWords = { last_assistant_message: z.string().nullish(), agent_transcript_path: z.string().nullish() };
+const StderrTail = { last_assistant_message: z.string().nullish(), agent_transcript_path: z.string().nullish() };
 
 const Common = z.object({
   session_id: z.string().min(1),
@@ -21,8 +21,8 @@ const Event = z.discriminatedUnion('hook_event_name', [
   Common.extend({ hook_event_name: z.literal('PreToolUse'), ...Tool }),
   Common.extend({ hook_event_name: z.literal('PostToolUse'), ...Tool, tool_response: z.unknown() }),
   Common.extend({ hook_event_name: z.literal('SubagentStart') }),
-  Common.extend({ hook_event_name: z.literal('SubagentStop'), ...LastWords }),
-  Common.extend({ hook_event_name: z.literal('Stop'), stop_hook_active: z.boolean().optional(), ...LastWords }),
+  Common.extend({ hook_event_name: z.literal('SubagentStop'), ...StderrTail }),
+  Common.extend({ hook_event_name: z.literal('Stop'), stop_hook_active: z.boolean().optional(), ...StderrTail }),
 ]);
 export type HookEvent = z.output<typeof Event>;
 export type ToolEvent = Extract<HookEvent, { tool_name: string }>;

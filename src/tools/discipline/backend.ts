@@ -4,7 +4,7 @@ import type { Entry } from '../../evidence/entry.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { workspaceBackend } from '../workspace/backend.ts';
-import type { Desk } from './desk.ts';
+import type { PatternContext } from './pattern-context.ts';
 import { libraryOf } from './library.ts';
 import { markPivot } from './mark-pivot.ts';
 import { punctuate } from './punctuate.ts';
@@ -12,7 +12,7 @@ import { search } from './search.ts';
 import { select } from './select.ts';
 import { update } from './update.ts';
 
-type Tool = (desk: Desk) => Promise<ToolOutcome> | ToolOutcome;
+type Tool = (context: PatternContext) => Promise<ToolOutcome> | ToolOutcome;
 
 const TOOLS: { readonly [id: string]: Tool } = {
   'psr-search': search,
@@ -23,8 +23,9 @@ const TOOLS: { readonly [id: string]: Tool } = {
 };
 
 /**
- * The discipline of patterns: search them, select one (PSR), tell what came of it (PUR), turn away from it, take stock (PAR). The tools change
- * nothing but the session's own evidence, which they read to know what is selected: an outcome without its selection is refused.
+ * Pattern tools: search patterns, select one (PSR), record its outcome (PUR), mark a pivot, write a review (PAR). The
+ * tools change only the session's evidence. They read it to find the selected patterns; an outcome without its
+ * selection is refused.
  */
 export function disciplineBackend(store: EvidenceStore): ToolBackend {
   const files = workspaceBackend();

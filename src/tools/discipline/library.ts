@@ -5,7 +5,7 @@ import { defaultSpecsFolder } from '../../spec/load-specs.ts';
 import type { Json } from '../../spec/types.ts';
 import { PATTERN_ENDINGS, type Pattern, readPatternFile } from './pattern-file.ts';
 
-/** Where a repository keeps patterns of its own. */
+/** Folder of a repository's own patterns. */
 export const PATTERNS_FOLDER = 'patterns';
 const MAX_PATTERNS = 500;
 const MAX_BYTES = 64 * 1024;
@@ -14,15 +14,15 @@ export interface Library {
   /** `patterns`, the repository's own folder, or `shipped`. */
   readonly from: typeof PATTERNS_FOLDER | 'shipped';
   readonly patterns: readonly Pattern[];
-  /** Files that are no patterns, and why. */
+  /** Invalid pattern files and their problems. */
   readonly faulty: readonly { readonly file: string; readonly problem: string }[];
-  /** The files of the repository that were read. */
+  /** Repository files that were read. */
   readonly read: readonly string[];
 }
 
 /**
- * The patterns that can be chosen here: those in the repository's `patterns/`, if it has any, else the shipped ones. The repository is read
- * through the file tools, so its masks and the scope of the call hold, and no link leads out.
+ * Returns the selectable patterns: those in the repository's `patterns/` if it has any, else the shipped ones. Reads
+ * the repository through the file tools, so that masks and the call's scope apply and no link leads out.
  */
 export async function libraryOf(call: ToolCall, files: ToolBackend): Promise<Library> {
   const own = call.grant.scope.read === 'root' ? await ownPatterns(call, files) : null;

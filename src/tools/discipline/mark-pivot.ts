@@ -1,12 +1,15 @@
 import { HELD } from '../../evidence/pur.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
-import type { Desk } from './desk.ts';
+import type { PatternContext } from './pattern-context.ts';
 import { done, invalid, isRefused, openSelection, textOf } from './outcomes.ts';
 
-/** pur-mark-pivot { pattern, reason, to? }: a selected pattern is given up, perhaps for another, which is then selected on its own. */
-export function markPivot(desk: Desk): ToolOutcome {
-  const { args } = desk.call;
-  const selection = openSelection(desk);
+/**
+ * pur-mark-pivot { pattern, reason, to? }: gives up a selected pattern. The replacement `to` must be selected
+ * separately.
+ */
+export function markPivot(context: PatternContext): ToolOutcome {
+  const { args } = context.call;
+  const selection = openSelection(context);
   if (isRefused(selection)) return selection;
   const reason = textOf(args['reason']);
   if (reason === null) return invalid('reason', '"reason" is blank', 'say what showed that the pattern does not fit');

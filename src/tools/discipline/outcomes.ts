@@ -1,7 +1,7 @@
 import { type Cycle, SETTLING_TOOLS } from '../../evidence/cycles.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import type { Desk } from './desk.ts';
+import type { PatternContext } from './pattern-context.ts';
 
 export const done = (result: { readonly [field: string]: Json }): ToolOutcome => ({
   status: 'ok',
@@ -24,8 +24,10 @@ export const textOf = (value: Json | undefined): string | null =>
 export const textsOf = (value: Json | undefined): string[] =>
   (Array.isArray(value) ? value : [value]).flatMap((one) => textOf(one) ?? []);
 
-/** The open selection of the pattern that a call names; a refusal if there is none: no outcome without its selection. */
-export function openSelection({ call, cycles }: Desk): Cycle | Extract<ToolOutcome, { status: 'refused' }> {
+/**
+ * Returns the open selection of the call's pattern; a failure if there is none, because an outcome needs a selection.
+ */
+export function openSelection({ call, cycles }: PatternContext): Cycle | Extract<ToolOutcome, { status: 'refused' }> {
   const pattern = textOf(call.args['pattern']) ?? '';
   const own = cycles.filter((cycle) => cycle.pattern === pattern);
   const open = own.findLast((cycle) => cycle.open);
@@ -44,6 +46,6 @@ export function openSelection({ call, cycles }: Desk): Cycle | Extract<ToolOutco
 export const isRefused = (value: object): value is Extract<ToolOutcome, { status: 'refused' }> =>
   'status' in value && value.status === 'refused';
 
-/** How an open selection is settled, for remedies. */
+/** Instruction for settling an open selection, for remedies. */
 export const settleIt = (pattern: string): string =>
   `tell what came of it: ${SETTLING_TOOLS.map((tool) => `${tool} ${pattern}`).join(' or ')}`;

@@ -1,7 +1,7 @@
 import { parse } from 'yaml';
 import { PATTERN_ID } from '../../evidence/discipline.ts';
 
-/** One pattern of a library: when it fits, what to do then, and why. */
+/** One pattern: its condition, its instruction and its reason. */
 export interface Pattern {
   readonly id: string;
   readonly title: string;
@@ -11,7 +11,7 @@ export interface Pattern {
   readonly tags: readonly string[];
 }
 
-/** The endings of pattern files, each with its reader. */
+/** File extensions of patterns and their readers. */
 const READERS: { readonly [ending: string]: (source: string) => { readonly [field: string]: unknown } } = {
   '.md': frontMatter,
   '.flexiarg': flexiarg,
@@ -20,9 +20,10 @@ const READERS: { readonly [ending: string]: (source: string) => { readonly [fiel
 export const PATTERN_ENDINGS: readonly string[] = Object.keys(READERS);
 
 /**
- * Reads a pattern file: Markdown with `id`, `title`, `when`, `then`, `because` and perhaps `tags` in its front matter, or a flexiarg
- * (`@flexiarg id`, `@title`, and the clauses IF, HOWEVER, THEN, BECAUSE). The id is the file's name if the file gives none.
- * @returns a text that says what is wrong, if it is no pattern
+ * Reads a pattern file: Markdown with `id`, `title`, `when`, `then`, `because` and perhaps `tags` in its front matter,
+ * or a flexiarg (`@flexiarg id`, `@title`, and the clauses IF, HOWEVER, THEN, BECAUSE). The id is the file's name if
+ * the file gives none.
+ * @returns the pattern, or a text that describes the problem
  */
 export function readPatternFile(path: string, source: string): Pattern | string {
   const ending = PATTERN_ENDINGS.find((one) => path.endsWith(one));

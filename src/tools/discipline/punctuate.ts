@@ -1,11 +1,14 @@
 import { minePar } from '../../evidence/mine-par.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import type { Desk } from './desk.ts';
+import type { PatternContext } from './pattern-context.ts';
 import { done } from './outcomes.ts';
 
-/** par-punctuate { what-went-well?, what-could-improve?, suggestions?, prediction-errors?, questions? }: a checkpoint, mined as a session's review is. */
-export function punctuate({ call, entries }: Desk): ToolOutcome {
+/**
+ * par-punctuate { what-went-well?, what-could-improve?, suggestions?, prediction-errors?, questions? }: writes a
+ * checkpoint review.
+ */
+export function punctuate({ call, entries }: PatternContext): ToolOutcome {
   const par = minePar(entries, call.args);
   return done({ ...(par as { readonly [field: string]: Json }), 'par/tags': ['checkpoint'] });
 }

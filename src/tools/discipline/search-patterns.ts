@@ -2,11 +2,11 @@ import type { Pattern } from './pattern-file.ts';
 
 export interface Found {
   readonly pattern: Pattern;
-  /** How much of the question it answers, 0 to 1. */
+  /** Share of the question's words that match, 0 to 1. */
   readonly score: number;
 }
 
-/** How much a word counts where it stands; the tags and the title say most. */
+/** Weight of a match by field. */
 const WEIGHTS: { readonly [field in 'id' | 'title' | 'tags' | 'when' | 'do' | 'because']: number } = {
   id: 3,
   title: 3,
@@ -16,7 +16,7 @@ const WEIGHTS: { readonly [field in 'id' | 'title' | 'tags' | 'when' | 'do' | 'b
   because: 1,
 };
 
-/** The patterns that have words of the question, best first; of equal ones in the order of their ids. Without any word of it, none. */
+/** Returns the patterns that match words of the question, best first; ties in order of id. */
 export function searchPatterns(patterns: readonly Pattern[], question: string): readonly Found[] {
   const asked = [...new Set(wordsOf(question))];
   if (asked.length === 0) return [];
@@ -40,11 +40,11 @@ function weightOf(pattern: Pattern, word: string): number {
   return best;
 }
 
-/** Words of a text that carry meaning: three letters or more, without the commonest. */
+/** Returns the words of three letters or more, without stop words. */
 const wordsOf = (text: string): string[] =>
   (text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []).filter((word) => !COMMON.has(word));
 
-/** The same word, or a form of it: `edit` and `edited`. */
+/** True for the same word or an inflection: `edit` and `edited`. */
 const alike = (a: string, b: string): boolean =>
   a === b || (Math.min(a.length, b.length) >= 4 && (a.startsWith(b) || b.startsWith(a)));
 

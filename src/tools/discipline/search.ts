@@ -1,12 +1,15 @@
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
-import type { Desk } from './desk.ts';
+import type { PatternContext } from './pattern-context.ts';
 import { done, invalid, textOf } from './outcomes.ts';
 import { searchPatterns } from './search-patterns.ts';
 
 const DEFAULT_LIMIT = 5;
 
-/** psr-search { query, limit? }: the patterns that fit, best first. Without one that does, the ids of all, so that the next search can hit. */
-export async function search({ call, library }: Desk): Promise<ToolOutcome> {
+/**
+ * psr-search { query, limit? }: returns matching patterns, best first. Without a match, returns all ids to help the
+ * next search.
+ */
+export async function search({ call, library }: PatternContext): Promise<ToolOutcome> {
   const query = textOf(call.args['query']);
   if (query === null) return invalid('query', '"query" is blank', 'say in a few words what you are about to do');
   const { limit = DEFAULT_LIMIT } = call.args;

@@ -1,12 +1,15 @@
 import { CONFIDENCES } from '../../evidence/psr.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import type { Desk } from './desk.ts';
+import type { PatternContext } from './pattern-context.ts';
 import { done, invalid, settleIt, textOf, textsOf } from './outcomes.ts';
 import { searchPatterns } from './search-patterns.ts';
 
-/** psr-select { pattern, rationale, expected?, confidence?, candidates? }: the selection (PSR). Its outcome has to be told later. */
-export async function select({ call, cycles, entries, library }: Desk): Promise<ToolOutcome> {
+/**
+ * psr-select { pattern, rationale, expected?, confidence?, candidates? }: selects a pattern (PSR). Its outcome must be
+ * recorded later.
+ */
+export async function select({ call, cycles, entries, library }: PatternContext): Promise<ToolOutcome> {
   const { args } = call;
   const id = textOf(args['pattern']) ?? '';
   const rationale = textOf(args['rationale']);
@@ -36,8 +39,10 @@ export async function select({ call, cycles, entries, library }: Desk): Promise<
   });
 }
 
-/** What was searched for last, if nothing was selected since: the candidates among which one selects. */
-function lastSearch(entries: Desk['entries']): { readonly query: string; readonly candidates: string[] } | null {
+/** The last search since the last selection: its results are the candidates. */
+function lastSearch(
+  entries: PatternContext['entries'],
+): { readonly query: string; readonly candidates: string[] } | null {
   for (const { body } of entries.toReversed()) {
     const { event, tool, outcome } = body as { readonly [field: string]: Json };
     if (event === 'denial') continue;

@@ -1,13 +1,16 @@
 import { magnitude } from '../../evidence/dialects/fields.ts';
 import { HELD, outcomeOf, PATTERN_OUTCOMES } from '../../evidence/pur.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
-import type { Desk } from './desk.ts';
+import type { PatternContext } from './pattern-context.ts';
 import { done, invalid, isRefused, openSelection, textOf, textsOf } from './outcomes.ts';
 
-/** pur-update { pattern, outcome, actual?, expected?, prediction-error?, actions?, notes? }: what came of a selected pattern (PUR). */
-export function update(desk: Desk): ToolOutcome {
-  const { args } = desk.call;
-  const selection = openSelection(desk);
+/**
+ * pur-update { pattern, outcome, actual?, expected?, prediction-error?, actions?, notes? }: records the outcome of a
+ * selected pattern (PUR).
+ */
+export function update(context: PatternContext): ToolOutcome {
+  const { args } = context.call;
+  const selection = openSelection(context);
   if (isRefused(selection)) return selection;
   const outcome = outcomeOf(args['outcome']);
   if (outcome === null)

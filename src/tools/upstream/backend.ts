@@ -7,7 +7,7 @@ import { failed, isStop, type Stop } from '../workspace/outcome.ts';
 import { boundResult, textOf, type UpstreamResult } from './bound-result.ts';
 import { UpstreamConnection, UpstreamDown } from './connection.ts';
 import type { Environment } from './environment.ts';
-import { plain } from './last-words.ts';
+import { plain } from './stderr-tail.ts';
 import { type ListedTool, toolHash } from './listed-tool.ts';
 import { changesSince, look } from './observe-paths.ts';
 import { type Prepared, prepareArguments } from './prepare-arguments.ts';
@@ -16,28 +16,29 @@ import { writableProgram } from './writable-program.ts';
 type BoundTool = ToolSpec & { readonly upstream: UpstreamTool };
 
 export interface UpstreamOptions {
-  /** The catalogue; the tools in it that name an upstream are served. */
+  /** The catalogue; the backend serves the tools that name an upstream. */
   readonly tools: { readonly [id: string]: ToolSpec };
-  /** What `${NAME}` in hopgate.yaml is taken from. Default: this process's environment. */
+  /** Values for `${NAME}` in hopgate.yaml. Default: this process's environment. */
   readonly env?: Environment;
   readonly clock?: Clock;
   /** At least 0, less than 1; spreads the times at which a dead server is tried again. */
   readonly random?: () => number;
-  /** hopgate's own, as servers are told. */
+  /** hopgate's version, which servers receive. */
   readonly version?: string;
 }
 
 /**
- * The tools that MCP servers do (`upstream` in tools.yaml and hopgate.yaml). The spec decides: what it does not name does not exist, what it says
- * of a tool is what the model sees, and its roles bind the arguments. Servers run outside of the sandbox, so what an acting tool did counts as
- * unobserved; the files that it was told to write are compared, and the result's `changed` names them.
+ * Serves tools of MCP servers (`upstream` in tools.yaml and hopgate.yaml). The spec decides: a tool that it does not
+ * name does not exist, the model sees the spec's description, and the roles bind the arguments. Servers run outside the
+ * sandbox, so the effects of an acting tool count as unobserved; the files named in its arguments are compared, and the
+ * result's `changed` names those that differ.
  */
 export function upstreamBackend(options: UpstreamOptions): ToolBackend {
   const { env = process.env, clock = { now: () => Date.now() }, random = Math.random, version = '0' } = options;
   const bound = Object.values(options.tools).filter((tool): tool is BoundTool => tool.upstream !== undefined);
   const tools = new Map(bound.map((tool) => [tool.id, tool]));
   const connections = new Map<string, UpstreamConnection>();
-  /** What a tool said of itself when it was first used. */
+  /** Hash of each tool's description at its first use. */
   const seen = new Map<string, string>();
   const anchors = defaultAnchors();
 
@@ -122,7 +123,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
 
 const SHOWN = 2000;
 
-/** What went wrong before anything was called. */
+/** Describes a failure before the call was sent. */
 function quietly(error: unknown): Stop {
   if (error instanceof UpstreamDown) return failed('upstream-down', error.message);
   if (error instanceof Aborted) return failed('aborted', 'The call was aborted.');
@@ -131,7 +132,7 @@ function quietly(error: unknown): Stop {
 
 class Aborted extends Error {}
 
-/** A caller that gives up does not wait for a server that is being started. */
+/** Rejects when the signal aborts, so that a caller does not wait for a server that is starting. */
 function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(new Aborted());
@@ -140,7 +141,7 @@ function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', onAbort));
 }
 
-/** Why a tool that its server lists is not the one that the spec speaks of; null if it is. */
+/** Explains why a listed tool differs from the spec's; null if it does not. */
 function changedTool(
   { id, upstream }: BoundTool,
   listed: ListedTool | undefined,
@@ -162,7 +163,7 @@ function changedTool(
   );
 }
 
-/** What a call that was sent and not answered came to. */
+/** Outcome of a call that was sent and got no answer. */
 async function ending(
   error: unknown,
   { signal, tool }: ToolCall,

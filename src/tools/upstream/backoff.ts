@@ -2,8 +2,8 @@ const FIRST_MS = 100;
 const LONGEST_MS = 30_000;
 
 /**
- * How long to leave a server alone after its `failures`-th failure in a row (from 1): 100 ms, doubled each time up to 30 s, of which a random half
- * is left out, so that many sessions do not come back at once.
+ * Delay before the next attempt after `failures` consecutive failures (from 1): 100 ms, doubled each time up to 30 s,
+ * minus a random part of up to half, so that many sessions do not retry at once.
  * @param random at least 0, less than 1
  */
 export function backoff(failures: number, random: number): number {

@@ -2,7 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { Json } from '../../spec/types.ts';
 import { boundText } from '../sandbox/bounded-output.ts';
 
-/** What a server answered, as the agent gets it and the evidence keeps it. */
+/** A server's answer as the agent receives it and the evidence stores it. */
 export interface UpstreamResult {
   readonly [key: string]: Json;
   readonly content: Json[];
@@ -11,8 +11,8 @@ export interface UpstreamResult {
 type Fields = { readonly [key: string]: Json };
 
 /**
- * A server's answer as plain JSON of at most about `bytes`: texts are cut in the middle, data that does not fit is named instead, and
- * `truncated: true` says so. `clean` goes over every text.
+ * Converts a server's answer to plain JSON of at most about `bytes`. Long texts are cut in the middle, and data that
+ * does not fit is replaced by a note; `truncated` is true then. `clean` is applied to every text.
  */
 export function boundResult(answer: CallToolResult, bytes: number, clean: (text: string) => string): UpstreamResult {
   const { content, structuredContent, isError } = cleanly(JSON.parse(JSON.stringify(answer)) as Json, clean) as Fields;

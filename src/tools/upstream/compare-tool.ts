@@ -4,15 +4,15 @@ import { type ListedTool, toolHash } from './listed-tool.ts';
 export interface Comparison {
   readonly tool: string;
   readonly upstream: UpstreamTool;
-  /** `differs`: it is called, and the server will not understand every call. */
+  /** `differs`: the tool can be called, but the server will not understand every call. */
   readonly standing: 'ok' | 'missing' | 'changed' | 'differs' | 'unknown';
-  /** What a person should know. */
+  /** Remarks for the operator. */
   readonly remarks: readonly string[];
 }
 
 /**
- * How a tool of the spec stands to the tool that it is bound to.
- * @param listed what its server lists: undefined, there is no such tool; null, the server could not be asked
+ * Compares a tool of the spec with the tool that it is bound to.
+ * @param listed the server's tool; undefined if it lists no such tool, null if the server could not be asked
  */
 export function compareTool(
   tool: ToolSpec & { readonly upstream: UpstreamTool },

@@ -3,14 +3,14 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Json, UpstreamServer } from '../../spec/types.ts';
 import { backoff } from './backoff.ts';
 import { type Environment, fillIn, redactor } from './environment.ts';
-import { plain } from './last-words.ts';
+import { plain } from './stderr-tail.ts';
 import type { ListedTool } from './listed-tool.ts';
 import { type Line, openLine } from './open-transport.ts';
 
-/** How long a server may take until it is ready: a program may be downloaded first. */
+/** Limit for a server to become ready; the program may be downloaded first. */
 const READY_MS = 60_000;
 const LIST_MS = 20_000;
-/** A server that does not even answer this after a call ran out of time is taken for dead. */
+/** Limit for the ping after a timed-out call; without an answer the server counts as dead. */
 const PING_MS = 2_000;
 
 export interface ConnectionParts {
@@ -19,7 +19,7 @@ export interface ConnectionParts {
   readonly clock: Clock;
   /** At least 0, less than 1. */
   readonly random: () => number;
-  /** hopgate's own, as servers are told. */
+  /** hopgate's version, which servers receive. */
   readonly version: string;
 }
 
@@ -38,20 +38,21 @@ interface Down {
   readonly why: string;
 }
 
-/** Nobody answers at the other end, and it is not yet time to try again. */
+/** Thrown if the server does not answer and the next attempt is not due yet. */
 export class UpstreamDown extends Error {
   override readonly name = 'UpstreamDown';
 }
 
-/** What is known of a connection, for people. */
-export type Standing =
+/** Status of a connection, for people. */
+export type ConnectionStatus =
   | { readonly state: 'idle' }
   | { readonly state: 'up'; readonly pid: number | null }
   | { readonly state: 'down'; readonly message: string };
 
 /**
- * The one connection to an MCP server: opened when it is first needed, opened again when it is needed after its end, at the earliest after a
- * while that grows with each failure. No timer runs for that. hopgate offers the server nothing: it can ask neither model nor user nor for roots.
+ * The connection to one MCP server. It opens at first use and reopens at the next use after its end, but not before a
+ * delay that grows with each failure. No timer runs. hopgate declares no client capabilities: the server cannot ask for
+ * sampling, elicitation or roots.
  */
 export class UpstreamConnection {
   readonly #name: string;
@@ -60,7 +61,7 @@ export class UpstreamConnection {
   #up: Up | null = null;
   #down: Down | null = null;
   #opening: Promise<Up> | null = null;
-  /** What is being opened, so that nobody who leaves waits for a server that says nothing. */
+  /** The connection that is being opened, so that `close` need not wait for a silent server. */
   #half: Line | null = null;
   #failures = 0;
   #closed = false;
@@ -72,18 +73,18 @@ export class UpstreamConnection {
     this.#parts = parts;
   }
 
-  /** A text without the secrets that this server was given. */
+  /** Removes this server's secrets from a text. */
   clean(text: string): string {
     return this.#clean(text);
   }
 
-  get standing(): Standing {
+  get standing(): ConnectionStatus {
     if (this.#up) return { state: 'up', pid: this.#up.line.pid() };
     return this.#down ? { state: 'down', message: this.#downMessage(this.#down) } : { state: 'idle' };
   }
 
   /**
-   * Its tools by name, as it lists them now.
+   * Lists the server's tools by name.
    * @throws UpstreamDown
    */
   async tools(): Promise<ReadonlyMap<string, ListedTool>> {
@@ -98,7 +99,7 @@ export class UpstreamConnection {
   }
 
   /**
-   * Calls a tool once. What the server answers, and errors of the protocol, are handed up as they are.
+   * Calls a tool once. Returns the server's answer unchanged; protocol errors propagate.
    * @throws UpstreamDown, the SDK's errors, or the signal's reason
    */
   async call(
@@ -114,14 +115,14 @@ export class UpstreamConnection {
     return result;
   }
 
-  /** After a call that did not end by itself: whether the server still answers at all. If not, it is let go. */
+  /** Pings the server after a call that timed out, and closes the connection if there is no answer. */
   async probe(): Promise<void> {
     const up = this.#up;
     if (!up) return;
     await up.client.ping({ timeout: PING_MS }).catch(() => this.#lose(up, 'it did not answer any more'));
   }
 
-  /** Ends the connection and the program for good. Idempotent. */
+  /** Closes the connection and ends the program. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#half?.close().catch(() => {});
@@ -211,11 +212,11 @@ async function newClient(http: boolean, version: string): Promise<Client> {
     {
       capabilities: {},
       inputRequired: { autoFulfill: false },
-      // An answer is handed on as it is. By its schema it would be thrown away after the tool has done its work.
+      // Pass every answer on. Validation by the schema would discard it after the tool has run.
       jsonSchemaValidator: {
         getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
       },
-      // Some programs never answer a request that they do not know; an address can be asked which revision it speaks.
+      // Some programs never answer an unknown request; an HTTP server can be asked for its protocol revision.
       versionNegotiation: { mode: http ? 'auto' : 'legacy' },
     },
   );

@@ -3,14 +3,14 @@ import type { UpstreamServer } from '../../spec/types.ts';
 
 export type Environment = { readonly [name: string]: string | undefined };
 
-/** A server's settings with the values of the environment in them, and what must not be told to anyone. */
+/** A server's settings with environment values filled in, and the values that must stay secret. */
 export interface Filled {
   readonly server: UpstreamServer;
-  /** By the reference that stands for each in hopgate.yaml: `${TOKEN}`. */
+  /** Secret values by their reference in hopgate.yaml: `${TOKEN}`. */
   readonly secrets: ReadonlyMap<string, string>;
 }
 
-/** A variable that hopgate.yaml refers to is not set. */
+/** Thrown if a variable that hopgate.yaml refers to is not set. */
 export class MissingVariable extends Error {
   override readonly name = 'MissingVariable';
   readonly variable: string;
@@ -20,11 +20,11 @@ export class MissingVariable extends Error {
   }
 }
 
-/** Where a variable only says where things are, its value is no secret. */
+/** Variables that only hold locations; their values are not secret. */
 const PLAIN = new Set(['HOME', 'PATH', 'PWD', 'USER', 'LOGNAME', 'SHELL', 'TMPDIR', 'LANG', 'TERM']);
 
 /**
- * Puts hopgate's own environment into a server's settings.
+ * Fills the environment's values into a server's settings.
  * @throws {@link MissingVariable}
  */
 export function fillIn(server: UpstreamServer, env: Environment): Filled {
@@ -50,10 +50,10 @@ export function fillIn(server: UpstreamServer, env: Environment): Filled {
   return { server: filled, secrets };
 }
 
-/** Shorter values (`1`, `true`) are no secrets, and would be found everywhere. */
+/** Shorter values (`1`, `true`) are not treated as secrets, because they occur everywhere. */
 const SHORTEST_SECRET = 6;
 
-/** Puts the references back in the place of the values, so that no answer and no message carries a secret on. */
+/** Returns a function that replaces secret values by their references in answers and messages. */
 export function redactor({ secrets }: Filled): (text: string) => string {
   const known = [...secrets]
     .flatMap(([reference, value]) =>
@@ -64,7 +64,7 @@ export function redactor({ secrets }: Filled): (text: string) => string {
   return (text) => known.reduce((clean, [reference, form]) => clean.replaceAll(form, reference), text);
 }
 
-/** What a program needs to run at all; the rest of hopgate's environment is its own. */
+/** The variables that any program needs; the rest of hopgate's environment is not passed on. */
 export const inherited = (env: Environment): { [name: string]: string } =>
   Object.fromEntries(
     ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'TMPDIR', 'LANG'].flatMap((name) => {

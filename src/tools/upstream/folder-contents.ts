@@ -10,7 +10,8 @@ import { startsWith } from '../workspace/path-argument.ts';
 const MOST = 100_000;
 
 /**
- * Why a folder may not be handed to a server that reaches all beneath it; null if it may. hopgate cannot filter what the server then finds there.
+ * Explains why a folder may not be passed to a server, which can read everything in it; null if it may. hopgate cannot
+ * filter the server's findings.
  * @param folder root-relative segments
  */
 export async function folderProblem(

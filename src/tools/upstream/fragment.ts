@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import { guessRole, type Property } from './guess-role.ts';
-import { plain } from './last-words.ts';
+import { plain } from './stderr-tail.ts';
 import { type ListedTool, toolHash } from './listed-tool.ts';
 
-/** A tool of an upstream as a ready entry of tools.yaml. */
+/** An upstream's tool as an entry for tools.yaml. */
 export interface Fragment {
   readonly id: string;
   readonly yaml: string;
 }
 
 /**
- * Entries of tools.yaml for what a server lists. Roles, effects and purposes are guesses, each marked with `CHECK` for the person who takes them
- * over; the server's own words stand in comments, to be read before an agent does.
+ * Writes entries of tools.yaml for a server's tools. Roles, effects and purposes are guesses, each marked `CHECK` for
+ * review. The server's own descriptions are comments, to be read before an agent sees them.
  *
- * @param prefix what the ids begin with; `files` makes `files-read-file`
+ * @param prefix prefix of the ids; `files` gives `files-read-file`
  */
 export function fragments(server: string, tools: Iterable<ListedTool>, prefix: string): readonly Fragment[] {
   const used = new Set<string>();
@@ -85,7 +85,7 @@ function parametersOf(
   });
 }
 
-/** The schema of one argument; null where it is the plain text that hopgate assumes. */
+/** The schema of one argument; null if it is a plain string, which is the default. */
 function schemaOf(
   { description: _, ...property }: Property,
   { $defs, definitions }: { readonly $defs?: Property; readonly definitions?: Property },
@@ -133,7 +133,7 @@ function firstSentence({ name, title, description }: ListedTool): string {
   return (sentence || oneLine(title ?? '') || `Does ${oneLine(name)}.`).slice(0, LONGEST);
 }
 
-/** A server's own words where nothing in them can end the comment. */
+/** Writes a server's description as comment lines that its text cannot end. */
 const comment = (text: string): readonly string[] =>
   text
     .split(/[\r\n\u0085\u2028\u2029]+/)

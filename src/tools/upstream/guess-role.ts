@@ -5,7 +5,7 @@ export type Property = { readonly [keyword: string]: unknown };
 
 export interface Guess {
   readonly role: ArgumentRole;
-  /** What a person has to look at; null where a value of this type can reach nothing. */
+  /** The point that a person must check; null if a value of this type can reach nothing. */
   readonly check: string | null;
 }
 
@@ -16,7 +16,7 @@ const PATH_NAME =
 
 const spoken = (name: string): string => name.replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase();
 
-/** What an argument probably is, by its name and type alone: only a person can know. */
+/** Guesses an argument's role from its name and type; a person must confirm it. */
 export function guessRole(name: string, property: Property, looks: boolean): Guess {
   if (holdsText(property)) {
     const word = spoken(name).replaceAll('-', '_');
@@ -29,7 +29,7 @@ export function guessRole(name: string, property: Property, looks: boolean): Gue
   return { role: 'text', check: plain ? null : 'CHECK: nothing binds what it holds' };
 }
 
-/** A string, or a list of strings: what a path, a command or an address can be. */
+/** True for a string or a list of strings, which may hold a path, a command or an address. */
 function holdsText({ type, items }: Property): boolean {
   if (type === 'string') return true;
   return type === 'array' && (items as Property | undefined)?.['type'] === 'string';

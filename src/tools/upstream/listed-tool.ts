@@ -7,8 +7,8 @@ import { sha256 } from '../effects.ts';
 export type ListedTool = Tool;
 
 /**
- * sha256 of all that a server says of a tool: what it is for and what it takes. A server that changes what its tool means changes this.
- * @example toolHash(tool) // what stands as `schema-hash` in tools.yaml
+ * sha256 of a server's description and schema of a tool. It changes if the server changes the tool's meaning.
+ * @example toolHash(tool) // the value of `schema-hash` in tools.yaml
  */
 export function toolHash(tool: ListedTool): string {
   const { name, title, description, inputSchema, outputSchema, annotations } = tool;

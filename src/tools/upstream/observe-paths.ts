@@ -6,20 +6,20 @@ import type { Anchors } from '../workspace/anchors.ts';
 import { walkBeneath } from '../workspace/beneath.ts';
 import type { HandedPath } from './prepare-arguments.ts';
 
-/** Beyond this a file's content is not read to be hashed. */
+/** Larger files are not hashed. */
 const MAX_BYTES = 64 * 2 ** 20;
 
-/** What stands at a path: the hash of a file, or a word. */
-type Sight = string | null;
+/** State of a path: a file's hash, or a word. */
+type PathState = string | null;
 
 const NO_FILE = new Set(['folder', 'special', 'too-large', 'elsewhere']);
 
-/** What stands at each of the paths now. */
-export function look(root: string, paths: readonly HandedPath[], anchors: Anchors): ReadonlyMap<string, Sight> {
-  return new Map(paths.map(({ real }) => [real.join('/'), sightOf(root, real, anchors)]));
+/** Returns the present state of each path. */
+export function look(root: string, paths: readonly HandedPath[], anchors: Anchors): ReadonlyMap<string, PathState> {
+  return new Map(paths.map(({ real }) => [real.join('/'), stateOf(root, real, anchors)]));
 }
 
-function sightOf(root: string, segments: readonly string[], anchors: Anchors): Sight {
+function stateOf(root: string, segments: readonly string[], anchors: Anchors): PathState {
   try {
     const place = walkBeneath(root, segments, anchors);
     if (!('real' in place)) return 'elsewhere';
@@ -42,9 +42,9 @@ function sightOf(root: string, segments: readonly string[], anchors: Anchors): S
   }
 }
 
-/** The files among the paths that are now others than before. */
+/** Returns the files whose state changed. */
 export function changesSince(
-  before: ReadonlyMap<string, Sight>,
+  before: ReadonlyMap<string, PathState>,
   root: string,
   paths: readonly HandedPath[],
   anchors: Anchors,

@@ -3,18 +3,18 @@ import type { Transport } from '@modelcontextprotocol/client';
 import { type Environment, type Filled, inherited } from './environment.ts';
 import { MAX_MESSAGE_BYTES, ProcessTransport } from './process-transport.ts';
 
-/** How a server is spoken to. */
+/** A transport to a server. */
 export interface Line {
   readonly transport: Transport;
-  /** Why it ended by itself, if it has, and the program's last line so far; null where nothing is known. */
+  /** The reason of an unexpected end, and the program's last line; null if unknown. */
   last(): { readonly why: string | null; readonly line: string | null };
   readonly pid: () => number | null;
-  /** Whether an error of a call means that nobody is there any more. */
+  /** True if an error of a call means that the server is gone. */
   lost(error: unknown): boolean;
   close(): Promise<void>;
 }
 
-/** Starts the program, or prepares to speak to the address. Nothing is sent yet. */
+/** Starts the program or prepares the HTTP connection. Sends nothing yet. */
 export async function openLine({ server }: Filled, root: string, env: Environment): Promise<Line> {
   return 'url' in server ? httpLine(server) : programLine(server, root, env);
 }
@@ -38,7 +38,7 @@ function programLine(
   };
 }
 
-/** How long the server may take to hear that we leave. */
+/** Limit for ending the HTTP session. */
 const FAREWELL_MS = 1000;
 
 async function httpLine({ url, headers }: Extract<Filled['server'], { url: unknown }>): Promise<Line> {
@@ -61,7 +61,7 @@ async function httpLine({ url, headers }: Extract<Filled['server'], { url: unkno
   };
 }
 
-/** An answer that ends with an error once it is longer than anything we would keep. */
+/** Limits the length of a response body; a longer one ends with an error. */
 function bounded(response: Response): Response {
   if (response.body === null) return response;
   let size = 0;

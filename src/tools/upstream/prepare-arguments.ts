@@ -8,7 +8,7 @@ import { invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts'
 import { notAFile, notReplaceable } from '../workspace/regular-file.ts';
 import { folderProblem } from './folder-contents.ts';
 
-/** A path that a call hands to its server, links resolved. */
+/** A path that a call passes to its server, with links resolved. */
 export interface HandedPath {
   /** Root-relative segments. */
   readonly real: readonly string[];
@@ -23,8 +23,8 @@ export interface Prepared {
 }
 
 /**
- * What a call's arguments become for its server, each judged by its role against the world: paths as the file tools do it, addresses by the
- * configured hosts, commands only where the operator vouches for the server.
+ * Prepares a call's arguments for its server and checks each by its role: paths as the file tools do, addresses against
+ * the configured hosts, commands only if the operator vouches for the server.
  */
 export async function prepareArguments(
   call: ToolCall,
@@ -53,7 +53,7 @@ export async function prepareArguments(
   return { args, paths };
 }
 
-/** A path for reading that is left out means the root: so it is judged, though nothing is handed over. */
+/** A missing path for reading means the root, so the root is checked although no path is passed. */
 async function handPaths(
   call: ToolCall,
   { name }: ToolParameter,
@@ -102,7 +102,7 @@ function urlProblem({ args, grant }: ToolCall, name: string): Stop | null {
   return null;
 }
 
-/** A server's commands run outside of our sandbox, so no scope that contains commands covers them, unless the server contains them itself. */
+/** A server's commands run outside hopgate's sandbox, so they are allowed only if the server contains them itself. */
 function commandProblem({ grant }: ToolCall, name: string, server: UpstreamServer): Stop | null {
   const { command } = grant.scope;
   const contains = command === 'read-only' || command === 'contained';

@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 
 const SETPRIV = '/usr/bin/setpriv';
-/** How long a program may take to leave by itself, and once more after SIGTERM. */
+/** Grace period after closing stdin, and again after SIGTERM. */
 const GRACE_MS = 500;
 
-/** A program in a process group of its own, which dies with it and with us. */
+/** A program in its own process group. The group is killed when the program or hopgate ends. */
 export class ProcessGroup {
   readonly child: ChildProcess;
-  /** Settles when the program is gone; rejects where it could not be started. */
+  /** Resolves when the program has ended; rejects if it could not be started. */
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
 
   constructor(command: readonly string[], options: { readonly cwd: string; readonly env: Record<string, string> }) {
@@ -21,7 +21,7 @@ export class ProcessGroup {
       this.child.once('exit', (code, signal) => resolve({ code, signal }));
     });
     this.exited.catch(() => {});
-    // While nobody waits for it, it keeps no program from ending.
+    // An idle program must not keep this process alive.
     this.child.unref();
     for (const stream of this.child.stdio) {
       stream?.on('error', () => {});
@@ -37,7 +37,7 @@ export class ProcessGroup {
     });
   }
 
-  /** Ends its input, then asks it to go, then makes it go. */
+  /** Closes stdin, then sends SIGTERM, then SIGKILL. */
   async end(): Promise<void> {
     this.child.ref();
     this.child.stdin?.end();
@@ -83,7 +83,7 @@ function signalGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
 
 let canDie: boolean | null = null;
 
-/** Whether the kernel can be asked to kill a program when we are killed ourselves. */
+/** True if a parent-death signal can be set (Linux with setpriv). */
 function dyingWithUs(): boolean {
   canDie ??=
     process.platform === 'linux' &&

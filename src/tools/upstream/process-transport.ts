@@ -1,13 +1,13 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import { LastWords } from './last-words.ts';
+import { StderrTail } from './stderr-tail.ts';
 import { ProcessGroup } from './process-group.ts';
 
-/** One message longer than this ends the connection. */
+/** A longer message ends the connection. */
 export const MAX_MESSAGE_BYTES = 32 * 2 ** 20;
-/** So much that is no MCP, or that answers nothing, and it ends as well. */
+/** Limit of output that is not MCP or answers no request; more ends the connection. */
 const MAX_JUNK_BYTES = 1 * 2 ** 20;
 const MAX_UNASKED_BYTES = 64 * 2 ** 20;
-/** How long a dead program's output is still read; something that escaped its group may hold the pipe. */
+/** Limit for reading a dead program's remaining output; a process that left the group may hold the pipe open. */
 const DRAIN_MS = 500;
 
 interface Program {
@@ -16,15 +16,15 @@ interface Program {
   readonly env: Record<string, string>;
 }
 
-/** MCP over the standard streams of a program that we start, in a process group of its own, all of it bounded. */
+/** MCP over the standard streams of a program in its own process group, with bounded messages and output. */
 export class ProcessTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Transport['onmessage'];
-  /** Why it ended, once it has. */
+  /** Reason of the end; null before. */
   why: string | null = null;
   readonly #program: Program;
-  readonly #words = new LastWords();
+  readonly #words = new StderrTail();
   #group: ProcessGroup | null = null;
   #parts: Buffer[] = [];
   #size = 0;
@@ -38,7 +38,7 @@ export class ProcessTransport implements Transport {
   }
 
   get lastLine(): string | null {
-    // The program that starts ours speaks of itself where there is none.
+    // setpriv reports a missing program in its own words.
     return this.#words.line()?.replace(/^setpriv: failed to execute /, 'cannot run ') ?? null;
   }
 

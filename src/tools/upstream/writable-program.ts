@@ -20,9 +20,9 @@ const PROGRAMS = new Set([
 ]);
 
 /**
- * The file of a server's command line that some scope lets agents write, root-relative: they could run what they like there, outside of the
- * sandbox. null: there is none.
- * @param scopes what each peripheral may write
+ * Returns the root-relative file of a server's command line that some scope lets agents write; null if there is none.
+ * Such an agent could run any code outside the sandbox.
+ * @param scopes writable paths of each peripheral
  */
 export function writableProgram(server: UpstreamServer, root: string, scopes: ProjectConfig['scopes']): string | null {
   if ('url' in server) return null;

@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
-/** Ranges that are not the public internet: [network, prefix]. RFC 6890 and its successors. */
+/** Non-public ranges: [network, prefix]. Source: RFC 6890 and its successors. */
 const BLOCKED_V4: readonly (readonly [string, number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -22,7 +22,7 @@ const BLOCKED_V4: readonly (readonly [string, number])[] = [
   ['240.0.0.0', 4],
 ];
 
-/** Global unicast is `2000::/3`; whatever lies outside it is blocked, and these inside it too. */
+/** Everything outside global unicast (`2000::/3`) is blocked, and these ranges inside it. */
 const BLOCKED_V6: readonly (readonly [string, number])[] = [
   ['::', 3],
   ['4000::', 2],
@@ -34,15 +34,16 @@ const BLOCKED_V6: readonly (readonly [string, number])[] = [
   ['3fff::', 20],
 ];
 
-// One list each: a list for both would match IPv4 addresses against the IPv6 ranges, in their mapped form.
+// Two lists: one list would match IPv4 addresses in mapped form against the IPv6 ranges.
 const blockedV4 = new BlockList();
 const blockedV6 = new BlockList();
 for (const [network, prefix] of BLOCKED_V4) blockedV4.addSubnet(network, prefix, 'ipv4');
 for (const [network, prefix] of BLOCKED_V6) blockedV6.addSubnet(network, prefix, 'ipv6');
 
 /**
- * Whether an address is one of the public internet. Private, loopback, link-local, carrier, multicast, unspecified and documentation ranges are
- * not, nor is any IPv6 form that carries an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo): such a host is reached by its own IPv4.
+ * Returns true for a public internet address. False for private, loopback, link-local, carrier-grade NAT, multicast,
+ * unspecified and documentation ranges, and for IPv6 forms that embed an IPv4 address (mapped, compatible, NAT64, 6to4,
+ * Teredo).
  */
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 0 || address.includes('%')) return false;

@@ -5,15 +5,15 @@ import { type JudgedUrl, judgeUrl } from './judge-url.ts';
 import { isText, readableText } from './readable-text.ts';
 
 const MAX_REDIRECTS = 5;
-/** HTML shrinks when it is made readable, so more of it is read than is shown. */
+/** HTML shrinks when converted to text, so more bytes are read than shown. */
 const READ_FACTOR = 8;
 
 export interface WebBackendOptions {
-  /** For tests: their own names and addresses. The default resolves by the system and reaches public addresses only. */
+  /** Resolver and address policy; for tests. The default uses the system resolver and reaches only public addresses. */
   readonly network?: Network;
 }
 
-/** Serves `web-fetch`: GET from listed hosts, at addresses that were checked, each redirect judged again. */
+/** Serves `web-fetch`: GET from listed hosts at checked addresses; every redirect is checked again. */
 export function webBackend({ network = INTERNET }: WebBackendOptions = {}): ToolBackend {
   return { name: 'web', tools: ['web-fetch'], run: (call) => fetchPage(network, call) };
 }
@@ -92,7 +92,7 @@ async function shown(
   const { title, text, raw } = await readableText(answer.bytes, answer.type, url.href, signal);
   const bytes = Buffer.from(text);
   const long = bytes.length > outputBytes;
-  // A cut inside a character leaves a replacement mark; drop it.
+  // A cut inside a character leaves a replacement character; drop it.
   const kept = long
     ? bytes
         .subarray(0, outputBytes)

@@ -2,12 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough, pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 
-/** `deflate` means zlib's format; some servers send the bare one. The first byte tells: a zlib header names method 8. */
+/** `deflate` means the zlib format, but some servers send raw deflate. A zlib header has method 8 in its first byte. */
 const inflate = (first: number): Transform => ((first & 0x0f) === 8 ? createInflate() : createInflateRaw());
 
 /**
- * The body of an answer as it was before it was packed; null where its encoding is not understood. Limits count what comes out, so a small answer
- * that unpacks into a huge one is cut as well; destroying the body ends the unpacking. An answer without a body is an empty one, whatever it says of its encoding.
+ * Returns the decompressed body of a response; null if its encoding is unknown. Limits apply to the decompressed bytes,
+ * so a decompression bomb is cut. Destroying the body stops the decompression. A response without a body is empty,
+ * whatever its encoding header says.
  */
 export function decompress(response: IncomingMessage): Readable | null {
   switch ((response.headers['content-encoding'] ?? 'identity').toLowerCase()) {
@@ -35,7 +36,7 @@ function through(response: IncomingMessage, unpack: (first: number) => Transform
       return;
     }
     response.unshift(head);
-    // An error of any part becomes one of the body.
+    // An error of any part becomes an error of the body.
     pipeline(response, unpack(head[0]!), body, () => {});
   });
   return body;

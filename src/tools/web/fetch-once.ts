@@ -7,7 +7,7 @@ import { looksLikeHtml, looksLikeText } from './decode-text.ts';
 import { decompress } from './decompress.ts';
 import type { JudgedUrl } from './judge-url.ts';
 
-/** How names become addresses and which of those may be reached. Only tests give their own; no configuration reaches this. */
+/** Resolver and address policy. Only tests replace it; no configuration can. */
 export interface Network {
   /** All addresses of a name. */
   resolve(host: string): Promise<readonly string[]>;
@@ -37,8 +37,8 @@ export type Answer =
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Gets one URL. The name is resolved here, every address of it is checked, and the connection goes to a checked address and no other, so a name
- * that resolves differently a moment later changes nothing.
+ * Gets one URL. Resolves the name once, checks every address, and connects only to a checked one, so that DNS rebinding
+ * has no effect.
  */
 export async function fetchOnce(
   target: JudgedUrl,
@@ -97,7 +97,7 @@ function connect(
     );
     request.on('response', (response) => {
       const remote = response.socket.remoteAddress;
-      // The lookup above is the only way to an address; this holds even if a library forgets it.
+      // Second check of the address, in case a library ignores the lookup above.
       if (remote === undefined || !addresses.some((address) => sameAddress(address, remote))) {
         request.destroy();
         settle({ kind: 'blocked', address: remote ?? 'unknown' });

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
 
-/** An address that may be fetched, in its one canonical form. */
+/** An allowed URL in canonical form. */
 export interface JudgedUrl {
   readonly url: URL;
   /** Lower case, punycode, no trailing dot, IPv6 without brackets. */
@@ -21,8 +21,8 @@ export type UrlVerdict =
 const MAX_URL = 4096;
 
 /**
- * Parses a URL once, to a canonical form, and checks its host and port against the allow-list: `example.com`, `*.example.com` (any name beneath it,
- * not itself), `example.com:8443` (the only way to a port that is not the protocol's own).
+ * Parses a URL once to its canonical form and checks host and port against the allow-list: `example.com`,
+ * `*.example.com` (subdomains only), `example.com:8443` (required for a non-default port).
  */
 export function judgeUrl(text: string, allow: readonly string[]): UrlVerdict {
   const form = 'Give a plain https:// address of a listed host.';

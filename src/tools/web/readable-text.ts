@@ -5,7 +5,7 @@ const HTML = /^(?:text\/html|application\/xhtml\+xml)\b/;
 const TEXT =
   /^(?:text\/|application\/(?:[\w.+-]*\+)?(?:x-)?(?:json5?|ndjson|jsonlines|xml|yaml|toml|xhtml|(?:java|ecma|type)script|sql|graphql|sh|tex|latex|perl|python|ruby)\b)/;
 
-/** Whether an answer of this content type can be shown as text. */
+/** True if a response of this content type can be shown as text. */
 export function isText(type: string): boolean {
   return HTML.test(type) || TEXT.test(type);
 }
@@ -13,15 +13,18 @@ export function isText(type: string): boolean {
 export interface ReadableText {
   readonly title: string | null;
   readonly text: string;
-  /** The page could not be made readable in bounds: this is its source. */
+  /** True if the text is the page's source, because the conversion exceeded its limits. */
   readonly raw?: true;
 }
 
-/** A page made to be costly would keep the engine busy for hours, or end it: HTML is read in a thread that can be ended instead. */
+/**
+ * Time limit of the conversion. A hostile page could take hours, so HTML is converted in a worker thread that can be
+ * terminated.
+ */
 const SECONDS = 15;
 const MEMORY_MB = 512;
 
-/** Marks the thread that is ours: this module may be loaded in threads of others. */
+/** Marks our worker thread, since other programs' threads may load this module. */
 const TASK = 'hopgate: readable-text';
 
 interface Task {
@@ -31,8 +34,8 @@ interface Task {
 }
 
 /**
- * The text of an answer, HTML turned into something that reads well: headings, lists, tables, links; no scripts, styles or images. HTML that
- * takes too much time or memory for that, or too long for `signal`, comes as its source.
+ * Returns the text of a response. HTML becomes readable text: headings, lists, tables, links; no scripts, styles or
+ * images. If the conversion takes too much time or memory, or `signal` aborts, the source is returned.
  */
 export async function readableText(
   bytes: Uint8Array,
@@ -71,7 +74,10 @@ async function inThread(task: Task, signal: AbortSignal): Promise<ReadableText |
   }
 }
 
-/** As in browsers. A list of a hundred million cells is one piece of memory, and asking for that ends the process, not the thread. */
+/**
+ * Largest colspan and rowspan, as in browsers. A hundred million cells would end the whole process, not only the
+ * thread.
+ */
 const MOST_SPANNED = 1000;
 
 interface Element {
@@ -84,7 +90,7 @@ function boundSpans({ children = [] }: Element): void {
   for (const element of children) {
     for (const name of ['colspan', 'rowspan'])
       if (Number(element.attribs?.[name]) > MOST_SPANNED) element.attribs![name] = `${MOST_SPANNED}`;
-    // Of an inner table its own turn takes care.
+    // An inner table is handled by its own visit.
     if (element.name !== 'table') boundSpans(element);
   }
 }

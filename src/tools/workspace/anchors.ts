@@ -1,32 +1,35 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, realpathSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 
-/** Something on disk that a walk has taken hold of, itself and not what a link points to. */
+/** A file-system object held by a walk: the object itself, never the target of a link. */
 export interface Anchor {
   readonly stat: Stats;
-  /** Names this very file or folder. By descriptor it does so whatever happens to the names meanwhile. */
+  /** Path of this object. If held by descriptor, it stays valid when names change. */
   readonly path: string;
-  /** Opens it; throws {@link Moved} if it is not there any more. */
+  /** Opens the object; throws {@link Moved} if it is gone. */
   open(flags: number): number;
-  /** Throws {@link Moved} if names changed so that `path` may have meant something else. */
+  /** Throws {@link Moved} if a name changed, so that `path` may have meant another object. */
   check(): void;
   close(): void;
 }
 
-/** How a walk takes hold of things. */
+/** Strategy by which a walk holds objects. */
 export interface Anchors {
   root(path: string): Anchor;
-  /** The entry `name` of a folder, links not followed; null if there is none. As bytes: a name that need not be UTF-8. */
+  /**
+   * Holds the entry `name` of a folder without following links; null if there is none. Pass bytes for a name that is
+   * not UTF-8.
+   */
   child(folder: Anchor, name: string | Buffer): Anchor | null;
 }
 
-/** A name changed its meaning while a tool was at work. */
+/** Thrown if a name changed its meaning during a call. */
 export class Moved extends Error {
   override readonly name = 'Moved';
 }
 
 const { O_RDONLY, O_NOFOLLOW = 0, O_DIRECTORY = 0, O_NONBLOCK = 0 } = constants;
-/** Linux: a hold on the inode alone, which opens neither FIFO nor device. Node does not name it. */
+/** Linux's O_PATH, which Node does not export: holds an inode without opening a FIFO or device. */
 const O_PATH = 0o10000000;
 
 const ifPresent = <T>(look: () => T): T | null => {
@@ -38,7 +41,7 @@ const ifPresent = <T>(look: () => T): T | null => {
   }
 };
 
-/** Race-free: every step opens one name of a folder that is held by descriptor (openat, by way of /proc). */
+/** Race-free: each step opens one name in a folder held by descriptor (openat through /proc). */
 export const byDescriptor: Anchors = {
   root: (path) => held(openSync(path, O_PATH | O_DIRECTORY | O_NOFOLLOW)),
   child: (folder, name) => ifPresent(() => held(openSync(within(folder, name), O_PATH | O_NOFOLLOW))),
@@ -64,11 +67,11 @@ function held(fd: number): Anchor {
   }
 }
 
-/** Where there is no /proc: real paths, looked at before and after. A swap in between is noticed afterwards, not prevented. */
+/** Fallback without /proc: compares real paths before and after. A swap in between is detected, not prevented. */
 export const byRealPath: Anchors = {
   root: (path) => named(path, lstatSync(path)),
   child: (folder, name) => {
-    // A name that is not UTF-8 is not there: nothing here could say it.
+    // A name that is not UTF-8 cannot be expressed here, so it counts as missing.
     const path = join(folder.path, name.toString());
     const stat = ifPresent(() => lstatSync(path));
     return stat && named(path, stat);

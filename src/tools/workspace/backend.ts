@@ -5,7 +5,7 @@ import { failed, isStop, outOfScope, type Stop } from './outcome.ts';
 
 type Tool = (call: ToolCall, anchors: Anchors) => Promise<ToolReport | Stop> | ToolReport | Stop;
 
-/** Loaded when they are first called: where the client program runs them itself, they are only watched. */
+/** Tools are loaded at their first call; some clients run them natively and only have them watched. */
 const TOOLS: { readonly [id: string]: () => Promise<Tool> } = {
   read: async () => (await import('./read.ts')).readTool,
   glob: async () => (await import('./glob.ts')).globTool,
@@ -14,7 +14,7 @@ const TOOLS: { readonly [id: string]: () => Promise<Tool> } = {
   write: async () => (await import('./write.ts')).writeTool,
 };
 
-/** What the file system said that is about the call, not about a broken world. */
+/** File-system errors that are failures of the call, not of the world. */
 const SYSTEM_ERRORS: { readonly [code: string]: readonly [code: string, message: string] } = {
   ENOENT: ['not-found', 'It is not there any more; look again with glob.'],
   ENOTDIR: ['not-a-folder', 'Part of the path is not a folder.'],
@@ -28,11 +28,12 @@ const SYSTEM_ERRORS: { readonly [code: string]: readonly [code: string, message:
 };
 
 /**
- * Files and search beneath the root: `read`, `glob`, `grep`, `edit`, `write`. It enforces the grant against what is really on disk: links are
- * walked beneath the root, masks hold for all five tools alike, writes stay in the scope and away from what steers tools.
+ * Files and search under the root: `read`, `glob`, `grep`, `edit`, `write`. Enforces the grant against the real file
+ * system: links are resolved under the root, masks apply to all five tools, and writes stay within the scope and away
+ * from protected names.
  *
- * On Linux no race leads out of the root, because every step is by descriptor. Elsewhere (`containment: 'real-path'`) paths are compared before
- * and after, which notices a swap only afterwards.
+ * On Linux no race leads out of the root, because every step uses a descriptor. Elsewhere (`containment: 'real-path'`)
+ * paths are compared before and after, which detects a swap only afterwards.
  */
 export function workspaceBackend(options: { readonly containment?: 'real-path' } = {}): ToolBackend {
   const anchors = options.containment === 'real-path' ? byRealPath : defaultAnchors();

@@ -2,12 +2,12 @@ import { readlinkSync } from 'node:fs';
 import type { Anchor, Anchors } from './anchors.ts';
 import { segmentsBelow, split } from './path-argument.ts';
 
-/** As the kernel: more links than this are a loop. */
+/** Link limit; more count as a loop, as in the kernel. */
 const MAX_LINKS = 40;
-/** Walks start over at each link and each `..` in one; this bounds what a hostile tree can make us do. */
+/** A walk restarts at each link and at each `..` in a link; this limits the work that a hostile tree can cause. */
 const MAX_RESTARTS = 400;
 
-/** What a walk beneath the root came upon. Whoever gets a place that is held closes it. */
+/** Result of a walk under the root. The caller must close a held place. */
 export type Place =
   | Existing
   | Missing
@@ -18,26 +18,26 @@ export type Place =
 
 export interface Existing {
   readonly kind: 'file' | 'folder' | 'special';
-  /** Where it really is, as segments below the root, all links resolved. */
+  /** Real path as segments under the root, with links resolved. */
   readonly real: readonly string[];
   readonly anchor: Anchor;
-  /** The folder that it is in; null for the root. */
+  /** Its folder; null for the root. */
   readonly parent: Anchor | null;
   close(): void;
 }
 
 export interface Missing {
   readonly kind: 'missing';
-  /** Where it would be. */
+  /** Real path that it would have. */
   readonly real: readonly string[];
   /** The deepest folder that exists. */
   readonly parent: Anchor;
-  /** The names to make below `parent`, the file's own name last. */
+  /** The names to create in `parent`; the file's name is the last. */
   readonly names: readonly string[];
   close(): void;
 }
 
-/** What is left to walk, from the root; `link` is the last link that was followed. */
+/** Segments still to walk from the root; `link` is the last followed link. */
 interface Turn {
   readonly again: readonly string[];
   readonly links: number;
@@ -45,8 +45,8 @@ interface Turn {
 }
 
 /**
- * Walks from the root along `segments`, one name at a time, holding each folder while it opens the next. A link is read and walked beneath the
- * root as well, so no step can lead out of it, whatever others do to the tree meanwhile.
+ * Walks from the root along `segments`, one name at a time, holding each folder while it opens the next. A link is read
+ * and its target is walked under the root too, so no step can leave the root, even if other processes change the tree.
  */
 export function walkBeneath(root: string, segments: readonly string[], anchors: Anchors): Place {
   let turn: Turn = { again: segments, links: 0, link: '' };
@@ -105,7 +105,7 @@ function walkOnce(root: string, turn: Turn, anchors: Anchors): Place | Turn {
   }
 }
 
-/** null: it is no link any more. */
+/** Reads a link; null if it is no longer one. */
 function readLink(path: string): string | null {
   try {
     return readlinkSync(path);

@@ -8,7 +8,10 @@ import { looksBinary } from './regular-file.ts';
 /** Line numbers named in a message. */
 const SHOWN = 10;
 
-/** edit { path, old, new, all? }: replaces exact text. Works on bytes, so nothing else in the file changes, whatever its encoding. */
+/**
+ * edit { path, old, new, all? }: replaces exact text. Works on bytes, so the rest of the file is unchanged in any
+ * encoding.
+ */
 export function editTool(call: ToolCall, anchors: Anchors): ToolReport | Stop {
   const { old: oldText, new: newText, all = false } = call.args;
   for (const [name, text] of [
@@ -66,7 +69,7 @@ function notUnique(text: Buffer, places: readonly number[], path: string): Stop 
   );
 }
 
-/** Says how near it was, so that the next try can be right. */
+/** Describes the closest match, so that the next attempt can succeed. */
 function notFound(text: Buffer, part: Buffer, path: string): Stop {
   const unified = (bytes: Buffer) => Buffer.from(bytes.toString('latin1').replaceAll('\r\n', '\n'), 'latin1');
   if (unified(text).includes(unified(part))) {

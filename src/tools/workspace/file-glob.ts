@@ -3,7 +3,7 @@ import type { ToolCall } from '../../ports/tool-backend.ts';
 import { invalid, outOfScope, type Stop } from './outcome.ts';
 import { segmentsBelow } from './path-argument.ts';
 
-/** Matching backtracks: more wildcards than this could take minutes on a name made for it. */
+/** Matching backtracks; more wildcards could take minutes on a crafted name. */
 const MAX_WILDCARDS_PER_NAME = 4;
 const MAX_GLOBSTARS = 4;
 const MAX_LENGTH = 512;
@@ -11,8 +11,8 @@ const MAX_LENGTH = 512;
 export type FileGlob = (path: string) => boolean;
 
 /**
- * Compiles a glob argument into a test of paths. `*` stays within one name, `**` spans folders, `{a,b}` and `[a-z]` as in a shell; dot files
- * count; no extended globs.
+ * Compiles a glob argument into a path predicate. `*` matches within one name, `**` spans folders, `{a,b}` and `[a-z]`
+ * work as in a shell; dot files match; extended globs are not supported.
  * @param anywhere a pattern without a slash matches at any depth
  */
 export function fileGlob(call: ToolCall, argument: string, anywhere: boolean): { matches: FileGlob } | Stop {

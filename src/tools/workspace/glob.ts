@@ -6,7 +6,7 @@ import { failed, isStop, type Stop } from './outcome.ts';
 import { ripgrep } from './ripgrep.ts';
 import { searchRoot } from './search-root.ts';
 
-/** glob { pattern, path? }: the files that match, beneath `path`, as ripgrep lists them (ignored files left out), masked files absent. */
+/** glob { pattern, path? }: lists the matching files under `path` with ripgrep, without ignored and masked files. */
 export async function globTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | Stop> {
   const glob = fileGlob(call, 'pattern', false);
   if (isStop(glob)) return glob;

@@ -8,7 +8,7 @@ import { failed, invalid, isStop, type Stop } from './outcome.ts';
 import { ripgrep } from './ripgrep.ts';
 import { type SearchRoot, searchRoot } from './search-root.ts';
 
-/** Characters of a matching line that are shown. */
+/** Shown characters of a matching line. */
 const SHOWN_CHARACTERS = 1000;
 
 /** ripgrep's `--json` record of one matching line. */
@@ -22,7 +22,7 @@ interface MatchRecord {
   };
 }
 
-/** grep { pattern, path?, glob?, ignore-case? }: matching lines by ripgrep, masked files absent. */
+/** grep { pattern, path?, glob?, ignore-case? }: finds matching lines with ripgrep, without masked files. */
 export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | Stop> {
   const { pattern, glob: globArgument, 'ignore-case': ignoreCase = false } = call.args;
   if (typeof pattern !== 'string' || pattern === '' || pattern.includes('\0') || !pattern.isWellFormed())
@@ -77,8 +77,8 @@ export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
 }
 
 /**
- * ripgrep opens files by name, and a name can be swapped for a link under it. So a line is only believed if the file beneath the root, taken hold
- * of without following any link, has these very bytes in this very place.
+ * ripgrep opens files by name, and another process can swap a name for a link. A line is therefore accepted only if the
+ * file under the root, opened without following links, has the same bytes at the same offset.
  */
 function verifier(root: SearchRoot) {
   let open: { readonly name: Buffer; readonly fd: number | null } | null = null;

@@ -10,12 +10,12 @@ export type Access = 'read' | 'write';
 /** A place that is held. */
 export type Held = Existing | Missing;
 
-/** Judges a root-relative path, before and after links are resolved. null: allowed. */
+/** Checks a root-relative path, before and after resolving links; null if allowed. */
 export type Judge = (segments: readonly string[]) => { readonly message: string; readonly remedy: string } | null;
 
 /**
- * Takes hold of what the call's argument names, if the grant reaches it. Both what the agent wrote and the place where it really is must be
- * allowed, so a link lends no rights. The caller closes it.
+ * Holds the object that a call's argument names, if the grant allows it. Both the written path and the real path must
+ * be allowed, so a link adds no rights. The caller must close it.
  */
 export function locate(call: ToolCall, argument: string, access: Access, anchors: Anchors): Held | Stop {
   const { root } = call.grant;
@@ -46,7 +46,7 @@ export function locate(call: ToolCall, argument: string, access: Access, anchors
   return outOfScope(argument, `"${shown}" is a link to "${place.real.join('/')}". ${real.message}`, real.remedy);
 }
 
-/** What the grant lets file tools read. The folder that holds a readable file is not itself judged: see the search tools. */
+/** Checks reads against the grant. The folder of a readable file is not checked itself: see the search tools. */
 export function readJudge({ root, scope, readableFiles, config }: Grant): Judge {
   const git = gitPlaces(root);
   const named = new Set(readableFiles?.map((file) => split(file).join('/')));

@@ -7,11 +7,12 @@ import { isStop, outOfScope, type Stop } from './outcome.ts';
 import { ripgrep } from './ripgrep.ts';
 import { searchRoot } from './search-root.ts';
 
-/** How long masked files are looked for before another program searches, in seconds. */
+/** Time limit in seconds for finding masked files before another program searches. */
 const SECONDS = 3;
 
 /**
- * Why a search may not be run by another program: it knows nothing of masks, so no masked file may lie where it would look. null: it may.
+ * Explains why another program may not run a search; null if it may. Such a program ignores masks, so its search area
+ * must not contain a masked file.
  */
 export async function watchSearch(call: ToolCall, anchors: Anchors): Promise<ToolRefusal | null> {
   const stop = await judgeSearch(call, anchors);

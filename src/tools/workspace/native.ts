@@ -13,15 +13,15 @@ import { notAFile, notReplaceable } from './regular-file.ts';
 
 const CHUNK = 1 << 20;
 
-/** The file that a call names, as it was: where it really is and its sha256, null where there is none. */
+/** State of the file that a call names: its real path and its sha256; null if there is no file. */
 interface FileBefore {
   readonly path: string;
   readonly sha256: string | null;
 }
 
 /**
- * Watches file tools that an agent's program runs itself. Before: the walk and the refusals of our own tools. After: what became of the file
- * that the call named, by its hash. Nothing else that such a program did is seen.
+ * Watches file tools that an agent's program runs itself. Before the call: the walk and refusals of hopgate's own
+ * tools. After it: the hash of the named file. Other effects of the program are not observed.
  */
 export function nativeWatch(anchors: Anchors): NativeWatch {
   return {
@@ -48,7 +48,7 @@ export function nativeWatch(anchors: Anchors): NativeWatch {
 
 function lookBefore(call: ToolCall, access: Access, anchors: Anchors): FileBefore | Stop {
   const place = locate(call, 'path', access, anchors);
-  // What is not there cannot be read by anybody; who runs the tool says so.
+  // The client itself reports a missing file.
   if (isStop(place)) return access === 'read' && place.stop.status === 'failed' ? { path: '', sha256: null } : place;
   try {
     const path = place.real.join('/');
@@ -61,7 +61,7 @@ function lookBefore(call: ToolCall, access: Access, anchors: Anchors): FileBefor
   }
 }
 
-/** A folder is not read either, but that harms nobody. */
+/** Refuses special files. Reading a folder fails harmlessly in the client. */
 const specialOnly = (place: Held): Stop | null => (place.kind === 'special' ? notAFile(place, 'path') : null);
 
 function notToBeWritten(call: ToolCall, place: Held, path: string, anchors: Anchors): Stop | null {
@@ -70,7 +70,7 @@ function notToBeWritten(call: ToolCall, place: Held, path: string, anchors: Anch
   return tooLarge(place.anchor.stat, path) ?? notReplaceable(place.anchor.stat, path, 'path');
 }
 
-/** What our own tool would call a failure is refused before another program meets it. */
+/** Turns a failure of hopgate's own tool into a refusal for the other program. */
 const refusalOf = ({ stop }: Stop): ToolRefusal =>
   stop.status === 'refused'
     ? stop
@@ -87,7 +87,7 @@ function changeOf(root: string, before: FileBefore, anchors: Anchors): ObservedE
   const place = walkBeneath(root, path.split('/'), anchors);
   if (!('real' in place)) return 'unobserved';
   try {
-    // A link in its place, or a folder: what was written went somewhere else.
+    // The name is now a link or a folder, so the write went elsewhere.
     if (place.real.join('/') !== path || (place.kind !== 'file' && place.kind !== 'missing')) return 'unobserved';
     const after = place.kind === 'file' ? hashOf(place) : null;
     if (after === before.sha256) return [];

@@ -2,22 +2,22 @@ import { visible } from '../../base/text.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Anchor, Anchors } from './anchors.ts';
 
-/** Names that no argument can say: with control characters, or not UTF-8. */
+/** Names that an argument cannot express contain control characters or are not UTF-8. */
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-/** How many are listed; all are counted. */
+/** Number of names that are listed; all are counted. */
 const LISTED = 20;
 
-/** The part of a search root (see `search-root.ts`) that looks at names which no argument can say. */
+/** The part of a search root (see `search-root.ts`) that handles names which an argument cannot express. */
 interface OddHolder {
   holdOdd(path: Buffer): Anchor | null;
   rootRelative(path: string): string;
 }
 
-/** A name without the `./` that ripgrep puts before it. */
+/** Removes ripgrep's `./` prefix. */
 export const withoutDot = (path: Buffer): Buffer => (path[0] === 0x2e && path[1] === 0x2f ? path.subarray(2) : path);
 
-/** The text of a path; null where it is one that no argument can say. */
+/** Decodes a path; null if an argument cannot express it. */
 export function sayable(path: Uint8Array): string | null {
   const text = textOf(path);
   return text === null || CONTROL.test(text) ? null : text;
@@ -31,7 +31,7 @@ function textOf(path: Uint8Array): string | null {
   }
 }
 
-/** A path as it is shown: what does not show as `\u{a}`, what is not UTF-8 as `\xff`. */
+/** Formats a path for display: invisible characters as `\u{a}`, bytes that are not UTF-8 as `\xff`. */
 export function spelled(path: Uint8Array): string {
   const text = textOf(path);
   if (text !== null) return visible(text);
@@ -39,7 +39,7 @@ export function spelled(path: Uint8Array): string {
   return visible([...path].map(ascii).join(''));
 }
 
-/** Takes hold of a regular file by the bytes of its name, every folder on the way by descriptor; null for anything else. */
+/** Holds a regular file by the bytes of its name, each folder by descriptor; null for anything else. */
 export function holdBytes(root: string, path: Buffer, anchors: Anchors): Anchor | null {
   let here = anchors.root(root);
   for (const name of segmentsOf(path)) {
@@ -71,7 +71,7 @@ function segmentsOf(path: Buffer): Buffer[] {
   return segments;
 }
 
-/** The files that a search came upon and that no tool can be given: each is told of, none is passed over in silence. */
+/** Collects the found files that no tool can take as an argument, so that the result names them. */
 export class OddNames {
   readonly #seen = new Set<string>();
 
@@ -83,7 +83,7 @@ export class OddNames {
     this.#seen.add(rootRelative(spelled(path)));
   }
 
-  /** The part of a search's result that tells of them; nothing where there are none. */
+  /** Part of a search's result that names them; empty if there are none. */
   get part(): { [key: string]: Json } {
     if (this.#seen.size === 0) return {};
     const files = [...this.#seen].sort();

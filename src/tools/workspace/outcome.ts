@@ -1,11 +1,11 @@
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 
-/** Why a tool stopped short: handed up as a value until the backend reports it. */
+/** Early end of a tool as a value, which the backend reports. */
 export interface Stop {
   readonly stop: Exclude<ToolOutcome, { status: 'ok' }>;
 }
 
-/** The tool could not do it; `message` says what to do next. */
+/** Failure of a tool; `message` contains the remedy. */
 export const failed = (code: string, message: string): Stop => ({ stop: { status: 'failed', code, message } });
 
 /** The call leaves the envelope. */

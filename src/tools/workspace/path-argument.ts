@@ -6,8 +6,8 @@ import { invalid, outOfScope, type Stop } from './outcome.ts';
 const MAX_PATH_BYTES = 4096;
 
 /**
- * Reads a path as an agent wrote it into segments beneath the root: relative to the root, or absolute inside it; `.` and `..` are resolved
- * lexically. Nothing on disk is looked at.
+ * Parses an agent's path into segments under the root. The path may be relative to the root or absolute inside it. `.`
+ * and `..` are resolved lexically. Does not access the disk.
  */
 export function parsePath(root: string, argument: string, value: Json | undefined): { segments: string[] } | Stop {
   const again = 'Give a path relative to the root, such as "src/main.ts".';
@@ -26,7 +26,7 @@ export function parsePath(root: string, argument: string, value: Json | undefine
   return segments ? { segments } : outOfScope(argument, `"${value}" lies outside the root.`, again);
 }
 
-/** The segments of a path below the root, `..` unresolved; null for an absolute path elsewhere. */
+/** Returns the segments of a path under the root with `..` unresolved; null for an absolute path elsewhere. */
 export function segmentsBelow(root: string, path: string): string[] | null {
   const segments = split(path);
   if (!isAbsolute(path)) return segments;
@@ -34,11 +34,11 @@ export function segmentsBelow(root: string, path: string): string[] | null {
   return base.every((name, i) => segments[i] === name) ? segments.slice(base.length) : null;
 }
 
-/** Whether `segments` is `prefix` or lies below it. */
+/** True if `segments` equals `prefix` or is inside it. */
 export const startsWith = (segments: readonly string[], prefix: readonly string[]): boolean =>
   prefix.length <= segments.length && prefix.every((name, i) => segments[i] === name);
 
-/** Resolves `..` lexically; null where it climbs above the start. */
+/** Resolves `..` lexically; null if it climbs above the start. */
 export function resolveSegments(segments: readonly string[] | null): string[] | null {
   const resolved: string[] = [];
   for (const name of segments ?? ['..']) {

@@ -9,21 +9,21 @@ import { failed, isStop, outOfScope, type Stop } from './outcome.ts';
 import { notAFile, notReplaceable } from './regular-file.ts';
 import { makeFolders, replaceFile } from './replace-file.ts';
 
-/** A file beyond this is not held in memory to be hashed and replaced. */
+/** Larger files are not read into memory for hashing and replacing. */
 const MAX_BYTES = 256 * 2 ** 20;
 
-/** What was put where. */
+/** Result of a replacement. */
 export interface Put {
   readonly path: string;
   readonly created: boolean;
   readonly effect: ObservedEffect;
-  /** Of the file that was there; 0 for a new one. */
+  /** Mode of the replaced file; 0 for a new one. */
   readonly mode: number;
 }
 
 /**
- * Replaces or creates the file that `path` names with what `compose` makes of its present content (null: there is none). Everything is done on
- * the place that was taken hold of, so what was judged is what is written.
+ * Creates or replaces the file `path` with the result of `compose(content)`, where `content` is null for a new file.
+ * All steps use the held place, so the checked file is the written one.
  */
 export function putFile(
   call: ToolCall,
@@ -76,13 +76,13 @@ function create(
   return { path, created: true, effect: contentEffect(path, null, sha256(bytes)), mode: 0 };
 }
 
-/** Why a file is too large to be hashed and replaced; null if it is not. */
+/** Stop for a file that is too large to hash and replace; null if it is not. */
 export const tooLarge = ({ size }: Stats, path: string): Stop | null =>
   size > MAX_BYTES
     ? failed('too-large', `"${path}" has more than ${MAX_BYTES / 2 ** 20} MiB; only commands can change it.`)
     : null;
 
-/** Folders are compared, because an overlay shows files of several devices. */
+/** Compares the devices of folders, because an overlay shows files of several devices. */
 export function onAnotherDevice(root: string, place: Held, anchors: Anchors): Stop | null {
   const anchor = anchors.root(root);
   try {

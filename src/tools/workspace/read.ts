@@ -10,7 +10,7 @@ const readAsync = promisify(fs.read);
 const CHUNK = 256 * 1024;
 const NEWLINE = 10;
 
-/** read { path, offset?, limit? }: lines of a text file, counted from 1. */
+/** read { path, offset?, limit? }: returns lines of a text file, counted from 1. */
 export async function readTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | Stop> {
   const offset = lineNumber(call, 'offset', 1);
   if (isStop(offset)) return offset;
@@ -49,7 +49,10 @@ interface Range {
   readonly truncated: boolean;
 }
 
-/** Streams the file, so that its size never matters; keeps whole lines up to `cap` bytes, or part of the first where not even that fits. */
+/**
+ * Streams the file, so that its size does not matter. Keeps whole lines up to `cap` bytes, or a part of the first if it
+ * does not fit.
+ */
 async function readLines(
   fd: number,
   from: number,
@@ -61,7 +64,7 @@ async function readLines(
   const chunk = Buffer.allocUnsafe(CHUNK);
   const kept: Buffer[] = [];
   const end = from + limit;
-  // `line` is the line that the next byte belongs to; `whole` the kept bytes up to the last line end.
+  // `line`: line of the next byte; `whole`: kept bytes up to the last line end.
   let [line, size, whole, wholeTo, over, last] = [1, 0, 0, from - 1, false, NEWLINE];
   const keep = (part: Buffer) => {
     const room = part.subarray(0, Math.max(0, cap - size));
@@ -96,7 +99,7 @@ async function readLines(
   return { bytes: all.subarray(0, characterBoundary(all)), from, to: from, lines, truncated: true };
 }
 
-/** The length of `bytes` without a UTF-8 character that is cut off at its end. */
+/** Length of `bytes` without an incomplete UTF-8 character at the end. */
 export function characterBoundary(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(4, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!;

@@ -24,9 +24,9 @@ const NEW_FILE_MODE = 0o666;
 const PERMISSIONS = 0o777;
 
 /**
- * Puts `bytes` in the place of `name` in a held folder, all or nothing: a new file beside it, made durable, then renamed over it. Permissions
- * are kept (set-id bits are not).
- * @param seen what was there when it was looked at; {@link Moved} is thrown if that has changed since
+ * Replaces `name` in a held folder atomically: writes a new file in the same folder, syncs it, and renames it. Keeps
+ * the permissions except set-id bits.
+ * @param seen the file's state at the check; throws {@link Moved} if it has changed since
  */
 export function replaceFile(folder: Anchor, name: string, bytes: Uint8Array, seen: Stats | null): void {
   folder.check();
@@ -53,7 +53,7 @@ export function replaceFile(folder: Anchor, name: string, bytes: Uint8Array, see
   syncFolder(folder);
 }
 
-/** What engines that were killed in the middle left beside the file. */
+/** Removes temporary files left by engines that were killed during a replacement. */
 function removeLeft(folder: Anchor): void {
   for (const name of readdirSync(folder.path)) {
     const pid = /^\.hopgate-(\d+)-[0-9a-f]{16}\.tmp$/.exec(name)?.[1];
@@ -62,8 +62,8 @@ function removeLeft(folder: Anchor): void {
 }
 
 /**
- * Makes the folders `names` below a held one, each beneath the one before, and holds the last.
- * @returns the last folder; `undo` removes those that were made and are still empty; `close` lets go
+ * Creates nested folders `names` in a held folder and holds the last one.
+ * @returns the last folder; `undo` removes the created folders that are still empty; `close` releases the hold
  */
 export function makeFolders(
   start: Anchor,
@@ -121,7 +121,7 @@ function keepOwnerAndMode(fd: number, seen: Stats): void {
     try {
       fchownSync(fd, seen.uid, seen.gid);
     } catch (error) {
-      // only root may give files away; then the writer owns the new content
+      // Only root may change the owner; otherwise the writer owns the new file.
       if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
     }
   }

@@ -1,22 +1,22 @@
 import { once } from 'node:events';
 
-/** A record longer than this (a match in a file of one huge line) is passed over. */
+/** Longer records (a match in one huge line) are skipped. */
 const MAX_RECORD_BYTES = 4 * 1024 * 1024;
 const MAX_COMPLAINT_BYTES = 8 * 1024;
 
-/** Flags of every run: no configuration file, hidden files but not git's own, links not followed, order by path. */
+/** Flags of every run: no configuration file, hidden files except .git, no links, sorted by path. */
 const FIXED_FLAGS = ['--no-config', '--no-ignore-global', '--no-messages', '--hidden', '--glob=!.git', '--sort=path'];
 
 export interface RipgrepRun {
-  /** How it ended; `stopped`: the reader had enough. */
+  /** The end of the run; `stopped`: the reader had enough. */
   readonly end: 'done' | 'stopped' | 'aborted' | 'time-limit' | 'error';
-  /** Its own words where it could not do what it was asked. */
+  /** ripgrep's error message. */
   readonly complaint: string;
 }
 
 /**
- * Runs the ripgrep that is shipped with us over `target` in `folder`, and hands its output to `onRecord` record by record, until that returns
- * false. It gets an empty environment and no standard input, and is killed on abort or after `seconds`.
+ * Runs the packaged ripgrep over `target` in `folder` and passes each record of its output to `onRecord` until that
+ * returns false. ripgrep gets an empty environment and no stdin, and is killed on abort or after `seconds`.
  */
 export async function ripgrep(
   folder: string,

@@ -6,22 +6,22 @@ import { holdBytes } from './odd-names.ts';
 import { failed, outOfScope, type Stop } from './outcome.ts';
 import { parsePath } from './path-argument.ts';
 
-/** Where a search runs: in a held folder, over all of it or over one file. */
+/** Start of a search: a held folder, searched as a whole or for one file. */
 export interface SearchRoot {
   readonly folder: string;
   readonly target: string;
-  /** The root-relative path of what the search names `path`. */
+  /** Returns the root-relative path of a result. */
   rootRelative(path: string): string;
-  /** Takes hold of a file that the search came upon; null unless it is a regular file beneath the root that may be read. */
+  /** Holds a found file; null unless it is a readable regular file under the root. */
   hold(path: string): Existing | null;
-  /** The same for a file whose name no argument can say: see `odd-names.ts`. */
+  /** Same for a file whose name an argument cannot express: see `odd-names.ts`. */
   holdOdd(path: Buffer): Anchor | null;
   close(): void;
 }
 
 /**
- * Takes hold of where to search (`path`, default the root). The search itself goes by names, so whatever it reports is looked up again beneath
- * the root before it is believed: see `hold`.
+ * Holds the start of a search (`path`, default the root). ripgrep works by names, so every result is looked up again
+ * under the root before it is accepted: see `hold`.
  */
 export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | Stop {
   const { root, scope } = call.grant;
@@ -31,7 +31,7 @@ export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | Stop 
   if ('stop' in parsed) return parsed;
   const shown = parsed.segments.join('/') || '.';
   const judge = readJudge(call.grant);
-  // a folder of which only some files may be read is searched; its files are judged one by one
+  // A folder with only some readable files is searched; each file is checked.
   const judgeStart = scope.read === 'root' ? judge : () => null;
   const place = walkBeneath(root, parsed.segments, anchors);
   if (place.kind === 'leaves')
@@ -79,7 +79,7 @@ export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | Stop 
 const withBase = (base: readonly string[], path: Buffer): Buffer =>
   base.length === 0 ? path : Buffer.concat([Buffer.from(`${base.join('/')}/`), path]);
 
-/** What was listed a moment ago may be gone, or out of bounds, now. */
+/** Returns null for a listed file that is gone or no longer readable. */
 function holdOrNull<T>(take: () => T): T | null {
   try {
     return take();

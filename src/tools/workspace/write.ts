@@ -4,7 +4,7 @@ import type { Anchors } from './anchors.ts';
 import { invalid, isStop, type Stop } from './outcome.ts';
 import { putFile } from './put.ts';
 
-/** write { path, content }: the whole file; folders on the way are made. */
+/** write { path, content }: writes the whole file and creates missing folders. */
 export function writeTool(call: ToolCall, anchors: Anchors): ToolReport | Stop {
   const { content } = call.args;
   if (typeof content !== 'string' || !content.isWellFormed())

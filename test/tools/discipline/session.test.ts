@@ -129,7 +129,7 @@ describe('the discipline of patterns in a session', () => {
     const { fruit } = await must(session.stop('done', { fruit: { suggestions: ['be brief'] } }));
     expect(fruit['par']).toMatchObject({
       open_selections: ['test-after-change'],
-      what_could_improve: ['1 × pattern test-after-change: its outcome was not told'],
+      what_could_improve: ['1 × pattern test-after-change: its outcome was not recorded'],
       suggestions: [expect.stringContaining('test-after-change'), 'be brief'],
     });
     const closed = await must(session.close('enough'));

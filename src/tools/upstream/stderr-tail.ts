@@ -1,15 +1,15 @@
 const KEPT_BYTES = 8 * 1024;
 const SHOWN = 300;
 
-/** The end of what a program wrote to its standard error. */
-export class LastWords {
+/** Keeps the tail of a program's standard error. */
+export class StderrTail {
   #text = Buffer.alloc(0);
 
   push(chunk: Buffer): void {
     this.#text = Buffer.concat([this.#text, chunk.subarray(-KEPT_BYTES)]).subarray(-KEPT_BYTES);
   }
 
-  /** The last line that is not blank, fit to be shown; null if there is none. */
+  /** Returns the last non-blank line, safe to print; null if there is none. */
   line(): string | null {
     const lines = this.#text
       .toString('utf8')
@@ -20,7 +20,7 @@ export class LastWords {
   }
 }
 
-/** Without escape sequences, control characters and what turns the direction of text. */
+/** Removes escape sequences, control characters and bidi controls. */
 export const plain = (text: string): string =>
   text
     .replaceAll(/\u001b\[[0-9;?]*[ -/]*[@-~]/g, '')

@@ -3,8 +3,8 @@ import type { Entry } from '../../evidence/entry.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { libraryOf } from './library.ts';
 
-/** What the discipline tools know when they are called. */
-export interface Desk {
+/** Input of the pattern tools. */
+export interface PatternContext {
   readonly call: ToolCall;
   /** This session's evidence so far. */
   readonly entries: readonly Entry[];

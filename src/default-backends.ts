@@ -25,16 +25,22 @@ export function defaultBackends(
   const bound = Object.values(options.specs?.tools ?? {}).filter(({ upstream }) => upstream !== undefined);
   const names = new Set(bound.map(({ id }) => id));
   const here = bound.filter(({ upstream }) => Object.hasOwn(options.config?.upstream ?? {}, upstream!.server));
-  const own: ToolBackend[] = [
+  const shared: readonly ToolBackend[] = [
     workspaceBackend(),
     onFirstUse('shell', ['bash-readonly', 'bash', 'bash-test', 'bash-deploy'], async () => {
       const { shellBackend } = await import('./tools/shell/backend.ts');
       return shellBackend(await detect());
     }),
-    onFirstUse('git', ['bash-git'], async () => {
-      const { gitBackend } = await import('./tools/git/backend.ts');
-      return gitBackend(await detect());
-    }),
+    {
+      ...onFirstUse('git', ['bash-git'], async () => {
+        const { gitBackend } = await import('./tools/git/backend.ts');
+        return gitBackend(await detect());
+      }),
+      tree: async (place) => {
+        const { observeTree } = await import('./tools/tree/observe-tree.ts');
+        return observeTree(await detect(), place, place.signal, place.own);
+      },
+    },
     onFirstUse('web', ['web-fetch'], async () => (await import('./tools/web/backend.ts')).webBackend()),
     onFirstUse('session-log', ['musn-log'], async () =>
       (await import('./tools/session-log.ts')).sessionLogBackend(store),
@@ -42,7 +48,8 @@ export function defaultBackends(
     onFirstUse('discipline', DISCIPLINE, async () =>
       (await import('./tools/discipline/backend.ts')).disciplineBackend(store),
     ),
-  ].map((backend) => without(names, backend));
+  ];
+  const own = shared.map((backend) => without(names, backend));
   if (here.length === 0) return own;
   const upstream = onFirstUse(
     'upstream',

@@ -46,6 +46,8 @@ export interface OpenOptions {
   readonly backends?: readonly ToolBackend[] | ((real: readonly ToolBackend[]) => readonly ToolBackend[]);
   /** The id of a session to go on with. It keeps the spec and config that it was opened with. */
   readonly session?: string;
+  /** The session whose sub-agent is to work in this one: it may ship what is changed here. */
+  readonly parent?: string;
   /** Run shell tools without a sandbox where there is none. Every entry says so. */
   readonly unsafeNoSandbox?: boolean;
   /** Told of each entry once it is durable. */
@@ -102,6 +104,7 @@ export async function openSession(options: OpenOptions): Promise<Session> {
       root,
       unsafeNoSandbox,
       version: manifest.version,
+      ...(options.parent === undefined ? {} : { parent: options.parent }),
     });
   } catch (error) {
     await dispose();

@@ -15,8 +15,9 @@ export interface WantedApproval {
 /** Judges the record by itself, when it appears: it has to be whole, for this session, and not be used up. */
 export function judgeApprovalRecord(ledger: Ledger, { record, request }: ApprovalBody, report: Report): void {
   const breach = (constraint: string, message: string) => report.breach('approval', constraint, message);
-  const { action, reason, view } = request;
-  const bytes = canonicalize({ sessionId: record.sessionId, action, reason, view }) ?? '';
+  const { version, action, reason, view } = request;
+  const versioned = version === undefined ? {} : { version };
+  const bytes = canonicalize({ ...versioned, sessionId: record.sessionId, action, reason, view }) ?? '';
   if (createHash('sha256').update(bytes).digest('hex') !== record.requestHash)
     breach('requestHash is the hash of what was approved', 'the hash is of something else');
   if (record.sessionId !== ledger.sessionId) breach('for this session', `it was given for session ${record.sessionId}`);

@@ -289,7 +289,8 @@ export class Host {
       agent: `${session.state.agent}/${agentId}`,
       peripheral: session.state.peripheral,
     }));
-    const session = await this.#sessions.open({ root, agent, specs, config, trustConfig: true }, async (session) => {
+    const above = { parent: parent.sessionId, specs, config, trustConfig: true };
+    const session = await this.#sessions.open({ root, agent, ...above }, async (session) => {
       if (peripheral !== null) await start(session, peripheral);
     });
     const binding = { sessionId: session.id, agent, parent: parent.sessionId, approve: [], client: null };

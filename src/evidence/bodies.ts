@@ -32,6 +32,8 @@ export interface SessionOpenBody {
   readonly specHash: string;
   readonly unsafeNoSandbox: boolean;
   readonly version: string;
+  /** The session whose sub-agent works in this one. */
+  readonly parent?: string;
 }
 export interface StartBody {
   readonly event: 'start';
@@ -42,6 +44,8 @@ export interface StartBody {
   readonly deadline: number | null;
   /** The facts in the hop graph's event, as the gate saw them; null for a start that belongs to a hop. */
   readonly facts: Fields | null;
+  /** The working tree that the gate saw, where the start depended on it. */
+  readonly tree?: Fields;
 }
 /** Outcome of a tool call as its backend reported it. A large result is `{ blob, bytes }`. */
 export type OutcomeRecord =
@@ -111,6 +115,8 @@ export interface HopBody {
   readonly approval: string | null;
   /** The facts in the hop graph's event, as the gate saw them. */
   readonly facts: Fields;
+  /** The working tree that the gate saw, where the hop depended on it: what was tested, and what is shipped of it. */
+  readonly tree?: Fields;
   /**
    * Set if a failed expectation caused a hop back: the expectation, the actual result, and the id of the entry that
    * showed it.
@@ -143,7 +149,13 @@ export interface ApprovalBody {
     readonly expiresAt: string;
   };
   /** The approved request in full; `record.requestHash` is its hash. */
-  readonly request: { readonly action: Fields; readonly reason: string; readonly view: Fields };
+  readonly request: {
+    /** The form of the hash; absent in records from before the second form. */
+    readonly version?: number;
+    readonly action: Fields;
+    readonly reason: string;
+    readonly view: Fields;
+  };
 }
 /** The visit's time limit has passed; raised by the clock. */
 export interface ExpiredBody {

@@ -26,10 +26,13 @@ export interface ApprovalGrant {
   readonly expiresAt: number;
 }
 
-/** sha256 (hex) of the RFC 8785 form of what is to be approved. */
+/** Of what the hash is made: 2 since the view holds what was tested and what is shipped. Older records have none. */
+export const APPROVAL_VERSION = 2;
+
+/** sha256 (hex) of the RFC 8785 form of what is to be approved, and the version. */
 export function approvalHash(subject: ApprovalSubject): string {
   const { sessionId, action, reason, view } = subject;
-  return hash('sha256', canonicalize({ sessionId, action, reason, view }) ?? '');
+  return hash('sha256', canonicalize({ version: APPROVAL_VERSION, sessionId, action, reason, view }) ?? '');
 }
 
 /** Why a grant does not cover a request; null when it does. Single use, one session, one request, until it expires. */

@@ -16,16 +16,20 @@ import {
   firstUnmetEntry,
   missingContext,
   modeForbids,
+  treeUnknown,
   unknownPeripheral,
 } from './refuse-visit.ts';
 import type { CloseRequest, Decision, GateContext, HopRequest, Refusal, StartRequest, StopRequest } from './request.ts';
 import { type RequirementFacts, unmet } from './requirement.ts';
-import { edgeRequirements, requirementsOf, startRequirements } from './requirements.ts';
+import { dependsOnTree, edgeRequirements, requirementsOf, startRequirements } from './requirements.ts';
+import type { TreeNow, TreeToShip } from './tree.ts';
 import { shortestWay } from './ways.ts';
 
 export interface StartPlan {
   readonly peripheral: PeripheralSpec;
   readonly context: { readonly [field: string]: Json };
+  /** The tree that this was decided by; absent where it does not depend on it. */
+  readonly tree?: TreeToShip;
   /** The hop graph's event and the facts that ride in it. */
   readonly event: { readonly type: string; readonly facts: RequirementFacts };
 }
@@ -80,7 +84,8 @@ export function decideStart(context: GateContext, request: StartRequest): Decisi
   if (closed) return closed;
   const { context: carried, missing } = transferContext(target, view, request.context);
   if (missing.length > 0) return missingContext(context, target, missing);
-  return { ok: true, plan: { peripheral: target, context: carried, event: { type: `start.${target.id}`, facts } } };
+  const event = { type: `start.${target.id}`, facts };
+  return { ok: true, plan: { peripheral: target, context: carried, ...knownTree(context), event } };
 }
 
 /**
@@ -125,10 +130,13 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
   const needsApproval = gates.some(({ kind }) => kind === 'approval');
   if (needsApproval) {
     const action: ApprovalAction = { kind: 'hop', from, exit: edge.exit, to: target.id };
+    const tree = view.tree && shownTree(context, view.tree);
+    if (tree === null) return treeUnknown(context, target);
     const approvalView = {
       [APPROVAL_VIEW.fruit]: { ...fruit },
       [APPROVAL_VIEW.context]: { ...carried.context },
       [APPROVAL_VIEW.changes]: { ...view.changes },
+      ...tree,
     };
     const checked = checkApproval(context, action, request, approvalView);
     if (checked) return checked;
@@ -139,11 +147,47 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
     plan: {
       peripheral: target,
       context: carried.context,
+      ...knownTree(context),
       event: { type: `${edge.exit}.${edge.to}`, facts },
       edge,
       fruit,
       reason: request.reason,
       approval: needsApproval ? (request.approval ?? null) : null,
+    },
+  };
+}
+
+/** Whether the working tree has to be looked at before a request is decided. */
+export function needsTree({ specs, view }: GateContext, request: HopRequest | StartRequest): boolean {
+  const to = request.kind === 'hop' ? request.to : request.peripheral;
+  const from = view.visit?.peripheral;
+  if (request.kind === 'start') return dependsOnTree(specs, startRequirements(specs, to), to);
+  return (
+    from !== undefined &&
+    edgesFrom(specs, from).some((edge) => edge.to === to && dependsOnTree(specs, requirementsOf(specs, edge), to))
+  );
+}
+
+const knownTree = ({ view: { tree } }: GateContext): { readonly tree?: TreeToShip } =>
+  tree && !('problem' in tree) ? { tree } : {};
+
+/** What a person is shown of the tree, and binds: what was tested and with what, what will be shipped, and what will not. */
+function shownTree({ config }: GateContext, tree: TreeNow): { readonly [title: string]: Json } | null {
+  if ('problem' in tree) return null;
+  const { kind, id, head, ships } = tree;
+  const tests = config.test.map(({ run }) => run.join(' '));
+  const tested = { kind, tree: id, head, tests };
+  if (ships === null) return { [APPROVAL_VIEW.tested]: tested };
+  const { id: shipped, files, left, base, commits, more } = ships;
+  return {
+    [APPROVAL_VIEW.tested]: tested,
+    [APPROVAL_VIEW.ships]: {
+      tree: shipped,
+      files: [...files],
+      left: [...left],
+      base,
+      commits: commits.map((one) => ({ ...one })),
+      more,
     },
   };
 }

@@ -21,7 +21,7 @@ export function celFacts(view: SessionView, fruit: Fruit): CelFacts {
       denials: view.visit?.denials ?? 0,
       peripheral: view.visit?.peripheral ?? null,
     },
-    tests: { ...view.tests },
+    tests: { passed: view.tests.passed, count: view.tests.count, failed: view.tests.failed },
     backpack: view.backpack,
     visits: view.visits,
   };

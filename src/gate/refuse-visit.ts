@@ -1,5 +1,5 @@
 import { nearest } from '../spec/names.ts';
-import type { Edge, PeripheralSpec, Principal } from '../spec/types.ts';
+import { type Edge, type PeripheralSpec, type Principal, TESTS_PASSED } from '../spec/types.ts';
 import { deny } from './deny.ts';
 import { requirementFacts } from './facts.ts';
 import type { Fruit } from './fruit.ts';
@@ -102,15 +102,21 @@ export function firstUnmetEntry(
 
 export function conditionFailed(context: GateContext, target: PeripheralSpec, requirement: Requirement): Refusal {
   const { tests } = context.view;
+  const isTests = requirement.kind === 'condition' && requirement.name === TESTS_PASSED;
   const why =
-    requirement.kind === 'condition' && requirement.name === 'tests-passed'
-      ? `tests-passed does not hold (it takes a full passing run of each configured test command after the last change; runs: ${tests.count}, failed: ${tests.failed})`
-      : `${describeRequirement(requirement)} does not hold`;
+    isTests && tests.stale !== undefined
+      ? `tests-passed does not hold any more (${tests.stale})`
+      : isTests
+        ? `tests-passed does not hold (it takes a full passing run of each configured test command after the last change; runs: ${tests.count}, failed: ${tests.failed})`
+        : `${describeRequirement(requirement)} does not hold`;
   return deny(context, 'condition-failed', {
     to: target.id,
     condition: describeRequirement(requirement),
     why,
-    remedy: remedyFor(requirement),
+    remedy:
+      isTests && tests.stale !== undefined
+        ? 'run the configured tests in full again with bash-test: what ships has to be what was tested'
+        : remedyFor(requirement),
   });
 }
 
@@ -144,6 +150,17 @@ export function missingContext(
           : `carry ${field} in the backpack, or supply it in the context of start`,
       )
       .join('; '),
+  });
+}
+
+export function treeUnknown(context: GateContext, { id: to }: PeripheralSpec): Refusal {
+  const { tree } = context.view;
+  const why = tree && 'problem' in tree ? tree.problem : 'nothing observes it';
+  return deny(context, 'condition-failed', {
+    to,
+    condition: 'the files that would be shipped are known',
+    why: `it is not known which files would be shipped: ${why}`,
+    remedy: 'ask the operator to mend the repository, then hop again',
   });
 }
 

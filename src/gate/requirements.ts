@@ -1,4 +1,11 @@
-import type { Edge, EntrySource, ModeTransition, PeripheralSpec, SpecSet } from '../spec/types.ts';
+import {
+  type Edge,
+  type EntrySource,
+  type ModeTransition,
+  type PeripheralSpec,
+  type SpecSet,
+  TESTS_PASSED,
+} from '../spec/types.ts';
 import type { Requirement } from './requirement.ts';
 
 /** How a source is written in a spec: `default`, `from-test`, … */
@@ -56,6 +63,22 @@ function gateRequirement(gate: Edge['gates'][number]): Requirement {
       return { kind: 'pattern', pattern: gate.pattern, is: gate.is };
   }
 }
+
+/**
+ * Whether a hop or start depends on the working tree as it is: tests have to have passed on it, or it is approved that it is shipped.
+ */
+export function dependsOnTree(specs: SpecSet, requirements: readonly Requirement[], to: string): boolean {
+  const ships = specs.peripherals[to]?.scope.rule.command === 'deploy';
+  return requirements.some((requirement) => {
+    if (requirement.kind === 'approval') return ships;
+    if (requirement.kind === 'when') return MENTIONS_TESTS.test(requirement.cel);
+    if (requirement.kind !== 'condition') return false;
+    return requirement.name === TESTS_PASSED || MENTIONS_TESTS.test(specs.conditions[requirement.name] ?? '');
+  });
+}
+
+/** A rule that could ask whether tests passed; to observe the tree for one that does not costs time only. */
+const MENTIONS_TESTS = /\btests\b/;
 
 /** Everything that has to hold to start a peripheral from outside. */
 export function startRequirements(specs: SpecSet, to: string): Requirement[] {

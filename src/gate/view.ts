@@ -1,4 +1,5 @@
 import type { Json, Mode } from '../spec/types.ts';
+import type { TreeNow } from './tree.ts';
 
 /** How a named pattern stands in this session: a PSR selected it; its last PUR said that it held, or that it failed. */
 export type PatternStanding = 'selected' | 'held' | 'failed';
@@ -9,6 +10,8 @@ export interface TestsView {
   readonly passed: boolean;
   readonly count: number;
   readonly failed: number;
+  /** Why a pass does not count any more: the files are others now. */
+  readonly stale?: string;
 }
 
 export interface VisitView {
@@ -50,6 +53,8 @@ export interface SessionView {
   readonly files: readonly string[];
   /** What this session changed: the sha256 of each file as the last change left it, null where it was deleted or nobody saw. */
   readonly changes: { readonly [path: string]: string | null };
+  /** The working tree, where the request depends on it and something observes it. */
+  readonly tree?: TreeNow;
   /** Tools of the catalogue that nothing runs in this session; absent: there are none. */
   readonly unserved?: ReadonlySet<string>;
   /** Nonces of approvals that were used. */

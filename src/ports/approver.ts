@@ -1,6 +1,6 @@
 import type { Json } from '../spec/types.ts';
 
-/** A request for approval. `hash` is sha256 of the RFC 8785 form of `sessionId`, `action`, `reason` and `view`. */
+/** A request for approval. `hash` is sha256 of the RFC 8785 form of `version` (2), `sessionId`, `action`, `reason` and `view`. */
 export interface ApprovalRequest {
   readonly sessionId: string;
   readonly agent: string;

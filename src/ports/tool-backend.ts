@@ -1,4 +1,5 @@
 import type { DenialCode } from '../gate/denial.ts';
+import type { TreeNow, TreeToShip } from '../gate/tree.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolSpec } from '../spec/types.ts';
 import type { ObservedEffects } from './effects.ts';
 
@@ -17,6 +18,18 @@ export interface Grant {
   readonly config: ProjectConfig;
   /** True if the operator opened the shell tools without a sandbox. */
   readonly unsafeNoSandbox: boolean;
+  /** What may be shipped from here; absent: whatever the scope lets through. */
+  readonly release?: Release;
+}
+
+/** What a session may ship. */
+export interface Release {
+  /** Whether a path is one of the session's own changes. */
+  readonly own: (path: string) => boolean;
+  /** The tree that was tested, and what of it was approved; null: the way in depended on none. */
+  readonly tree: TreeToShip | null;
+  /** The commit message that was approved; null: there was none. */
+  readonly message: string | null;
 }
 
 export interface ToolCall {
@@ -64,6 +77,12 @@ export interface NativeWatch {
   after(call: ToolCall, before: Json): Promise<ObservedEffects>;
 }
 
+export interface TreePlace extends Pick<Grant, 'root' | 'config' | 'unsafeNoSandbox'> {
+  /** Left out: nobody asks what would be shipped. */
+  readonly own?: Release['own'];
+  readonly signal: AbortSignal;
+}
+
 /** Runs tools. One backend serves one or more tool ids; the session routes by id. */
 export interface ToolBackend {
   readonly name: string;
@@ -76,6 +95,8 @@ export interface ToolBackend {
   run(call: ToolCall): Promise<ToolReport>;
   /** Set if another program may run these tools under watch. */
   readonly native?: NativeWatch;
+  /** Observes the working tree, and what a commit of the session's own changes would ship. */
+  readonly tree?: (place: TreePlace) => Promise<TreeNow>;
   /** Frees what the backend holds. Idempotent. */
   close?(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import type { ApprovalBody } from '../evidence/bodies.ts';
-import type { ApprovalGrant } from '../gate/approval.ts';
+import { APPROVAL_VERSION, type ApprovalGrant } from '../gate/approval.ts';
 import type { WantedApproval } from '../gate/request.ts';
 import type { Approver } from '../ports/approver.ts';
 import type { Ids } from '../ports/ids.ts';
@@ -39,7 +39,12 @@ export async function askApproval(
     body: {
       event: 'approval',
       record,
-      request: { action: { ...subject.action }, reason: subject.reason, view: { ...subject.view } },
+      request: {
+        version: APPROVAL_VERSION,
+        action: { ...subject.action },
+        reason: subject.reason,
+        view: { ...subject.view },
+      },
     },
   };
 }

@@ -1,19 +1,22 @@
-import type { Body } from '../evidence/bodies.ts';
+import { type Body, bodyOf } from '../evidence/bodies.ts';
 import type { Entry } from '../evidence/entry.ts';
 import { decide } from '../gate/decide.ts';
 import { type StepPlan, withWritePaths } from '../gate/decide-step.ts';
 import type { Denial } from '../gate/denial.ts';
 import { deny } from '../gate/deny.ts';
-import type { Decision, GateContext, Request, WantedApproval } from '../gate/request.ts';
+import { needsTree } from '../gate/decide-visit.ts';
+import type { Decision, GateContext, HopRequest, Request, StartRequest, WantedApproval } from '../gate/request.ts';
+import type { TreeNow } from '../gate/tree.ts';
 import type { SessionView } from '../gate/view.ts';
 import type { Approver } from '../ports/approver.ts';
 import { StoreError } from '../ports/evidence-store.ts';
 import type { Inspector } from '../ports/inspector.ts';
-import type { Grant, ToolBackend, ToolCall, ToolRefusal } from '../ports/tool-backend.ts';
+import type { Grant, Release, ToolBackend, ToolCall, ToolRefusal } from '../ports/tool-backend.ts';
 import type { Json, Principal, ProjectConfig, ToolSpec } from '../spec/types.ts';
 import { askApproval, type GivenApproval } from './approve.ts';
 import { asJson } from './as-json.ts';
 import { isReflective } from './drafts.ts';
+import { changedPaths } from './observe.ts';
 import type { Refused } from './results.ts';
 import { keepFields } from './run-tool.ts';
 import { isClosed } from './state.ts';
@@ -40,6 +43,7 @@ export class SessionCore {
   /** The config with every peripheral's write paths in it, so that git knows what may be shipped. */
   readonly #writable: ProjectConfig;
   readonly #unserved: ReadonlySet<string>;
+  readonly #tree: ToolBackend['tree'];
   #queue: Promise<unknown> = Promise.resolve();
   #detached = false;
 
@@ -48,6 +52,7 @@ export class SessionCore {
     this.writer = writer;
     this.#writable = withWritePaths(parts.compiled.specs, parts.config);
     const served = new Set(parts.backends.flatMap(({ tools }) => tools));
+    this.#tree = parts.backends.find(({ tree }) => tree)?.tree;
     this.#unserved = new Set(Object.keys(parts.compiled.specs.tools).filter((id) => !served.has(id)));
   }
 
@@ -83,19 +88,21 @@ export class SessionCore {
     await this.parts.dispose?.();
   }
 
-  view(): SessionView {
-    const view = viewOf(this.parts.compiled, this.writer.state, this.parts.clock.now());
+  view(tree?: TreeNow): SessionView {
+    const view = viewOf(this.parts.compiled, this.writer.state, this.parts.clock.now(), tree);
     return this.#unserved.size === 0 ? view : { ...view, unserved: this.#unserved };
   }
 
-  context(): GateContext {
+  context(tree?: TreeNow): GateContext {
     const { unsafeNoSandbox } = this.writer.state.facts;
-    return { specs: this.parts.compiled.specs, config: this.parts.config, view: this.view(), unsafeNoSandbox };
+    return { specs: this.parts.compiled.specs, config: this.parts.config, view: this.view(tree), unsafeNoSandbox };
   }
 
-  /** The context as it will be once the PAR is recorded: the visit's fruit holds it. */
-  contextWith({ par }: { readonly par: Fields }): GateContext {
-    const context = this.context();
+  /** The context as it will be once the PAR is recorded: the visit's fruit holds it. `tree`: the working tree, where it was observed. */
+  contextWith(review: { readonly par: Fields } | null, tree?: TreeNow): GateContext {
+    const context = this.context(tree);
+    if (!review) return context;
+    const { par } = review;
     const { visit } = context.view;
     const spec = visit && context.specs.peripherals[visit.peripheral];
     if (!visit || !spec) return context;
@@ -103,6 +110,43 @@ export class SessionCore {
     for (const [field, rule] of Object.entries(spec.fruit))
       if (rule.kind === 'observed' && rule.from === 'par') observed[field] = par;
     return { ...context, view: { ...context.view, visit: { ...visit, observed } } };
+  }
+
+  /** The working tree, where a hop or start depends on it and something observes it. */
+  async treeFor(request: HopRequest | StartRequest): Promise<TreeNow | undefined> {
+    return this.#tree && needsTree(this.context(), request) ? this.tree(await this.#own()) : undefined;
+  }
+
+  /** The working tree as it is; undefined where nothing observes it. `own`: the paths of what would be shipped, if that is asked. */
+  async tree(own?: Release['own']): Promise<TreeNow | undefined> {
+    const { root, unsafeNoSandbox } = this.writer.state.facts;
+    const place = { root, config: this.#writable, unsafeNoSandbox, signal: new AbortController().signal };
+    return this.writer.during(async () => this.#tree?.({ ...place, ...(own ? { own } : {}) }));
+  }
+
+  /** What may be shipped from where the session stands; nothing to be said of it where nothing is shipped. */
+  async release({ scope }: StepPlan): Promise<Pick<Grant, 'release'>> {
+    const { visit } = this.writer.state.facts;
+    if (scope.command !== 'deploy' || !visit) return {};
+    return { release: { own: await this.#own(), tree: visit.tree, message: visit.tree && visit.message } };
+  }
+
+  /** Which paths this session and its sub-agents changed; all, where nobody saw what they changed. */
+  async #own(): Promise<Release['own']> {
+    const { changes, blind, agent, sessionId } = this.writer.state.facts;
+    const paths = new Set(Object.keys(changes));
+    let unseen = blind;
+    for (const kin of await this.parts.store.sessions()) {
+      if (!kin.agent.startsWith(`${agent}/`)) continue;
+      for await (const { entry } of this.parts.store.entries(kin.sessionId)) {
+        const body = bodyOf(entry.body);
+        if (body?.event === 'session-open' && body.parent !== sessionId) break;
+        if (body?.event !== 'step' && body?.event !== 'outcome') continue;
+        if (body.effects === 'unobserved' && body.event === 'outcome') unseen = true;
+        for (const path of changedPaths(body.effects)) paths.add(path);
+      }
+    }
+    return (path) => unseen || paths.has(path);
   }
 
   grant(plan: StepPlan): Grant {
@@ -136,17 +180,21 @@ export class SessionCore {
     return { event: 'par', par: minePar(await this.evidence(), stated ?? {}) };
   }
 
-  /** Decides; where only an approval is missing, asks for it and decides once more. */
+  /** Decides; where only an approval is missing, asks for it and decides once more, on what `again` has observed since. */
   async decideWithApproval<Plan>(
     context: () => GateContext,
     request: { readonly by: Principal },
     approver: Approver | null = this.parts.approver,
     decideWith: (grant: GivenApproval['grant'] | null) => Decision<Plan>,
+    again: () => Promise<unknown> = async () => {},
   ): Promise<{ decision: Decision<Plan>; approval: GivenApproval | null }> {
     const first = decideWith(null);
     if (first.ok || !first.wanted) return { decision: first, approval: null };
     const approval = approver && (await this.#ask(approver, first.wanted));
-    if (approval && 'grant' in approval) return { decision: decideWith(approval.grant), approval };
+    if (approval && 'grant' in approval) {
+      await again();
+      return { decision: decideWith(approval.grant), approval };
+    }
     const { denial } = deny(context(), 'approval-required', {
       ...first.denial.about,
       ...(approval ?? { answer: approver ? 'it was not given' : 'nobody is there to give it' }),

@@ -5,6 +5,7 @@ import { standingAfter } from '../evidence/discipline.ts';
 import type { Entry, StoredEntry } from '../evidence/entry.ts';
 import { backpackOf } from '../gate/decide-visit.ts';
 import type { RequirementFacts } from '../gate/requirement.ts';
+import type { TreeSeen, TreeToShip } from '../gate/tree.ts';
 import type { Json } from '../spec/types.ts';
 import {
   asRecord,
@@ -13,6 +14,7 @@ import {
   observeStep,
   type TestRun,
   testRuns,
+  textOf,
   withFiles,
   witnessOf,
 } from './observe.ts';
@@ -111,10 +113,13 @@ function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, 
         denials: 0,
         headId: entry.id,
         observations: NOTHING_OBSERVED as Draft<typeof NOTHING_OBSERVED>,
+        tree: (body.tree as unknown as Draft<TreeToShip> | undefined) ?? draft.hopTree,
+        message: textOf(body.context['commit-message']),
       };
       draft.visits[body.peripheral] = (draft.visits[body.peripheral] ?? 0) + 1;
       pack(draft, body.context);
       draft.hopId = null;
+      draft.hopTree = null;
       return;
     case 'step':
     case 'outcome': {
@@ -124,8 +129,14 @@ function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, 
       const witness = witnessOf(specs, visit?.peripheral, body.tool);
       const mayChange = body.event === 'outcome' || changedPaths(body.effects).length > 0;
       const changes = mayChange && countChanges(draft, body.effects);
+      // What ships reaches out, and changes nothing here.
+      if (body.effects === 'unobserved' && mayChange && witness !== 'deploy') draft.blind = true;
       const counts = body.outcome.status === 'ok' && witness === 'test';
-      if (counts) draft.runs.push(...(testRuns(asRecord(body.outcome.result), draft.change) as Draft<TestRun[]>));
+      if (counts) {
+        const result = asRecord(body.outcome.result);
+        countTree(draft, asRecord(result['tree']) as unknown as TreeSeen);
+        draft.runs.push(...(testRuns(result, draft.change) as Draft<TestRun[]>));
+      }
       rememberFiles(
         draft,
         body.effects === 'unobserved'
@@ -177,6 +188,7 @@ function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, 
       return;
     case 'hop':
       draft.hopId = entry.id;
+      draft.hopTree = (body.tree as unknown as Draft<TreeToShip> | undefined) ?? null;
       return;
     case 'approval':
       draft.usedNonces.push(body.record.nonce);
@@ -203,6 +215,13 @@ function countChanges(draft: Draft<SessionFacts>, effects: Parameters<typeof cha
     for (const effect of effects) if (paths.includes(effect.path)) draft.changes[effect.path] = effect.after ?? null;
   }
   return true;
+}
+
+/** A run on another tree than the one before is of other code: somebody else has changed it. */
+function countTree(draft: Draft<SessionFacts>, tree: TreeSeen): void {
+  const seen = typeof tree.id === 'string' ? tree : null;
+  if (draft.tested?.id !== seen?.id) draft.change += 1;
+  draft.tested = seen as Draft<TreeSeen> | null;
 }
 
 function mergeChanged(draft: Draft<SessionFacts>, paths: readonly string[]): void {

@@ -1,6 +1,7 @@
 import type { SpecTables } from '../compile/tables.ts';
 import type { Body } from '../evidence/bodies.ts';
 import type { HopPlan, StopPlan } from '../gate/decide-visit.ts';
+import type { TreeToShip } from '../gate/tree.ts';
 import type { Edge, Json, Principal } from '../spec/types.ts';
 import type { GivenApproval } from './approve.ts';
 import type { SessionState } from './state.ts';
@@ -11,7 +12,7 @@ type Fields = { readonly [field: string]: Json };
 export function hopBodies(
   compiled: SpecTables,
   state: SessionState,
-  { edge, fruit, context, event, reason }: HopPlan,
+  { edge, fruit, context, event, reason, tree }: HopPlan,
   { by, approval, now }: { readonly by: Principal; readonly approval: GivenApproval | null; readonly now: number },
 ): Body[] {
   const from = compiled.specs.peripherals[edge.from];
@@ -27,6 +28,7 @@ export function hopBodies(
       by,
       approval: approval?.body.record.id ?? null,
       facts: event.facts as never,
+      ...(tree ? { tree: tree as unknown as Fields } : {}),
       ...reframe(compiled, state, edge, fruit),
     },
     startBody(compiled, edge.to, { by, context, facts: null, now }),
@@ -51,11 +53,18 @@ function reframe(
 export function startBody(
   { specs }: SpecTables,
   peripheral: string,
-  at: { readonly by: Principal; readonly context: Fields; readonly facts: Fields | null; readonly now: number },
+  at: {
+    readonly by: Principal;
+    readonly context: Fields;
+    readonly facts: Fields | null;
+    readonly tree?: TreeToShip;
+    readonly now: number;
+  },
 ): Body {
   const minutes = specs.peripherals[peripheral]?.limits.minutes ?? null;
   const deadline = minutes === null ? null : at.now + minutes * 60_000;
-  return { event: 'start', peripheral, by: at.by, context: at.context, deadline, facts: at.facts };
+  const tree = at.tree ? { tree: at.tree as unknown as Fields } : {};
+  return { event: 'start', peripheral, by: at.by, context: at.context, deadline, facts: at.facts, ...tree };
 }
 
 export const stopBody = (

@@ -56,7 +56,8 @@ export const NOTHING_OBSERVED: Observations = {
 export const asRecord = (value: Json | undefined): { readonly [key: string]: Json } =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
 const asList = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
-const textOf = (value: Json | undefined): string | null => (typeof value === 'string' && value !== '' ? value : null);
+export const textOf = (value: Json | undefined): string | null =>
+  typeof value === 'string' && value !== '' ? value : null;
 
 /** The files of the tree that effects say were changed. */
 export const changedPaths = (effects: readonly EffectRecord[] | 'unobserved'): readonly string[] =>

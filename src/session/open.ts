@@ -17,19 +17,22 @@ export interface NewSession extends Pin {
   readonly root: string;
   readonly unsafeNoSandbox: boolean;
   readonly version: string;
+  /** The session whose sub-agent works in this one. */
+  readonly parent?: string;
 }
 
 /** Opens a new session: pins the spec and config, writes the root of its tree. */
 export async function createSession(
   parts: Parts,
-  { specs, config, agent, root, unsafeNoSandbox, version }: NewSession,
+  { specs, config, agent, root, unsafeNoSandbox, version, parent }: NewSession,
 ): Promise<Session> {
   const pin = await putPin(parts.store, { specs, config });
   const compiled = compileTables(specs);
   const state = initialState(compiled, parts.ids.next('session'));
   const tell = await tellOf(parts.inspector, specs, state);
   const writer = new Writer({ ...parts, ...tell, compiled, pin }, state);
-  await writer.append([{ event: 'session-open', agent, root, pin, specHash: specs.hash, unsafeNoSandbox, version }]);
+  const open = { agent, root, pin, specHash: specs.hash, unsafeNoSandbox, version };
+  await writer.append([{ event: 'session-open', ...open, ...(parent === undefined ? {} : { parent }) }]);
   return new Session({ ...parts, compiled, config }, writer);
 }
 

@@ -15,8 +15,10 @@ import { hopBodies, startBody, stopBody } from './move-bodies.ts';
 import { hopRequest, type ModeOptions, modeRequest } from './move-requests.ts';
 import { NativeSteps } from './native-steps.ts';
 import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native-ticket.ts';
+import { witnessOf } from './observe.ts';
 import type { CloseResult, HopResult, ModeResult, Refused, StartResult, StepResult, StopResult } from './results.ts';
 import { keepFields, keepOutcome, runTool } from './run-tool.ts';
+import { onOneTree } from './test-tree.ts';
 import type { HopOptions, WireHop } from './wire-hop.ts';
 import type { Writer } from './writer.ts';
 
@@ -128,7 +130,8 @@ export class Session {
     await this.#core.idle;
     const request = 'hop' in move ? this.#hopRequest(move.hop) : modeRequest(move.mode);
     const review = request.kind === 'hop' ? await this.#core.review(request.fruit) : null;
-    const decision = decide(review ? this.#core.contextWith(review) : this.#core.context(), request);
+    const tree = request.kind === 'hop' ? await this.#core.treeFor(request) : undefined;
+    const decision = decide(this.#core.contextWith(review, tree), request);
     if (decision.ok || !decision.wanted) return null;
     const { subject, hash } = decision.wanted;
     return { ...subject, agent: this.#core.writer.state.facts.agent, hash };
@@ -173,11 +176,11 @@ export class Session {
         by: asPrincipal(options.by),
         ...(options.context ? { context: asJson(options.context) as Fields } : {}),
       };
-      const decision = decide(this.#core.context(), request);
+      const decision = decide(this.#core.context(await this.#core.treeFor(request)), request);
       if (!decision.ok) return this.#core.refuse(request, decision.denial);
-      const { context, event } = decision.plan;
+      const { context, event, tree } = decision.plan;
       const { compiled, clock } = this.#core.parts;
-      const at = { by: request.by, context, facts: event.facts as never, now: clock.now() };
+      const at = { by: request.by, context, facts: event.facts as never, ...(tree ? { tree } : {}), now: clock.now() };
       const evidence = await this.#core.writer.append([startBody(compiled, request.peripheral, at)]);
       return { ok: true, peripheral: request.peripheral, context, evidence };
     });
@@ -222,7 +225,7 @@ export class Session {
         ...(options.fruit ? { fruit: asJson(options.fruit) as Fields } : {}),
       };
       const review = await this.#core.review(request.fruit);
-      const decision = decide(review ? this.#core.contextWith(review) : this.#core.context(), request);
+      const decision = decide(this.#core.contextWith(review), request);
       if (!decision.ok) return this.#core.refuse(request, decision.denial);
       const evidence = await this.#core.writer.append([
         ...(review ? [review] : []),
@@ -237,9 +240,16 @@ export class Session {
     return this.#core.serially(async () => {
       const request = this.#hopRequest(hop);
       const review = await this.#core.review(request.fruit);
-      const context = () => (review ? this.#core.contextWith(review) : this.#core.context());
-      const { decision, approval } = await this.#core.decideWithApproval(context, request, approver, (grant) =>
-        decide(context(), grant ? { ...request, approval: grant } : request),
+      let tree = await this.#core.treeFor(request);
+      const context = () => this.#core.contextWith(review, tree);
+      const { decision, approval } = await this.#core.decideWithApproval(
+        context,
+        request,
+        approver,
+        (grant) => decide(context(), grant ? { ...request, approval: grant } : request),
+        async () => {
+          tree = await this.#core.treeFor(request);
+        },
       );
       if (!decision.ok) return this.#core.refuse(request, decision.denial);
       const { plan } = decision;
@@ -324,12 +334,16 @@ export class Session {
   async #run(request: Request, plan: StepPlan, backend: ToolBackend, signal: AbortSignal): Promise<StepResult> {
     const { store } = this.#core.parts;
     const args = await keepFields(store, plan.args);
+    const release = await this.#core.release(plan);
     const tool = plan.tool.id;
     const acts = plan.tool.effect === 'act';
     const intent = acts ? await this.#core.writer.append([{ event: 'intent', tool, args }]) : [];
-    const report = await this.#core.writer.during(() =>
-      runTool(backend, plan, this.#core.grant(plan), { sessionId: this.id, signal }),
+    const isTest = witnessOf(this.specs, plan.peripheral, tool) === 'test';
+    const before = isTest ? await this.#core.tree() : undefined;
+    const ran = await this.#core.writer.during(() =>
+      runTool(backend, plan, { ...this.#core.grant(plan), ...release }, { sessionId: this.id, signal }),
     );
+    const report = before ? await onOneTree(before, ran, async () => (await this.#core.tree()) ?? before) : ran;
     const { outcome } = report;
     const effects = report.effects === 'unobserved' ? 'unobserved' : report.effects.map((effect) => ({ ...effect }));
     const kept = await keepOutcome(store, outcome);

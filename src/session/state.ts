@@ -1,6 +1,7 @@
 import { CLOSED, OUTSIDE } from '../compile/special-states.ts';
 import type { SpecTables } from '../compile/tables.ts';
 import { type ChainHead, EMPTY_CHAIN } from '../evidence/entry.ts';
+import type { TreeSeen, TreeToShip } from '../gate/tree.ts';
 import type { PatternStanding } from '../gate/view.ts';
 import type { Json, Mode } from '../spec/types.ts';
 import type { Observations, TestRun } from './observe.ts';
@@ -14,6 +15,10 @@ export interface VisitState {
   /** The entry that the next step, or the stop, replies to. */
   readonly headId: string;
   readonly observations: Observations;
+  /** What may be shipped from here: the tree that the way in depended on; null where it did not. */
+  readonly tree: TreeToShip | null;
+  /** The commit message that came along. */
+  readonly message: string | null;
 }
 
 /** What is counted and remembered: a fold over the evidence, nothing else. */
@@ -38,6 +43,10 @@ export interface SessionFacts {
   readonly change: number;
   readonly changes: { readonly [path: string]: string | null };
   readonly runs: readonly TestRun[];
+  /** The tree that the last test run was of; null: it did not say. */
+  readonly tested: TreeSeen | null;
+  /** Something changed the tree, and nobody saw what. */
+  readonly blind: boolean;
   readonly files: readonly string[];
   readonly patterns: { readonly [pattern: string]: PatternStanding };
   /** The entry that last selected each pattern; what is told of the pattern replies to it. */
@@ -47,6 +56,8 @@ export interface SessionFacts {
   readonly usedNonces: readonly string[];
   /** The last hop's target; its start replies to the hop. */
   readonly hopId: string | null;
+  /** The tree that the last hop depended on; its start takes it along. */
+  readonly hopTree: TreeToShip | null;
 }
 
 /** A session's state: where its machines are, where its chain stands, and the fold. JSON, so that it can be kept. */
@@ -83,6 +94,8 @@ export function initialState({ specs }: Pick<SpecTables, 'specs'>, sessionId: st
       change: 0,
       changes: {},
       runs: [],
+      tested: null,
+      blind: false,
       files: [],
       patterns: {},
       selections: {},
@@ -90,6 +103,7 @@ export function initialState({ specs }: Pick<SpecTables, 'specs'>, sessionId: st
       fruits: {},
       usedNonces: [],
       hopId: null,
+      hopTree: null,
     },
   };
 }

@@ -1,17 +1,24 @@
 import type { SpecTables } from '../compile/tables.ts';
+import { type TreeNow, treeMismatch } from '../gate/tree.ts';
 import type { SessionView, TestsView, VisitView } from '../gate/view.ts';
 import { allPassed, disagree, observedFruit } from './observe.ts';
 import { isClosed, type SessionFacts, type SessionState } from './state.ts';
 
 type Specs = Pick<SpecTables, 'specs'>;
 
-/** Whether the code as it stands now has passed its tests: full runs of all commands since the last change, none of them disagreeing. */
-function testsView({ runs, change }: SessionFacts): TestsView {
+/**
+ * Whether the code as it is now has passed its tests: full runs of all commands since the last change, none of them disagreeing, and all of the
+ * tree as it is (if it was observed).
+ */
+function testsView({ runs, change, tested }: SessionFacts, tree: TreeNow | undefined): TestsView {
   const current = runs.filter((run) => run.change === change);
   const full = current.filter(({ narrowed }) => !narrowed);
   const flaky = full.some(({ command }) => disagree(runs, command, change));
+  const passed = full.length > 0 && allPassed(current) && !flaky;
+  const stale = passed && tree ? treeMismatch(tested, tree) : null;
   return {
-    passed: full.length > 0 && allPassed(current) && !flaky,
+    passed: passed && stale === null,
+    ...(stale === null ? {} : { stale }),
     count: current.length,
     failed: current.filter(({ verdict }) => verdict === 'fail').length,
   };
@@ -31,8 +38,8 @@ function visitView({ specs }: Specs, state: SessionState): VisitView | null {
   };
 }
 
-/** What the gate is told of a session now. Pure. */
-export function viewOf(compiled: Specs, state: SessionState, now: number): SessionView {
+/** What the gate is told of a session now. Pure. `tree`: the working tree, where it was observed. */
+export function viewOf(compiled: Specs, state: SessionState, now: number, tree?: TreeNow): SessionView {
   const { facts } = state;
   return {
     sessionId: facts.sessionId,
@@ -46,7 +53,8 @@ export function viewOf(compiled: Specs, state: SessionState, now: number): Sessi
     steps: facts.steps,
     denials: facts.denials,
     naturalClose: facts.successes > 0 && facts.pending === null,
-    tests: testsView(facts),
+    tests: testsView(facts, tree),
+    ...(tree ? { tree } : {}),
     patterns: facts.patterns,
     backpack: facts.backpack,
     fruits: facts.fruits,

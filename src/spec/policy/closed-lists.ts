@@ -5,6 +5,10 @@ export const APPROVAL_VIEW = {
   changes: 'changes',
   exitCriteria: 'exit criteria',
   summary: 'summary',
+  /** The tree that passed the tests, and the commands that it passed. */
+  tested: 'tested',
+  /** The part of it that is shipped. */
+  ships: 'ships',
 } as const;
 
 /** Fields of a backpack that say who the session is: no caller can set them. */

@@ -61,8 +61,14 @@ cat staged
 printf '\\0\\0'
 cat odd`;
 
-/** Runs git on one repository in the root, in a sandbox that can write nothing but what `mounts` give. */
-export function gitRunner(sandbox: Sandbox, root: string, toolchains: readonly string[], folder: GitFolder) {
+/** Runs scripts on one repository in the root, `"$@"` being git, in a sandbox that can write nothing but what `mounts` give. */
+export function gitRunner(
+  sandbox: Pick<Sandbox, 'run'>,
+  root: string,
+  toolchains: readonly string[],
+  folder: Pick<GitFolder, 'gitDir' | 'commonDir'>,
+  signal = new AbortController().signal,
+) {
   const repository: Repository = { root, gitDir: folder.gitDir, commonDir: folder.commonDir };
   const git = hardenedArgv(repository, []);
   return (
@@ -74,7 +80,7 @@ export function gitRunner(sandbox: Sandbox, root: string, toolchains: readonly s
       seconds: LIST_SECONDS,
       outputBytes: LIST_BYTES,
       env: { ...gitEnvironment(repository, 'none'), ...more.env },
-      signal: new AbortController().signal,
+      signal,
       stdin: more.stdin ?? '',
     });
   };

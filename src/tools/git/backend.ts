@@ -1,6 +1,7 @@
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import { observeTree } from '../tree/observe-tree.ts';
 import { invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { commitGit } from './commit.ts';
 import { openGitSession } from './git-session.ts';
@@ -18,6 +19,7 @@ export function gitBackend(sandbox: Sandbox): ToolBackend {
   return {
     name: 'git',
     tools: ['bash-git'],
+    tree: (place) => observeTree(sandbox, place, place.signal, place.own),
     run: async (call) => {
       const report = await runGit(sandbox, call).catch(tooLong);
       return isStop(report) ? { outcome: report.stop, effects: [] } : report;
@@ -53,7 +55,7 @@ async function runGit(sandbox: Sandbox, call: ToolCall): Promise<ToolReport | St
     case 'add':
       return addGit(session, call, parsed);
     case 'restore':
-      return unstageGit(session, parsed);
+      return unstageGit(session, call, parsed);
     case 'commit':
       return commitGit(session, call, parsed);
     case 'push':

@@ -1,35 +1,91 @@
+import { namesOf, type TreeToShip } from '../../gate/tree.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { invalid, isStop, type Stop } from '../workspace/outcome.ts';
+import { indexInfo, type TreeChange, underWay } from '../tree/git-tree.ts';
+import { failed, invalid, isStop, type Stop } from '../workspace/outcome.ts';
 import type { GitSession } from './git-session.ts';
 import { configValues } from './judge-config.ts';
 import { optionWords, type ParsedGit } from './parse-arguments.ts';
-import { gitReport, refEffects } from './report.ts';
+import { gitReport, notRun, refEffects } from './report.ts';
 import { stage } from './stage.ts';
+import { stagedFiles } from './staged-files.ts';
 
 /** Who commits where the repository's own configuration names nobody. */
 const AGENT = { name: 'hopgate agent', email: 'agent@hopgate.invalid' };
 
-/** `git commit`: records what is staged. `--all` first stages the changed tracked files that the agent may change. */
+const COMMIT = { kind: 'commit' } as const;
+
+/** Prints the tree of what is staged, but for the entries on stdin: those are as they are there. */
+const TREE_OF_STAGED = `set -e
+w=$(mktemp -d)
+trap 'rm -rf "$w"' EXIT
+test ! -e "$GIT_DIR/index" || cp -p "$GIT_DIR/index" "$w/index"
+export GIT_INDEX_FILE="$w/index"
+"$@" update-index -z --index-info
+"$@" write-tree`;
+
+/** Commits a tree with the message on stdin; fails if HEAD is not where it was. Nobody's index is touched. */
+const COMMIT_TREE = `set -e
+w=$(mktemp -d)
+trap 'rm -rf "$w"' EXIT
+"$@" stripspace >"$w/message"
+subject=$(head -n 1 "$w/message")
+test -n "$subject" || { echo 'Aborting commit due to empty commit message.' >&2; exit 1; }
+sha=$("$@" commit-tree "$tree" \${head:+-p $head} -F "$w/message")
+"$@" update-ref -m "commit\${initial}: $subject" HEAD $sha "\${head:-$(echo $tree | tr 0-9a-f 0)}"
+echo "[\${branch}\${initial} $("$@" rev-parse --short $sha)] $subject"
+"$@" diff-tree --shortstat --no-commit-id --root $sha`;
+
+/**
+ * `git commit`: records what the session has staged; what others have staged stays staged. `--all` first stages the changed tracked files that
+ * the agent may change. Where the way in depended on the tree, the commit has to be what was approved, and under the message that was.
+ */
 export async function commitGit(session: GitSession, call: ToolCall, parsed: ParsedGit): Promise<ToolReport | Stop> {
+  const { own = () => true, tree: approved = null, message: due = null } = call.grant.release ?? {};
   if (parsed.operands.length + parsed.paths.length > 0)
     return invalid('args', 'git commit takes no paths here.', 'Stage them first: {sub: "add", args: ["path"]}.');
   const named = (long: string) => parsed.options.filter(({ option }) => option.long === long);
-  if (named('message').length === 0)
+  const given = named('message').length === 0 ? null : joined(named('message').map(({ value }) => value ?? ''));
+  if (due !== null && given !== null && !isSameMessage(due, given))
+    return invalid('args', 'This is not the commit message that was approved.', `Leave -m out, or write: ${due}`);
+  const message = due ?? given;
+  if (message === null)
     return invalid('args', 'git commit needs a message.', 'Write {sub: "commit", args: ["-m", "what changed"]}.');
   const staged = named('all').length === 0 ? null : await stage(session, call, [], true);
   if (staged !== null && isStop(staged)) return staged;
   const skipped = { skipped: [...(staged?.skipped ?? [])] };
-  if (staged !== null && staged.result.exit !== 0)
-    return gitReport('commit', staged.result, { committed: false, sha: null, ref: null, paths: [], ...skipped });
+  const nothing = { committed: false, sha: null, ref: null, paths: [], ...skipped };
+  if (staged !== null && staged.result.exit !== 0) return gitReport('commit', staged.result, nothing);
 
   const before = await headOf(session);
   if (isStop(before)) return before;
+  const index = await stagedFiles(session);
+  if (isStop(index)) return index;
+  const goesOn = underWay(session.repository);
+  const [mine, others] = split(index.files, ({ path }) => goesOn || own(path));
+  const back = others.map((file) => indexInfo(file.path, file.before)).join('');
+  const made = await session.run([], { access: COMMIT, script: TREE_OF_STAGED, stdin: back });
+  if (made.exit !== 0) return gitReport('commit', made, nothing);
+  const tree = made.stdout.trim();
+  const differs = approved && whyNot(approved, { head: before.sha, tree, mine });
+  if (differs) return failed('not-what-was-approved', differs);
+  if (mine.length === 0 && !goesOn) {
+    const also = others.length > 0 ? ` (${namesOf(others.map(({ path }) => path))} was staged by somebody else)` : '';
+    return gitReport('commit', notRun(`nothing to commit: this session has staged nothing${also}\n`, 1), nothing);
+  }
+
+  const initial = before.sha === null ? ' (root-commit)' : '';
+  const env = {
+    ...identity(session),
+    tree,
+    head: before.sha ?? '',
+    initial,
+    branch: before.ref.replace('refs/heads/', ''),
+  };
   const words = ['commit', '--no-verify', '--no-gpg-sign', '--no-status', ...optionWords(named('quiet')), '--file=-'];
-  // As git joins several; one may be longer than a word of a command line can be.
-  const stdin = named('message')
-    .map(({ value }) => value)
-    .join('\n\n');
-  const result = await session.run(words, { access: { kind: 'commit' }, env: identity(session), stdin });
+  // What git began (a merge, say) it ends itself.
+  const result = goesOn
+    ? await session.run(words, { access: COMMIT, env, stdin: message })
+    : await session.run([], { access: COMMIT, env, stdin: message, script: COMMIT_TREE });
   const after = await headOf(session);
   // The commit may have been made, and nobody saw.
   if (isStop(after)) return { outcome: after.stop, effects: 'unobserved' };
@@ -37,7 +93,55 @@ export async function commitGit(session: GitSession, call: ToolCall, parsed: Par
   const paths = committed ? await committedPaths(session, before.sha, after.sha!) : { paths: [] };
   if (isStop(paths)) return paths;
   const more = { committed, sha: committed ? after.sha : null, ref: after.ref, paths: [...paths.paths], ...skipped };
-  return gitReport('commit', result, more, refEffects(after.ref, before.sha, after.sha));
+  return gitReport(
+    'commit',
+    result,
+    { ...more, ...(committed ? { tree } : {}) },
+    refEffects(after.ref, before.sha, after.sha),
+  );
+}
+
+/** How a person gets from here to a commit that is approved. */
+const AGAIN = 'Leave this peripheral, run the tests again, and ask for the approval of what is there now.';
+
+/** Why a commit would not be what was approved; null: it would. */
+function whyNot(
+  { head, changed, ships }: TreeToShip,
+  now: { readonly head: string | null; readonly tree: string; readonly mine: readonly TreeChange[] },
+): string | null {
+  if (ships === null) return `There was no repository when this was approved. ${AGAIN}`;
+  if (now.head !== head)
+    return `Somebody has moved the branch since this was approved, from ${head ?? 'nothing'} to ${now.head ?? 'nothing'}. ${AGAIN}`;
+  if (now.tree === ships.id) return null;
+  const staged = new Map(now.mine.map((file) => [file.path, file]));
+  const missing = ships.files.filter((path) => !staged.has(path));
+  if (missing.length > 0)
+    return `${namesOf(missing)} was approved and is not staged. Stage all that was approved first: {sub: "add", args: ["-A"]}.`;
+  const others = [...staged.keys()].filter((path) => !ships.files.includes(path));
+  if (others.length > 0)
+    return `${namesOf(others)} is staged and was not approved. Take it out: {sub: "restore", args: ["--staged", …]}.`;
+  const differ = [...staged.values()].filter(
+    ({ path, now }) => changed && !(changed[path] ?? '-').endsWith(now?.blob ?? '-'),
+  );
+  const what = differ.length > 0 ? namesOf(differ.map(({ path }) => path)) : 'A file';
+  return `${what} is not staged as it was tested and approved. ${AGAIN}`;
+}
+
+function split<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
+  return [all.filter(isFirst), all.filter((one) => !isFirst(one))];
+}
+
+/** As git joins several. */
+const joined = (parts: readonly string[]): string => parts.join('\n\n');
+
+/** Whether git makes the same of two messages: blanks at the end of lines, and empty lines around, say nothing. */
+export function isSameMessage(a: string, b: string): boolean {
+  const plain = (text: string) =>
+    text
+      .replace(/[ \t\r]+$/gm, '')
+      .replace(/\n{3,}/g, '\n\n')
+      .replace(/^\n+|\n+$/g, '');
+  return plain(a) === plain(b);
 }
 
 /** The commit that HEAD stands at, and the branch that moves with it (`HEAD` itself where it is detached). */

@@ -39,6 +39,8 @@ interface GitRunOptions {
   /** Default: read. */
   readonly access?: Access;
   readonly stdin?: string;
+  /** Runs this script, in which `"$@"` is git with `args`. */
+  readonly script?: string;
   readonly env?: { readonly [name: string]: string };
   /** `key=value`, on top of the hardened ones. */
   readonly settings?: readonly string[];
@@ -73,7 +75,9 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
       ...(access.kind === 'push' ? pushSettings(access.target, login?.password != null) : []),
       ...(options.settings ?? []),
     ];
-    const plain = { argv: [...hardenedArgv(repository, submodules, settings), ...args], stdin: options.stdin };
+    const git = [...hardenedArgv(repository, submodules, settings), ...args];
+    const argv0 = options.script === undefined ? git : ['sh', '-c', options.script, 'sh', ...git];
+    const plain = { argv: argv0, stdin: options.stdin };
     const { argv, stdin } = login?.password ? withPassword(plain.argv, login.password) : plain;
     const runOptions = {
       seconds: Math.max(0.001, (deadline - performance.now()) / 1000),

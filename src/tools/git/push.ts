@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { namesOf, type TreeToShip } from '../../gate/tree.ts';
 import type { ObservedEffect } from '../../ports/effects.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
 import { failed, invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
+import { isSameMessage } from './commit.ts';
 import { loginFor } from './credential.ts';
 import type { GitSession } from './git-session.ts';
 import { configValues, networkKeys } from './judge-config.ts';
@@ -44,6 +46,12 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const sha = local.stdout?.trim() ?? null;
   if (sha === null) return failed('no-such-branch', `There is no branch "${branch}" here yet; commit to it first.`);
 
+  const approved = call.grant.release?.tree ?? null;
+  const tip = await describeTip(session, sha);
+  if (isStop(tip)) return tip;
+  const differs = approved && (whyNotTip(approved, tip, call.grant.release?.message ?? null) ?? null);
+  if (differs) return failed('not-what-was-approved', differs);
+
   const login = target.kind === 'network' ? await loginFor(session.repository, call, configured, target) : null;
   if (login !== null && isStop(login)) return login;
   const access = { kind: 'push', target, login } as const;
@@ -73,6 +81,8 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
     };
     return { outcome: failed(why.code, why.message).stop, effects: connects };
   }
+  const unseen = approved && (await sendsMore(session, approved, before.sha));
+  if (unseen) return isStop(unseen) ? unseen : failed('not-what-was-approved', unseen.why);
   const options = [
     '--porcelain',
     '--no-verify',
@@ -110,12 +120,62 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
     pushed,
     upToDate: before.sha === sha,
     sha,
+    tree: tip.tree,
     remote,
     branch,
     network: target.kind === 'network',
     ...(rejected === null ? {} : { rejected }),
   };
   return gitReport('push', result, more, [...connects, ...moved]);
+}
+
+interface Tip {
+  readonly sha: string;
+  readonly tree: string;
+  readonly parents: readonly string[];
+  readonly message: string;
+}
+
+async function describeTip(session: GitSession, sha: string): Promise<Tip | Stop> {
+  const shown = await session.ask(['show', '-s', '--no-show-signature', '--format=%T%n%P%n%B', sha]);
+  if (isStop(shown)) return shown;
+  const [tree = '', parents = '', ...message] = (shown.stdout ?? '').split('\n');
+  return { sha, tree, parents: parents.split(' '), message: message.join('\n') };
+}
+
+const AGAIN = 'Leave this peripheral, run the tests again, and ask for the approval of what is there now.';
+
+/** Why the branch does not hold what was approved, to be pushed; null: it does. */
+function whyNotTip({ head, ships }: TreeToShip, tip: Tip, message: string | null): string | null {
+  if (ships === null) return `There was no repository when this was approved. ${AGAIN}`;
+  if (tip.sha === head) {
+    if (ships.files.length === 0) return null;
+    return `${namesOf(ships.files)} was approved and is not committed. Commit it first: {sub: "add", args: ["-A"]}, {sub: "commit"}.`;
+  }
+  const isIt =
+    tip.parents[0] === (head ?? '') &&
+    tip.tree === ships.id &&
+    (message === null || isSameMessage(message, tip.message));
+  return isIt ? null : `The branch stands at ${tip.sha}, which is not the commit that was approved. ${AGAIN}`;
+}
+
+/** Whether a push would send commits that the approval did not list, because the remote has less than was known. */
+async function sendsMore(
+  session: GitSession,
+  { ships }: TreeToShip,
+  has: string | null,
+): Promise<{ readonly why: string } | Stop | null> {
+  const base = ships?.base ?? null;
+  if (base === null || base === has) return null;
+  const known = has === null ? null : await session.ask(['rev-parse', '--verify', '--quiet', `${has}^{commit}`]);
+  if (known && isStop(known)) return known;
+  // What is not known here is refused by the remote: it is no fast-forward.
+  if (known && known.stdout === null) return null;
+  const ahead = has === null ? null : await session.ask(['merge-base', '--is-ancestor', base, has]);
+  if (ahead && (isStop(ahead) || ahead.stdout !== null)) return isStop(ahead) ? ahead : null;
+  return {
+    why: `The remote has ${has ?? 'nothing'}, not ${base} as was known when this was approved: more commits than were shown would be sent. Ask the operator to run git fetch. ${AGAIN}`,
+  };
 }
 
 /** Where the repository remembers what the remote has: only in places that are for that. */

@@ -1,16 +1,17 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { isProtected } from '../../gate/masks.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { failed, invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
-import { resolveSegments, split, startsWith } from '../workspace/path-argument.ts';
+import { mayShip } from '../tree/git-tree.ts';
 import { type ChangedFile, changedFiles } from './changed-files.ts';
 import type { GitSession } from './git-session.ts';
+import { stagedFiles } from './staged-files.ts';
 import { readPath } from './operands.ts';
 import type { ParsedGit } from './parse-arguments.ts';
 import { gitReport, notRun } from './report.ts';
 
 const COMMIT = { kind: 'commit' } as const;
+const NOT_OURS = 'Leave it out; the operator can commit it.';
 
 export interface Staged {
   readonly result: Awaited<ReturnType<GitSession['run']>>;
@@ -48,7 +49,8 @@ export async function stage(
   }
   const listed = await changedFiles(session);
   if (isStop(listed)) return listed;
-  const inScope = mayStage(session, call);
+  const inScope = mayShip(call.grant);
+  const own = call.grant.release?.own ?? (() => true);
   const files = listed.files.filter(({ tracked }) => tracked || !trackedOnly);
   const paths = new Set<string>();
   const skipped = new Set<string>();
@@ -61,7 +63,14 @@ export async function stage(
     )
       return failed('no-such-path', `There is no "${path}", and nothing beneath it was deleted; see {sub: "status"}.`);
     for (const file of beneath) {
-      if (inScope(file.path) && !file.path.endsWith('/') && isNameable(session, file)) paths.add(file.path);
+      const mayBe = inScope(file.path) && !file.path.endsWith('/') && isNameable(session, file);
+      if (mayBe && own(file.path)) paths.add(file.path);
+      else if (mayBe && file.path === path)
+        return outOfScope(
+          'args',
+          `"${path}" was not changed by this session, so that it does not ship with it.`,
+          NOT_OURS,
+        );
       else if (file.path === path)
         return outOfScope('args', `"${path}" may not be staged from here.`, 'Leave it out; the operator can add it.');
       else skipped.add(file.path);
@@ -93,7 +102,7 @@ export async function stage(
 }
 
 /** `git restore --staged`: takes files out of what is staged; the work tree stays as it is. */
-export async function unstageGit(session: GitSession, parsed: ParsedGit): Promise<ToolReport | Stop> {
+export async function unstageGit(session: GitSession, call: ToolCall, parsed: ParsedGit): Promise<ToolReport | Stop> {
   const words = [...parsed.operands, ...parsed.paths];
   if (!parsed.options.some(({ option }) => option.long === 'staged'))
     return invalid(
@@ -103,31 +112,31 @@ export async function unstageGit(session: GitSession, parsed: ParsedGit): Promis
     );
   if (words.length === 0)
     return invalid('args', 'git restore --staged needs paths.', 'Name files or folders; "." takes every staged file.');
-  const paths: string[] = [];
+  const staged = await stagedFiles(session);
+  if (isStop(staged)) return staged;
+  const own = call.grant.release?.own ?? (() => true);
+  const paths = new Set<string>();
+  const skipped = new Set<string>();
   for (const word of words) {
     const read = readPath(session.rules, word);
     if (isStop(read)) return read;
-    paths.push(read.path === '' ? '.' : read.path);
+    const { path } = read;
+    const beneath = staged.files.filter(
+      (file) => path === '' || file.path === path || file.path.startsWith(`${path}/`),
+    );
+    if (beneath.length === 0) return failed('no-such-path', `Nothing is staged at "${word}"; see {sub: "status"}.`);
+    if (beneath.some((file) => file.path === path && !own(path)))
+      return outOfScope('args', `"${path}" was staged by somebody else, and stays staged.`, NOT_OURS);
+    for (const file of beneath) (own(file.path) ? paths : skipped).add(file.path);
   }
-  const stdin = paths.map((path) => `${path}\0`).join('');
-  const head = await session.ask(['rev-parse', '--verify', '--quiet', 'HEAD']);
-  if (isStop(head)) return head;
+  const more = { skipped: [...skipped].sort() };
+  if (paths.size === 0) return gitReport('restore', notRun('nothing of this session is staged\n'), more);
+  const stdin = [...paths].map((path) => `${path}\0`).join('');
+  const { head } = staged;
   // Before the first commit there is nothing to restore from: what is staged is taken out.
-  const unstage =
-    head.stdout === null ? ['rm', '--cached', '-r', '-f'] : ['restore', '--staged', '--no-recurse-submodules'];
+  const unstage = head === null ? ['rm', '--cached', '-r', '-f'] : ['restore', '--staged', '--no-recurse-submodules'];
   const argv = ['--literal-pathspecs', ...unstage, '--pathspec-from-file=-', '--pathspec-file-nul'];
-  return gitReport('restore', await session.run(argv, { access: COMMIT, stdin }));
-}
-
-/** What some peripheral may change here, or, where none may, everything that is neither masked nor protected. */
-function mayStage({ rules }: GitSession, { grant }: ToolCall): (path: string) => boolean {
-  const scope = Object.values(grant.config.scopes)
-    .flat()
-    .map((path) => resolveSegments(split(path)) ?? []);
-  return (path) => {
-    if (rules.masked(path) || isProtected(path)) return false;
-    return scope.length === 0 || scope.some((prefix) => startsWith(path.split('/'), prefix));
-  };
+  return gitReport('restore', await session.run(argv, { access: COMMIT, stdin }), more);
 }
 
 /** A name that is not UTF-8 comes to us as another one. */

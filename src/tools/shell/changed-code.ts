@@ -29,7 +29,7 @@ export async function changedCode(context: ShellContext, view: OverlayView): Pro
   );
   const paths = [...new Set(changed.map(({ path }) => path))];
   if (paths.length === 0) return [];
-  const git = gitRunner(context.sandbox, root, config.toolchains, { ...repository, prefixes: [''] });
+  const git = gitRunner(context.sandbox, root, config.toolchains, repository);
   const { exit, stdout } = await git('"$@" check-ignore -z --stdin', {
     stdin: paths.map((path) => `${path}\0`).join(''),
   });

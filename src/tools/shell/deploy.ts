@@ -1,9 +1,11 @@
 import { excerpt } from '../../base/text.ts';
+import { treeMismatch } from '../../gate/tree.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { splitCommand } from '../git/split-command.ts';
 import { readOnlyLayout } from '../sandbox/layouts.ts';
-import { invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
+import { observeTree } from '../tree/observe-tree.ts';
+import { failed, invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { sameWords } from './configured-command.ts';
 import { type ShellContext, treeOf } from './context.ts';
 import { commandReport } from './report.ts';
@@ -16,6 +18,8 @@ export async function deployTool(context: ShellContext): Promise<ToolReport | St
   const { call } = context;
   const chosen = chooseDeploy(call.grant.config.deploy, call.args['name']);
   if (isStop(chosen)) return chosen;
+  const changed = await changedSinceTested(context);
+  if (changed) return changed;
   const { run, network } = chosen.command;
   const tree = await treeOf(context);
   const layout = { ...readOnlyLayout(tree), name: 'deploy', network };
@@ -27,6 +31,16 @@ export async function deployTool(context: ShellContext): Promise<ToolReport | St
     network,
     ...tree.said,
   });
+}
+
+/** It ships the tree as it is: that has to be the one that was tested and approved. */
+async function changedSinceTested({ call: { grant, signal }, sandbox }: ShellContext): Promise<Stop | null> {
+  const tested = grant.release?.tree;
+  if (!tested) return null;
+  const why = treeMismatch(tested, await observeTree(sandbox, grant, signal));
+  return why === null
+    ? null
+    : failed('not-what-was-tested', `It is not run: ${why}. Go back to test, run the tests again, and hop here again.`);
 }
 
 function chooseDeploy(

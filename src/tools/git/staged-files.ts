@@ -1,0 +1,17 @@
+import { readChanges, type TreeChange } from '../tree/git-tree.ts';
+import { isStop, type Stop } from '../workspace/outcome.ts';
+import type { GitSession } from './git-session.ts';
+
+/** What the index holds otherwise than the commit that HEAD stands at (null: there is none), whoever put it there. */
+export async function stagedFiles(
+  session: GitSession,
+): Promise<{ readonly head: string | null; readonly files: readonly TreeChange[] } | Stop> {
+  const found = await session.ask(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
+  if (isStop(found)) return found;
+  const head = found.stdout?.trim() ?? null;
+  const nothing = head ? null : await session.ask(['hash-object', '-t', 'tree', '--stdin'], { stdin: '' });
+  if (nothing && isStop(nothing)) return nothing;
+  const before = head ?? nothing?.stdout?.trim() ?? '';
+  const listed = await session.ask(['diff-index', '--cached', '--raw', '-z', '--no-renames', before, '--']);
+  return isStop(listed) ? listed : { head, files: readChanges(`${listed.stdout ?? ''}\0`) };
+}

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { type BigIntStats, lstatSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { maskMatcher } from '../../gate/masks.ts';
+import type { TreeSeen } from '../../gate/tree.ts';
+import type { Grant } from '../../ports/tool-backend.ts';
+import { sha256 } from '../effects.ts';
+
+const MOST = 400_000;
+/** By path: when it was read, and what it held. */
+const known = new Map<string, { readonly stamp: string; readonly hash: string }>();
+
+/**
+ * Names the tree of a root without a repository: a sha256 over the sorted paths, kinds, permissions to execute and contents of all files. Masked
+ * ones do not count, nor `.git` and `node_modules`. A file is read again only if its time, size or place has changed.
+ */
+export function folderTree({ root, config }: Pick<Grant, 'root' | 'config'>): TreeSeen | { readonly problem: string } {
+  const masked = maskMatcher(config.mask);
+  const all = createHash('sha256');
+  let left = MOST;
+  const walk = (folder: string): void => {
+    for (const entry of readdirSync(join(root, folder), { withFileTypes: true }).sort((a, b) =>
+      a.name < b.name ? -1 : 1,
+    )) {
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+      if (masked(path) || entry.name === '.git' || entry.name === 'node_modules') continue;
+      left -= 1;
+      if (left < 0) return;
+      const file = join(root, path);
+      if (entry.isDirectory()) walk(path);
+      else if (entry.isSymbolicLink()) all.update(`link ${path}\0${readlinkSync(file)}\0`);
+      else if (entry.isFile()) {
+        const stats = lstatSync(file, { bigint: true });
+        all.update(`${stats.mode & 0o111n ? 'program' : 'file'} ${path}\0${contentOf(file, stats)}\0`);
+      }
+    }
+  };
+  try {
+    walk('');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    return { problem: (error as Error).message };
+  }
+  if (left < 0) return { problem: `it holds more than ${MOST} files` };
+  return { kind: 'files', id: all.digest('hex'), head: null, changed: null };
+}
+
+function contentOf(file: string, { dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  const stamp = [dev, ino, size, mtimeNs, ctimeNs].join(' ');
+  const before = known.get(file);
+  if (before?.stamp === stamp) return before.hash;
+  const hash = sha256(readFileSync(file));
+  if (known.size > MOST) known.clear();
+  // What was changed within the last moments may be changed again without another time.
+  if (BigInt(Date.now()) * 1_000_000n - ctimeNs > 2_000_000_000n) known.set(file, { stamp, hash });
+  return hash;
+}

@@ -1,0 +1,208 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { isProtected, maskMatcher } from '../../gate/masks.ts';
+import type { ShipsSeen, TreeSeen } from '../../gate/tree.ts';
+import type { Grant } from '../../ports/tool-backend.ts';
+import { gitRunner } from '../git-objects/list-objects.ts';
+import type { Repository } from '../git/repository.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import { resolveSegments, split, startsWith } from '../workspace/path-argument.ts';
+
+/** A path in which the tree differs from the last commit, and its entry in both; null: it has none. */
+export interface TreeChange {
+  readonly path: string;
+  readonly before: IndexEntry | null;
+  readonly now: IndexEntry | null;
+  /** .gitattributes asks for a filter (such as git-lfs). */
+  readonly filtered: boolean;
+}
+interface IndexEntry {
+  readonly mode: string;
+  readonly blob: string;
+}
+
+/** The tree, and what it is made of. */
+export interface GitTree {
+  readonly id: string;
+  readonly head: string | null;
+  readonly changes: readonly TreeChange[];
+}
+
+export type Problem = { readonly problem: string };
+
+/** Changes that evidence lists, in bytes of JSON. */
+const LISTED_BYTES = 16 << 10;
+const COMMITS_LISTED = 50;
+
+/**
+ * Names the tree by git itself, in a private copy of the index (with the time of the original, by which git tells what it has to read again) and
+ * a private folder of objects. Programs that the configuration names as filters do not run. A file that the index is not to look at is looked
+ * at nevertheless; one that a sparse checkout leaves out counts as it was committed. Of a sub-module its commit counts.
+ */
+const TREE = `set -e
+w=$(mktemp -d)
+trap 'rm -rf "$w"' EXIT
+cat >"$w/more"
+mkdir "$w/objects"
+test ! -e "$GIT_DIR/index" || cp -p "$GIT_DIR/index" "$w/index"
+export GIT_INDEX_FILE="$w/index" GIT_OBJECT_DIRECTORY="$w/objects"
+n=0
+"$@" config --name-only --get-regexp '^filter\\..*\\.(clean|smudge|process|required)$' >"$w/filters" || test $? -eq 1
+while IFS= read -r key; do
+  export "GIT_CONFIG_KEY_$n=$key" "GIT_CONFIG_VALUE_$n="
+  n=$((n + 1))
+done <"$w/filters"
+export GIT_CONFIG_COUNT=$n
+if "$@" ls-files -v | LC_ALL=C grep -q '^[a-zS] '; then
+  "$@" ls-files -v -z | LC_ALL=C sed -nz 's/^[a-z] //p' | "$@" update-index --no-assume-unchanged -z --stdin
+  "$@" ls-files -v -z | LC_ALL=C sed -nz 's/^[sS] //p' |
+    xargs -0 sh -c 'for f; do if test -e "$f" || test -L "$f"; then printf "%s\\0" "$f"; fi; done' sh |
+    "$@" update-index --no-skip-worktree -z --stdin
+fi
+"$@" ls-files -z --modified --deleted --others --exclude-standard |
+  tr '\\0\\n' '\\n\\0' | LC_ALL=C sed '/\\/$/d' | tr '\\0\\n' '\\n\\0' >"$w/paths"
+"$@" update-index --info-only --add --remove --replace -z --stdin <"$w/paths"
+"$@" update-index -z --index-info <"$w/more"
+head=$("$@" rev-parse --verify --quiet 'HEAD^{commit}' || true)
+base=$("$@" rev-parse --verify --quiet 'HEAD^{tree}' || "$@" hash-object -t tree --stdin </dev/null)
+tree=$("$@" write-tree --missing-ok)
+printf '%s\\n%s\\n' "$head" "$tree"
+"$@" diff-tree -r --raw -z --no-renames "$base" "$tree"
+printf '\\0'
+"$@" diff-tree -r --name-only -z --no-renames "$base" "$tree" | "$@" check-attr -z --stdin filter`;
+
+/** Names the tree that a commit of some changes on top of `$base` would have; then what a push sends besides. */
+const SHIPS = `set -e
+w=$(mktemp -d)
+trap 'rm -rf "$w"' EXIT
+mkdir "$w/objects"
+export GIT_INDEX_FILE="$w/index" GIT_OBJECT_DIRECTORY="$w/objects"
+if test -n "$merging"; then cp -p "$GIT_DIR/index" "$w/index"
+else "$@" read-tree \${head:---empty}; fi
+"$@" update-index -z --index-info
+"$@" write-tree --missing-ok
+at=$("$@" rev-parse --verify --quiet "$tracked^{commit}" || true)
+echo "$at"
+if test -n "$head" && test -n "$remote"; then
+  "$@" rev-list --count $head \${at:+^$at}
+  "$@" log -z --max-count=${COMMITS_LISTED} --format='%H %s' $head \${at:+^$at}
+else echo 0; fi`;
+
+/** What git is doing for the operator, by the files that say so: the next commit is a part of it. */
+export const underWay = ({ gitDir }: Repository): boolean =>
+  ['MERGE_HEAD', 'CHERRY_PICK_HEAD', 'REVERT_HEAD'].some((name) => existsSync(join(gitDir, name)));
+
+export type TreeGit = ReturnType<typeof treeGit>;
+
+/** Runs the scripts above: in the sandbox, or as the operator opened the tools without one. */
+export function treeGit(
+  run: Sandbox['run'],
+  { root, config }: Pick<Grant, 'root' | 'config'>,
+  repository: Repository,
+  signal: AbortSignal,
+) {
+  const git = gitRunner({ run }, root, config.toolchains, repository, signal);
+  const objects = join(repository.commonDir, 'objects').replace(/["\\]/g, '\\$&');
+  return async (
+    script: string,
+    stdin: string,
+    env: { readonly [name: string]: string } = {},
+  ): Promise<{ readonly text: string } | Problem> => {
+    const ran = await git(script, { stdin, env: { ...env, GIT_ALTERNATE_OBJECT_DIRECTORIES: `"${objects}"` } });
+    if (ran.exit === 0 && !ran.truncated) return { text: ran.stdout };
+    const said = ran.stderr.trim().split('\n').at(-1) || 'git did not end well';
+    return { problem: ran.timedOut ? 'git took too long' : ran.truncated ? 'too much of it was changed' : said };
+  };
+}
+
+/** The tree as it is now. What is masked counts as it was committed: no test sees it, and nothing ships it. */
+export async function gitTree(
+  git: TreeGit,
+  { config }: Pick<Grant, 'config'>,
+  more: readonly TreeChange[] = [],
+): Promise<GitTree | Problem> {
+  const back = more.map(({ path, before }) => indexInfo(path, before)).join('');
+  const ran = await git(TREE, back);
+  if ('problem' in ran) return ran;
+  const [head = '', id = ''] = ran.text.split('\n', 2);
+  const changes = readChanges(ran.text.slice(head.length + id.length + 2));
+  const masked = maskMatcher(config.mask);
+  const hidden = changes.filter(({ path }) => masked(path));
+  if (hidden.length > 0 && more.length === 0) return gitTree(git, { config }, hidden);
+  return { id, head: head || null, changes };
+}
+
+/** The paths of a session's own changes that it may ship; the others stay as they are. */
+export interface Own {
+  (path: string): boolean;
+}
+
+/** What a commit of the session's own changes would ship, and a push after it. */
+export async function gitShips(
+  git: TreeGit,
+  { config }: Pick<Grant, 'config'>,
+  repository: Repository,
+  tree: GitTree,
+  own: Own,
+): Promise<ShipsSeen | Problem> {
+  const mine = tree.changes.filter((change) => !change.filtered && own(change.path));
+  const ran = await git(SHIPS, mine.map(({ path, now }) => indexInfo(path, now)).join(''), {
+    head: tree.head ?? '',
+    merging: underWay(repository) ? '1' : '',
+    remote: config.git?.remote ?? '',
+    tracked: config.git ? `refs/remotes/${config.git.remote}/${config.git.branch}` : '',
+  });
+  if ('problem' in ran) return ran;
+  const [id = '', base = '', count = '0', ...rest] = ran.text.split('\n');
+  const commits = rest
+    .join('\n')
+    .split('\0')
+    .filter((line) => line !== '')
+    .map((line) => ({ sha: line.slice(0, line.indexOf(' ')), subject: line.slice(line.indexOf(' ') + 1) }));
+  const files = mine.map(({ path }) => path);
+  const left = tree.changes.filter((change) => !mine.includes(change)).map(({ path }) => path);
+  return { id, files, left, base: base || null, commits, more: Number(count) - commits.length };
+}
+
+/** What some peripheral may change here, or, where none may, everything that is neither masked nor protected. */
+export function mayShip({ config }: Pick<Grant, 'config'>): Own {
+  const masked = maskMatcher(config.mask);
+  const scope = Object.values(config.scopes)
+    .flat()
+    .map((path) => resolveSegments(split(path)) ?? []);
+  return (path) => {
+    if (masked(path) || isProtected(path)) return false;
+    return scope.length === 0 || scope.some((prefix) => startsWith(path.split('/'), prefix));
+  };
+}
+
+export function treeSeen({ id, head, changes }: GitTree): TreeSeen {
+  const changed = Object.fromEntries(
+    changes.map(({ path, now }) => [path, now && (now.mode === '100644' ? now.blob : `${now.mode} ${now.blob}`)]),
+  );
+  return { kind: 'git', id, head, changed: JSON.stringify(changed).length > LISTED_BYTES ? null : changed };
+}
+
+/** For `update-index --index-info`: the entry of a path, whatever stood there before. */
+export function indexInfo(path: string, entry: IndexEntry | null): string {
+  const gone = `0 ${'0'.repeat(entry?.blob.length ?? 40)}\t${path}\0`;
+  return entry === null ? gone : `${gone}${entry.mode} ${entry.blob}\t${path}\0`;
+}
+
+/** Reads `diff-tree --raw -z`, and after an empty field `check-attr -z`. */
+export function readChanges(text: string): TreeChange[] {
+  const end = text.startsWith('\0') ? 0 : text.indexOf('\0\0') + 1;
+  const [raw, attributes] = [text.slice(0, end).split('\0'), text.slice(end + 1).split('\0')];
+  const filtered = new Set<string>();
+  for (let at = 0; at + 2 < attributes.length; at += 3)
+    if (!['unspecified', 'unset'].includes(attributes[at + 2]!)) filtered.add(attributes[at]!);
+  const changes: TreeChange[] = [];
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const [was = '', is = '', before = '', now = ''] = raw[at]!.slice(1).split(' ');
+    const path = raw[at + 1]!;
+    changes.push({ path, before: entryOf(was, before), now: entryOf(is, now), filtered: filtered.has(path) });
+  }
+  return changes;
+}
+
+const entryOf = (mode: string, blob: string): IndexEntry | null => (mode === '000000' ? null : { mode, blob });

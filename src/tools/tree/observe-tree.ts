@@ -1,0 +1,41 @@
+import type { TreeNow } from '../../gate/tree.ts';
+import type { Grant } from '../../ports/tool-backend.ts';
+import { findRepository } from '../git/repository.ts';
+import { LayoutError } from '../sandbox/layout.ts';
+import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
+import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
+import { isStop } from '../workspace/outcome.ts';
+import { folderTree } from './folder-tree.ts';
+import { gitShips, gitTree, mayShip, type Own, treeGit, treeSeen } from './git-tree.ts';
+
+/**
+ * The working tree as it is. Writes nothing into the repository.
+ *
+ * @param own which paths a commit of the session may take; left out: nobody asks what would be shipped
+ */
+export async function observeTree(
+  sandbox: Sandbox,
+  place: Pick<Grant, 'root' | 'config' | 'unsafeNoSandbox'>,
+  signal: AbortSignal,
+  own?: Own,
+): Promise<TreeNow> {
+  const repository = findRepository(place.root);
+  if (isStop(repository)) {
+    const seen = folderTree(place);
+    return 'problem' in seen ? seen : { ...seen, ships: null };
+  }
+  const { availability } = sandbox;
+  if (!availability.ok && !place.unsafeNoSandbox) return { problem: availability.reason };
+  const run = availability.ok ? sandbox.run.bind(sandbox) : runUnsandboxed;
+  try {
+    const git = treeGit(run, place, repository, signal);
+    const tree = await gitTree(git, place);
+    if ('problem' in tree || !own) return 'problem' in tree ? tree : { ...treeSeen(tree), ships: null };
+    const may = mayShip(place);
+    const ships = await gitShips(git, place, repository, tree, (path) => own(path) && may(path));
+    return 'problem' in ships ? ships : { ...treeSeen(tree), ships };
+  } catch (error) {
+    if (!(error instanceof SandboxError || error instanceof LayoutError)) throw error;
+    return { problem: error.message };
+  }
+}

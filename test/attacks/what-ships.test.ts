@@ -1,0 +1,327 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { openSession } from '../../src/open-session.ts';
+import type { ApprovalRequest, Approver } from '../../src/ports/approver.ts';
+import type { Session } from '../../src/session/session.ts';
+import type { ProjectConfig } from '../../src/spec/types.ts';
+
+// Real repositories and sandboxes on a busy machine: time never decides these tests.
+vi.setConfig({ testTimeout: 240_000 });
+
+const git = (cwd: string, ...args: string[]): string =>
+  execFileSync('git', ['-c', 'user.name=o', '-c', 'user.email=o@example.com', ...args], {
+    cwd,
+    env: { PATH: process.env['PATH'], HOME: '/nonexistent', GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' },
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  }).trim();
+
+const CONFIG: Partial<ProjectConfig> = {
+  scopes: { edit: ['src/'] },
+  test: [{ run: ['sh', 'test.sh'], report: 'none' }],
+  deploy: { staging: { run: ['cat', 'src/a.txt'], network: false } },
+  git: { remote: 'origin', branch: 'main' },
+  mask: ['.env'],
+};
+
+/** A repository with a remote, and what a person or a program beside the sessions does to its files. */
+function world() {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-ships-')));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const [root, remote] = [join(folder, 'work'), join(folder, 'remote.git')];
+  git(folder, 'init', '-q', '--bare', '-b', 'main', remote);
+  git(folder, 'init', '-q', '-b', 'main', root);
+  const put = (path: string, text: string): void => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  };
+  for (const path of ['src/a.txt', 'src/b.txt', 'src/c.txt', 'notes.txt']) put(path, `${path}\n`);
+  put('test.sh', 'test -e src/a.txt\n');
+  put('.gitignore', 'dist/\n');
+  git(root, 'add', '.');
+  git(root, 'commit', '-q', '-m', 'first');
+  git(root, 'remote', 'add', 'origin', remote);
+  git(root, 'push', '-q', 'origin', 'main');
+  git(root, 'fetch', '-q', 'origin');
+  return { root, remote, put, first: git(root, 'rev-parse', 'HEAD') };
+}
+
+type World = ReturnType<typeof world>;
+
+const answers = { ok: (request: ApprovalRequest): void => void request };
+
+/** A session that has changed src/a.txt, with the message `change a`, and is in test. */
+async function edited({ root }: World, agent = 'one', config: Partial<ProjectConfig> = {}): Promise<Session> {
+  const session = await openSession({ root, agent, store: 'memory', config: { ...CONFIG, ...config } });
+  onTestFinished(() => session.detach());
+  await must(session.setMode({ to: 'diagnose' }));
+  await must(session.setMode({ to: 'execute', reason: 'to work' }, { approver: yes() }));
+  await must(session.start('edit', { by: 'operator' }));
+  await must(session.step({ tool: 'write', args: { path: 'src/a.txt', content: `by ${agent}\n` } }));
+  const fruit = { 'commit-message': 'change a' };
+  await must(session.hop({ to: 'test', exit: 'ready-to-commit', reason: 'to test', fruit }));
+  return session;
+}
+
+/** An operator who says yes, and what happens while they read. */
+const yes = (meanwhile: (request: ApprovalRequest) => void = answers.ok): Approver => ({
+  via: 'approver',
+  approve: async (request) => {
+    meanwhile(request);
+    return { by: 'operator' };
+  },
+});
+
+/** What the operator was asked meanwhile. */
+async function askedOf(work: (meanwhile: (request: ApprovalRequest) => void) => Promise<unknown>) {
+  const asked: ApprovalRequest[] = [];
+  await work((request) => void asked.push(request));
+  return asked;
+}
+
+const test = (session: Session) => must(session.step({ tool: 'bash-test', args: {} }));
+const toDeploy = (session: Session, meanwhile?: (request: ApprovalRequest) => void) =>
+  session.hop({ to: 'deploy', exit: 'pass', reason: 'it passes' }, { approver: yes(meanwhile) });
+const bashGit = (session: Session, sub: string, ...args: string[]) =>
+  session.step({ tool: 'bash-git', args: { sub, args } });
+
+async function must<T extends { readonly ok: boolean }>(answer: Promise<T>): Promise<Extract<T, { ok: true }>> {
+  const given = await answer;
+  if (!given.ok) throw new Error(JSON.stringify((given as { denial?: unknown }).denial));
+  return given as Extract<T, { ok: true }>;
+}
+
+/** The words of a refusal or of a tool that could not: code, message and remedy. */
+async function refused(answer: Promise<object>): Promise<string> {
+  const given = (await answer) as { denial?: { code: string; message: string; remedy: string }; error?: object };
+  if (given.denial) return `${given.denial.code}: ${given.denial.message} → ${given.denial.remedy}`;
+  if (given.error) return JSON.stringify(given.error);
+  throw new Error(`it was let through: ${JSON.stringify(given)}`);
+}
+
+/** Commits and pushes what is approved; the commit's id. */
+async function ship(session: Session, { root, remote }: World): Promise<string> {
+  await must(bashGit(session, 'add', '-A'));
+  expect(await must(bashGit(session, 'commit'))).toMatchObject({ result: { committed: true } });
+  expect(await must(bashGit(session, 'push'))).toMatchObject({ result: { pushed: true } });
+  expect(git(remote, 'rev-parse', 'main')).toBe(git(root, 'rev-parse', 'HEAD'));
+  return git(root, 'rev-parse', 'HEAD');
+}
+
+/** Back from deploy to test, through reflect and edit. */
+async function backToTest(session: Session): Promise<void> {
+  await must(session.hop({ to: 'reflect', exit: 'blocked', reason: 'the files are others now' }));
+  await must(session.hop({ to: 'explore', exit: 'hop-explore', reason: 'to see' }));
+  await must(session.hop({ to: 'edit', exit: 'hop-edit', reason: 'to mend' }));
+  const fruit = { 'commit-message': 'change a' };
+  await must(session.hop({ to: 'test', exit: 'ready-to-commit', reason: 'to test', fruit }));
+}
+
+describe('what ships is what was tested and approved', () => {
+  it('and nothing else: other changes stay as they are, staged and unstaged, and are listed in the approval', async () => {
+    const here = world();
+    const { root, put, first } = here;
+    put('src/b.txt', 'staged by the operator\n');
+    git(root, 'add', 'src/b.txt');
+    put('src/c.txt', 'not staged\n');
+    put('new.txt', 'new\n');
+    const session = await edited(here);
+    await test(session);
+    const [asked] = await askedOf((meanwhile) => must(toDeploy(session, meanwhile)));
+    const { tested, ships } = asked!.view as never as Record<string, Record<string, unknown>>;
+    expect(tested).toMatchObject({ kind: 'git', head: first, tests: ['sh test.sh'] });
+    expect(ships).toMatchObject({ files: ['src/a.txt'], left: ['new.txt', 'src/b.txt', 'src/c.txt'], base: first });
+    expect(asked!.view).toMatchObject({ context: { 'commit-message': 'change a' } });
+    const sha = await ship(session, here);
+    expect(git(root, 'rev-parse', `${sha}^{tree}`)).toBe(ships!['tree']);
+    expect(git(root, 'show', '--name-only', '--format=%s', sha)).toBe('change a\n\nsrc/a.txt');
+    expect(git(root, 'status', '--short')).toBe('M  src/b.txt\n M src/c.txt\n?? new.txt');
+  });
+
+  it('lists the commits that a push sends besides, and sends no others', async () => {
+    const here = world();
+    const { root, remote, put } = here;
+    put('src/c.txt', 'unpushed\n');
+    git(root, 'commit', '-qam', 'the operator’s own');
+    const session = await edited(here);
+    await test(session);
+    const [asked] = await askedOf((meanwhile) => must(toDeploy(session, meanwhile)));
+    expect(asked!.view).toMatchObject({ ships: { commits: [{ subject: 'the operator’s own' }], more: 0 } });
+    await must(bashGit(session, 'add', '-A'));
+    await must(bashGit(session, 'commit'));
+    put('src/c.txt', 'again\n');
+    git(root, 'commit', '-qam', 'after the approval');
+    expect(await refused(bashGit(session, 'push'))).toContain('not the commit that was approved');
+    git(root, 'reset', '-q', '--hard', 'HEAD~1');
+    git(remote, 'update-ref', '-d', 'refs/heads/main');
+    expect(await refused(bashGit(session, 'push'))).toContain('more commits than were shown');
+  });
+});
+
+describe('an editor that changes a file', () => {
+  const change = ({ put }: World) => put('src/b.txt', 'by the editor\n');
+
+  it('while the tests run makes their pass none', async () => {
+    const here = world();
+    here.put('test.sh', 'sleep 3\n');
+    git(here.root, 'commit', '-qam', 'slow');
+    const session = await edited(here);
+    setTimeout(() => change(here), 1500);
+    const { result } = (await test(session)) as { result?: { reportProblem?: string } };
+    expect(result?.reportProblem).toContain('src/b.txt changed while the tests ran');
+    expect(await refused(toDeploy(session))).toContain('exit-not-met');
+    await test(session);
+    await must(toDeploy(session));
+    await ship(session, here);
+  });
+
+  it('after the pass has to be tested again', async () => {
+    const here = world();
+    const session = await edited(here);
+    await test(session);
+    change(here);
+    const words = await refused(toDeploy(session));
+    expect(words).toContain('changed since the last run: src/b.txt');
+    expect(words).toContain('run the configured tests in full again');
+    await test(session);
+    await must(toDeploy(session));
+    await ship(session, here);
+  });
+
+  it('while the operator reads the request is not approved with it', async () => {
+    const here = world();
+    const session = await edited(here);
+    await test(session);
+    expect(await refused(toDeploy(session, () => change(here)))).toContain('changed since the last run: src/b.txt');
+    await test(session);
+    await must(toDeploy(session));
+    await ship(session, here);
+  });
+
+  it('that ships, after the approval, does not ship it', async () => {
+    const here = world();
+    const session = await edited(here);
+    await test(session);
+    await must(toDeploy(session));
+    here.put('src/a.txt', 'by the editor\n');
+    await must(bashGit(session, 'add', '-A'));
+    expect(await refused(bashGit(session, 'commit'))).toContain(
+      'src/a.txt is not staged as it was tested and approved',
+    );
+    expect(await refused(session.step({ tool: 'bash-deploy', args: { name: 'staging' } }))).toContain(
+      'changed since the last run: src/a.txt',
+    );
+    expect(await refused(bashGit(session, 'push'))).toContain('src/a.txt was approved and is not committed');
+    await backToTest(session);
+    await test(session);
+    await must(toDeploy(session));
+    const sha = await ship(session, here);
+    expect(git(here.root, 'show', `${sha}:src/a.txt`)).toBe('by the editor');
+  });
+
+  it('that does not ship, after the approval, changes nothing of the commit, and stops a deploy command', async () => {
+    const here = world();
+    const session = await edited(here);
+    await test(session);
+    await must(toDeploy(session));
+    change(here);
+    await ship(session, here);
+    expect(git(here.root, 'status', '--short')).toBe('M src/b.txt');
+    expect(await refused(session.step({ tool: 'bash-deploy', args: { name: 'staging' } }))).toContain('src/b.txt');
+  });
+
+  it('and hides it from git is seen', async () => {
+    const here = world();
+    git(here.root, 'update-index', '--assume-unchanged', 'src/b.txt');
+    git(here.root, 'update-index', '--skip-worktree', 'src/c.txt');
+    const session = await edited(here);
+    await test(session);
+    change(here);
+    here.put('src/c.txt', 'hidden\n');
+    expect(await refused(toDeploy(session))).toContain('changed since the last run: src/b.txt, src/c.txt');
+  });
+
+  it('and its permission to execute, or a file that git ignores', async () => {
+    const here = world();
+    const session = await edited(here);
+    await test(session);
+    here.put('dist/out.txt', 'built\n');
+    await must(toDeploy(session));
+    const again = await edited(here, 'two');
+    await test(again);
+    chmodSync(join(here.root, 'src/b.txt'), 0o755);
+    expect(await refused(toDeploy(again))).toContain('changed since the last run: src/b.txt');
+  });
+});
+
+describe('two sessions', () => {
+  it('do not ship what the other one changes', async () => {
+    const here = world();
+    const [one, two] = [await edited(here, 'one'), await edited(here, 'two')];
+    await must(two.hop({ to: 'edit', exit: 'hop-edit', reason: 'more' }));
+    await must(two.step({ tool: 'write', args: { path: 'src/b.txt', content: 'by two\n' } }));
+    await test(one);
+    await must(toDeploy(one));
+    await must(two.step({ tool: 'write', args: { path: 'src/c.txt', content: 'by two\n' } }));
+    const sha = await ship(one, here);
+    expect(git(here.root, 'show', '--name-only', '--format=', sha)).toBe('src/a.txt');
+    const fruit = { 'commit-message': 'change b and c' };
+    await must(two.hop({ to: 'test', exit: 'hop-test', reason: 'to test', fruit }));
+    await test(two);
+    await must(toDeploy(two));
+    expect(git(here.root, 'show', '--name-only', '--format=', await ship(two, here))).toBe('src/b.txt\nsrc/c.txt');
+  });
+
+  it('whose commit comes in between has the other one test and ask again', async () => {
+    const here = world();
+    const one = await edited(here, 'one');
+    await test(one);
+    await must(toDeploy(one));
+    await must(bashGit(one, 'add', '-A'));
+    here.put('src/c.txt', 'theirs\n');
+    git(here.root, 'commit', '-q', '-m', 'theirs', 'src/c.txt');
+    expect(await refused(bashGit(one, 'commit'))).toContain('Somebody has moved the branch');
+    await backToTest(one);
+    await test(one);
+    await must(toDeploy(one));
+    await ship(one, here);
+  });
+});
+
+describe('in deploy', () => {
+  async function approved(): Promise<{ readonly here: World; readonly session: Session }> {
+    const here = world();
+    const session = await edited(here);
+    await test(session);
+    await must(toDeploy(session));
+    return { here, session };
+  }
+
+  it('a file that the session did not change is neither staged nor unstaged', async () => {
+    const { here, session } = await approved();
+    here.put('src/b.txt', 'theirs\n');
+    expect(await refused(bashGit(session, 'add', 'src/b.txt'))).toContain('was not changed by this session');
+    git(here.root, 'add', 'src/b.txt');
+    expect(await refused(bashGit(session, 'restore', '--staged', 'src/b.txt'))).toContain('staged by somebody else');
+    await must(bashGit(session, 'add', '.'));
+    expect(await must(bashGit(session, 'restore', '--staged', '.'))).toMatchObject({
+      result: { skipped: ['src/b.txt'] },
+    });
+    expect(git(here.root, 'diff', '--cached', '--name-only')).toBe('src/b.txt');
+    expect(await refused(bashGit(session, 'commit'))).toContain('src/a.txt was approved and is not staged');
+  });
+
+  it('the commit message is the one that was approved', async () => {
+    const { here, session } = await approved();
+    await must(bashGit(session, 'add', '-A'));
+    expect(await refused(bashGit(session, 'commit', '-m', 'another one'))).toContain(
+      'Leave -m out, or write: change a',
+    );
+    await must(bashGit(session, 'commit', '-m', 'change a\n'));
+    expect(git(here.root, 'log', '-1', '--format=%B')).toBe('change a');
+    expect(readFileSync(join(here.root, 'src/a.txt'), 'utf8')).toBe('by one\n');
+  });
+});

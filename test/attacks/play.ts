@@ -41,8 +41,12 @@ export async function play(cases: readonly Case[], broken?: ToolBackend): Promis
       const mine = cases.filter((one) => one.peripheral === peripheral);
       if (mine.length === 0) continue;
       const session = await sessionIn(world, store, web, peripheral, broken);
-      for (const one of mine)
-        for (const why of await playOne(world, session, web.fill, one)) flaws.push({ case: nameOf(one), why });
+      let last: Look | null = null;
+      for (const one of mine) {
+        const played = await playOne(world, session, web.fill, one, last);
+        for (const why of played.flaws) flaws.push({ case: nameOf(one), why });
+        last = one.after ? null : played.after;
+      }
       await session.detach();
     }
     await store.close();
@@ -100,18 +104,28 @@ async function sessionIn(
 
 const inScope = (path: string): boolean => /^(?:src|docs|scripts|\.git)(?:\/|$)/.test(path);
 
-async function playOne(world: World, session: Session, fillWeb: World['fill'], one: Case): Promise<readonly string[]> {
+/** What no case may change. */
+const look = (world: World, peripheral: Peripheral) => ({
+  outside: treeHash(world.outside),
+  // what an observing tool may change is nothing; what the acting ones may is the scope and, in deploy, git's own folder
+  root: treeHash(world.root, peripheral === 'edit' || peripheral === 'deploy' ? inScope : undefined),
+  git: peripheral === 'deploy' ? gitFiles(world) : treeHash(join(world.root, '.git')),
+  reached: world.reached(),
+});
+type Look = ReturnType<typeof look>;
+
+/** @param last how the world looked after the case before, or null if it was changed since */
+async function playOne(
+  world: World,
+  session: Session,
+  fillWeb: World['fill'],
+  one: Case,
+  last: Look | null,
+): Promise<{ readonly flaws: readonly string[]; readonly after: Look }> {
   one.before?.(world);
-  const look = () => ({
-    outside: treeHash(world.outside),
-    // what an observing tool may change is nothing; what the acting ones may is the scope and, in deploy, git's own folder
-    root: treeHash(world.root, one.peripheral === 'edit' || one.peripheral === 'deploy' ? inScope : undefined),
-    git: one.peripheral === 'deploy' ? gitFiles(world) : treeHash(join(world.root, '.git')),
-    reached: world.reached(),
-  });
-  const before = look();
+  const before = one.before || !last ? look(world, one.peripheral) : last;
   const result = await session.step({ tool: one.tool, args: fillWeb(world.fill(one.args)) as never });
-  const after = look();
+  const after = look(world, one.peripheral);
   const text = JSON.stringify({ ...result, evidence: [] });
   const flaws = (Object.keys(before) as (keyof typeof before)[])
     .filter((what) => before[what] !== after[what])
@@ -133,7 +147,7 @@ async function playOne(world: World, session: Session, fillWeb: World['fill'], o
   for (const path of one.findings ?? [])
     if (!found.includes(path)) flaws.push(`no finding names ${path}: ${text.slice(0, 800)}`);
   one.after?.(world);
-  return flaws;
+  return { flaws, after };
 }
 
 /** What decides what git runs: neither a commit nor a push may change it. */

@@ -6,6 +6,7 @@ import { type ChainHead, EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { entryLeaf, merkleRoot } from '../../src/evidence/merkle.ts';
 import { newSealKey, sealHead } from '../../src/evidence/seal.ts';
 import { conversation } from '../evidence/drafts.ts';
+import { depth } from '../depth.ts';
 import { CONFIG, SPECS } from './world.ts';
 
 const log: readonly StoredBytes[] = sealDrafts(EMPTY_CHAIN, conversation('s-1', 199)).map(({ entry, head, body }) => ({
@@ -14,6 +15,8 @@ const log: readonly StoredBytes[] = sealDrafts(EMPTY_CHAIN, conversation('s-1', 
   prev: entry.prev,
   hash: entry.hash,
 }));
+/** Of how many entries one has its bits flipped. */
+const EVERY = depth(10, 1);
 const headAt = (index: number): ChainHead => (index < 0 ? EMPTY_CHAIN : { seq: index, hash: log[index]!.hash });
 
 /** Whether reading these links from `after` on shows damage; it ends at the first sign. */
@@ -37,7 +40,9 @@ describe('a log of 200 entries', () => {
   it('shows every flipped bit', () => {
     let flips = 0;
     const unseen: string[] = [];
-    for (const [index, link] of log.entries()) {
+    // An entry links only to the one before, so that few stand for all.
+    const some = [...log.entries()].filter(([index]) => index % EVERY === 0);
+    for (const [index, link] of some) {
       for (const part of ['head', 'body', 'prev', 'hash'] as const) {
         const bytes = Buffer.from(link[part]!);
         for (let bit = 0; bit < bytes.length * 8; bit++) {
@@ -52,7 +57,7 @@ describe('a log of 200 entries', () => {
       }
     }
     expect(unseen).toEqual([]);
-    expect(flips).toBeGreaterThan(200 * 500 * 8);
+    expect(flips).toBeGreaterThan(some.length * 500 * 8);
   }, 120_000);
 
   it('shows every two entries that changed places', () => {

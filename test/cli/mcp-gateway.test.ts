@@ -69,6 +69,6 @@ it('a tool whose server hopgate.yaml does not name is not shown, and says what t
   expect(await toolNames(client)).toEqual(['hop', 'mode', 'status', 'why']);
   const { text } = await called(client, 'files-read', { path: 'src/a.txt' });
   expect(text).toContain('unknown-tool');
-  expect(text).toContain('names the MCP server files under upstream in hopgate.yaml');
+  expect(text).toContain('name the MCP server files under upstream in hopgate.yaml');
   await client.close();
 });

@@ -38,13 +38,14 @@ test('the total of a cart', () => assert.equal(total([{ price: 2 }, { price: 3 }
 /** `hopgate` on the PATH. The word SESSION stands for the id of the newest session of the repository, REQUEST for that of the oldest request. */
 const LAUNCHER = `#!${process.execPath}
 const { spawnSync } = require('node:child_process');
-const hopgate = (argv, stdio) => spawnSync(process.execPath, [${JSON.stringify(MAIN)}, ...argv], { stdio, encoding: 'utf8' });
 const argv = process.argv.slice(2);
+const ask = (...words) => spawnSync(process.execPath, [${JSON.stringify(MAIN)}, ...words], { encoding: 'utf8' }).stdout;
 const at = argv.indexOf('--root');
-const newest = () => JSON.parse(hopgate(['sessions', '--json', ...(at < 0 ? [] : argv.slice(at, at + 2))]).stdout.split('\\n')[0]).sessionId;
-const oldest = () => JSON.parse(hopgate(['approve', '--json']).stdout)[0].id;
+const newest = () => JSON.parse(ask('sessions', '--json', ...(at < 0 ? [] : argv.slice(at, at + 2))).split('\\n')[0]).sessionId;
+const oldest = () => JSON.parse(ask('approve', '--json'))[0].id;
 const words = { SESSION: newest, REQUEST: oldest };
-process.exitCode = hopgate(argv.map((word) => words[word]?.() ?? word), 'inherit').status;
+process.argv = [process.execPath, ${JSON.stringify(MAIN)}, ...argv.map((word) => words[word]?.() ?? word)];
+import(${JSON.stringify(MAIN)});
 `;
 
 /** Programs import hopgate by its name; here that is the sources. What else they import, this repository has. */
@@ -101,6 +102,7 @@ export function machine(): Machine {
     GIT_CONFIG_GLOBAL: '/dev/null',
     GIT_CONFIG_NOSYSTEM: '1',
     NODE_NO_WARNINGS: '1',
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
   };
   const remote = join(folder, 'remote.git');
   const git = (...args: string[]) => execFileSync('git', args, { cwd: root, env, stdio: 'pipe' });

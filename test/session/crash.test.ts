@@ -9,13 +9,13 @@ import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import { resumeSession } from '../../src/session/open.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { scriptedBackend } from '../../src/testing/scripted.ts';
+import { depth } from '../depth.ts';
 import { must, temporaryTree } from './sessions.ts';
 
 const WRITER = resolve('test/session/crash-writer.ts');
 const CLI = resolve('src/cli/main.ts');
-/** `HOPGATE_CRASHES=200` kills more writers. */
-const CRASHES = Number(process.env['HOPGATE_CRASHES'] ?? 25);
-const RUNS = Number(process.env['HOPGATE_CRASHED_RUNS'] ?? 4);
+const CRASHES = depth(8, 25);
+const RUNS = depth(1, 4);
 
 /** Starts a program and kills it once `isEnough` says so of the lines that it printed; returns those. */
 function killWhen(

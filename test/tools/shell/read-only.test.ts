@@ -251,15 +251,15 @@ describe('while a command runs', () => {
   const replacing = async (tool: string, replaced: string, withWhat: string) => {
     const root = scratch({ 'src/.env': 'SECRET-old', 'src/a': 'a' });
     execFileSync('git', ['init', '-q'], { cwd: root });
-    // It waits until it sees what it must not, or that this is over.
-    const command = `while ! grep -q NEW ${replaced} && test ! -e src/over; do sleep 0.02; done; cat ${replaced}; cat ${replaced} > src/b`;
+    // It sleeps until the file is replaced and the sleep is killed; then it reads the file.
+    const mark = `9${Date.now()}`.slice(0, 12);
+    const command = `sleep ${mark}; cat ${replaced}; cat ${replaced} > src/b`;
     const running = run(root, tool, { command });
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await expect.poll(() => sleepers(mark), { timeout: 20_000 }).toHaveLength(1);
     writeFileSync(join(root, 'new'), withWhat);
     if (withWhat.endsWith('\n')) renameSync(join(root, 'new'), join(root, replaced));
     else writeFileSync(join(root, replaced), withWhat);
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    writeFileSync(join(root, 'src/over'), '');
+    for (const pid of sleepers(mark)) process.kill(pid, 'SIGKILL');
     return { root, ...(await running) };
   };
 

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -106,8 +106,9 @@ const pidOf = async (): Promise<number> => Number(saidBy(await call('pid')));
 const gone = async (pid: number): Promise<void> => {
   while (isAlive(pid) && !isZombie(pid)) await new Promise((resolve) => setTimeout(resolve, 5));
 };
+/** `ps` fails if the process has just gone. */
 const isZombie = (pid: number): boolean =>
-  execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).startsWith('Z');
+  spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).stdout.startsWith('Z');
 
 function open(tools: readonly ToolSpec[] = THEIRS.map((tool) => boundTool(tool))): void {
   specs = byId(tools);

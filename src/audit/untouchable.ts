@@ -1,13 +1,16 @@
-import picomatch from 'picomatch';
+import { compileGlob } from '../base/glob.ts';
+import { BACKUP_MARKS } from '../spec/policy/default-masks.ts';
 import { GIT_CREDENTIALS, OWN_PACKAGES, PROTECTED_NAMES, REPOSITORY_MARK } from '../spec/policy/protected-names.ts';
+
+const asLetters = (text: string): string =>
+  text
+    .normalize('NFKC')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .toLowerCase();
 
 /** A name as a file system may read it that folds case, drops trailing dots and blanks, and knows streams and short names. */
 function asRead(name: string): string {
-  const bare = name
-    .normalize('NFKC')
-    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
-    .toLowerCase()
-    .split(':')[0]!;
+  const bare = asLetters(name).split(':')[0]!;
   const trimmed = /[^. ]/.test(bare) ? bare.replace(/[. ]+$/, '') : bare;
   return /^git~[0-9]+$/.test(trimmed) ? '.git' : trimmed;
 }
@@ -34,16 +37,29 @@ export function hidden(path: string, masks: readonly string[]): boolean {
 }
 
 function maskTest(masks: readonly string[]): Test {
-  const options = { dot: true, nocase: true, nonegate: true };
-  const bare = masks.map((mask) => mask.replace(/^(\.\/)+/, '').replace(/\/+$/, '')).filter((mask) => mask !== '');
-  const byName = bare.filter((mask) => !mask.includes('/'));
-  const byPath = bare.filter((mask) => mask.includes('/')).map((mask) => mask.replace(/^\/+/, ''));
-  const matchesName = byName.length > 0 ? picomatch(byName, options) : () => false;
-  const matchesPath = byPath.length > 0 ? picomatch(byPath, options) : () => false;
+  const rules = masks.flatMap((mask) => {
+    const text = asLetters(mask)
+      .replace(/^!/, '')
+      .replace(/^(\.\/)+/, '')
+      .replace(/\/+$/, '');
+    const glob = text.includes('/') ? text.replace(/^\/+/, '') : `**/${text}`;
+    return text === '' ? [] : [{ hides: !mask.startsWith('!'), matches: compileGlob(glob) }];
+  });
+  /** The last rule that matches a place decides; the folders above it were judged before. */
+  const isHiddenPlace = (names: readonly string[]): boolean => {
+    const written = names.map((name) => name.toLowerCase());
+    const read = names.map(asRead);
+    const forms = [written, ...copiedFrom(read.at(-1)!).map((last) => [...read.slice(0, -1), last])];
+    const deciding = rules.findLast(({ hides, matches }) =>
+      hides ? forms.some(matches) : written.some((_, index) => matches(written.slice(0, index + 1))),
+    );
+    return deciding?.hides === true;
+  };
   const judge: Test = (path) => {
     const names = path.split('/');
-    if (keepsKeys(names) || names.some((name) => matchesName(name))) return true;
-    return byPath.length > 0 && names.some((_, index) => matchesPath(names.slice(0, index + 1).join('/')));
+    const read = names.map(asRead);
+    if (copiedFrom(read.at(-1)!).some((last) => keepsKeys([...read.slice(0, -1), last]))) return true;
+    return names.some((_, index) => isHiddenPlace(names.slice(0, index + 1)));
   };
   const judged = new Map<string, boolean>();
   return (path) => {
@@ -61,10 +77,20 @@ function maskTest(masks: readonly string[]): Test {
 /** Sessions come back to the same files. */
 const REMEMBERED = 4096;
 
-/** Where git keeps the tokens of a remote. */
+/** A name, and those of the files that it may be a backup of, or the backup of a backup. */
+function copiedFrom(name: string): readonly string[] {
+  const strip = (copy: string): string[] =>
+    BACKUP_MARKS.flatMap(([before, after]) => {
+      const inner = copy.slice(before.length, copy.length - after.length);
+      return inner !== '' && copy === `${before}${inner}${after}` ? [inner] : [];
+    });
+  const once = strip(name);
+  return [name, ...once, ...once.flatMap(strip)];
+}
+
+/** Where git keeps the tokens of a remote. Names as a file system reads them. */
 function keepsKeys(names: readonly string[]): boolean {
-  const read = names.map(asRead);
-  const last = read.at(-1)!;
+  const last = names.at(-1)!;
   if (last === GIT_CREDENTIALS.anywhere) return true;
-  return GIT_CREDENTIALS.inGit.some((name) => name === last) && read.slice(0, -1).includes('.git');
+  return GIT_CREDENTIALS.inGit.some((name) => name === last) && names.slice(0, -1).includes('.git');
 }

@@ -4,7 +4,7 @@ type Picomatch = typeof import('picomatch');
 
 let loaded: Picomatch | undefined;
 
-/** picomatch, loaded when it is first asked for: most masks need none (see {@link plainMask}). */
+/** picomatch, loaded when it is first asked for. */
 export function picomatchLater(): Picomatch {
   loaded ??= createRequire(import.meta.url)('picomatch') as Picomatch;
   return loaded;

@@ -10,8 +10,8 @@ export interface Narrowed {
 }
 
 /**
- * What a hopgate.yaml that the operator has not accepted may say: only less than the spec and the defaults. Its masks are added, its scopes cut
- * down to the spec's own paths; its commands, hosts, folders, MCP servers and spec set are left out.
+ * What a hopgate.yaml that the operator has not accepted may say: only less than the spec and the defaults. Its masks are added without their
+ * exceptions, its scopes cut down to the spec's own paths; its commands, hosts, folders, MCP servers and spec set are left out.
  */
 export function narrowConfig(stated: ProjectConfig, specs: SpecSet): Narrowed {
   const defaults = DEFAULT_PROJECT_CONFIG;
@@ -26,6 +26,7 @@ export function narrowConfig(stated: ProjectConfig, specs: SpecSet): Narrowed {
     ...(Object.keys(stated.deploy).length === 0 ? [] : ['deploy']),
     ...(stated.git === null ? [] : ['git']),
     ...(stated.web.allow.length === 0 ? [] : ['web']),
+    ...(stated.mask.some((mask) => mask.startsWith('!') && !defaults.mask.includes(mask)) ? ['mask'] : []),
     ...(stated.toolchains.length === 0 ? [] : ['toolchains']),
     ...(stated.upstream === undefined ? [] : ['upstream']),
   ];
@@ -34,7 +35,7 @@ export function narrowConfig(stated: ProjectConfig, specs: SpecSet): Narrowed {
     config: {
       ...defaults,
       scopes: Object.fromEntries(scopes.map(({ id, kept }) => [id, kept])),
-      mask: [...new Set([...defaults.mask, ...stated.mask])],
+      mask: [...defaults.mask, ...stated.mask.filter((mask) => !mask.startsWith('!') && !defaults.mask.includes(mask))],
     },
   };
 }

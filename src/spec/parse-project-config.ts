@@ -2,13 +2,14 @@ import { checkGit } from './check-git.ts';
 import { checkUpstream } from './check-upstream.ts';
 import type { SpecIssue } from './issues.ts';
 import type { Parsed } from './parse-spec-set.ts';
+import { DEFAULT_MASKS } from './policy/default-masks.ts';
 import { ProjectFile } from './project-file.ts';
 import { readYaml } from './read-yaml.ts';
 import { salvage } from './salvage.ts';
 import { reporter } from './source-document.ts';
 import type { GitConfig, GitCredential, ProjectConfig, UpstreamServer } from './types.ts';
 
-/** What holds where `hopgate.yaml` says nothing. Patterns without `/` hold at any depth. */
+/** What holds where `hopgate.yaml` says nothing. */
 export const DEFAULT_PROJECT_CONFIG: ProjectConfig = {
   specs: 'default',
   scopes: {},
@@ -16,24 +17,7 @@ export const DEFAULT_PROJECT_CONFIG: ProjectConfig = {
   deploy: {},
   git: null,
   web: { allow: [] },
-  mask: [
-    '.env',
-    '.env.!(*example|*sample|*template|*dist)',
-    '.npmrc',
-    '.netrc',
-    '.pypirc',
-    '.git-credentials',
-    '**/.aws/credentials',
-    '**/.docker/config.json',
-    '**/*.pem',
-    '**/*.key',
-    '*.p12',
-    '*.pfx',
-    'id_rsa',
-    'id_dsa',
-    'id_ecdsa',
-    'id_ed25519',
-  ],
+  mask: DEFAULT_MASKS,
   toolchains: [],
 };
 
@@ -52,7 +36,7 @@ export function parseProjectConfig(text: string, file = 'hopgate.yaml'): Parsed<
 }
 
 function resolveConfig(authored: ProjectFile): ProjectConfig {
-  const { scopes, test, deploy, git, web, upstream, ...rest } = authored;
+  const { scopes, test, deploy, git, web, mask, upstream, ...rest } = authored;
   return {
     ...DEFAULT_PROJECT_CONFIG,
     ...rest,
@@ -68,8 +52,16 @@ function resolveConfig(authored: ProjectFile): ProjectConfig {
     ),
     git: git === undefined ? null : resolveGit(git),
     web: web ?? DEFAULT_PROJECT_CONFIG.web,
+    mask: resolveMasks(mask),
     ...(upstream === undefined ? {} : { upstream: mapValues(upstream, resolveServer) }),
   };
+}
+
+/** `default` stands for the default list; so does nothing, and a list of exceptions goes on from it. */
+function resolveMasks(stated: readonly string[] | undefined): readonly string[] {
+  if (stated === undefined) return DEFAULT_MASKS;
+  const all = stated.length > 0 && stated.every((mask) => mask.startsWith('!')) ? ['default', ...stated] : stated;
+  return all.flatMap((mask) => (mask === 'default' ? DEFAULT_MASKS : [mask]));
 }
 
 type AuthoredGit = NonNullable<ProjectFile['git']>;

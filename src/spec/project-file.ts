@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { globProblem } from '../base/glob.ts';
 import { Name } from './name-schema.ts';
 import { RelativePath } from './paths.ts';
+import { MAX_MASK_LENGTH, MAX_MASKS } from './policy/limits.ts';
 
 const Argv = z.array(z.string().regex(/^[^\0]+$/, 'is not a word of a command: not empty, no NUL')).min(1);
 // What git would take for an option, a range or a pattern is none.
@@ -37,7 +39,12 @@ const EnvName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not the name of
 const Value = z.string().regex(/^[^\0\r\n]*$/, 'is not one line of text');
 const Mask = z
   .string()
-  .regex(/^[^/\\\0][^\\\0]*$/, 'is not a pattern beneath the root: no leading /, no backslash, not empty');
+  .max(MAX_MASK_LENGTH, `is longer than ${MAX_MASK_LENGTH} characters`)
+  .regex(/^!?[^/\\\0!][^\\\0]*$/, 'is not a pattern beneath the root: no leading /, no backslash, not empty')
+  .superRefine((pattern, context) => {
+    const problem = globProblem(pattern);
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+  });
 
 const Credential = z.strictObject({
   env: EnvName.optional().describe(
@@ -147,8 +154,11 @@ export const ProjectFile = z
       .describe('What web-fetch may reach; nothing if left out.'),
     mask: z
       .array(Mask)
+      .max(MAX_MASKS, `has more than ${MAX_MASKS} patterns`)
       .optional()
-      .describe('Files that no tool sees, instead of the default list; a pattern without / holds at any depth.'),
+      .describe(
+        'Files that no tool sees, instead of the default list; the word default stands for that list. A pattern without / holds at any depth; !pattern makes an exception, and a list of exceptions alone keeps the default list.',
+      ),
     toolchains: z.array(Folder).optional().describe('Further read-only folders for the sandbox.'),
     upstream: z
       .record(Name, Server)

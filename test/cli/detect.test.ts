@@ -202,7 +202,6 @@ describe('the file that is written', () => {
     expect(parse(empty)).toEqual({
       specs: 'default',
       web: { allow: [] },
-      mask: expect.arrayContaining(['.env', '**/*.pem']),
       toolchains: [],
     });
     expect(empty).toContain('# test: [{run: [npm, test], report: tap}]');

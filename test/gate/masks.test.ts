@@ -1,7 +1,64 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isGitInternal, isMasked, isProtected, maskMatcher } from '../../src/gate/masks.ts';
+import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
 import { PROTECTED_NAMES } from '../../src/spec/policy/protected-names.ts';
+
+const HELD = [
+  ...['.env', 'app/.env.local', '.env~', '.env.bak', '.ENV', '.env.swp', '.envrc', 'deploy/prod.env', '.dev.vars'],
+  ...['a/terraform.tfstate', 'terraform.tfstate.backup', 'prod.tfvars', 'a.tfvars.json', '.kube/config', 'kubeconfig'],
+  ...[
+    'k8s/kubeconfig.yaml',
+    'dev.kubeconfig',
+    'gcp-service-account.json',
+    'serviceAccount.json',
+    'service_account_key.json',
+  ],
+  ...[
+    'my-app-firebase-adminsdk-x1.json',
+    'client_secret_12.apps.json',
+    'a.p12',
+    'b.pfx',
+    'c.jks',
+    'd.keystore',
+    'e.kdbx',
+  ],
+  ...[
+    'id_rsa',
+    'keys/id_ed25519',
+    '.id_rsa.swp',
+    'id_ed25519_sk',
+    'ssh_host_rsa_key',
+    'a/.ssh/config',
+    'tls.key',
+    'a/b/server.pem',
+  ],
+  ...[
+    '.netrc',
+    '.npmrc',
+    'a/.pypirc',
+    '.aws/credentials',
+    '.docker/config.json',
+    '.cargo/credentials.toml',
+    'AuthKey.p8',
+  ],
+  ...['.vault_pass.txt', '.htpasswd', 'android/key.properties', 'x.ovpn', 'node_modules/.cache/dev/server.key'],
+];
+const OPEN = [
+  ...[
+    '.env.example',
+    '.env.sample',
+    'a/.env.template',
+    '.env.local.example',
+    '.env.dist',
+    'example.tfvars',
+    'dev.example.tfvars',
+  ],
+  ...['venv/lib/python3.12/site-packages/certifi/cacert.pem', 'node_modules/x/y/cacert.pem', 'cacert.pem', 'roots.pem'],
+  ...['node_modules/https-agent/test/server.key', 'site-packages/x/tests/key.pem', 'ruby/ssl_certs/x/GlobalSign.pem'],
+  ...['id_rsa.pub', 'pkg/kubeconfig/load.go', 'src/environment.ts', 'src/env.ts', 'keys.ts', 'src/secrets.ts', 'a.tf'],
+  ...['service-account.yaml', 'src/serviceAccount.ts', '.env-cmdrc', 'docs/key.md', 'settings.xml', 'auth.json'],
+];
 
 describe('a mask', () => {
   it.each([
@@ -22,10 +79,48 @@ describe('a mask', () => {
     ['/config/keys', 'config/keys', 'a/config/keys'],
     ['**/*.pem', 'a.pem a/b.pem a/b.PEM .x/b.pem', 'a.pem.txt pem'],
     ['*.{key,p12}', 'c/d.key .p12 a.P12', 'key a.keys'],
-    ['!a', '!a', 'a b'],
   ])('%s', (mask, hit, missed) => {
     for (const path of hit.split(' ')) expect([path, isMasked(path, [mask])]).toEqual([path, true]);
     for (const path of missed.split(' ')) expect([path, isMasked(path, [mask])]).toEqual([path, false]);
+  });
+
+  it.each([
+    [
+      '.env',
+      '.ENV .env. .env::$DATA .Env:a ．env .e\u200dnv .env~ .env.bak .env.swp #.env# .#.env .env.bak~ .env/a~',
+      '.envx env',
+    ],
+    ['*.pem', 'a.pem~ .a.pem.swp a.PEM.orig #a.pem# a.pem::$DATA a.pem. .a.pem.un~', 'a.pem.txt a.pemx pem'],
+    ['secrets/', 'SECRETS/a secrets./a secrets:x/a secrets~/a', 'secret/a'],
+    ['ﬁ', 'fi FI', 'f'],
+    ['a:b', 'a:b A:B', 'a a:c'],
+  ])('%s in any spelling', (mask, hit, missed) => {
+    for (const path of hit.split(' ')) expect([path, isMasked(path, [mask])]).toEqual([path, true]);
+    for (const path of missed.split(' ')) expect([path, isMasked(path, [mask])]).toEqual([path, false]);
+  });
+
+  it.each([
+    [['*.pem', '!cacert.pem'], 'a.pem x/b.pem cacert.pem~', 'cacert.pem x/CACERT.pem'],
+    [
+      ['.env', '*.key', '!test/fixtures/**'],
+      '.env test/.env test/fixtures:x/.env',
+      'test/fixtures/.env test/fixtures/a/b.key',
+    ],
+    [['.env', '!fixtures/'], '.env', 'fixtures/.env a/fixtures/b/.env'],
+    [['secrets/', '!secrets/public'], 'secrets secrets/public secrets/public/a', 'public'],
+    [['secrets/', '!secrets', '*.key'], 'secrets/a.key', 'secrets secrets/a'],
+    [['!a', 'a'], 'a a/b', 'b'],
+  ])('%j: the last that speaks of a path decides, and nothing in a masked folder is excepted', (masks, hit, missed) => {
+    for (const path of hit.split(' ')) expect([path, isMasked(path, masks)]).toEqual([path, true]);
+    for (const path of missed.split(' ')) expect([path, isMasked(path, masks)]).toEqual([path, false]);
+  });
+
+  it('hides by default what holds secrets', () => {
+    for (const path of HELD) expect([path, isMasked(path, DEFAULT_MASKS)]).toEqual([path, true]);
+  });
+
+  it('shows by default what everybody has, and ordinary files with such names', () => {
+    for (const path of OPEN) expect([path, isMasked(path, DEFAULT_MASKS)]).toEqual([path, false]);
   });
 
   it('of a folder masks everything beneath it, at any depth', () => {

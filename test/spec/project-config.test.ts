@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import picomatch from 'picomatch';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SpecError } from '../../src/spec/issues.ts';
 import { DEFAULT_PROJECT_CONFIG, loadProjectConfig, parseProjectConfig } from '../../src/spec/load-project-config.ts';
+import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
 
 const WHOLE = `specs: default
 scopes: { edit: [src/, docs/, scripts/] }
@@ -104,13 +104,31 @@ describe('parseProjectConfig', () => {
   });
 });
 
-it.each(['.env', 'app/.env', 'app/.env.local', 'keys/id_ed25519', 'a/b/server.pem', 'tls.key'])(
-  'masks %s unless told otherwise',
-  (path) => {
-    const patterns = DEFAULT_PROJECT_CONFIG.mask.map((pattern) => (pattern.includes('/') ? pattern : `**/${pattern}`));
-    expect(picomatch.isMatch(path, patterns, { dot: true })).toBe(true);
-  },
-);
+describe('the masks of a hopgate.yaml', () => {
+  const masksOf = (text: string) => {
+    const parsed = parseProjectConfig(text);
+    return parsed.ok ? parsed.config.mask : parsed.issues.map(({ path, message }) => `${path} ${message}`);
+  };
+
+  it('replace the default list, go on from it, or make exceptions of it', () => {
+    expect(masksOf('mask: [a]')).toEqual(['a']);
+    expect(masksOf('mask: []')).toEqual([]);
+    expect(masksOf('mask: [default, secrets/, "!secrets/public"]')).toEqual([
+      ...DEFAULT_MASKS,
+      'secrets/',
+      '!secrets/public',
+    ]);
+    expect(masksOf('mask: ["!test/fixtures/**"]')).toEqual([...DEFAULT_MASKS, '!test/fixtures/**']);
+  });
+
+  it.each([
+    [`["${'a'.repeat(257)}"]`, expect.stringContaining('is longer than 256 characters')],
+    [`[${'a, '.repeat(501)}]`, 'mask has more than 500 patterns'],
+    ['["*(*(*(a)))b"]', 'mask.0 holds an extended glob; only name!(a|b) at the end of a name is known'],
+    [`["${'{a,b}'.repeat(9)}"]`, 'mask.0 has more than 64 alternatives in {…}'],
+    ['["!/etc"]', 'mask.0 "!/etc" is not a pattern beneath the root: no leading /, no backslash, not empty'],
+  ])('are bounded: case %#', (stated, problem) => expect(masksOf(`mask: ${stated}`)).toEqual([problem]));
+});
 
 describe('loadProjectConfig', () => {
   let root: string;

@@ -1,3 +1,4 @@
+import { expandBraces } from '../../base/glob.ts';
 import { CODEX_EVENTS, type CodexHooks } from './hook-config.ts';
 import type { CodexThreadOptions } from './thread-options.ts';
 import { type TomlValue, tomlLiteral, tomlString } from './toml.ts';
@@ -38,7 +39,7 @@ export function sandboxOverrides(options: CodexThreadOptions, root: string, aske
   const { approvalPolicy, deniedReads, writableRoots, webSearch } = options;
   const beneath: { [path: string]: TomlValue } = { '.': 'read' };
   for (const path of writableRoots) beneath[path === root ? '.' : path.slice(root.length + 1)] = 'write';
-  for (const pattern of deniedReads.map(maskGlob)) beneath[pattern] = 'deny';
+  for (const pattern of deniedReads.flatMap(maskGlobs)) beneath[pattern] = 'deny';
   return [
     override('default_permissions', PROFILE),
     override(`permissions.${PROFILE}.filesystem`, {
@@ -63,12 +64,13 @@ const ONLY_OURS: TomlValue = {
 };
 
 /**
- * A mask as a glob beneath the root: without a slash it holds at any depth. What it hides, it hides with all that lies beneath. Codex knows no `!(…)`:
- * there it hides more.
+ * A mask as globs beneath the root: without a slash it holds at any depth. What it hides, it hides with all that lies beneath. Codex knows no
+ * exceptions and no `!(…)`: there it hides more.
  */
-function maskGlob(pattern: string): string {
+function maskGlobs(pattern: string): readonly string[] {
+  if (pattern.startsWith('!')) return [];
   const bare = pattern.replace(/!\([^()]*\)/g, '*').replace(/\/+$/, '');
-  return bare.includes('/') ? bare : `**/${bare}`;
+  return expandBraces(bare).map((glob) => (glob.includes('/') ? glob.replace(/^\/+/, '') : `**/${glob}`));
 }
 
 /** How Codex reaches hopgate's MCP server: by starting it, or at an address of this machine. */

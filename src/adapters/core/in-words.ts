@@ -35,9 +35,10 @@ const MOST = 12;
 
 /** A scope rule in words, as this repository configures it. */
 export function reachOf(rule: ScopeRule, config: ProjectConfig): Reach {
+  const masks = config.mask.filter((mask) => !mask.startsWith('!'));
   return {
     reads: {
-      root: `all of the repository${config.mask.length > 0 ? ` but what is masked (${listed(config.mask, 6)})` : ''}`,
+      root: `all of the repository${masks.length > 0 ? ` but what is masked (${listed(masks, 6)})` : ''}`,
       'session-log': 'only files that this session’s log names',
       none: 'no files',
     }[rule.read],

@@ -78,7 +78,7 @@ async function check(io: Io, path: string | undefined, options: Options): Promis
   for (const file of tracked)
     print(
       io,
-      `${paint(io, 'yellow', 'warning')}  ${visible(file)} is masked, but git tracks it: its history shows it to anyone who clones`,
+      `${paint(io, 'yellow', 'warning')}  ${visible(file)} is masked, but git tracks it: its history shows it to anyone who clones (if it holds no secret, except it: mask: ["!${visible(file)}"])`,
     );
 }
 
@@ -129,5 +129,5 @@ const warningLine = (io: Io, { path, message, suggestion }: SpecWarning): string
 
 async function maskedButTracked(root: string, config: ProjectConfig, io: Io): Promise<readonly string[]> {
   const files = (await askGit(root, ['ls-files', '-z'], io.env['PATH'])) ?? '';
-  return files.split('\0').filter((file) => file !== '' && maskMatcher(config.mask)(file));
+  return files.split('\0').filter(maskMatcher(config.mask));
 }

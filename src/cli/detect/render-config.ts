@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
-import { DEFAULT_PROJECT_CONFIG } from '../../spec/load-project-config.ts';
 import type { Json, TestReport } from '../../spec/types.ts';
 import type { DetectedProject } from './project.ts';
 
@@ -56,8 +55,8 @@ export function renderConfig({ edit, test, deploy, git }: DetectedProject): stri
     '# Hosts that web-fetch may ask; none are allowed unless listed ("*.example.com" covers subdomains).',
     'web: {allow: []}',
     '',
-    '# Files that no tool shows or changes.',
-    `mask: ${flow([...DEFAULT_PROJECT_CONFIG.mask])}`,
+    '# Files that no tool shows or changes: by default those that usually hold secrets ("default" stands for that list).',
+    '# mask: [default, secrets/, "!test/fixtures/**"]',
     '',
     '# Further folders that the sandbox shows read-only, such as a toolchain under your home folder.',
     'toolchains: []',

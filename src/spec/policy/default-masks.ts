@@ -1,19 +1,80 @@
-/** What no tool shows where `hopgate.yaml` has no `mask`. Patterns without `/` hold at any depth. */
+/**
+ * Files that no tool shows where `hopgate.yaml` has no `mask`. Patterns without `/` hold at any depth, `!` makes an exception of what the patterns before
+ * it hide. Backups of such files are masked with them.
+ */
 export const DEFAULT_MASKS: readonly string[] = [
-  '.env',
-  '.env.!(*example|*sample|*template|*dist)',
-  '.npmrc',
-  '.netrc',
-  '.pypirc',
-  '.git-credentials',
-  '**/.aws/credentials',
-  '**/.docker/config.json',
-  '**/*.pem',
-  '**/*.key',
-  '*.p12',
-  '*.pfx',
-  'id_rsa',
-  'id_dsa',
-  'id_ecdsa',
-  'id_ed25519',
+  // settings of an application
+  ...['.env', '.env.*', '!.env.*{example,sample,template,dist}', '.envrc', '.dev.vars', '.dev.vars.*'],
+  ...['!.dev.vars.*{example,sample,template}', '{prod,production,staging,secret,secrets,local}.env', '.secrets'],
+  ...['local.settings.json', '**/.streamlit/secrets.toml'],
+  // tokens of package managers, registries and clouds
+  ...[
+    '.npmrc',
+    '.netrc',
+    '_netrc',
+    '.pypirc',
+    '.git-credentials',
+    '.gitcookies',
+    '.dockercfg',
+    '**/.docker/config.json',
+  ],
+  ...['**/.gem/credentials', '**/.cargo/credentials', '**/.cargo/credentials.toml', '**/.m2/settings*.xml'],
+  ...[
+    '**/.composer/auth.json',
+    '**/.aws/credentials',
+    '**/.aws/sso',
+    '**/.azure/*.json',
+    '**/.config/gcloud',
+    '.boto',
+    '.s3cfg',
+  ],
+  ...['rclone.conf', '.vault-token', '.vault_pass*', '.vault-pass*', '.clasprc.json', '.sentryclirc', '.databrickscfg'],
+  ...['**/.codex/auth.json', '**/.claude/.credentials.json', '.pgpass', '.my.cnf', '.mylogin.cnf', '.htpasswd'],
+  // service accounts
+  ...['*service{-,_,}account*.json', '*firebase-adminsdk*.json', 'client_secret*.json'],
+  ...['application_default_credentials.json'],
+  // infrastructure
+  ...['*.tfstate', '*.tfstate.*', '*.tfvars', '*.tfvars.json', '!*{example,sample,template}*.tfvars', '*.tfrc'],
+  ...[
+    'credentials.tfrc.json',
+    '.terraformrc',
+    '/kubeconfig',
+    'kubeconfig.{yaml,yml,conf}',
+    '*.kubeconfig',
+    '**/.kube/config',
+  ],
+  // keys
+  ...['*.pem', '*.key', '*.p8', '*.p12', '*.pfx', '*.pkcs12', '*.ppk', '*.jks', '*.jceks', '*.bks', '*.keystore'],
+  ...['*.kdb', '*.kdbx', '*.keychain', '*.keychain-db', '*.ovpn', '{key,keystore}.properties', '**/.ssh', '**/.gnupg'],
+  ...['id_{rsa,dsa,ecdsa,ecdsa_sk,ed25519,ed25519_sk,xmss}', 'ssh_host_*_key', 'deploy_{key,rsa,ed25519}'],
+  // certificates that everybody has, and keys that are published with a package
+  ...['!{cacert,cacerts,ca-bundle,ca-certificates,roots}.pem', '!**/ssl_certs/**/*.pem'],
+  ...['!**/{node_modules,site-packages}/**/*.{pem,key}', '**/node_modules/.cache/**/*.{pem,key}'],
+];
+
+/** Marks before and after a file's name by which editors and people keep a copy of it: `.env~`, `.server.pem.swp`, `#id_rsa#`. */
+export const BACKUP_MARKS: readonly (readonly [before: string, after: string])[] = [
+  ...[
+    '~',
+    '.~1~',
+    '.bak',
+    '.backup',
+    '.bkp',
+    '.old',
+    '.orig',
+    '.save',
+    '.saved',
+    '.copy',
+    '.tmp',
+    '.rej',
+    '.swp',
+    '.swo',
+  ].map((after) => ['', after] as const),
+  ...['.swn', '.un~'].map((after) => ['', after] as const),
+  ...['.swp', '.swo', '.swn', '.un~', '.kate-swp'].map((after) => ['.', after] as const),
+  ...([
+    ['#', '#'],
+    ['.#', ''],
+    ['.~', ''],
+  ] as const),
 ];

@@ -71,7 +71,7 @@ describe('the overrides', () => {
     const options = {
       ...threadOptions(
         shipped,
-        { ...DEFAULT_PROJECT_CONFIG, mask: ['.env', 'secrets/', 'a/*.pem', '.env.!(a|*b)'] },
+        { ...DEFAULT_PROJECT_CONFIG, mask: ['.env', 'secrets/', 'a/*.pem', '.env.!(a|*b)', '{x,y}.key', '!a/b.pem'] },
         'edit',
         '/re "po',
         'execute',
@@ -93,6 +93,8 @@ describe('the overrides', () => {
               '**/secrets': 'deny',
               'a/*.pem': 'deny',
               '**/.env.*': 'deny',
+              '**/x.key': 'deny',
+              '**/y.key': 'deny',
             },
           },
         },

@@ -1,0 +1,141 @@
+/** Tests a path, given as its names. */
+export type Glob = (names: readonly string[]) => boolean;
+
+/** Braces may multiply a pattern into so many. */
+const MAX_ALTERNATIVES = 64;
+
+/**
+ * Compiles a glob: `*` and `?` stay within one name, `**` as a whole name spans folders, `[a-z]`, `[!a]` and `{a,b}` mean the same as in a shell, and
+ * `name!(a|*b)` at the end of a name matches what does not go on as `a` or `*b`. Names that begin with a dot are like others, and letter case counts.
+ *
+ * A match takes time proportional to pattern × path, whatever both are: libraries compile globs to regular expressions, which backtrack, and both
+ * the patterns and the paths come from repositories that nobody has read.
+ *
+ * @throws Error with {@link globProblem} as its message
+ */
+export function compileGlob(pattern: string): Glob {
+  const problem = globProblem(pattern);
+  if (problem !== null) throw new Error(`the pattern "${pattern}" ${problem}`);
+  const alternatives = expandBraces(pattern).map((each) => each.split('/').map(compileName));
+  return (names) => alternatives.some((parts) => matches(parts, names, GLOBSTAR, (part, name) => part(name)));
+}
+
+/** Why a pattern cannot be compiled, to go on behind its name; null if it can. */
+export function globProblem(pattern: string): string | null {
+  const alternatives = expandBraces(pattern);
+  if (alternatives.length > MAX_ALTERNATIVES) return `has more than ${MAX_ALTERNATIVES} alternatives in {…}`;
+  const rest = alternatives.map((each) => each.replace(/(?<=^|\/)[^/*?[(]*!\([^()/]*\)(?=\/|$)/g, ''));
+  return rest.some((each) => /[!@+*?]\(/.test(each)) || /!\([^)]*[{}]/.test(pattern)
+    ? 'holds an extended glob; only name!(a|b) at the end of a name is known'
+    : null;
+}
+
+type NameTest = (name: string) => boolean;
+const GLOBSTAR: NameTest = () => true;
+
+/** One character of a name; STAR stands for any number of them. */
+type CharacterTest = (character: string) => boolean;
+const STAR: CharacterTest = () => true;
+const ANY: CharacterTest = () => true;
+
+function compileName(pattern: string): NameTest {
+  if (pattern === '**') return GLOBSTAR;
+  if (!/[*?[(]/.test(pattern)) return (name) => name === pattern;
+  const [, start, but] = /^(.*)!\(([^()]*)\)$/s.exec(pattern) ?? [];
+  if (start !== undefined && but !== undefined && !/[*?[]/.test(start)) {
+    const excepted = but.split('|').map(compileName);
+    return (name) => name.startsWith(start) && !excepted.some((test) => test(name.slice(start.length)));
+  }
+  const parts = charactersOf(pattern);
+  return (name) => matches(parts, name, STAR, (part, character) => part(character));
+}
+
+function charactersOf(pattern: string): CharacterTest[] {
+  const parts: CharacterTest[] = [];
+  for (let at = 0; at < pattern.length; at++) {
+    const character = pattern[at]!;
+    const set = character === '[' ? /^\[([!^]?)(\]?[^\]]*)\]/.exec(pattern.slice(at)) : null;
+    if (set) {
+      parts.push(setTest(set[2]!, set[1] !== ''));
+      at += set[0].length - 1;
+    } else if (character === '*') {
+      if (parts.at(-1) !== STAR) parts.push(STAR);
+    } else parts.push(character === '?' ? ANY : (each) => each === character);
+  }
+  return parts;
+}
+
+/** Whether a character is, or is not, in a set such as `a-z_`. */
+function setTest(set: string, negated: boolean): CharacterTest {
+  return (character) => {
+    let isIn = false;
+    for (let at = 0; at < set.length && !isIn; at++) {
+      const isRange = set[at + 1] === '-' && at + 2 < set.length;
+      isIn = isRange ? character >= set[at]! && character <= set[at + 2]! : character === set[at];
+      if (isRange) at += 2;
+    }
+    return isIn !== negated;
+  };
+}
+
+/** Matches parts with items one by one; where that fails, the last `many` takes one item more. Earlier ones never need to. */
+function matches<Part, Item>(
+  parts: readonly Part[],
+  items: ArrayLike<Item>,
+  many: Part,
+  fits: (part: Part, item: Item) => boolean,
+): boolean {
+  let [part, item, manyAt, taken] = [0, 0, -1, 0];
+  while (item < items.length) {
+    if (part < parts.length && parts[part] === many) {
+      [manyAt, taken] = [part, item];
+      part++;
+    } else if (part < parts.length && fits(parts[part]!, items[item]!)) {
+      part++;
+      item++;
+    } else if (manyAt >= 0) {
+      part = manyAt + 1;
+      item = ++taken;
+    } else return false;
+  }
+  while (part < parts.length && parts[part] === many) part++;
+  return part === parts.length;
+}
+
+/** `a{b,c{d,e}}` as `ab`, `acd`, `ace`: one more than the limit at most. Braces without a comma, or unclosed, stay. */
+export function expandBraces(pattern: string): string[] {
+  const done: string[] = [];
+  const open = [pattern];
+  for (let each = open.pop(); each !== undefined && done.length <= MAX_ALTERNATIVES; each = open.pop()) {
+    const braces = firstBraces(each);
+    if (braces === null) done.push(each);
+    else {
+      const { start, end, parts } = braces;
+      if (parts.length > MAX_ALTERNATIVES) return parts;
+      for (const part of parts.toReversed()) open.push(each.slice(0, start) + part + each.slice(end + 1));
+    }
+  }
+  return done;
+}
+
+/** The first braces with a comma at their own level, and what its commas part. */
+function firstBraces(text: string): { readonly start: number; readonly end: number; readonly parts: string[] } | null {
+  const stack: { start: number; commas: number[] }[] = [];
+  let first: { start: number; end: number; parts: string[] } | null = null;
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === '{') stack.push({ start: at, commas: [] });
+    else if (text[at] === ',') stack.at(-1)?.commas.push(at);
+    else if (text[at] === '}') {
+      const braces = stack.pop();
+      if (braces === undefined || braces.commas.length === 0) continue;
+      const bounds = [braces.start, ...braces.commas, at];
+      if (first === null || braces.start < first.start)
+        first = {
+          start: braces.start,
+          end: at,
+          parts: bounds.slice(1).map((bound, i) => text.slice(bounds[i]! + 1, bound)),
+        };
+    }
+  }
+  return first;
+}

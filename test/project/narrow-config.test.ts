@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { narrowConfig } from '../../src/project/narrow-config.ts';
+import { loadSpecs } from '../../src/spec/load-specs.ts';
+import { parseProjectConfig } from '../../src/spec/parse-project-config.ts';
+import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
+
+it('of a file that nobody accepted masks are added, and exceptions are left out', async () => {
+  const specs = await loadSpecs('default');
+  const narrowed = (text: string) => {
+    const parsed = parseProjectConfig(text);
+    return parsed.ok ? narrowConfig(parsed.config, specs) : null;
+  };
+  expect(narrowed('mask: ["!**"]')).toMatchObject({ ignored: ['mask'], config: { mask: DEFAULT_MASKS } });
+  expect(narrowed('mask: [a, "!a", "!.env"]')).toMatchObject({
+    ignored: ['mask'],
+    config: { mask: [...DEFAULT_MASKS, 'a'] },
+  });
+  expect(narrowed('mask: [default, b]')).toMatchObject({ ignored: [], config: { mask: [...DEFAULT_MASKS, 'b'] } });
+  expect(narrowed('{}')).toMatchObject({ ignored: [], config: { mask: DEFAULT_MASKS } });
+});

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readProjectFile } from '../spec/load-project-config.ts';
 import { CONFIG_FILE } from './root.ts';
 import { ensureStateDir, stateDir } from './state-dir.ts';
 import type { Env } from './state-home.ts';
@@ -53,7 +54,9 @@ export function revokeTrust(root: string, env: Env): boolean {
 export function untrustedConfig(root: string, env: Env): string | null {
   let bytes: Buffer;
   try {
-    bytes = readFileSync(join(root, CONFIG_FILE));
+    const found = readProjectFile(root);
+    if (found === null) return null;
+    bytes = found;
   } catch {
     return null;
   }

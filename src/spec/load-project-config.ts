@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { readRegularFile, UnreadableFile } from '../base/read-file.ts';
 import { SpecError } from './issues.ts';
 import { DEFAULT_PROJECT_CONFIG, parseProjectConfig } from './parse-project-config.ts';
+import { MAX_AUTHORED_BYTES } from './policy/limits.ts';
 import type { ProjectConfig } from './types.ts';
 
 export { DEFAULT_PROJECT_CONFIG, parseProjectConfig } from './parse-project-config.ts';
@@ -17,12 +19,24 @@ export async function loadProjectConfig(
   root: string,
 ): Promise<{ config: ProjectConfig; found: boolean; hash: string | null }> {
   const file = join(root, 'hopgate.yaml');
-  const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw error;
-  });
+  const bytes = readProjectFile(root);
   if (bytes === null) return { config: DEFAULT_PROJECT_CONFIG, found: false, hash: null };
   const parsed = parseProjectConfig(bytes.toString('utf8'), file);
   if (!parsed.ok) throw new SpecError(parsed.issues);
   return { config: parsed.config, found: true, hash: createHash('sha256').update(bytes).digest('hex') };
+}
+
+/**
+ * The bytes of a root's `hopgate.yaml`; null if there is none.
+ * @throws {@link SpecError} if it is not a regular file, too large, or a link that leads out of the root
+ */
+export function readProjectFile(root: string): Buffer | null {
+  const file = join(root, 'hopgate.yaml');
+  try {
+    return readRegularFile(file, MAX_AUTHORED_BYTES, realpathSync(root));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (!(error instanceof UnreadableFile)) throw error;
+    throw new SpecError([{ file, path: '', message: error.problem, suggestion: error.remedy }]);
+  }
 }

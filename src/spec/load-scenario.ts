@@ -1,6 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { readRegularFile, UnreadableFile } from '../base/read-file.ts';
 import { SpecError } from './issues.ts';
 import { parseScenario } from './parse-scenario.ts';
+import { MAX_AUTHORED_BYTES } from './policy/limits.ts';
 import type { Scenario } from './scenario-file.ts';
 
 /**
@@ -8,12 +9,19 @@ import type { Scenario } from './scenario-file.ts';
  * @throws {@link SpecError} with all problems of the file
  */
 export async function loadScenario(file: string): Promise<Scenario> {
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
-    const suggestion = 'name a scenario file in YAML';
-    throw new SpecError([{ file, path: '', message: 'there is no such file', suggestion }]);
-  });
+  const text = readText(file);
   const parsed = parseScenario({ file, text });
   if (!parsed.ok) throw new SpecError(parsed.issues);
   return parsed.scenario;
+}
+
+function readText(file: string): string {
+  try {
+    return readRegularFile(file, MAX_AUTHORED_BYTES).toString('utf8');
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    if (!isMissing && !(error instanceof UnreadableFile)) throw error;
+    const message = isMissing ? 'there is no such file' : (error as UnreadableFile).problem;
+    throw new SpecError([{ file, path: '', message, suggestion: 'name a scenario file in YAML' }]);
+  }
 }

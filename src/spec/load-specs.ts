@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readRegularFile } from '../base/read-file.ts';
 import { SpecError, type SpecIssue } from './issues.ts';
 import { suggest } from './names.ts';
 import { parseSpecSet } from './parse-spec-set.ts';
+import { MAX_AUTHORED_BYTES, MAX_SPEC_FILES } from './policy/limits.ts';
 import type { SpecSource } from './source-document.ts';
 import type { SpecSet } from './types.ts';
 
@@ -61,7 +63,7 @@ async function readSet(path: string): Promise<SetOnDisk> {
     return { sources: [], issues: [{ file: path, path: '', message: 'there is no such file or folder', suggestion }] };
   }
   const issues: SpecIssue[] = [];
-  if (!found.isDirectory()) return { sources: await readSources([path], issues), issues };
+  if (!found.isDirectory()) return { sources: readSources([path], issues), issues };
   const files: string[] = [];
   for (const name of (await readdir(path)).sort()) {
     if (SET_FILES.includes(name) || name.endsWith('.edn')) files.push(join(path, name));
@@ -73,7 +75,7 @@ async function readSet(path: string): Promise<SetOnDisk> {
     else if (name.endsWith('.yml'))
       issues.push({ file, path: '', message: 'ends in .yml', suggestion: 'rename it to .yaml' });
   }
-  return { sources: await readSources(files, issues), issues };
+  return { sources: readSources(files, issues), issues };
 }
 
 function strayFile(file: string, name: string): SpecIssue {
@@ -81,16 +83,21 @@ function strayFile(file: string, name: string): SpecIssue {
   return { file, path: '', message: 'is no file of a spec set', suggestion };
 }
 
-async function readSources(files: readonly string[], issues: SpecIssue[]): Promise<SpecSource[]> {
-  const read = files.map((file) =>
-    readSource(file).catch(({ message }: Error) => {
-      issues.push({ file, path: '', message: `cannot be read: ${message}`, suggestion: null });
+function readSources(files: readonly string[], issues: SpecIssue[]): SpecSource[] {
+  const more = files[MAX_SPEC_FILES];
+  if (more !== undefined)
+    issues.push({ file: more, path: '', message: `is one more than ${MAX_SPEC_FILES} files`, suggestion: null });
+  return files.slice(0, MAX_SPEC_FILES).flatMap((file) => {
+    try {
+      return [readSource(file)];
+    } catch (error) {
+      issues.push({ file, path: '', message: `cannot be read: ${(error as Error).message}`, suggestion: null });
       return [];
-    }),
-  );
-  return (await Promise.all(read)).flat();
+    }
+  });
 }
 
-async function readSource(file: string): Promise<SpecSource> {
-  return { file, text: await readFile(file, 'utf8') };
-}
+const readSource = (file: string): SpecSource => ({
+  file,
+  text: readRegularFile(file, MAX_AUTHORED_BYTES).toString('utf8'),
+});

@@ -1,18 +1,11 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
+import { readRegularFile } from '../base/read-file.ts';
+import { MAX_SETTINGS_BYTES } from '../spec/policy/limits.ts';
 
-/** More than any text that git or hopgate keeps in one file. */
-const MOST_BYTES = 16 << 20;
-
-/** The text of a regular file; none where it cannot be read, is longer than 16 MiB, or is something else, such as a device without an end. */
+/** The text of a regular file; none where it cannot be read, or is larger than such a file can be. */
 export function readIfAny(path: string): string {
   try {
-    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    try {
-      const stats = fstatSync(fd);
-      return stats.isFile() && stats.size <= MOST_BYTES ? readFileSync(fd, 'utf8') : '';
-    } finally {
-      closeSync(fd);
-    }
+    return readRegularFile(path, MAX_SETTINGS_BYTES).toString('utf8');
   } catch {
     return '';
   }

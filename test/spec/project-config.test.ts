@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -136,6 +137,29 @@ describe('loadProjectConfig', () => {
     root = mkdtempSync(join(tmpdir(), 'hopgate-config-'));
   });
   afterEach(() => rmSync(root, { recursive: true }));
+
+  it.each([
+    ['/dev/zero', 'is a device, not a file'],
+    ['/dev/full', 'is a device, not a file'],
+    ['/etc/passwd', 'leads out of'],
+    ['.', 'is a folder, not a file'],
+  ])('reports a hopgate.yaml that is a link to %s', async (target, problem) => {
+    symlinkSync(target, join(root, 'hopgate.yaml'));
+    const error = await loadProjectConfig(root).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(SpecError);
+    expect((error as SpecError).message).toContain(join(root, 'hopgate.yaml'));
+    expect((error as SpecError).message).toContain(problem);
+  });
+
+  it('reports a hopgate.yaml that is a named pipe, or huge', async () => {
+    const file = join(root, 'hopgate.yaml');
+    execFileSync('mkfifo', [file]);
+    await expect(loadProjectConfig(root)).rejects.toThrow('is a named pipe');
+    rmSync(file);
+    writeFileSync(file, '');
+    truncateSync(file, 2 ** 40);
+    await expect(loadProjectConfig(root)).rejects.toThrow('is larger than 1048576 bytes');
+  });
 
   it('gives the defaults where there is no file', async () => {
     expect(await loadProjectConfig(root)).toEqual({ config: DEFAULT_PROJECT_CONFIG, found: false, hash: null });

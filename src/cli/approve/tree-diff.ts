@@ -17,6 +17,7 @@ export interface TreeDiff {
 }
 
 const LARGEST = 16 << 20;
+const SECONDS = 30;
 /** New files whose text is shown, those of the request before others. */
 const MOST_NEW = 200;
 
@@ -68,6 +69,9 @@ function git(root: string, ...args: readonly string[]): { readonly text: string;
     {
       encoding: 'utf8',
       maxBuffer: LARGEST,
+      // A named pipe in the place of one of git's files would hold it up for ever.
+      timeout: SECONDS * 1000,
+      killSignal: 'SIGKILL',
       env: {
         PATH: process.env['PATH'] ?? '',
         GIT_CONFIG_GLOBAL: '/dev/null',

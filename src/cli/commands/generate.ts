@@ -1,10 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { readRegularFile } from '../../base/read-file.ts';
 import { type GeneratedFiles, generateFiles } from '../../compile/generate-files.ts';
 import { checkGenerated, writeGenerated } from '../../compile/generated-files.ts';
 import { jsonSchemas } from '../../spec/json-schemas.ts';
 import { defaultSpecsFolder, loadSpecs } from '../../spec/load-specs.ts';
+import { MAX_SETTINGS_BYTES } from '../../spec/policy/limits.ts';
 import { CliError, type Io, print, printJson } from '../io.ts';
 import { examples } from '../options.ts';
 
@@ -82,6 +84,7 @@ function guardsImport(out: string): string {
 
 function nearestPackage(folder: string): string | null {
   const file = join(folder, 'package.json');
-  if (existsSync(file)) return (JSON.parse(readFileSync(file, 'utf8')) as { name?: string }).name ?? null;
+  if (existsSync(file))
+    return (JSON.parse(readRegularFile(file, MAX_SETTINGS_BYTES).toString('utf8')) as { name?: string }).name ?? null;
   return dirname(folder) === folder ? null : nearestPackage(dirname(folder));
 }

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { confirm, isCancel } from '@clack/prompts';
 import type { Command } from 'commander';
+import { readRegularFile } from '../../base/read-file.ts';
 import { CONFIG_FILE } from '../../project/root.ts';
 import { trustable } from '../../project/trust.ts';
 import { readTrust, revokeTrust, writeTrust } from '../../project/trust-record.ts';
+import { MAX_AUTHORED_BYTES } from '../../spec/policy/limits.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { visible } from '../visible.ts';
@@ -54,7 +55,7 @@ async function trust(io: Io, options: Options): Promise<void> {
         `${file} is not trusted, and there is no terminal to ask at`,
         'Read it, then run "hopgate trust --yes".',
       );
-    const text = readFileSync(file);
+    const text = readRegularFile(file, MAX_AUTHORED_BYTES);
     if (createHash('sha256').update(text).digest('hex') !== next.config)
       throw new CliError('config-changed', `${file} changed while it was read`, 'Run this again.');
     print(io, heading(io, file));

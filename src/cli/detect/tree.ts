@@ -1,5 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { readRegularFile } from '../../base/read-file.ts';
+import { MAX_SETTINGS_BYTES } from '../../spec/policy/limits.ts';
 
 /** A repository's files as the detectors see them: root-relative paths with `/`. */
 export interface Tree {
@@ -13,7 +15,7 @@ export interface Tree {
 export const diskTree = (root: string): Tree => ({
   read(path) {
     try {
-      return readFileSync(join(root, path), 'utf8');
+      return readRegularFile(join(root, path), MAX_SETTINGS_BYTES, realpathSync(root)).toString('utf8');
     } catch {
       return null;
     }

@@ -1,5 +1,7 @@
-import { lstatSync, mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { readRegularFile } from '../../base/read-file.ts';
+import { MAX_SETTINGS_BYTES } from '../../spec/policy/limits.ts';
 import { CliError } from '../io.ts';
 import type { FileChange } from './installer.ts';
 
@@ -13,7 +15,13 @@ export function textOf(path: string): string | null {
       `${path} is not a file`,
       'Move it away, then run this again. Nothing was changed.',
     );
-  return readFileSync(path, 'utf8');
+  if (stat.size > MAX_SETTINGS_BYTES)
+    throw new CliError(
+      'too-large',
+      `${path} is larger than ${MAX_SETTINGS_BYTES} bytes`,
+      'Move it away, then run this again. Nothing was changed.',
+    );
+  return readRegularFile(path, MAX_SETTINGS_BYTES).toString('utf8');
 }
 
 export const changesOf = (changes: readonly FileChange[]): readonly FileChange[] =>

@@ -7,3 +7,12 @@ export const MAX_FRUIT_FILES = 1000;
 /** Masks of one hopgate.yaml, and the length of one in characters. */
 export const MAX_MASKS = 500;
 export const MAX_MASK_LENGTH = 256;
+
+/** Largest file that people write: hopgate.yaml, a spec, a scenario. */
+export const MAX_AUTHORED_BYTES = 1 << 20;
+
+/** Largest file that programs write and hopgate reads: a manifest, the settings of a client, git's configuration. */
+export const MAX_SETTINGS_BYTES = 16 << 20;
+
+/** Files of one spec set. */
+export const MAX_SPEC_FILES = 1000;

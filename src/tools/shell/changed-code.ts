@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readRegularFile } from '../../base/read-file.ts';
 import { maskMatcher } from '../../gate/masks.ts';
-import { gitRunner } from '../git-objects/list-objects.ts';
 import { findRepository } from '../git/repository.ts';
+import { gitRunner } from '../git-objects/list-objects.ts';
 import type { OverlayView } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/outcome.ts';
 import type { ShellContext } from './context.ts';
@@ -38,9 +38,12 @@ export async function changedCode(context: ShellContext, view: OverlayView): Pro
   return paths.filter((path) => !ignored.has(path));
 }
 
+/** Larger files that were written count as changed. */
+const COMPARED_BYTES = 256 << 20;
+
 function isSame(before: string, after: string): boolean {
   try {
-    return readFileSync(before).equals(readFileSync(after));
+    return readRegularFile(before, COMPARED_BYTES).equals(readRegularFile(after, COMPARED_BYTES));
   } catch {
     // a link, or not to be read
     return false;

@@ -1,5 +1,5 @@
-export type { Verdict } from './audit/verdict.ts';
-export { verifyConstraints } from './audit/verify-constraints.ts';
+export type { Verdict } from './audit/verify/verdict.ts';
+export { verifyConstraints } from './audit/verify/verify-constraints.ts';
 export { guards, type MachineEvent } from './compile/guards.ts';
 export type { Entry, StoredEntry } from './evidence/entry.ts';
 export { transferContext } from './gate/context.ts';

@@ -1,5 +1,5 @@
-import { SessionAudit } from './audit/session-audit.ts';
-import type { Verdict } from './audit/verdict.ts';
+import { SessionAudit } from './audit/verify/session-audit.ts';
+import type { Verdict } from './audit/verify/verdict.ts';
 import type { Entry } from './evidence/entry.ts';
 import type { Denial } from './gate/denial.ts';
 import type { SessionParts } from './session/core.ts';

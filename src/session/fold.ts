@@ -6,6 +6,7 @@ import type { Entry, StoredEntry } from '../evidence/entry.ts';
 import { backpackOf } from '../gate/decide-visit.ts';
 import type { RequirementFacts } from '../gate/requirement.ts';
 import type { TreeSeen, TreeToShip } from '../gate/tree.ts';
+import { MAX_NAMED_FILES } from '../spec/policy/limits.ts';
 import type { Json } from '../spec/types.ts';
 import {
   asRecord,
@@ -228,8 +229,6 @@ function mergeChanged(draft: Draft<SessionFacts>, paths: readonly string[]): voi
   const before = draft.backpack['changed-files'];
   draft.backpack['changed-files'] = [...new Set([...(Array.isArray(before) ? before : []), ...paths])] as Json[];
 }
-
-const MAX_NAMED_FILES = 5000;
 
 function rememberFiles(draft: Draft<SessionFacts>, paths: readonly string[]): void {
   draft.files = withFiles(original(draft)?.files ?? [], paths, MAX_NAMED_FILES) as string[];

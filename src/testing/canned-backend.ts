@@ -1,16 +1,14 @@
-import type { Pinned } from '../audit/ledger.ts';
-import { scopeNow, type Standing } from '../audit/standing.ts';
+import { sameJson } from '../audit/rules/json.ts';
+import { type AuditState, scopeNow } from '../audit/rules/state.ts';
 import { bodyOf } from '../evidence/bodies.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../ports/tool-backend.ts';
-import { sameJson } from '../audit/json.ts';
 import type { Json } from '../spec/types.ts';
 
 /** What a canned tool knows of the session that calls it. */
 interface Scene {
-  readonly pinned: Pinned;
   /** Where the session stood before the call. */
-  readonly standing: () => Standing;
+  readonly state: () => AuditState;
   /** The last entry that is durable. */
   readonly last: () => Promise<Entry | null>;
   /** What it shall answer; null: it breaks. */
@@ -45,10 +43,10 @@ async function intentProblem({ tool }: ToolCall, { last }: Scene): Promise<strin
 }
 
 /** A tool is told what it may touch: by that it refuses what no argument shows. */
-function grantProblem({ grant }: ToolCall, { pinned, standing }: Scene): string | null {
-  const now = standing();
+function grantProblem({ grant }: ToolCall, { state }: Scene): string | null {
+  const now = state();
   const { root, peripheral, scope, readableFiles, unsafeNoSandbox } = grant;
-  const due = scopeNow(pinned, now);
+  const due = scopeNow(now);
   const told: Json = {
     root,
     peripheral,

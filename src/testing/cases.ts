@@ -1,6 +1,5 @@
-import type { Pinned } from '../audit/ledger.ts';
-import { beforeAll, type Standing } from '../audit/standing.ts';
-import { type Mode, MODES } from '../spec/types.ts';
+import { type AuditState, beginState, type Pinned } from '../audit/rules/state.ts';
+import { MODES, type Mode } from '../spec/types.ts';
 import { type Model, type Route, shortestRoutes } from './model.ts';
 import { type Move, movesFrom } from './moves.ts';
 import { onlyLacksApproval, refusalCases } from './plan-refusals.ts';
@@ -24,7 +23,7 @@ const LARGE_EDGES = 150;
 const LARGE_STATES = 250;
 /** What has to be tried to hold sessions of a spec set against it. Pure. */
 export function planCases(pinned: Pinned, agent: string): Plan {
-  const opening: Standing = { ...beforeAll(pinned), agent, root: '/', sessionId: 'planned' };
+  const opening: AuditState = beginState(pinned, { agent, sessionId: 'planned' });
   const toWork = routeToWork(pinned, opening);
   const working = toWork.states.at(-1)!;
   const { specs } = pinned;
@@ -44,8 +43,8 @@ export function planCases(pinned: Pinned, agent: string): Plan {
 }
 
 /** The mode that allows the most, by the fewest transitions. */
-function routeToWork(pinned: Pinned, opening: Standing): Route<Standing, Move> {
-  const nothing: Route<Standing, Move> = { moves: [], states: [opening] };
+function routeToWork(pinned: Pinned, opening: AuditState): Route<AuditState, Move> {
+  const nothing: Route<AuditState, Move> = { moves: [], states: [opening] };
   const { gate } = pinned.specs;
   if (!gate) return nothing;
   const power = (mode: Mode | null) => (mode ? gate.effects[mode].length : 0);
@@ -53,7 +52,7 @@ function routeToWork(pinned: Pinned, opening: Standing): Route<Standing, Move> {
   return routes.toSorted((a, b) => power(b.states.at(-1)!.mode) - power(a.states.at(-1)!.mode))[0] ?? nothing;
 }
 
-function modeCases(pinned: Pinned, opening: Standing): { cases: PlannedCase[]; reachable: Set<string> } {
+function modeCases(pinned: Pinned, opening: AuditState): { cases: PlannedCase[]; reachable: Set<string> } {
   const { gate } = pinned.specs;
   const provoked: PlannedCase = {
     group: 'refusals',
@@ -66,12 +65,10 @@ function modeCases(pinned: Pinned, opening: Standing): { cases: PlannedCase[]; r
   const reachable = new Set(
     routes.flatMap(({ moves, states }) => moves.flatMap((move, i) => coveredBy(states[i]!, move))),
   );
-  const name = ({ moves }: Route<Standing, Move>) => moves.map((move) => move.name.replace('to.', '→ ')).join(' ');
+  const name = ({ moves }: Route<AuditState, Move>) => moves.map((move) => move.name.replace('to.', '→ ')).join(' ');
   const paths = routes.map((route): PlannedCase => {
     const at = route.states.at(-1)!;
-    const forges = movesFrom(pinned, at).filter(
-      (move) => move.asked.kind === 'mode' && onlyLacksApproval(pinned, at, move),
-    );
+    const forges = movesFrom(pinned, at).filter((move) => move.asked.kind === 'mode' && onlyLacksApproval(at, move));
     return {
       group: 'modes',
       name: `${gate.initial} ${name(route)}`,
@@ -85,13 +82,13 @@ function modeCases(pinned: Pinned, opening: Standing): { cases: PlannedCase[]; r
 
 function smallPlan(
   pinned: Pinned,
-  model: Model<Standing, Move>,
+  model: Model<AuditState, Move>,
   prefix: readonly Move[],
-  states: readonly Route<Standing, Move>[],
+  states: readonly Route<AuditState, Move>[],
 ): { cases: PlannedCase[]; reachable: Set<string> } {
   const cases: PlannedCase[] = [];
   const reachable = new Set<string>();
-  const hops = new Map<string, Route<Standing, Move>>();
+  const hops = new Map<string, Route<AuditState, Move>>();
   for (const route of shortestRoutes(model)) {
     route.moves.forEach((move, index) => {
       for (const item of coveredBy(route.states[index]!, move)) reachable.add(item);
@@ -117,7 +114,7 @@ function smallPlan(
 }
 
 /** The route, on to where its last hop came from, by the shortest way back. */
-function roundTrip(model: Model<Standing, Move>, route: Route<Standing, Move>): Route<Standing, Move> | null {
+function roundTrip(model: Model<AuditState, Move>, route: Route<AuditState, Move>): Route<AuditState, Move> | null {
   const from = place(route.states.at(-2)!);
   const back = searchRoute(
     model,
@@ -129,7 +126,7 @@ function roundTrip(model: Model<Standing, Move>, route: Route<Standing, Move>): 
 }
 
 /** The last hop goes back because what was expected did not hold. */
-function isReframe({ specs }: Pinned, { moves, states }: Route<Standing, Move>): boolean {
+function isReframe({ specs }: Pinned, { moves, states }: Route<AuditState, Move>): boolean {
   const last = moves.at(-1)!.asked;
   const from = states.at(-2)!;
   if (last.kind !== 'hop') return false;

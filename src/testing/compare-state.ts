@@ -1,6 +1,6 @@
-import { observedNow, type Standing } from '../audit/standing.ts';
-import type { Pinned } from '../audit/ledger.ts';
-import { sameJson } from '../audit/json.ts';
+import { sameJson } from '../audit/rules/json.ts';
+import { observedFruit } from '../audit/rules/observations.ts';
+import type { AuditState, Pinned } from '../audit/rules/state.ts';
 import type { SessionStatus } from '../session/session.ts';
 import type { Json } from '../spec/types.ts';
 
@@ -9,27 +9,29 @@ type Facts = { readonly [name: string]: Json };
 /** What a session says of itself, where it is not what its evidence tells; null: it is. */
 export function compareState(
   { specs }: Pinned,
-  standing: Standing,
+  state: AuditState,
   status: SessionStatus,
 ): { readonly due: string; readonly said: string } | null {
-  const { visit, backpack } = standing;
+  const { visit, backpack } = state;
   const spec = visit && specs.peripherals[visit.peripheral];
   const due: Facts = {
-    sessionId: standing.sessionId,
-    agent: standing.agent,
-    mode: standing.mode,
+    sessionId: state.sessionId,
+    agent: state.agent,
+    mode: state.mode,
     peripheral: visit?.peripheral ?? null,
     expired: visit?.expired ?? false,
-    closed: standing.closed,
-    steps: standing.steps,
-    denials: standing.denials,
-    visits: standing.visits,
+    closed: state.closed,
+    steps: state.steps,
+    denials: state.denials,
+    visits: state.visits,
     backpack: backpack as Json,
-    fruits: standing.fruits as Json,
+    fruits: state.fruits as Json,
     here:
-      visit && spec ? { steps: visit.steps, deadline: visit.deadline, observed: observedNow(standing, spec) } : null,
+      visit && spec
+        ? { steps: visit.steps, deadline: visit.deadline, observed: observedFruit(spec, visit.observed) }
+        : null,
     // Whatever is handed to a visit, a session stays itself.
-    who: { 'session-id': standing.sessionId, author: standing.agent },
+    who: { 'session-id': state.sessionId, author: state.agent },
   };
   const said: Facts = {
     sessionId: status.sessionId,

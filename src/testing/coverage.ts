@@ -28,16 +28,16 @@ export class Coverage {
   }
 
   /** To be told of every move that was taken. */
-  readonly add = ({ move, before, expected }: Taken): void => {
+  readonly add = ({ move, before, refusal }: Taken): void => {
     this.requests += 1;
     this.#taken.add(`state ${place(before)}`);
-    if (expected.ok) {
+    if (!refusal) {
       for (const item of coveredBy(before, move)) this.#taken.add(item);
       return;
     }
-    this.#refused.add(`${place(before)} (${before.mode}): ${move.name}: ${expected.code}`);
+    this.#refused.add(`${place(before)} (${before.mode}): ${move.name}: ${refusal.code}`);
     if (move.asked.kind === 'hop')
-      this.#shut.add(gateName(place(before), move.asked.exit, move.asked.to, expected.rule));
+      this.#shut.add(gateName(place(before), move.asked.exit, move.asked.to, refusal.constraint));
   };
 
   rows(reachable: ReadonlySet<string>): readonly CoverageRow[] {
@@ -69,19 +69,15 @@ export class Coverage {
     return [];
   }
 
-  /** Everything that can stand against an edge, besides where one stands and who asks. */
+  /** The rules of an edge that can refuse a hop, in the words of the audit's problems; not place and caller. */
   #gates(): readonly { readonly edge: string; readonly name: string }[] {
     return this.#specs.edges.flatMap(({ from, exit, to, implies, when, conditions, gates }) => {
       const rules = [
-        ...(implies ? [`exit: ${implies.field} is ${implies.value}`] : []),
-        ...(when === null ? [] : [`exit: when ${when}`]),
-        ...conditions.map((name) => `condition ${name}`),
+        ...(implies ? [`${exit}: ${implies.field} is ${implies.value}`] : []),
+        ...(when === null ? [] : [`${exit} → ${to} when ${when}`]),
+        ...conditions.map((name) => `entry: ${name}`),
         ...gates.map((gate) =>
-          gate.kind === 'approval'
-            ? 'gate: approval'
-            : gate.kind === 'when'
-              ? `gate: when ${gate.cel}`
-              : `gate: pattern ${gate.pattern} ${gate.is}`,
+          gate.kind === 'approval' ? 'approval: operator' : `gates: ${to}: ${JSON.stringify(gate)}`,
         ),
       ];
       return rules.map((rule) => ({ edge: `edge ${from} ${exit} ${to}`, name: gateName(from, exit, to, rule) }));

@@ -1,5 +1,5 @@
-import type { Pinned } from '../audit/ledger.ts';
-import { observedNow, type Standing, testsOf } from '../audit/standing.ts';
+import { observedFruit } from '../audit/rules/observations.ts';
+import { type AuditState, type Pinned, testsOf } from '../audit/rules/state.ts';
 import type { ApprovalGrant } from '../gate/approval.ts';
 import { decide } from '../gate/decide.ts';
 import type { GateContext, HopRequest, ModeRequest } from '../gate/request.ts';
@@ -22,19 +22,19 @@ const forgeries = (good: ApprovalGrant): { readonly [what: string]: ApprovalGran
  * brought to do so: it makes the record itself, from what it was told to do.
  * @returns what the gate let through, in words; null: nothing but the approval that holds
  */
-export function forgeApprovals(pinned: Pinned, standing: Standing, { asked }: Move): string | null {
+export function forgeApprovals(pinned: Pinned, state: AuditState, { asked }: Move): string | null {
   if (asked.kind !== 'hop' && asked.kind !== 'mode') return null;
-  const context = contextOf(pinned, standing);
+  const context = contextOf(pinned, state);
   const request = asked as HopRequest | ModeRequest;
   const { ok, wanted } = { wanted: null, ...decide(context, request) };
   if (ok || !wanted) return 'it wants no approval';
   const good: ApprovalGrant = {
     id: 'approval-1',
     nonce: 'approval-fresh',
-    sessionId: standing.sessionId,
+    sessionId: state.sessionId,
     requestHash: wanted.hash,
     by: 'operator',
-    expiresAt: standing.lastAt + HOUR,
+    expiresAt: state.lastAt + HOUR,
   };
   if (!decide(context, { ...request, approval: good }).ok) return 'it refuses an approval that holds';
   for (const [what, approval] of Object.entries(forgeries(good))) {
@@ -46,8 +46,8 @@ export function forgeApprovals(pinned: Pinned, standing: Standing, { asked }: Mo
 }
 
 /** What the gate would be told of a session that stands here. */
-function contextOf({ specs, config }: Pinned, standing: Standing): GateContext {
-  const { sessionId, agent, root, lastAt, closed, mode, visits, steps, denials, visit } = standing;
+function contextOf({ specs, config }: Pinned, state: AuditState): GateContext {
+  const { sessionId, agent, root, lastAt, closed, mode, visits, steps, denials, visit } = state;
   const spec = visit && specs.peripherals[visit.peripheral];
   return {
     specs,
@@ -66,17 +66,17 @@ function contextOf({ specs, config }: Pinned, standing: Standing): GateContext {
         steps: visit.steps,
         denials: visit.denials,
         deadline: visit.deadline,
-        observed: spec ? observedNow(standing, spec) : {},
+        observed: spec ? observedFruit(spec, visit.observed) : {},
       },
       visits,
       steps,
       denials,
-      naturalClose: standing.successes > 0 && !standing.pending,
-      tests: testsOf(standing),
-      patterns: standing.patterns,
-      backpack: standing.backpack,
-      fruits: standing.fruits,
-      files: standing.files,
+      naturalClose: state.successes > 0 && !state.pending,
+      tests: testsOf(state),
+      patterns: state.patterns,
+      backpack: state.backpack,
+      fruits: state.fruits,
+      files: [...state.files],
       changes: {},
       usedNonces: [USED],
     },

@@ -1,6 +1,5 @@
-import type { Asked } from '../audit/expected.ts';
-import type { Pinned } from '../audit/ledger.ts';
-import { scopeNow, type Standing } from '../audit/standing.ts';
+import type { AuditRequest } from '../audit/rules/request.ts';
+import { type AuditState, type Pinned, scopeNow } from '../audit/rules/state.ts';
 import type { ToolReport } from '../ports/tool-backend.ts';
 import { type Json, MODES, type PeripheralSpec, type SpecSet, type ToolSpec } from '../spec/types.ts';
 import { rulesOf } from './rules-of.ts';
@@ -11,7 +10,7 @@ import { statedFruit, statedFruits } from './stated-fruit.ts';
 export interface Move {
   /** `start.explore`, `pass.deploy`, `run.pass`, `to.execute`, … */
   readonly name: string;
-  readonly asked: Asked;
+  readonly asked: AuditRequest;
   readonly report?: ToolReport;
   /** It is made to be refused, because rules count refusals. */
   readonly refused?: boolean;
@@ -30,12 +29,12 @@ const own = <T>(record: { readonly [key: string]: T }, key: string): T | undefin
   Object.hasOwn(record, key) ? record[key] : undefined;
 
 /** What one may try where a session stands: also what will be refused there. */
-export function movesFrom(pinned: Pinned, standing: Standing): readonly Move[] {
-  if (standing.closed) return [];
-  const inside = standing.visit && own(pinned.specs.peripherals, standing.visit.peripheral);
+export function movesFrom(pinned: Pinned, state: AuditState): readonly Move[] {
+  if (state.closed) return [];
+  const inside = state.visit && own(pinned.specs.peripherals, state.visit.peripheral);
   return [
-    ...(inside ? [...hops(pinned, inside), ...acts(pinned, standing, inside), stop(inside)] : starts(pinned)),
-    ...modes(pinned, standing),
+    ...(inside ? [...hops(pinned, inside), ...acts(pinned, state, inside), stop(inside)] : starts(pinned)),
+    ...modes(pinned, state),
     ...(inside && /\bdenials\b/.test(rulesOf(pinned.specs)) ? [REFUSED] : []),
   ];
 }
@@ -91,7 +90,7 @@ function hopsWith(
 
 const stop = (from: PeripheralSpec): Move => ({ name: 'stop', asked: { kind: 'stop', fruit: statedFruit(from) } });
 
-function modes({ specs }: Pinned, { mode }: Standing): Move[] {
+function modes({ specs }: Pinned, { mode }: AuditState): Move[] {
   const { gate } = specs;
   if (!gate || mode === null) return [];
   const to = (name: string): Move => ({
@@ -111,19 +110,19 @@ const ok = (result: Json, effects: ToolReport['effects'] = []): ToolReport => ({
 });
 
 /** A step of a tool with a canned result; null where the scope leaves it no arguments. */
-function act(pinned: Pinned, standing: Standing, name: string, tool: ToolSpec, report: ToolReport): Move | null {
-  const reach = { scope: scopeNow(pinned, standing), config: pinned.config, files: standing.files };
+function act(pinned: Pinned, state: AuditState, name: string, tool: ToolSpec, report: ToolReport): Move | null {
+  const reach = { scope: scopeNow(state), config: pinned.config, files: [...state.files] };
   const args = sampleArguments(tool, reach);
   return args && { name, asked: { kind: 'step', tool: tool.id, args: { ...args } }, report };
 }
 
 /** What the canned tools can do here: look, run tests either way, change a file, ship, record a pattern. */
-function acts(pinned: Pinned, standing: Standing, from: PeripheralSpec): Move[] {
-  const scope = scopeNow(pinned, standing);
+function acts(pinned: Pinned, state: AuditState, from: PeripheralSpec): Move[] {
+  const scope = scopeNow(state);
   const tools = from.tools.flatMap((id) => own(pinned.specs.tools, id) ?? []);
   const moves: (Move | null)[] = [];
   const take = (name: string, tool: ToolSpec | undefined, report: ToolReport) => {
-    if (tool) moves.push(act(pinned, standing, name, tool, report));
+    if (tool) moves.push(act(pinned, state, name, tool, report));
   };
   const runs = tools.find(({ parameters }) => parameters.some(({ role }) => role === 'command'));
   if (scope.command === 'test') {
@@ -134,7 +133,7 @@ function acts(pinned: Pinned, standing: Standing, from: PeripheralSpec): Move[] 
   const looks = tools.filter(({ effect }) => effect !== 'act');
   for (const tool of looks) {
     if (scope.command === 'test' && tool === runs) continue;
-    const looked = act(pinned, standing, 'look', tool, ok(lookedAt(tool)));
+    const looked = act(pinned, state, 'look', tool, ok(lookedAt(tool)));
     if (!looked) continue;
     moves.push(looked);
     break;

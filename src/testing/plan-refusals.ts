@@ -1,6 +1,5 @@
-import { expected } from '../audit/expected.ts';
-import type { Pinned } from '../audit/ledger.ts';
-import type { Standing } from '../audit/standing.ts';
+import { firstProblem } from '../audit/rules/problems.ts';
+import type { AuditState, Pinned } from '../audit/rules/state.ts';
 import type { Route } from './model.ts';
 import { type Move, movesFrom } from './moves.ts';
 import { inWords, type PlannedCase, place } from './planned-case.ts';
@@ -9,21 +8,21 @@ import { inWords, type PlannedCase, place } from './planned-case.ts';
 export function refusalCases(
   pinned: Pinned,
   prefix: readonly Move[],
-  states: readonly Route<Standing, Move>[],
+  states: readonly Route<AuditState, Move>[],
 ): PlannedCase[] {
   const found = new Map<string, PlannedCase>();
   const swept = new Set<string>();
   for (const route of states.toSorted((a, b) => a.moves.length - b.moves.length)) {
-    const standing = route.states.at(-1)!;
-    const where = `${place(standing)}${Object.keys(standing.visits).length > 0 ? '' : ' at first'}`;
+    const state = route.states.at(-1)!;
+    const where = `${place(state)}${Object.keys(state.visits).length > 0 ? '' : ' at first'}`;
     if (!swept.has(where)) {
       swept.add(where);
       const name = `in ${where}: whatever is not lawful is refused (${inWords(route)})`;
       found.set(where, { group: 'refusals', name, moves: [...prefix, ...route.moves], provoke: 'end' });
     }
-    for (const move of movesFrom(pinned, standing)) {
-      const forged = `${place(standing)} ${move.name}: by approvals for something else`;
-      if (!found.has(forged) && onlyLacksApproval(pinned, standing, move))
+    for (const move of movesFrom(pinned, state)) {
+      const forged = `${place(state)} ${move.name}: by approvals for something else`;
+      if (!found.has(forged) && onlyLacksApproval(state, move))
         found.set(forged, {
           group: 'refusals',
           name: `${forged} (${inWords(route)})`,
@@ -31,9 +30,9 @@ export function refusalCases(
           forges: [move],
         });
       for (const tried of variants(move)) {
-        const want = expected(pinned, standing, tried.asked, standing.lastAt);
-        if (want.ok) continue;
-        const key = `${place(standing)} ${tried.name}: ${want.code}: ${want.rule}`;
+        const want = firstProblem(state, tried.asked);
+        if (!want) continue;
+        const key = `${place(state)} ${tried.name}: ${want.code}: ${want.constraint}`;
         if (found.has(key)) continue;
         found.set(key, {
           group: 'refusals',
@@ -48,10 +47,9 @@ export function refusalCases(
 }
 
 /** Whether an approval, and nothing else, stands between a move and what it wants. */
-export function onlyLacksApproval(pinned: Pinned, standing: Standing, { asked }: Move): boolean {
+export function onlyLacksApproval(state: AuditState, { asked }: Move): boolean {
   if (!('approves' in asked)) return false;
-  const want = expected(pinned, standing, { ...asked, approves: false }, standing.lastAt);
-  return !want.ok && want.code === 'approval-required';
+  return firstProblem(state, { ...asked, approves: false })?.code === 'approval-required';
 }
 
 const variants = (move: Move): readonly Move[] =>

@@ -1,6 +1,5 @@
-import type { Asked } from '../audit/expected.ts';
-import type { Pinned } from '../audit/ledger.ts';
-import type { Standing } from '../audit/standing.ts';
+import type { AuditRequest } from '../audit/rules/request.ts';
+import type { AuditState, Pinned } from '../audit/rules/state.ts';
 import type { ToolReport } from '../ports/tool-backend.ts';
 import type { PeripheralSpec } from '../spec/types.ts';
 import type { Model, Route } from './model.ts';
@@ -30,9 +29,9 @@ type Life = Pick<PlannedCase, 'name' | 'moves' | 'provoke' | 'both' | 'tries'>;
  */
 export function visitCases(
   pinned: Pinned,
-  model: Model<Standing, Move>,
+  model: Model<AuditState, Move>,
   prefix: readonly Move[],
-  states: readonly Route<Standing, Move>[],
+  states: readonly Route<AuditState, Move>[],
 ): PlannedCase[] {
   return Object.values(pinned.specs.peripherals).flatMap((spec) => {
     const route = states.find(({ states: way }) => place(way.at(-1)!) === spec.id);
@@ -63,11 +62,11 @@ function ends(stop: Move): Life[] {
 }
 
 /** The same way again after a stop, where somebody else's names are handed to it. */
-function identity({ moves }: Route<Standing, Move>): Life[] {
+function identity({ moves }: Route<AuditState, Move>): Life[] {
   const start = moves[0]?.asked;
   if (moves.length !== 1 || start?.kind !== 'start') return [];
   const context = { ...start.context, 'session-id': 'session-of-another', author: 'somebody-else' };
-  const asked: Asked = { ...start, context };
+  const asked: AuditRequest = { ...start, context };
   return [
     {
       name: 'stop, and a start by other names',

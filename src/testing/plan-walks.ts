@@ -1,4 +1,4 @@
-import type { Standing } from '../audit/standing.ts';
+import type { AuditState } from '../audit/rules/state.ts';
 import type { Model } from './model.ts';
 import type { Move } from './moves.ts';
 import { coveredBy, type PlannedCase } from './planned-case.ts';
@@ -9,12 +9,12 @@ const WALK = 60;
 
 /** Long walks that take every edge with few steps, for spec sets where shortest routes to each would be too many. */
 export function walkCases(
-  model: Model<Standing, Move>,
+  model: Model<AuditState, Move>,
   prefix: readonly Move[],
 ): { cases: PlannedCase[]; reachable: Set<string> } {
   const covered = new Set<string>();
   const cases: PlannedCase[] = [];
-  const isNew = (standing: Standing, move: Move) => coveredBy(standing, move).some((item) => !covered.has(item));
+  const isNew = (state: AuditState, move: Move) => coveredBy(state, move).some((item) => !covered.has(item));
   let moves: Move[] = [];
   let at = model.initial;
   const finish = () => {

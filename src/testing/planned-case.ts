@@ -1,4 +1,4 @@
-import type { Standing } from '../audit/standing.ts';
+import type { AuditState } from '../audit/rules/state.ts';
 import type { Route } from './model.ts';
 import type { Move } from './moves.ts';
 
@@ -18,10 +18,10 @@ export interface PlannedCase {
   readonly provoke?: 'end' | 'all';
 }
 
-export const place = ({ visit }: Standing): string => visit?.peripheral ?? 'outside';
+export const place = ({ visit }: AuditState): string => visit?.peripheral ?? 'outside';
 
 /** What a move covers, by its name in a coverage table. */
-export function coveredBy(before: Standing, { asked }: Move): readonly string[] {
+export function coveredBy(before: AuditState, { asked }: Move): readonly string[] {
   switch (asked.kind) {
     case 'hop':
       return [`edge ${place(before)} ${asked.exit} ${asked.to}`, `state ${asked.to}`];
@@ -35,7 +35,7 @@ export function coveredBy(before: Standing, { asked }: Move): readonly string[] 
 }
 
 /** A route in a sentence: starts, exits and targets, and what has to happen between. */
-export const inWords = ({ moves, states }: Route<Standing, Move>): string =>
+export const inWords = ({ moves, states }: Route<AuditState, Move>): string =>
   moves
     .flatMap(({ asked, name }, index) => {
       if (asked.kind === 'hop') return [`─${asked.exit}→ ${asked.to}`];

@@ -1,20 +1,19 @@
-import type { Asked } from '../audit/expected.ts';
-import type { Pinned } from '../audit/ledger.ts';
-import type { Standing } from '../audit/standing.ts';
+import type { AuditRequest } from '../audit/rules/request.ts';
+import type { AuditState, Pinned } from '../audit/rules/state.ts';
 import { MODES } from '../spec/types.ts';
 import type { Move } from './moves.ts';
 
-const named = (name: string, asked: Asked): Move => ({ name: `? ${name}`, asked });
+const named = (name: string, asked: AuditRequest): Move => ({ name: `? ${name}`, asked });
 
 /** Changes of mode that the gate does not have, or not for whoever asks; without a gate, that there are none. */
-export function provokeModes({ specs }: Pinned, { mode }: Standing): readonly Move[] {
+export function provokeModes({ specs }: Pinned, { mode }: AuditState): readonly Move[] {
   const { gate } = specs;
   if (!gate || mode === null)
     return [
       named('a mode without a gate', { kind: 'mode', to: 'execute', by: 'agent', approves: true }),
       named('a reset without a gate', { kind: 'mode', to: 'discuss', by: 'operator', reset: true, approves: true }),
     ];
-  const to = (target: string, more: Partial<Extract<Asked, { kind: 'mode' }>> = {}): Asked => ({
+  const to = (target: string, more: Partial<Extract<AuditRequest, { kind: 'mode' }>> = {}): AuditRequest => ({
     kind: 'mode',
     to: target,
     by: 'agent',

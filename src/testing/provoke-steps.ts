@@ -1,5 +1,4 @@
-import type { Pinned } from '../audit/ledger.ts';
-import { scopeNow, type Standing } from '../audit/standing.ts';
+import { type AuditState, type Pinned, scopeNow } from '../audit/rules/state.ts';
 import type { Json, ToolParameter, ToolSpec } from '../spec/types.ts';
 import type { Move } from './moves.ts';
 import { oddPaths } from './odd-paths.ts';
@@ -26,9 +25,9 @@ export const outsideOfEnvelope = (tool: ToolSpec, { config }: Pinned): Move =>
  * Calls that a rule may stand against where a session stands: tools outside of the envelope, arguments that do not fit, places out of scope.
  * @param sample how many tools outside of the envelope are tried; undefined: all
  */
-export function provokeSteps(pinned: Pinned, standing: Standing, sample?: number): readonly Move[] {
+export function provokeSteps(pinned: Pinned, state: AuditState, sample?: number): readonly Move[] {
   const { specs } = pinned;
-  const spec = specs.peripherals[standing.visit!.peripheral]!;
+  const spec = specs.peripherals[state.visit!.peripheral]!;
   const outside = Object.values(specs.tools).filter(({ id }) => !spec.tools.includes(id));
   const at = Object.keys(specs.peripherals).indexOf(spec.id);
   const tried = sample === undefined ? outside : rotate(outside, at).slice(0, sample);
@@ -37,15 +36,15 @@ export function provokeSteps(pinned: Pinned, standing: Standing, sample?: number
   return [
     ...['no-such-tool', ...INHERITED].map((id): Move => call(id, 'of no such name', {})),
     ...tried.map((tool) => outsideOfEnvelope(tool, pinned)),
-    ...inside.flatMap((tool) => misuse(pinned, standing, tool, seen)),
+    ...inside.flatMap((tool) => misuse(pinned, state, tool, seen)),
   ];
 }
 
 /** A tool of the envelope, called in every way that its parameters and the scope may forbid. `seen`: roles that were tried in full already. */
-function misuse(pinned: Pinned, standing: Standing, tool: ToolSpec, seen: Set<ToolParameter['role']>): Move[] {
+function misuse(pinned: Pinned, state: AuditState, tool: ToolSpec, seen: Set<ToolParameter['role']>): Move[] {
   const { config } = pinned;
-  const scope = scopeNow(pinned, standing);
-  const args = sampleArguments(tool, { scope, config, files: standing.files });
+  const scope = scopeNow(state);
+  const args = sampleArguments(tool, { scope, config, files: [...state.files] });
   const most = { ...(args ?? sampleArguments(tool, { scope: ANY, config, files: [] })) };
   const many = Array.from({ length: tool.parameters.length + 1 }, () => 'x');
   const moves = [

@@ -1,6 +1,5 @@
-import type { Asked } from '../audit/expected.ts';
-import type { Pinned } from '../audit/ledger.ts';
-import type { Standing } from '../audit/standing.ts';
+import type { AuditRequest } from '../audit/rules/request.ts';
+import type { AuditState, Pinned } from '../audit/rules/state.ts';
 import type { PeripheralSpec, SpecSet } from '../spec/types.ts';
 import { type Move, movesFrom } from './moves.ts';
 import { oddFruits } from './provoke-fruit.ts';
@@ -16,20 +15,20 @@ const OUTSIDE_SAMPLE = 20;
 /** `whole`: everything; `sample`: some of what holds everywhere alike; `edges`: only what stands against the edges out of here. */
 type Thoroughness = 'whole' | 'sample' | 'edges';
 
-const named = (name: string, asked: Asked): Move => ({ name: `? ${name}`, asked });
+const named = (name: string, asked: AuditRequest): Move => ({ name: `? ${name}`, asked });
 
 /**
  * What one may ask where a session stands and the machines have no transition for, or a rule stands against: hops without an edge, exits that
  * open something else, tools outside of the envelope, arguments that do not fit, places out of scope, jumps of mode, starts inside, steps
  * outside. What is lawful after all is let through: the spec decides, not this list.
  */
-export function provocations(pinned: Pinned, standing: Standing, how: Thoroughness): readonly Move[] {
+export function provocations(pinned: Pinned, state: AuditState, how: Thoroughness): readonly Move[] {
   const { specs } = pinned;
-  const spec = standing.visit ? specs.peripherals[standing.visit.peripheral] : undefined;
-  if (!spec) return [...anywhere(pinned, standing), ...outside(pinned, standing, how)];
-  if (how === 'edges') return atEdges(pinned, standing, spec);
+  const spec = state.visit ? specs.peripherals[state.visit.peripheral] : undefined;
+  if (!spec) return [...anywhere(pinned, state), ...outside(pinned, state, how)];
+  if (how === 'edges') return atEdges(pinned, state, spec);
   return [
-    ...anywhere(pinned, standing),
+    ...anywhere(pinned, state),
     named('close inside', { kind: 'close' }),
     named('start inside', { kind: 'start', peripheral: anyoneOf(specs), by: 'operator' }),
     ...oddFruits(spec).flatMap(([what, fruit]) => [
@@ -40,9 +39,9 @@ export function provocations(pinned: Pinned, standing: Standing, how: Thoroughne
           named(`hop with ${what}`, hopTo(spec, opens[0]?.to ?? '', { exit: name, fruit, by: 'operator' })),
         ),
     ]),
-    ...provokeSteps(pinned, standing, how === 'whole' ? undefined : SAMPLE),
+    ...provokeSteps(pinned, state, how === 'whole' ? undefined : SAMPLE),
     ...withoutEdges(specs, spec, how),
-    ...(how === 'whole' ? [] : atEdges(pinned, standing, spec)),
+    ...(how === 'whole' ? [] : atEdges(pinned, state, spec)),
     ...alongEdges(spec, how),
   ];
 }
@@ -53,8 +52,8 @@ const anyoneOf = ({ peripherals }: SpecSet): string => Object.keys(peripherals)[
 const hopTo = (
   spec: PeripheralSpec | undefined,
   to: string,
-  more: Partial<Extract<Asked, { kind: 'hop' }>> = {},
-): Asked => ({
+  more: Partial<Extract<AuditRequest, { kind: 'hop' }>> = {},
+): AuditRequest => ({
   kind: 'hop',
   to,
   reason: 'because',
@@ -65,27 +64,27 @@ const hopTo = (
 });
 
 /** What is lawful nowhere. */
-function anywhere(pinned: Pinned, standing: Standing): readonly Move[] {
-  const spec = standing.visit ? pinned.specs.peripherals[standing.visit.peripheral] : undefined;
+function anywhere(pinned: Pinned, state: AuditState): readonly Move[] {
+  const spec = state.visit ? pinned.specs.peripherals[state.visit.peripheral] : undefined;
   return [
     named('step with no such tool', { kind: 'step', tool: 'no-such-tool', args: {} }),
     ...['no-such-peripheral', ...INHERITED].flatMap((nowhere) => [
       named(`hop to ${nowhere}`, hopTo(spec, nowhere)),
       named(`start ${nowhere}`, { kind: 'start', peripheral: nowhere, by: 'operator' }),
     ]),
-    ...provokeModes(pinned, standing),
+    ...provokeModes(pinned, state),
   ];
 }
 
-function outside(pinned: Pinned, standing: Standing, how: Thoroughness): readonly Move[] {
+function outside(pinned: Pinned, state: AuditState, how: Thoroughness): readonly Move[] {
   const [tool] = Object.keys(pinned.specs.tools);
   const anyone = anyoneOf(pinned.specs);
-  const starts = movesFrom(pinned, standing);
+  const starts = movesFrom(pinned, state);
   return [
     ...(tool ? [named('step outside', { kind: 'step', tool, args: {} })] : []),
     named('stop outside', { kind: 'stop' }),
     named(`hop ${anyone} outside`, hopTo(undefined, anyone)),
-    ...(standing.closed ? [named('close again', { kind: 'close' })] : []),
+    ...(state.closed ? [named('close again', { kind: 'close' })] : []),
     ...(how === 'whole' ? starts : starts.slice(0, OUTSIDE_SAMPLE)),
   ];
 }
@@ -121,9 +120,9 @@ function alongEdges(spec: PeripheralSpec, how: Thoroughness): readonly Move[] {
 }
 
 /** Every edge out of here, that a rule may stand against; a target without an edge; a tool out of the envelope. */
-function atEdges(pinned: Pinned, standing: Standing, spec: PeripheralSpec): readonly Move[] {
+function atEdges(pinned: Pinned, state: AuditState, spec: PeripheralSpec): readonly Move[] {
   const { specs } = pinned;
-  const hops = movesFrom(pinned, standing).filter(({ asked }) => asked.kind === 'hop');
+  const hops = movesFrom(pinned, state).filter(({ asked }) => asked.kind === 'hop');
   const approvals = hops.flatMap((move): Move[] =>
     move.asked.kind === 'hop' && isApproved(specs, move.asked.to)
       ? [{ name: `${move.name} without approval`, asked: { ...move.asked, approves: false } }]

@@ -1,4 +1,4 @@
-import type { Asked } from '../audit/expected.ts';
+import type { AuditRequest } from '../audit/rules/request.ts';
 import type { Denial } from '../gate/denial.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import type { Session } from '../session/session.ts';
@@ -6,7 +6,7 @@ import type { Session } from '../session/session.ts';
 type Answer = { readonly ok: true } | { readonly ok: false; readonly denial: Denial };
 
 /** Puts a request to a session. */
-export async function request(session: Session, asked: Asked): Promise<Answer> {
+export async function request(session: Session, asked: AuditRequest): Promise<Answer> {
   switch (asked.kind) {
     case 'start':
       return session.start(asked.peripheral, asked);
@@ -28,7 +28,7 @@ export async function request(session: Session, asked: Asked): Promise<Answer> {
 /** Asks a session which approval a request lacks, without taking it. */
 export async function dryRun(
   session: Session,
-  asked: Extract<Asked, { kind: 'hop' | 'mode' }>,
+  asked: Extract<AuditRequest, { kind: 'hop' | 'mode' }>,
 ): Promise<ApprovalRequest | null> {
   return session.wants(asked.kind === 'hop' ? { hop: asked } : { mode: { ...asked, to: asked.to as never } });
 }

@@ -1,17 +1,17 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expected } from '../audit/expected.ts';
-import type { Pinned } from '../audit/ledger.ts';
+import { firstProblem } from '../audit/rules/problems.ts';
+import type { Pinned } from '../audit/rules/state.ts';
 import type { ToolBackend } from '../ports/tool-backend.ts';
 import type { Session } from '../session/session.ts';
 import { memoryStore } from '../stores/memory.ts';
 import { sqliteStore } from '../stores/sqlite.ts';
-import { type PlannedCase, place } from './planned-case.ts';
-import { TrialClock } from './trial-clock.ts';
 import type { Move } from './moves.ts';
+import { type PlannedCase, place } from './planned-case.ts';
 import { provocations } from './provoke.ts';
 import { type Taken, Trial, TrialFailure } from './trial.ts';
+import { TrialClock } from './trial-clock.ts';
 
 export interface RunCaseOptions {
   readonly agent: string;
@@ -78,16 +78,16 @@ export async function runCaseWithAgent(
 }
 
 async function takePlanned(trial: Trial, move: Move, { group }: PlannedCase): Promise<void> {
-  const { expected: want } = await trial.take(move);
-  if (want.ok === !move.refused || group === 'visits') return;
+  const { refusal } = await trial.take(move);
+  if ((refusal !== null) === (move.refused ?? false) || group === 'visits') return;
   throw new TrialFailure(
-    `${trial.way.join(' → ')}\n  ${move.name} was planned as ${move.refused ? 'refused' : 'lawful'}, but: ${want.ok ? 'let through' : `${want.code} (${want.rule})`}`,
+    `${trial.way.join(' → ')}\n  ${move.name} was planned as ${move.refused ? 'refused' : 'lawful'}, but: ${refusal ? `${refusal.code} (${refusal.constraint})` : 'let through'}`,
   );
 }
 
 async function provokeOnce(pinned: Pinned, trial: Trial, provoked: Set<string>): Promise<void> {
-  const { mode } = trial.standing;
-  const where = `${place(trial.standing)} ${mode}`;
+  const { mode } = trial.state;
+  const where = `${place(trial.state)} ${mode}`;
   if (provoked.has(where)) return;
   provoked.add(where);
   await provoke(pinned, trial, provoked.size <= SAMPLED ? 'sample' : 'edges');
@@ -98,9 +98,9 @@ const SAMPLED = 12;
 
 /** Tries what is not lawful here; lawful steps too, which lead nowhere else. */
 async function provoke(pinned: Pinned, trial: Trial, how: 'whole' | 'sample' | 'edges'): Promise<void> {
-  for (const move of provocations(pinned, trial.standing, how)) {
-    const { standing } = trial;
-    const want = expected(pinned, standing, move.asked, standing.lastAt);
-    if (!want.ok || (how === 'whole' && move.asked.kind === 'step')) await trial.take(move);
+  for (const move of provocations(pinned, trial.state, how)) {
+    const { state } = trial;
+    const refused = firstProblem(state, move.asked) !== null;
+    if (refused || (how === 'whole' && move.asked.kind === 'step')) await trial.take(move);
   }
 }

@@ -1,36 +1,34 @@
-import type { Pinned } from '../audit/ledger.ts';
-import type { Standing } from '../audit/standing.ts';
-import { imagine, isLawful } from './imagine.ts';
+import type { AuditState, Pinned } from '../audit/rules/state.ts';
 import type { Model } from './model.ts';
 import { type Move, movesFrom } from './moves.ts';
-import { keyMaker } from './same-standing.ts';
+import { isLawful, predict } from './predict.ts';
+import { keyMaker } from './state-key.ts';
 
 /** The model of sessions in the mode that allows the most: hops and starts with the facts that they need. */
-export function hopModel(pinned: Pinned, initial: Standing, withModes: boolean): Model<Standing, Move> {
-  const lawful = new WeakMap<Standing, readonly Move[]>();
+export function hopModel(pinned: Pinned, initial: AuditState, withModes: boolean): Model<AuditState, Move> {
+  const lawful = new WeakMap<AuditState, readonly Move[]>();
   return {
     initial,
     key: keyMaker(pinned),
-    next: (standing, move) => imagine(pinned, standing, move),
-    moves: (standing) => {
-      const known = lawful.get(standing);
+    next: (state, move) => predict(pinned, state, move),
+    moves: (state) => {
+      const known = lawful.get(state);
       if (known) return known;
-      const moves = movesFrom(pinned, standing).filter(
-        (move) => (withModes || move.asked.kind !== 'mode') && (move.refused || isLawful(pinned, standing, move)),
+      const moves = movesFrom(pinned, state).filter(
+        (move) => (withModes || move.asked.kind !== 'mode') && (move.refused || isLawful(state, move)),
       );
-      lawful.set(standing, moves);
+      lawful.set(state, moves);
       return moves;
     },
   };
 }
 
 /** The model of the mode gate alone. */
-export function modeModel(pinned: Pinned, initial: Standing): Model<Standing, Move> {
+export function modeModel(pinned: Pinned, initial: AuditState): Model<AuditState, Move> {
   return {
     initial,
     key: ({ mode }) => String(mode),
-    next: (standing, move) => imagine(pinned, standing, move),
-    moves: (standing) =>
-      movesFrom(pinned, standing).filter((move) => move.asked.kind === 'mode' && isLawful(pinned, standing, move)),
+    next: (state, move) => predict(pinned, state, move),
+    moves: (state) => movesFrom(pinned, state).filter((move) => move.asked.kind === 'mode' && isLawful(state, move)),
   };
 }

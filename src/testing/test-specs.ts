@@ -1,12 +1,12 @@
-import type { Pinned } from '../audit/ledger.ts';
+import type { Pinned } from '../audit/rules/state.ts';
 import type { ToolBackend } from '../ports/tool-backend.ts';
 import type { Session } from '../session/session.ts';
 import { loadSpecs } from '../spec/load-specs.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 import { planCases } from './cases.ts';
 import { Coverage, type CoverageRow } from './coverage.ts';
-import { runCase, runCaseWithAgent, runCaseWithDeaths } from './run-case.ts';
 import type { PlannedCase } from './planned-case.ts';
+import { runCase, runCaseWithAgent, runCaseWithDeaths } from './run-case.ts';
 import { trialConfig } from './trial-config.ts';
 
 export interface TestSpecsOptions {

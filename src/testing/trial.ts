@@ -1,7 +1,7 @@
-import { type Asked, type Expected, expected } from '../audit/expected.ts';
-import type { Pinned } from '../audit/ledger.ts';
-import { afterBody, beforeAll, type Standing } from '../audit/standing.ts';
-import { verifySession } from '../audit/verify-session.ts';
+import { firstProblem } from '../audit/rules/problems.ts';
+import type { AuditRequest } from '../audit/rules/request.ts';
+import { type AuditState, apply, beginState, copyState, type Pinned } from '../audit/rules/state.ts';
+import { verifySession } from '../audit/verify/verify-session.ts';
 import { bodyOf } from '../evidence/bodies.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { Denial } from '../gate/denial.ts';
@@ -12,21 +12,24 @@ import { createSession, resumeSession } from '../session/open.ts';
 import type { Session } from '../session/session.ts';
 import { LEASE_MS } from '../session/writer.ts';
 import { cannedBackend } from './canned-backend.ts';
+import { offerProblem } from './check-available.ts';
 import { compareState } from './compare-state.ts';
 import { countingIds } from './counting-ids.ts';
 import { forgeApprovals } from './forge-approvals.ts';
-import { imagine } from './imagine.ts';
 import { type Death, Died, MortalProcess } from './mortal-store.ts';
 import { type Move, SEEN } from './moves.ts';
-import { offerProblem } from './offered.ts';
+import { predict } from './predict.ts';
 import { dryRun, request } from './request.ts';
 import type { TrialClock } from './trial-clock.ts';
 
-/** What came of one move: what the spec expects, and what the session answered. */
+/** The refusal that a session owes to a move; null if it must let the move through. */
+type Refusal = { readonly code: string; readonly constraint: string } | null;
+
+/** One move, the refusal that the spec demands, and the session's answer. */
 export interface Taken {
   readonly move: Move;
-  readonly before: Standing;
-  readonly expected: Expected;
+  readonly before: AuditState;
+  readonly refusal: Refusal;
   readonly denial: Denial | null;
 }
 
@@ -58,7 +61,7 @@ export class Trial {
   readonly #way: string[] = [];
   #process: MortalProcess;
   #session: Session | null = null;
-  #standing: Standing;
+  #state: AuditState;
   #seq = -1;
   #last: Entry | null = null;
   #move: Move | null = null;
@@ -67,11 +70,11 @@ export class Trial {
   constructor(parts: TrialParts) {
     this.#parts = parts;
     this.#process = new MortalProcess(parts.store);
-    this.#standing = beforeAll(parts.pinned);
+    this.#state = beginState(parts.pinned);
   }
 
-  get standing(): Standing {
-    return this.#standing;
+  get state(): AuditState {
+    return this.#state;
   }
 
   get session(): Session {
@@ -105,14 +108,14 @@ export class Trial {
     this.#pass(move);
     await this.#tryDry(move);
     if (move.wait) await this.#settle();
-    const before = this.#standing;
+    const before = this.#state;
     const want = this.#expects(move);
     const denial = await this.#put(move);
     await this.#read();
     // A closed session is let go of; what is asked of it later comes from a process that opens it again.
-    if (this.#standing.closed && !before.closed) await this.resume();
+    if (this.#state.closed && !before.closed) await this.resume();
     this.#compare(move, want, denial);
-    const taken = { move, before, expected: want, denial };
+    const taken = { move, before, refusal: want, denial };
     this.#parts.onTaken?.(taken);
     return taken;
   }
@@ -122,16 +125,16 @@ export class Trial {
     this.#way.push(`${first.name} and ${second.name} at once`);
     const wants = [
       this.#expects(first),
-      this.#expects(second, imagine(this.#parts.pinned, this.#standing, first)),
+      this.#expects(second, predict(this.#parts.pinned, this.#state, first)),
     ] as const;
     const answers = await Promise.all([this.#put(first), this.#put(second)]);
     await this.#read();
     for (const [index, want] of wants.entries()) {
       const move = [first, second][index]!;
       const denial = answers[index] ?? null;
-      if (want.ok && denial && this.#mayRefuse(move, denial)) continue;
+      if (!want && denial && this.#mayRefuse(move, denial)) continue;
       const got = denial?.code ?? 'let through';
-      const due = want.ok ? 'let through' : want.code;
+      const due = want?.code ?? 'let through';
       if (got !== due) this.#fail(move, due, got);
     }
     this.#compareState(second);
@@ -140,7 +143,7 @@ export class Trial {
   /** Puts a move that only lacks an approval to the gate, with approvals for something else. */
   forge(move: Move): void {
     this.#way.push(`${move.name} by approvals for something else`);
-    const problem = forgeApprovals(this.#parts.pinned, this.#standing, move);
+    const problem = forgeApprovals(this.#parts.pinned, this.#state, move);
     if (problem) this.#fail(move, 'only an approval for exactly this is taken', problem);
   }
 
@@ -159,7 +162,7 @@ export class Trial {
   async takeAndDie(move: Move, death: Death): Promise<void> {
     this.#pass(move);
     if (move.wait) await this.#settle();
-    const before = this.#standing;
+    const before = this.#state;
     const head = this.#seq;
     this.#process.dieAt(death);
     const survived = await this.#put(move).then(
@@ -174,7 +177,7 @@ export class Trial {
     if (survived) this.#fail(move, 'the writer should have died', 'it answered');
     if (death === 'before' && this.#seq !== head) this.#fail(move, 'no new entry', `${this.#seq - head} entries`);
     if (death === 'after' && this.#seq === head) this.#fail(move, 'what was durable is there', 'it is gone');
-    const steps = this.#standing.steps > before.steps;
+    const steps = this.#state.steps > before.steps;
     const done = death === 'after' && (move.asked.kind !== 'step' || steps);
     if (!done) await this.take({ ...move, wait: 0 });
     else this.#compareState(move);
@@ -184,7 +187,7 @@ export class Trial {
   async resume(): Promise<void> {
     this.#parts.clock.advance(LEASE_MS + 1);
     this.#process = new MortalProcess(this.#parts.store);
-    this.#session = await resumeSession(this.#sessionParts(), this.#standing.sessionId);
+    this.#session = await resumeSession(this.#sessionParts(), this.#state.sessionId);
     await this.#settle();
   }
 
@@ -216,14 +219,13 @@ export class Trial {
   }
 
   /** What the spec says to a move; an approval that is over, and a tool that refuses, stand against it at the last. */
-  #expects({ asked, report, stands }: Move, standing = this.#standing): Expected {
-    const { pinned, clock } = this.#parts;
-    const want = expected(pinned, standing, asked, clock.now());
-    if (!want.ok) return want;
-    if (stands === 0 && this.#wantsApproval(asked, standing))
-      return { ok: false, code: 'approval-invalid', rule: 'gate: an approval that stands' };
+  #expects({ asked, report, stands }: Move, state = this.#state): Refusal {
+    const want = firstProblem(state, asked, this.#parts.clock.now());
+    if (want) return want;
+    if (stands === 0 && this.#wantsApproval(asked, state))
+      return { code: 'approval-invalid', constraint: 'an approval that has not expired' };
     const outcome = asked.kind === 'step' && !this.#isTheirs(asked.tool) && report?.outcome;
-    return outcome && outcome.status === 'refused' ? { ok: false, code: outcome.code, rule: 'the tool itself' } : want;
+    return outcome && outcome.status === 'refused' ? { code: outcome.code, constraint: 'the tool itself' } : null;
   }
 
   /** Whether a backend under test runs a tool: what it answers, and whether it refuses, is its own. */
@@ -235,22 +237,21 @@ export class Trial {
     return asked.kind === 'step' && this.#isTheirs(asked.tool) && REFUSED_BY_TOOLS.includes(code);
   }
 
-  #wantsApproval(asked: Asked, standing: Standing): boolean {
+  #wantsApproval(asked: AuditRequest, state: AuditState): boolean {
     if (!('approves' in asked)) return false;
-    const { pinned, clock } = this.#parts;
-    const want = expected(pinned, standing, { ...asked, approves: false }, clock.now());
-    return !want.ok && want.code === 'approval-required';
+    const want = firstProblem(state, { ...asked, approves: false }, this.#parts.clock.now());
+    return want?.code === 'approval-required';
   }
 
-  /** Asked beforehand what it would say, the session has to say the same, also of what happened since the last entry. */
+  /** AuditRequest beforehand what it would say, the session has to say the same, also of what happened since the last entry. */
   async #tryDry(move: Move): Promise<void> {
     const { asked } = move;
     const now = this.#parts.clock.now();
-    const standing = this.#standing;
+    const state = this.#state;
     if (asked.kind === 'step') {
-      const want = expected(this.#parts.pinned, standing, asked, now);
+      const want = firstProblem(state, asked, now);
       const said = this.session.why(asked);
-      const due = want.ok ? 'it would be let through' : want.code;
+      const due = want?.code ?? 'it would be let through';
       if ((said?.code ?? 'it would be let through') !== due)
         this.#fail(
           move,
@@ -258,7 +259,7 @@ export class Trial {
           said ? `${said.code}: ${said.message}` : 'it would be let through',
         );
     } else if ('approves' in asked && !move.wait) {
-      const wants = this.#wantsApproval(asked, standing);
+      const wants = this.#wantsApproval(asked, state);
       const said = await dryRun(this.session, asked);
       if ((said !== null) !== wants)
         this.#fail(
@@ -271,7 +272,7 @@ export class Trial {
 
   /** Lets the session record what happened without the agent, so that it is known before the next request is judged. */
   async #settle(): Promise<void> {
-    if (!this.#standing.closed) await this.session.settle();
+    if (!this.#state.closed) await this.session.settle();
     await this.#read();
   }
 
@@ -284,38 +285,40 @@ export class Trial {
 
   /** Folds what is new in the store. */
   async #read(): Promise<void> {
-    const { store, pinned } = this.#parts;
+    const { store } = this.#parts;
     const id = this.session.id;
+    // A copy: what was taken before keeps the state that it was taken in.
+    const state = copyState(this.#state);
     for await (const { entry } of store.entries(id, { from: this.#seq + 1 })) {
       this.#seq = entry.seq;
       this.#last = entry;
-      const body = bodyOf(entry.body);
-      if (body) this.#standing = afterBody(pinned, this.#standing, body, Date.parse(entry.at), entry.sessionId);
+      apply(state, entry);
     }
+    this.#state = state;
   }
 
-  #compare(move: Move, want: Expected, denial: Denial | null): void {
-    if (want.ok) {
+  #compare(move: Move, want: Refusal, denial: Denial | null): void {
+    if (!want) {
       if (denial && this.#mayRefuse(move, denial)) return this.#compareState(move);
       if (denial) this.#fail(move, 'it is let through', `it was refused: ${denial.code}: ${denial.message}`);
       return this.#compareState(move);
     }
-    if (!denial) return this.#fail(move, `it is refused: ${want.code} (${want.rule})`, 'it was let through');
+    if (!denial) return this.#fail(move, `it is refused: ${want.code} (${want.constraint})`, 'it was let through');
     if (denial.code !== want.code)
-      return this.#fail(move, `${want.code} (${want.rule})`, `${denial.code}: ${denial.message}`);
+      return this.#fail(move, `${want.code} (${want.constraint})`, `${denial.code}: ${denial.message}`);
     if (want.code !== 'session-closed') {
       const body = this.#last && bodyOf(this.#last.body);
       if (body?.event !== 'denial' || body.code !== want.code)
         this.#fail(move, 'the refusal is on record', `the last entry tells of ${body?.event ?? 'nothing'}`);
     }
-    const empty = offerProblem(this.#parts.pinned, this.#standing, move.asked, denial);
+    const empty = offerProblem(this.#parts.pinned, this.#state, move.asked, denial);
     if (empty) this.#fail(move, 'the refusal says what can be done instead', empty);
     return this.#compareState(move);
   }
 
   /** What the session says of itself has to be what its evidence says. */
   #compareState(move: Move): void {
-    const problem = compareState(this.#parts.pinned, this.#standing, this.session.state);
+    const problem = compareState(this.#parts.pinned, this.#state, this.session.state);
     if (problem) this.#fail(move, problem.due, problem.said);
   }
 
@@ -339,10 +342,9 @@ export class Trial {
   }
 
   #canned(tools: readonly string[]): ToolBackend {
-    const { pinned, store } = this.#parts;
+    const { store } = this.#parts;
     return cannedBackend(tools, {
-      pinned,
-      standing: () => this.#standing,
+      state: () => this.#state,
       last: async () => {
         let last: Entry | null = null;
         for await (const { entry } of store.entries(this.session.id, { from: this.#seq + 1 })) last = entry;

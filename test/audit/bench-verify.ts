@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { verifySession } from '../../src/audit/verify-session.ts';
+import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import type { EntryDraft } from '../../src/evidence/entry.ts';
 import { createSession } from '../../src/session/open.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load-project-config.ts';

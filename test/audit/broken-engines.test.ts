@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Rule } from '../../src/audit/verdict.ts';
-import { verifyConstraints } from '../../src/audit/verify-constraints.ts';
+import type { Rule } from '../../src/audit/rules/problem.ts';
+import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
 import type { Session } from '../../src/session/session.ts';
 import { deriveEdges } from '../../src/spec/derive-edges.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';

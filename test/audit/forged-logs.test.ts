@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Rule } from '../../src/audit/verdict.ts';
-import { verifyConstraints } from '../../src/audit/verify-constraints.ts';
-import { verifySession } from '../../src/audit/verify-session.ts';
+import type { Rule } from '../../src/audit/rules/problem.ts';
+import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
+import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { sealDrafts } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type Entry, type EntryDraft, type StoredEntry } from '../../src/evidence/entry.ts';
 import type { Json } from '../../src/spec/types.ts';

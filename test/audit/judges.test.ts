@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { commandProblem, configuredTest, plainWords } from '../../src/audit/commands.ts';
-import { hostProblem } from '../../src/audit/hosts.ts';
-import { liesIn, placeOf } from '../../src/audit/paths.ts';
-import { hidden, steers } from '../../src/audit/untouchable.ts';
+import { commandProblem, configuredTest, plainWords } from '../../src/audit/rules/commands.ts';
+import { hostProblem } from '../../src/audit/rules/hosts.ts';
+import { liesIn, placeOf } from '../../src/audit/rules/paths.ts';
+import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-paths.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/parse-project-config.ts';
 import { CONFIG } from './world.ts';
 
@@ -40,9 +40,9 @@ describe('what nobody touches', () => {
     ['packages/a/hopgate.yaml'],
     ['node_modules/hopgate/dist/cli.js'],
     ['app/node_modules/.bin/hopgate'],
-  ])('%s steers', (path) => expect(steers(path)).toBe(true));
+  ])('%s steers', (path) => expect(isProtectedPath(path)).toBe(true));
   it.each([['src/git.ts'], ['node_modules/hopgate-like/a.js'], ['.gitignore']])('%s does not', (path) =>
-    expect(steers(path)).toBe(false),
+    expect(isProtectedPath(path)).toBe(false),
   );
 
   it.each([
@@ -52,12 +52,12 @@ describe('what nobody touches', () => {
     ['secrets/deep/x', ['secrets/']],
     ['a/.git/config', []],
     ['.git-credentials', []],
-  ])('%s is hidden by %j', (path, masks) => expect(hidden(path, masks)).toBe(true));
+  ])('%s is hidden by %j', (path, masks) => expect(isMaskedPath(path, masks)).toBe(true));
   it.each([
     ['env', ['.env']],
     ['src/secrets.ts', ['secrets/']],
     ['src/config', []],
-  ])('%s is not by %j', (path, masks) => expect(hidden(path, masks)).toBe(false));
+  ])('%s is not by %j', (path, masks) => expect(isMaskedPath(path, masks)).toBe(false));
 });
 
 describe('an address', () => {

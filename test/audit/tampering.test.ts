@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { linkProblems } from '../../src/audit/check-links.ts';
-import { verifySession } from '../../src/audit/verify-session.ts';
-import { parseStored, sealDrafts, type StoredBytes } from '../../src/evidence/chain.ts';
+import { linkProblems } from '../../src/audit/verify/check-links.ts';
+import { verifySession } from '../../src/audit/verify/verify-session.ts';
+import { parseStored, type StoredBytes, sealDrafts } from '../../src/evidence/chain.ts';
 import { type ChainHead, EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { entryLeaf, merkleRoot } from '../../src/evidence/merkle.ts';
 import { newSealKey, sealHead } from '../../src/evidence/seal.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { commandProblem } from '../../src/audit/commands.ts';
-import { liesIn, placeOf } from '../../src/audit/paths.ts';
-import { hidden, steers } from '../../src/audit/untouchable.ts';
-import { isFileChange } from '../../src/audit/yield.ts';
+import { commandProblem } from '../../src/audit/rules/commands.ts';
+import { isFileChange } from '../../src/audit/rules/observations.ts';
+import { liesIn, placeOf } from '../../src/audit/rules/paths.ts';
+import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-paths.ts';
 import { isMasked, isProtected } from '../../src/gate/masks.ts';
 import { locate, within } from '../../src/gate/paths.ts';
 import { changedPaths } from '../../src/session/observe.ts';
@@ -86,7 +86,7 @@ describe('the gate and the audit agree', () => {
   it('on which paths are protected', () =>
     fc.assert(
       fc.property(relative, (path) => {
-        expect([path, steers(path)]).toEqual([path, isProtected(path)]);
+        expect([path, isProtectedPath(path)]).toEqual([path, isProtected(path)]);
       }),
       { numRuns: 3000 },
     ));
@@ -95,8 +95,8 @@ describe('the gate and the audit agree', () => {
     const names = [...PROTECTED_NAMES, ...OWN_PACKAGES.map((own) => own.join('/'))];
     for (const each of names)
       for (const path of [each, `deep/er/${each}`, `${each}/beneath`, each.toUpperCase(), `${each}.`, `${each}::$DATA`])
-        expect([path, isProtected(path), steers(path)]).toEqual([path, true, true]);
-    expect([isProtected(`a/${REPOSITORY_MARK}`), steers(`a/${REPOSITORY_MARK}`)]).toEqual([true, true]);
+        expect([path, isProtected(path), isProtectedPath(path)]).toEqual([path, true, true]);
+    expect([isProtected(`a/${REPOSITORY_MARK}`), isProtectedPath(`a/${REPOSITORY_MARK}`)]).toEqual([true, true]);
   });
 
   it('on which paths are masked', () =>
@@ -108,7 +108,7 @@ describe('the gate and the audit agree', () => {
           fc.shuffledSubarray([...DEFAULT_MASKS.slice(0, 9), ...OTHER_MASKS], { maxLength: 8 }),
         ),
         (path, masks) => {
-          expect([path, hidden(path, masks)]).toEqual([path, isMasked(path, masks)]);
+          expect([path, isMaskedPath(path, masks)]).toEqual([path, isMasked(path, masks)]);
         },
       ),
       { numRuns: 3000 },

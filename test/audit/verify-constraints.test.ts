@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { verifyConstraints } from '../../src/audit/verify-constraints.ts';
+import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import type { PeripheralSpec, SpecSet } from '../../src/spec/types.ts';
 import { fivePeripherals, SPECS, world } from './world.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { verifySession } from '../../src/audit/verify-session.ts';
+import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { replay } from '../../src/session/replay.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Mode, Principal } from '../../src/spec/types.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { verifySession } from '../../src/audit/verify-session.ts';
+import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { type OpenOptions, openSession } from '../../src/open-session.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { verifySession } from '../../src/audit/verify-session.ts';
+import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { withStore } from '../../src/cli/open-store.ts';
 import { askDaemon } from '../../src/daemon/ask.ts';
 import { installLauncher } from '../../src/daemon/launcher.ts';

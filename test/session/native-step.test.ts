@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { verifySession } from '../../src/audit/verify-session.ts';
+import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { type Body, bodyOf } from '../../src/evidence/bodies.ts';
 import type { NativeOutcome, NativeTicket } from '../../src/session/native-ticket.ts';
 import type { Session } from '../../src/session/session.ts';

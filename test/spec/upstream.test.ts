@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { authored } from '../../src/audit/authored.ts';
+import { authored } from '../../src/audit/infer/print-specs.ts';
 import { loadCatalogue } from '../../src/spec/load-specs.ts';
 import { parseProjectConfig } from '../../src/spec/parse-project-config.ts';
 import { parseSpecSet } from '../../src/spec/parse-spec-set.ts';

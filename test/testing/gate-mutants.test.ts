@@ -129,7 +129,12 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ['rules see visits', 'facts.ts', 'visits: view.visits,', 'visits: {},'],
   ['rules see the backpack', 'facts.ts', 'backpack: view.backpack,', 'backpack: {},'],
   ['rules see test runs', 'facts.ts', 'tests: { ...view.tests },', 'tests: {},'],
-  ['nobody says who the session is', 'context.ts', 'filter(([field]) => !OWN.includes(field))', 'filter(() => true)'],
+  [
+    'nobody says who the session is',
+    'context.ts',
+    'filter(([field]) => !IDENTITY_FIELDS.includes(field))',
+    'filter(() => true)',
+  ],
   [
     'context is of its source',
     'context.ts',
@@ -200,7 +205,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ],
   ['a stated value is one of its list', 'fruit.ts', "typeof value === 'string' && type.includes(value)", 'true'],
   ['a stated number is one', 'fruit.ts', "return typeof value === 'number';", 'return true;'],
-  ['a HEAD makes a repository', 'masks.ts', 'if (written.at(-1) === MARK_OF_A_REPOSITORY) return true;', ''],
+  ['a HEAD makes a repository', 'masks.ts', 'if (written.at(-1) === REPOSITORY_MARK) return true;', ''],
 ];
 
 // Time is what a busy machine takes; nothing is decided by it.

@@ -1,7 +1,7 @@
 import { type Body, bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Json } from '../../spec/types.ts';
-import { fieldsOf } from '../json.ts';
+import { fieldsOf } from '../rules/json.ts';
 
 /** Something that somebody did to the session, as its evidence tells it: one call, however many entries it left. */
 export interface Act {

@@ -1,6 +1,6 @@
 import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json, Mode, SpecSet } from '../../spec/types.ts';
-import { isElsewhere, sameJson } from '../json.ts';
+import { isElsewhere, sameJson } from '../rules/json.ts';
 import type { Act } from './acts.ts';
 import { type Finding, type Inhabitation, judged, notApplicable } from './finding.ts';
 import type { Life } from './life.ts';

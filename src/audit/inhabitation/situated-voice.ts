@@ -1,5 +1,5 @@
 import type { SpecSet } from '../../spec/types.ts';
-import { fieldsOf } from '../json.ts';
+import { fieldsOf } from '../rules/json.ts';
 import { mentions } from './context-injection.ts';
 import { type Inhabitation, notApplicable, PHENOMENOLOGY } from './finding.ts';
 import type { Life } from './life.ts';

@@ -1,9 +1,9 @@
 import type { Edge, Property, PropertyAtom, PropertyPlace, SpecSet } from '../../spec/types.ts';
-import { looksBack } from '../form.ts';
+import { looksBack } from '../rules/observations.ts';
 import {
   type AbstractMove,
-  type AbstractState,
   AbstractSessions,
+  type AbstractState,
   canChange,
   canShip,
   testers,

@@ -1,5 +1,5 @@
 import type { FruitType, Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
-import { celHolds } from '../rules-in-cel.ts';
+import { celHolds } from '../rules/cel.ts';
 
 /** What is known of the moment at which a rule is judged; the rest may be anything. */
 export interface Known {

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { authored } from '../../audit/authored.ts';
-import { type Inferred, inferSpecs } from '../../audit/infer.ts';
-import { addUsage, Usage } from '../../audit/usage.ts';
+import { type Inferred, inferSpecs } from '../../audit/infer/infer.ts';
+import { authored } from '../../audit/infer/print-specs.ts';
+import { addUsage, Usage } from '../../audit/infer/usage.ts';
 import { openProject } from '../../project/open-project.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { chosenSessions, noSessions, readPin } from '../chosen-sessions.ts';

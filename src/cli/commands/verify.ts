@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { Violation } from '../../audit/verdict.ts';
-import { type SessionVerdict, type VerifyOptions, verifySession } from '../../audit/verify-session.ts';
+import type { Violation } from '../../audit/verify/verdict.ts';
+import { type SessionVerdict, type VerifyOptions, verifySession } from '../../audit/verify/verify-session.ts';
 import { verifyChain } from '../../evidence/chain.ts';
 import { parseSeal, SealError } from '../../evidence/seal.ts';
 import type { EvidenceStore, SessionSummary } from '../../ports/evidence-store.ts';

@@ -16,3 +16,6 @@ export const MAX_SETTINGS_BYTES = 16 << 20;
 
 /** Files of one spec set. */
 export const MAX_SPEC_FILES = 1000;
+
+/** Most files that a session remembers for scope `read: session-log`. */
+export const MAX_NAMED_FILES = 5000;

@@ -6,7 +6,7 @@ import { mentions } from '../../../src/audit/inhabitation/context-injection.ts';
 import { judgeInhabitation } from '../../../src/audit/inhabitation/inhabitation.ts';
 import type { Situation, TranscriptItem } from '../../../src/evidence/transcript.ts';
 import { must, shipped, stage } from '../../session/sessions.ts';
-import { inhabit, Items, judge } from './lives.ts';
+import { Items, inhabit, judge } from './lives.ts';
 
 const lived = await inhabit();
 const entries = await lived.session.evidence();

@@ -1,7 +1,7 @@
 import { agentSession } from '../../../src/adapters/core/local.ts';
 import { type RecordedSession, recordTranscript } from '../../../src/adapters/core/transcript.ts';
 import { judgeInhabitation } from '../../../src/audit/inhabitation/inhabitation.ts';
-import { verifyConstraints } from '../../../src/audit/verify-constraints.ts';
+import { verifyConstraints } from '../../../src/audit/verify/verify-constraints.ts';
 import { NO_TRANSCRIPT, type Transcript, type TranscriptItem } from '../../../src/evidence/transcript.ts';
 import type { TranscriptSink } from '../../../src/ports/transcript-sink.ts';
 import type { Session } from '../../../src/session/session.ts';

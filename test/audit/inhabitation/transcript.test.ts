@@ -6,10 +6,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AgentSession } from '../../../src/adapters/core/agent-session.ts';
 import { agentSession } from '../../../src/adapters/core/local.ts';
 import { recordTranscript } from '../../../src/adapters/core/transcript.ts';
-import { parseTranscript, type TranscriptItem } from '../../../src/evidence/transcript.ts';
 import { transcriptPath, transcriptTo } from '../../../src/adapters/core/transcript-file.ts';
+import { parseTranscript, type TranscriptItem } from '../../../src/evidence/transcript.ts';
 import { stage } from '../../session/sessions.ts';
-import { inhabit, Items } from './lives.ts';
+import { Items, inhabit } from './lives.ts';
 
 const folder = (): string => {
   const path = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-transcript-')));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { verifySession } from '../../../src/audit/verify-session.ts';
+import { verifySession } from '../../../src/audit/verify/verify-session.ts';
 import { learningCycles } from '../../../src/evidence/cycles.ts';
 import { checkInvariants } from '../../../src/evidence/invariants.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load-project-config.ts';

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { verifySession } from '../../../src/audit/verify-session.ts';
+import { verifySession } from '../../../src/audit/verify/verify-session.ts';
 import { openSession } from '../../../src/open-session.ts';
 import type { Session } from '../../../src/session/session.ts';
 import { loadCatalogue } from '../../../src/spec/load-specs.ts';

@@ -1,0 +1,179 @@
+import { deriveEdges } from '../../spec/derive-edges.ts';
+import { hashSpecs } from '../../spec/hash-specs.ts';
+import type { ContextRule, EntrySource, Exit, GateSpec, PeripheralSpec, SpecSet } from '../../spec/types.ts';
+import { globs, hull } from './path-cover.ts';
+import { sourceWord } from './print-specs.ts';
+import type { PeripheralUsage, Usage } from './usage.ts';
+
+/** Something that a spec grants and no session used. */
+export interface Slack {
+  /** null: of the spec set as a whole. */
+  readonly peripheral: string | null;
+  readonly what: 'peripheral' | 'tool' | 'write' | 'read' | 'command' | 'url' | 'exit' | 'entry' | 'mode';
+  readonly granted: string;
+}
+
+/** What was seen in a peripheral and a spec has no words for: which files were read, which commands ran, where it connected. */
+export interface Seen {
+  readonly visits: number;
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
+  readonly commands: readonly string[];
+  readonly hosts: readonly string[];
+}
+
+export interface Inferred {
+  /** The tightest spec set, in the terms of the given one, that admits what was done. */
+  readonly specs: SpecSet;
+  readonly slack: readonly Slack[];
+  readonly seen: { readonly [peripheral: string]: Seen };
+}
+
+/**
+ * Reverse morphogenesis: from what sessions did, the tightest spec set that admits it. Only ever takes away from `specs`; rules that were kept
+ * (conditions, gates, fruits) stand.
+ */
+export function inferSpecs(specs: SpecSet, usage: Usage): Inferred {
+  const slack: Slack[] = [];
+  const kept = Object.values(specs.peripherals).filter(({ id }) => {
+    const used = usage.peripherals.has(id);
+    if (!used) slack.push({ peripheral: id, what: 'peripheral', granted: id });
+    return used;
+  });
+  const ids = new Set(kept.map(({ id }) => id));
+  const peripherals = Object.fromEntries(kept.map((spec) => [spec.id, tighten(spec, usage.at(spec.id), ids, slack)]));
+  const tools = Object.fromEntries(
+    Object.entries(specs.tools).filter(([id]) => kept.some((spec) => usage.at(spec.id).tools.has(id))),
+  );
+  const named = new Set(Object.values(peripherals).flatMap(({ entry }) => entry.conditions));
+  const conditions = Object.fromEntries(Object.entries(specs.conditions).filter(([name]) => named.has(name)));
+  const scopes = Object.fromEntries(Object.values(peripherals).map(({ id, scope }) => [id, scope.rule]));
+  const gate = specs.gate && tightenGate(specs.gate, usage, ids, slack);
+  const tight = { gate, tools, scopes, conditions, peripherals, edges: deriveEdges(peripherals) };
+  const seen = Object.fromEntries(kept.map(({ id }) => [id, seenIn(usage.at(id))]));
+  return { specs: { ...tight, hash: hashSpecs(tight) }, slack, seen };
+}
+
+const seenIn = ({ visits, reads, writes, commands, hosts }: PeripheralUsage): Seen => ({
+  visits,
+  reads: globs(reads),
+  writes: globs(writes),
+  commands: [...commands].sort(),
+  hosts: [...hosts].sort(),
+});
+
+function tighten(
+  spec: PeripheralSpec,
+  used: PeripheralUsage,
+  ids: ReadonlySet<string>,
+  slack: Slack[],
+): PeripheralSpec {
+  const unused: Unused = (what, granted) => {
+    slack.push({ peripheral: spec.id, what, granted });
+  };
+  const tools = spec.tools.filter((tool) => used.tools.has(tool));
+  for (const tool of spec.tools) if (!used.tools.has(tool)) unused('tool', tool);
+  const { rule } = spec.scope;
+  const write = hull(used.writes);
+  for (const place of rule.write) if (!touches(place, used.writes)) unused('write', place);
+  const reads = rule.read === 'none' || used.reads.size > 0 || readsAll(used);
+  if (!reads) unused('read', rule.read);
+  const runs = rule.command === 'none' || used.commands.size > 0 || RUNNERS.some((tool) => used.tools.has(tool));
+  if (!runs) unused('command', rule.command);
+  const fetches = rule.url === 'none' || used.hosts.size > 0;
+  if (!fetches) unused('url', rule.url);
+  const scope = {
+    name: spec.id,
+    rule: {
+      read: reads ? rule.read : 'none',
+      write,
+      command: runs ? rule.command : 'none',
+      url: fetches ? rule.url : 'none',
+    },
+  } as const;
+  const limits = { ...spec.limits, steps: Math.max(used.mostSteps, 1) };
+  return {
+    ...spec,
+    tools,
+    scope,
+    limits,
+    entry: { ...spec.entry, sources: sourcesUsed(spec, used, unused) },
+    exits: exitsUsed(spec.exits, used, unused),
+    context: Object.fromEntries(Object.entries(spec.context).map(([field, context]) => [field, within(context, ids)])),
+    gates: Object.fromEntries(Object.entries(spec.gates).filter(([to]) => ids.has(to))),
+    agents: [...used.agents].sort(),
+  };
+}
+
+/** Tools whose command may be left out: a default runs then. */
+const RUNNERS = ['bash-test'];
+/** Tools that read the whole tree when they are given no path. */
+const readsAll = ({ tools }: PeripheralUsage): boolean => tools.has('glob') || tools.has('grep');
+
+const touches = (place: string, paths: ReadonlySet<string>): boolean => {
+  const folder = place.replace(/\/+$/, '');
+  return folder === '.' || [...paths].some((path) => path === folder || path.startsWith(`${folder}/`));
+};
+
+type Unused = (what: Slack['what'], granted: string) => void;
+
+function sourcesUsed({ id, entry }: PeripheralSpec, used: PeripheralUsage, unused: Unused): readonly EntrySource[] {
+  const { first, later, byOperator } = used.entered;
+  const from = [...used.from].filter((one) => one !== null);
+  const named = (peripheral: string) =>
+    entry.sources.some((source) => source.kind === 'from' && source.peripheral === peripheral);
+  const kept = entry.sources.flatMap((source): EntrySource[] => {
+    switch (source.kind) {
+      case 'default':
+        return first ? [source] : [];
+      case 'session-close':
+        return later ? [source] : [];
+      case 'from':
+        return from.includes(source.peripheral) ? [source] : [];
+      case 'from-any':
+        return from.filter((one) => !named(one)).map((peripheral) => ({ kind: 'from', peripheral }));
+      case 'user-request':
+        return byOperator ? [source] : [];
+      case 'agent-request':
+        // Not only a source: with it goes the demand for a natural close.
+        return [source];
+      default:
+        return source satisfies never;
+    }
+  });
+  for (const source of entry.sources)
+    if (source.kind !== 'from-any' && !kept.includes(source)) unused('entry', `${sourceWord(source)} → ${id}`);
+  return kept.length > 0 ? kept : entry.sources;
+}
+
+function exitsUsed(exits: readonly Exit[], used: PeripheralUsage, unused: Unused): readonly Exit[] {
+  return exits.flatMap((exit) => {
+    const opens = exit.opens.filter(({ to }) => used.exits.has(`${exit.name} → ${to}`));
+    for (const one of exit.opens) if (!opens.includes(one)) unused('exit', `${exit.name} → ${one.to}`);
+    return opens.length === 0 ? [] : [{ ...exit, opens, bound: true }];
+  });
+}
+
+/** A field of a peripheral that is no more can come from the backpack only. */
+const within = (rule: ContextRule, ids: ReadonlySet<string>): ContextRule =>
+  rule.source.kind === 'fruit' && !ids.has(rule.source.peripheral) ? { ...rule, source: { kind: 'inherit' } } : rule;
+
+function tightenGate(gate: GateSpec, usage: Usage, ids: ReadonlySet<string>, slack: Slack[]): GateSpec {
+  const usedOr = (used: boolean, granted: string): boolean => {
+    if (!used) slack.push({ peripheral: null, what: 'mode', granted });
+    return used;
+  };
+  const transitions = gate.transitions.filter(({ from, to }) => {
+    const way = `${from} → ${to}`;
+    return usedOr(usage.transitions.has(way), way);
+  });
+  const effectsIn = (mode: keyof GateSpec['effects']) =>
+    gate.effects[mode].filter((effect) => usedOr(usage.effects[mode].has(effect), `${mode}: ${effect}`));
+  const placesIn = (mode: keyof GateSpec['peripherals']) => gate.peripherals[mode]?.filter((id) => ids.has(id)) ?? null;
+  return {
+    ...gate,
+    transitions,
+    effects: { discuss: effectsIn('discuss'), diagnose: effectsIn('diagnose'), execute: effectsIn('execute') },
+    peripherals: { discuss: placesIn('discuss'), diagnose: placesIn('diagnose'), execute: placesIn('execute') },
+  };
+}

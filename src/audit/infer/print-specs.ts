@@ -1,0 +1,125 @@
+import { stringify } from 'yaml';
+import type { EntrySource, FruitField, GateRule, Json, PeripheralSpec, SpecSet, ToolSpec } from '../../spec/types.ts';
+
+type Plain = { [key: string]: Json };
+
+/** A spec set as a person writes it: the text of each file by its name. Scopes are named for their peripherals. */
+export function authored(specs: SpecSet): ReadonlyMap<string, string> {
+  const files = new Map<string, string>();
+  const put = (name: string, value: Plain) => files.set(name, stringify(value, { lineWidth: 140 }));
+  if (specs.gate) put('gate.yaml', gate(specs.gate));
+  put('tools.yaml', { tools: mapValues(specs.tools, tool) });
+  const scopes = mapValues(specs.peripherals, ({ scope: { rule } }) => ({ ...rule, write: [...rule.write] }));
+  put('scopes.yaml', { scopes });
+  if (Object.keys(specs.conditions).length > 0) put('conditions.yaml', { conditions: { ...specs.conditions } });
+  for (const spec of Object.values(specs.peripherals)) put(`peripherals/${spec.id}.yaml`, peripheral(spec));
+  return files;
+}
+
+const mapValues = <T>(values: { readonly [name: string]: T }, to: (value: T) => Json): Plain =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, to(value)]));
+
+function gate({
+  initial,
+  effects,
+  peripherals,
+  transitions,
+  reset,
+  timeoutMinutes,
+}: NonNullable<SpecSet['gate']>): Plain {
+  const modes = Object.fromEntries(
+    (['discuss', 'diagnose', 'execute'] as const).map((mode) => {
+      const allowed = peripherals[mode];
+      return [mode, { effects: [...effects[mode]], ...(allowed === null ? {} : { peripherals: [...allowed] }) }];
+    }),
+  );
+  return {
+    initial,
+    modes,
+    transitions: transitions.map(({ from, to, approval, summary }) => ({
+      from,
+      to,
+      ...(approval === null ? {} : { approval }),
+      ...(summary ? { summary } : {}),
+    })),
+    reset,
+    ...(timeoutMinutes === null ? {} : { 'timeout-minutes': timeoutMinutes }),
+  };
+}
+
+const tool = ({ purpose, effect, parameters, limits, upstream }: ToolSpec): Plain => ({
+  purpose,
+  effect,
+  ...(upstream === undefined ? {} : { upstream: boundTo(upstream) }),
+  parameters: parameters.map(({ name, as, role, description, schema, required }) => ({
+    name,
+    ...(as === undefined ? {} : { as }),
+    role,
+    description,
+    ...(JSON.stringify(schema) === '{"type":"string"}' ? {} : { schema: { ...schema } }),
+    ...(required ? {} : { optional: true }),
+  })),
+  limits: { seconds: limits.seconds, 'output-bytes': limits.outputBytes },
+});
+
+const boundTo = ({ server, tool, schemaHash, folders }: NonNullable<ToolSpec['upstream']>): Plain => ({
+  server,
+  tool,
+  ...(schemaHash === null ? {} : { 'schema-hash': schemaHash }),
+  ...(folders === 'contents' ? {} : { folders }),
+});
+
+function peripheral(spec: PeripheralSpec): Plain {
+  const { id, purpose, tools, entry, exits, context, fruit, gates, limits, agents, config, output } = spec;
+  const limited = {
+    ...(limits.steps === null ? {} : { steps: limits.steps }),
+    ...(limits.minutes === null ? {} : { minutes: limits.minutes }),
+  };
+  return {
+    id,
+    purpose,
+    tools: [...tools],
+    scope: id,
+    entry: [...entry.sources.map(sourceWord), ...entry.conditions],
+    exit: Object.fromEntries(
+      exits.map(({ name, opens }) => [name, opens.map(({ to, when }) => (when === null ? to : { to, when }))]),
+    ),
+    context: mapValues(context, ({ source, optional }) => {
+      const take =
+        source.kind === 'fruit'
+          ? `from-${source.peripheral}`
+          : source.kind === 'inherit'
+            ? 'inherit'
+            : 'fetch-from-musn';
+      return optional ? { take, optional } : take;
+    }),
+    fruit: Object.fromEntries(Object.entries(fruit).map(([name, field]) => [name, fruitField(name, field)])),
+    ...(Object.keys(gates).length === 0 ? {} : { gates: mapValues(gates, (rules) => rules.map(gateRule)) }),
+    ...(Object.keys(limited).length === 0 ? {} : { limits: limited }),
+    ...(agents === null ? {} : { agents: [...agents] }),
+    ...(Object.keys(config).length === 0 ? {} : { config: { ...config } }),
+    ...(output === null ? {} : { output: { ...output } }),
+  };
+}
+
+export const sourceWord = (source: EntrySource): string =>
+  source.kind === 'from' ? `from-${source.peripheral}` : source.kind;
+
+function fruitField(name: string, field: FruitField): Plain {
+  const type: Json = typeof field.type === 'string' ? field.type : [...field.type];
+  if (field.kind === 'stated') return { stated: type, ...(field.optional ? { optional: true } : {}) };
+  return { observed: type, ...(field.from === name ? {} : { from: field.from }) };
+}
+
+function gateRule(rule: GateRule): Plain {
+  switch (rule.kind) {
+    case 'approval':
+      return { approval: rule.by };
+    case 'when':
+      return { when: rule.cel };
+    case 'pattern':
+      return { pattern: rule.pattern, is: rule.is };
+    default:
+      return rule satisfies never;
+  }
+}

@@ -1,0 +1,141 @@
+import { bodyOf, type EffectRecord } from '../../evidence/bodies.ts';
+import type { Json, Mode, ToolEffect, ToolSpec } from '../../spec/types.ts';
+import { argumentWords } from '../rules/commands.ts';
+import { type Fields, textOf } from '../rules/json.ts';
+import { isFileChange } from '../rules/observations.ts';
+import { placeOf } from '../rules/paths.ts';
+import type { Pinned } from '../rules/state.ts';
+import type { Evidence } from '../verify/session-audit.ts';
+
+/** What sessions did in one peripheral. */
+export class PeripheralUsage {
+  visits = 0;
+  mostSteps = 0;
+  readonly agents = new Set<string>();
+  /** How often each tool was used. */
+  readonly tools = new Map<string, number>();
+  readonly reads = new Set<string>();
+  readonly writes = new Set<string>();
+  readonly commands = new Set<string>();
+  readonly hosts = new Set<string>();
+  /** `exit → to`, how often. */
+  readonly exits = new Map<string, number>();
+  /** The peripherals that it was entered from; null: from outside. */
+  readonly from = new Set<string | null>();
+  readonly entered = { first: false, later: false, byOperator: false, byAgent: false };
+}
+
+/** What sessions did: the constraints that held, whatever their specs said. Denied calls are none of it. */
+export class Usage {
+  readonly peripherals = new Map<string, PeripheralUsage>();
+  readonly transitions = new Set<string>();
+  readonly effects: { readonly [mode in Mode]: Set<ToolEffect> } = {
+    discuss: new Set(),
+    diagnose: new Set(),
+    execute: new Set(),
+  };
+  sessions = 0;
+
+  at(peripheral: string): PeripheralUsage {
+    const known = this.peripherals.get(peripheral) ?? new PeripheralUsage();
+    this.peripherals.set(peripheral, known);
+    return known;
+  }
+}
+
+/** Adds what a session's entries show to `usage`. */
+export async function addUsage(
+  usage: Usage,
+  { specs }: Pinned,
+  entries: AsyncIterable<Evidence> | Iterable<Evidence>,
+): Promise<void> {
+  let root = '/';
+  let agent = '';
+  let here: PeripheralUsage | null = null;
+  let steps = 0;
+  let visited = false;
+  let from: string | null = null;
+  usage.sessions += 1;
+  for await (const item of entries) {
+    const { body: raw, mode } = 'entry' in item ? item.entry : item;
+    const body = bodyOf(raw);
+    switch (body?.event) {
+      case 'session-open':
+        root = body.root;
+        agent = body.agent;
+        break;
+      case 'start':
+        here = usage.at(body.peripheral);
+        here.visits += 1;
+        here.agents.add(agent);
+        here.from.add(from);
+        if (from === null) here.entered[visited ? 'later' : 'first'] = true;
+        here.entered[body.by === 'operator' ? 'byOperator' : 'byAgent'] = true;
+        visited = true;
+        steps = 0;
+        break;
+      case 'step':
+      case 'intent': {
+        const tool = specs.tools[body.tool];
+        if (!here) break;
+        here.tools.set(body.tool, (here.tools.get(body.tool) ?? 0) + 1);
+        if (tool && mode) usage.effects[mode].add(tool.effect);
+        for (const { name, role } of tool?.parameters ?? []) addArgument(here, role, root, body.args, name);
+        addCommand(here, tool, body.args);
+        if (body.event === 'step') addEffects(here, body.effects);
+        if (body.event === 'step') steps += 1;
+        here.mostSteps = Math.max(here.mostSteps, steps);
+        break;
+      }
+      case 'outcome':
+      case 'interrupted':
+        steps += 1;
+        if (!here) break;
+        here.mostSteps = Math.max(here.mostSteps, steps);
+        if (body.event === 'outcome') addEffects(here, body.effects);
+        break;
+      case 'stop':
+        here = null;
+        from = null;
+        break;
+      case 'hop': {
+        const way = `${body.exit} → ${body.to}`;
+        const { exits } = usage.at(body.from);
+        exits.set(way, (exits.get(way) ?? 0) + 1);
+        from = body.from;
+        break;
+      }
+      case 'mode':
+        if (body.how === 'transition') usage.transitions.add(`${body.from} → ${body.to}`);
+        break;
+      default:
+    }
+  }
+}
+
+function addArgument(here: PeripheralUsage, role: string, root: string, args: Fields, name: string): void {
+  const value: Json | undefined = args[name];
+  if (role === 'path:read' || role === 'path:write') {
+    for (const path of value === undefined ? [] : [value].flat()) {
+      const place = placeOf(root, path);
+      if (place.inside) here[role === 'path:read' ? 'reads' : 'writes'].add(place.path === '' ? '.' : place.path);
+    }
+  } else if (role === 'url' && value !== undefined) {
+    const host = URL.parse(String(value))?.host;
+    if (host) here.hosts.add(host);
+  }
+}
+
+/** A command as one reads it: its words in the order of the parameters. */
+function addCommand(here: PeripheralUsage, tool: ToolSpec | undefined, args: Fields): void {
+  const values = (tool?.parameters ?? []).filter(({ role }) => role === 'command').map(({ name }) => args[name]);
+  const words = values.flatMap((value) => argumentWords(value) ?? [textOf(value) ?? '']);
+  if (words.length > 0) here.commands.add(words.join(' '));
+}
+
+function addEffects(here: PeripheralUsage, effects: readonly EffectRecord[] | 'unobserved'): void {
+  for (const effect of effects === 'unobserved' ? [] : effects) {
+    if (isFileChange(effect)) here.writes.add(effect.path);
+    else if (effect.op === 'read') here.reads.add(effect.path);
+  }
+}

@@ -1,0 +1,44 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { FruitType, Json } from '../../spec/types.ts';
+
+export type Fields = { readonly [name: string]: Json };
+
+/** The members of a JSON object; none for any other value. */
+export const fieldsOf = (value: Json | undefined): Fields =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
+
+export const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
+
+export const textOf = (value: Json | undefined): string | null =>
+  typeof value === 'string' && value !== '' ? value : null;
+
+/** True for the same JSON: the order of members does not matter. */
+export const sameJson = (a: unknown, b: unknown): boolean => isDeepStrictEqual(a, b);
+
+/** True for the reference to a value that was so large that it is a blob of the store. The paths in a large list are in it as well. */
+export function isElsewhere(value: Json | undefined): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const { blob, bytes, paths: _, ...more } = value;
+  if (typeof blob !== 'string' || !Number.isInteger(bytes)) return false;
+  return /^[0-9a-f]{64}$/.test(blob) && Object.keys(more).length === 0;
+}
+
+/** True if a value has a fruit's type. */
+export function fits(value: Json, type: FruitType): boolean {
+  if (Array.isArray(type)) return type.includes(value as string);
+  const kinds: { readonly [name: string]: boolean } = {
+    string: typeof value === 'string',
+    integer: Number.isSafeInteger(value),
+    number: typeof value === 'number',
+    boolean: typeof value === 'boolean',
+    list: Array.isArray(value),
+    object: value !== null && typeof value === 'object' && !Array.isArray(value),
+  };
+  return kinds[type as string] === true;
+}
+
+/** A value for a message, cut to a readable length. */
+export function show(value: Json | undefined): string {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > 120 ? `${text.slice(0, 120)}…` : text;
+}

@@ -1,0 +1,47 @@
+import { own } from '../../spec/names.ts';
+import { type Principal, TESTS_PASSED } from '../../spec/types.ts';
+import { celHolds } from './cel.ts';
+import { type AuditState, type Departure, testsOf } from './state.ts';
+
+/** Who asks, and what entries, gates and CEL rules read. For a hop it is the moment before the stop. */
+export interface Moment extends Departure {
+  readonly state: AuditState;
+  readonly by: Principal;
+}
+
+/** The moment of a request that leaves no visit: a start, or a change of mode. */
+export const momentNow = (state: AuditState, by: Principal): Moment => {
+  const { visit, backpack, successes } = state;
+  return { state, by, visit, fruit: {}, backpack, successes };
+};
+
+/** Something was done since the last review, and nothing is under way. */
+export const atNaturalClose = ({ state, successes }: Moment): boolean => successes > 0 && state.pending === null;
+
+export const wasVisited = ({ visits }: AuditState): boolean => Object.keys(visits).length > 0;
+
+export function ruleHolds({ state, visit, fruit, backpack }: Moment, cel: string): boolean {
+  const peripheral = visit?.peripheral ?? null;
+  const { agent, steps, denials, mode, visits } = state;
+  return celHolds(cel, {
+    fruit,
+    session: {
+      agent,
+      steps,
+      visits: Object.values(visits).reduce((sum, count) => sum + count, 0),
+      denials,
+      mode,
+      peripheral,
+    },
+    visit: { steps: visit?.steps ?? 0, denials: visit?.denials ?? 0, peripheral },
+    tests: { ...testsOf(state) },
+    backpack,
+    visits: { ...visits },
+  });
+}
+
+export function conditionHolds(moment: Moment, name: string): boolean {
+  if (name === TESTS_PASSED) return testsOf(moment.state).passed;
+  const rule = own(moment.state.pinned.specs.conditions, name);
+  return rule !== undefined && ruleHolds(moment, rule);
+}

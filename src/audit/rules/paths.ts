@@ -1,0 +1,59 @@
+import { MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
+
+/** The place that a path leads to: relative to the root, or outside of it. `isPath`: false if no file system would take it. */
+export type Place =
+  | { readonly inside: true; readonly path: string }
+  | { readonly inside: false; readonly isPath: boolean; readonly why: string };
+
+const notAPath = (why: string): Place => ({ inside: false, isPath: false, why });
+
+const split = (path: string): string[] => path.split('/').filter((segment) => segment !== '' && segment !== '.');
+
+/**
+ * Walks a path name by name from an absolute root. The root itself is the empty path.
+ * @example placeOf('/repo', 'src/../docs/a.md') // { inside: true, path: 'docs/a.md' }
+ */
+export function placeOf(root: string, path: unknown): Place {
+  if (typeof path !== 'string') return notAPath('it is not a path');
+  if (root !== remembered.root || remembered.places.size >= MAX_REMEMBERED) remembered = { root, places: new Map() };
+  let place = remembered.places.get(path);
+  if (!place) {
+    place = walk(root, path);
+    remembered.places.set(path, place);
+  }
+  return place;
+}
+
+// Sessions name the same paths often, and the walk depends on root and path alone.
+const MAX_REMEMBERED = 4096;
+let remembered: { root: string; places: Map<string, Place> } = { root: '', places: new Map() };
+
+function walk(root: string, path: string): Place {
+  if (path === '') return notAPath('it is not a path');
+  if (Buffer.byteLength(path) > MAX_PATH_BYTES) return notAPath('it is longer than any path');
+  if (hasControl(path)) return notAPath('it holds a control character');
+  const home = split(root);
+  const walked = path.startsWith('/') ? [] : [...home];
+  for (const name of split(path)) {
+    if (name === '..') walked.pop();
+    else walked.push(name);
+  }
+  const inside = home.every((name, index) => walked[index] === name);
+  return inside
+    ? { inside: true, path: walked.slice(home.length).join('/') }
+    : { inside: false, isPath: true, why: 'it leads out of the root' };
+}
+
+/** True if a root-relative path is one of the granted places, or within one, compared name by name. */
+export function liesIn(path: string, places: readonly string[]): boolean {
+  const names = split(path);
+  return places.some((place) => split(place).every((name, index) => names[index] === name));
+}
+
+function hasControl(text: string): boolean {
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code < 0x20 || code === 0x7f) return true;
+  }
+  return false;
+}

@@ -1,0 +1,82 @@
+/** The rules that a session's evidence can break, as `hopgate verify` names them. */
+export const RULES = [
+  'one-session',
+  'goal-first',
+  'claim',
+  'conclusion-last',
+  'evidence-type',
+  'author',
+  'time',
+  'place',
+  'reply',
+  'lifecycle',
+  'pin',
+  'tool',
+  'argument',
+  'scope',
+  'effect',
+  'intent',
+  'limit',
+  'mode',
+  'mode-effect',
+  'agent',
+  'entry',
+  'edge',
+  'exit',
+  'condition',
+  'gate',
+  'approval',
+  'context',
+  'fruit',
+  'facts',
+] as const;
+export type Rule = (typeof RULES)[number];
+
+/** The codes of the denials that the rules of a spec set lead to. A tool's own refusals and those of the store are not among them. */
+export const PROBLEM_CODES = [
+  'session-closed',
+  'no-peripheral',
+  'already-active',
+  'unknown-tool',
+  'tool-not-allowed',
+  'limit-reached',
+  'mode-forbids',
+  'invalid-action',
+  'out-of-scope',
+  'hop-not-allowed',
+  'invalid-fruit',
+  'exit-not-met',
+  'agent-not-allowed',
+  'entry-not-met',
+  'condition-failed',
+  'missing-context',
+  'approval-required',
+  'mode-not-allowed',
+  'summary-required',
+] as const;
+
+/** One rule that a request breaks. */
+export interface Problem {
+  /** The code of the denial that the gate must answer with if this is the first problem. */
+  readonly code: (typeof PROBLEM_CODES)[number];
+  readonly rule: Rule;
+  /** The rule in the spec's words. */
+  readonly constraint: string;
+  readonly message: string;
+  readonly tool?: string;
+  readonly argument?: string;
+  /** The verdict rests on earlier entries. If the body of one of them was erased, it proves nothing. */
+  readonly needsHistory?: true;
+}
+
+type About = Pick<Problem, 'tool' | 'argument' | 'needsHistory'>;
+
+export const problem = (
+  code: Problem['code'],
+  rule: Rule,
+  constraint: string,
+  message: string,
+  about: About = {},
+): Problem => ({ code, rule, constraint, message, ...about });
+
+export const NEEDS_HISTORY: About = { needsHistory: true };

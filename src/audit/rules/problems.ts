@@ -1,0 +1,54 @@
+import { modeProblems } from './mode.ts';
+import { type Problem, problem } from './problem.ts';
+import type { AuditRequest } from './request.ts';
+import type { AuditState } from './state.ts';
+import { stepProblems } from './step.ts';
+import { hopProblems, startProblems, stopProblems } from './visit.ts';
+
+const CLOSED = problem('session-closed', 'lifecycle', 'nothing after the session was closed', 'an entry follows');
+
+/**
+ * The rules of the pinned spec that a request breaks in a state: the second judgement. It uses the spec's meaning and the evidence alone and no
+ * function of the gate, so that one mistake is not made twice. The order is that of the spec's rules: the gate must refuse with the code of
+ * the first problem. Pure.
+ *
+ * @param now epoch milliseconds of the request; the time of the last entry if it is not known better
+ * @returns an empty list if the request is lawful
+ * @example problems(state, { kind: 'stop' }) // [{ code: 'no-peripheral', … }] outside of a peripheral
+ */
+export function problems(state: AuditState, request: AuditRequest, now = state.lastAt): readonly Problem[] {
+  const found = problemsOf(state, request, now);
+  return state.closed ? [CLOSED, ...found] : found;
+}
+
+/** The problem that the gate must refuse a request for; null if it must let the request through. */
+export const firstProblem = (state: AuditState, request: AuditRequest, now?: number): Problem | null =>
+  problems(state, request, now)[0] ?? null;
+
+function problemsOf(state: AuditState, request: AuditRequest, now: number): readonly Problem[] {
+  switch (request.kind) {
+    case 'start':
+      return startProblems(state, request);
+    case 'step':
+      return stepProblems(state, request, now);
+    case 'hop':
+      return hopProblems(state, request);
+    case 'stop':
+      return stopProblems(state, request);
+    case 'mode':
+      return modeProblems(state, request);
+    case 'close':
+      return state.visit
+        ? [
+            problem(
+              'already-active',
+              'conclusion-last',
+              'a visit ends with a stop',
+              `the session was closed in ${state.visit.peripheral}`,
+            ),
+          ]
+        : [];
+    default:
+      return request satisfies never;
+  }
+}

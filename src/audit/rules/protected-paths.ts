@@ -1,0 +1,96 @@
+import { compileGlob } from '../../base/glob.ts';
+import { BACKUP_MARKS } from '../../spec/policy/default-masks.ts';
+import { GIT_CREDENTIALS, OWN_PACKAGES, PROTECTED_NAMES, REPOSITORY_MARK } from '../../spec/policy/protected-names.ts';
+
+const asLetters = (text: string): string =>
+  text
+    .normalize('NFKC')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .toLowerCase();
+
+/** A name as the most forgiving file system reads it: without case, trailing dots and blanks, streams, and the short name of `.git`. */
+function asRead(name: string): string {
+  const bare = asLetters(name).split(':')[0]!;
+  const trimmed = /[^. ]/.test(bare) ? bare.replace(/[. ]+$/, '') : bare;
+  return /^git~[0-9]+$/.test(trimmed) ? '.git' : trimmed;
+}
+
+/** True if no agent may write a root-relative path. */
+export function isProtectedPath(path: string): boolean {
+  const names = path.split('/').map(asRead);
+  if (path === REPOSITORY_MARK || path.endsWith(`/${REPOSITORY_MARK}`)) return true;
+  if (OWN_PACKAGES.some((own) => `/${names.join('/')}/`.includes(`/${own.join('/')}/`))) return true;
+  return names.some((name) => PROTECTED_NAMES.includes(name));
+}
+
+type Test = (path: string) => boolean;
+const tests = new WeakMap<readonly string[], Test>();
+
+/** True if a root-relative path, or a folder above it, is masked: no tool shows it. */
+export function isMaskedPath(path: string, masks: readonly string[]): boolean {
+  let test = tests.get(masks);
+  if (!test) {
+    test = maskTest(masks);
+    tests.set(masks, test);
+  }
+  return test(path);
+}
+
+function maskTest(masks: readonly string[]): Test {
+  const rules = masks.flatMap((mask) => {
+    const text = asLetters(mask)
+      .replace(/^!/, '')
+      .replace(/^(\.\/)+/, '')
+      .replace(/\/+$/, '');
+    const glob = text.includes('/') ? text.replace(/^\/+/, '') : `**/${text}`;
+    return text === '' ? [] : [{ hides: !mask.startsWith('!'), matches: compileGlob(glob) }];
+  });
+  /** The last matching rule decides. The folders above are judged on their own. */
+  const isHiddenPlace = (names: readonly string[]): boolean => {
+    const written = names.map((name) => name.toLowerCase());
+    const read = names.map(asRead);
+    const forms = [written, ...copiedFrom(read.at(-1)!).map((last) => [...read.slice(0, -1), last])];
+    const deciding = rules.findLast(({ hides, matches }) =>
+      hides ? forms.some(matches) : written.some((_, index) => matches(written.slice(0, index + 1))),
+    );
+    return deciding?.hides === true;
+  };
+  const judge: Test = (path) => {
+    const names = path.split('/');
+    const read = names.map(asRead);
+    if (copiedFrom(read.at(-1)!).some((last) => holdsGitCredentials([...read.slice(0, -1), last]))) return true;
+    return names.some((_, index) => isHiddenPlace(names.slice(0, index + 1)));
+  };
+  const judged = new Map<string, boolean>();
+  return (path) => {
+    if (path === '') return false;
+    let known = judged.get(path);
+    if (known === undefined) {
+      if (judged.size >= REMEMBERED) judged.clear();
+      known = judge(path);
+      judged.set(path, known);
+    }
+    return known;
+  };
+}
+
+/** Sessions read the same files often; so many verdicts are remembered. */
+const REMEMBERED = 4096;
+
+/** A name, and the names of the files that it may be a backup of, or a backup of a backup of. */
+function copiedFrom(name: string): readonly string[] {
+  const strip = (copy: string): string[] =>
+    BACKUP_MARKS.flatMap(([before, after]) => {
+      const inner = copy.slice(before.length, copy.length - after.length);
+      return inner !== '' && copy === `${before}${inner}${after}` ? [inner] : [];
+    });
+  const once = strip(name);
+  return [name, ...once, ...once.flatMap(strip)];
+}
+
+/** Git keeps the tokens of its remotes in these files. The names are those that a file system reads. */
+function holdsGitCredentials(names: readonly string[]): boolean {
+  const last = names.at(-1)!;
+  if (last === GIT_CREDENTIALS.anywhere) return true;
+  return GIT_CREDENTIALS.inGit.some((name) => name === last) && names.slice(0, -1).includes('.git');
+}

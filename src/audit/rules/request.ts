@@ -1,0 +1,28 @@
+import type { Json, Principal } from '../../spec/types.ts';
+import type { Fields } from './json.ts';
+
+/** A request to a session. `approves`: the approval that it may need is given. */
+export type AuditRequest =
+  | { readonly kind: 'start'; readonly peripheral: string; readonly by: Principal; readonly context?: Fields }
+  | { readonly kind: 'step'; readonly tool: string; readonly args: Json }
+  | {
+      readonly kind: 'hop';
+      readonly to: string;
+      readonly exit?: string;
+      readonly reason: string;
+      readonly fruit?: Fields;
+      readonly by: Principal;
+      readonly approves: boolean;
+    }
+  | { readonly kind: 'stop'; readonly fruit?: Fields }
+  | {
+      readonly kind: 'mode';
+      readonly to: string;
+      readonly by: Principal;
+      readonly summary?: string;
+      readonly reset?: boolean;
+      readonly approves: boolean;
+    }
+  | { readonly kind: 'close' };
+
+export type RequestOf<Kind extends AuditRequest['kind']> = Extract<AuditRequest, { kind: Kind }>;

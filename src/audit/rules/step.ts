@@ -1,0 +1,210 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { own } from '../../spec/names.ts';
+import type { Json, ToolParameter, ToolSpec } from '../../spec/types.ts';
+import { commandProblem } from './commands.ts';
+import { hostProblem } from './hosts.ts';
+import { type Fields, isElsewhere, show } from './json.ts';
+import { liesIn, placeOf } from './paths.ts';
+import { NEEDS_HISTORY, type Problem, problem } from './problem.ts';
+import { isMaskedPath, isProtectedPath } from './protected-paths.ts';
+import type { RequestOf } from './request.ts';
+import type { AuditState, Visit } from './state.ts';
+
+/** A tool call: the peripheral's tools, its limits, the mode, the arguments, and what the scope grants to each argument's role. */
+export function stepProblems(
+  state: AuditState,
+  { tool: id, args }: RequestOf<'step'>,
+  now: number,
+): readonly Problem[] {
+  const { visit, mode } = state;
+  const { gate, tools } = state.pinned.specs;
+  const about = { tool: id };
+  if (!visit?.spec)
+    return [problem('no-peripheral', 'lifecycle', 'a step in a visit', `${id} was used outside of any`, about)];
+  const found: Problem[] = [];
+  const tool = own(tools, id);
+  if (!tool) found.push(problem('unknown-tool', 'tool', 'the tools of the catalogue', `there is no tool ${id}`, about));
+  const granted = visit.spec.tools;
+  if (!granted.includes(id)) {
+    const constraint = `tools of ${visit.peripheral}: ${granted.join(', ') || 'none'}`;
+    found.push(problem('tool-not-allowed', 'tool', constraint, `${id} was used here`, about));
+  }
+  if (!tool) return found;
+  const { steps, minutes } = visit.spec.limits;
+  const late = visit.expired || (visit.deadline !== null && now >= visit.deadline);
+  const limited = (constraint: string, message: string) =>
+    found.push(problem('limit-reached', 'limit', `limits: ${constraint}`, message, about));
+  if (steps !== null && visit.steps >= steps) limited(`${steps} steps`, `step ${visit.steps + 1} of the visit`);
+  if (late) limited(`${minutes} minutes`, 'a step after the time had run out');
+  if (gate && mode && !gate.effects[mode].includes(tool.effect)) {
+    const constraint = `${mode}: ${gate.effects[mode].join(', ')}`;
+    found.push(problem('mode-forbids', 'mode-effect', constraint, `${id} is a tool to ${tool.effect}`, about));
+  }
+  const named = argumentsByName(tool, args);
+  if (!named) {
+    found.push(problem('invalid-action', 'argument', parametersOf(tool), `${show(args)} does not fit`, about));
+    return found;
+  }
+  addArgumentProblems(tool, named, found);
+  for (const parameter of tool.parameters) addReachProblems(state, visit, id, parameter, named[parameter.name], found);
+  return found;
+}
+
+const parametersOf = ({ parameters }: ToolSpec): string =>
+  `parameters: ${parameters.map(({ name }) => name).join(', ') || 'none'}`;
+
+/** The arguments by name. Returns null if they are neither a list that is short enough, nor an object. */
+function argumentsByName({ parameters }: ToolSpec, args: Json): Fields | null {
+  if (args === null) return {};
+  if (typeof args !== 'object') return null;
+  if (Array.isArray(args) && args.length > parameters.length) return null;
+  const pairs = Array.isArray(args)
+    ? args.map((value, index) => [parameters[index]!.name, value] as const)
+    : Object.entries(args);
+  // A null says that an argument is left out, unless it is a value like any other (the assignee "nobody" of a tracker).
+  const isValue = (name: string) =>
+    !Array.isArray(args) &&
+    parameters.some((one) => one.name === name && one.role === 'text' && fitsSchema(one.schema, null));
+  return Object.fromEntries(pairs.filter(([name, value]) => value !== null || isValue(name)));
+}
+
+const ajv = new Ajv2020({ strict: false, validateFormats: false });
+const checks = new WeakMap<object, ValidateFunction>();
+
+function fitsSchema(schema: ToolParameter['schema'], value: Json): boolean {
+  let check = checks.get(schema);
+  if (!check) {
+    check = ajv.compile(schema);
+    checks.set(schema, check);
+  }
+  // A large value is stored apart: its schema was judged when it was there.
+  return isElsewhere(value) || (check(value) as boolean);
+}
+
+function addArgumentProblems(tool: ToolSpec, args: Fields, found: Problem[]): void {
+  const wrong = (argument: string, constraint: string, message: string) =>
+    found.push(problem('invalid-action', 'argument', constraint, message, { tool: tool.id, argument }));
+  for (const name of Object.keys(args))
+    if (!tool.parameters.some((parameter) => parameter.name === name))
+      wrong(name, parametersOf(tool), `${tool.id} has no parameter ${name}`);
+  for (const { name, required, schema } of tool.parameters) {
+    const value = args[name];
+    if (value !== undefined && !fitsSchema(schema, value))
+      wrong(name, `${name}: ${show(schema)}`, `${show(value)} does not fit`);
+    else if (value === undefined && required) wrong(name, `${name} is required`, 'it is missing');
+  }
+}
+
+/** The scope's rule for an argument's role. What a command or an address says is for the tool to judge: see {@link refusedByTool}. */
+function addReachProblems(
+  state: AuditState,
+  visit: Visit,
+  tool: string,
+  { name, role }: ToolParameter,
+  value: Json | undefined,
+  found: Problem[],
+): void {
+  const { scope } = visit;
+  const outside = (constraint: string, message: string, unproven = {}) =>
+    found.push(problem('out-of-scope', 'scope', constraint, message, { tool, argument: name, ...unproven }));
+  switch (role) {
+    case 'text':
+      return;
+    case 'command':
+      if (value !== undefined && scope.command === 'none') outside('command: none', `${show(value)} was run`);
+      return;
+    case 'url':
+      if (value !== undefined && scope.url === 'none') outside('url: none', `${show(value)} was fetched`);
+      return;
+    case 'path:read':
+    case 'path:write':
+      if (value === undefined) {
+        if (role === 'path:read' && scope.read !== 'root')
+          outside(scopeInWords(visit, role), 'a path that is left out means the whole tree');
+        return;
+      }
+      for (const path of Array.isArray(value) ? value : [value]) {
+        const why = pathProblem(state, visit, role, path);
+        if (why)
+          found.push(
+            problem(why.code, 'scope', scopeInWords(visit, role), `${show(path)}: ${why.why}`, {
+              tool,
+              argument: name,
+              ...why.about,
+            }),
+          );
+      }
+      return;
+    default:
+      role satisfies never;
+  }
+}
+
+/** The reason why a place is out of reach. */
+interface PathProblem {
+  readonly code: 'out-of-scope' | 'invalid-action';
+  readonly why: string;
+  readonly about?: Pick<Problem, 'needsHistory'>;
+}
+
+const outOfScope = (why: string, about = {}): PathProblem => ({ code: 'out-of-scope', why, about });
+
+function pathProblem(
+  state: AuditState,
+  visit: Visit,
+  role: 'path:read' | 'path:write',
+  value: Json,
+): PathProblem | null {
+  const place = placeOf(state.root, value);
+  if (!place.inside) return { code: place.isPath ? 'out-of-scope' : 'invalid-action', why: place.why };
+  return role === 'path:write' ? writeProblem(state, visit, place.path) : readProblem(state, visit, place.path);
+}
+
+/** @param path relative to the root */
+export function writeProblem({ pinned: { config } }: AuditState, { scope }: Visit, path: string): PathProblem | null {
+  if (isMaskedPath(path, config.mask)) return outOfScope('it is masked');
+  if (isProtectedPath(path) || (config.specs !== 'default' && liesIn(path, [config.specs])))
+    return outOfScope('it steers git, an editor, an agent or this program');
+  return liesIn(path, scope.write) ? null : outOfScope('it lies outside the places that may be written');
+}
+
+/** @param path relative to the root */
+export function readProblem({ pinned, files }: AuditState, { scope }: Visit, path: string): PathProblem | null {
+  if (isMaskedPath(path, pinned.config.mask)) return outOfScope('it is masked');
+  if (scope.read === 'root') return null;
+  if (scope.read === 'none') return outOfScope('nothing is read here');
+  return liesInSet(path, files) ? null : outOfScope('this session has not named it', NEEDS_HISTORY);
+}
+
+/** The place itself, or a folder above it, is in the set. */
+function liesInSet(path: string, places: ReadonlySet<string>): boolean {
+  if (places.has(path) || places.has('') || places.has('.')) return true;
+  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1))
+    if (places.has(path.slice(0, at))) return true;
+  return false;
+}
+
+export const scopeInWords = ({ scope }: Visit, role: 'path:read' | 'path:write'): string =>
+  role === 'path:read' ? `read: ${scope.read}` : `write: ${scope.write.join(', ') || 'nothing'}`;
+
+/**
+ * The reason why a tool must refuse a call that the gate lets through: a command or an address outside of the scope.
+ * @returns null if it may run; `unjudged` if the audit has no rule for the tool's commands
+ */
+export function refusedByTool({ visit, pinned }: AuditState, id: string, args: Fields): string | null {
+  const tool = own(pinned.specs.tools, id);
+  if (!visit || !tool) return null;
+  const { scope } = visit;
+  const { config } = pinned;
+  const takes = (role: ToolParameter['role']) => tool.parameters.filter((parameter) => parameter.role === role);
+  if (scope.url !== 'none') {
+    for (const { name } of takes('url')) {
+      const why = args[name] === undefined ? null : hostProblem(String(args[name]), config.web.allow);
+      if (why) return why;
+    }
+  }
+  // Where the scope runs no commands, one may still run that nobody had to name.
+  const runs =
+    scope.command === 'none' ? id === 'bash-test' && args['command'] === undefined : takes('command').length > 0;
+  return runs ? commandProblem(scope.command, id, args, config) : null;
+}

@@ -1,0 +1,84 @@
+import type { Json } from '../../spec/types.ts';
+import { type Fields, fieldsOf, listOf } from './json.ts';
+
+/** One run of a test command, as its tool reports it. */
+export interface TestRun {
+  readonly command: string;
+  /** Arguments chose a part of the tests: such a run can fail, but it does not prove that the tests pass. */
+  readonly narrowed: boolean;
+  readonly verdict: 'pass' | 'fail' | 'error';
+  /** The other commands that must pass as well. */
+  readonly others: readonly string[];
+  /** null if the report does not count tests. */
+  readonly total: number | null;
+  readonly failures: readonly Json[];
+}
+
+/** The runs of one step, which may have run several commands. */
+export function testRunsIn(result: Fields): readonly TestRun[] {
+  const { verdict, command, narrowed, runs, others } = result;
+  if (Array.isArray(runs)) return runs.flatMap((run) => testRunsIn(fieldsOf(run)));
+  if (verdict !== 'pass' && verdict !== 'fail' && verdict !== 'error') return [];
+  const { total, failures } = fieldsOf(result['report']);
+  const run: TestRun = {
+    command: listOf(command).join(' '),
+    narrowed: narrowed === true,
+    verdict,
+    others: listOf(others).map(String),
+    total: typeof total === 'number' ? total : null,
+    // Too many failures are stored apart; the fruit holds the reference to them.
+    failures: fieldsOf(failures)['blob'] === undefined ? listOf(failures) : [failures!],
+  };
+  return [run];
+}
+
+interface CommandRuns {
+  last: TestRun;
+  /** The verdict of the last run that was not narrowed. */
+  lastFull: TestRun['verdict'] | null;
+  passed: boolean;
+  failed: boolean;
+}
+
+/** Test runs by command: no more is kept of each than later verdicts need. */
+export interface TestRuns {
+  readonly commands: Map<string, CommandRuns>;
+  /** The commands that must pass. */
+  readonly required: Set<string>;
+  count: number;
+  failed: number;
+}
+
+export const noRuns = (): TestRuns => ({ commands: new Map(), required: new Set(), count: 0, failed: 0 });
+
+export const copyRuns = (runs: TestRuns): TestRuns => ({
+  ...runs,
+  commands: new Map([...runs.commands].map(([command, known]) => [command, { ...known }])),
+  required: new Set(runs.required),
+});
+
+/** Adds a run. @returns true if another run of its command had the opposite verdict */
+export function addRun(runs: TestRuns, run: TestRun): boolean {
+  const { command, narrowed, verdict, others } = run;
+  const known = runs.commands.get(command) ?? { last: run, lastFull: null, passed: false, failed: false };
+  known.last = run;
+  if (!narrowed) known.lastFull = verdict;
+  known.passed ||= verdict === 'pass';
+  known.failed ||= verdict === 'fail';
+  runs.commands.set(command, known);
+  for (const other of others) runs.required.add(other);
+  runs.count += 1;
+  if (verdict === 'fail') runs.failed += 1;
+  return known.passed && known.failed;
+}
+
+/** The last full run of each command passed, also of those that must pass and of which there may be no run. */
+export const allPassed = ({ commands, required }: TestRuns): boolean =>
+  [...commands.values()].every(({ lastFull }) => lastFull === null || lastFull === 'pass') &&
+  [...required].every((command) => commands.get(command)?.lastFull === 'pass');
+
+/** The code has passed its tests. `runs`: those of the code as it is. */
+export function testsPass(runs: TestRuns): boolean {
+  const full = [...runs.commands.values()].filter(({ lastFull }) => lastFull !== null);
+  return full.length > 0 && allPassed(runs) && full.every(({ passed, failed }) => !(passed && failed));
+}

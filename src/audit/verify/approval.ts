@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import type { ApprovalBody } from '../../evidence/bodies.ts';
+import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import type { Json } from '../../spec/types.ts';
+import { type Fields, sameJson, show } from '../rules/json.ts';
+import { NEEDS_HISTORY } from '../rules/problem.ts';
+import type { Report } from './report.ts';
+
+/** The request that an approval must be for, computed from the entries. A part that cannot be known is left out. */
+export interface ApprovedRequest {
+  readonly action: Fields;
+  readonly reason: string;
+  readonly view: Fields;
+}
+
+/** The approvals of a session: each is whole, for this session, used by the next hop or change of mode, and used once. */
+export class Approvals {
+  readonly #report: Report;
+  readonly #usedNonces = new Set<string>();
+  readonly #usedIds = new Set<string>();
+  /** The approval on record that the next entry must use. */
+  #waiting: ApprovalBody | null = null;
+  /** The approval that the last hop used. */
+  ofHop: ApprovalBody | null = null;
+
+  constructor(report: Report) {
+    this.#report = report;
+  }
+
+  /** Judges an approval's record when it appears. */
+  record(body: ApprovalBody, sessionId: string): void {
+    const { record, request } = body;
+    const wrong = (constraint: string, message: string) => this.#report.violation('approval', constraint, message);
+    const { version, action, reason, view } = request;
+    const versioned = version === undefined ? {} : { version };
+    const bytes = canonicalize({ ...versioned, sessionId: record.sessionId, action, reason, view }) ?? '';
+    if (createHash('sha256').update(bytes).digest('hex') !== record.requestHash)
+      wrong('requestHash is the hash of what was approved', 'the hash is of something else');
+    if (record.sessionId !== sessionId) wrong('for this session', `it was given for session ${record.sessionId}`);
+    if (this.#usedNonces.has(record.nonce) || this.#usedIds.has(record.id))
+      wrong('single use', `approval ${record.id} was used before`);
+    this.#usedNonces.add(record.nonce);
+    this.#waiting = body;
+  }
+
+  /** An entry came instead that uses no approval. */
+  drop(): void {
+    if (!this.#waiting) return;
+    const { id } = this.#waiting.record;
+    this.discard();
+    this.#report.violation('approval', 'an approval is used at once', `approval ${id} was not`);
+  }
+
+  discard(): void {
+    this.#waiting = null;
+  }
+
+  /**
+   * Judges the use of an approval by a hop or a change of mode.
+   * @param id the approval that the entry names
+   */
+  use(id: string | null, at: number, wanted: ApprovedRequest): ApprovalBody | null {
+    const given = this.#waiting;
+    this.#waiting = null;
+    if (id === null) return null;
+    const report = this.#report;
+    if (this.#usedIds.has(id)) report.violation('approval', 'single use', `approval ${id} was used before`);
+    this.#usedIds.add(id);
+    if (given?.record.id !== id) {
+      const constraint = 'an approval on record, directly before';
+      report.violation('approval', constraint, `approval ${id} is not there`, NEEDS_HISTORY);
+      return null;
+    }
+    const { record, request } = given;
+    if (at >= Date.parse(record.expiresAt))
+      report.violation('approval', `expires at ${record.expiresAt}`, `it was used at ${new Date(at).toISOString()}`);
+    this.#compare('action', request.action, wanted.action);
+    this.#compare('reason', request.reason, wanted.reason);
+    for (const [title, done] of Object.entries(wanted.view)) this.#compare(title, request.view[title], done);
+    return given;
+  }
+
+  #compare(part: string, approved: Json | undefined, done: Json): void {
+    if (sameJson(approved, done)) return;
+    const constraint = `${part} approved: ${show(approved)}`;
+    this.#report.violation('approval', constraint, `${part} done: ${show(done)}`, NEEDS_HISTORY);
+  }
+
+  /** The start after a hop must take the context that was approved with it. */
+  checkContext(taken: Fields): void {
+    const approved = this.ofHop?.request.view[APPROVAL_VIEW.context];
+    if (!this.ofHop || sameJson(approved, taken)) return;
+    const constraint = `context approved: ${show(approved)}`;
+    this.#report.violation('approval', constraint, `context taken: ${show(taken as Json)}`, NEEDS_HISTORY);
+  }
+}

@@ -1,0 +1,69 @@
+import type { EffectRecord, OutcomeRecord } from '../../evidence/bodies.ts';
+import { own } from '../../spec/names.ts';
+import { hostAllowed } from '../rules/hosts.ts';
+import { fieldsOf, textOf } from '../rules/json.ts';
+import { isFileChange } from '../rules/observations.ts';
+import type { AuditState, Visit } from '../rules/state.ts';
+import { readProblem, scopeInWords, writeProblem } from '../rules/step.ts';
+import type { Report } from './report.ts';
+
+/** Judges the effects that were observed, whatever the step says of itself. */
+export function checkEffects(
+  state: AuditState,
+  visit: Visit,
+  tool: string,
+  effects: readonly EffectRecord[],
+  report: Report,
+): void {
+  const acts = own(state.pinned.specs.tools, tool)?.effect === 'act';
+  for (const effect of effects) {
+    const { op, path } = effect;
+    const wrong = (constraint: string, message: string, about = {}) =>
+      report.violation('effect', constraint, message, { tool, ...about });
+    if (isFileChange(effect)) {
+      if (!acts) wrong(`${tool} only looks`, `it was seen to ${op} ${path}`);
+      const why = writeProblem(state, visit, path);
+      if (why) wrong(scopeInWords(visit, 'path:write'), `${op} of ${path} was seen: ${why.why}`, why.about);
+    } else if (op === 'read') {
+      const why = readProblem(state, visit, path);
+      if (why) wrong(scopeInWords(visit, 'path:read'), `${path} was seen to be read: ${why.why}`, why.about);
+    } else {
+      const [constraint, why] = otherProblem(state, visit, effect);
+      if (why) wrong(constraint, `${op} of ${path} was seen: ${why}`);
+    }
+  }
+}
+
+function otherProblem(
+  { pinned }: AuditState,
+  { scope }: Visit,
+  { op, path }: EffectRecord,
+): readonly [string, string | null] {
+  switch (op) {
+    case 'ref':
+      return ['command: deploy', scope.command === 'deploy' ? null : 'no reference moves in this scope'];
+    case 'execute':
+      return [`command: ${scope.command}`, scope.command === 'none' ? 'this scope runs nothing' : null];
+    case 'connect': {
+      if (scope.command === 'deploy') return ['command: deploy', null];
+      if (scope.url === 'none') return ['url: none', 'this scope has no network'];
+      const { allow } = pinned.config.web;
+      return [`hosts: ${allow.join(', ') || 'none'}`, hostAllowed(path, allow) ? null : 'not an allowed host'];
+    }
+    default:
+      return ['an effect that is known', 'nothing allows it'];
+  }
+}
+
+/** A reported commit or push that no observed effect confirms: a gap, because nobody saw it. */
+export function unconfirmed(outcome: OutcomeRecord, effects: readonly EffectRecord[]): string | null {
+  if (outcome.status !== 'ok') return null;
+  const result = fieldsOf(outcome.result);
+  for (const done of ['committed', 'pushed'] as const) {
+    if (result[done] !== true) continue;
+    const sha = textOf(result['sha']);
+    if (!effects.some(({ op, after }) => op === 'ref' && after === sha))
+      return `it reports ${done}, but no reference was seen to move to ${sha}`;
+  }
+  return null;
+}

@@ -1,0 +1,101 @@
+import type { Body } from '../../evidence/bodies.ts';
+import { disciplineOf } from '../../evidence/discipline.ts';
+import type { ClaimType, Entry, EvidenceType } from '../../evidence/entry.ts';
+import type { PeripheralSpec } from '../../spec/types.ts';
+import { looksBack } from '../rules/observations.ts';
+import { NEEDS_HISTORY } from '../rules/problem.ts';
+import type { AuditState } from '../rules/state.ts';
+import type { Report } from './report.ts';
+
+/** The claim of each event in the thread. */
+export const CLAIM_OF: { readonly [event in Body['event']]: ClaimType } = {
+  'session-open': 'goal',
+  start: 'goal',
+  hop: 'step',
+  mode: 'step',
+  approval: 'step',
+  step: 'step',
+  intent: 'step',
+  outcome: 'evidence',
+  interrupted: 'evidence',
+  par: 'evidence',
+  stop: 'conclusion',
+  denial: 'observation',
+  expired: 'observation',
+  'session-closed': 'observation',
+};
+
+function typeFor(event: Body['event'], peripheral: PeripheralSpec | undefined): EvidenceType {
+  switch (event) {
+    case 'hop':
+    case 'approval':
+      return 'gate-traversal';
+    case 'mode':
+      return 'mode-transition';
+    case 'par':
+      return 'reflection';
+    default:
+      return peripheral && looksBack(peripheral) ? 'reflection' : 'coordination';
+  }
+}
+
+/** The author is whoever asked; of a tool call, the agent. */
+function authorFor(body: Body, agent: string): string {
+  switch (body.event) {
+    case 'session-open':
+      return body.agent;
+    case 'expired':
+      return 'clock';
+    case 'approval':
+      return body.record.by;
+    case 'start':
+    case 'stop':
+    case 'hop':
+    case 'mode':
+    case 'session-closed':
+      return body.by === 'agent' ? agent : body.by;
+    default:
+      return agent;
+  }
+}
+
+/** Judges the head of an entry: place, mode, claim, pattern, type, author and the entry that it replies to. */
+export function checkForm(state: AuditState, entry: Entry, body: Body, parent: string | null, report: Report): void {
+  const { event } = body;
+  const peripheral = event === 'start' ? body.peripheral : (state.visit?.peripheral ?? null);
+  if (entry.peripheral !== peripheral)
+    report.violation(
+      'place',
+      `in ${peripheral ?? 'no peripheral'}`,
+      `the entry says ${entry.peripheral ?? 'none'}`,
+      NEEDS_HISTORY,
+    );
+  if (state.mode !== null && entry.mode !== state.mode)
+    report.violation('mode', `the mode is ${state.mode}`, `the entry says ${entry.mode}`, NEEDS_HISTORY);
+  const rule = disciplineOf(body);
+  const claim = rule?.claim ?? CLAIM_OF[event];
+  if (entry.claim !== claim) {
+    const broken = event === 'stop' ? 'conclusion-last' : 'claim';
+    report.violation(broken, `${event}: ${claim}`, `it claims to be a ${entry.claim}`);
+  }
+  const pattern = rule?.pattern ?? null;
+  if ((entry.patternId ?? null) !== pattern)
+    report.violation(
+      'reply',
+      `about pattern ${pattern ?? 'none'}`,
+      `it names ${entry.patternId ?? 'none'}`,
+      NEEDS_HISTORY,
+    );
+  const spec = peripheral === null ? undefined : state.pinned.specs.peripherals[peripheral];
+  const type = rule?.type ?? typeFor(event, spec);
+  if (entry.type !== type) report.violation('evidence-type', `${event}: ${type}`, `its type is ${entry.type}`);
+  const author = authorFor(body, state.agent);
+  if (entry.author !== author) report.violation('author', `author: ${author}`, `the entry names ${entry.author}`);
+  if ((entry.inReplyTo ?? null) !== parent)
+    report.violation(
+      'reply',
+      `replies to ${parent ?? 'nothing'}`,
+      `it replies to ${entry.inReplyTo ?? 'nothing'}`,
+      NEEDS_HISTORY,
+    );
+}

@@ -1,0 +1,46 @@
+import type { Json } from '../../spec/types.ts';
+import { type Fields, fieldsOf, sameJson, show } from '../rules/json.ts';
+import { atNaturalClose, conditionHolds, type Moment, ruleHolds, wasVisited } from '../rules/moment.ts';
+import { NEEDS_HISTORY } from '../rules/problem.ts';
+import type { Report } from './report.ts';
+
+/** The rules that the facts of an entry answer, and what else it was decided by. */
+interface Decided {
+  readonly conditions?: readonly string[];
+  readonly when?: readonly string[];
+  readonly approved?: boolean;
+  readonly summary?: string | null;
+}
+
+/** The facts that an entry of this moment must hold. */
+function factsOf(moment: Moment, { conditions = [], when = [], approved = false, summary = null }: Decided): Fields {
+  const { state, by, visit, fruit } = moment;
+  return {
+    by,
+    source: visit?.peripheral ?? null,
+    agent: state.agent,
+    firstVisit: !wasVisited(state),
+    atSessionClose: wasVisited(state) && visit === null,
+    naturalClose: atNaturalClose(moment),
+    fruit: { ...fruit },
+    conditions: Object.fromEntries(conditions.map((name) => [name, conditionHolds(moment, name)])),
+    when: Object.fromEntries(when.map((cel) => [cel, ruleHolds(moment, cel)])),
+    approved,
+    summary,
+    patterns: { ...state.patterns },
+  };
+}
+
+/** The facts in an entry are claims: each must be what the entries before it add up to. */
+export function checkFacts(claimed: Fields | null, moment: Moment, decided: Decided, report: Report): void {
+  const given = fieldsOf(claimed as Json);
+  const facts = factsOf(moment, decided);
+  for (const name of new Set([...Object.keys(facts), ...Object.keys(given)]))
+    if (!sameJson(given[name], facts[name]))
+      report.violation(
+        'facts',
+        `${name}: ${show(facts[name])}`,
+        `the entry says ${name}: ${show(given[name])}`,
+        NEEDS_HISTORY,
+      );
+}

@@ -1,0 +1,40 @@
+import type { Entry } from '../../evidence/entry.ts';
+import type { Problem, Rule } from '../rules/problem.ts';
+import type { AuditState } from '../rules/state.ts';
+import { type Gap, MAX_LISTED, type Violation } from './verdict.ts';
+
+type About = Pick<Problem, 'tool' | 'argument' | 'needsHistory'>;
+
+/** Collects violations and gaps; each is about the entry that is being read. */
+export class Report {
+  readonly violations: Violation[] = [];
+  readonly gaps: Gap[] = [];
+  violationsInAll = 0;
+  gapsInAll = 0;
+  #at: Pick<Entry, 'id' | 'seq'> = { id: '', seq: -1 };
+
+  #history: AuditState['history'] = 'complete';
+
+  reading(entry: Entry, { history }: AuditState): void {
+    this.#at = entry;
+    this.#history = history;
+  }
+
+  violation(rule: Rule, constraint: string, message: string, { needsHistory, ...about }: About = {}): void {
+    if (needsHistory && this.#history === 'erased') {
+      this.gap('erased', `cannot be judged after an erased body: ${message}`, about.tool);
+      return;
+    }
+    this.violationsInAll += 1;
+    if (this.violations.length >= MAX_LISTED) return;
+    const { id, seq } = this.#at;
+    this.violations.push({ rule, entryId: id, seq, ...about, constraint, message });
+  }
+
+  gap(kind: Gap['kind'], message: string, tool?: string): void {
+    this.gapsInAll += 1;
+    if (this.gaps.length >= MAX_LISTED) return;
+    const { id, seq } = this.#at;
+    this.gaps.push({ kind, entryId: id, seq, ...(tool === undefined ? {} : { tool }), message });
+  }
+}

@@ -1,0 +1,130 @@
+import { hash } from 'node:crypto';
+import { bodyOf } from '../../evidence/bodies.ts';
+import { ChainError, type ChainProblem } from '../../evidence/chain.ts';
+import { type ChainHead, EMPTY_CHAIN, type StoredEntry } from '../../evidence/entry.ts';
+import { entryLeaf, MerkleFrontier } from '../../evidence/merkle.ts';
+import { isSignedBy, type Seal, sealProblem } from '../../evidence/seal.ts';
+import type { Json } from '../../spec/types.ts';
+import { fieldsOf, isElsewhere } from '../rules/json.ts';
+import type { Pinned } from '../rules/state.ts';
+import { linkProblems } from './check-links.ts';
+import { SessionAudit } from './session-audit.ts';
+import { MAX_LISTED, type Verdict } from './verdict.ts';
+
+export interface VerifyOptions {
+  /** A seal that was kept elsewhere, and the key that it has to be signed with (PEM). */
+  readonly seal?: { readonly seal: Seal; readonly publicKey: string };
+  /** Reads a blob, to see that what was stored apart is there and unchanged. */
+  readonly getBlob?: (hash: string) => Promise<Uint8Array | null>;
+  /** Told now and then how many entries have been read. */
+  readonly progress?: (entries: number) => void;
+}
+
+export interface SessionVerdict {
+  readonly sessionId: string;
+  /** The chain is whole, the seal fits, and nothing contradicts the spec. */
+  readonly ok: boolean;
+  /** Damage of the log itself: entries changed, missing, doubled, out of order; blobs changed. */
+  readonly chain: readonly ChainProblem[];
+  /** How the log departs from its seal; null when it does not, or none was given. */
+  readonly seal: string | null;
+  readonly audit: Verdict;
+  readonly head: ChainHead;
+}
+
+const EVERY = 10_000;
+
+/**
+ * Everything that `hopgate verify` asks of one session, in one pass and in flat memory: is the log what was written, and does it keep to its
+ * spec?
+ */
+export async function verifySession(
+  sessionId: string,
+  pinned: Pinned,
+  entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>,
+  { seal, getBlob, progress }: VerifyOptions = {},
+): Promise<SessionVerdict> {
+  const audit = new SessionAudit(pinned);
+  const chain: ChainProblem[] = [];
+  const sealed = seal ? new SealedPart(seal.seal) : null;
+  let head = EMPTY_CHAIN;
+  try {
+    for await (const stored of entries) {
+      const { entry } = stored;
+      const problems = linkProblems(head, stored);
+      if (problems && chain.length < MAX_LISTED) chain.push(...problems);
+      audit.add(entry, stored.body === null);
+      sealed?.add(entry);
+      head = { seq: entry.seq, hash: entry.hash };
+      if (getBlob) for (const blob of blobsOf(entry.body)) await checkBlob(blob, stored, getBlob, chain);
+      if (progress && entry.seq % EVERY === EVERY - 1) progress(entry.seq + 1);
+    }
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof ChainError ? error.cause : error;
+    if (!(cause instanceof ChainError)) throw error;
+    chain.push({ seq: head.seq + 1, id: '', rule: 'canonical', message: `${cause.message}; reading ended here` });
+  }
+  const verdict = audit.verdict();
+  const broken = seal && sealed ? sealed.problem(sessionId, seal.publicKey) : null;
+  return {
+    sessionId,
+    ok: chain.length === 0 && broken === null && verdict.ok,
+    chain,
+    seal: broken,
+    audit: verdict,
+    head,
+  };
+}
+
+/** The part of a session that a seal is of. */
+class SealedPart {
+  readonly #seal: Seal;
+  readonly #tree = new MerkleFrontier();
+  #size = 0;
+  #head = '';
+
+  constructor(seal: Seal) {
+    this.#seal = seal;
+  }
+
+  add(entry: { readonly hash: string }): void {
+    this.#size += 1;
+    if (this.#size > this.#seal.statement.size) return;
+    this.#tree.add(entryLeaf(entry));
+    this.#head = entry.hash;
+  }
+
+  problem(sessionId: string, publicKey: string): string | null {
+    if (!isSignedBy(this.#seal, publicKey)) return 'the seal was not signed with this key, or was changed';
+    const whole = this.#size >= this.#seal.statement.size;
+    const sealed = whole ? { head: this.#head, root: this.#tree.root() } : null;
+    return sealProblem(this.#seal, { sessionId, size: this.#size, sealed });
+  }
+}
+
+/** The blobs that stand for large arguments and results. */
+function blobsOf(body: Json): readonly string[] {
+  const known = bodyOf(body);
+  if (!known) return [];
+  const places: Json[] = [];
+  if ('args' in known) places.push(...Object.values(known.args));
+  if (known.event === 'denial') places.push(...Object.values(known.request));
+  if ('outcome' in known) {
+    const result = (known.outcome as { result?: Json }).result ?? null;
+    places.push(result, ...Object.values(fieldsOf(result)));
+  }
+  return places.filter(isElsewhere).map((place) => String(fieldsOf(place)['blob']));
+}
+
+async function checkBlob(
+  name: string,
+  { entry }: StoredEntry,
+  getBlob: NonNullable<VerifyOptions['getBlob']>,
+  chain: ChainProblem[],
+): Promise<void> {
+  const bytes = await getBlob(name);
+  const { seq, id } = entry;
+  if (bytes === null) chain.push({ seq, id, rule: 'body', message: `blob ${name}, which holds a part of it, is gone` });
+  else if (hash('sha256', bytes) !== name)
+    chain.push({ seq, id, rule: 'body', message: `blob ${name}, which holds a part of it, was changed` });
+}

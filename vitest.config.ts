@@ -13,6 +13,8 @@ export default defineConfig(({ mode }) => ({
     hookTimeout: 120_000,
     // One worker for each core; the default leaves one idle.
     maxWorkers: '100%',
+    // Files share the modules of their worker: to load them for each file takes longer than most files run.
+    isolate: false,
     // Programs that tests start take their compiled modules from here.
     env: {
       NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/hopgate-tests'),

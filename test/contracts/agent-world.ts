@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
@@ -39,8 +39,11 @@ export interface AgentWorld {
   verify(): Promise<void>;
 }
 
-export async function agentWorld(start: Start): Promise<AgentWorld> {
+/** Repository and remote, built once; each test gets a copy, as seven runs of git take longer than most tests. */
+let template: string | null = null;
+function build(): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-agent-')));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const root = join(folder, 'repo');
   for (const [path, text] of Object.entries(FILES)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
@@ -60,7 +63,21 @@ export async function agentWorld(start: Start): Promise<AgentWorld> {
   git('add', '--all');
   git('commit', '--quiet', '--message=first');
   git('push', '--quiet', '--set-upstream', 'origin', 'main');
+  return folder;
+}
 
+function copy(): string {
+  template ??= build();
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-agent-')));
+  cpSync(template, folder, { recursive: true });
+  const config = join(folder, 'repo/.git/config');
+  writeFileSync(config, readFileSync(config, 'utf8').replace(template, folder));
+  return folder;
+}
+
+export async function agentWorld(start: Start): Promise<AgentWorld> {
+  const folder = copy();
+  const root = join(folder, 'repo');
   const store = sqliteStore(join(folder, 'evidence.db'));
   const sessions: Session[] = [];
   const open = async (options: Partial<OpenOptions> = {}): Promise<Session> => {

@@ -15,6 +15,8 @@ export interface TranscriptFileOptions {
   readonly clock?: Clock;
   /** Told when an item could not be kept (a full disk): the transcript then has a gap, and says so by its count. */
   readonly onError?: (error: unknown) => void;
+  /** How long another writer is waited for, and after which time it is taken to have died, in milliseconds. */
+  readonly patience?: number;
 }
 
 /** Takes several items as well: they stand together. */
@@ -26,13 +28,16 @@ export interface TranscriptFile extends TranscriptSink {
  * Keeps a transcript in a file of its owner (0600), an item a line; goes on where the file ends, whoever wrote there: hooks of one conversation
  * may be answered by several processes.
  */
-export function transcriptTo(file: string, { clock = Date, onError }: TranscriptFileOptions = {}): TranscriptFile {
+export function transcriptTo(
+  file: string,
+  { clock = Date, onError, patience = 250 }: TranscriptFileOptions = {},
+): TranscriptFile {
   let known: End = { items: 0, bytes: 0 };
   let missing = 0;
   return {
     add(...items) {
       try {
-        known = append(file, known, missing, items, clock);
+        known = append(file, known, missing, items, clock, patience);
         missing = 0;
       } catch (error) {
         missing += items.length;
@@ -49,9 +54,16 @@ interface End {
 }
 
 /** @param missing how many items before these could not be kept */
-function append(file: string, known: End, missing: number, added: readonly Item[], clock: Clock): End {
+function append(
+  file: string,
+  known: End,
+  missing: number,
+  added: readonly Item[],
+  clock: Clock,
+  patience: number,
+): End {
   if (known.bytes === 0) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const unlock = lock(`${file}.lock`);
+  const unlock = lock(`${file}.lock`, patience);
   try {
     const fd = openSync(file, 'a+', 0o600);
     try {
@@ -91,26 +103,23 @@ function endOf(fd: number, { items, bytes }: End): End & { readonly isCut: boole
     : { items: lines + 1, bytes: size, isCut: true };
 }
 
-/** How long another writer is waited for, and after which time it is taken to have died, in milliseconds. */
-const PATIENCE = 250;
-
 /** Lets one writer count at a time. Whoever waits in vain writes without: the count then shows it. */
-function lock(file: string): () => void {
-  for (const until = Date.now() + PATIENCE; ; pause()) {
+function lock(file: string, patience: number): () => void {
+  for (const until = Date.now() + patience; ; pause()) {
     try {
       closeSync(openSync(file, 'wx', 0o600));
       return () => rmSync(file, { force: true });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      if (isAbandoned(file)) rmSync(file, { force: true });
+      if (isAbandoned(file, patience)) rmSync(file, { force: true });
       else if (Date.now() > until) return () => {};
     }
   }
 }
 
-function isAbandoned(file: string): boolean {
+function isAbandoned(file: string, patience: number): boolean {
   const there = statSync(file, { throwIfNoEntry: false });
-  return there !== undefined && Date.now() - there.mtimeMs > PATIENCE;
+  return there !== undefined && Date.now() - there.mtimeMs > patience;
 }
 
 const pause = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);

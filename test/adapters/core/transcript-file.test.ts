@@ -39,7 +39,7 @@ it('begins anew where the file was erased', () => {
 it('counts what processes write at the same time, each once and in order', { timeout: 30_000 }, async () => {
   const program = `
     import { transcriptTo } from ${JSON.stringify(resolve('src/adapters/core/transcript-file.ts'))};
-    const file = transcriptTo(${JSON.stringify(file)});
+    const file = transcriptTo(${JSON.stringify(file)}, { patience: 20_000 });
     for (let i = 0; i < 50; i++) file.add({ kind: 'said', text: String(i), source: 'agent', channel: 'text' });`;
   await Promise.all(
     upTo(3).map(() => promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program])),

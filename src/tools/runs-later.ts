@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { picomatchLater } from '../gate/picomatch-later.ts';
+import { INSTRUCTION_FILES } from '../spec/policy/instruction-files.ts';
 import type { ProjectConfig } from '../spec/types.ts';
 
 /** A file that an agent may change, and that runs outside the sandbox once somebody works with the repository. */
@@ -154,18 +155,7 @@ const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
       '.overcommit.yml',
     ],
   ],
-  [
-    'agents take it for instructions',
-    [
-      'CLAUDE.md',
-      'AGENTS.md',
-      'GEMINI.md',
-      '.github/copilot-instructions.md',
-      '.github/instructions/**',
-      '.github/prompts/**',
-      'SKILL.md',
-    ],
-  ],
+  ['agents take it for instructions', INSTRUCTION_FILES],
   [
     'a tool manager or an editor obeys it',
     [

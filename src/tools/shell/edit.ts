@@ -1,17 +1,21 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
+import { readRegularFile } from '../../base/read-file.ts';
 import type { ObservedEffect } from '../../ports/effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
+import { findingsPart, type PutFile } from '../findings.ts';
+import { importProblem } from '../instruction-imports.ts';
 import { editLayout } from '../sandbox/layouts.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
-import { findingsPart, type PutFile } from '../findings.ts';
 import { type Applied, applyChanges, finishLeftStages } from './apply-changes.ts';
 import { shellCommand } from './command-argument.ts';
 import { overlayRefusal, type ShellContext, treeOf } from './context.ts';
 import { type Dropped, judgeChanges, mayHoldScope } from './judge-change.ts';
 import { overlayChanges } from './overlay-changes.ts';
 import { commandReport } from './report.ts';
+
+const MAX_TEXT = 256 << 20;
 
 /** More than this is a build, and a list of it helps nobody. */
 const MAX_DROPPED = 100;
@@ -38,6 +42,7 @@ export async function editTool(context: ShellContext): Promise<ToolReport | Stop
         overlayChanges(call.grant.root, view, mayHoldScope(call.grant)),
         startedAt,
         tree.scan.protectedPaths,
+        (path) => importProblem(call.grant, path, textIn(join(view.upper, path))),
       );
       refused = judged.dropped;
       applied = applyChanges(call.grant, judged, view);
@@ -53,6 +58,15 @@ export async function editTool(context: ShellContext): Promise<ToolReport | Stop
     ...(dropped.length > MAX_DROPPED ? { droppedInAll: dropped.length } : {}),
     ...(left.effects.length > 0 ? { completed: left.effects.map(({ path }): Json => path) } : {}),
   });
+}
+
+/** The text of a file that a command wrote; of the largest, no text is looked at. */
+function textIn(path: string): string {
+  try {
+    return readRegularFile(path, MAX_TEXT).toString('utf8');
+  } catch {
+    return '';
+  }
 }
 
 /** The files that are there now, as far as the effects put them there. */

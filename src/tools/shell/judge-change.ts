@@ -37,12 +37,14 @@ const CLOCK_SLACK_MS = 2;
  * nor protected, not touched by anyone else since `startedAt` (epoch milliseconds).
  *
  * @param protectedPaths what a walk of the tree found to be protected whatever it is called
+ * @param contentProblem why a file may not have its new content; null if it may
  */
 export function judgeChanges(
   grant: Grant,
   changes: readonly Change[],
   startedAt: number,
   protectedPaths: readonly string[] = [],
+  contentProblem: (path: string) => string | null = () => null,
 ): Judgement {
   const isSealed = beneathOneOf(new Set(protectedPaths));
   const masked = maskMatcher(grant.config.mask);
@@ -97,7 +99,7 @@ export function judgeChanges(
       outside(change.path) ??
       (change.kind in CANNOT ? CANNOT[change.kind as keyof typeof CANNOT] : null) ??
       (change.kind === 'special' ? `it is ${nameOf(change.upper)}, and only regular files are kept` : null) ??
-      (change.kind === 'file' ? wrongFile(change) : null);
+      (change.kind === 'file' ? (wrongFile(change) ?? contentProblem(change.path)) : null);
     if (why !== null) dropped.push({ path: change.path, why });
     else if (change.kind === 'folder') folders.push(change);
     else if (change.kind === 'file') files.push(change);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, readSync } from 'node:fs';
+import { closeSync, constants, readFileSync, readSync } from 'node:fs';
 import type { ObservedEffects } from '../../ports/effects.ts';
 import type { NativeWatch, ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
@@ -8,7 +8,7 @@ import type { Anchors } from './anchors.ts';
 import { type Existing, walkBeneath } from './beneath.ts';
 import { type Access, type Held, locate } from './locate.ts';
 import { isStop, type Stop } from './outcome.ts';
-import { onAnotherDevice, tooLarge } from './put.ts';
+import { importStop, onAnotherDevice, tooLarge } from './put.ts';
 import { notAFile, notReplaceable } from './regular-file.ts';
 
 const CHUNK = 1 << 20;
@@ -66,8 +66,30 @@ const specialOnly = (place: Held): Stop | null => (place.kind === 'special' ? no
 
 function notToBeWritten(call: ToolCall, place: Held, path: string, anchors: Anchors): Stop | null {
   const wrong = notAFile(place, 'path') ?? onAnotherDevice(call.grant.root, place, anchors);
-  if (wrong || place.kind === 'missing') return wrong;
-  return tooLarge(place.anchor.stat, path) ?? notReplaceable(place.anchor.stat, path, 'path');
+  if (wrong) return wrong;
+  if (place.kind === 'missing') return importStop(call, path, writtenText(call, ''));
+  return (
+    tooLarge(place.anchor.stat, path) ??
+    notReplaceable(place.anchor.stat, path, 'path') ??
+    importStop(call, path, writtenText(call, textOf(place)))
+  );
+}
+
+/** The text that a file will have after a write or an edit. */
+function writtenText({ args }: ToolCall, before: string): string {
+  const { content, old, new: to, all } = args;
+  if (typeof content === 'string') return content;
+  if (typeof old !== 'string' || typeof to !== 'string') return before;
+  return all === true ? before.replaceAll(old, () => to) : before.replace(old, () => to);
+}
+
+function textOf(place: Existing): string {
+  const fd = place.anchor.open(constants.O_RDONLY);
+  try {
+    return readFileSync(fd, 'utf8');
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** Turns a failure of hopgate's own tool into a refusal for the other program. */

@@ -1,7 +1,8 @@
 import { closeSync, constants, fstatSync, readFileSync, type Stats } from 'node:fs';
-import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { ObservedEffect } from '../../ports/effects.ts';
+import type { ToolCall } from '../../ports/tool-backend.ts';
 import { contentEffect, sha256 } from '../effects.ts';
+import { importProblem } from '../instruction-imports.ts';
 import type { Anchors } from './anchors.ts';
 import type { Missing } from './beneath.ts';
 import { type Held, locate } from './locate.ts';
@@ -36,7 +37,7 @@ export function putFile(
     const path = place.real.join('/');
     const wrong = notAFile(place, 'path') ?? onAnotherDevice(call.grant.root, place, anchors);
     if (wrong) return wrong;
-    if (place.kind === 'missing') return create(place, path, compose, anchors);
+    if (place.kind === 'missing') return create(call, place, path, compose, anchors);
     const irreplaceable = tooLarge(place.anchor.stat, path) ?? notReplaceable(place.anchor.stat, path, 'path');
     if (irreplaceable) return irreplaceable;
     const fd = place.anchor.open(constants.O_RDONLY);
@@ -45,6 +46,8 @@ export function putFile(
       const before = readFileSync(fd);
       const bytes = compose(before, path);
       if ('stop' in bytes) return bytes;
+      const stop = importStop(call, path, bytes.toString('utf8'));
+      if (stop) return stop;
       replaceFile(place.parent!, place.real.at(-1)!, bytes, seen);
       const effect = contentEffect(path, sha256(before), sha256(bytes));
       return { path, created: false, effect, mode: seen.mode };
@@ -57,6 +60,7 @@ export function putFile(
 }
 
 function create(
+  call: ToolCall,
   place: Missing,
   path: string,
   compose: (before: null, path: string) => Buffer | Stop,
@@ -64,6 +68,8 @@ function create(
 ): Put | Stop {
   const bytes = compose(null, path);
   if ('stop' in bytes) return bytes;
+  const stop = importStop(call, path, bytes.toString('utf8'));
+  if (stop) return stop;
   const { folder, undo, close } = makeFolders(place.parent, place.names.slice(0, -1), anchors);
   try {
     replaceFile(folder, place.names.at(-1)!, bytes, null);
@@ -74,6 +80,18 @@ function create(
     close();
   }
   return { path, created: true, effect: contentEffect(path, null, sha256(bytes)), mode: 0 };
+}
+
+/** Stop for a text whose imports would show the model what it may not read; null if it may be written. */
+export function importStop({ grant }: ToolCall, path: string, text: string): Stop | null {
+  const problem = importProblem(grant, path, text);
+  return problem === null
+    ? null
+    : outOfScope(
+        'path',
+        `"${path}" cannot be written: ${problem}, and agents' programs show the model what a file imports.`,
+        'Leave the import out, or name the file without @.',
+      );
 }
 
 /** Stop for a file that is too large to hash and replace; null if it is not. */

@@ -212,6 +212,14 @@ describe('bash drops everything else, and says so', () => {
     expect(why(result, 'src/n/.git')).toMatch(/steers/);
   });
 
+  test('instructions that import a masked file', async () => {
+    const root = scratch({ 'src/a': 'a', '.env': 'KEY=1' });
+    const { result } = await shell(root, 'printf "See @../.%s" env > src/CLAUDE.md; echo "@a" > src/AGENTS.md');
+    expect(existsSync(join(root, 'src/CLAUDE.md'))).toBe(false);
+    expect(why(result, 'src/CLAUDE.md')).toBe('it imports "@../.env", which is masked');
+    expect(read(root, 'src/AGENTS.md')).toBe('@a\n');
+  });
+
   test('new files of a masked name', async () => {
     const root = scratch({ 'src/a': 'a' });
     const { result } = await shell(root, 'echo x > src/new.pem');

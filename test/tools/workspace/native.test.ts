@@ -59,6 +59,16 @@ describe('before another program writes', () => {
     expect(await refusedFor('write', { path: name, content: 'x' })).toMatchObject({ code: 'out-of-scope' });
   });
 
+  it('refuses an import of a masked file, also one that an edit puts together', async () => {
+    world().make({ 'root/src/CLAUDE.md': 'See @secrets/k' });
+    expect(await refusedFor('write', { path: 'src/CLAUDE.md', content: '@secrets/key' })).toMatchObject({
+      code: 'out-of-scope',
+      message: expect.stringContaining('"@secrets/key", which is masked'),
+    });
+    expect(await refusedFor('edit', { path: 'src/CLAUDE.md', old: '@secrets/k', new: '@secrets/key' })).not.toBeNull();
+    expect(await refusedFor('edit', { path: 'src/CLAUDE.md', old: 'See @', new: 'See ' })).toBeNull();
+  });
+
   it.each(['hopgate/dist/hook.js', 'hopgate', '.bin/hopgate', '@x/y/node_modules/hopgate/package.json'])(
     'refuses node_modules/%s: it answers the next hook',
     async (name) => {

@@ -4,6 +4,7 @@ import type { Entry, StoredEntry } from '../evidence/entry.ts';
 import type { ApprovalGrant } from '../gate/approval.ts';
 import { decide } from '../gate/decide.ts';
 import type { GateContext, Request } from '../gate/request.ts';
+import type { TreeNow } from '../gate/tree.ts';
 import type { Json } from '../spec/types.ts';
 import { applyEntry } from './fold.ts';
 import type { Pin } from './pin.ts';
@@ -181,7 +182,9 @@ function contextFor(
   if (visit && !Object.hasOwn(specs.peripherals, visit.peripheral))
     return `the other specs have no peripheral ${visit.peripheral}`;
   // The mode machine is the old one: where the other specs have no mode gate, they see no mode.
-  const view = viewOf(compiled, state, Date.parse(entry.at));
+  const body = bodyOf(entry.body);
+  const tree = body?.event === 'hop' || body?.event === 'start' ? body.tree : undefined;
+  const view = viewOf(compiled, state, Date.parse(entry.at), tree as TreeNow | undefined);
   const par = batch.map(({ entry: one }) => bodyOf(one.body)).find((one) => one?.event === 'par');
   const observed = { ...view.visit?.observed };
   const fruit = visit ? (specs.peripherals[visit.peripheral]?.fruit ?? {}) : {};

@@ -129,7 +129,7 @@ describe('what a person is shown', () => {
     expect(shown.tree.lines).toContain('+two');
   });
 
-  it('says what is not any more as it was when it was asked for', async () => {
+  it('says what is not as the session left it', async () => {
     const on = changed();
     put(on.root, { 'src/back.txt': '' });
     const id = await ask(
@@ -138,7 +138,7 @@ describe('what a person is shown', () => {
     );
     const { out } = await on.run('approve', String(id));
     for (const path of ['src/a.txt', 'src/gone.txt', 'src/back.txt'])
-      expect(out).toContain(`${path} is not any more as it was when this was asked for`);
+      expect(out).toContain(`${path} is not as this session left it`);
     expect(out).not.toContain('src/never.txt is not');
   });
 

@@ -1,19 +1,14 @@
 import { visible } from '../../base/text.ts';
+import { approvalRows } from '../../gate/approval-rows.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
-import type { Json } from '../../spec/types.ts';
 
 /** What a person is asked, with the whole of what the approval stands for. `diff`: the lines of the change that would be shipped. */
 export function approvalQuestion(request: ApprovalRequest, diff: readonly string[] | null, changed: boolean): string {
-  const rows = Object.entries(request.view).flatMap(([title, value]): [string, Json][] =>
-    value !== null && typeof value === 'object' && !Array.isArray(value)
-      ? Object.entries(value).map(([name, item]) => [`${title}.${name}`, item])
-      : [[title, value]],
-  );
   return [
     ...(changed ? ['What is to be approved has changed since you were asked. Read it again.'] : []),
     `${visible(request.agent)} asks for ${titleOf(request)}.`,
     request.reason === '' ? '(no reason given)' : row('reason', request.reason),
-    ...rows.map(([title, value]) => row(title, typeof value === 'string' ? value : JSON.stringify(value))),
+    ...approvalRows(request).map(([title, text]) => row(title, text)),
     ...(diff === null ? [] : ['the change, as it is now:', ...diff.map(barred)]),
     `sha256 ${request.hash}`,
   ].join('\n');

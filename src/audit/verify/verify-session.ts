@@ -4,6 +4,7 @@ import { ChainError, type ChainProblem } from '../../evidence/chain.ts';
 import { type ChainHead, EMPTY_CHAIN, type StoredEntry } from '../../evidence/entry.ts';
 import { entryLeaf, MerkleFrontier } from '../../evidence/merkle.ts';
 import { isSignedBy, type Seal, sealProblem } from '../../evidence/seal.ts';
+import { type Shipment, Shipments } from '../../evidence/shipments.ts';
 import type { Json } from '../../spec/types.ts';
 import { fieldsOf, isElsewhere } from '../rules/json.ts';
 import type { Pinned } from '../rules/state.ts';
@@ -30,6 +31,8 @@ export interface SessionVerdict {
   readonly seal: string | null;
   readonly audit: Verdict;
   readonly head: ChainHead;
+  /** Which tree was tested, approved and shipped. */
+  readonly shipments: readonly Shipment[];
 }
 
 const EVERY = 10_000;
@@ -45,6 +48,8 @@ export async function verifySession(
   { seal, getBlob, progress }: VerifyOptions = {},
 ): Promise<SessionVerdict> {
   const audit = new SessionAudit(pinned);
+  const shipments = new Shipments();
+  const deploys = (id: string) => pinned.specs.peripherals[id]?.scope.rule.command === 'deploy';
   const chain: ChainProblem[] = [];
   const sealed = seal ? new SealedPart(seal.seal) : null;
   let head = EMPTY_CHAIN;
@@ -54,6 +59,7 @@ export async function verifySession(
       const problems = linkProblems(head, stored);
       if (problems && chain.length < MAX_LISTED) chain.push(...problems);
       audit.add(entry, stored.body === null);
+      shipments.add(entry, deploys);
       sealed?.add(entry);
       head = { seq: entry.seq, hash: entry.hash };
       if (getBlob) for (const blob of blobsOf(entry.body)) await checkBlob(blob, stored, getBlob, chain);
@@ -73,6 +79,7 @@ export async function verifySession(
     seal: broken,
     audit: verdict,
     head,
+    shipments: shipments.all,
   };
 }
 

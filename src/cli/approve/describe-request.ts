@@ -1,5 +1,5 @@
+import { approvalRows } from '../../gate/approval-rows.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
-import type { Json } from '../../spec/types.ts';
 import { type Io, paint } from '../io.ts';
 import { visible } from '../visible.ts';
 
@@ -11,22 +11,16 @@ export const titleOf = ({ action }: ApprovalRequest): string =>
 
 /** The exact bytes of what is to be approved, with everything that does not show escaped. */
 export function describeRequest(io: Io, request: ApprovalRequest): string {
-  const rows = Object.entries(request.view).flatMap(([title, value]): [string, Json][] =>
-    value !== null && typeof value === 'object' && !Array.isArray(value)
-      ? Object.entries(value).map(([name, item]) => [`${title}.${name}`, item])
-      : [[title, value]],
-  );
   return [
     paint(io, 'bold', `${visible(request.agent)} asks for ${titleOf(request)}`),
     request.reason ? row('reason', request.reason) : '  (no reason given)',
-    ...rows.map(([title, value]) => row(title, value)),
+    ...approvalRows(request).map(([title, text]) => row(title, text)),
     paint(io, 'dim', `  sha256 ${request.hash}`),
   ].join('\n');
 }
 
 /** Text of several lines stands behind a bar, so that none of its lines passes for one of ours. */
-function row(title: string, value: Json): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
+function row(title: string, text: string): string {
   if (!text.includes('\n')) return `  ${visible(title)}: ${visible(text)}`;
   const lines = text.replace(/\n$/, '').split('\n');
   return [`  ${visible(title)}:`, ...lines.map((line) => `    │ ${visible(line)}`)].join('\n');

@@ -11,9 +11,18 @@ export function showRequest(io: Io, request: ApprovalRequest, root: string): voi
   const diff = diffFor(request, root);
   if (diff === null) return;
   for (const path of diff.changedSince)
-    print(io, paint(io, 'yellow', `  ${visible(path)} is not any more as it was when this was asked for`));
+    print(io, paint(io, 'yellow', `  ${visible(path)} is not as this session left it`));
   if (diff.lines.length > 0) {
-    print(io, paint(io, 'dim', '  the tree against the last commit, as it is now:'));
+    print(
+      io,
+      paint(
+        io,
+        'dim',
+        diff.ofShipped
+          ? '  what would be committed, as it is now:'
+          : '  the tree against the last commit, as it is now:',
+      ),
+    );
     for (const line of diff.lines) print(io, painted(io, visible(line.replaceAll('\t', '    '))));
   }
   if (diff.problem !== null) print(io, paint(io, 'yellow', `  the diff is not whole: ${visible(diff.problem)}`));

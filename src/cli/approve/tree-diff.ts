@@ -12,12 +12,16 @@ export interface TreeDiff {
   readonly lines: readonly string[];
   /** Changed files of the request that are not any more as they were when it was made. */
   readonly changedSince: readonly string[];
+  /** It is of the files that would be committed, not of all that differ. */
+  readonly ofShipped: boolean;
   /** Why there is no diff, or not all of it; null where it is whole. */
   readonly problem: string | null;
 }
 
 const LARGEST = 16 << 20;
 const SECONDS = 30;
+/** Names of files, in characters of a command line. */
+const LONGEST = 64 << 10;
 /** New files whose text is shown, those of the request before others. */
 const MOST_NEW = 200;
 
@@ -25,11 +29,17 @@ const MOST_NEW = 200;
 export function treeDiff(root: string, { view }: ApprovalRequest): TreeDiff {
   const changes = recordOf(view[APPROVAL_VIEW.changes]);
   const changedSince = Object.keys(changes).filter((path) => isDifferent(root, path, changes[path]));
-  const tracked = git(root, 'diff', '--no-ext-diff', '--no-textconv', '--no-color', 'HEAD', '--');
-  if (tracked.problem !== null) return { lines: [], changedSince, problem: tracked.problem };
+  const files = shippedFiles(view);
+  const paths = files?.map((path) => `:(top,literal)${path}`) ?? [];
+  const tracked =
+    files?.length === 0
+      ? { text: '', problem: null }
+      : git(root, 'diff', '--no-ext-diff', '--no-textconv', '--no-color', 'HEAD', '--', ...paths);
+  const ofShipped = files !== null;
+  if (tracked.problem !== null) return { lines: [], changedSince, ofShipped, problem: tracked.problem };
   const listed = git(root, 'ls-files', '--others', '--exclude-standard', '-z');
   const isOfRequest = (path: string): boolean => Object.hasOwn(changes, path);
-  const untracked = listed.text.split('\0').filter((path) => path !== '');
+  const untracked = listed.text.split('\0').filter((path) => path !== '' && (files?.includes(path) ?? true));
   const [first, others] = [untracked.filter(isOfRequest), untracked.filter((path) => !isOfRequest(path))];
   const shown = [...first, ...others].slice(0, MOST_NEW);
   const added = shown.map((path) =>
@@ -39,10 +49,17 @@ export function treeDiff(root: string, { view }: ApprovalRequest): TreeDiff {
   return {
     lines: linesOf([tracked, ...added].map(({ text }) => text).join('')),
     changedSince,
+    ofShipped,
     problem:
       parts.find(({ problem }) => problem !== null)?.problem ??
       (shown.length < untracked.length ? `${untracked.length - shown.length} more new files are not shown` : null),
   };
+}
+
+/** The files that would be committed; null where that is not known, or they are too many to name them all to git. */
+function shippedFiles(view: ApprovalRequest['view']): readonly string[] | null {
+  const { files } = recordOf(view[APPROVAL_VIEW.ships]);
+  return Array.isArray(files) && files.join().length < LONGEST ? files.map(String) : null;
 }
 
 const linesOf = (text: string): readonly string[] => (text === '' ? [] : text.replace(/\n$/, '').split('\n'));

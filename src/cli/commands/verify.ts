@@ -5,6 +5,7 @@ import type { Violation } from '../../audit/verify/verdict.ts';
 import { type SessionVerdict, type VerifyOptions, verifySession } from '../../audit/verify/verify-session.ts';
 import { verifyChain } from '../../evidence/chain.ts';
 import { parseSeal, SealError } from '../../evidence/seal.ts';
+import type { Shipment, ShippedCommit } from '../../evidence/shipments.ts';
 import type { EvidenceStore, SessionSummary } from '../../ports/evidence-store.ts';
 import { chosenSessions, readPin } from '../chosen-sessions.ts';
 import { inhabitationOf, printInhabitation } from '../inhabitation.ts';
@@ -158,7 +159,29 @@ async function unpinned(store: EvidenceStore, { sessionId }: SessionSummary, why
     seal: null,
     audit: { ok: false, violations: [violation], gaps: [], counts },
     head: checked.ok ? checked.head : { seq: -1, hash: '' },
+    shipments: [],
   };
+}
+
+/** `at 41, in deploy: tested 1a2b…; approved 3c4d…; committed 5e6f… (tree 3c4d…)`. */
+function shipmentLine(io: Io, { seq, peripheral, tested, approved, committed, pushed, deployed }: Shipment): string {
+  const short = (id: string | null) => (id === null ? 'unknown' : visible(id.slice(0, 12)));
+  const commits = (verb: string, all: readonly ShippedCommit[]) =>
+    all.map(({ sha, tree }) => {
+      const text = `${verb} ${short(sha)} (tree ${short(tree)})`;
+      return approved === null || tree === approved ? text : paint(io, 'red', `${text}, which was not approved`);
+    });
+  const shipped = [
+    ...commits('committed', committed),
+    ...commits('pushed', pushed),
+    ...deployed.map((name) => `ran ${visible(name)}`),
+  ];
+  const before = [
+    tested === null ? 'not tested' : `tested ${short(tested)}`,
+    approved === null ? 'not approved' : `approved ${short(approved)}`,
+  ];
+  const all = [...before, ...(shipped.length > 0 ? shipped : ['nothing shipped'])];
+  return `at ${seq}, in ${visible(peripheral)}: ${all.join('; ')}`;
 }
 
 const WIDTH = 160;
@@ -181,6 +204,7 @@ function printVerdict(io: Io, verdict: SessionVerdict): void {
     ].join('; '),
   );
   if (seal !== null) print(io, `  ${paint(io, 'red', 'seal')}  ${excerpt(seal, WIDTH)}`);
+  for (const shipment of verdict.shipments) print(io, `  ${shipmentLine(io, shipment)}`);
   const rows = [
     ...chain.map(({ seq, rule, message }) => [String(seq), `chain: ${rule}`, '', message, '']),
     ...audit.violations.map(({ seq, rule, tool = '', argument, message, constraint }) => [

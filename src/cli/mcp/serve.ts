@@ -156,7 +156,7 @@ function shownDiff(request: ApprovalRequest, root: string): readonly string[] | 
   const { lines, changedSince, problem } = diff;
   const left = lines.length - MOST_LINES;
   return [
-    ...changedSince.map((path) => `(${path} is not any more as it was when this was asked for)`),
+    ...changedSince.map((path) => `(${path} is not as this session left it)`),
     ...lines.slice(0, MOST_LINES),
     ...(left > 0 ? [`(${left} more lines are not shown: close this, and "hopgate approve" shows them all)`] : []),
     ...(problem === null ? [] : [`(the diff is not whole: ${problem})`]),

@@ -133,9 +133,7 @@ export async function gitTree(
 }
 
 /** The paths of a session's own changes that it may ship; the others stay as they are. */
-export interface Own {
-  (path: string): boolean;
-}
+export type Own = (path: string) => boolean;
 
 /** What a commit of the session's own changes would ship, and a push after it. */
 export async function gitShips(

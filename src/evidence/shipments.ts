@@ -1,0 +1,84 @@
+import type { Json } from '../spec/types.ts';
+import { bodyOf, type HopBody, type StartBody } from './bodies.ts';
+import type { Entry } from './entry.ts';
+
+/** A commit or a push, and the tree of it; null where the evidence does not say. */
+export interface ShippedCommit {
+  readonly sha: string | null;
+  readonly tree: string | null;
+}
+
+/** One visit from which something was shipped, or could be: which tree was tested, approved, shipped. null: the evidence does not say. */
+export interface Shipment {
+  /** Of the start of the visit. */
+  readonly seq: number;
+  readonly peripheral: string;
+  readonly tested: string | null;
+  /** The tree that a commit was to have; where there is no repository, the tested one. */
+  readonly approved: string | null;
+  readonly approval: string | null;
+  readonly committed: readonly ShippedCommit[];
+  readonly pushed: readonly ShippedCommit[];
+  /** The deploy commands that were run. */
+  readonly deployed: readonly string[];
+}
+
+/** Collects what a session shipped, entry by entry. */
+export class Shipments {
+  readonly #all: Shipment[] = [];
+  #hop: HopBody | null = null;
+  #here: Shipment | null = null;
+
+  /** `deploys`: whether the peripheral of the entry ships; its word counts there alone. */
+  add({ seq, body: json }: Entry, deploys: (peripheral: string) => boolean): void {
+    const body = bodyOf(json);
+    if (body?.event === 'hop') this.#hop = body;
+    else if (body?.event === 'start') {
+      this.#here = deploys(body.peripheral) ? begun(seq, body, this.#hop) : null;
+      this.#hop = null;
+      if (this.#here?.tested != null || this.#here?.approval != null) this.#all.push(this.#here);
+    } else if ((body?.event === 'outcome' || body?.event === 'step') && this.#here && body.outcome.status === 'ok')
+      this.#take(this.#here, fieldsOf(body.outcome.result));
+  }
+
+  get all(): readonly Shipment[] {
+    return this.#all;
+  }
+
+  #take(here: Shipment, result: { readonly [name: string]: Json }): void {
+    const commit = { sha: textOf(result['sha']), tree: textOf(result['tree']) };
+    const now: Shipment = {
+      ...here,
+      committed: result['committed'] === true ? [...here.committed, commit] : here.committed,
+      pushed: result['pushed'] === true ? [...here.pushed, commit] : here.pushed,
+      deployed: textOf(result['deploy']) === null ? here.deployed : [...here.deployed, textOf(result['deploy'])!],
+    };
+    const at = this.#all.indexOf(here);
+    const shipped = now.committed.length + now.pushed.length + now.deployed.length > 0;
+    if (at !== -1) this.#all[at] = now;
+    else if (shipped) this.#all.push(now);
+    this.#here = now;
+  }
+}
+
+function begun(seq: number, { peripheral, tree: own }: StartBody, hop: HopBody | null): Shipment {
+  const tree = fieldsOf(hop ? (hop.tree ?? null) : (own ?? null));
+  const ships = textOf(fieldsOf(tree['ships'] ?? null)['id']);
+  const id = textOf(tree['id']);
+  const approval = hop?.approval ?? null;
+  const passed = fieldsOf(fieldsOf((hop?.facts ?? null) as Json)['conditions'] ?? null)['tests-passed'] === true;
+  return {
+    seq,
+    peripheral,
+    tested: passed ? id : null,
+    approved: approval === null ? null : (ships ?? id),
+    approval,
+    committed: [],
+    pushed: [],
+    deployed: [],
+  };
+}
+
+const textOf = (value: Json | undefined): string | null => (typeof value === 'string' && value !== '' ? value : null);
+const fieldsOf = (value: Json | undefined): { readonly [name: string]: Json } =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as { [name: string]: Json }) : {};

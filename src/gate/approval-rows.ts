@@ -1,0 +1,28 @@
+import type { Json } from '../spec/types.ts';
+import type { ApprovalSubject } from './approval.ts';
+
+/** What a person is shown of a request for an approval: titles and texts, in order; a text may have several lines. */
+export function approvalRows({
+  view,
+}: Pick<ApprovalSubject, 'view'>): readonly (readonly [title: string, text: string])[] {
+  return Object.entries(view).flatMap(([title, value]) =>
+    isObject(value)
+      ? Object.entries(value).map(([name, item]) => [`${title}.${name}`, textOf(item)] as const)
+      : [[title, textOf(value)] as const],
+  );
+}
+
+/** A list has a line for each item. */
+function textOf(value: Json): string {
+  if (typeof value === 'string') return value;
+  return Array.isArray(value) && value.length > 0 ? value.map(lineOf).join('\n') : JSON.stringify(value);
+}
+
+function lineOf(item: Json): string {
+  const parts = isObject(item) ? Object.values(item) : [item];
+  const isPlain = (part: Json) => typeof part === 'string' && !part.includes('\n');
+  return parts.every(isPlain) ? parts.join(' ') : JSON.stringify(item);
+}
+
+const isObject = (value: Json): value is { readonly [name: string]: Json } =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);

@@ -128,7 +128,12 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ['rules see refusals', 'facts.ts', 'denials: view.denials,', 'denials: 0,'],
   ['rules see visits', 'facts.ts', 'visits: view.visits,', 'visits: {},'],
   ['rules see the backpack', 'facts.ts', 'backpack: view.backpack,', 'backpack: {},'],
-  ['rules see test runs', 'facts.ts', 'tests: { passed: view.tests.passed, count: view.tests.count, failed: view.tests.failed },', 'tests: {},'],
+  [
+    'rules see test runs',
+    'facts.ts',
+    'tests: { passed: view.tests.passed, count: view.tests.count, failed: view.tests.failed },',
+    'tests: {},',
+  ],
   [
     'nobody says who the session is',
     'context.ts',

@@ -13,6 +13,7 @@ import type { Approver } from '../../src/ports/approver.ts';
 import type { Session } from '../../src/session/session.ts';
 import { processIo } from '../../src/cli/io.ts';
 import { ANSWERS, ASKS, VIEWS } from './cases/approvals.ts';
+import { fixtureSpecs } from '../fixture-specs.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -31,7 +32,14 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const open = (approver?: Approver): Promise<Session> =>
-  openSession({ root, agent: 'attacker', store: 'memory', trustConfig: true, ...(approver ? { approver } : {}) });
+  openSession({
+    specs: fixtureSpecs,
+    root,
+    agent: 'attacker',
+    store: 'memory',
+    trustConfig: true,
+    ...(approver ? { approver } : {}),
+  });
 
 /** Lawfully to where only the approval is missing: of execute in explore, or of the deploy after a test that passed. */
 async function stand(session: Session, call: 'mode' | 'hop', answer: (yes: boolean) => void): Promise<void> {

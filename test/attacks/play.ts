@@ -11,6 +11,7 @@ import { webBackend } from '../../src/tools/web/backend.ts';
 import type { Case, Peripheral } from './case.ts';
 import { fakeWeb } from './fake-web.ts';
 import { formsOf, makeWorld, processesWith, treeHash, type World } from './world.ts';
+import { fixtureSpecs } from '../fixture-specs.ts';
 
 /** A case that did not go as it has to. */
 export interface Flaw {
@@ -71,6 +72,7 @@ async function sessionIn(
     backend.name === 'web' ? webBackend({ network: web.network }) : backend,
   );
   const session = await openSession({
+    specs: fixtureSpecs,
     root: world.root,
     agent: 'attacker',
     store,

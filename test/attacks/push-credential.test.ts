@@ -7,6 +7,7 @@ import type { Json } from '../../src/spec/types.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { serveRepositories } from '../tools/git/https-server.ts';
 import { formsOf, git, makeWorld } from './world.ts';
+import { fixtureSpecs } from '../fixture-specs.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 afterEach(() => vi.unstubAllEnvs());
@@ -57,6 +58,7 @@ it('R8: what a push shows the remote comes to no agent and into no evidence; the
       });
       const store = sqliteStore(world.store);
       const session = await openSession({
+        specs: fixtureSpecs,
         root: world.root,
         agent: 'attacker',
         store,

@@ -7,6 +7,7 @@ import { openSession } from '../../src/open-session.ts';
 import type { ApprovalRequest, Approver } from '../../src/ports/approver.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { ProjectConfig } from '../../src/spec/types.ts';
+import { fixtureSpecs } from '../fixture-specs.ts';
 
 // Real repositories and sandboxes on a busy machine: time never decides these tests.
 vi.setConfig({ testTimeout: 240_000 });
@@ -55,7 +56,13 @@ const answers = { ok: (request: ApprovalRequest): void => void request };
 
 /** A session that has changed src/a.txt, with the message `change a`, and is in test. */
 async function edited({ root }: World, agent = 'one', config: Partial<ProjectConfig> = {}): Promise<Session> {
-  const session = await openSession({ root, agent, store: 'memory', config: { ...CONFIG, ...config } });
+  const session = await openSession({
+    specs: fixtureSpecs,
+    root,
+    agent,
+    store: 'memory',
+    config: { ...CONFIG, ...config },
+  });
   onTestFinished(() => session.detach());
   await must(session.setMode({ to: 'diagnose' }));
   await must(session.setMode({ to: 'execute', reason: 'to work' }, { approver: yes() }));

@@ -53,7 +53,7 @@ interface Broken {
   /** The rule that the audit has to name, and a part of its words. */
   readonly rule: Rule;
   readonly says: string;
-  /** What is pinned; the shipped spec unless said. */
+  /** What is pinned; the fixture specs unless given. */
   readonly pinned?: SpecSet;
   readonly config?: ProjectConfig;
   /** What the engine goes by instead. */

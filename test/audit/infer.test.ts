@@ -85,7 +85,7 @@ describe('the tightest spec', () => {
     expect(await at.session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'r' })).toMatchObject({ ok: false });
   });
 
-  it('says of the shipped spec, written and loaded again, what it says', async () => {
+  it('says of a spec, written and loaded again, what it says', async () => {
     const loaded = await reload(SPECS);
     const { scopes: _, hash: __, ...rest } = loaded;
     // Properties are demands on a spec set, not grants: they are not inferred.

@@ -8,12 +8,12 @@ import type { ToolBackend, ToolReport } from '../../src/ports/tool-backend.ts';
 import { createSession } from '../../src/session/open.ts';
 import type { Session } from '../../src/session/session.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load-project-config.ts';
-import { loadSpecs } from '../../src/spec/load-specs.ts';
 import type { Json, ProjectConfig, SpecSet } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { scriptedBackend } from '../../src/testing/scripted.ts';
+import { fixtureSpecs } from '../fixture-specs.ts';
 
-export const SPECS: SpecSet = await loadSpecs('default');
+export const SPECS = fixtureSpecs;
 
 export const CONFIG: ProjectConfig = {
   ...DEFAULT_PROJECT_CONFIG,

@@ -6,11 +6,11 @@ import { requirementFacts } from '../../src/gate/facts.ts';
 import type { GateContext, HopRequest, ModeRequest, StartRequest } from '../../src/gate/request.ts';
 import { requirementsOf, startRequirements } from '../../src/gate/requirements.ts';
 import type { SessionView } from '../../src/gate/view.ts';
-import { loadSpecs } from '../../src/spec/load-specs.ts';
 import { type Json, MODES, PRINCIPALS, type ProjectConfig } from '../../src/spec/types.ts';
 import { inState } from './advance.ts';
 import { EXITS, IDS, specs } from './random-specs.ts';
 import { CORE, GATE, specSet } from './specs.ts';
+import { fixtureSpecs } from '../fixture-specs.ts';
 
 const config: ProjectConfig = {
   specs: 'default',
@@ -23,7 +23,6 @@ const config: ProjectConfig = {
   toolchains: [],
 };
 const by = fc.constantFrom(...PRINCIPALS);
-const shipped = await loadSpecs('default');
 
 /** Sessions in or outside of one of these peripherals, after any history that the gate cares about. */
 const views = (ids: readonly string[], inside: boolean): fc.Arbitrary<SessionView> =>
@@ -82,10 +81,10 @@ function decideApproved<R extends HopRequest | ModeRequest>(context: GateContext
 it.each([
   ['random specs', specs, IDS, EXITS],
   [
-    'the shipped specs',
-    fc.constant(shipped),
-    Object.keys(shipped.peripherals),
-    [...new Set(shipped.edges.map(({ exit }) => exit))],
+    'the fixture specs',
+    fc.constant(fixtureSpecs),
+    Object.keys(fixtureSpecs.peripherals),
+    [...new Set(fixtureSpecs.edges.map(({ exit }) => exit))],
   ],
 ] as const)('opens a hop of %s exactly when the gate lets it through', (_name, sets, ids, exits) => {
   const seen = { opened: 0, refused: 0 };
@@ -130,12 +129,12 @@ it('opens deploy with the approval that the gate asked for, and not without', ()
     tests: { passed: true, count: 1, failed: 0 },
     visit: { ...view.visit, observed: { result: 'pass' } },
   };
-  const context = { specs: shipped, config, view: ready, unsafeNoSandbox: false };
+  const context = { specs: fixtureSpecs, config, view: ready, unsafeNoSandbox: false };
   const request: HopRequest = { kind: 'hop', to: 'deploy', exit: 'pass', by: 'agent', reason: 'because' };
   expect(decide(context, request)).toMatchObject({ ok: false, denial: { code: 'approval-required' } });
   const decision = decideApproved(context, request);
   if (!decision.ok) throw new Error(decision.denial.message);
-  const snapshot = inState(compileSpecs(shipped).hopGraph, 'test');
+  const snapshot = inState(compileSpecs(fixtureSpecs).hopGraph, 'test');
   const { event } = decision.plan;
   expect(snapshot.can(event)).toBe(true);
   expect(snapshot.can({ ...event, facts: { ...event.facts, approved: false } })).toBe(false);
@@ -143,7 +142,7 @@ it('opens deploy with the approval that the gate asked for, and not without', ()
 
 it.each([
   ['random specs', specs, IDS],
-  ['the shipped specs', fc.constant(shipped), Object.keys(shipped.peripherals)],
+  ['the fixture specs', fc.constant(fixtureSpecs), Object.keys(fixtureSpecs.peripherals)],
   ['the core in outline', fc.constant(specSet(CORE)), Object.keys(CORE)],
 ] as const)('opens a start of %s exactly when the gate lets it through', (_name, sets, ids) => {
   const seen = { opened: 0, refused: 0 };

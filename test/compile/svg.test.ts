@@ -10,6 +10,7 @@ import { loadSpecs } from '../../src/spec/load-specs.ts';
 import { grid, RUNBOOK, specsOf } from '../testing/spec-sets.ts';
 import { specs as randomSpecs } from './random-specs.ts';
 import { CORE, GATE, specSet } from './specs.ts';
+import { fixtureSpecs } from '../fixture-specs.ts';
 
 const specs = specSet(CORE, GATE);
 const textsOf = (svg: string): readonly string[] =>
@@ -64,7 +65,7 @@ describe('renderSvg', () => {
   });
 
   it('no box or label covers another', async () => {
-    for (const set of [specs, await loadSpecs('default')]) {
+    for (const set of [specs, fixtureSpecs]) {
       const svg = await renderSvg(set);
       const boxes = [...boxesOf(svg, 'box'), ...boxesOf(svg, 'label')];
       expect(boxes.length).toBeGreaterThan(Object.keys(set.peripherals).length);

@@ -8,6 +8,7 @@ import { type OpenOptions, openSession } from '../../src/open-session.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { fixtureSpecs } from '../fixture-specs.ts';
 
 const FILES: { readonly [path: string]: string } = {
   'src/sum.js': 'export const sum = (a, b) => a - b;\n',
@@ -81,7 +82,14 @@ export async function agentWorld(start: Start): Promise<AgentWorld> {
   const store = sqliteStore(join(folder, 'evidence.db'));
   const sessions: Session[] = [];
   const open = async (options: Partial<OpenOptions> = {}): Promise<Session> => {
-    const session = await openSession({ root, agent: 'worker', store, trustConfig: true, ...options });
+    const session = await openSession({
+      specs: fixtureSpecs,
+      root,
+      agent: 'worker',
+      store,
+      trustConfig: true,
+      ...options,
+    });
     sessions.push(session);
     return session;
   };

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { bindArguments } from '../../src/gate/arguments.ts';
 import type { Json } from '../../src/spec/types.ts';
-import { shipped } from './views.ts';
+import { fixtureSpecs } from './views.ts';
 
-const bind = (tool: string, given: unknown) => bindArguments(shipped.tools[tool]!, given);
+const bind = (tool: string, given: unknown) => bindArguments(fixtureSpecs.tools[tool]!, given);
 
 describe('bindArguments', () => {
   it.each<[string, string, unknown, { [name: string]: Json }]>([
@@ -27,7 +27,7 @@ describe('bindArguments', () => {
     ['a path, which has to lie somewhere', 'path:read', { type: ['string', 'null'] }, { ok: true, args: {} }],
   ])('hands null on, or leaves it out, for %s', (_name, role, schema, bound) => {
     const parameter = { name: 'v', role, schema, required: false, description: '' };
-    const tool = { ...shipped.tools['read']!, parameters: [parameter as never] };
+    const tool = { ...fixtureSpecs.tools['read']!, parameters: [parameter as never] };
     expect(bindArguments(tool, { v: null })).toEqual(bound);
     expect(bindArguments(tool, [null])).toEqual({ ok: true, args: {} });
   });

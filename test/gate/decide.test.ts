@@ -8,7 +8,7 @@ import { validateHop } from '../../src/gate/validate-hop.ts';
 import type { SessionView } from '../../src/gate/view.ts';
 import { available } from '../../src/gate/ways.ts';
 import { MODES, type Mode, PRINCIPALS, type Principal, type SpecSet } from '../../src/spec/types.ts';
-import { answer, contextOf, shipped, viewOf, visitTo } from './views.ts';
+import { answer, contextOf, fixtureSpecs, viewOf, visitTo } from './views.ts';
 
 const freeze = <T>(value: T): T => {
   if (value !== null && typeof value === 'object' && !Object.isFrozen(value)) {
@@ -19,15 +19,15 @@ const freeze = <T>(value: T): T => {
 };
 
 describe('decide is pure', () => {
-  const names = fc.constantFrom(...Object.keys(shipped.peripherals), 'nowhere', 'constructor', '');
-  const exits = fc.constantFrom(...new Set(shipped.edges.map(({ exit }) => exit)), 'none');
+  const names = fc.constantFrom(...Object.keys(fixtureSpecs.peripherals), 'nowhere', 'constructor', '');
+  const exits = fc.constantFrom(...new Set(fixtureSpecs.edges.map(({ exit }) => exit)), 'none');
   const by = fc.constantFrom(...PRINCIPALS);
   const json = fc.jsonValue({ noUnicodeString: false } as never) as fc.Arbitrary<never>;
   const request: fc.Arbitrary<Request> = fc.oneof(
     fc.record({ kind: fc.constant('start' as const), peripheral: names, by }),
     fc.record({
       kind: fc.constant('step' as const),
-      tool: fc.constantFrom(...Object.keys(shipped.tools), 'toString'),
+      tool: fc.constantFrom(...Object.keys(fixtureSpecs.tools), 'toString'),
       args: fc.oneof(json, fc.constant({ path: 'src/a.ts' })),
     }),
     fc.record({ kind: fc.constant('hop' as const), to: names, exit: exits, reason: fc.string(), by }),
@@ -49,7 +49,9 @@ describe('decide is pure', () => {
   const view: fc.Arbitrary<SessionView> = fc
     .record({
       visit: fc.option(
-        fc.constantFrom(...Object.keys(shipped.peripherals)).map((id) => visitTo(id, { observed: { result: 'pass' } })),
+        fc
+          .constantFrom(...Object.keys(fixtureSpecs.peripherals))
+          .map((id) => visitTo(id, { observed: { result: 'pass' } })),
       ),
       mode: fc.constantFrom(...MODES),
       closed: fc.boolean(),
@@ -85,7 +87,7 @@ describe('decide is pure', () => {
 });
 
 it('has words for every code, even where nothing is known', () => {
-  const here = available(shipped, viewOf());
+  const here = available(fixtureSpecs, viewOf());
   const words = DENIAL_CODES.map((code) => describeDenial(code, {}, here, null));
   for (const { message, remedy } of words) expect([message, remedy].every((text) => /\S/.test(text))).toBe(true);
   expect(new Set(words.map(({ message }) => message)).size).toBe(DENIAL_CODES.length);
@@ -140,7 +142,7 @@ describe('the mode gate', () => {
     });
   });
   it('refuses every change where the spec set has no mode gate', () => {
-    const none: SpecSet = { ...shipped, gate: null };
+    const none: SpecSet = { ...fixtureSpecs, gate: null };
     const decision = decide(contextOf(viewOf({ mode: null }), none), { kind: 'mode', to: 'diagnose', by: 'operator' });
     expect(decision).toMatchObject({
       ok: false,
@@ -148,8 +150,8 @@ describe('the mode gate', () => {
     });
   });
   it('keeps peripherals to their modes where gate.yaml says so', () => {
-    const gate = { ...shipped.gate!, peripherals: { ...shipped.gate!.peripherals, discuss: ['chat'] } };
-    const only = contextOf(viewOf({ mode: 'discuss' }), { ...shipped, gate });
+    const gate = { ...fixtureSpecs.gate!, peripherals: { ...fixtureSpecs.gate!.peripherals, discuss: ['chat'] } };
+    const only = contextOf(viewOf({ mode: 'discuss' }), { ...fixtureSpecs, gate });
     expect(answer(only, { kind: 'start', peripheral: 'explore', by: 'agent' })).toBe('mode-forbids');
     expect(answer(only, { kind: 'start', peripheral: 'chat', by: 'agent' })).toBe('ok');
   });
@@ -198,8 +200,8 @@ describe('names', () => {
   });
   it('admits the agents that a peripheral lists, and no others', () => {
     const specs = {
-      ...shipped,
-      peripherals: { ...shipped.peripherals, chat: { ...shipped.peripherals['chat']!, agents: ['keeper'] } },
+      ...fixtureSpecs,
+      peripherals: { ...fixtureSpecs.peripherals, chat: { ...fixtureSpecs.peripherals['chat']!, agents: ['keeper'] } },
     };
     const start: Request = { kind: 'start', peripheral: 'chat', by: 'operator' };
     expect(answer(contextOf(viewOf({ agent: 'keeper' }), specs), start)).toBe('ok');

@@ -3,14 +3,14 @@ import { holds } from '../../src/gate/cel.ts';
 import { celFacts } from '../../src/gate/facts.ts';
 import { prospectiveFruit } from '../../src/gate/fruit.ts';
 import type { FruitType, Json, PeripheralSpec } from '../../src/spec/types.ts';
-import { shipped, viewOf, visitTo } from './views.ts';
+import { fixtureSpecs, viewOf, visitTo } from './views.ts';
 
-const edit = shipped.peripherals['edit']!;
+const edit = fixtureSpecs.peripherals['edit']!;
 const withFruit = (fruit: PeripheralSpec['fruit']): PeripheralSpec => ({ ...edit, fruit });
 
 describe('prospectiveFruit', () => {
   it('is null where nothing was observed', () => {
-    expect(prospectiveFruit(shipped.peripherals['test']!, {}, {})).toEqual({
+    expect(prospectiveFruit(fixtureSpecs.peripherals['test']!, {}, {})).toEqual({
       fruit: { result: null, 'test-count': null, failures: null },
       problems: [],
     });

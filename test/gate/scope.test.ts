@@ -3,7 +3,7 @@ import { effectiveScope } from '../../src/gate/decide-step.ts';
 import { scopeProblem } from '../../src/gate/scope.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load-project-config.ts';
 import type { ArgumentRole, Json, ScopeRule } from '../../src/spec/types.ts';
-import { shipped } from './views.ts';
+import { fixtureSpecs } from './views.ts';
 
 const closed: ScopeRule = { read: 'none', write: [], command: 'none', url: 'none' };
 const config = { ...DEFAULT_PROJECT_CONFIG, mask: ['.env', '*.pem'] };
@@ -70,8 +70,8 @@ it.each<[ArgumentRole, Json | undefined, Partial<ScopeRule>, string | null]>([
 
 it('lets a repository name its own paths where the spec grants paths, and nowhere else', () => {
   const own = { ...DEFAULT_PROJECT_CONFIG, scopes: { edit: ['lib/'], explore: ['src/'] } };
-  expect(effectiveScope(shipped, own, 'edit').write).toEqual(['lib/']);
-  expect(effectiveScope(shipped, own, 'explore').write).toEqual([]);
-  expect(effectiveScope(shipped, DEFAULT_PROJECT_CONFIG, 'edit').write).toEqual(['src/', 'docs/', 'scripts/']);
-  expect(effectiveScope(shipped, own, 'constructor')).toEqual(closed);
+  expect(effectiveScope(fixtureSpecs, own, 'edit').write).toEqual(['lib/']);
+  expect(effectiveScope(fixtureSpecs, own, 'explore').write).toEqual([]);
+  expect(effectiveScope(fixtureSpecs, DEFAULT_PROJECT_CONFIG, 'edit').write).toEqual(['src/', 'docs/', 'scripts/']);
+  expect(effectiveScope(fixtureSpecs, own, 'constructor')).toEqual(closed);
 });

@@ -3,10 +3,10 @@ import type { ApprovalGrant } from '../../src/gate/approval.ts';
 import type { GateContext, Request } from '../../src/gate/request.ts';
 import type { SessionView, VisitView } from '../../src/gate/view.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load-project-config.ts';
-import { loadSpecs } from '../../src/spec/load-specs.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
+import { fixtureSpecs } from '../fixture-specs.ts';
 
-export const shipped: SpecSet = await loadSpecs('default');
+export { fixtureSpecs };
 
 /** A session as the gate sees it: open, in EXECUTE, outside of any peripheral, nothing done. */
 export const viewOf = (some: Partial<SessionView> = {}): SessionView => ({
@@ -42,7 +42,7 @@ export const visitTo = (peripheral: string, some: Partial<VisitView> = {}): Visi
   ...some,
 });
 
-export const contextOf = (view: SessionView, specs: SpecSet = shipped): GateContext => ({
+export const contextOf = (view: SessionView, specs: SpecSet = fixtureSpecs): GateContext => ({
   specs,
   config: DEFAULT_PROJECT_CONFIG,
   view,

@@ -4,7 +4,7 @@ import type { WayLeg } from '../../src/gate/denial.ts';
 import { available, shortestWay } from '../../src/gate/ways.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { IDS, specs } from '../compile/random-specs.ts';
-import { shipped, viewOf, visitTo } from './views.ts';
+import { fixtureSpecs, viewOf, visitTo } from './views.ts';
 
 const at = (peripheral: string | null) =>
   peripheral === null ? viewOf() : viewOf({ visit: visitTo(peripheral), visits: { [peripheral]: 1 } });
@@ -50,21 +50,21 @@ describe('shortestWay', () => {
     expect(far).toBeGreaterThan(10);
   });
 
-  it('agrees with brute force on the shipped specs, between all places', () => {
-    const ids = Object.keys(shipped.peripherals);
+  it('agrees with brute force on the fixture specs, between all places', () => {
+    const ids = Object.keys(fixtureSpecs.peripherals);
     for (const from of [...ids, null])
       for (const to of ids.filter((id) => id !== from)) {
-        const way = shortestWay(shipped, at(from), (peripheral) => peripheral === to);
-        const ways = allWays(shipped, from, to);
+        const way = shortestWay(fixtureSpecs, at(from), (peripheral) => peripheral === to);
+        const ways = allWays(fixtureSpecs, from, to);
         expect(way?.length ?? 0).toBe(Math.min(...ways.map(({ length }) => length)));
       }
   });
 
   it('says where the operator has to ask', () => {
-    expect(shortestWay(shipped, at('chat'), (peripheral) => peripheral === 'edit')).toMatchObject([
+    expect(shortestWay(fixtureSpecs, at('chat'), (peripheral) => peripheral === 'edit')).toMatchObject([
       { exit: 'hop-edit', needs: ['by operator'] },
     ]);
-    expect(shortestWay(shipped, at(null), (peripheral) => peripheral === 'edit')?.map(({ to }) => to)).toEqual([
+    expect(shortestWay(fixtureSpecs, at(null), (peripheral) => peripheral === 'edit')?.map(({ to }) => to)).toEqual([
       'explore',
       'edit',
     ]);
@@ -73,22 +73,22 @@ describe('shortestWay', () => {
 
 describe('available', () => {
   it('is empty on a closed session', () => {
-    expect(available(shipped, { ...at('edit'), closed: true })).toMatchObject({ tools: [], hops: [], modes: [] });
+    expect(available(fixtureSpecs, { ...at('edit'), closed: true })).toMatchObject({ tools: [], hops: [], modes: [] });
   });
   it('leaves hops and no tools to a visit that expired', () => {
-    const expired = available(shipped, viewOf({ visit: visitTo('test', { status: 'expired' }) }));
+    const expired = available(fixtureSpecs, viewOf({ visit: visitTo('test', { status: 'expired' }) }));
     expect(expired.tools).toEqual([]);
     expect(expired.hops.length).toBeGreaterThan(0);
   });
   it('offers the first visit what is default, and later what closes a session', () => {
     const starts = (visits: { [id: string]: number }) =>
-      available(shipped, viewOf({ visits })).hops.map(({ to }) => to);
+      available(fixtureSpecs, viewOf({ visits })).hops.map(({ to }) => to);
     expect(starts({}).toSorted()).toEqual(['chat', 'explore']);
     expect(starts({ edit: 1 })).toEqual(['reflect']);
   });
   it('offers the tools that the mode allows', () => {
     const tools = (mode: 'discuss' | 'diagnose' | 'execute') =>
-      available(shipped, viewOf({ mode, visit: visitTo('edit') })).tools;
+      available(fixtureSpecs, viewOf({ mode, visit: visitTo('edit') })).tools;
     expect(tools('discuss')).not.toContain('read');
     expect(tools('diagnose')).toContain('read');
     expect(tools('diagnose')).not.toContain('edit');

@@ -6,23 +6,23 @@ import { describeWay } from '../../src/gate/describe-denial.ts';
 import type { GateContext, Request } from '../../src/gate/request.ts';
 import type { SessionView } from '../../src/gate/view.ts';
 import type { Edge, GateRule, SpecSet } from '../../src/spec/types.ts';
-import { contextOf, grantFor, shipped, viewOf, visitTo } from './views.ts';
+import { contextOf, grantFor, fixtureSpecs, viewOf, visitTo } from './views.ts';
 
-/** The shipped set with another gate before a hop from test to deploy. */
+/** The fixture specs with another gate before a hop from test to deploy. */
 const gated = (...gates: GateRule[]): SpecSet => withEdge('test', 'deploy', { gates });
 const withEdge = (from: string, to: string, some: Partial<Edge>): SpecSet => ({
-  ...shipped,
-  edges: shipped.edges.map((edge) => (edge.from === from && edge.to === to ? { ...edge, ...some } : edge)),
+  ...fixtureSpecs,
+  edges: fixtureSpecs.edges.map((edge) => (edge.from === from && edge.to === to ? { ...edge, ...some } : edge)),
 });
 const withPeripheral = (id: string, some: Partial<SpecSet['peripherals'][string]>): SpecSet => ({
-  ...shipped,
-  peripherals: { ...shipped.peripherals, [id]: { ...shipped.peripherals[id]!, ...some } },
+  ...fixtureSpecs,
+  peripherals: { ...fixtureSpecs.peripherals, [id]: { ...fixtureSpecs.peripherals[id]!, ...some } },
 });
-const { gate: _, ...rest } = shipped;
+const { gate: _, ...rest } = fixtureSpecs;
 const modeless: SpecSet = { ...rest, gate: null };
 const allowing = (peripherals: readonly string[]): SpecSet => ({
-  ...shipped,
-  gate: { ...shipped.gate!, peripherals: { ...shipped.gate!.peripherals, execute: peripherals } },
+  ...fixtureSpecs,
+  gate: { ...fixtureSpecs.gate!, peripherals: { ...fixtureSpecs.gate!.peripherals, execute: peripherals } },
 });
 
 const worked: Partial<SessionView> = {
@@ -44,7 +44,7 @@ const mode = (to: unknown, some: object = {}): Request => ({ kind: 'mode', to, b
 const stop = (fruit: object = {}): Request => ({ kind: 'stop', reason: 'done', by: 'agent', fruit }) as Request;
 
 type Row = readonly [title: string, context: GateContext, request: Request];
-const on = (title: string, view: SessionView, request: Request, specs = shipped): Row => [
+const on = (title: string, view: SessionView, request: Request, specs = fixtureSpecs): Row => [
   title,
   contextOf(view, specs),
   request,
@@ -61,7 +61,7 @@ const ROWS: readonly Row[] = [
   on('a tool that nobody serves', at('explore', { unserved: new Set(['grep']) }), step('grep')),
   on('a tool of another peripheral', at('explore'), step('edit')),
   on('a tool of a peripheral far away', at('explore'), step('bash-deploy')),
-  on('a tool of no peripheral that can be reached', at('explore'), step('edit'), { ...shipped, edges: [] }),
+  on('a tool of no peripheral that can be reached', at('explore'), step('edit'), { ...fixtureSpecs, edges: [] }),
   on('an acting tool in a mode that only looks', at('edit', { mode: 'diagnose' }), step('edit')),
   on('an observing tool in a mode that only talks', at('explore', { mode: 'discuss' }), step('read', { path: 'a' })),
   on(
@@ -114,7 +114,10 @@ const ROWS: readonly Row[] = [
     viewOf(),
     start('explore'),
     withPeripheral('explore', {
-      context: { ...shipped.peripherals['explore']!.context, topic: { source: { kind: 'inherit' }, optional: false } },
+      context: {
+        ...fixtureSpecs.peripherals['explore']!.context,
+        topic: { source: { kind: 'inherit' }, optional: false },
+      },
     }),
   ),
   on(
@@ -123,14 +126,14 @@ const ROWS: readonly Row[] = [
     start('explore'),
     withPeripheral('explore', {
       context: {
-        'commit-message': shipped.peripherals['deploy']!.context['commit-message']!,
+        'commit-message': fixtureSpecs.peripherals['deploy']!.context['commit-message']!,
         topic: { source: { kind: 'inherit' }, optional: false },
       },
     }),
   ),
   on('a start when nothing can be', viewOf({ visits: { explore: 1 } }), step('read'), {
-    ...shipped,
-    peripherals: { explore: shipped.peripherals['explore']! },
+    ...fixtureSpecs,
+    peripherals: { explore: fixtureSpecs.peripherals['explore']! },
   }),
 
   on('a hop', at('explore'), hop('edit', { exit: 'ready-to-edit', fruit: { summary: 'found it' } })),
@@ -140,13 +143,13 @@ const ROWS: readonly Row[] = [
   on('a hop to a list', at('explore'), hop('["edit"]')),
   on('a hop to a number', at('explore'), hop('12')),
   on('a hop to the unknown where each hop needs something', at('test', {}), hop('nowhere.at.all'), {
-    ...shipped,
-    edges: shipped.edges.filter(({ from, exit }) => from === 'test' && exit === 'pass'),
+    ...fixtureSpecs,
+    edges: fixtureSpecs.edges.filter(({ from, exit }) => from === 'test' && exit === 'pass'),
   }),
-  on('a hop to the unknown where none is', at('test', {}), hop('nowhere'), { ...shipped, edges: [] }),
+  on('a hop to the unknown where none is', at('test', {}), hop('nowhere'), { ...fixtureSpecs, edges: [] }),
   on('a hop that no edge makes', at('explore'), hop('deploy')),
   on('a hop that no edge makes, by an exit', at('explore'), hop('deploy', { exit: 'hop-edit' })),
-  on('a hop to where no way leads', at('explore'), hop('deploy'), { ...shipped, edges: [] }),
+  on('a hop to where no way leads', at('explore'), hop('deploy'), { ...fixtureSpecs, edges: [] }),
   on('a hop by several exits', at('edit'), hop('test')),
   on('a hop by the only exit', at('test'), hop('discipline')),
   on('a hop by an exit that leads elsewhere', at('explore'), hop('reflect', { exit: 'ready-to-edit' })),
@@ -170,8 +173,8 @@ const ROWS: readonly Row[] = [
   ),
   on('a hop by an exit of which nothing is known', at('test'), hop('deploy', { exit: 'pass' })),
   on('the same where no other exit holds', at('test'), hop('deploy', { exit: 'pass' }), {
-    ...shipped,
-    edges: shipped.edges.filter(({ from, exit }) => from === 'test' && exit === 'pass'),
+    ...fixtureSpecs,
+    edges: fixtureSpecs.edges.filter(({ from, exit }) => from === 'test' && exit === 'pass'),
   }),
   on(
     'the same where a mode forbids the others',
@@ -299,8 +302,8 @@ const ROWS: readonly Row[] = [
   on('a mode that it is in', viewOf({ mode: 'discuss' }), mode('discuss')),
   on('a mode that is too far', viewOf({ mode: 'discuss' }), mode('execute')),
   on('a mode from where none leads on', viewOf({ mode: 'discuss' }), mode('execute'), {
-    ...shipped,
-    gate: { ...shipped.gate!, transitions: [] },
+    ...fixtureSpecs,
+    gate: { ...fixtureSpecs.gate!, transitions: [] },
   }),
   on('a mode that needs an approval', viewOf({ mode: 'diagnose' }), mode('execute')),
   on(

@@ -8,6 +8,7 @@ import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
 import { denied, must, stage } from '../session/sessions.ts';
 import { readAnswerFile, say, stateFolder, writeAnswerFile } from './support.ts';
+import { fixtureSpecs } from '../fixture-specs.ts';
 
 const deploy = { to: 'deploy', exit: 'pass', reason: 'the tests pass' };
 
@@ -98,7 +99,13 @@ it('a program leaves approvals to the operator by a word', async () => {
   vi.stubEnv('XDG_STATE_HOME', stateFolder());
   onTestFinished(() => void vi.unstubAllEnvs());
   const root = stateFolder();
-  const session = await openSession({ root, agent: 'mine', store: 'memory', approver: 'operator' });
+  const session = await openSession({
+    specs: fixtureSpecs,
+    root,
+    agent: 'mine',
+    store: 'memory',
+    approver: 'operator',
+  });
   await session.setMode({ to: 'diagnose' });
   const asked = () => session.setMode({ to: 'execute', reason: 'to work' });
   const { about, remedy } = (await denied(asked())).denial;

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { narrowConfig } from '../../src/project/narrow-config.ts';
-import { loadSpecs } from '../../src/spec/load-specs.ts';
 import { parseProjectConfig } from '../../src/spec/parse-project-config.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
+import { fixtureSpecs } from '../fixture-specs.ts';
 
 it('of a file that nobody accepted masks are added, and exceptions are left out', async () => {
-  const specs = await loadSpecs('default');
+  const specs = fixtureSpecs;
   const narrowed = (text: string) => {
     const parsed = parseProjectConfig(text);
     return parsed.ok ? narrowConfig(parsed.config, specs) : null;

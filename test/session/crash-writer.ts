@@ -1,8 +1,8 @@
 import { createSession } from '../../src/session/open.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load-project-config.ts';
-import { loadSpecs } from '../../src/spec/load-specs.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { scriptedBackend } from '../../src/testing/scripted.ts';
+import { fixtureSpecs } from '../fixture-specs.ts';
 
 /**
  * Writes a session until it is killed: `node crash-writer.ts DATABASE`. Prints `session ID`, then `ran N` from inside of its tool, and
@@ -30,7 +30,7 @@ const session = await createSession(
     approver: { via: 'approver', approve: async () => ({ by: 'operator' }) },
   },
   {
-    specs: await loadSpecs('default'),
+    specs: fixtureSpecs,
     config: DEFAULT_PROJECT_CONFIG,
     agent: 'crasher',
     root: process.cwd(),

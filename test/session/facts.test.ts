@@ -8,7 +8,7 @@ import {
   lead,
   must,
   specsOf,
-  shipped,
+  fixtureSpecs,
   type StageOptions,
   stage,
   testRun,
@@ -343,7 +343,7 @@ describe('a reframe', () => {
     }
   });
   it('names the first value that the exits imply as the expected one', () => {
-    expect(shipped.peripherals['test']?.exits.find(({ implies }) => implies)?.implies).toEqual({
+    expect(fixtureSpecs.peripherals['test']?.exits.find(({ implies }) => implies)?.implies).toEqual({
       field: 'result',
       value: 'pass',
     });

@@ -4,8 +4,7 @@ import type { Entry } from '../../src/evidence/entry.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import type { ToolCall } from '../../src/ports/tool-backend.ts';
-import { loadSpecs } from '../../src/spec/load-specs.ts';
-import { bodies, changed, denied, events, lead, must, shipped, stage, TestClock } from './sessions.ts';
+import { bodies, changed, denied, events, lead, must, fixtureSpecs, stage, TestClock } from './sessions.ts';
 
 const edit = { tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } };
 const read = { tool: 'read', args: ['src/a.ts'] };
@@ -382,7 +381,7 @@ describe('what a tool comes to', () => {
         peripheral: 'edit',
         readableFiles: null,
         unsafeNoSandbox: false,
-        scope: { ...shipped.peripherals['edit']?.scope.rule, write: ['lib/'] },
+        scope: { ...fixtureSpecs.peripherals['edit']?.scope.rule, write: ['lib/'] },
       },
     ]);
     await denied(session.step(edit));
@@ -390,7 +389,7 @@ describe('what a tool comes to', () => {
 });
 
 it('stays under the spec that it was opened with', async () => {
-  const specs = structuredClone(await loadSpecs('default'));
+  const specs = structuredClone(fixtureSpecs);
   const { session, reopen } = await stage({ specs });
   await must(session.start('explore'));
   await session.detach();

@@ -15,14 +15,14 @@ import {
   inTurn,
   lead,
   must,
-  shipped,
+  fixtureSpecs,
   specsOf,
   type Stage,
   stage,
   testRun,
 } from './sessions.ts';
 
-const compiled = compileTables(shipped);
+const compiled = compileTables(fixtureSpecs);
 
 async function replayed(store: EvidenceStore, id: string): Promise<SessionState> {
   let state = initialState(compiled, id);
@@ -37,7 +37,7 @@ const by = fc.constantFrom('agent' as const, 'agent' as const, 'operator' as con
 const call: fc.Arbitrary<Call> = fc.oneof(
   {
     weight: 5,
-    arbitrary: anyOf(...Object.keys(shipped.tools)).map(
+    arbitrary: anyOf(...Object.keys(fixtureSpecs.tools)).map(
       (tool): Call =>
         (_, session) =>
           session.step({ tool, args: ARGS[tool] ?? {} }),
@@ -45,7 +45,7 @@ const call: fc.Arbitrary<Call> = fc.oneof(
   },
   {
     weight: 3,
-    arbitrary: fc.constantFrom(...shipped.edges).chain((edge) =>
+    arbitrary: fc.constantFrom(...fixtureSpecs.edges).chain((edge) =>
       by.map(
         (who): Call =>
           (_, session) =>

@@ -9,13 +9,13 @@ import type { ToolBackend } from '../../src/ports/tool-backend.ts';
 import { createSession, resumeSession } from '../../src/session/open.ts';
 import type { Session } from '../../src/session/session.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load-project-config.ts';
-import { loadSpecs } from '../../src/spec/load-specs.ts';
 import { parseSpecSet } from '../../src/spec/parse-spec-set.ts';
 import type { Json, ProjectConfig, SpecSet } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { scriptedBackend } from '../../src/testing/scripted.ts';
+import { fixtureSpecs } from '../fixture-specs.ts';
 
-export const shipped: SpecSet = await loadSpecs('default');
+export { fixtureSpecs };
 
 /** A clock that stands still until it is moved. */
 export class TestClock {
@@ -78,7 +78,7 @@ export interface StageOptions {
 export async function stage(options: StageOptions = {}): Promise<Stage> {
   const clock = options.clock ?? new TestClock();
   const store = options.store ?? memoryStore({ clock });
-  const specs = options.specs ?? shipped;
+  const specs = options.specs ?? fixtureSpecs;
   const edited = changed('src/a.ts');
   const backend = scriptedBackend({
     ...Object.fromEntries(Object.keys(specs.tools).map((id) => [id, { ok: true } as Json])),
@@ -165,7 +165,7 @@ export const events = async (session: Session) => (await bodies(session)).map(({
 
 export type Place = 'explore' | 'edit' | 'test' | 'deploy' | 'reflect';
 
-/** Leads a session with the shipped specs to a peripheral, in EXECUTE. Throws when it is turned away. */
+/** Leads a session over the fixture specs to a peripheral, in EXECUTE. Throws when it is turned away. */
 export async function lead(session: Session, to: Place): Promise<void> {
   await must(session.start('explore'));
   await must(session.setMode({ to: 'diagnose' }));

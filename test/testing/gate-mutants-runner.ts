@@ -5,12 +5,12 @@
  */
 import { registerHooks } from 'node:module';
 import type * as RunCase from '../../src/testing/run-case.ts';
-import { loadSpecs } from '../../src/spec/load-specs.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { planCases } from '../../src/testing/cases.ts';
 import { trialConfig } from '../../src/testing/trial-config.ts';
 import { DOORS, EXTRA, FACTS } from './gate-mutants-specs.ts';
 import { REVIEW, RUNBOOK, specsOf } from './spec-sets.ts';
+import { fixtureSpecs } from '../fixture-specs.ts';
 
 const SRC = new URL('../../src/', import.meta.url).href;
 const RELOADED = /^(?:gate|compile|session|testing)\//;
@@ -41,7 +41,7 @@ const isBroad = ({ planned }: Cases[number]): boolean => planned.provoke === 'en
 /** Those that try the most first, as they notice the most mutants. */
 const all: Cases = [
   ...casesOf(specsOf(EXTRA), 'stranger'),
-  ...[specsOf(DOORS), await loadSpecs('default'), specsOf(REVIEW), specsOf(RUNBOOK)].flatMap((specs) => casesOf(specs)),
+  ...[specsOf(DOORS), fixtureSpecs, specsOf(REVIEW), specsOf(RUNBOOK)].flatMap((specs) => casesOf(specs)),
 ].sort((a, b) => Number(isBroad(b)) - Number(isBroad(a)));
 /** Spec sets of their own distinguish the facts that rules in CEL see, by which doors open. */
 const rules: Cases = FACTS.flatMap((files) => casesOf(specsOf(files))).sort(

@@ -1,9 +1,9 @@
-import { loadSpecs } from '../../src/spec/load-specs.ts';
 import type { Edge, Mode } from '../../src/spec/types.ts';
+import { fixtureSpecs } from '../fixture-specs.ts';
 
-export const specs = await loadSpecs('default');
+export const specs = fixtureSpecs;
 
-/** The model: all that a session over the shipped specs is, in a few words. */
+/** The model: all that a session over the fixture specs is, in a few words. */
 export interface Model {
   place: string | null;
   mode: Mode;

@@ -276,7 +276,7 @@ const back: fc.Arbitrary<readonly [name: string, act: Act]> = fc.constantFrom(
   ['ClockJump', clockJump] as const,
 );
 
-/** Walks over the shipped specs: seven moves of ten lead on from where the session stands. */
+/** Walks over the fixture specs: seven moves of ten lead on from where the session stands. */
 export function walk(
   twist: Twist,
   { numRuns, seed }: { readonly numRuns: number; readonly seed: number },

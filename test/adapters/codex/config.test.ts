@@ -7,7 +7,7 @@ import { hookOverrides, mcpOverrides, sandboxOverrides, trustOverride } from '..
 import { threadOptions } from '../../../src/adapters/codex/thread-options.ts';
 import { type TomlValue, tomlLiteral } from '../../../src/adapters/codex/toml.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load-project-config.ts';
-import { shipped } from '../../session/sessions.ts';
+import { fixtureSpecs } from '../../session/sessions.ts';
 
 const { value } = fc.letrec<{ value: TomlValue }>((tie) => ({
   value: fc.oneof(
@@ -36,7 +36,7 @@ test('what TOML reads of a value is the value', () => {
 
 describe('the options of a thread', () => {
   const of = (peripheral: string | null, mode: 'discuss' | 'diagnose' | 'execute' | null = 'execute', scopes = {}) =>
-    threadOptions(shipped, { ...DEFAULT_PROJECT_CONFIG, scopes }, peripheral, '/repo', mode);
+    threadOptions(fixtureSpecs, { ...DEFAULT_PROJECT_CONFIG, scopes }, peripheral, '/repo', mode);
 
   test('only a peripheral that writes may write, and only its folders', () => {
     for (const peripheral of [null, 'explore', 'test', 'deploy', 'reflect', 'chat'])
@@ -70,7 +70,7 @@ describe('the overrides', () => {
   test('the profile reads the root without its masks and writes the scope', () => {
     const options = {
       ...threadOptions(
-        shipped,
+        fixtureSpecs,
         { ...DEFAULT_PROJECT_CONFIG, mask: ['.env', 'secrets/', 'a/*.pem', '.env.!(a|*b)', '{x,y}.key', '!a/b.pem'] },
         'edit',
         '/re "po',
@@ -105,7 +105,7 @@ describe('the overrides', () => {
   });
 
   test('whoever sits at the screen is asked what hopgate has to ask, and nothing else', () => {
-    const options = threadOptions(shipped, DEFAULT_PROJECT_CONFIG, 'edit', '/repo', 'execute');
+    const options = threadOptions(fixtureSpecs, DEFAULT_PROJECT_CONFIG, 'edit', '/repo', 'execute');
     expect(parsed(sandboxOverrides(options, '/repo', true))).toMatchObject({
       approval_policy: {
         granular: {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { detectAmong, detectExit } from '../../../src/adapters/core/detect-exit.ts';
-import { shipped } from '../../session/sessions.ts';
+import { fixtureSpecs } from '../../session/sessions.ts';
 
 // What an agent says, by where it says it and the exit that it means.
 const MEANT: { readonly [peripheral: string]: { readonly [exit: string]: readonly string[] } } = {
@@ -365,23 +365,23 @@ const notMeant = Object.entries(NOT_MEANT).flatMap(([peripheral, texts]) =>
 
 describe('what an agent says', () => {
   it.each(meant)('in %s, it means %s: %s', (peripheral, exit, text) => {
-    expect(detectExit(shipped, peripheral, text)).toMatchObject({ exit, reason: expect.any(String) });
+    expect(detectExit(fixtureSpecs, peripheral, text)).toMatchObject({ exit, reason: expect.any(String) });
   });
 
   it.each(notMeant)('in %s, it means no exit: %s', (peripheral, text) => {
-    expect(detectExit(shipped, peripheral, text)).toBeNull();
+    expect(detectExit(fixtureSpecs, peripheral, text)).toBeNull();
   });
 
-  it('is known for every exit of every shipped peripheral, in a table of some size', () => {
+  it('is known for every exit of every peripheral, in a table of some size', () => {
     const known = new Set(meant.map(([peripheral, exit]) => `${peripheral} ${exit}`));
-    for (const { from, exit } of shipped.edges) expect(known).toContain(`${from} ${exit}`);
+    for (const { from, exit } of fixtureSpecs.edges) expect(known).toContain(`${from} ${exit}`);
     expect(meant.length + notMeant.length).toBeGreaterThan(200);
   });
 });
 
 describe('what is detected', () => {
   it('names where it may lead, and the agent’s own sentence', () => {
-    expect(detectExit(shipped, 'test', 'I ran them. All tests pass. Good.')).toEqual({
+    expect(detectExit(fixtureSpecs, 'test', 'I ran them. All tests pass. Good.')).toEqual({
       exit: 'pass',
       to: ['deploy', 'reflect'],
       reason: 'All tests pass.',
@@ -389,27 +389,33 @@ describe('what is detected', () => {
     });
   });
   it('is of low confidence where it is hedged', () => {
-    expect(detectExit(shipped, 'explore', 'I think I found the target.')).toMatchObject({ confidence: 'low' });
+    expect(detectExit(fixtureSpecs, 'explore', 'I think I found the target.')).toMatchObject({ confidence: 'low' });
   });
   it('goes by the exit that leads there, where a hop has none of its name', () => {
-    expect(detectExit(shipped, 'test', 'I hop to deploy.')).toMatchObject({ exit: 'pass', to: ['deploy'] });
+    expect(detectExit(fixtureSpecs, 'test', 'I hop to deploy.')).toMatchObject({ exit: 'pass', to: ['deploy'] });
   });
   it('is the last that was said', () => {
     expect(
-      detectExit(shipped, 'test', 'All tests pass. Wait: after the second run the picture changed. The tests fail.'),
+      detectExit(
+        fixtureSpecs,
+        'test',
+        'All tests pass. Wait: after the second run the picture changed. The tests fail.',
+      ),
     ).toMatchObject({ exit: 'fail' });
-    expect(detectExit(shipped, 'explore', 'I found the target, so I hop to edit.')).toMatchObject({ exit: 'hop-edit' });
+    expect(detectExit(fixtureSpecs, 'explore', 'I found the target, so I hop to edit.')).toMatchObject({
+      exit: 'hop-edit',
+    });
   });
   it('is nothing where a sentence names two ways', () => {
-    expect(detectExit(shipped, 'explore', 'I hop to edit or I hop to reflect.')).toBeNull();
+    expect(detectExit(fixtureSpecs, 'explore', 'I hop to edit or I hop to reflect.')).toBeNull();
   });
   it('is only what the peripheral has', () => {
-    expect(detectExit(shipped, 'discipline', 'All tests pass.')).toBeNull();
-    expect(detectExit(shipped, 'nowhere', 'All tests pass.')).toBeNull();
+    expect(detectExit(fixtureSpecs, 'discipline', 'All tests pass.')).toBeNull();
+    expect(detectExit(fixtureSpecs, 'nowhere', 'All tests pass.')).toBeNull();
   });
   it('is found behind long output', () => {
     const output = `\`\`\`\n${'2 tests failed\n'.repeat(5000)}\`\`\`\n`;
-    expect(detectExit(shipped, 'test', `${output}The tests are flaky.`)).toMatchObject({ exit: 'flaky' });
+    expect(detectExit(fixtureSpecs, 'test', `${output}The tests are flaky.`)).toMatchObject({ exit: 'flaky' });
   });
 });
 
@@ -447,7 +453,7 @@ describe('exits of other spec sets', () => {
 });
 
 describe('any text', () => {
-  const peripherals = fc.constantFrom(...Object.keys(shipped.peripherals));
+  const peripherals = fc.constantFrom(...Object.keys(fixtureSpecs.peripherals));
   const phrase = fc.constantFrom(...meant.map(([, , text]) => text));
   const filler = fc.oneof(
     fc.string(),
@@ -457,12 +463,12 @@ describe('any text', () => {
   it('never throws', () => {
     fc.assert(
       fc.property(peripherals, fc.array(fc.oneof(phrase, filler)), (peripheral, parts) => {
-        const found = detectExit(shipped, peripheral, parts.join(''));
+        const found = detectExit(fixtureSpecs, peripheral, parts.join(''));
         if (found)
-          expect(shipped.edges.some(({ from, exit }) => from === peripheral && exit === found.exit)).toBe(true);
+          expect(fixtureSpecs.edges.some(({ from, exit }) => from === peripheral && exit === found.exit)).toBe(true);
       }),
     );
-    expect(detectExit(shipped, 'edit', null as never)).toBeNull();
+    expect(detectExit(fixtureSpecs, 'edit', null as never)).toBeNull();
   });
 
   it('never fires on what is only quoted, shown as code or copied', () => {
@@ -477,7 +483,7 @@ describe('any text', () => {
     );
     fc.assert(
       fc.property(peripherals, phrase, wrap, (peripheral, text, around) => {
-        expect(detectExit(shipped, peripheral, around(text))).toBeNull();
+        expect(detectExit(fixtureSpecs, peripheral, around(text))).toBeNull();
       }),
       { numRuns: 1000 },
     );
@@ -486,6 +492,6 @@ describe('any text', () => {
   it('is read in a moment, however long it is', () => {
     const long =
       'I am not ready to edit '.repeat(50_000) + '`'.repeat(50_000) + '"'.repeat(50_000) + 'a '.repeat(100_000);
-    expect(detectExit(shipped, 'explore', long)).toBeNull();
+    expect(detectExit(fixtureSpecs, 'explore', long)).toBeNull();
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { agentSession } from '../../../src/adapters/core/local.ts';
 import { renderResult } from '../../../src/adapters/core/render-result.ts';
 import type { PeripheralSpec } from '../../../src/spec/types.ts';
-import { lead, no, shipped as SPECS, stage, yes } from '../../session/sessions.ts';
+import { lead, no, fixtureSpecs as SPECS, stage, yes } from '../../session/sessions.ts';
 
 describe('an answer', () => {
   it('to a hop says which tools are open now', async () => {

@@ -4,7 +4,7 @@ import { promptSection } from '../../../src/adapters/core/prompt-section.ts';
 import { situation } from '../../../src/adapters/core/situation.ts';
 import type { Session } from '../../../src/session/session.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load-project-config.ts';
-import { changed, lead, must, type Place, shipped, stage, testRun } from '../../session/sessions.ts';
+import { changed, lead, must, type Place, fixtureSpecs, stage, testRun } from '../../session/sessions.ts';
 
 const config = {
   ...DEFAULT_PROJECT_CONFIG,
@@ -101,12 +101,15 @@ describe('the prompt', () => {
     const numbers = Array.from({ length: count }, (_, index) => `tool-number-${index}`);
     const purpose = 'Does one of the many things that can be done with it, said in a sentence of usual length.';
     const specs = {
-      ...shipped,
+      ...fixtureSpecs,
       tools: {
-        ...shipped.tools,
-        ...Object.fromEntries(numbers.map((id) => [id, { ...shipped.tools['read']!, id, purpose }])),
+        ...fixtureSpecs.tools,
+        ...Object.fromEntries(numbers.map((id) => [id, { ...fixtureSpecs.tools['read']!, id, purpose }])),
       },
-      peripherals: { ...shipped.peripherals, explore: { ...shipped.peripherals['explore']!, tools: numbers } },
+      peripherals: {
+        ...fixtureSpecs.peripherals,
+        explore: { ...fixtureSpecs.peripherals['explore']!, tools: numbers },
+      },
     };
     const { session } = await stage({ specs });
     await lead(session, 'explore');
@@ -156,9 +159,9 @@ describe('the prompt', () => {
 
   it('does not grow with the spec set, the files or the backpack', async () => {
     const tools = Object.fromEntries(
-      Array.from({ length: 500 }, (_, n) => [`tool-${n}`, { ...shipped.tools['read'], id: `tool-${n}` }]),
-    ) as typeof shipped.tools;
-    const { session } = await stage({ specs: { ...shipped, tools: { ...shipped.tools, ...tools } }, config });
+      Array.from({ length: 500 }, (_, n) => [`tool-${n}`, { ...fixtureSpecs.tools['read'], id: `tool-${n}` }]),
+    ) as typeof fixtureSpecs.tools;
+    const { session } = await stage({ specs: { ...fixtureSpecs, tools: { ...fixtureSpecs.tools, ...tools } }, config });
     await lead(session, 'edit');
     for (let n = 0; n < 30; n++)
       await must(session.step({ tool: 'write', args: { path: `src/${n}.ts`, content: '' } }));
@@ -170,10 +173,10 @@ describe('the prompt', () => {
 });
 
 describe('describeConstraints', () => {
-  it('tells of each shipped peripheral what it allows and forbids', () => {
+  it('tells of each peripheral what it allows and forbids', () => {
     expect(
       Object.fromEntries(
-        Object.keys(shipped.peripherals).map((id) => [id, describeConstraints(shipped, config, id)?.scope]),
+        Object.keys(fixtureSpecs.peripherals).map((id) => [id, describeConstraints(fixtureSpecs, config, id)?.scope]),
       ),
     ).toMatchObject({
       explore: {
@@ -190,7 +193,7 @@ describe('describeConstraints', () => {
   });
 
   it('tells of each exit what it opens and needs, of gates, limits and fruit', () => {
-    const test = describeConstraints(shipped, config, 'test');
+    const test = describeConstraints(fixtureSpecs, config, 'test');
     expect(test).toMatchObject({
       exits: [
         {
@@ -215,12 +218,12 @@ describe('describeConstraints', () => {
     });
     expect(test?.forbidden.tools).toContain('write');
     expect(test?.tools.map(({ name }) => name)).toEqual(['read', 'bash-test']);
-    expect(describeConstraints(shipped, config, 'nowhere')).toBeNull();
-    expect(describeConstraints(shipped, config, '__proto__')).toBeNull();
+    expect(describeConstraints(fixtureSpecs, config, 'nowhere')).toBeNull();
+    expect(describeConstraints(fixtureSpecs, config, '__proto__')).toBeNull();
   });
 
   it('takes the repository’s own paths', () => {
-    expect(describeConstraints(shipped, { ...config, scopes: { edit: ['lib/'] } }, 'edit')?.scope.writes).toBe(
+    expect(describeConstraints(fixtureSpecs, { ...config, scopes: { edit: ['lib/'] } }, 'edit')?.scope.writes).toBe(
       'only lib/',
     );
   });

@@ -9,7 +9,7 @@ import {
 } from '../../../src/adapters/core/tool-call-to-action.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load-project-config.ts';
 import type { Json, ProjectConfig } from '../../../src/spec/types.ts';
-import { lead, shipped, stage } from '../../session/sessions.ts';
+import { lead, fixtureSpecs, stage } from '../../session/sessions.ts';
 
 const config: ProjectConfig = {
   ...DEFAULT_PROJECT_CONFIG,
@@ -17,7 +17,7 @@ const config: ProjectConfig = {
   deploy: { staging: { run: ['./deploy.sh', 'staging'], network: false } },
 };
 const at = (peripheral: string | null, more: Partial<ActionContext> = {}): ActionContext => ({
-  specs: shipped,
+  specs: fixtureSpecs,
   config,
   root: '/repo',
   peripheral,
@@ -163,23 +163,26 @@ describe('a shell', () => {
   });
 
   it('a peripheral of one’s own with a command tool is reached by its parameters’ roles', () => {
-    const kubectl = { ...shipped.tools['bash-git'], id: 'run-kubectl' } as (typeof shipped.tools)[string];
+    const kubectl = { ...fixtureSpecs.tools['bash-git'], id: 'run-kubectl' } as (typeof fixtureSpecs.tools)[string];
     const notes = {
-      ...shipped.tools['bash'],
+      ...fixtureSpecs.tools['bash'],
       id: 'notes',
       parameters: [{ name: 'text', role: 'text', schema: {}, required: true, description: '' }],
-    } as (typeof shipped.tools)[string];
+    } as (typeof fixtureSpecs.tools)[string];
     const query = {
-      ...shipped.tools['bash'],
+      ...fixtureSpecs.tools['bash'],
       id: 'query',
       parameters: [{ name: 'sql', role: 'command', schema: {}, required: true, description: '' }],
-    } as (typeof shipped.tools)[string];
-    const edit = shipped.peripherals['edit'];
+    } as (typeof fixtureSpecs.tools)[string];
+    const edit = fixtureSpecs.peripherals['edit'];
     if (!edit) throw new Error('no edit');
     const specs = {
-      ...shipped,
-      tools: { ...shipped.tools, 'run-kubectl': kubectl, notes, query },
-      peripherals: { ...shipped.peripherals, ops: { ...edit, id: 'ops', tools: ['notes', 'run-kubectl', 'query'] } },
+      ...fixtureSpecs,
+      tools: { ...fixtureSpecs.tools, 'run-kubectl': kubectl, notes, query },
+      peripherals: {
+        ...fixtureSpecs.peripherals,
+        ops: { ...edit, id: 'ops', tools: ['notes', 'run-kubectl', 'query'] },
+      },
     };
     const there = at('ops', { specs });
     expect(calls(claude('Bash', { command: 'kubectl get pods' }, there))).toEqual([
@@ -191,10 +194,10 @@ describe('a shell', () => {
   });
 
   it('where the mode forbids the tool that acts, the one that looks takes the command', () => {
-    const edit = shipped.peripherals['edit'];
+    const edit = fixtureSpecs.peripherals['edit'];
     if (!edit) throw new Error('no edit');
     const both = { ...edit, id: 'both', tools: ['bash', 'bash-readonly'] };
-    const specs = { ...shipped, peripherals: { ...shipped.peripherals, both } };
+    const specs = { ...fixtureSpecs, peripherals: { ...fixtureSpecs.peripherals, both } };
     expect(calls(claude('Bash', { command: 'ls' }, at('both', { specs })))[0]?.[1]).toBe('bash');
     expect(calls(claude('Bash', { command: 'ls' }, at('both', { specs, mode: 'diagnose' })))[0]?.[1]).toBe(
       'bash-readonly',
@@ -324,14 +327,14 @@ describe('hopgate’s own MCP tools', () => {
 });
 
 describe('tools of other MCP servers', () => {
-  const read = shipped.tools['read'];
+  const read = fixtureSpecs.tools['read'];
   if (!read) throw new Error('no read');
   const [path] = read.parameters;
   if (!path) throw new Error('no path');
   const specs = {
-    ...shipped,
+    ...fixtureSpecs,
     tools: {
-      ...shipped.tools,
+      ...fixtureSpecs.tools,
       'fs-read': {
         ...read,
         id: 'fs-read',
@@ -445,7 +448,7 @@ describe('any input', () => {
           if (action.kind === 'mode') expect(Object.keys(action.mode)).not.toContain('by');
           if (action.kind === 'steps')
             for (const { tool } of action.steps)
-              expect(Object.hasOwn(shipped.tools, tool) || name.startsWith('mcp__')).toBe(true);
+              expect(Object.hasOwn(fixtureSpecs.tools, tool) || name.startsWith('mcp__')).toBe(true);
         },
       ),
       { numRuns: 2000 },

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { toolMapping } from '../../../src/adapters/core/tool-mapping.ts';
-import { shipped } from '../../session/sessions.ts';
+import { fixtureSpecs } from '../../session/sessions.ts';
 
 const of = (provider: Parameters<typeof toolMapping>[0], id: string) => {
-  const peripheral = shipped.peripherals[id];
+  const peripheral = fixtureSpecs.peripherals[id];
   if (!peripheral) throw new Error(`no ${id}`);
-  return toolMapping(provider, peripheral, shipped);
+  return toolMapping(provider, peripheral, fixtureSpecs);
 };
 
 it('Claude Code’s tools reach what each peripheral has', () => {

@@ -5,7 +5,7 @@ import { recordTranscript } from '../../../src/adapters/core/transcript.ts';
 import { mentions } from '../../../src/audit/inhabitation/context-injection.ts';
 import { judgeInhabitation } from '../../../src/audit/inhabitation/inhabitation.ts';
 import type { Situation, TranscriptItem } from '../../../src/evidence/transcript.ts';
-import { must, shipped, stage } from '../../session/sessions.ts';
+import { must, fixtureSpecs, stage } from '../../session/sessions.ts';
 import { Items, inhabit, judge } from './lives.ts';
 
 const lived = await inhabit();
@@ -14,7 +14,7 @@ const items: readonly TranscriptItem[] = lived.items.items;
 
 /** The demands that fail once the stream is another, and why. */
 function failing(changed: readonly unknown[], problems: { line: number; message: string }[] = []) {
-  const found = judgeInhabitation({ items: changed as TranscriptItem[], problems }, shipped, entries);
+  const found = judgeInhabitation({ items: changed as TranscriptItem[], problems }, fixtureSpecs, entries);
   const fails = found.filter(({ verdict }) => verdict === 'fails');
   return {
     ids: fails.map(({ id }) => id).join(' '),
@@ -69,7 +69,7 @@ describe('P-1 fails', () => {
   it('where a visit begins within another', () => {
     const start = entries.find(({ tags }) => tags.includes('start'))!;
     const twice = [...entries, { ...start, seq: entries.length }];
-    const [first] = judgeInhabitation({ items, problems: [] }, shipped, twice);
+    const [first] = judgeInhabitation({ items, problems: [] }, fixtureSpecs, twice);
     expect(first?.findings.map(({ reason }) => reason)).toContain('explore was entered before reflect was left');
   });
 });
@@ -81,7 +81,7 @@ describe('P-2 fails where what is delivered first', () => {
     ['names another mode', situated({ mode: 'execute' }), 'it says mode execute'],
     ['hides what is carried', situated({ state: {} }), 'it does not show session-id'],
     ['offers too little', situated({ tools: ['read'] }), 'it offered read'],
-    ['offers too much', situated({ tools: [...shipped.peripherals['explore']!.tools, 'edit'] }), 'it offered'],
+    ['offers too much', situated({ tools: [...fixtureSpecs.peripherals['explore']!.tools, 'edit'] }), 'it offered'],
     ['hides an exit', situated({ exits: [] }), 'it named none'],
     ['does not say where', reworded((text) => text.replaceAll('explore', 'somewhere')), 'where it is: explore'],
     ['does not say the mode', reworded((text) => text.replaceAll('diagnose', 'some mode')), 'what it sees: diagnose'],
@@ -219,7 +219,7 @@ describe('P-5', () => {
       return { ...item, input: { ...(item.input as object), reason: say('') } };
     });
   const scoreOf = (changed: readonly unknown[]) =>
-    judgeInhabitation({ items: changed as TranscriptItem[], problems: [] }, shipped, entries)[4];
+    judgeInhabitation({ items: changed as TranscriptItem[], problems: [] }, fixtureSpecs, entries)[4];
 
   it('rates words of this world, in the first person, above others', () => {
     const own = scoreOf(items)?.score ?? 0;

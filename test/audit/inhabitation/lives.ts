@@ -5,7 +5,7 @@ import { verifyConstraints } from '../../../src/audit/verify/verify-constraints.
 import { NO_TRANSCRIPT, type Transcript, type TranscriptItem } from '../../../src/evidence/transcript.ts';
 import type { TranscriptSink } from '../../../src/ports/transcript-sink.ts';
 import type { Session } from '../../../src/session/session.ts';
-import { type Stage, shipped, stage } from '../../session/sessions.ts';
+import { type Stage, fixtureSpecs, stage } from '../../session/sessions.ts';
 
 export class Items implements TranscriptSink {
   readonly items: TranscriptItem[] = [];
@@ -20,7 +20,7 @@ export class Items implements TranscriptSink {
 
 /** What the judges say: `P-1 holds`, … */
 export async function judge(session: Session, transcript: Transcript = NO_TRANSCRIPT) {
-  const findings = judgeInhabitation(transcript, shipped, await session.evidence());
+  const findings = judgeInhabitation(transcript, fixtureSpecs, await session.evidence());
   return {
     findings,
     verdicts: Object.fromEntries(findings.map(({ id, verdict }) => [id, verdict])),

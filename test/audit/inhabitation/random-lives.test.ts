@@ -5,7 +5,7 @@ import { agentSession } from '../../../src/adapters/core/local.ts';
 import { recordTranscript } from '../../../src/adapters/core/transcript.ts';
 import { judgeInhabitation } from '../../../src/audit/inhabitation/inhabitation.ts';
 import { parseTranscript } from '../../../src/evidence/transcript.ts';
-import { inTurn, shipped, stage, testRun } from '../../session/sessions.ts';
+import { inTurn, fixtureSpecs, stage, testRun } from '../../session/sessions.ts';
 import { Items } from './lives.ts';
 
 const refusing = {
@@ -19,8 +19,8 @@ const refusing = {
 };
 const failing = { outcome: { status: 'failed' as const, code: 'no-file', message: 'no such file' }, effects: [] };
 
-const peripherals = Object.keys(shipped.peripherals);
-const exits = Object.values(shipped.peripherals).flatMap(({ exits }) => exits.map(({ name }) => name));
+const peripherals = Object.keys(fixtureSpecs.peripherals);
+const exits = Object.values(fixtureSpecs.peripherals).flatMap(({ exits }) => exits.map(({ name }) => name));
 const text = fc.constantFrom('', 'src/a.ts', 'a', 'x'.repeat(3000), '…', 'ü\u0000\ud800');
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
 
@@ -57,7 +57,7 @@ const call: fc.Arbitrary<AgentCall> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({
-      name: fc.constantFrom(...Object.keys(shipped.tools), 'no-such'),
+      name: fc.constantFrom(...Object.keys(fixtureSpecs.tools), 'no-such'),
       input: fc.record({
         path: maybe(text),
         old: maybe(text),
@@ -105,7 +105,7 @@ it('lays nothing at the door of an agent that only calls, whatever it calls and 
         const text = items.items.map((item) => `${JSON.stringify(item)}\n`).join('');
         const read = parseTranscript(text);
         expect(read.problems).toEqual([]);
-        const judged = judgeInhabitation(read, shipped, await session.evidence());
+        const judged = judgeInhabitation(read, fixtureSpecs, await session.evidence());
         const wrong = judged.filter(
           ({ id, verdict }) => ['P-1', 'P-2', 'P-3', 'P-6'].includes(id) && verdict === 'fails',
         );

@@ -6,12 +6,12 @@ import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load-project-config.ts
 import { memoryStore } from '../../../src/stores/memory.ts';
 import { scriptedBackend } from '../../../src/testing/scripted.ts';
 import { disciplineBackend } from '../../../src/tools/discipline/backend.ts';
-import { changed, denied, must, shipped, stage, TestClock } from '../../session/sessions.ts';
+import { changed, denied, must, fixtureSpecs, stage, TestClock } from '../../session/sessions.ts';
 
 async function atWork() {
   const clock = new TestClock();
   const store = memoryStore({ clock });
-  const others = Object.keys(shipped.tools).filter((tool) => !/^p[sua]r-/.test(tool));
+  const others = Object.keys(fixtureSpecs.tools).filter((tool) => !/^p[sua]r-/.test(tool));
   const rest = scriptedBackend({
     ...Object.fromEntries(others.map((id) => [id, { ok: true }])),
     edit: changed('src/a.ts'),
@@ -24,7 +24,7 @@ async function atWork() {
   const toDiscipline = () => session.hop({ to: 'discipline', exit: 'hop-discipline', reason: 'by which pattern?' });
   const select = (pattern: string) => session.step({ tool: 'psr-select', args: [pattern, 'it fits', 'no surprises'] });
   const verdict = () =>
-    verifySession(session.id, { specs: shipped, config: DEFAULT_PROJECT_CONFIG }, store.entries(session.id));
+    verifySession(session.id, { specs: fixtureSpecs, config: DEFAULT_PROJECT_CONFIG }, store.entries(session.id));
   return { ...staged, toDiscipline, select, verdict };
 }
 

@@ -28,6 +28,8 @@ export function narrowConfig(stated: ProjectConfig, specs: SpecSet): Narrowed {
     ...(stated.web.allow.length === 0 ? [] : ['web']),
     ...(stated.mask.some((mask) => mask.startsWith('!') && !defaults.mask.includes(mask)) ? ['mask'] : []),
     ...(stated.toolchains.length === 0 ? [] : ['toolchains']),
+    ...(stated.programs === undefined ? [] : ['programs']),
+    ...(stated.cache === undefined ? [] : ['cache']),
     ...(stated.upstream === undefined ? [] : ['upstream']),
   ];
   return {

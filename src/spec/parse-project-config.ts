@@ -7,7 +7,7 @@ import { ProjectFile } from './project-file.ts';
 import { readYaml } from './read-yaml.ts';
 import { salvage } from './salvage.ts';
 import { reporter } from './source-document.ts';
-import type { GitConfig, GitCredential, ProjectConfig, UpstreamServer } from './types.ts';
+import type { CommandEnv, GitConfig, GitCredential, ProjectConfig, UpstreamServer } from './types.ts';
 
 /** What holds where `hopgate.yaml` says nothing. */
 export const DEFAULT_PROJECT_CONFIG: ProjectConfig = {
@@ -36,23 +36,35 @@ export function parseProjectConfig(text: string, file = 'hopgate.yaml'): Parsed<
 }
 
 function resolveConfig(authored: ProjectFile): ProjectConfig {
-  const { scopes, test, deploy, git, web, mask, upstream, ...rest } = authored;
+  const { scopes, test, deploy, git, web, mask, cache, upstream, ...rest } = authored;
   return {
     ...DEFAULT_PROJECT_CONFIG,
     ...rest,
     scopes: scopes ?? {},
-    test: (test ?? []).map(({ run, report = 'none' }) => ({ run, report })),
+    test: (test ?? []).map(({ run, report = 'none', env, minutes }) => ({
+      run,
+      report,
+      ...resolveEnv(env),
+      ...(minutes === undefined ? {} : { minutes }),
+    })),
     deploy: Object.fromEntries(
       Object.entries(deploy ?? {}).map(([name, command]) => [
         name,
         Array.isArray(command)
           ? { run: command, network: false }
-          : { run: command.run, network: command.network ?? false },
+          : { run: command.run, network: command.network ?? false, ...resolveEnv(command.env) },
       ]),
     ),
     git: git === undefined ? null : resolveGit(git),
     web: web ?? DEFAULT_PROJECT_CONFIG.web,
     mask: resolveMasks(mask),
+    ...(cache === undefined
+      ? {}
+      : {
+          cache: cache.map((stated) =>
+            typeof stated === 'string' ? { folder: stated, read: false } : { folder: stated.read, read: true },
+          ),
+        }),
     ...(upstream === undefined ? {} : { upstream: mapValues(upstream, resolveServer) }),
   };
 }
@@ -62,6 +74,14 @@ function resolveMasks(stated: readonly string[] | undefined): readonly string[] 
   if (stated === undefined) return DEFAULT_MASKS;
   const all = stated.length > 0 && stated.every((mask) => mask.startsWith('!')) ? ['default', ...stated] : stated;
   return all.flatMap((mask) => (mask === 'default' ? DEFAULT_MASKS : [mask]));
+}
+
+type AuthoredEnv = NonNullable<ProjectFile['test']>[number]['env'];
+
+/** A name alone takes the variable of that name. */
+function resolveEnv(env: AuthoredEnv): { env?: CommandEnv } {
+  if (env === undefined) return {};
+  return { env: Array.isArray(env) ? Object.fromEntries(env.map((name) => [name, `\${${name}}`])) : env };
 }
 
 type AuthoredGit = NonNullable<ProjectFile['git']>;

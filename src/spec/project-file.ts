@@ -35,8 +35,21 @@ const RemoteUrl = z
     /^(?:https:\/\/(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?\/[^\s\0]+|ssh:\/\/(?:[\w.-]+@)?(?:\w[\w.-]*|\[[\da-f:.]+\])(?::\d+)?\/[^\s\0]+|(?:[\w.-]+@)?\w[\w.-]*:(?![:/]\/)[^\s\0:]+)$/i,
     'is not an https:// or ssh address of a repository, or holds a user name or password before an https host',
   );
+const ProgramName = z.string().regex(/^[\w+][\w.+-]*$/, 'is not the name of a program: no path, no blank');
 const EnvName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not the name of a variable');
 const Value = z.string().regex(/^[^\0\r\n]*$/, 'is not one line of text');
+const Env = z
+  .union([z.array(EnvName), z.record(EnvName, Value)])
+  .optional()
+  .describe(
+    'Its environment besides: names of variables to take from hopgate’s own, or values; ${NAME} in a value takes one from hopgate’s own.',
+  );
+const CacheFolder = z
+  .string()
+  .regex(
+    /^(?:~\/)?(?!\/|~)(?!(?:.*\/)?\.{1,2}(?:\/|$))(?!(?:.*\/)?\.git(?:\/|$))[^\0\\]+$/,
+    'is not a folder of the home folder (~/…) or of the tree: no .., nothing in .git',
+  );
 const Mask = z
   .string()
   .max(MAX_MASK_LENGTH, `is longer than ${MAX_MASK_LENGTH} characters`)
@@ -117,6 +130,13 @@ export const ProjectFile = z
             .union([z.enum(['tap', 'none']), z.strictObject({ junit: RelativePath.describe('The report’s path.') })])
             .optional()
             .describe('tap, { junit: path }, or none (exit status only: the count is unknown).'),
+          env: Env,
+          minutes: z
+            .number()
+            .positive()
+            .max(24 * 60)
+            .optional()
+            .describe('How long it may take; the limit of bash-test (ten minutes) if left out.'),
         }),
       )
       .optional()
@@ -129,6 +149,7 @@ export const ProjectFile = z
           z.strictObject({
             run: Argv.describe('The command as a list of words.'),
             network: z.boolean().optional().describe('Whether it may reach the network; no if left out.'),
+            env: Env,
           }),
         ]),
       )
@@ -160,6 +181,18 @@ export const ProjectFile = z
         'Files that no tool sees, instead of the default list; the word default stands for that list. A pattern without / holds at any depth; !pattern makes an exception, and a list of exceptions alone keeps the default list.',
       ),
     toolchains: z.array(Folder).optional().describe('Further read-only folders for the sandbox.'),
+    programs: z
+      .array(ProgramName)
+      .optional()
+      .describe(
+        'Programs of yours that commands need, by name; your own PATH says which, and its installation is shown read-only.',
+      ),
+    cache: z
+      .array(z.union([CacheFolder, z.strictObject({ read: CacheFolder.describe('The folder, shown read-only.') })]))
+      .optional()
+      .describe(
+        'Folders that test runs of a session share, begun empty, in the sandbox’s home folder (~/…) or the tree; { read: ~/… } shows one of yours instead.',
+      ),
     upstream: z
       .record(Name, Server)
       .optional()

@@ -287,19 +287,36 @@ export interface GitConfig {
   readonly ca?: string;
 }
 
+/** Variables of a command; `${NAME}` in a value is one of the operator's environment. */
+export type CommandEnv = { readonly [name: string]: string };
+
+export interface TestCommand {
+  readonly run: readonly string[];
+  readonly report: TestReport;
+  readonly env?: CommandEnv;
+  /** Instead of the tool's own limit. */
+  readonly minutes?: number;
+}
+
 /** `hopgate.yaml` at a repository's root: how it is tested and shipped. Resolved: every key is present. */
 export interface ProjectConfig {
   /** `default`, or a folder relative to the root. */
   readonly specs: string;
   /** Overrides a peripheral's write paths, by peripheral id. */
   readonly scopes: { readonly [peripheral: string]: readonly string[] };
-  readonly test: readonly { readonly run: readonly string[]; readonly report: TestReport }[];
+  readonly test: readonly TestCommand[];
   /** `network`: the command may reach the network; without it, it reaches nothing outside the sandbox. */
-  readonly deploy: { readonly [name: string]: { readonly run: readonly string[]; readonly network: boolean } };
+  readonly deploy: {
+    readonly [name: string]: { readonly run: readonly string[]; readonly network: boolean; readonly env?: CommandEnv };
+  };
   readonly git: GitConfig | null;
   readonly web: { readonly allow: readonly string[] };
   readonly mask: readonly string[];
   readonly toolchains: readonly string[];
+  /** Names of the operator's programs that commands need besides those that they begin with. */
+  readonly programs?: readonly string[];
+  /** `read`: the operator's own folder, read-only; else one of the session's own, for its test runs. */
+  readonly cache?: readonly { readonly folder: string; readonly read: boolean }[];
   /** By name; absent where none is configured. */
   readonly upstream?: { readonly [server: string]: UpstreamServer };
 }

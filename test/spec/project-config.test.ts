@@ -39,6 +39,30 @@ describe('parseProjectConfig', () => {
     });
   });
 
+  it('resolves what commands need', () => {
+    const text = `test: [{ run: [go, test], env: [DB_URL], minutes: 30 }, { run: [x], env: { A: "1", B: "\${C}" } }]
+deploy: { ship: { run: [x], env: [TOKEN] } }
+programs: [go, clang++]
+cache: [~/.cache/go-build, target, { read: ~/go/pkg/mod }]
+`;
+    expect(parseProjectConfig(text)).toMatchObject({
+      ok: true,
+      config: {
+        test: [
+          { run: ['go', 'test'], report: 'none', env: { DB_URL: '${DB_URL}' }, minutes: 30 },
+          { run: ['x'], report: 'none', env: { A: '1', B: '${C}' } },
+        ],
+        deploy: { ship: { run: ['x'], network: false, env: { TOKEN: '${TOKEN}' } } },
+        programs: ['go', 'clang++'],
+        cache: [
+          { folder: '~/.cache/go-build', read: false },
+          { folder: 'target', read: false },
+          { folder: '~/go/pkg/mod', read: true },
+        ],
+      },
+    });
+  });
+
   it.each(['', '# nothing yet\n', '{}'])('gives the defaults for %j', (text) => {
     expect(parseProjectConfig(text)).toEqual({ ok: true, config: DEFAULT_PROJECT_CONFIG });
   });
@@ -53,6 +77,11 @@ describe('parseProjectConfig', () => {
     ['web: { allow: ["https://example.com/"] }', 'web.allow.0', expect.stringContaining('is not a host'), null],
     ['mask: [/etc/passwd]', 'mask.0', expect.stringContaining('no leading /'), null],
     ['toolchains: [node]', 'toolchains.0', expect.stringContaining('is not an absolute folder'), null],
+    ['programs: [/usr/bin/go]', 'programs.0', expect.stringContaining('is not the name of a program'), null],
+    ['cache: [../x]', 'cache.0', expect.stringContaining('no ..'), null],
+    ['cache: [.git/hooks]', 'cache.0', expect.stringContaining('nothing in .git'), null],
+    ['cache: [{ read: /etc }]', 'cache.0.read', expect.stringContaining('is not a folder of the home folder'), null],
+    ['test: [{ run: [x], minutes: 0 }]', 'test.0.minutes', expect.any(String), null],
     ['git: { remote: origin }', 'git', '"branch" is missing', 'The branch that may be pushed.'],
     ['git: { remote: --upload-pack=x, branch: main }', 'git.remote', expect.stringContaining('is not a remote'), null],
     ['git: { remote: origin, branch: -f }', 'git.branch', '"-f" is not the name of a branch', null],

@@ -1,7 +1,7 @@
 import { HELD } from '../../evidence/pur.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
-import type { PatternContext } from './pattern-context.ts';
 import { done, invalid, isRefused, openSelection, textOf } from './outcomes.ts';
+import type { PatternContext } from './pattern-context.ts';
 
 /**
  * pur-mark-pivot { pattern, reason, to? }: gives up a selected pattern. The replacement `to` must be selected

@@ -1,8 +1,8 @@
 import { minePar } from '../../evidence/mine-par.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import type { PatternContext } from './pattern-context.ts';
 import { done } from './outcomes.ts';
+import type { PatternContext } from './pattern-context.ts';
 
 /**
  * par-punctuate { what-went-well?, what-could-improve?, suggestions?, prediction-errors?, questions? }: writes a

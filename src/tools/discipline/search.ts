@@ -1,6 +1,6 @@
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
-import type { PatternContext } from './pattern-context.ts';
 import { done, invalid, textOf } from './outcomes.ts';
+import type { PatternContext } from './pattern-context.ts';
 import { searchPatterns } from './search-patterns.ts';
 
 const DEFAULT_LIMIT = 5;

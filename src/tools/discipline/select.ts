@@ -1,8 +1,8 @@
 import { CONFIDENCES } from '../../evidence/psr.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import type { PatternContext } from './pattern-context.ts';
 import { done, invalid, settleIt, textOf, textsOf } from './outcomes.ts';
+import type { PatternContext } from './pattern-context.ts';
 import { searchPatterns } from './search-patterns.ts';
 
 /**

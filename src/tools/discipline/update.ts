@@ -1,8 +1,8 @@
 import { magnitude } from '../../evidence/dialects/fields.ts';
 import { HELD, outcomeOf, PATTERN_OUTCOMES } from '../../evidence/pur.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
-import type { PatternContext } from './pattern-context.ts';
 import { done, invalid, isRefused, openSelection, textOf, textsOf } from './outcomes.ts';
+import type { PatternContext } from './pattern-context.ts';
 
 /**
  * pur-update { pattern, outcome, actual?, expected?, prediction-error?, actions?, notes? }: records the outcome of a

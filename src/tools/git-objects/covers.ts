@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
-import { isWithin, type Mount } from '../sandbox/layout.ts';
 import { realpathIfAny } from '../read-if-any.ts';
+import { isWithin, type Mount } from '../sandbox/layout.ts';
 
 /** Where git keeps contents of files beside its objects: what it recovered, remembers of conflicts, is about to apply, or let somebody edit. */
 export const COPIES: readonly string[] = [

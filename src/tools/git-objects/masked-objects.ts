@@ -1,16 +1,16 @@
 import { rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { maskMatcher } from '../../gate/masks.ts';
+import { realpathIfAny } from '../read-if-any.ts';
 import { isWithin, type Mount } from '../sandbox/layout.ts';
 import { hiddenFolder } from '../sandbox/own-folder.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
+import type { TreeScan } from '../sandbox/tree.ts';
 import { COPIES, coverOf } from './covers.ts';
 import { fingerprint } from './fingerprint.ts';
 import { type GitFolder, gitFolders, placesOf } from './git-folder.ts';
-import type { TreeScan } from '../sandbox/tree.ts';
 import { gitRunner, listObjects } from './list-objects.ts';
 import { buildView, isWhole, type ObjectView } from './object-view.ts';
-import { realpathIfAny } from '../read-if-any.ts';
 import { alternatesOf, linkedFrom, realWithin, stored } from './stored.ts';
 
 export interface MaskedObjectsRequest {

@@ -1,14 +1,14 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { failed, invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { mayShip } from '../tree/git-tree.ts';
+import { failed, invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { type ChangedFile, changedFiles } from './changed-files.ts';
 import type { GitSession } from './git-session.ts';
-import { stagedFiles } from './staged-files.ts';
 import { readPath } from './operands.ts';
 import type { ParsedGit } from './parse-arguments.ts';
 import { gitReport, notRun } from './report.ts';
+import { stagedFiles } from './staged-files.ts';
 
 const COMMIT = { kind: 'commit' } as const;
 const NOT_OURS = 'Leave it out; the operator can commit it.';

@@ -84,6 +84,8 @@ function mountArguments(mount: Mount, furniture: Furniture): string[] {
       return ['--ro-bind', furniture.emptyFile, mount.target];
     case 'text-file':
       return ['--ro-bind', textFile(furniture, mount.text), mount.target];
+    case 'link':
+      return ['--symlink', mount.to, mount.target];
     case 'empty-folder':
       return ['--tmpfs', mount.target, '--remount-ro', mount.target];
     case 'scratch':

@@ -57,7 +57,7 @@ export function textFile({ folder }: Furniture, text: string): string {
   const file = join(folder, `text-${hash('sha256', text, 'hex')}`);
   if (!existsSync(file)) {
     // Under its name it is there whole, or not at all.
-    writeFileSync(`${file}.new`, text, { mode: 0o444 });
+    writeFileSync(`${file}.new`, text, { mode: 0o555 });
     renameSync(`${file}.new`, file);
   }
   return file;

@@ -9,6 +9,7 @@ import { isAbsolute, join, relative, sep } from 'node:path';
  *   out when the host has none, or it is a link.
  * - `empty-file`, `empty-folder`: covers what is there with nothing, read-only. What it covers has to exist.
  * - `text-file`: covers what is there with a text that holds no secret, read-only.
+ * - `link`: a symbolic link, where nothing is.
  * - `scratch`: a fresh writable folder in memory of at most `bytes`.
  * - `overlay`: `source` with writes that stay in memory (at most `bytes`) and vanish with the command, unless the caller picks them up
  *   ({@link RunOptions.inspect}). One per layout.
@@ -22,6 +23,7 @@ export type Mount =
     }
   | { readonly kind: 'empty-file' | 'empty-folder'; readonly target: string }
   | { readonly kind: 'text-file'; readonly target: string; readonly text: string }
+  | { readonly kind: 'link'; readonly target: string; readonly to: string }
   | { readonly kind: 'scratch'; readonly target: string; readonly bytes: number }
   | {
       readonly kind: 'overlay';
@@ -103,6 +105,12 @@ export interface BaseRequest {
   readonly root: string;
   /** Extra read-only folders; `<folder>/bin` (or the folder itself) goes in front of `PATH`. */
   readonly toolchains?: readonly string[];
+  /** The operator's own programs: after the toolchains on `PATH`. */
+  readonly programs?: {
+    readonly path: readonly string[];
+    readonly mounts: readonly Mount[];
+    readonly env: { readonly [name: string]: string };
+  };
   readonly env?: { readonly [name: string]: string };
   readonly limits?: Partial<LayoutLimits>;
 }
@@ -125,15 +133,19 @@ export function baseLayout(name: string, request: BaseRequest): Layout {
     throw new LayoutError(`the root "${root}" is not the real path of a folder`);
   if (TOO_WIDE.includes(root))
     throw new LayoutError(`"${root}" is too wide to be a repository; choose a folder beneath it`);
-  const toolchains = (request.toolchains ?? []).map(checkToolchain);
+  const toolchains = (request.toolchains ?? []).map((folder) => checkFolder('toolchains', folder));
   const path = toolchains.map((folder) => (existsSync(join(folder, 'bin')) ? join(folder, 'bin') : folder));
   return {
     name,
     root,
-    mounts: toolchains.map((folder) => ({ kind: 'read-only', source: realpathSync(folder), target: folder })),
+    mounts: [
+      ...toolchains.map((folder): Mount => ({ kind: 'read-only', source: realpathSync(folder), target: folder })),
+      ...(request.programs?.mounts ?? []),
+    ],
     chdir: root,
     env: {
-      PATH: [...path, ...SYSTEM_PATH].join(':'),
+      ...request.programs?.env,
+      PATH: [...new Set([...path, ...(request.programs?.path ?? []), ...SYSTEM_PATH])].join(':'),
       HOME: SANDBOX_HOME,
       USER: 'agent',
       LANG: 'C.UTF-8',
@@ -152,7 +164,7 @@ export function withMounts(layout: Layout, mounts: readonly Mount[]): Layout {
 }
 
 /** Where hopgate keeps evidence, the operator's token and its socket: nothing of it may be seen in a sandbox. */
-const STATE_HOMES = (): readonly string[] => {
+export const STATE_HOMES = (): readonly string[] => {
   const { XDG_STATE_HOME, XDG_RUNTIME_DIR, HOME } = process.env;
   const bases = [
     XDG_STATE_HOME || join(HOME || homedir(), '.local', 'state'),
@@ -168,14 +180,14 @@ export function fromHome(path: string): string {
   return path.replace(/^~(?=\/)/, process.env['HOME'] || homedir());
 }
 
-function checkToolchain(stated: string): string {
+/** @throws LayoutError if a folder that hopgate.yaml names is not there, or so wide that it must not be shown */
+export function checkFolder(key: string, stated: string): string {
   const folder = fromHome(stated);
-  if (!isAbsolute(folder)) throw new LayoutError(`toolchains: "${folder}" is not an absolute path`);
-  if (!existsSync(folder)) throw new LayoutError(`toolchains: there is no "${folder}"; correct it in hopgate.yaml`);
+  if (!isAbsolute(folder)) throw new LayoutError(`${key}: "${folder}" is not an absolute path`);
+  if (!existsSync(folder)) throw new LayoutError(`${key}: there is no "${folder}"; correct it in hopgate.yaml`);
   const real = realpathSync(folder);
-  if (TOO_WIDE.includes(real))
-    throw new LayoutError(`toolchains: "${folder}" is too wide; name the toolchain's own folder`);
+  if (TOO_WIDE.includes(real)) throw new LayoutError(`${key}: "${folder}" is too wide; name a folder of its own`);
   if (STATE_HOMES().some((state) => isBeneath(real, state) || isBeneath(state, real)))
-    throw new LayoutError(`toolchains: "${folder}" holds hopgate's own state; name the toolchain's own folder`);
+    throw new LayoutError(`${key}: "${folder}" holds hopgate's own state; name a folder of its own`);
   return folder;
 }

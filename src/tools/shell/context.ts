@@ -1,7 +1,8 @@
 import type { ToolCall } from '../../ports/tool-backend.ts';
+import type { Json, ProjectConfig } from '../../spec/types.ts';
 import { maskedObjects } from '../git-objects/masked-objects.ts';
-import type { Json } from '../../spec/types.ts';
-import type { Layout } from '../sandbox/layout.ts';
+import { operatorPrograms, type Programs } from '../programs/operator-programs.ts';
+import { fromHome, type Layout, STATE_HOMES } from '../sandbox/layout.ts';
 import type { TreeRequest } from '../sandbox/layouts.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandResult, OverlayView, RunOptions, Sandbox } from '../sandbox/sandbox.ts';
@@ -66,6 +67,7 @@ export interface CallTree extends TreeRequest, Covered {
 export async function treeOf({ call, sandbox, overlay }: ShellContext): Promise<CallTree> {
   const { root, config } = call.grant;
   const { mask: masks, toolchains } = config;
+  const programs = programsOf(root, config);
   const startedAt = performance.now();
   const scan = scanTree(root, masks);
   const scanMs = performance.now() - startedAt;
@@ -73,7 +75,15 @@ export async function treeOf({ call, sandbox, overlay }: ShellContext): Promise<
     ? await unlessAborted(maskedObjects(sandbox, { root, masks, toolchains, scan }), call.signal)
     : { mounts: [], closed: [] };
   const said: CallTree['said'] = objects.closed.length > 0 ? { withoutObjects: [...objects.closed] } : {};
-  return { root, masks, toolchains, overlay, scan, scanMs, objects: objects.mounts, said };
+  return { root, masks, toolchains, programs, overlay, scan, scanMs, objects: objects.mounts, said };
+}
+
+/** The operator's programs for the commands of a repository. */
+export function programsOf(root: string, config: ProjectConfig, env = process.env): Programs {
+  const { mask: masks, programs = [], test, deploy } = config;
+  const commands = [...test, ...Object.values(deploy)].flatMap(({ run }) => run[0] ?? []);
+  const toolchains = config.toolchains.map(fromHome);
+  return operatorPrograms({ root, names: [...programs, ...commands], toolchains, masks, env, state: STATE_HOMES() });
 }
 
 /** @throws the signal's reason, as soon as it is aborted */

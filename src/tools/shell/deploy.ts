@@ -6,6 +6,7 @@ import { splitCommand } from '../git/split-command.ts';
 import { readOnlyLayout } from '../sandbox/layouts.ts';
 import { observeTree } from '../tree/observe-tree.ts';
 import { failed, invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
+import { fillEnv } from './command-env.ts';
 import { sameWords } from './configured-command.ts';
 import { type ShellContext, treeOf } from './context.ts';
 import { commandReport } from './report.ts';
@@ -21,9 +22,12 @@ export async function deployTool(context: ShellContext): Promise<ToolReport | St
   const changed = await changedSinceTested(context);
   if (changed) return changed;
   const { run, network } = chosen.command;
+  const filled = fillEnv(chosen.command.env);
   const tree = await treeOf(context);
   const layout = { ...readOnlyLayout(tree), name: 'deploy', network };
-  const result = await context.run(tree, layout, run, { env: { CI: '1', NO_COLOR: '1' } });
+  const result = filled.cleanResult(
+    await context.run(tree, layout, run, { env: { CI: '1', NO_COLOR: '1', ...filled.env } }),
+  );
   // Nobody watches where it connects: with the network open, what it did out there is not known.
   return commandReport(context, result, network ? 'unobserved' : [], {
     deploy: chosen.name,

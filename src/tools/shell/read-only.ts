@@ -2,8 +2,8 @@ import type { ToolReport } from '../../ports/tool-backend.ts';
 import { readOnlyLayout } from '../sandbox/layouts.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
 import { shellCommand } from './command-argument.ts';
-import { commandReport } from './report.ts';
 import { type ShellContext, treeOf } from './context.ts';
+import { commandReport } from './report.ts';
 
 /** `bash-readonly`: any command line, on a tree that cannot change. */
 export async function readOnlyTool(context: ShellContext): Promise<ToolReport | Stop> {

@@ -1,17 +1,20 @@
-import fs from 'node:fs';
 import { randomUUID } from 'node:crypto';
+import fs from 'node:fs';
 import { join, normalize, parse } from 'node:path';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
+import { cacheMounts } from '../programs/cache-mounts.ts';
 import { boundText } from '../sandbox/bounded-output.ts';
+import { withMounts } from '../sandbox/layout.ts';
 import { testLayout } from '../sandbox/layouts.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
+import { judgeRun } from '../test-report/verdict.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
 import { changedCode } from './changed-code.ts';
+import { fillEnv } from './command-env.ts';
 import { type ChosenTest, chooseTests } from './configured-command.ts';
 import { type CallTree, overlayRefusal, type ShellContext, treeOf } from './context.ts';
 import { commandReport } from './report.ts';
-import { judgeRun } from './verdict.ts';
 import { readWritten } from './written-file.ts';
 
 /** A report on stdout is read from this much of it, whatever the agent gets to see. */
@@ -94,15 +97,18 @@ function together(results: readonly CommandResult[], chosen: readonly ChosenTest
 async function runTest(
   context: ShellContext,
   tree: CallTree,
-  { argv, config: { report } }: ChosenTest,
+  { argv, config: { report, env, minutes } }: ChosenTest,
 ): Promise<{ result: CommandResult; junit: string | null; changed: readonly string[] }> {
   const { grant, tool } = context.call;
   const [path, words] = typeof report === 'object' ? freshReport(report.junit, argv) : [null, argv];
   let junit: string | null = null;
   let changed: readonly string[] = [];
   const before = path === null || context.contained ? null : stamp(join(grant.root, path));
-  const result = await context.run(tree, testLayout(tree), words, {
-    env: { CI: '1', NO_COLOR: '1' },
+  const filled = fillEnv(env);
+  const layout = withMounts(testLayout(tree), context.contained ? cacheMounts(context.call) : []);
+  const result = await context.run(tree, layout, words, {
+    ...(minutes === undefined ? {} : { seconds: minutes * 60 }),
+    env: { CI: '1', NO_COLOR: '1', ...filled.env },
     outputBytes: report === 'tap' ? Math.max(REPORT_BYTES, tool.limits.outputBytes) : tool.limits.outputBytes,
     // Only what this run wrote is in the upper folder: an old report cannot be taken for a new one.
     inspect: async (view) => {
@@ -112,7 +118,7 @@ async function runTest(
   });
   if (path !== null && !context.contained && stamp(join(grant.root, path)) !== before)
     junit = readWritten(grant.root, path);
-  return { result, junit, changed };
+  return { result: filled.cleanResult(result), junit: junit && filled.clean(junit), changed };
 }
 
 /**

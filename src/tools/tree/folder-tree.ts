@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type BigIntStats, lstatSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { type BigIntStats, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { maskMatcher } from '../../gate/masks.ts';
 import type { TreeSeen } from '../../gate/tree.ts';

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { isProtected, maskMatcher } from '../../gate/masks.ts';
 import type { ShipsSeen, TreeSeen } from '../../gate/tree.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
-import { gitRunner } from '../git-objects/list-objects.ts';
 import type { Repository } from '../git/repository.ts';
+import { gitRunner } from '../git-objects/list-objects.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { resolveSegments, split, startsWith } from '../workspace/path-argument.ts';
 

@@ -7,10 +7,10 @@ import { failed, isStop, type Stop } from '../workspace/outcome.ts';
 import { boundResult, textOf, type UpstreamResult } from './bound-result.ts';
 import { UpstreamConnection, UpstreamDown } from './connection.ts';
 import type { Environment } from './environment.ts';
-import { plain } from './stderr-tail.ts';
 import { type ListedTool, toolHash } from './listed-tool.ts';
 import { changesSince, look } from './observe-paths.ts';
 import { type Prepared, prepareArguments } from './prepare-arguments.ts';
+import { plain } from './stderr-tail.ts';
 import { writableProgram } from './writable-program.ts';
 
 type BoundTool = ToolSpec & { readonly upstream: UpstreamTool };

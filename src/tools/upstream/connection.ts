@@ -3,9 +3,9 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Json, UpstreamServer } from '../../spec/types.ts';
 import { backoff } from './backoff.ts';
 import { type Environment, fillIn, redactor } from './environment.ts';
-import { plain } from './stderr-tail.ts';
 import type { ListedTool } from './listed-tool.ts';
 import { type Line, openLine } from './open-transport.ts';
+import { plain } from './stderr-tail.ts';
 
 /** Limit for a server to become ready; the program may be downloaded first. */
 const READY_MS = 60_000;

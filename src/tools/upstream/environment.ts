@@ -54,7 +54,7 @@ export function fillIn(server: UpstreamServer, env: Environment): Filled {
 const SHORTEST_SECRET = 6;
 
 /** Returns a function that replaces secret values by their references in answers and messages. */
-export function redactor({ secrets }: Filled): (text: string) => string {
+export function redactor({ secrets }: Pick<Filled, 'secrets'>): (text: string) => string {
   const known = [...secrets]
     .flatMap(([reference, value]) =>
       [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)].map((form) => [reference, form] as const),

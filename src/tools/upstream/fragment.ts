@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { guessRole, type Property } from './guess-role.ts';
-import { plain } from './stderr-tail.ts';
 import { type ListedTool, toolHash } from './listed-tool.ts';
+import { plain } from './stderr-tail.ts';
 
 /** An upstream's tool as an entry for tools.yaml. */
 export interface Fragment {

@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import { StderrTail } from './stderr-tail.ts';
 import { ProcessGroup } from './process-group.ts';
+import { StderrTail } from './stderr-tail.ts';
 
 /** A longer message ends the connection. */
 export const MAX_MESSAGE_BYTES = 32 * 2 ** 20;

@@ -3,8 +3,8 @@ import { promisify } from 'node:util';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Anchors } from './anchors.ts';
-import { looksBinary, regularFile } from './regular-file.ts';
 import { failed, invalid, isStop, type Stop } from './outcome.ts';
+import { looksBinary, regularFile } from './regular-file.ts';
 
 const readAsync = promisify(fs.read);
 const CHUNK = 256 * 1024;

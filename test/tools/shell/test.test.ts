@@ -1,9 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ProjectConfig } from '../../../src/spec/types.ts';
-import { type CallChanges, ok, run, scratch } from './support.ts';
+import { shellBackend } from '../../../src/tools/shell/backend.ts';
+import { type CallChanges, ok, run, sandbox, scratch, toolCall } from './support.ts';
+
+afterEach(() => void vi.unstubAllEnvs());
 
 type Tests = ProjectConfig['test'];
 const changes = (test: Tests, more: Partial<ProjectConfig> = {}): CallChanges => ({ config: { test, ...more } });
@@ -263,6 +266,73 @@ describe('bash-test cannot change what it tests', () => {
     );
     expect(result.stdout).not.toContain('SECRET');
     expect(result.stdout).toMatch(/unreachable/);
+  });
+});
+
+describe('a configured command has what it needs', () => {
+  const one = (text: string, more: Partial<Tests[number]> = {}): Tests => [
+    { run: ['bash', '-c', text], report: 'none', ...more },
+  ];
+
+  test('variables, of which the operator’s values are in nothing that is told', async () => {
+    vi.stubEnv('SHOP_TOKEN', 'hunter2-hunter2');
+    vi.stubEnv('OTHER_TOKEN', 'hunter3-hunter3');
+    const env = { MODE: 'test', TOKEN: 'x-${SHOP_TOKEN}', SHOP_TOKEN: '${SHOP_TOKEN}', UNSET: '${NO_SUCH_VARIABLE}' };
+    const text = `echo "$MODE $TOKEN \${UNSET-unset} \${OTHER_TOKEN-unset} \${#SHOP_TOKEN}"; echo "$SHOP_TOKEN" >&2; echo "<testsuite><testcase name='a'><failure>$SHOP_TOKEN</failure></testcase></testsuite>" > r.xml; exit 1`;
+    const result = await verdict(scratch(), one(text, { env, report: { junit: 'r.xml' } }));
+    expect(result).toMatchObject({
+      stdout: 'test x-${SHOP_TOKEN} unset unset 15\n',
+      stderr: '${SHOP_TOKEN}\n',
+      report: { failures: [{ message: '${SHOP_TOKEN}' }] },
+    });
+    expect(JSON.stringify(result)).not.toContain('hunter');
+  });
+
+  test('minutes of its own, longer or shorter than the tool’s', async () => {
+    expect(await verdict(scratch(), one('sleep 60', { minutes: 0.02 }))).toMatchObject({
+      verdict: 'error',
+      timedOut: true,
+    });
+    const { result } = await ok(
+      scratch(),
+      'bash-test',
+      {},
+      { ...changes(one('sleep 1.5', { minutes: 1 })), seconds: 1 },
+    );
+    expect(result).toMatchObject({ verdict: 'pass' });
+  });
+
+  test('folders that the runs of a session share, and no other session', async () => {
+    const home = scratch({ '.npmcache/module': 'of mine' });
+    vi.stubEnv('HOME', home);
+    vi.stubEnv('XDG_CACHE_HOME', join(home, 'caches'));
+    const root = scratch({ 'target/old': 'of mine' });
+    const cache = [
+      { folder: '~/.cache/build', read: false },
+      { folder: 'target', read: false },
+      { folder: '~/.npmcache', read: true },
+      { folder: '~/.not-there', read: true },
+    ];
+    const text =
+      'ls ~/.cache/build target; cat ~/.npmcache/module; touch ~/.cache/build/a target/b; touch ~/.npmcache/c';
+    const runIn = async (sessionId: string) => {
+      const call = toolCall(root, 'bash-test', {}, changes(one(text), { cache }));
+      const { outcome } = await shellBackend(await sandbox()).run({ ...call, sessionId });
+      return (outcome as unknown as { result: { stdout: string; stderr: string } }).result;
+    };
+    const empty = '/home/agent/.cache/build:\n\ntarget:\nof mine';
+    expect(await runIn('s1')).toMatchObject({ stdout: empty, stderr: expect.stringContaining('Read-only') });
+    expect(await runIn('s1')).toMatchObject({ stdout: '/home/agent/.cache/build:\na\n\ntarget:\nb\nof mine' });
+    expect(await runIn('s2')).toMatchObject({ stdout: empty });
+    expect(readdirSync(join(root, 'target'))).toEqual(['old']);
+    const folder = join(home, 'caches/hopgate');
+    const sessions = () => readdirSync(join(folder, readdirSync(folder)[0]!));
+    expect(sessions()).toHaveLength(2);
+    for (const name of sessions()) utimesSync(join(folder, readdirSync(folder)[0]!, name), 0, 0);
+    await runIn('s3');
+    expect(sessions()).toHaveLength(1);
+    const wide = await run(root, 'bash-test', {}, changes(one('true'), { cache: [{ folder: '~/.', read: true }] }));
+    expect(wide.outcome).toMatchObject({ status: 'failed', code: 'layout-impossible' });
   });
 });
 

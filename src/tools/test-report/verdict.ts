@@ -1,8 +1,8 @@
 import type { TestReport } from '../../spec/types.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
-import { parseJunit } from '../test-report/junit.ts';
-import type { ReportProblem, TestRunReport } from '../test-report/report.ts';
-import { parseTap } from '../test-report/tap.ts';
+import { parseJunit } from './junit.ts';
+import type { ReportProblem, TestRunReport } from './report.ts';
+import { parseTap } from './tap.ts';
 
 /** The outcome of a test run. `error`: nothing can be concluded from it. */
 export interface Verdict {

@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import type { ToolCall } from '../../ports/tool-backend.ts';
+import { checkFolder, type Mount, SANDBOX_HOME } from '../sandbox/layout.ts';
+
+/** A session's folders are removed by the next session of the repository when they have not been used for so long. */
+const IDLE_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * The mounts of `cache:`. A folder that test runs write is one of the session's own: it begins empty and no other session sees it, because what a run
+ * leaves there decides what the next one does. A folder that is only read is the operator's.
+ *
+ * @throws LayoutError if a folder to read is too wide
+ */
+export function cacheMounts({ grant: { root, config }, sessionId }: ToolCall): readonly Mount[] {
+  const folders = config.cache ?? [];
+  const base = folders.some(({ read }) => !read) ? ownFolders(root, sessionId) : null;
+  return folders.flatMap(({ folder, read }): readonly Mount[] => {
+    const inHome = folder.startsWith('~/') ? folder.slice(2) : null;
+    const target = inHome === null ? join(root, folder) : join(SANDBOX_HOME, inHome);
+    if (!read) return [{ kind: 'writable', source: made(join(base!, digest(folder)), root), target }];
+    const source = inHome === null ? target : join(process.env['HOME'] || homedir(), inHome);
+    return existsSync(source) ? [{ kind: 'read-only', source: checkFolder('cache', source), target }] : [];
+  });
+}
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
+
+/** This session's folder among those of the repository; those that nobody uses any more are removed. */
+function ownFolders(root: string, sessionId: string): string {
+  const { XDG_CACHE_HOME, HOME } = process.env;
+  const home = XDG_CACHE_HOME && isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(HOME || homedir(), '.cache');
+  const all = made(join(home, 'hopgate', digest(root)), root);
+  const own = digest(sessionId);
+  for (const name of readdirSync(all))
+    if (name !== own && Date.now() - statSync(join(all, name)).mtimeMs > IDLE_MS)
+      rmSync(join(all, name), { recursive: true, force: true });
+  const folder = made(join(all, own), root);
+  utimesSync(folder, new Date(), new Date());
+  return folder;
+}
+
+/** A folder that whoever runs the command may use: as root that is the repository's owner. */
+function made(folder: string, root: string): string {
+  if (existsSync(folder)) return folder;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const { uid } = statSync(root);
+  if (process.getuid?.() === 0 && uid !== 0) chmodSync(folder, 0o777);
+  return folder;
+}

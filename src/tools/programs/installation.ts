@@ -1,0 +1,95 @@
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { isWithin } from '../../base/paths.ts';
+import { maskMatcher } from '../../gate/masks.ts';
+import type { Mount } from '../sandbox/layout.ts';
+
+/** Folders of an installation that hold its programs. */
+const PROGRAM_FOLDERS = ['bin', 'sbin', 'libexec'];
+/** One of these lies beside the programs of every installation: what they load. */
+const SIGNS = ['lib', 'lib64', 'libexec', 'include', 'share', 'VERSION', 'pyvenv.cfg'];
+/** Files that hold a registry's password, where a package manager keeps them in its own folder. */
+const SECRETS = ['npmrc', '.npmrc', '.yarnrc.yml', 'credentials', 'credentials.toml', 'credentials.json'];
+/** Folders of everybody's programs and data, relative to the home folder. */
+const SHARED_HOME = ['.local', '.local/share', '.local/lib', '.config', '.cache'];
+
+/** Folders that are never shown as a whole. */
+export interface Kept {
+  readonly home: string;
+  /** Of these neither the folder nor one that holds it is shown: the repository, hopgate's state. */
+  readonly folders: readonly string[];
+}
+
+/**
+ * The installation that a program is part of: the folder above `bin`, where what the program loads lies beside it. null for a program on its own, as in
+ * `~/bin`, and for a folder that holds more than one installation: the home folder, a workspace with repositories in it.
+ *
+ * @example
+ * installationOf('/home/me/.nvm/versions/node/v22.3.0/bin/node', kept); // '/home/me/.nvm/versions/node/v22.3.0'
+ */
+export function installationOf(program: string, kept: Kept): string | null {
+  const folder = dirname(program);
+  if (!PROGRAM_FOLDERS.includes(basename(folder))) return null;
+  const stated = dirname(folder);
+  const real = realOf(stated);
+  if (real === null || [stated, real].some((each) => isTooWide(each, kept))) return null;
+  if (!SIGNS.some((name) => existsSync(join(real, name)))) return null;
+  return namesIn(real).some((name) => existsSync(join(real, name, '.git'))) ? null : stated;
+}
+
+function isTooWide(folder: string, { home, folders }: Kept): boolean {
+  if (folder.split('/').length < 3 || isWithin(folder, home)) return true;
+  if (SHARED_HOME.some((name) => folder === join(home, name))) return true;
+  return folders.some((each) => isWithin(folder, each) || isWithin(each, folder));
+}
+
+/** An installation, read-only, without what may hold secrets in its uppermost folders, and without the data that it keeps in `var`. */
+export function installationMounts(folder: string, masks: readonly string[]): readonly Mount[] {
+  const masked = maskMatcher([...masks, ...SECRETS]);
+  const hidden = ['', 'etc/'].flatMap((under) =>
+    namesIn(join(folder, under))
+      .map((name) => `${under}${name}`)
+      .filter(masked),
+  );
+  return [
+    { kind: 'read-only', source: realOf(folder) ?? folder, target: folder },
+    ...hidden.map((name) => cover(join(folder, name))),
+    ...(existsSync(join(folder, 'var')) ? [cover(join(folder, 'var'))] : []),
+  ];
+}
+
+const cover = (target: string): Mount =>
+  namesIn(target).length > 0 ? { kind: 'empty-folder', target } : { kind: 'empty-file', target };
+
+/** The names in a folder; none where it cannot be listed. */
+export function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Whether whoever runs the commands of a repository may read a file: as root that is the repository's owner.
+ */
+export function isReadable(path: string, root: string): boolean {
+  const real = realOf(path);
+  if (real === null) return false;
+  const { uid, gid } = statSync(root);
+  if (process.getuid?.() !== 0 || uid === 0) return true;
+  const names = real.split('/').slice(1);
+  return names.every((_, at) => {
+    const stats = statSync(`/${names.slice(0, at + 1).join('/')}`);
+    const shift = stats.uid === uid ? 6 : stats.gid === gid ? 3 : 0;
+    return (stats.mode >> shift) & (stats.isDirectory() ? 1 : 4);
+  });
+}
+
+export function realOf(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch {
+    return null;
+  }
+}

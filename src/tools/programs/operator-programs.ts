@@ -1,0 +1,322 @@
+import { accessSync, constants, existsSync, readlinkSync, statSync } from 'node:fs';
+import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
+import { isWithin } from '../../base/paths.ts';
+import { findProgram } from '../../base/process.ts';
+import { maskMatcher } from '../../gate/masks.ts';
+import type { Mount } from '../sandbox/layout.ts';
+import { installationMounts, installationOf, isReadable, type Kept, namesIn, realOf } from './installation.ts';
+import { type Behind, behindShim, choicesFor, headOf } from './shim.ts';
+
+type Env = { readonly [name: string]: string | undefined };
+
+/** The operator's programs, as commands in the sandbox find them. */
+export interface Programs {
+  /** Folders of PATH, in the operator's order. */
+  readonly path: readonly string[];
+  readonly mounts: readonly Mount[];
+  readonly env: { readonly [name: string]: string };
+  /** Programs of the operator's that cannot be shown: where they lie, and why. In their place stands one that says so. */
+  readonly hidden: readonly { readonly program: string; readonly why: string }[];
+}
+
+export interface ProgramsRequest {
+  /** Absolute real path of the repository. */
+  readonly root: string;
+  /** Programs that commands need: names, or paths. */
+  readonly names: readonly string[];
+  /** Folders that are shown anyway. */
+  readonly toolchains: readonly string[];
+  readonly masks: readonly string[];
+  /** The operator's environment. */
+  readonly env: Env;
+  /** Where hopgate keeps its state: never shown. */
+  readonly state: readonly string[];
+}
+
+/** Always there. The links of a system without a merged `/usr` are shown as they are. */
+const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
+const MOST_NAMES = 2000;
+const MOST_LINKS = 40;
+const MOST_QUESTIONS = 8;
+
+const NOWHERE: Programs = { path: [], mounts: [], env: {}, hidden: [] };
+
+/**
+ * Finds the operator's programs by the operator's own PATH and shows them in the sandbox, read-only: each with the installation that it is part of, or
+ * alone. Shown are the programs that are asked for, those that their first line names, and every program that commands would find elsewhere otherwise:
+ * so that no name means another program inside than outside. What lies in the repository adds nothing but a Python that a `.venv` was made with.
+ */
+export function operatorPrograms(request: ProgramsRequest): Programs {
+  const { env, root } = request;
+  const path = [
+    ...new Set(
+      (env['PATH'] ?? '')
+        .split(delimiter)
+        .filter(isAbsolute)
+        .map((folder) => resolve(folder)),
+    ),
+  ];
+  if (path.length === 0) return NOWHERE;
+  const key = JSON.stringify({ ...request, env: relevant(env) });
+  const folders = withVenv(path, root, env);
+  const stamp = [
+    ...folders.map(stampOf),
+    ...request.names.map((name) => stampOf(resolve(root, name))),
+    ...choicesFor(root),
+  ].join();
+  const known = latest.get(key);
+  if (
+    known?.stamp === stamp &&
+    known.programs.mounts.every((mount) => !('source' in mount) || existsSync(mount.source))
+  )
+    return known.programs;
+  const programs = new Finder(request, folders).found();
+  latest.set(key, { stamp, programs });
+  return programs;
+}
+
+/** The last answer to each request, and how the folders stood then. */
+const latest = new Map<string, { readonly stamp: string; readonly programs: Programs }>();
+
+function stampOf(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats ? `${realOf(path)} ${stats.mtimeMs}` : '';
+}
+
+const relevant = (env: Env) =>
+  Object.entries(env).filter(([name]) =>
+    /^PATH$|^HOME$|^GO|_(?:VERSION|TOOLCHAIN|HOME|ROOT|DIR|PREFIX|ENV)$/.test(name),
+  );
+
+/** The repository's own Python stands in front, as if it were activated, unless the operator has activated one. */
+function withVenv(path: readonly string[], root: string, env: Env): readonly string[] {
+  const bin = join(root, '.venv', 'bin');
+  const isThere = existsSync(join(root, '.venv', 'pyvenv.cfg')) && !path.includes(bin) && !env['VIRTUAL_ENV'];
+  const tools = join(root, 'node_modules', '.bin');
+  return [...(isThere ? [bin] : []), ...path, ...(path.includes(tools) || !existsSync(tools) ? [] : [tools])];
+}
+
+class Finder {
+  readonly #request: ProgramsRequest;
+  readonly #path: readonly string[];
+  readonly #kept: Kept;
+  readonly #masked: (path: string) => boolean;
+  /** Folders that are shown, by their real paths. */
+  readonly #shown: string[];
+  readonly #mounts = new Map<string, readonly Mount[]>();
+  /** What stands on the PATH in front of a folder of shims. */
+  readonly #ahead = new Map<string, string[]>();
+  readonly #hidden: { program: string; why: string }[] = [];
+  readonly #seen = new Set<string>();
+
+  constructor(request: ProgramsRequest, path: readonly string[]) {
+    const { root, env, toolchains, masks, state } = request;
+    this.#request = request;
+    this.#path = path;
+    const home = env['HOME'] || '/';
+    this.#kept = { home: realOf(home) ?? home, folders: [root, ...state] };
+    this.#masked = maskMatcher(masks);
+    this.#shown = [...SYSTEM, root, ...toolchains].flatMap((folder) => [folder, realOf(folder) ?? folder]);
+  }
+
+  found(): Programs {
+    const { root, names } = this.#request;
+    for (const name of names) this.#need(name);
+    this.#python(join(root, '.venv', 'bin', 'python'));
+    for (const folder of this.#path) this.#shadows(folder);
+    const path = [...new Set(this.#path.flatMap((folder) => [...(this.#ahead.get(folder) ?? []), folder]))];
+    return { path, mounts: [...this.#mounts.values()].flat(), env: this.#environment(), hidden: this.#hidden };
+  }
+
+  /** A name that is looked for on the PATH; a path is taken from the root. */
+  #need(name: string): void {
+    const { root } = this.#request;
+    if (!name.includes('/')) return this.#named(name);
+    const file = resolve(root, name);
+    if (isWithin(root, file)) this.#interpreter(file);
+    else this.#show(file);
+  }
+
+  /** @param onlyBinaries a file of the repository asks for it: a script of the operator's own is not shown for that */
+  #named(name: string, onlyBinaries = false): void {
+    const file = findProgram(name, this.#path.join(delimiter));
+    if (file === null) return;
+    if (isWithin(this.#request.root, file)) return this.#interpreter(file);
+    if (
+      !onlyBinaries ||
+      installationOf(file, this.#kept) !== null ||
+      headOf(file).startsWith('\x7fELF') ||
+      this.#behind(file)
+    )
+      this.#show(file);
+  }
+
+  /** What runs a script, by its first line. */
+  #interpreter(script: string): void {
+    const words = /^#! *(\S+)(?: +(.*))?/.exec(headOf(script).split('\n')[0] ?? '');
+    if (!words) return;
+    const [, program = '', rest = ''] = words;
+    const isOurs = isWithin(this.#request.root, script);
+    const name = rest.split(/\s+/).find((word) => /^[\w.+-]+$/.test(word) && !word.startsWith('-'));
+    if (basename(program) === 'env' && name !== undefined) this.#named(name, isOurs);
+    else if (!isOurs && isAbsolute(program)) this.#show(program);
+  }
+
+  #isShown(path: string): boolean {
+    const real = realOf(path);
+    return real !== null && this.#shown.some((folder) => isWithin(folder, real)) && this.#isReached(path);
+  }
+
+  /** The path itself leads to it inside: every link on the way is there. */
+  #isReached(path: string): boolean {
+    return (
+      this.#mounts.has(path) ||
+      this.#shown.some((folder) => isWithin(folder, path)) ||
+      [...this.#mounts.keys()].some((folder) => isWithin(folder, path))
+    );
+  }
+
+  /** Shows a program of the operator's: the installation that it is in, or the file; links as links; then what it leads to, and what runs it. */
+  #show(stated: string): void {
+    let file = stated;
+    for (let count = 0; count < MOST_LINKS; count += 1) {
+      if (this.#seen.has(file)) return;
+      this.#seen.add(file);
+      const behind = this.#behind(file);
+      if (behind) return this.#showBehind(file, behind);
+      const why = this.#mayNotShow(file);
+      if (why !== null) return this.#hide(stated, why);
+      const link = linkOf(file);
+      if (!this.#isShown(file)) this.#mount(file, link);
+      if (link === null) break;
+      file = resolve(dirname(file), link);
+    }
+    this.#interpreter(file);
+  }
+
+  #mount(file: string, link: string | null): void {
+    const installation = installationOf(file, this.#kept);
+    const real = installation && realOf(installation);
+    if (installation !== null && real !== null) {
+      for (const folder of new Set([real, installation])) {
+        this.#mounts.set(folder, installationMounts(folder, this.#request.masks));
+        this.#shown.push(folder);
+      }
+    } else if (link !== null) {
+      this.#mounts.set(file, [{ kind: 'link', target: file, to: resolve(dirname(file), link) }]);
+    } else {
+      this.#mounts.set(file, [{ kind: 'read-only', source: realOf(file) ?? file, target: file }]);
+      this.#shown.push(realOf(file) ?? file);
+    }
+  }
+
+  #mayNotShow(file: string): string | null {
+    const real = realOf(file);
+    if (real === null || !isProgram(real)) return 'it cannot be executed';
+    if (!isReadable(file, this.#request.root)) return 'the owner of the repository may not read it';
+    const { home, folders } = this.#kept;
+    const [, ...state] = folders;
+    if ([file, real].some((path) => state.some((folder) => isWithin(folder, path))))
+      return 'it lies in hopgate’s own folder';
+    const names = [file, real].map((path) => (isWithin(home, path) ? path.slice(home.length + 1) : path.slice(1)));
+    return names.some((name) => this.#masked(name)) ? 'mask: names it' : null;
+  }
+
+  #hide(program: string, why: string): void {
+    this.#hidden.push({ program, why });
+    const text = `#!/bin/sh\necho ${quoted(`hopgate: this is ${program} outside, and the sandbox cannot show it (${why}). Ask the operator to run "hopgate doctor".`)} >&2\nexit 127\n`;
+    if (!this.#isShown(dirname(program))) this.#mounts.set(program, [{ kind: 'text-file', target: program, text }]);
+  }
+
+  #behind(file: string): Behind | null {
+    const { root, env } = this.#request;
+    if (isWithin(root, file)) return null;
+    const found = this.#ahead
+      .get(dirname(file))
+      ?.map((folder) => join(folder, basename(file)))
+      .find(isProgram);
+    return found !== undefined ? { program: found } : behindShim(file, root, env);
+  }
+
+  #showBehind(shim: string, behind: Behind): void {
+    if ('problem' in behind) return this.#hide(shim, behind.problem);
+    const folder = dirname(shim);
+    const ahead = this.#ahead.get(folder) ?? [];
+    // What the manager leaves to the system lies further on.
+    if (!SYSTEM.some((system) => isWithin(system, behind.program)))
+      this.#ahead.set(folder, [...new Set([...ahead, dirname(behind.program)])]);
+    this.#show(behind.program);
+  }
+
+  /** Shows the programs of a hidden folder that commands would find elsewhere otherwise. */
+  #shadows(folder: string): void {
+    const at = this.#path.indexOf(folder);
+    let questions = 0;
+    for (const name of this.#isShown(folder) ? [] : namesIn(folder).slice(0, MOST_NAMES)) {
+      const file = join(folder, name);
+      const isLater = this.#path.slice(at + 1).some((later) => this.#isShown(later) && existsSync(join(later, name)));
+      if (!isLater || this.#isShown(file) || this.#mounts.has(file) || !isProgram(file)) continue;
+      if (this.#path.slice(0, at).some((before) => isProgram(join(before, name)))) continue;
+      if (this.#isAhead(folder, name)) continue;
+      questions += 1;
+      if (questions > MOST_QUESTIONS && this.#ahead.has(folder)) this.#hide(file, 'there are too many of its kind');
+      else this.#show(file);
+      if (this.#isShown(folder)) return;
+    }
+  }
+
+  #isAhead = (folder: string, name: string): boolean =>
+    this.#ahead.get(folder)?.some((each) => isProgram(join(each, name))) === true;
+
+  /** The Python that a virtual environment was made with: a repository may lead to nothing else. */
+  #python(file: string): void {
+    const real = realOf(file);
+    if (real === null || this.#isShown(real) || !/^(?:python|pypy)[\d.]*$/.test(basename(real))) return;
+    const installation = installationOf(real, this.#kept);
+    if (installation === null) return;
+    const isPython = namesIn(join(installation, 'lib')).some(
+      (name) => /^(?:python|pypy)\d/.test(name) && existsSync(join(installation, 'lib', name, 'encodings')),
+    );
+    if (!isPython || !isReadable(real, this.#request.root) || !headOf(real).startsWith('\x7fELF')) return;
+    for (let at = file, count = 0; count < MOST_LINKS; count += 1) {
+      if (!isWithin(this.#request.root, at) && realOf(at) === real && !this.#isShown(at)) this.#mount(at, linkOf(at));
+      const link = linkOf(at);
+      if (link === null) return;
+      at = resolve(dirname(at), link);
+    }
+  }
+
+  /** Variables that say where a shown installation lies, or which version of it is meant. */
+  #environment(): { readonly [name: string]: string } {
+    const { env, root } = this.#request;
+    const folders = [...this.#mounts.keys(), ...this.#request.toolchains, '/usr', root];
+    const isKept = (name: string, value: string): boolean =>
+      /_(?:VERSION|TOOLCHAIN)$|^GOTOOLCHAIN$/.test(name)
+        ? /^\w[\w.+-]{0,63}$/.test(value)
+        : /_(?:HOME|ROOT|DIR|PREFIX|ENV)$|^GOROOT$/.test(name) &&
+          isAbsolute(value) &&
+          folders.some((folder) => isWithin(folder, value));
+    return Object.fromEntries(
+      Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined && isKept(pair[0], pair[1])),
+    );
+  }
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function linkOf(file: string): string | null {
+  try {
+    return readlinkSync(file);
+  } catch {
+    return null;
+  }
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

@@ -1,0 +1,87 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join } from 'node:path';
+import { findProgram } from '../../base/process.ts';
+import { realOf } from './installation.ts';
+
+type Env = { readonly [name: string]: string | undefined };
+
+/** Version managers that put one program of theirs in the place of all others; each tells by `which <name>` what it would run. */
+const BINARIES: { readonly [name: string]: string } = { 'volta-shim': 'volta', mise: 'mise', rustup: 'rustup' };
+/** Those that write a script for each: pyenv, rbenv, nodenv, goenv, … and asdf. */
+const SCRIPT = /^\s*exec\s+"?([^\s"]+)"?\s+exec\s/m;
+
+/** Files by which version managers choose, in the repository and in the folders above it. */
+const CHOICES = [
+  ...['.tool-versions', 'mise.toml', '.mise.toml', 'package.json', 'rust-toolchain', 'rust-toolchain.toml'],
+  ...['python', 'ruby', 'node', 'go', 'java', 'php', 'perl', 'lua', 'crystal'].map(
+    (language) => `.${language}-version`,
+  ),
+];
+
+/** What is there of them, and when it was changed. */
+export function choicesFor(folder: string): readonly string[] {
+  const here = CHOICES.flatMap((name) => {
+    const stats = statSync(join(folder, name), { throwIfNoEntry: false });
+    return stats ? [`${join(folder, name)} ${stats.mtimeMs} ${stats.size}`] : [];
+  });
+  return dirname(folder) === folder ? here : [...here, ...choicesFor(dirname(folder))];
+}
+
+/** The first bytes of a file; empty where it cannot be read. */
+export function headOf(file: string): string {
+  try {
+    const fd = openSync(file, 'r');
+    try {
+      const buffer = Buffer.alloc(1024);
+      return buffer.toString('latin1', 0, readSync(fd, buffer));
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return '';
+  }
+}
+
+/** The version manager that stands behind a program on the PATH; null if the program is itself. */
+function managerOf(program: string, path: string | undefined): string | null {
+  const real = realOf(program) ?? program;
+  const name = BINARIES[basename(real)];
+  if (name !== undefined)
+    return basename(program) === name ? null : (findProgram(name, dirname(real)) ?? findProgram(name, path));
+  const script = SCRIPT.exec(headOf(real).startsWith('#!') ? headOf(real) : '')?.[1];
+  if (script === undefined || !/^(?:\w*env|asdf|mise)$/.test(basename(script))) return null;
+  return isAbsolute(script) ? script : findProgram(script, path);
+}
+
+/** Where a shim leads: the program itself, or why its manager runs none. */
+export type Behind = { readonly program: string } | { readonly problem: string };
+
+const answers = new Map<string, Behind>();
+
+/**
+ * The program behind a shim, as its version manager chooses it for this repository; null if it is not a shim. Runs the operator's manager outside of
+ * the sandbox, and nothing of the repository's, and asks again when a file by which one chooses has changed.
+ */
+export function behindShim(program: string, root: string, env: Env): Behind | null {
+  const manager = managerOf(program, env['PATH']);
+  if (manager === null) return null;
+  const chosen = Object.entries(env).filter(([name]) => /_(?:VERSION|TOOLCHAIN)$/.test(name));
+  const key = JSON.stringify([manager, program, choicesFor(root), chosen, env['PATH']]);
+  const known = answers.get(key);
+  if (known && 'program' in known) return known;
+  const { status, stdout, stderr } = spawnSync(manager, ['which', basename(program)], {
+    cwd: root,
+    env: { ...env },
+    encoding: 'utf8',
+    timeout: 10_000,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const found = status === 0 ? stdout.trim().split('\n').at(-1)! : '';
+  const answer =
+    isAbsolute(found) && realOf(found) !== realOf(program)
+      ? { program: found }
+      : { problem: `${basename(manager)}: ${(stderr || 'it names no program').trim().split('\n')[0]}`.slice(0, 200) };
+  answers.set(key, answer);
+  return answer;
+}

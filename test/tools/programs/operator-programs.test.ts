@@ -1,0 +1,244 @@
+import { chmodSync, copyFileSync, mkdirSync, realpathSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { ProjectConfig } from '../../../src/spec/types.ts';
+import { ok, scratch } from '../shell/support.ts';
+
+afterEach(() => void vi.unstubAllEnvs());
+
+/** A home folder with files in it: those that begin with `#!` can be executed, `-> x` is a link, `elf` a copy of a binary. */
+function homeWith(
+  files: { readonly [path: string]: string },
+  path: readonly string[],
+  env: { [name: string]: string } = {},
+): string {
+  const home = scratch();
+  for (const [name, text] of Object.entries(files)) {
+    const file = join(home, name);
+    mkdirSync(dirname(file), { recursive: true });
+    const filled = text.replaceAll('$HOME', home);
+    if (filled.startsWith('-> ')) symlinkSync(filled.slice(3), file);
+    else if (filled === 'elf') copyFileSync(realpathSync('/bin/true'), file);
+    else writeFileSync(file, filled);
+    if (filled.startsWith('#!') || filled === 'elf') chmodSync(file, 0o755);
+  }
+  vi.stubEnv('HOME', home);
+  vi.stubEnv('PATH', [...path.map((folder) => join(home, folder)), '/usr/local/bin', '/usr/bin', '/bin'].join(':'));
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value.replaceAll('$HOME', home));
+  return home;
+}
+
+const says = (text: string) => `#!/bin/sh\necho ${text}\n`;
+
+async function tested(run: readonly string[], root = scratch(), config: Partial<ProjectConfig> = {}) {
+  const { result } = await ok(root, 'bash-test', {}, { config: { test: [{ run, report: 'none' }], ...config } });
+  return result;
+}
+
+/** Several programs of one shell line: each has to be found as it would be outside. */
+const line = (text: string, root?: string, config: Partial<ProjectConfig> = {}) =>
+  tested(['sh', '-c', text], root, config);
+
+describe('tests run the operator’s programs', () => {
+  test('with the installation that they are part of, and so are those that they start', async () => {
+    const home = homeWith(
+      {
+        '.nvm/versions/node/v22.3.0/bin/python3': '#!/bin/sh\ncat "$(dirname "$0")/../lib/version"\n',
+        '.nvm/versions/node/v22.3.0/bin/tool': '#!/usr/bin/env python3\n',
+        '.nvm/versions/node/v22.3.0/lib/version': 'of nvm',
+        '.nvm/versions/node/v20.0.0/lib/version': 'of another',
+        '.ssh/id': 'SECRET',
+      },
+      ['.nvm/versions/node/v22.3.0/bin'],
+    );
+    expect(await tested(['tool'])).toMatchObject({ verdict: 'pass', stdout: 'of nvm' });
+    // Not asked for by name: a program of the system's would be found in its place.
+    expect(await line('python3')).toMatchObject({ stdout: 'of nvm' });
+    const seen = await line(
+      `ls -A ${home} ${home}/.nvm/versions/node; touch ${home}/.nvm/versions/node/v22.3.0/x || true`,
+    );
+    expect(seen.stdout).toBe(`${home}:\n.nvm\n\n${home}/.nvm/versions/node:\nv22.3.0\n`);
+    expect(seen.stderr).toContain('Read-only');
+  });
+
+  test('alone where they lie among others of the operator’s own', async () => {
+    const home = homeWith(
+      {
+        '.local/bin/uv': says('uv 0.9'),
+        '.local/bin/private': says('SECRET'),
+        '.local/share/x': 'SECRET',
+        '.local/lib/y': '',
+      },
+      ['.local/bin'],
+    );
+    expect(await tested(['uv'])).toMatchObject({ stdout: 'uv 0.9\n' });
+    expect(await line(`uv; ls -A ${home}/.local ${home}/.local/bin`, undefined, { programs: ['uv'] })).toMatchObject({
+      stdout: `uv 0.9\n${home}/.local:\nbin\n\n${home}/.local/bin:\nuv\n`,
+    });
+    expect(await line('private')).toMatchObject({ verdict: 'error', exit: 127 });
+  });
+
+  test('through links, and what their first line names', async () => {
+    homeWith(
+      {
+        '.local/bin/pt': '-> ../share/pipx/venvs/pt/bin/pt',
+        '.local/share/pipx/venvs/pt/bin/pt': '#!$HOME/.local/share/pipx/venvs/pt/bin/python',
+        '.local/share/pipx/venvs/pt/pyvenv.cfg': '',
+        '.local/share/pipx/venvs/pt/bin/python': '-> $HOME/.local/share/uv/python/current/bin/python3.12',
+        '.local/share/uv/python/current': '-> cpython-3.12.4',
+        '.local/share/uv/python/cpython-3.12.4/bin/python3.12':
+          '#!/bin/sh\ncat $HOME/.local/share/uv/python/current/lib/os.py',
+        '.local/share/uv/python/cpython-3.12.4/lib/os.py': '3.12.4',
+      },
+      ['.local/bin'],
+    );
+    expect(await tested(['pt'])).toMatchObject({ verdict: 'pass', stdout: '3.12.4' });
+  });
+
+  test('with the variables that say where they are and which version is meant', async () => {
+    const home = homeWith(
+      {
+        '.sdkman/java/current': '-> 21',
+        '.sdkman/java/21/bin/java': '#!/bin/sh\ncat "$JAVA_HOME/lib/release"; echo $TOOL_VERSION$API_TOKEN$DATA_DIR',
+        '.sdkman/java/21/lib/release': '21 ',
+      },
+      ['.sdkman/java/current/bin'],
+      { JAVA_HOME: '$HOME/.sdkman/java/current', TOOL_VERSION: '1.2', API_TOKEN: 'SECRET', DATA_DIR: '$HOME/data' },
+    );
+    expect(await tested(['java'])).toMatchObject({ stdout: '21 1.2\n' });
+    expect(await tested([`${home}/.sdkman/java/current/bin/java`])).toMatchObject({ stdout: '21 1.2\n' });
+  });
+
+  test('without what may be secret in an installation', async () => {
+    const home = homeWith(
+      {
+        'brew/bin/tool': says('brew'),
+        'brew/etc/npmrc': 'SECRET',
+        'brew/.env': 'SECRET',
+        'brew/var/db/data': 'SECRET',
+        'brew/share/x': 'x',
+      },
+      ['brew/bin'],
+    );
+    expect(
+      await line(`tool; cd ${home}/brew; cat etc/npmrc .env; ls var; cat share/x`, undefined, { programs: ['tool'] }),
+    ).toMatchObject({ stdout: 'brew\nx' });
+  });
+
+  test('and nothing of a workspace that their folder is part of', async () => {
+    const home = homeWith(
+      { 'work/bin/tool': says('mine'), 'work/lib/x': '', 'work/private/.git/HEAD': '', 'work/private/a': 'SECRET' },
+      ['work/bin'],
+    );
+    expect(await line(`tool; ls -R ${home}/work`, undefined, { programs: ['tool'] })).toMatchObject({
+      stdout: `mine\n${home}/work:\nbin\n\n${home}/work/bin:\ntool\n`,
+    });
+  });
+});
+
+describe('a version manager’s shim', () => {
+  const goenv = {
+    '.goenv/shims/cat': '#!/usr/bin/env bash\nset -e\nexec "$HOME/.goenv/libexec/goenv" exec "cat" "$@"\n',
+    '.goenv/libexec/goenv':
+      '#!/bin/sh\nversion=$(/bin/cat .go-version 2>/dev/null || echo 1.22)\ntest -d "$HOME/.goenv/versions/$version" || { echo "goenv: version $version is not installed" >&2; exit 1; }\necho "$HOME/.goenv/versions/$version/bin/$2"\n',
+    '.goenv/versions/1.22/bin/cat': says('1.22'),
+    '.goenv/versions/1.22/lib/x': '',
+    '.goenv/versions/1.23/bin/cat': says('1.23'),
+    '.goenv/versions/1.23/lib/x': '',
+  };
+
+  test('stands for the program that its manager chooses for the repository', async () => {
+    homeWith(goenv, ['.goenv/shims']);
+    const root = scratch();
+    expect(await line('cat', root)).toMatchObject({ verdict: 'pass', stdout: '1.22\n' });
+    writeFileSync(join(root, '.go-version'), '1.23');
+    expect(await line('cat', root)).toMatchObject({ stdout: '1.23\n' });
+    expect(await tested(['cat'], root)).toMatchObject({ stdout: '1.23\n' });
+  });
+
+  test('is an error where its manager runs none, although the system has one of the name', async () => {
+    homeWith(goenv, ['.goenv/shims']);
+    const result = await line('cat /dev/null', scratch({ '.go-version': '1.9' }));
+    expect(result).toMatchObject({ verdict: 'error', exit: 127 });
+    expect(result.stderr).toContain('goenv: goenv: version 1.9 is not installed');
+  });
+
+  test('of one binary for all names', async () => {
+    homeWith(
+      {
+        '.volta/bin/npm': '-> volta-shim',
+        '.volta/bin/volta-shim': says('the shim'),
+        '.volta/bin/volta': '#!/bin/sh\necho $HOME/.volta/tools/image/node/22/bin/$2\n',
+        '.volta/tools/image/node/22/bin/npm': '#!/usr/bin/env node\n',
+        '.volta/tools/image/node/22/bin/node': says('node 22'),
+        '.volta/tools/image/node/22/lib/x': '',
+      },
+      ['.volta/bin'],
+    );
+    expect(await tested(['npm'])).toMatchObject({ stdout: 'node 22\n' });
+  });
+});
+
+describe('a repository', () => {
+  test('has its .venv in front, as if it were activated, with the Python that it was made with', async () => {
+    const home = homeWith(
+      {
+        '.uv/cpython/bin/python3.12': 'elf',
+        '.uv/cpython/lib/python3.12/encodings/x': '',
+        '.uv/cpython/lib/secret': 'x',
+      },
+      [],
+    );
+    const root = scratch({ '.venv/pyvenv.cfg': `home = ${home}/.uv/cpython/bin`, '.venv/bin/x': '' });
+    symlinkSync(`${home}/.uv/cpython/bin/python3.12`, join(root, '.venv/bin/python'));
+    symlinkSync('python', join(root, '.venv/bin/python3'));
+    expect(await line('command -v python3; python3 && echo ran', root)).toMatchObject({
+      stdout: `${root}/.venv/bin/python3\nran\n`,
+    });
+  });
+
+  test('cannot have the operator’s files shown by its links and first lines', async () => {
+    const home = homeWith(
+      {
+        'private/bin/python3.12': 'elf',
+        'private/lib/notes': 'SECRET',
+        'private/key': '#! SECRET',
+        'bin/private-script': '#!/bin/sh\n# SECRET',
+      },
+      ['bin'],
+    );
+    for (const target of ['private/bin/python3.12', 'private/key', 'private/lib/notes', 'bin/private-script']) {
+      const root = scratch({
+        '.venv/pyvenv.cfg': '',
+        '.venv/bin/x': '',
+        'a.sh': `#!${home}/${target}\n`,
+        'b.sh': '#!/usr/bin/env private-script\n',
+      });
+      symlinkSync(join(home, target), join(root, '.venv/bin/python'));
+      for (const name of ['a.sh', 'b.sh']) chmodSync(join(root, name), 0o755);
+      for (const run of [['./a.sh'], ['./b.sh'], ['.venv/bin/python'], ['python']])
+        expect(await tested(run, root)).not.toMatchObject({ verdict: 'pass' });
+      expect(await line(`ls -AR ${home}`, root)).toMatchObject({ verdict: 'fail' });
+    }
+  });
+
+  test('and hopgate’s own folder stay out of every installation', async () => {
+    const root = scratch({ 'repo/a': '', 'bin/tool': says('x'), 'lib/x': '', secret: 'SECRET' });
+    chmodSync(join(root, 'bin/tool'), 0o755);
+    homeWith(
+      { 'x/hopgate/bin/other': says('y'), 'x/hopgate/lib/y': '', 'x/hopgate/token': 'SECRET' },
+      ['x/hopgate/bin'],
+      {
+        XDG_STATE_HOME: '$HOME/x',
+      },
+    );
+    vi.stubEnv('PATH', `${root}/bin:${process.env['PATH']}`);
+    const seen = await line(`tool; ls ${root}`, join(root, 'repo'), { programs: ['tool'] });
+    expect(seen.stdout).toBe('x\nbin\nrepo\n');
+    expect(await tested(['other'])).toMatchObject({
+      verdict: 'error',
+      stderr: expect.stringContaining('hopgate’s own folder'),
+    });
+    expect(statSync(root).isDirectory()).toBe(true);
+  });
+});

@@ -1,17 +1,15 @@
 import { realpathSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { repositoryOf } from '../../project/root.ts';
 import type { HookAnswer, HookDesk, Seat } from '../core/hook-desk.ts';
-import { called, cameOf, cameOfFault } from '../core/transcript-items.ts';
+import { called, cameOf, cameOfFault, idsOf } from '../core/transcript-items.ts';
 import { type HookEvent, readEvent, textOf, toolEvent } from './event.ts';
 import type { KeptCall } from './kept-call.ts';
 import { postToolUse } from './post-tool-use.ts';
 import { preToolUse } from './pre-tool-use.ts';
 import { NOTHING, type Reply, refuse, render } from './reply.ts';
-import { HEARD, remember, type Seated } from './seated.ts';
-import { noted, silenceBefore } from './silence.ts';
-
-/** The environment of the hook process. */
-export type HookEnv = { readonly [name: string]: string | undefined };
+import { HEARD, type HookEnv, remember, type Seated } from './seated.ts';
+import { noted, overdue, silenceBefore } from './silence.ts';
 
 /**
  * Answers one hook event of Claude Code: what the hook process has to print, and how it has to exit. Never throws: whatever goes wrong is a
@@ -31,9 +29,9 @@ export async function handle(raw: unknown, desk: HookDesk, env: HookEnv): Promis
       agentId: event.agentId,
       root: rootOf(event, env),
     });
-    const noticed = await notice({ event, seat, desk });
-    const reply = await answer({ event, seat: noticed, desk });
-    return await finish({ event, seat: noticed, desk }, reply);
+    const noticed = await notice({ event, seat, desk, env });
+    const reply = await answer({ event, seat: noticed, desk, env });
+    return await finish({ event, seat: noticed, desk, env }, reply);
   } catch (error) {
     const call = event.name === 'PreToolUse' ? toolEvent(event) : null;
     if (seat && call) {
@@ -46,19 +44,17 @@ export async function handle(raw: unknown, desk: HookDesk, env: HookEnv): Promis
 
 /** What every call waits for is at hand; the rest is loaded when its event comes. */
 async function answer(at: Seated): Promise<Reply> {
-  const { event, seat, desk } = at;
+  const { event } = at;
   switch (event.name) {
     case 'PreToolUse':
     case 'PostToolUse':
     case 'PostToolUseFailure': {
       const call = toolEvent(event);
       if (!call) throw new Error(`the ${event.name} event names no tool`);
-      return event.name === 'PreToolUse'
-        ? preToolUse({ event: call, seat, desk })
-        : postToolUse({ event: call, seat, desk });
+      return event.name === 'PreToolUse' ? preToolUse({ ...at, event: call }) : postToolUse({ ...at, event: call });
     }
     case 'SessionStart':
-      await remember(at, event.name, { ...seat.notes, announced: true, ...(await ownTranscript(event, seat)) });
+      await remember(at, event.name, { ...at.seat.notes, announced: true, ...(await ownTranscript(event, at.seat)) });
       return (await import('./context.ts')).tellContext(at);
     case 'UserPromptSubmit':
     case 'SubagentStart':
@@ -86,8 +82,47 @@ async function ownTranscript({ fields }: HookEvent, { notes }: Seat): Promise<Se
   return { transcript, heard: readOwnTranscript(transcript).end };
 }
 
+/** How long Claude Code is given to write down what it answered, in milliseconds, and how often it is looked for. */
+const [WRITTEN_IN, LOOK_EACH] = [600, 30];
+
+/** Records which calls Claude Code did not run after hopgate had let them through: no hook tells of a no by the user, or by the user's rules. */
+async function settleRefused(at: Seated): Promise<Seat> {
+  const { event, desk } = at;
+  const path = textOf(event.fields['transcript_path']);
+  const wanted = overdue(event, at.seat).flatMap(({ toolUseId }) => toolUseId ?? []);
+  if (wanted.length === 0 || path === null) return at.seat;
+  const { refusedCalls, subAgentTranscript } = await import('./own-transcript.ts');
+  const file = event.agentId === null ? path : subAgentTranscript(path, event.conversation, event.agentId);
+  let refused = refusedCalls(file);
+  for (let waited = 0; waited < WRITTEN_IN && !wanted.every((id) => refused.has(id)); waited += LOOK_EACH) {
+    await sleep(LOOK_EACH);
+    refused = refusedCalls(file);
+  }
+  let { seat } = at;
+  for (const toolUseId of wanted) {
+    const said = refused.get(toolUseId);
+    if (said === undefined) continue;
+    const kept = (await desk.take(seat, toolUseId)) as unknown as KeptCall | null;
+    const message = `Claude Code did not run it: ${said}`;
+    const ticket = kept?.ticket;
+    const concluded = ticket
+      ? await desk.use(seat, (session) =>
+          session.conclude(ticket, { status: 'failed', code: 'client-refused', message }),
+        )
+      : null;
+    if (kept)
+      desk.lived(
+        seat,
+        cameOf(toolUseId, { status: 'failed', text: message, evidence: idsOf(concluded?.evidence ?? []) }),
+      );
+    seat = await remember({ ...at, seat, event: { ...event, toolUseId } }, HEARD.refused);
+  }
+  return seat;
+}
+
 /** Writes into the seat that hooks fell silent before this event. */
-async function notice(at: Seated): Promise<Seat> {
+async function notice(before: Seated): Promise<Seat> {
+  const at = { ...before, seat: await settleRefused(before) };
   const { event, seat } = at;
   const silence = silenceBefore(event, seat);
   if (!silence) return seat;

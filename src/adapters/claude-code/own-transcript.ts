@@ -53,12 +53,28 @@ export function readOwnTranscript(file: string, from = 0): OwnTranscript {
   return { said, ran, end };
 }
 
+/** What Claude Code answered in the place of a call that it did not run, by the call's id: the user's rules, or the user, said no. */
+export function refusedCalls(file: string): ReadonlyMap<string, string> {
+  const { entries } = readClientLog(file);
+  const blocks = entries.flatMap((entry) => {
+    const { content } = asFields(entry['message']);
+    return Array.isArray(content) ? content.map(asFields) : [];
+  });
+  return new Map(
+    blocks.flatMap((block) => {
+      const id = textOf(block['tool_use_id']);
+      return id !== null && block['type'] === 'tool_result' && !hasRun(block) ? [[id, wordsOf(block)] as const] : [];
+    }),
+  );
+}
+
 /** What reaches nothing need not be decided. */
 const reaches = (tool: string): boolean => clientTool('claude-code', tool)?.kind !== 'inner';
 
 /** An error may stand for a call that never ran; one of a command that ended with a status does not. */
-function hasRun({ is_error: isError, content }: Fields): boolean {
-  if (isError !== true) return true;
+const hasRun = (block: Fields): boolean => block['is_error'] !== true || wordsOf(block).startsWith('Exit code ');
+
+function wordsOf({ content }: Fields): string {
   const [first] = Array.isArray(content) ? content : [];
-  return (textOf(content) ?? textOf(asFields(first)['text']) ?? '').startsWith('Exit code ');
+  return textOf(content) ?? textOf(asFields(first)['text']) ?? '';
 }

@@ -4,12 +4,21 @@ import { ofParent } from '../core/of-parent.ts';
 import type { ActionStep, ToolCallOfOurs as Call, ClientAction } from '../core/tool-call-to-action.ts';
 import { called, cameOf, type Item, idsOf, inner } from '../core/transcript-items.ts';
 import { actionOf } from './action-of.ts';
-import type { ToolEvent } from './event.ts';
+import { textOf, type ToolEvent } from './event.ts';
+import { nativeCall } from './native-call.ts';
+import { hasRules } from './user-rules.ts';
 import { keepCall } from './kept-call.ts';
 import { namedBy } from './names.ts';
 import type { Reply } from './reply.ts';
 import { HEARD, remember, type Seated } from './seated.ts';
-import { callOursInstead, denialText, IN_THE_FOREGROUND, outsideText, subAgentStays } from './words.ts';
+import {
+  callNativeInstead,
+  callOursInstead,
+  denialText,
+  IN_THE_FOREGROUND,
+  outsideText,
+  subAgentStays,
+} from './words.ts';
 
 /** Longest time that the client lets a foreground command run, in seconds. */
 const LONGEST_COMMAND = 600;
@@ -32,6 +41,9 @@ interface Decided {
   /** What the transcript is told of it. What hopgate's MCP server carries out is told there. */
   readonly lived: readonly Item[];
 }
+
+/** hopgate's own doing, of which the user's rules for Claude Code's tools say nothing: what needs a person, hopgate asks. */
+const GRANTED = { decision: 'allow' } as const;
 
 const allow = (lived: readonly Item[], instead: Omit<Extract<Reply, { kind: 'allow' }>, 'kind'> = {}): Decided => ({
   reply: { kind: 'allow', ...instead },
@@ -71,10 +83,10 @@ async function decideAction(at: Seated<ToolEvent>, action: ClientAction): Promis
     }
     case 'hop':
     case 'mode':
-      return isSubAgent(at) ? deny(at, subAgentStays(action.kind)) : allow([]);
+      return isSubAgent(at) ? deny(at, subAgentStays(action.kind)) : allow([], GRANTED);
     case 'ask':
       at.desk.expect(at.seat, { tool: action.control, args: action.input });
-      return allow([]);
+      return allow([], GRANTED);
     case 'inner':
       return allow([inner({ id, tool, input, channel: tool })]);
     case 'unmapped':
@@ -111,13 +123,18 @@ async function native(at: Seated<ToolEvent>, { tool, args }: Call): Promise<Deci
   return { ...allow([calledAs(at, call)]), acts: admitted.ticket.intent !== null };
 }
 
-/** A shell command: what the client runs in its place is one that runs it contained, in the session. */
+/**
+ * A shell command: what the client runs in its place is one that runs it contained, in the session. The agent's own text stands behind that, where no
+ * shell gets to (`exit`): Claude Code judges each command of a text, so that the user's rules and permission mode hold for the agent's, and the
+ * user reads it when asked.
+ */
 async function shell(at: Seated<ToolEvent>, { tool, args }: Call): Promise<Decided> {
   const denied = await dryRun(at, { tool, args });
   if (denied) return refused(at, { tool, args }, denied);
   const { desk, seat, event } = at;
   const seconds = await desk.use(seat, async (session) => session.tool(tool)?.limits.seconds ?? LONGEST_COMMAND);
-  const command = await desk.runner(seat, { tool, args, callId: event.toolUseId });
+  const runner = await desk.runner(seat, { tool, args, callId: event.toolUseId });
+  const command = `${runner}; exit;\n${textOf(event.input['command']) ?? ''}`;
   const timeout = Math.min(LONGEST_COMMAND, seconds + 20) * 1000;
   const input = { command, description: event.input['description'] ?? 'Run in hopgate', timeout };
   await keepCall(at, { ticket: null, input });
@@ -131,13 +148,31 @@ async function throughHopgate(at: Seated<ToolEvent>, call: Call): Promise<Decide
   return denied ? refused(at, call, denied) : deny(at, callOursInstead(at.event.tool, call, namedBy(at.desk)));
 }
 
-/** A tool of hopgate's MCP server: that decides it again. A sub-agent shares its parent's server, so that its own envelope is asked here. */
+/**
+ * A tool of hopgate's MCP server: that decides it again. A sub-agent shares its parent's server, so that its own envelope is asked here. What a tool of
+ * Claude Code's own does is left to that, because the user's rules are about its calls.
+ */
 async function own(at: Seated<ToolEvent>, { tool, args }: Call): Promise<Decided> {
-  const denied = isSubAgent(at) ? await dryRun(at, { tool, args }) : null;
+  const { desk, seat, event } = at;
+  const { native, looks } = await desk.use(seat, async (session) => ({
+    native: nativeCall(session, { tool, args }),
+    looks: session.specs.tools[tool]?.effect === 'observe',
+  }));
+  const denied = native || isSubAgent(at) ? await dryRun(at, { tool, args }) : null;
   if (denied) return refused(at, { tool, args }, denied);
-  at.desk.expect(at.seat, { tool, args });
-  return allow([]);
+  if (native) return deny(at, callNativeInstead(event.tool, native));
+  desk.expect(seat, { tool, args });
+  const ruled = RULED[tool];
+  if (ruled && hasRules(ruled, seat.conversation.root, at.env))
+    return allow([], {
+      decision: 'ask',
+      why: `asks, because there are rules on ${ruled}, and Claude Code cannot apply them to ${tool}`,
+    });
+  return allow([], looks && tool !== 'web-fetch' ? GRANTED : {});
 }
+
+/** Tools without a twin in Claude Code, and the tool whose rules are about the same. */
+const RULED: { readonly [tool: string]: 'Read' | 'WebFetch' } = { glob: 'Read', grep: 'Read', 'web-fetch': 'WebFetch' };
 
 /** A tool that reaches where no spec says what it may touch. */
 async function unmapped(at: Seated<ToolEvent>, why: string | null): Promise<Decided> {

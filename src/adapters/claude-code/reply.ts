@@ -7,8 +7,17 @@ type Fields = { readonly [name: string]: Json };
 export type Reply =
   /** The call does not run; the model reads why. */
   | { readonly kind: 'deny'; readonly why: string }
-  /** The call runs, as it was asked for or with another input, of which the model is told `text`. */
-  | { readonly kind: 'allow'; readonly input?: Fields; readonly text?: string }
+  /**
+   * The call may run, as it was asked for or with another input, of which the model is told `text`. Claude Code decides it as well, by the rules and
+   * the permission mode of its user: `decision` goes in the place of that (but a rule that denies or asks holds all the same).
+   */
+  | {
+      readonly kind: 'allow';
+      readonly input?: Fields;
+      readonly text?: string;
+      readonly decision?: 'allow' | 'ask';
+      readonly why?: string;
+    }
   /** The model is told this. */
   | { readonly kind: 'tell'; readonly event: string; readonly text: string }
   /** The agent does not stop yet; it reads why. */
@@ -18,7 +27,7 @@ export type Reply =
   | { readonly kind: 'nothing' };
 
 /** How an allow begins, and nothing else does; the shell around the hook looks for it, and for its end. */
-export const ALLOW_BEGINS = '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"';
+export const ALLOW_BEGINS = '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecisionReason":"hopgate ';
 /** The last member of every document that we say something in: half an answer does not have it, whatever stands in its strings. */
 export const ALLOW_ENDS = ',"continue":true}';
 
@@ -50,8 +59,8 @@ function bodyOf(reply: Exclude<Reply, { kind: 'deny' }>): Fields {
       return {
         hookSpecificOutput: {
           hookEventName: 'PreToolUse',
-          permissionDecision: 'allow',
-          permissionDecisionReason: 'hopgate let it through',
+          permissionDecisionReason: `hopgate ${reply.why ?? 'let it through'}`,
+          ...(reply.decision ? { permissionDecision: reply.decision } : {}),
           ...(reply.input ? { updatedInput: { ...reply.input } } : {}),
           ...(reply.text === undefined ? {} : { additionalContext: reply.text }),
         },

@@ -3,11 +3,16 @@ import { said } from '../core/transcript-items.ts';
 import { type HookEvent, textOf } from './event.ts';
 import { readOwnTranscript } from './own-transcript.ts';
 
+/** The environment of the hook process. */
+export type HookEnv = { readonly [name: string]: string | undefined };
+
 /** A handler's place: the event, the seat of its conversation, and the desk. */
 export interface Seated<E extends HookEvent = HookEvent> {
   readonly event: E;
   readonly seat: Seat;
   readonly desk: HookDesk;
+  /** Of the hook process. */
+  readonly env: HookEnv;
 }
 
 /**
@@ -20,6 +25,7 @@ export const HEARD = {
   denied: 'PreToolUse (denied)',
   done: 'PostToolUse',
   failed: 'PostToolUseFailure',
+  refused: 'PostToolUse (refused by the client)',
   missing: 'PostToolUse (missing)',
 } as const;
 

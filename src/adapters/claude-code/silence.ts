@@ -24,8 +24,7 @@ export function silenceBefore(event: HookEvent, seat: Seat): Silence | null {
   const texts: string[] = [];
   if (event.name === 'PreToolUse' && event.agentId === null && !announced(seat))
     texts.push('this conversation never announced itself (no SessionStart): its hooks were off when it began');
-  const open = QUIET.has(event.name) ? openCalls(seat, () => true) : [];
-  const calls = event.name === 'PreToolUse' ? openCalls(seat, ({ name }) => name === HEARD.acting) : open;
+  const calls = overdue(event, seat);
   if (calls.length > 0)
     texts.push(
       `${calls.length === 1 ? 'a call was' : `${calls.length} calls were`} let through and no hook told how it ended (${calls
@@ -35,15 +34,19 @@ export function silenceBefore(event: HookEvent, seat: Seat): Silence | null {
   return texts.length === 0 ? null : { text: texts.join('; '), calls };
 }
 
+/** The calls that were let through, must have ended before this event, and did not as far as any hook told. */
+export function overdue(event: HookEvent, seat: Seat): readonly Heard[] {
+  if (event.name === 'PreToolUse') return openCalls(seat, ({ name }) => name === HEARD.acting);
+  return QUIET.has(event.name) ? openCalls(seat, () => true) : [];
+}
+
 const announced = ({ notes, events }: Seat): boolean =>
   notes['announced'] === true || events.some(({ name }) => name === 'SessionStart');
 
+const ENDS: ReadonlySet<string> = new Set([HEARD.done, HEARD.failed, HEARD.missing, HEARD.refused]);
+
 function openCalls({ events }: Seat, which: (heard: Heard) => boolean): readonly Heard[] {
-  const ended = new Set(
-    events
-      .filter(({ name }) => name === HEARD.done || name === HEARD.failed || name === HEARD.missing)
-      .map(({ toolUseId }) => toolUseId),
-  );
+  const ended = new Set(events.filter(({ name }) => ENDS.has(name)).map(({ toolUseId }) => toolUseId));
   return events.filter(
     (heard) =>
       (heard.name === HEARD.allowed || heard.name === HEARD.acting) &&

@@ -23,6 +23,10 @@ export const callOursInstead = (
 ): string =>
   `hopgate: ${tool} does not run here by itself.\nWhat to do: call ${own(ours.tool)} with ${JSON.stringify(ours.args)}.`;
 
+/** For a tool of hopgate's that Claude Code has itself. */
+export const callNativeInstead = (tool: string, native: { readonly tool: string; readonly input: unknown }): string =>
+  `hopgate: ${tool} is ${native.tool} here, so that the rules of the user's hold for it.\nWhat to do: call ${native.tool} with ${JSON.stringify(native.input)}.`;
+
 /** @param why completes "the tool …"; null: it was never heard of */
 export const outsideText = (tool: string, why: string | null, own: Naming): string =>
   `hopgate: ${tool} ${why ?? 'is outside of every peripheral'}.\nWhat to do: use the tools of this peripheral; ${own('status')} lists them.`;
@@ -33,11 +37,12 @@ export const subAgentStays = (tool: string): string =>
 /** How the peripheral's tools are called in this client; follows the prompt section. */
 export function toolNames(isSubAgent: boolean, own: Naming): string {
   return [
-    'In Claude Code: Read, Edit, Write and Bash are checked call by call and run as usual where this peripheral has read, edit, write or a bash tool;',
-    `Bash runs contained, from the root of the repository. Everything else here is called through hopgate: ${own('…')}`,
+    'In Claude Code: Read, Edit, Write and Bash are checked call by call where this peripheral has read, edit, write or a bash tool, and stand for them;',
+    'Bash runs contained, from the root of the repository: the configured test, git and deploy commands as well, where they are open.',
+    `Everything else here is called through hopgate: ${own('…')}`,
     isSubAgent
-      ? '(web-fetch, bash-test, …). You are a sub-agent: you work within this envelope, and cannot hop or change the mode.'
-      : `(${own('hop')}, ${own('mode')}, ${own('status')}, ${own('why')}, and the tools of the peripheral). A denied call tells what to do instead: do that, do not look for a way around.`,
+      ? '(web-fetch, …). You are a sub-agent: you work within this envelope, and cannot hop or change the mode.'
+      : `(${own('hop')}, ${own('mode')}, ${own('status')}, ${own('why')}, and what else the peripheral has). A denied call tells what to do instead: do that, do not look for a way around.`,
   ].join('\n');
 }
 

@@ -1,3 +1,4 @@
+import { own } from '../../spec/names.ts';
 import type { Json, Mode, ProjectConfig, SpecSet, ToolSpec } from '../../spec/types.ts';
 
 /** A tool of a spec set that takes commands. */
@@ -69,6 +70,21 @@ export function routeCommand(
     (each.tool.effect === 'act' ? 0 : 1);
   const [best] = candidates.toSorted((a, b) => rank(a) - rank(b));
   return best ? { tool: best.tool.id, args: { [best.line]: command } } : { tool: 'bash', args: { command } };
+}
+
+/** A call of a tool that takes commands, as one types it in a shell; null: it takes none. */
+export function commandOf(
+  { tool: id, args }: { readonly tool: string; readonly args: { readonly [name: string]: Json } },
+  { tools }: SpecSet,
+  { deploy }: ProjectConfig,
+): string | null {
+  const tool = own(tools, id);
+  const taking = tool && commandTool(tool);
+  if (!taking) return null;
+  const text = (name: string): string => String(args[name] ?? '');
+  if (taking.program) return [taking.program.name, text(taking.line), text(taking.program.rest)].join(' ').trim();
+  const configured = id === 'bash-deploy' ? own(deploy, text(taking.line)) : undefined;
+  return configured ? configured.run.join(' ') : text(taking.line);
 }
 
 const commandTools = (specs: SpecSet, ids: readonly string[]): readonly CommandTool[] =>

@@ -8,16 +8,22 @@ const isSwitch = (name: string): boolean => SWITCHES.includes(name) || name.star
 /** What hooks, and hopgate's MCP server, are started by, look for their state in, or take code from. */
 const STEERING = [
   ...['HOPGATE_SESSION', 'HOPGATE_ROOT', 'HOPGATE_PERIPHERAL', 'HOPGATE_DAEMON', 'HOPGATE_DEADLINE_MS'],
+  'HOPGATE_CLAUDE_RULES',
   ...['HOME', 'XDG_STATE_HOME', 'XDG_RUNTIME_DIR'],
   ...['SHELL', 'CLAUDE_CODE_SHELL', 'CLAUDE_CODE_SHELL_PREFIX', 'CLAUDE_CODE_SHELL_LAUNCHER_SCRIPT'],
   ...['BASH_ENV', 'ENV', 'NODE_OPTIONS', 'LD_PRELOAD', 'LD_AUDIT', 'LD_LIBRARY_PATH', 'DYLD_INSERT_LIBRARIES'],
 ];
 
-/** The environment that Claude Code is started with, for a session of hopgate's. */
-export const heldEnvironment = (env: Io['env'], session: string, root: string): Io['env'] => ({
+/**
+ * The environment that Claude Code is started with, for a session of hopgate's.
+ *
+ * @param rules its command line has rules that deny or ask
+ */
+export const heldEnvironment = (env: Io['env'], session: string, root: string, rules = false): Io['env'] => ({
   ...Object.fromEntries(Object.entries(env).filter(([name]) => !isSwitch(name))),
   HOPGATE_SESSION: session,
   HOPGATE_ROOT: root,
+  ...(rules ? { HOPGATE_CLAUDE_RULES: '1' } : {}),
 });
 
 /**

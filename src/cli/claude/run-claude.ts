@@ -14,6 +14,7 @@ import { evidenceFile } from '../open-store.ts';
 import { rootOf } from '../options.ts';
 import { heldEnvironment, pinnedVariables } from './held-environment.ts';
 import type { ClaudeCommand } from './own-options.ts';
+import { withRunner } from './runner-rules.ts';
 import { ensurePlugin } from './plugin-folder.ts';
 import { showEnd } from './show-end.ts';
 import { recordedOf, unhooked } from './unhooked.ts';
@@ -29,9 +30,11 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
     const before = await stateOf(io, root, sessionId);
     tellBeginning(io, sessionId, root, before);
     const begun = new Date().toISOString();
-    const env = heldEnvironment(io.env, sessionId, root);
+    const rules = stated.permissions !== undefined || command.args.some((word) => /^--disallowed-?tools\b/i.test(word));
+    const env = heldEnvironment(io.env, sessionId, root, rules);
     const variables = { ...stated.env, ...pinnedVariables(env) };
-    const settings = JSON.stringify({ ...stated, ...KEEPS_HOOKS_ON, env: variables });
+    const permissions = withRunner(stated.permissions, io.env);
+    const settings = JSON.stringify({ ...stated, ...KEEPS_HOOKS_ON, permissions, env: variables });
     const args = ['--plugin-dir', ensurePlugin(io.env), '--settings', settings, ...command.args];
     const code = await runClient('claude', program, args, { cwd: root, env });
     await host.leave(root, sessionId).catch(() => {}); // its end is told by the process's own as well
@@ -74,7 +77,7 @@ function claudeProgram(io: Io, named: string | null): string {
 }
 
 /** What the user's own `--settings` say: JSON, or a file of it. */
-function userSettings(io: Io, given: string | null): { readonly env?: object } {
+function userSettings(io: Io, given: string | null): { readonly env?: object; readonly permissions?: object } {
   if (given === null) return {};
   const file = resolve(io.cwd, given);
   try {

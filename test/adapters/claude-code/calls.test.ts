@@ -1,7 +1,10 @@
 import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { World } from './world.ts';
 import { SERVER } from '../../server-name.ts';
+
+const own = (tool: string) => `mcp__plugin_hopgate_${SERVER}__${tool}`;
 
 let world: World;
 beforeEach(async () => {
@@ -81,7 +84,9 @@ describe('Bash', () => {
     await world.lead('explore', 'diagnose');
     const bash = await world.call('Bash', { command: 'ls', run_in_background: true, dangerouslyDisableSandbox: true });
     expect(bash.verdict).toBe('allowed');
-    expect(bash.input?.['command']).toMatch(/^\/opt\/hopgate-run [0-9a-f]{32}$/);
+    // Claude Code judges the agent's text; no shell gets to it.
+    expect(bash.input?.['command']).toMatch(/^\/opt\/hopgate-run [0-9a-f]{32}; exit;\nls$/);
+    expect(bash.decision).toBeNull();
     expect(bash.input).not.toHaveProperty('run_in_background');
     expect(bash.input).not.toHaveProperty('dangerouslyDisableSandbox');
     expect(bash.context).toContain('runs in the foreground');
@@ -121,8 +126,60 @@ describe('every other tool', () => {
   );
 
   it('lets hopgate’s own tools through; its server decides them again', async () => {
-    expect((await world.call(`mcp__plugin_hopgate_${SERVER}__hop`, { to: 'edit' })).verdict).toBe('allowed');
-    expect((await world.call(`mcp__plugin_hopgate_${SERVER}__write`, { path: 'x' })).verdict).toBe('allowed');
+    for (const tool of ['hop', 'mode', 'status', 'glob'])
+      expect(await world.call(own(tool), { to: 'edit' }), tool).toMatchObject({
+        verdict: 'allowed',
+        decision: 'allow',
+      });
+  });
+
+  it.each([
+    ['read', { path: 'src/a.js' }, 'Read', '"file_path":"ROOT/src/a.js"'],
+    ['edit', { path: 'src/a.js', old: 'one', new: 'two' }, 'Edit', '"old_string":"one","new_string":"two"'],
+    ['write', { path: 'src/b.js', content: 'b' }, 'Write', '"content":"b"'],
+    ['bash', { command: 'rm -rf src' }, 'Bash', '"command":"rm -rf src"'],
+  ])('leaves %s to Claude Code, whose rules are about its own tools', async (tool, args, native, input) => {
+    await world.lead('edit', 'execute');
+    const { verdict, reason } = await world.call(own(tool), args);
+    expect(verdict).toBe('blocked');
+    expect(reason).toContain(`call ${native} with {`);
+    expect(reason).toContain(input.replace('ROOT', world.root));
+  });
+
+  it('asks where there are rules on reading, which nobody could apply to a search', async () => {
+    world.write('.claude/settings.local.json', '{"permissions":{"deny":["Read(./secrets/**)"]}}');
+    expect(await world.call(own('grep'), { pattern: 'x' })).toMatchObject({ verdict: 'allowed', decision: 'ask' });
+    world.write('.claude/settings.local.json', '{"permissions":{"deny":["Reading"],"allow":["Read"]}}');
+    expect(await world.call(own('grep'), { pattern: 'x' })).toMatchObject({ decision: 'allow' });
+    world.write('.claude/settings.local.json', 'not JSON');
+    expect(await world.call(own('grep'), { pattern: 'x' })).toMatchObject({ decision: 'ask' });
+  });
+
+  it('leaves to Claude Code what its user has it ask, and takes no question away', async () => {
+    await world.lead('edit', 'execute');
+    for (const [tool, input] of [
+      ['Read', { file_path: world.path('src/a.js') }],
+      ['Write', { file_path: world.path('src/b.js'), content: 'b' }],
+      ['ExitPlanMode', { plan: 'x' }],
+      ['Agent', { prompt: 'x' }],
+    ] as const)
+      expect(await world.call(tool, input), tool).toMatchObject({ verdict: 'allowed', decision: null });
+  });
+
+  it('records that Claude Code did not run what its user, or a rule, denied; that is no silence', async () => {
+    await world.lead('edit', 'execute');
+    const { id } = await world.call('Write', { file_path: world.path('src/b.js'), content: 'b' });
+    const transcript = join(world.folder, 'conversation.jsonl');
+    const content = [{ type: 'tool_use', id, name: 'Write', input: {} }];
+    const result = [{ type: 'tool_result', tool_use_id: id, is_error: true, content: 'Permission … has been denied.' }];
+    writeFileSync(
+      transcript,
+      `${JSON.stringify({ message: { role: 'assistant', content } })}\n${JSON.stringify({ message: { role: 'user', content: result } })}\n`,
+    );
+    const { notice } = await world.hear('UserPromptSubmit', { prompt: 'x', transcript_path: transcript });
+    expect(notice).toBeNull();
+    expect((await world.seat()).notes['silent']).toBeUndefined();
+    expect((await world.evidence()).at(-1)).toBe('outcome write failed');
   });
 
   it('sends web pages through hopgate', async () => {

@@ -95,7 +95,6 @@ describe('the script around the hook', () => {
     ['an answer without its last character', printing(allow.slice(0, -1))],
     ['an answer that ends early', printing(`${allow.slice(0, allow.indexOf(',"continue"'))}}`)],
     ['the answer of another event', printing('{"hookSpecificOutput":{"hookEventName":"SessionStart"}}')],
-    ['a question', printing(allow.replace('"allow"', '"ask"'))],
     ['an allow behind something else', printing(`x${allow}`)],
     ['a crash', 'exit 1'],
     ['a crash after an allow', `${printing(allow)}; exit 1`],

@@ -32,6 +32,10 @@ describe('hopgate claude', () => {
     const [plugin, folder = '', flag, settings = '', ...rest] = args();
     expect([plugin, flag]).toEqual(['--plugin-dir', '--settings']);
     expect(JSON.parse(settings)).toMatchObject({ disableAllHooks: false, disableSkillShellExecution: true });
+    expect(JSON.parse(settings).permissions.allow).toEqual([
+      expect.stringMatching(/^Bash\('.*\/bin\/hook' run \*\)$/),
+      'Bash(exit)',
+    ]);
     expect(rest).toEqual(['-p', 'fix it', '--model', 'opus']);
     expect(existsSync(join(folder, 'hooks/hooks.json'))).toBe(true);
     expect(folder.startsWith(on.root)).toBe(false);
@@ -109,7 +113,7 @@ describe('hopgate claude', () => {
     const hook = `"$XDG_STATE_HOME/hopgate/bin/hook" claude-code`;
     const claude = fakeClaude(`printf '${event}' "$PWD" | HOPGATE_DAEMON=off ${hook} >${bin}/said 2>&1`);
     const ran = await on.run('claude', '--claude', claude);
-    expect(readFileSync(join(bin, 'said'), 'utf8')).toContain('"permissionDecision":"allow"');
+    expect(readFileSync(join(bin, 'said'), 'utf8')).toContain('hopgate let it through');
     expect(ran.err).toContain('WARNING: this conversation never announced itself');
     expect(ran.code).toBe(1);
     expect((await on.run('sessions')).err).toContain('never announced itself');

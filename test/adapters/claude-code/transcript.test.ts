@@ -109,7 +109,7 @@ describe('the transcript of a conversation', () => {
   it('has what came of a shell command, where hopgate runs it in the place of the client', async () => {
     await callOwn('mode', { to: 'diagnose', reason: 'I look at explore first' });
     const { input } = await world.call('Bash', { command: 'cat src/a.js' });
-    const ticket = String(input?.['command']).split(' ').at(-1) ?? '';
+    const [, ticket = ''] = /run ([0-9a-f]{32}); exit;\n/.exec(String(input?.['command'])) ?? [];
     expect(await runTicket(world.host, ticket, new AbortController().signal)).toMatchObject({ exit: 0 });
     await callOwn('hop', { to: 'edit', exit: 'hop-edit', reason: 'I hop from explore to edit' });
     const { items } = await transcript();

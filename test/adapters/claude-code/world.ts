@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { handle } from '../../../src/adapters/claude-code/hooks.ts';
+import { ALLOW_BEGINS } from '../../../src/adapters/claude-code/reply.ts';
 import type { HookAnswer, Seat } from '../../../src/adapters/core/hook-desk.ts';
 import { bodyOf } from '../../../src/evidence/bodies.ts';
 import { Host } from '../../../src/daemon/host.ts';
@@ -15,8 +16,10 @@ type Fields = { readonly [name: string]: unknown };
 /** What a hook answered, read as the client reads it. */
 export interface Heard {
   readonly answer: HookAnswer;
-  /** What became of the call: exit 2 blocks it, an explicit allow lets it through. */
+  /** What became of the call: exit 2 blocks it, an answer that says so lets it through. */
   readonly verdict: 'blocked' | 'allowed' | 'silent';
+  /** What goes in the place of Claude Code's own decision; null: it decides. */
+  readonly decision: 'allow' | 'ask' | null;
   readonly reason: string;
   readonly context: string;
   readonly input: Fields | null;
@@ -141,7 +144,8 @@ export function readAnswer(answer: HookAnswer): Heard {
   const specific = said.hookSpecificOutput ?? {};
   return {
     answer,
-    verdict: answer.exit === 2 ? 'blocked' : specific.permissionDecision === 'allow' ? 'allowed' : 'silent',
+    verdict: answer.exit === 2 ? 'blocked' : answer.stdout.startsWith(ALLOW_BEGINS) ? 'allowed' : 'silent',
+    decision: specific.permissionDecision ?? null,
     reason: answer.stderr,
     context: specific.additionalContext ?? '',
     input: specific.updatedInput ?? null,

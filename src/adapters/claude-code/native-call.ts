@@ -1,0 +1,32 @@
+import { join } from 'node:path';
+import type { Session } from '../../session/session.ts';
+import type { Json } from '../../spec/types.ts';
+import { commandOf } from '../core/shell-route.ts';
+import type { ToolCallOfOurs } from '../core/tool-call-to-action.ts';
+
+/** A call of one of Claude Code's own tools. */
+export interface ClientCall {
+  readonly tool: string;
+  readonly input: { readonly [name: string]: Json };
+}
+
+/** The call of Claude Code's own that does what one of hopgate's tools does; null: there is none. */
+export function nativeCall({ specs, config, root }: Session, { tool, args }: ToolCallOfOurs): ClientCall | null {
+  const { path = '', ...rest } = args;
+  const file_path = join(root, String(path));
+  switch (tool) {
+    case 'read':
+      return { tool: 'Read', input: { file_path, ...rest } };
+    case 'write':
+      return { tool: 'Write', input: { file_path, ...rest } };
+    case 'edit': {
+      const { old = '', new: text = '', all } = rest;
+      const input = { file_path, old_string: old, new_string: text };
+      return { tool: 'Edit', input: all === undefined ? input : { ...input, replace_all: all } };
+    }
+    default: {
+      const command = commandOf({ tool, args }, specs, config);
+      return command === null ? null : { tool: 'Bash', input: { command } };
+    }
+  }
+}

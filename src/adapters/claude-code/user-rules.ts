@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { asFields } from './event.ts';
+
+type Env = { readonly [name: string]: string | undefined };
+
+const MANAGED = ['/etc/claude-code', '/Library/Application Support/ClaudeCode'];
+
+/**
+ * Whether a settings file of Claude Code's holds a rule that denies or asks for calls of a tool. Only that there is one: what it matches, Claude Code
+ * alone knows. A file that is there and cannot be read counts as one that has such a rule.
+ */
+export function hasRules(tool: string, root: string, env: Env): boolean {
+  // Rules that `hopgate claude` was given on its command line.
+  if (env['HOPGATE_CLAUDE_RULES']) return true;
+  const user = env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] || homedir(), '.claude');
+  const files = [
+    join(user, 'settings.json'),
+    join(root, '.claude', 'settings.json'),
+    join(root, '.claude', 'settings.local.json'),
+    ...MANAGED.flatMap((folder) => [
+      join(folder, 'managed-settings.json'),
+      ...dropIns(join(folder, 'managed-settings.d')),
+    ]),
+  ];
+  return files.some((file) => rulesIn(file).some((rule) => rule === tool || rule.startsWith(`${tool}(`)));
+
+  function rulesIn(file: string): readonly string[] {
+    try {
+      const { deny, ask } = asFields(asFields(JSON.parse(readFileSync(file, 'utf8')))['permissions']);
+      return [deny, ask].flatMap((rules) => (Array.isArray(rules) ? rules.map(String) : []));
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      return code === 'ENOENT' || code === 'ENOTDIR' ? [] : [tool];
+    }
+  }
+}
+
+function dropIns(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).map((name) => join(folder, name));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,88 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { CLAUDE_BIN, call, ClaudeWorld, own, type Run } from './claude-world.ts';
+import type { Step } from './messages-server.ts';
+
+let world: ClaudeWorld;
+beforeEach(() => {
+  world = new ClaudeWorld({ 'src/a.js': 'one\n', 'src/secrets/x.txt': 'hidden-text\n' });
+});
+afterEach(() => world.close());
+
+const done = { text: 'done' };
+const bash = (command: string): Step => call('Bash', { command, description: 'for the test' });
+const toEdit = [
+  call(own('mode'), { to: 'diagnose', reason: 'look' }),
+  call(own('hop'), { to: 'edit', exit: 'hop-edit', reason: 'go' }),
+  call(own('mode'), { to: 'execute', reason: 'go', 'exit-criteria': 'done' }),
+];
+const inEdit = async (steps: readonly Step[], permissions: object, permissionMode: string): Promise<Run> => {
+  world.write('.claude/settings.json', JSON.stringify({ permissions }));
+  return world.run([...toEdit, ...steps, done, done], { own: ['--approve', 'execute'], permissionMode });
+};
+const ran = ({ results }: Run): readonly boolean[] => results.slice(3).map(({ failed }) => !failed);
+
+describe.skipIf(!CLAUDE_BIN)('the rules that a user of Claude Code has', () => {
+  const deny = ['Bash(rm:*)', 'Read(./src/secrets/**)', 'Edit(./src/fixed.js)'];
+
+  it.each(['bypassPermissions', 'acceptEdits'])('hold for the agent’s own command in the mode %s', async (mode) => {
+    world.write('src/fixed.js', 'fixed\n');
+    const run = await inEdit(
+      [
+        bash('rm -rf src'),
+        bash('cd src && rm a.js'),
+        bash('ls;\nrm src/a.js'),
+        bash('cat src/secrets/x.txt'),
+        call(own('bash'), { command: 'rm -rf src' }),
+        call(own('read'), { path: 'src/secrets/x.txt' }),
+        call('Edit', { file_path: world.path('src/fixed.js'), old_string: 'fixed', new_string: 'moved' }),
+        bash('ls src'),
+      ],
+      { deny },
+      mode,
+    );
+    expect(ran(run), JSON.stringify(run.results.slice(3))).toEqual([...Array(7).fill(false), true]);
+    expect([world.read('src/a.js'), world.read('src/fixed.js')]).toEqual(['one\n', 'fixed\n']);
+    expect(JSON.stringify(run.results)).not.toContain('hidden-text');
+    // A no of the user's is no silence of a hook.
+    expect(run.stderr).not.toContain('WARNING');
+    expect(run.code).toBe(0);
+  });
+
+  it('that ask are asked, of the command and not of what runs it', async () => {
+    const run = await inEdit(
+      [bash('touch src/b.js'), bash('echo x > src/c.js')],
+      { ask: ['Bash(echo:*)'] },
+      'acceptEdits',
+    );
+    expect(ran(run), JSON.stringify(run.results.slice(3))).toEqual([true, false]);
+    expect([world.read('src/b.js'), world.read('src/c.js')]).toEqual(['', null]);
+  });
+
+  it('let through in the default mode what they would by themselves, and nothing else', async () => {
+    const edit = call('Edit', { file_path: world.path('src/a.js'), old_string: 'one', new_string: 'two' });
+    const read = call('Read', { file_path: world.path('src/a.js') });
+    const steps = [bash('ls src'), bash('touch src/b.js'), bash('wc -c src/a.js > src/n.txt'), read, edit];
+    const run = await inEdit(steps, { allow: ['Bash(touch src/b.js)'] }, 'default');
+    expect(ran(run), JSON.stringify(run.results.slice(3))).toEqual([true, true, false, true, false]);
+    expect([world.read('src/b.js'), world.read('src/n.txt'), world.read('src/a.js')]).toEqual(['', null, 'one\n']);
+    expect(run.stderr).not.toContain('WARNING');
+    expect((await world.hopgate('verify', run.session, '--root', world.root)).stdout).not.toMatch(/interrupted/);
+  });
+
+  it('cost no containment: no shell outside gets to the agent’s own text', async () => {
+    const texts = [
+      'cat src/a.js | tee past-1 | sh -c "cat > past-2"',
+      'true & touch past-1; touch past-2 &',
+      'exit() { :; }; touch past-1',
+      ') ; touch past-1; (',
+      "cat <<'EOF' > past-1\nx\nEOF\ntouch past-2",
+      'touch past-1 \\\n past-2 $(touch past-3) `touch past-4`',
+      '; touch past-1',
+      '\r\ntouch past-1\r',
+      'alias exit=true; \\exit; touch past-1; for f in 1 2; do touch past-$f; done',
+    ];
+    const run = await inEdit(texts.map(bash), {}, 'bypassPermissions');
+    expect(run.results).toHaveLength(3 + texts.length);
+    expect(['past-1', 'past-2', 'past-3', 'past-4'].map((name) => world.read(name))).toEqual([null, null, null, null]);
+  });
+});

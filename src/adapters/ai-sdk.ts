@@ -120,7 +120,7 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
           name,
           async (input: unknown, { toolCallId }: { readonly toolCallId: string }): Promise<ToolApprovalStatus> => {
             const wanted = await session.wants({ name, input });
-            if (wanted) return { type: 'user-approval', reason: approvalQuestion(wanted, null, false) };
+            if (wanted) return { type: 'user-approval', reason: approvalQuestion(wanted) };
             unasked.add(toolCallId);
             return undefined;
           },

@@ -121,7 +121,7 @@ const message = ({ id = '', name }: ToolCall, answer: AgentAnswer): ToolMessage 
   });
 
 const approvalInterrupt = ({ name, args }: ToolCall, approval: ApprovalRequest): ApprovalInterrupt => ({
-  actionRequests: [{ name, args, description: approvalQuestion(approval, null, false) }],
+  actionRequests: [{ name, args, description: approvalQuestion(approval) }],
   reviewConfigs: [{ actionName: name, allowedDecisions: ['approve', 'reject'] }],
   approval,
 });

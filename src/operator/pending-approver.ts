@@ -47,6 +47,17 @@ export function pendingApprover(options: PendingOptions): Approver {
   };
 }
 
+/** Leaves a request to the operator, and returns its id; null if it is too large. */
+export function leavePending(
+  { stateDir, root, clock }: Pick<PendingOptions, 'stateDir' | 'root' | 'clock'>,
+  request: ApprovalRequest,
+): string | null {
+  const folder = approvalsFolder(stateDir);
+  const now = (clock ?? Date).now();
+  folder.sweep(now);
+  return keep(folder, request, root, now);
+}
+
 const outcomeOf = ({ verdict, by, expiresAt }: SignedAnswer, now: number) =>
   verdict === 'yes' ? { by, minutes: (expiresAt - now) / 60_000 } : { declined: by };
 

@@ -167,6 +167,13 @@ describe('what a person is shown', () => {
     expect(out).toContain('the diff is not whole: 51 more new files are not shown');
   }, 60_000);
 
+  it('is the diff of the tree where the session itself has changed nothing: a sub-agent has, or somebody before', async () => {
+    const on = changed();
+    const id = await ask(on, deploy({}));
+    const { out } = await on.run('approve', String(id));
+    for (const line of ['+two', '+brand new']) expect(out.split('\n')).toContain(line);
+  });
+
   it('says why there is no diff', async () => {
     const on = machine();
     const id = await ask(on, deploy({ 'src/a.txt': 'x' }));

@@ -218,12 +218,13 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     expect(told).toContain('In the peripheral "explore", in mode diagnose');
   });
 
-  it('lets through what the gate lets through, without asking the person again', async () => {
+  it('takes no question of the manual mode away: what acts waits for the person, whatever the gate says', async () => {
     const write = call('Write', { file_path: world.path('src/b.js'), content: 'b\n' });
     const script = [...toEdit, write, bash('echo c > src/c.js'), call(own('read'), { path: 'src/c.js' }), done, done];
     const run = await world.run(script, { ...approved, permissionMode: 'manual' });
-    expect(outcomes(run).slice(3)).toEqual(['Write ran', 'Bash ran', 'read ran']);
-    expect(world.read('src/c.js')).toBe('c\n');
+    expect(outcomes(run).slice(3)).toEqual(['Write refused', 'Bash refused', 'read refused']);
+    expect([world.read('src/b.js'), world.read('src/c.js')]).toEqual([null, null]);
+    expect(run.stderr).not.toContain('WARNING');
   });
 
   it('leaves an approval to the operator, who answers elsewhere', async () => {

@@ -2,16 +2,52 @@ import { visible } from '../../base/text.ts';
 import { approvalRows } from '../../gate/approval-rows.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 
-/** What a person is asked, with the whole of what the approval stands for. `diff`: the lines of the change that would be shipped. */
-export function approvalQuestion(request: ApprovalRequest, diff: readonly string[] | null, changed: boolean): string {
-  return [
-    ...(changed ? ['What is to be approved has changed since you were asked. Read it again.'] : []),
-    `${visible(request.agent)} asks for ${titleOf(request)}.`,
+/** What surrounds a request when a person is asked. */
+export interface Asking {
+  /** The lines of the change that would be shipped; null: there is none. */
+  readonly diff: readonly string[] | null;
+  /** The command that shows all of it in a terminal; null: there is none. */
+  readonly readBy: string | null;
+  /** Why it is asked once more. */
+  readonly again: 'changed' | 'unticked' | null;
+}
+
+const AGAIN = {
+  changed: 'What is to be approved has changed since you were asked. Read it again.',
+  unticked: 'You accepted without a yes in Approve: nothing is approved so far. Set it to say yes, or decline.',
+} as const;
+
+/** Claude Code shows so many lines of a message, or one less and how many there are besides. */
+const SHOWN_LINES = 4;
+
+/** What a person is asked, with the whole of what the approval stands for; where a form may cut that off, where to read it stands in front. */
+export function approvalQuestion(
+  request: ApprovalRequest,
+  { diff = null, readBy = null, again = null }: Partial<Asking> = {},
+): string {
+  const title = `${visible(request.agent)} asks for ${titleOf(request)}.`;
+  const whole = [
     request.reason === '' ? '(no reason given)' : row('reason', request.reason),
     ...approvalRows(request).map(([title, text]) => row(title, text)),
     ...(diff === null ? [] : ['the change, as it is now:', ...diff.map(barred)]),
     `sha256 ${request.hash}`,
   ].join('\n');
+  const lines = whole.split('\n').length;
+  const isLong = lines + 1 + (again ? 1 : 0) > SHOWN_LINES;
+  return [
+    ...(again ? [AGAIN[again]] : []),
+    title,
+    ...(isLong && readBy !== null ? [`${lines} more lines${summaryOf(diff)}; read all: ${readBy}`] : []),
+    whole,
+  ].join('\n');
+}
+
+/** Which files a diff changes, on the line that is read in any case. */
+function summaryOf(diff: readonly string[] | null): string {
+  const files = (diff ?? []).flatMap((line) => /^diff --git .* "?b\/(.*?)"?$/.exec(line)?.[1] ?? []);
+  if (files.length === 0) return '';
+  const named = files.slice(0, 3).map(visible).join(', ');
+  return `, ${files.length} changed file${files.length === 1 ? '' : 's'} (${named}${files.length > 3 ? ', …' : ''})`;
 }
 
 /** Text of several lines stands behind a bar, so that none of its lines passes for one of ours. */

@@ -8,14 +8,25 @@ import {
 import { excerpt } from '../../base/text.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { AgentCall } from '../core/agent-session.ts';
-import { approvalQuestion } from '../core/approval-question.ts';
+import { type Asking, approvalQuestion } from '../core/approval-question.ts';
 
 /** How long a question may stand before its answer counts no more, in milliseconds. */
 const LIFETIME = 30 * 60_000;
 const AT_MOST = 100;
 
-/** What a person said to a question: `unasked` means that this call comes with no answer to a question of ours. */
-export type Said = 'yes' | 'no' | 'dismissed' | 'unasked';
+/**
+ * What a person said to a question. `unticked`: accepted, with no yes in it; that is said to them before it counts as a no. `unasked`: this call
+ * comes with no answer to a question of ours.
+ */
+export type Said = 'yes' | 'no' | 'unticked' | 'dismissed' | 'unasked';
+
+interface Asked {
+  readonly call: string;
+  readonly hash: string;
+  readonly at: number;
+  /** The person had accepted it without a yes before. */
+  readonly isAgain: boolean;
+}
 
 /**
  * The questions that wait for a person at the client. A question is asked by ending the call with it; the client asks, and makes the call again
@@ -23,27 +34,28 @@ export type Said = 'yes' | 'no' | 'dismissed' | 'unasked';
  * the bytes that were shown.
  */
 export class Questions {
-  readonly #open = new Map<string, { readonly call: string; readonly hash: string; readonly at: number }>();
+  readonly #open = new Map<string, Asked>();
   readonly #now: () => number;
 
   constructor(now: () => number = Date.now) {
     this.#now = now;
   }
 
-  ask(call: AgentCall, wanted: ApprovalRequest, diff: readonly string[] | null, changed: boolean): InputRequiredResult {
+  ask(call: AgentCall, wanted: ApprovalRequest, asking: Asking): InputRequiredResult {
     this.#sweep();
     const requestState = randomUUID();
-    this.#open.set(requestState, { call: keyOf(call), hash: wanted.hash, at: this.#now() });
+    const isAgain = asking.again === 'unticked';
+    this.#open.set(requestState, { call: keyOf(call), hash: wanted.hash, at: this.#now(), isAgain });
     const approval = inputRequired.elicit({
       mode: 'form',
-      message: approvalQuestion(wanted, diff, changed),
+      message: approvalQuestion(wanted, asking),
       requestedSchema: {
         type: 'object',
         properties: {
           approve: {
             type: 'boolean',
             title: 'Approve',
-            description: 'Say yes here, then accept: it holds for exactly this, once. Anything else is a no.',
+            description: 'Say yes here, then accept: it holds for exactly this, once. To refuse, decline.',
             default: false,
           },
         },
@@ -63,8 +75,10 @@ export class Questions {
     this.#open.delete(state);
     const response = inputResponse(mcpReq.inputResponses, 'approval');
     if (response.kind !== 'elicit') return { said: 'unasked', hash: '' };
-    const yes = response.action === 'accept' && response.content?.['approve'] === true;
-    return { said: yes ? 'yes' : response.action === 'cancel' ? 'dismissed' : 'no', hash: asked.hash };
+    const { hash, isAgain } = asked;
+    if (response.action !== 'accept') return { said: response.action === 'cancel' ? 'dismissed' : 'no', hash };
+    if (response.content?.['approve'] === true) return { said: 'yes', hash };
+    return { said: isAgain ? 'no' : 'unticked', hash };
   }
 
   #sweep(): void {

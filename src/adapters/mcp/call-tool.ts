@@ -63,11 +63,16 @@ async function approvalFor(host: McpHost, server: Server, call: AgentCall, ctx: 
   if (options.elicit === false || !canAsk(capabilities)) return {};
   const wanted = await options.session.wants(call);
   if (wanted === null || (await options.answeredAhead?.(wanted))) return {};
-  if (said === 'no') return { approved: null };
   if (said === 'dismissed') return {};
-  if (said === 'yes' && hash === wanted.hash) return { approved: { hash, by: personAt(info?.name) } };
-  const diff = (await options.diff?.(wanted)) ?? null;
-  return { question: questions.ask(call, wanted, diff, said === 'yes') };
+  if (said === 'no') await options.answered?.(hash);
+  if (said === 'no') return { approved: null };
+  if (said === 'yes' && hash === wanted.hash) {
+    await options.answered?.(hash);
+    return { approved: { hash, by: personAt(info?.name) } };
+  }
+  const [diff = null, readBy = null] = await Promise.all([options.diff?.(wanted), options.readBy?.(wanted)]);
+  const again = said === 'unasked' ? null : hash !== wanted.hash ? 'changed' : 'unticked';
+  return { question: questions.ask(call, wanted, { diff, readBy, again }) };
 }
 
 /** What a client says of itself: with each request, or when it connected. */

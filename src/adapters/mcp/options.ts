@@ -17,6 +17,10 @@ export interface McpOptions {
   readonly answeredAhead?: (request: ApprovalRequest) => boolean | Promise<boolean>;
   /** The lines of the change that an approval would ship, for the person's eyes; null: there is none. */
   readonly diff?: (request: ApprovalRequest) => readonly string[] | null | Promise<readonly string[] | null>;
+  /** The command that shows all of a request in a terminal, where it can be answered as well: forms of clients cut long texts off. */
+  readonly readBy?: (request: ApprovalRequest) => string | null | Promise<string | null>;
+  /** Told that the person at the client has answered the request of this hash. */
+  readonly answered?: (hash: string) => void | Promise<void>;
   /** How long an answer waits at most for the client to list the tools anew, in milliseconds. Default: 500. */
   readonly relistMs?: number;
   /** How often a client that has asked for it is told that its call still runs, in milliseconds. Default: 5000. */

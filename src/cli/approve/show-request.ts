@@ -28,11 +28,15 @@ export function showRequest(io: Io, request: ApprovalRequest, root: string): voi
   if (diff.problem !== null) print(io, paint(io, 'yellow', `  the diff is not whole: ${visible(diff.problem)}`));
 }
 
-/** null: nothing was changed, so there is nothing that a diff could show. */
-export const diffFor = (request: ApprovalRequest, root: string): TreeDiff | null =>
-  request.action.kind === 'hop' && Object.keys(request.view[APPROVAL_VIEW.changes] ?? {}).length > 0
-    ? treeDiff(root, request)
-    : null;
+/**
+ * null: nothing differs, so that there is nothing that a diff could show. What the session itself has changed is not asked: a sub-agent's edits
+ * are of another session, and what lay in the tree before is shipped with the rest.
+ */
+export function diffFor(request: ApprovalRequest, root: string): TreeDiff | null {
+  if (request.action.kind !== 'hop') return null;
+  const diff = treeDiff(root, request);
+  return diff.lines.length > 0 || Object.keys(request.view[APPROVAL_VIEW.changes] ?? {}).length > 0 ? diff : null;
+}
 
 const painted = (io: Io, line: string): string =>
   line.startsWith('+') ? paint(io, 'green', line) : line.startsWith('-') ? paint(io, 'red', line) : line;

@@ -4,10 +4,13 @@ import { McpHost } from '../../adapters/mcp/host.ts';
 import { serveOverHttp } from '../../adapters/mcp/serve-http.ts';
 import { serveOverStdio } from '../../adapters/mcp/serve-stdio.ts';
 import { remoteAgentSession } from '../../daemon/remote.ts';
+import { SeatFiles } from '../../daemon/seat-files.ts';
 import { pendingRequests } from '../../operator/answer-request.ts';
+import { approvalsFolder } from '../../operator/approvals-folder.ts';
+import { leavePending } from '../../operator/pending-approver.ts';
 import { approving, withFallback } from '../../operator/with-fallback.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
-import { stateDir } from '../../project/state-dir.ts';
+import { ensureStateDir, stateDir } from '../../project/state-dir.ts';
 import { pendingAt } from '../approve/pending-at.ts';
 import { diffFor } from '../approve/show-request.ts';
 import { fail } from '../fail.ts';
@@ -47,6 +50,8 @@ async function serve(io: Io, options: McpCommand): Promise<void> {
     upstreamNames: options.upstreamNames ?? false,
     answeredAhead: answeredAhead(io, root, options),
     diff: (request) => shownDiff(request, root),
+    readBy: (request) => readBy(io, root, request),
+    answered: (hash) => approvalsFolder(ensureStateDir(root, io.env)).dropPending(hash),
     onError: (error) => note(io, error.name === 'ZodError' ? NO_MESSAGE : error.message),
   });
   try {
@@ -163,12 +168,19 @@ function shownDiff(request: ApprovalRequest, root: string): readonly string[] | 
   ];
 }
 
+/** Leaves the request to the operator as well, so that it can be read, and answered, in a terminal. */
+function readBy(io: Io, root: string, request: ApprovalRequest): string | null {
+  const id = leavePending({ stateDir: ensureStateDir(root, io.env), root }, request);
+  return id === null ? null : `hopgate approve ${id}`;
+}
+
 /** Whether the session will find an answer without anyone being asked at the client. */
 const answeredAhead =
-  (io: Io, root: string, { approve = [] }: McpCommand) =>
-  ({ action, hash }: ApprovalRequest): boolean =>
-    approve.includes('all') ||
-    approve.includes(action.to) ||
+  (io: Io, root: string, { approve = [], attach }: McpCommand) =>
+  ({ action, hash, sessionId }: ApprovalRequest): boolean =>
+    [...approve, ...((attach && new SeatFiles(root, io.env).binding(sessionId)?.approve) || [])].some(
+      (name) => name === 'all' || name === action.to,
+    ) ||
     pendingRequests(stateDir(root, io.env)).some(
       ({ pending, answer }) => pending.request.hash === hash && answer !== null,
     );

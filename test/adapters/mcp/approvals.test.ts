@@ -93,6 +93,51 @@ describe.each(ERAS)('an approval that is missing (%s)', (era) => {
     expect(session.state.mode).toBe('diagnose');
   });
 
+  it('says to the person that an acceptance without the tick is no yes, and asks once more', async () => {
+    const world = await agentWorld('explore');
+    const session = await world.open({ approver: leaving([]) });
+    const shown: string[] = [];
+    const client = await connected(hostOf(agentSession(session)), {
+      era,
+      person: async (message) => {
+        shown.push(message);
+        return shown.length === 1 ? { action: 'accept', content: { approve: false } } : YES;
+      },
+    });
+    expect((await call(client, 'mode', EXECUTE)).isError).toBe(false);
+    expect(shown).toHaveLength(2);
+    expect(shown[0]).not.toContain('You accepted without a yes');
+    expect(shown[1]).toMatch(/^You accepted without a yes in Approve: nothing is approved so far\./);
+    expect(session.state.mode).toBe('execute');
+  });
+
+  it('says in its first lines how much there is to read, and where, if a form may cut it off', async () => {
+    const world = await agentWorld('test');
+    const session = await world.open();
+    const [shown, answered]: [string[], string[]] = [[], []];
+    const diff = ['diff --git a/src/sum.js b/src/sum.js', '-a - b', '+a + b', 'diff --git a/x b/new.js', '+x'];
+    const options = {
+      diff: () => diff,
+      readBy: () => 'hopgate approve k7m2xq',
+      answered: (hash: string) => void answered.push(hash),
+    };
+    const client = await connected(hostOf(agentSession(session), options), {
+      era,
+      person: async (message) => {
+        shown.push(message);
+        return YES;
+      },
+    });
+    await call(client, 'bash-test');
+    await call(client, 'hop', { to: 'deploy', exit: 'pass', reason: 'ship it' });
+    const [first, second, ...rest] = shown[0]?.split('\n') ?? [];
+    expect(first).toBe('worker asks for the hop test → deploy (exit pass).');
+    expect(second).toBe(
+      `${rest.length} more lines, 2 changed files (src/sum.js, new.js); read all: hopgate approve k7m2xq`,
+    );
+    expect(answered).toEqual([(await approvals(session)).at(-1)?.requestHash]);
+  });
+
   it('is left to the operator where the person closes the question', async () => {
     const world = await agentWorld('explore');
     const asked: string[] = [];
@@ -267,8 +312,7 @@ it('nothing that is shown passes for a line of ours', () => {
       view: { [hostile]: hostile, nested: { [hostile]: hostile, list: [hostile] } },
       hash: 'abc',
     },
-    hostile.split('\n'),
-    false,
+    { diff: hostile.split('\n') },
   );
   expect(text).not.toMatch(/[\r\u001b\u2066\u200b]/);
   expect(text.split('\n').filter((line) => line.startsWith('sha256'))).toEqual(['sha256 abc']);

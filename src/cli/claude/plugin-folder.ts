@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import manifest from '../../../package.json' with { type: 'json' };
-import { pluginFiles } from '../../adapters/claude-code/plugin.ts';
+import { pluginFiles } from '../../adapters/claude-code/plugin/plugin-files.ts';
 import { hookCommand } from '../../daemon/launcher.ts';
 import { ownFolder } from '../../daemon/places.ts';
 import { serverName } from '../../daemon/server-name.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isGuard } from '../../adapters/claude-code/hook-config.ts';
+import { isGuard } from '../../adapters/claude-code/plugin/hook-config.ts';
 import { objectIn, withKey } from './json-settings.ts';
 
 type Groups = { readonly [event: string]: readonly unknown[] };

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { GUARD_FILE, GUARD_SCRIPT, guardHooks } from '../../adapters/claude-code/hook-config.ts';
+import { GUARD_FILE, GUARD_SCRIPT, guardHooks } from '../../adapters/claude-code/plugin/hook-config.ts';
 import { quoted } from '../../daemon/quoted.ts';
 import { ownPluginFiles } from '../claude/plugin-folder.ts';
 import { textOf } from './apply.ts';

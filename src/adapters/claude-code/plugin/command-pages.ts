@@ -1,4 +1,4 @@
-import type { Naming } from './names.ts';
+import type { Naming } from '../names.ts';
 
 /** The slash commands of the plugin (`/hopgate:hop` …), by their path in its folder. The person at the client types them; the agent then calls the tool. */
 export const commandPages = (own: Naming): { readonly [path: string]: string } => ({

@@ -1,6 +1,6 @@
 import { commandPages } from './command-pages.ts';
 import { claudeHooks, hookScript } from './hook-config.ts';
-import { namedBy } from './names.ts';
+import { namedBy } from '../names.ts';
 
 export interface PluginOptions {
   readonly version: string;

@@ -1,4 +1,4 @@
-import { ALLOW_BEGINS, ALLOW_ENDS } from './reply.ts';
+import { ALLOW_BEGINS, ALLOW_ENDS } from '../reply.ts';
 
 /** The events that hopgate takes. None has a matcher: whatever the client calls, now or later, comes here. */
 const EVENTS = [

@@ -9,6 +9,7 @@ import { SpecError } from '../spec/issues.ts';
 import { detectSandbox } from '../tools/sandbox/detect.ts';
 import type { SandboxAvailability } from '../tools/sandbox/sandbox.ts';
 import { codexFindings } from './doctor-codex.ts';
+import { programFindings } from './doctor-programs.ts';
 import type { Finding } from './doctor-finding.ts';
 import { remedyOf } from './fail.ts';
 import type { Io } from './io.ts';
@@ -28,7 +29,7 @@ export async function examine(root: string, io: Io, { run, sandbox }: Examined =
     { name: 'Node', status: 'ok', found: `${process.versions.node} (${process.execPath})` },
     ...(await Promise.all([git(io, run), bubblewrap(sandbox), ripgrep(run)])),
     stateFolder(root, io),
-    ...(await project(root, io)),
+    ...(await project(root, io, run)),
     ...(await codexFindings(root, io)),
   ];
 }
@@ -101,13 +102,22 @@ function stateFolder(root: string, io: Io): Finding {
   }
 }
 
-async function project(root: string, io: Io): Promise<readonly Finding[]> {
+async function project(root: string, io: Io, run: RunProgram): Promise<readonly Finding[]> {
   try {
-    const { configFile, trusted, ignored, specs, specsFolder } = await openProject(root, io.env);
+    const {
+      root: real,
+      config: settings,
+      configFile,
+      trusted,
+      ignored,
+      specs,
+      specsFolder,
+    } = await openProject(root, io.env);
     const count = Object.keys(specs.peripherals).length;
     return [
       config(configFile, trusted, ignored),
       { name: 'specs', status: 'ok', found: `${count} peripherals (${specsFolder})` },
+      ...(await programFindings(real, settings, io, run)),
     ];
   } catch (error) {
     const found = error instanceof SpecError ? `${error.issues.length} problems` : (error as Error).message;

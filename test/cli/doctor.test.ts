@@ -1,7 +1,10 @@
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Examined, examine } from '../../src/cli/doctor.ts';
 import { type Io, processIo } from '../../src/cli/io.ts';
 import { runProgram } from '../../src/cli/run-program.ts';
+import { acceptConfig } from '../../src/project/trust.ts';
 import { folder, machine } from './run.ts';
 
 const io = (env: Io['env']): Io => ({ ...processIo(), env });
@@ -39,6 +42,39 @@ describe('doctor', () => {
     expect(by['hopgate.yaml']).toBe('missing: none');
     expect((await run('doctor')).out).toContain('Run "hopgate init".');
     expect(root).not.toBe('');
+  });
+
+  it('compares the programs of the commands, inside and outside', async () => {
+    const tests = ['tool', 'git', 'not-there', './own.sh', 'gone'].map((name) => `{run: [${name}]}`).join(', ');
+    const { root, env } = machine({
+      'hopgate.yaml': `test: [${tests}]`,
+      'own.sh': '#!/bin/sh\necho own 1.0\n',
+    });
+    const { root: tools } = machine({
+      'sdk/bin/tool': '#!/bin/sh\ntest "$1" = version && cat "$(dirname "$0")/../lib/version"\n',
+      'sdk/lib/version': 'tool 3.1',
+      'shims/gone': '#!/bin/sh\nexec "$HERE/toolenv" exec "gone" "$@"\n',
+      'shims/toolenv': '#!/bin/sh\necho toolenv: version 9 is not installed >&2; exit 1\n',
+    });
+    const shims = join(tools, 'shims');
+    const gone = join(shims, 'gone');
+    writeFileSync(gone, readFileSync(gone, 'utf8').replace('$HERE', shims));
+    for (const file of [join(tools, 'sdk/bin/tool'), gone, join(shims, 'toolenv'), join(root, 'own.sh')])
+      chmodSync(file, 0o755);
+    const world = { ...env, PATH: [join(tools, 'sdk/bin'), shims, env['PATH']].join(':') };
+    await acceptConfig(root, world);
+    const findings = await examine(root, io(world), works);
+    const by = Object.fromEntries(findings.map((it) => [it.name, it]));
+    expect(by['tool']).toMatchObject({
+      status: 'ok',
+      found: `tool 3.1 (${join(tools, 'sdk/bin/tool')}); the same in the sandbox`,
+    });
+    expect(by['./own.sh']).toMatchObject({ status: 'ok', found: expect.stringContaining('own 1.0') });
+    expect(by['not-there']).toMatchObject({ status: 'missing', found: 'it is not on your PATH' });
+    expect(by['gone']).toMatchObject({
+      status: 'missing',
+      fix: expect.stringContaining('toolenv: version 9 is not installed'),
+    });
   });
 
   it('tries to leave the sandbox with --probe, and finds every attempt stopped', async () => {

@@ -6,10 +6,13 @@ import { acceptConfig } from '../../project/trust.ts';
 import { type DetectedProject, detectProject } from '../detect/project.ts';
 import { renderConfig } from '../detect/render-config.ts';
 import { diskTree } from '../detect/tree.ts';
+import { programFindings } from '../doctor-programs.ts';
+import type { Finding } from '../doctor-finding.ts';
+import { openProject } from '../../project/open-project.ts';
 import { CliError, type Io, paint, print, printJson } from '../io.ts';
 import { lineDiff } from '../line-diff.ts';
 import { examples, rootOption } from '../options.ts';
-import { askGit } from '../run-program.ts';
+import { askGit, runProgram } from '../run-program.ts';
 
 interface Options {
   readonly root: string;
@@ -22,7 +25,7 @@ export function register(program: Command, io: Io): void {
     .command('init')
     .summary(`write ${CONFIG_FILE} from what the repository shows`)
     .description(
-      `Writes ${CONFIG_FILE} from what the repository shows: how it is tested (package.json, Cargo.toml, go.mod, pytest, Makefile), how it is\nshipped, which folders are edited, and where git pushes. Trusts the file that it wrote. Runs nothing of the repository's.`,
+      `Writes ${CONFIG_FILE} from what the repository shows: how it is tested (package.json, Cargo.toml, go.mod, pytest, Makefile), how it is\nshipped, which folders are edited, and where git pushes. Trusts the file that it wrote, and asks the\nprograms of the commands for their versions, outside and in the sandbox. Runs nothing of the repository's outside.`,
     )
     .addOption(rootOption())
     .option('--force', 'replace a file that is there')
@@ -56,11 +59,16 @@ async function init(io: Io, options: Options): Promise<void> {
   // "wx": a file (or link) that appeared since is not followed.
   if (changed) writeFileSync(file, text, { flag: before === null ? 'wx' : 'w' });
   await acceptConfig(root, io.env);
-  if (io.json) printJson(io, { file, changed, written: changed, trusted: true, found });
+  const { config } = await openProject(root, io.env);
+  const programs = (await programFindings(root, config, io, runProgram)).filter(({ status }) => status !== 'ok');
+  if (io.json) printJson(io, { file, changed, written: changed, trusted: true, found, programs });
   else
     print(
       io,
-      [changed ? `Wrote ${file} and trusted it.` : `${file} is up to date; trusted it.`, ...summary(found)].join('\n'),
+      [
+        changed ? `Wrote ${file} and trusted it.` : `${file} is up to date; trusted it.`,
+        ...summary(found, programs),
+      ].join('\n'),
     );
 }
 
@@ -68,7 +76,7 @@ function colored(io: Io, line: string): string {
   return line.startsWith('+') ? paint(io, 'green', line) : line.startsWith('-') ? paint(io, 'red', line) : line;
 }
 
-function summary({ edit, test, deploy, git }: DetectedProject): readonly string[] {
+function summary({ edit, test, deploy, git }: DetectedProject, programs: readonly Finding[]): readonly string[] {
   const or = (text: string, otherwise: string): string => (text === '' ? otherwise : text);
   const commands = (all: readonly { readonly run: readonly string[] }[]): string =>
     all.map(({ run }) => run.join(' ')).join('; ');
@@ -77,6 +85,7 @@ function summary({ edit, test, deploy, git }: DetectedProject): readonly string[
     `  test    ${or(commands(test), 'nothing found; fill in "test" before the test peripheral can run anything')}`,
     `  deploy  ${or(commands(deploy), 'nothing found')}`,
     `  git     ${git === null ? 'no remote found; deploy cannot push' : `${git.remote} ${git.branch}`}`,
+    ...programs.map(({ name, found, fix }) => `  ${name}: ${found}. ${fix}`),
     'Next: read the file, correct it, then "hopgate trust" and "hopgate doctor".',
   ];
 }

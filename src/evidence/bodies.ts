@@ -57,6 +57,8 @@ export interface EffectRecord {
   readonly op: string;
   readonly before?: string;
   readonly after?: string;
+  /** What a person must know about the change before it ships. */
+  readonly finding?: string;
 }
 /** A step of an observing or coordinating tool: no intent is needed. */
 export interface StepBody {

@@ -1,6 +1,7 @@
 import { excerpt } from '../base/text.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
 import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
+import { isTestFile } from '../spec/test-files.ts';
 import type { Edge, Json, PeripheralSpec } from '../spec/types.ts';
 import type { ApprovalAction, ApprovalGrant } from './approval.ts';
 import { checkApproval } from './check-approval.ts';
@@ -136,6 +137,7 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
       [APPROVAL_VIEW.fruit]: { ...fruit },
       [APPROVAL_VIEW.context]: { ...carried.context },
       [APPROVAL_VIEW.changes]: { ...view.changes },
+      ...findingsShown(view),
       ...tree,
     };
     const checked = checkApproval(context, action, request, approvalView);
@@ -195,6 +197,15 @@ function shownTree({ config }: GateContext, tree: TreeNow): { readonly [title: s
 /** What a fruit puts into the backpack: every field that says something. */
 export function backpackOf(fruit: Fruit): Fruit {
   return Object.fromEntries(Object.entries(fruit).filter(([, value]) => value !== null));
+}
+
+/** What a person must see apart from the other changes; nothing where there is none. */
+function findingsShown({ findings = {}, changes }: GateContext['view']): { readonly [title: string]: Json } {
+  const tests = Object.keys(changes).filter(isTestFile);
+  return {
+    ...(Object.keys(findings).length === 0 ? {} : { [APPROVAL_VIEW.findings]: { ...findings } }),
+    ...(tests.length === 0 ? {} : { [APPROVAL_VIEW.testFiles]: tests }),
+  };
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== '';

@@ -53,6 +53,8 @@ export interface SessionView {
   readonly files: readonly string[];
   /** What this session changed: the sha256 of each file as the last change left it, null where it was deleted or nobody saw. */
   readonly changes: { readonly [path: string]: string | null };
+  /** What a person must know about the changes before they ship, by path or test command. */
+  readonly findings?: { readonly [path: string]: string };
   /** The working tree, where the request depends on it and something observes it. */
   readonly tree?: TreeNow;
   /** Tools of the catalogue that nothing runs in this session; absent: there are none. */

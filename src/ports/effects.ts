@@ -6,6 +6,8 @@ export interface ObservedEffect {
   /** sha256 (hex) of the content before and after, if it existed; for `ref` the object ids. */
   readonly before?: string;
   readonly after?: string;
+  /** What a person must know about the change before it ships: the file will run outside the sandbox, or the tests are weaker. */
+  readonly finding?: string;
 }
 
 /** The observed changes; `unobserved` if the call was not watched, which the audit counts as a gap. */

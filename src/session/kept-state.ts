@@ -4,7 +4,7 @@ import type { EvidenceStore, KeptFold } from '../ports/evidence-store.ts';
 import type { SessionState } from './state.ts';
 
 /** Raise the number where the fold makes something else of an entry: what was kept before counts for nothing then. */
-const FORMAT = `${manifest.version} 2`;
+const FORMAT = `${manifest.version} 3`;
 
 /** A session's state, and what it is pinned to. */
 export interface KeptState {

@@ -42,6 +42,8 @@ export interface SessionFacts {
   /** How often the tree was changed, or may have been. */
   readonly change: number;
   readonly changes: { readonly [path: string]: string | null };
+  /** What a person must know about the changes before they ship, by path or test command. */
+  readonly findings: { readonly [path: string]: string };
   readonly runs: readonly TestRun[];
   /** The tree that the last test run was of; null: it did not say. */
   readonly tested: TreeSeen | null;
@@ -93,6 +95,7 @@ export function initialState({ specs }: Pick<SpecTables, 'specs'>, sessionId: st
       pending: null,
       change: 0,
       changes: {},
+      findings: {},
       runs: [],
       tested: null,
       blind: false,

@@ -60,6 +60,7 @@ export function viewOf(compiled: Specs, state: SessionState, now: number, tree?:
     fruits: facts.fruits,
     files: facts.files,
     changes: facts.changes,
+    findings: facts.findings,
     usedNonces: facts.usedNonces,
   };
 }

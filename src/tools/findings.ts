@@ -1,19 +1,36 @@
+import { runsLater, type TestSignals, testSignals, weakenedTests } from '../evidence/findings.ts';
+import type { ObservedEffect } from '../ports/effects.ts';
 import type { Grant } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';
-import { type Finding, runsLater } from './runs-later.ts';
 
-/** A file as it stands after a tool has put it in place. */
-export interface PutFile {
-  /** Root-relative. */
-  readonly path: string;
+/** What of a file was seen before a change, and after it. */
+export interface FileSeen {
+  readonly signals: TestSignals | null;
   readonly mode: number;
 }
 
-/** The part of a result that names the files which will run outside the sandbox; nothing where none does. */
-export function findingsPart(grant: Grant, files: readonly PutFile[]): { readonly findings?: Json } {
-  const found = files.flatMap(({ path, mode }): Finding[] => {
-    const finding = runsLater(path, { executable: (mode & 0o111) !== 0, deploy: grant.config.deploy });
-    return finding === null ? [] : [finding];
-  });
-  return found.length === 0 ? {} : { findings: found.map(({ path, why }): Json => ({ path, why })) };
+export const seenIn = (path: string, text: string | null, mode: number): FileSeen => ({
+  signals: testSignals(path, text),
+  mode,
+});
+
+/**
+ * An effect with what a person must know about it, if anything: that the file will run outside the sandbox, that it weakens the tests, or both.
+ * @param after null if the file was deleted
+ */
+export function withFinding(
+  { config }: Pick<Grant, 'config'>,
+  effect: ObservedEffect,
+  before: TestSignals | null,
+  after: FileSeen | null,
+): ObservedEffect {
+  const runs = after && runsLater(effect.path, { executable: (after.mode & 0o111) !== 0, deploy: config.deploy });
+  const all = [weakenedTests(before, after?.signals ?? null), runs?.why].filter((why) => why != null);
+  return all.length === 0 ? effect : { ...effect, finding: all.join('; ') };
+}
+
+/** The part of a result that names what effects brought with them; nothing where none did. */
+export function findingsPart(effects: readonly ObservedEffect[]): { readonly findings?: Json } {
+  const found = effects.flatMap(({ path, finding: why }): Json[] => (why === undefined ? [] : [{ path, why }]));
+  return found.length === 0 ? {} : { findings: found };
 }

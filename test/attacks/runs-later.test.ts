@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { runsLater } from '../../src/tools/runs-later.ts';
+import { runsLater } from '../../src/evidence/findings.ts';
 import { detectSandbox } from '../../src/tools/sandbox/detect.ts';
 import { shellBackend } from '../../src/tools/shell/backend.ts';
 import { workspaceBackend } from '../../src/tools/workspace/backend.ts';

@@ -29,6 +29,15 @@ describe('init', () => {
     expect(config.scopes).toEqual({ edit: ['src/'] });
   });
 
+  it('says that an agent may change tests, and keeps them out if asked', async () => {
+    const { root, run, env } = machine({ ...PACKAGE, 'test/a.test.js': '' });
+    expect((await run('init', '--dry-run')).out).toContain('edit: [src/, test/]');
+    const { out } = await run('init');
+    expect(out).toContain('an agent may change tests (test/); "hopgate init --no-tests" keeps them out');
+    expect((await run('init', '--no-tests', '--force')).out).not.toContain('may change tests');
+    expect((await openProject(root, env)).config.scopes).toEqual({ edit: ['src/'] });
+  });
+
   it('finds the remote and the branch', async () => {
     const { root, run, env } = machine(PACKAGE);
     commitAll(root);

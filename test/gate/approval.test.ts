@@ -68,12 +68,22 @@ describe('an approval of a hop', () => {
       },
     });
   });
+  it('shows findings and changed test files apart', () => {
+    const findings = { 'package.json': 'a package manager runs what it says' };
+    const changes = { 'src/a.ts': 'a', 'test/a.test.ts': null };
+    expect(asked(viewOf({ ...ready, findings, changes })).subject.view).toMatchObject({
+      changes,
+      findings,
+      'changed test files': ['test/a.test.ts'],
+    });
+  });
   it.each<[string, Partial<SessionView>, object]>([
     ['the session', { sessionId: 't' }, {}],
     ['the fruit', { visit: visitTo('test', { observed: { result: 'pass', 'test-count': 4, failures: [] } }) }, {}],
     ['the commit message', { fruits: { edit: { 'commit-message': 'Change b' } } }, {}],
     ['what was changed', { changes: { 'src/a.ts': 'b'.repeat(64) } }, {}],
     ['one more file', { changes: { 'src/a.ts': 'a'.repeat(64), 'src/b.ts': null } }, {}],
+    ['a finding', { findings: { 'src/a.ts': 'it is executable' } }, {}],
     ['the reason', {}, { reason: 'because' }],
   ])('does not carry over when %s is another', (_name, some, request) => {
     const approval = grantFor(asked(viewOf(ready)).hash);

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { bodyOf } from '../../evidence/bodies.ts';
 import { ChainError, type ChainProblem } from '../../evidence/chain.ts';
 import { type ChainHead, EMPTY_CHAIN, type StoredEntry } from '../../evidence/entry.ts';
+import { type Finding, SessionFindings } from '../../evidence/findings.ts';
 import { entryLeaf, MerkleFrontier } from '../../evidence/merkle.ts';
 import { isSignedBy, type Seal, sealProblem } from '../../evidence/seal.ts';
 import { type Shipment, Shipments } from '../../evidence/shipments.ts';
@@ -30,6 +31,8 @@ export interface SessionVerdict {
   /** How the log departs from its seal; null when it does not, or none was given. */
   readonly seal: string | null;
   readonly audit: Verdict;
+  /** What a person must know about the changes, though no rule forbids it; absent if there is nothing. */
+  readonly findings?: readonly Finding[];
   readonly head: ChainHead;
   /** Which tree was tested, approved and shipped. */
   readonly shipments: readonly Shipment[];
@@ -50,6 +53,7 @@ export async function verifySession(
   const audit = new SessionAudit(pinned);
   const shipments = new Shipments();
   const deploys = (id: string) => pinned.specs.peripherals[id]?.scope.rule.command === 'deploy';
+  const findings = new SessionFindings();
   const chain: ChainProblem[] = [];
   const sealed = seal ? new SealedPart(seal.seal) : null;
   let head = EMPTY_CHAIN;
@@ -60,6 +64,7 @@ export async function verifySession(
       if (problems && chain.length < MAX_LISTED) chain.push(...problems);
       audit.add(entry, stored.body === null);
       shipments.add(entry, deploys);
+      findings.add(entry);
       sealed?.add(entry);
       head = { seq: entry.seq, hash: entry.hash };
       if (getBlob) for (const blob of blobsOf(entry.body)) await checkBlob(blob, stored, getBlob, chain);
@@ -78,6 +83,7 @@ export async function verifySession(
     chain,
     seal: broken,
     audit: verdict,
+    ...(findings.list().length > 0 ? { findings: findings.list() } : {}),
     head,
     shipments: shipments.all,
   };

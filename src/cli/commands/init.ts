@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { CONFIG_FILE, realRoot } from '../../project/root.ts';
 import { acceptConfig } from '../../project/trust.ts';
+import { isTestFile } from '../../spec/test-files.ts';
 import { type DetectedProject, detectProject } from '../detect/project.ts';
 import { renderConfig } from '../detect/render-config.ts';
 import { diskTree } from '../detect/tree.ts';
@@ -18,6 +19,7 @@ interface Options {
   readonly root: string;
   readonly force?: boolean;
   readonly dryRun?: boolean;
+  readonly tests: boolean;
 }
 
 export function register(program: Command, io: Io): void {
@@ -29,6 +31,7 @@ export function register(program: Command, io: Io): void {
     )
     .addOption(rootOption())
     .option('--force', 'replace a file that is there')
+    .option('--no-tests', 'keep the folders and files of tests out of what edit may write')
     .option('--dry-run', 'print the difference and write nothing')
     .addHelpText('after', examples('hopgate init', 'hopgate init --dry-run --root ../shop'))
     .action((options: Options) => init(io, options));
@@ -38,7 +41,8 @@ async function init(io: Io, options: Options): Promise<void> {
   // Here, and not where a hopgate.yaml above says: a folder of a repository may have one of its own.
   const root = realRoot(options.root, io.cwd);
   const tree = diskTree(root);
-  const found = await detectProject(tree, (args) => askGit(root, args, io.env['PATH']));
+  const project = await detectProject(tree, (args) => askGit(root, args, io.env['PATH']));
+  const found = options.tests ? project : { ...project, edit: project.edit.filter((place) => !isTestPlace(place)) };
   const text = renderConfig(found);
   const before = tree.read(CONFIG_FILE);
   const diff = lineDiff(before ?? '', text);
@@ -72,6 +76,9 @@ async function init(io: Io, options: Options): Promise<void> {
     );
 }
 
+/** Whether a place of edit's scope holds tests alone. */
+const isTestPlace = (place: string): boolean => isTestFile(place.endsWith('/') ? `${place}a` : place);
+
 function colored(io: Io, line: string): string {
   return line.startsWith('+') ? paint(io, 'green', line) : line.startsWith('-') ? paint(io, 'red', line) : line;
 }
@@ -80,8 +87,12 @@ function summary({ edit, test, deploy, git }: DetectedProject, programs: readonl
   const or = (text: string, otherwise: string): string => (text === '' ? otherwise : text);
   const commands = (all: readonly { readonly run: readonly string[] }[]): string =>
     all.map(({ run }) => run.join(' ')).join('; ');
+  const tests = edit.filter(isTestPlace);
   return [
     `  edit    ${or(edit.join(' '), "no usual folder found; the spec's own paths hold")}`,
+    ...(tests.length > 0
+      ? [`          an agent may change tests (${tests.join(' ')}); "hopgate init --no-tests" keeps them out`]
+      : []),
     `  test    ${or(commands(test), 'nothing found; fill in "test" before the test peripheral can run anything')}`,
     `  deploy  ${or(commands(deploy), 'nothing found')}`,
     `  git     ${git === null ? 'no remote found; deploy cannot push' : `${git.remote} ${git.branch}`}`,

@@ -9,6 +9,7 @@ import { withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { table } from '../table.ts';
 import { outline } from '../thread/outline.ts';
+import { printFindings } from '../thread/print-findings.ts';
 import { renderHtml } from '../thread/render-html.ts';
 import { columnsOf, renderText } from '../thread/render-text.ts';
 import type { ParameterOrder } from '../thread/spell-call.ts';
@@ -130,6 +131,7 @@ function show(io: Io, thread: Thread, order: ParameterOrder): void {
   const { entries, conjectures, patterns, forks } = thread;
   print(io, heading(io, visible(titleOf(thread))));
   print(io, renderText(io, outline(entries, order), columnsOf(io)));
+  printFindings(io, entries);
   if (conjectures.length > 0)
     print(
       io,

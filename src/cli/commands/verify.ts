@@ -13,6 +13,7 @@ import { CliError, type Io, paint, print, printJsonLine } from '../io.ts';
 import { withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { table } from '../table.ts';
+import { findingLine } from '../thread/print-findings.ts';
 import { excerpt, visible } from '../visible.ts';
 
 interface Options {
@@ -187,7 +188,7 @@ function shipmentLine(io: Io, { seq, peripheral, tested, approved, committed, pu
 const WIDTH = 160;
 
 function printVerdict(io: Io, verdict: SessionVerdict): void {
-  const { sessionId, ok, chain, seal, audit } = verdict;
+  const { sessionId, ok, chain, seal, audit, findings = [] } = verdict;
   const { entries, steps, denials, visits, violations, gaps } = audit.counts;
   const word = ok
     ? gaps === 0
@@ -205,6 +206,7 @@ function printVerdict(io: Io, verdict: SessionVerdict): void {
   );
   if (seal !== null) print(io, `  ${paint(io, 'red', 'seal')}  ${excerpt(seal, WIDTH)}`);
   for (const shipment of verdict.shipments) print(io, `  ${shipmentLine(io, shipment)}`);
+  for (const finding of findings) print(io, findingLine(io, finding));
   const rows = [
     ...chain.map(({ seq, rule, message }) => [String(seq), `chain: ${rule}`, '', message, '']),
     ...audit.violations.map(({ seq, rule, tool = '', argument, message, constraint }) => [

@@ -5,6 +5,7 @@ import { heading, type Io, paint, print } from '../io.ts';
 import { table } from '../table.ts';
 import { inShort } from '../thread/in-short.ts';
 import { outline } from '../thread/outline.ts';
+import { printFindings } from '../thread/print-findings.ts';
 import { columnsOf, renderText } from '../thread/render-text.ts';
 import type { ParameterOrder } from '../thread/spell-call.ts';
 
@@ -27,6 +28,7 @@ export function showEnd(
   print(io);
   print(io, heading(io, 'Thread'));
   print(io, renderText(io, outline(evidence, order), columnsOf(io)));
+  printFindings(io, evidence);
   print(io);
   print(io, heading(io, 'Fruits'));
   const rows = fruitsOf(evidence).map(({ peripheral, fruit }) => [

@@ -141,7 +141,12 @@ function changes(effects: Json | undefined): readonly string[] {
     .filter(({ op }) => op !== 'read')
     .map(({ op, path }) => `${text(op)} ${text(path)}`);
   const more = told.length > CHANGED_FILES ? `, and ${told.length - CHANGED_FILES} more` : '';
-  return told.length === 0 ? [] : [`changed: ${told.slice(0, CHANGED_FILES).join(', ')}${more}`];
+  const findings = effects
+    .map(fieldsOf)
+    .flatMap(({ path, finding }) => (finding === undefined ? [] : [`finding: ${text(path)}: ${text(finding)}`]));
+  return told.length === 0
+    ? []
+    : [`changed: ${told.slice(0, CHANGED_FILES).join(', ')}${more}`, ...findings.slice(0, CHANGED_FILES)];
 }
 
 /** All of them stand in the entry (`hopgate log --json`). */

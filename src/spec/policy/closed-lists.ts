@@ -3,6 +3,8 @@ export const APPROVAL_VIEW = {
   fruit: 'fruit',
   context: 'context',
   changes: 'changes',
+  findings: 'findings',
+  testFiles: 'changed test files',
   exitCriteria: 'exit criteria',
   summary: 'summary',
   /** The tree that passed the tests, and the commands that it passed. */

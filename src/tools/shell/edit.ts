@@ -1,10 +1,11 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegularFile } from '../../base/read-file.ts';
+import { type TestSignals, testSignals } from '../../evidence/findings.ts';
 import type { ObservedEffect } from '../../ports/effects.ts';
-import type { ToolReport } from '../../ports/tool-backend.ts';
+import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import { findingsPart, type PutFile } from '../findings.ts';
+import { findingsPart, seenIn, withFinding } from '../findings.ts';
 import { importProblem } from '../instruction-imports.ts';
 import { editLayout } from '../sandbox/layouts.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
@@ -45,14 +46,21 @@ export async function editTool(context: ShellContext): Promise<ToolReport | Stop
         (path) => importProblem(call.grant, path, textIn(join(view.upper, path))),
       );
       refused = judged.dropped;
+      const before = new Map(
+        [...judged.files.map(({ path }) => path), ...judged.deletions].map((path) => [
+          path,
+          signalsOf(call.grant.root, path),
+        ]),
+      );
       applied = applyChanges(call.grant, judged, view);
+      applied = { ...applied, effects: applied.effects.map((effect) => withSeen(call.grant, effect, before)) };
     },
   });
   const dropped = [...left.dropped, ...refused, ...applied.dropped];
   const effects: readonly ObservedEffect[] = [...left.effects, ...applied.effects];
   return commandReport(context, result, effects, {
     changed: applied.effects.map(({ path, op }) => ({ path, op })),
-    ...findingsPart(call.grant, putFiles(call.grant.root, effects)),
+    ...findingsPart(effects),
     ...tree.said,
     dropped: dropped.slice(0, MAX_DROPPED).map(({ path, why }) => ({ path, why })),
     ...(dropped.length > MAX_DROPPED ? { droppedInAll: dropped.length } : {}),
@@ -69,10 +77,17 @@ function textIn(path: string): string {
   }
 }
 
-/** The files that are there now, as far as the effects put them there. */
-function putFiles(root: string, effects: readonly ObservedEffect[]): PutFile[] {
-  return effects.flatMap(({ path, op }) => {
-    const stats = op === 'delete' ? undefined : lstatSync(join(root, path), { throwIfNoEntry: false });
-    return stats === undefined ? [] : [{ path, mode: stats.mode }];
-  });
+const signalsOf = (root: string, path: string): TestSignals | null => testSignals(path, textIn(join(root, path)));
+
+/** An effect with what the file that is there now says about it. */
+function withSeen(
+  grant: ToolCall['grant'],
+  effect: ObservedEffect,
+  before: ReadonlyMap<string, TestSignals | null>,
+): ObservedEffect {
+  const { path, op } = effect;
+  const file = join(grant.root, path);
+  const stats = op === 'delete' ? undefined : lstatSync(file, { throwIfNoEntry: false });
+  const after = stats ? seenIn(path, textIn(file), stats.mode) : null;
+  return withFinding(grant, effect, before.get(path) ?? null, after);
 }

@@ -42,7 +42,7 @@ export function editTool(call: ToolCall, anchors: Anchors): ToolReport | Stop {
     return after;
   });
   if (isStop(put)) return put;
-  const result = { path: put.path, replacements, lines, ...findingsPart(call.grant, [put]) };
+  const result = { path: put.path, replacements, lines, ...findingsPart([put.effect]) };
   return { outcome: { status: 'ok', result }, effects: [put.effect] };
 }
 

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { closeSync, constants, readFileSync, readSync } from 'node:fs';
+import { type TestSignals, testSignals } from '../../evidence/findings.ts';
 import type { ObservedEffects } from '../../ports/effects.ts';
 import type { NativeWatch, ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { contentEffect } from '../effects.ts';
+import { seenIn, withFinding } from '../findings.ts';
 import type { Anchors } from './anchors.ts';
 import { type Existing, walkBeneath } from './beneath.ts';
 import { type Access, type Held, locate } from './locate.ts';
@@ -17,6 +19,8 @@ const CHUNK = 1 << 20;
 interface FileBefore {
   readonly path: string;
   readonly sha256: string | null;
+  /** What the file said about tests. */
+  readonly signals?: TestSignals;
 }
 
 /**
@@ -41,7 +45,7 @@ export function nativeWatch(anchors: Anchors): NativeWatch {
       const known = asFileBefore(before);
       if (!known) return id === 'read' ? [] : 'unobserved';
       if (id === 'read') return known.sha256 === null ? [] : [{ path: known.path, op: 'read' }];
-      return changeOf(call.grant.root, known, anchors);
+      return changeOf(call, known, anchors);
     },
   };
 }
@@ -55,7 +59,9 @@ function lookBefore(call: ToolCall, access: Access, anchors: Anchors): FileBefor
     const wrong = access === 'read' ? specialOnly(place) : notToBeWritten(call, place, path, anchors);
     if (wrong) return wrong;
     if (place.kind !== 'file') return { path, sha256: null };
-    return { path, sha256: access === 'read' ? '' : hashOf(place) };
+    if (access === 'read') return { path, sha256: '' };
+    const signals = testSignals(path, textOf(place));
+    return { path, sha256: hashOf(place), ...(signals ? { signals } : {}) };
   } finally {
     place.close();
   }
@@ -104,17 +110,19 @@ const refusalOf = ({ stop }: Stop): ToolRefusal =>
         remedy: 'Name a regular file beneath the root.',
       };
 
-function changeOf(root: string, before: FileBefore, anchors: Anchors): ObservedEffects {
-  const { path } = before;
-  const place = walkBeneath(root, path.split('/'), anchors);
+function changeOf({ grant }: ToolCall, before: FileBefore, anchors: Anchors): ObservedEffects {
+  const { path, signals = null } = before;
+  const place = walkBeneath(grant.root, path.split('/'), anchors);
   if (!('real' in place)) return 'unobserved';
   try {
     // The name is now a link or a folder, so the write went elsewhere.
     if (place.real.join('/') !== path || (place.kind !== 'file' && place.kind !== 'missing')) return 'unobserved';
     const after = place.kind === 'file' ? hashOf(place) : null;
     if (after === before.sha256) return [];
-    if (after === null) return [{ path, op: 'delete', before: before.sha256 as string }];
-    return [contentEffect(path, before.sha256, after)];
+    if (place.kind !== 'file' || after === null)
+      return [withFinding(grant, { path, op: 'delete', before: before.sha256 as string }, signals, null)];
+    const seen = seenIn(path, textOf(place), place.anchor.stat.mode);
+    return [withFinding(grant, contentEffect(path, before.sha256, after), signals, seen)];
   } finally {
     place.close();
   }
@@ -137,6 +145,7 @@ function hashOf(place: Existing): string {
 
 function asFileBefore(before: Json): FileBefore | null {
   if (before === null || typeof before !== 'object' || Array.isArray(before)) return null;
-  const { path, sha256 } = before;
-  return typeof path === 'string' && (sha256 === null || typeof sha256 === 'string') ? { path, sha256 } : null;
+  const { path, sha256, signals } = before;
+  if (typeof path !== 'string' || (sha256 !== null && typeof sha256 !== 'string')) return null;
+  return { path, sha256, ...(signals ? { signals: signals as unknown as TestSignals } : {}) };
 }

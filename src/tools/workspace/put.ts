@@ -1,7 +1,9 @@
 import { closeSync, constants, fstatSync, readFileSync, type Stats } from 'node:fs';
+import { testSignals } from '../../evidence/findings.ts';
 import type { ObservedEffect } from '../../ports/effects.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import { contentEffect, sha256 } from '../effects.ts';
+import { seenIn, withFinding } from '../findings.ts';
 import { importProblem } from '../instruction-imports.ts';
 import type { Anchors } from './anchors.ts';
 import type { Missing } from './beneath.ts';
@@ -18,8 +20,6 @@ export interface Put {
   readonly path: string;
   readonly created: boolean;
   readonly effect: ObservedEffect;
-  /** Mode of the replaced file; 0 for a new one. */
-  readonly mode: number;
 }
 
 /**
@@ -49,8 +49,13 @@ export function putFile(
       const stop = importStop(call, path, bytes.toString('utf8'));
       if (stop) return stop;
       replaceFile(place.parent!, place.real.at(-1)!, bytes, seen);
-      const effect = contentEffect(path, sha256(before), sha256(bytes));
-      return { path, created: false, effect, mode: seen.mode };
+      const effect = withFinding(
+        call.grant,
+        contentEffect(path, sha256(before), sha256(bytes)),
+        testSignals(path, before.toString('utf8')),
+        seenIn(path, bytes.toString('utf8'), seen.mode),
+      );
+      return { path, created: false, effect };
     } finally {
       closeSync(fd);
     }
@@ -79,7 +84,9 @@ function create(
   } finally {
     close();
   }
-  return { path, created: true, effect: contentEffect(path, null, sha256(bytes)), mode: 0 };
+  const effect = contentEffect(path, null, sha256(bytes));
+  const after = seenIn(path, bytes.toString('utf8'), 0);
+  return { path, created: true, effect: withFinding(call.grant, effect, null, after) };
 }
 
 /** Stop for a text whose imports would show the model what it may not read; null if it may be written. */

@@ -14,7 +14,7 @@ export function writeTool(call: ToolCall, anchors: Anchors): ToolReport | Stop {
   if (isStop(put)) return put;
   const { path, created, effect } = put;
   return {
-    outcome: { status: 'ok', result: { path, bytes: bytes.length, created, ...findingsPart(call.grant, [put]) } },
+    outcome: { status: 'ok', result: { path, bytes: bytes.length, created, ...findingsPart([effect]) } },
     effects: [effect],
   };
 }

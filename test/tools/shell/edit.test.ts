@@ -140,6 +140,7 @@ describe('bash keeps what a command does within the scope', () => {
       op: 'mode',
       before: sha('#!/bin/sh\n'),
       after: sha('#!/bin/sh\n'),
+      finding: 'a shell runs it',
     });
   });
 
@@ -210,6 +211,20 @@ describe('bash drops everything else, and says so', () => {
     expect(existsSync(join(root, 'src/.npmrc'))).toBe(false);
     expect(existsSync(join(root, 'hopgate.yaml'))).toBe(false);
     expect(why(result, 'src/n/.git')).toMatch(/steers/);
+  });
+
+  test('weaker tests, which are kept and named', async () => {
+    const root = scratch({ 'src/package.json': '{"scripts":{"test":"vitest run"}}', 'src/a.test.ts': "it('a', x);" });
+    const { result, effects } = await shell(
+      root,
+      `echo '{"scripts":{"test":"true"}}' > src/package.json; rm src/a.test.ts`,
+    );
+    const script = 'its script "test" was changed from "vitest run" to "true"; a package manager runs what it says';
+    expect(result.findings).toEqual([
+      { path: 'src/a.test.ts', why: 'it was deleted, with 1 test' },
+      { path: 'src/package.json', why: script },
+    ]);
+    expect(effects).toContainEqual(expect.objectContaining({ path: 'src/package.json', finding: script }));
   });
 
   test('instructions that import a masked file', async () => {

@@ -59,6 +59,14 @@ describe('before another program writes', () => {
     expect(await refusedFor('write', { path: name, content: 'x' })).toMatchObject({ code: 'out-of-scope' });
   });
 
+  it('notes what a change means for the tests', async () => {
+    world().make({ 'root/src/a.test.ts': "it('a', x);\nit('b', x);\n" });
+    const edit = () => world().make({ 'root/src/a.test.ts': "it('a', x);\n" });
+    expect(await seen('edit', { path: 'src/a.test.ts' }, edit)).toMatchObject([
+      { path: 'src/a.test.ts', op: 'modify', finding: 'it holds 1 test less than before' },
+    ]);
+  });
+
   it('refuses an import of a masked file, also one that an edit puts together', async () => {
     world().make({ 'root/src/CLAUDE.md': 'See @secrets/k' });
     expect(await refusedFor('write', { path: 'src/CLAUDE.md', content: '@secrets/key' })).toMatchObject({

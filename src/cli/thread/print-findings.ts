@@ -1,0 +1,22 @@
+import { visible } from '../../base/text.ts';
+import type { Entry } from '../../evidence/entry.ts';
+import { type Finding, SessionFindings } from '../../evidence/findings.ts';
+import { heading, type Io, paint, print } from '../io.ts';
+
+export function findingsOf(entries: Iterable<Entry>): readonly Finding[] {
+  const findings = new SessionFindings();
+  for (const entry of entries) findings.add(entry);
+  return findings.list();
+}
+
+/** What a person must know about the changes of a session; nothing where there is nothing. */
+export function printFindings(io: Io, entries: Iterable<Entry>): void {
+  const found = findingsOf(entries);
+  if (found.length === 0) return;
+  print(io);
+  print(io, heading(io, 'Findings'));
+  for (const finding of found) print(io, findingLine(io, finding));
+}
+
+export const findingLine = (io: Io, { path, why }: Finding): string =>
+  `  ${paint(io, 'yellow', visible(path))}: ${visible(why)}`;

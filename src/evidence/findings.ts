@@ -1,0 +1,301 @@
+import { posix } from 'node:path';
+import { compileGlob, type Glob } from '../base/glob.ts';
+import { INSTRUCTION_FILES } from '../spec/policy/instruction-files.ts';
+import { isTestFile } from '../spec/test-files.ts';
+import type { Json, ProjectConfig } from '../spec/types.ts';
+import { bodyOf } from './bodies.ts';
+import type { Entry } from './entry.ts';
+
+/** Something that a person must know about a changed file before it ships, and that no rule forbids. */
+export interface Finding {
+  /** Root-relative; a test command for findings about its runs. */
+  readonly path: string;
+  readonly why: string;
+}
+
+/**
+ * What takes files for programs, and by which names: matched at any depth, letter case aside. None of these is refused, because changing them is
+ * ordinary work; but nobody should learn of it only by running them.
+ */
+const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
+  [
+    'a package manager runs what it says',
+    ['package.json', '.pnpmfile.cjs', 'binding.gyp', '.yarn/**', 'composer.json', 'deno.json', 'deno.jsonc'],
+  ],
+  [
+    'a package manager runs what it says',
+    ['setup.py', 'setup.cfg', 'pyproject.toml', 'Cargo.toml', 'build.rs', 'Gemfile', '*.gemspec', '.cargo/**'],
+  ],
+  [
+    'it decides what is installed, and what is installed runs',
+    [
+      ...[
+        'package-lock.json',
+        'npm-shrinkwrap.json',
+        'yarn.lock',
+        'pnpm-lock.yaml',
+        'pnpm-workspace.yaml',
+        'bun.lock',
+        'bun.lockb',
+        'deno.lock',
+      ],
+      ...[
+        'Cargo.lock',
+        'poetry.lock',
+        'uv.lock',
+        'Pipfile',
+        'Pipfile.lock',
+        'requirements*.txt',
+        'Gemfile.lock',
+        'composer.lock',
+        'go.mod',
+        'go.sum',
+      ],
+    ],
+  ],
+  [
+    'a build tool runs it',
+    [
+      ...[
+        'Makefile',
+        'GNUmakefile',
+        'makefile',
+        '*.mk',
+        'CMakeLists.txt',
+        '*.cmake',
+        'meson.build',
+        'configure',
+        'configure.ac',
+        'Rakefile',
+      ],
+      ...[
+        'justfile',
+        '.justfile',
+        'Taskfile.yml',
+        'Taskfile.yaml',
+        'noxfile.py',
+        'tox.ini',
+        'tasks.py',
+        'build.gradle',
+        'build.gradle.kts',
+      ],
+      ...[
+        'settings.gradle',
+        'settings.gradle.kts',
+        'gradlew',
+        'gradlew.bat',
+        'mvnw',
+        'mvnw.cmd',
+        'pom.xml',
+        'build.xml',
+        'BUILD',
+        'BUILD.bazel',
+        'WORKSPACE',
+        'MODULE.bazel',
+        '*.bzl',
+        'SConstruct',
+        'wscript',
+        'flake.nix',
+        'shell.nix',
+        'default.nix',
+      ],
+      ...[
+        'Gruntfile.*',
+        'gulpfile.*',
+        '*.config.{js,cjs,mjs,ts,cts,mts}',
+        '.*rc.{js,cjs,mjs,ts}',
+        'conftest.py',
+        'sitecustomize.py',
+        'usercustomize.py',
+        '*.pth',
+      ],
+    ],
+  ],
+  [
+    'a CI server runs it',
+    [
+      '.github/workflows/**',
+      '.github/actions/**',
+      'action.yml',
+      '.gitlab-ci.yml',
+      '.circleci/**',
+      'Jenkinsfile',
+      'azure-pipelines.yml',
+      '.travis.yml',
+      'bitbucket-pipelines.yml',
+      '.buildkite/**',
+      '.drone.yml',
+      '.woodpecker/**',
+      '.woodpecker.yml',
+      'appveyor.yml',
+      '.ci/**',
+    ],
+  ],
+  [
+    'a container is built or started by it',
+    [
+      'Dockerfile',
+      'Dockerfile.*',
+      '*.Dockerfile',
+      'Containerfile',
+      'compose.yml',
+      'compose.yaml',
+      'docker-compose*.yml',
+      'docker-compose*.yaml',
+      'Vagrantfile',
+      'Procfile',
+    ],
+  ],
+  [
+    'git may run programs by it',
+    [
+      '.gitattributes',
+      '.lfsconfig',
+      '.pre-commit-config.yaml',
+      'lefthook.yml',
+      '.lefthook.yml',
+      '.githooks/**',
+      '.lintstagedrc*',
+      '.overcommit.yml',
+    ],
+  ],
+  ['agents take it for instructions', INSTRUCTION_FILES],
+  [
+    'a tool manager or an editor obeys it',
+    [
+      '.tool-versions',
+      '.mise.toml',
+      'mise.toml',
+      '.nvmrc',
+      '*.code-workspace',
+      '.vimrc',
+      '.dir-locals.el',
+      '.editorconfig',
+    ],
+  ],
+  ['a shell runs it', ['*.sh', '*.bash', '*.zsh', '*.fish', '*.command', '*.bat', '*.cmd', '*.ps1']],
+];
+
+let compiled: readonly { readonly why: string; readonly globs: readonly Glob[] }[] | undefined;
+
+/** Compiled for the first file that is asked about. */
+function rules() {
+  compiled ??= RUNS.map(([why, names]) => ({
+    why,
+    globs: names.map((name) => compileGlob(`**/${name.toLowerCase()}`)),
+  }));
+  return compiled;
+}
+
+/**
+ * Explains why a file that an agent wrote will run outside the sandbox: by its name, its permissions, or the deploy command that names it; null if
+ * nothing says so. Ordinary source code runs later, too; it is not reported, because it is what an agent writes.
+ * @param path root-relative
+ */
+export function runsLater(
+  path: string,
+  file: { readonly executable: boolean; readonly deploy: ProjectConfig['deploy'] },
+): Finding | null {
+  const deploy = Object.entries(file.deploy).find(([, { run }]) => run.some((word) => posix.normalize(word) === path));
+  const names = path.toLowerCase().split('/');
+  const why = deploy
+    ? `the deploy command "${deploy[0]}" names it`
+    : (rules().find(({ globs }) => globs.some((matches) => matches(names)))?.why ??
+      (file.executable ? 'it is executable' : null));
+  return why === null ? null : { path, why };
+}
+
+const TESTS = /\b(?:it|test)(?:\.\w+)*\s*\(|\bdef test_\w*|\bfunc Test\w*|#\[(?:\w+::)*test\]|@Test\b|\bscenario\s*\(/g;
+const SKIPPED =
+  /\.(?:skip|only|todo|skipIf|fails)\b|\bx(?:it|describe|test)\s*\(|\bf(?:it|describe)\s*\(|\bskip\s*:\s*true|@(?:pytest\.mark\.|unittest\.)(?:skip|xfail|expectedFailure)|\bt\.Skip|#\[ignore|@(?:Disabled|Ignore)\b/g;
+
+/** Larger files are not looked into. */
+const MAX_TEXT = 8 << 20;
+
+/** What a file's text says about tests, as far as a glance can see; null if it says nothing about them. */
+export interface TestSignals {
+  readonly tests: number;
+  readonly skipped: number;
+  readonly scripts: { readonly [name: string]: string };
+}
+
+export function testSignals(path: string, text: string | null): TestSignals | null {
+  if (text === null || text.length > MAX_TEXT) return null;
+  if (/(?:^|\/)package\.json$/i.test(path)) return { tests: 0, skipped: 0, scripts: testScripts(text) };
+  if (!isTestFile(path)) return null;
+  return { tests: text.match(TESTS)?.length ?? 0, skipped: text.match(SKIPPED)?.length ?? 0, scripts: {} };
+}
+
+function testScripts(text: string): TestSignals['scripts'] {
+  try {
+    const { scripts } = JSON.parse(text) as { readonly scripts?: unknown };
+    const all = scripts !== null && typeof scripts === 'object' ? Object.entries(scripts) : [];
+    return Object.fromEntries(all.filter(([name, run]) => /test/i.test(name) && typeof run === 'string'));
+  } catch {
+    return {};
+  }
+}
+
+/** Explains how a change weakens the tests; null if a glance sees nothing. `after` is null if the file was deleted. */
+export function weakenedTests(before: TestSignals | null, after: TestSignals | null): string | null {
+  if (before === null)
+    return after !== null && after.skipped > 0 ? `${count(after.skipped, 'test mark')} skip or single out` : null;
+  if (after === null) return before.tests > 0 ? `it was deleted, with ${count(before.tests, 'test')}` : null;
+  const changed = Object.entries(before.scripts).find(([name, run]) => after.scripts[name] !== run);
+  if (changed)
+    return `its script "${changed[0]}" was changed from "${short(changed[1])}" to "${short(after.scripts[changed[0]] ?? '')}"`;
+  if (after.tests < before.tests) return `it holds ${count(before.tests - after.tests, 'test')} less than before`;
+  return after.skipped > before.skipped
+    ? `${count(after.skipped - before.skipped, 'more mark')} in it skip or single out tests`
+    : null;
+}
+
+const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
+const short = (text: string): string => (text.length > 100 ? `${text.slice(0, 99)}…` : text);
+
+/** A full run that counted fewer tests than an earlier one of the same command; null if it did not. */
+export function fewerTests(command: string, total: number | null, most: number): Finding | null {
+  return total !== null && total < most
+    ? { path: command, why: `${count(most - total, 'test')} less ran than before (${total} of ${most})` }
+    : null;
+}
+
+/** Findings by path or test command, from entries in their order. */
+export class SessionFindings {
+  readonly #found = new Map<string, string>();
+  readonly #most = new Map<string, number>();
+
+  add({ body }: Pick<Entry, 'body'>): void {
+    const known = bodyOf(body);
+    if (known?.event !== 'outcome' && known?.event !== 'step') return;
+    for (const { path, op, finding } of known.effects === 'unobserved' ? [] : known.effects) {
+      if (finding !== undefined) this.#found.set(path, finding);
+      // A file that is gone runs nowhere. Of others a finding stays: the change that it was about may still be there.
+      else if (op === 'delete') this.#found.delete(path);
+    }
+    if (known.outcome.status === 'ok') for (const run of fullRunsIn(known.outcome.result)) this.#run(run);
+  }
+
+  list(): readonly Finding[] {
+    return [...this.#found].map(([path, why]) => ({ path, why }));
+  }
+
+  #run({ command, total }: { readonly command: string; readonly total: number }): void {
+    const most = this.#most.get(command) ?? 0;
+    const finding = fewerTests(command, total, most);
+    if (finding) this.#found.set(command, finding.why);
+    else this.#found.delete(command);
+    this.#most.set(command, Math.max(most, total));
+  }
+}
+
+/** Runs of whole test commands that say how many tests they counted. */
+function fullRunsIn(result: Json | undefined): { readonly command: string; readonly total: number }[] {
+  if (result === null || typeof result !== 'object' || Array.isArray(result)) return [];
+  const { runs, verdict, command, narrowed, report } = result;
+  if (Array.isArray(runs)) return runs.flatMap(fullRunsIn);
+  const total = report !== null && typeof report === 'object' && !Array.isArray(report) ? report?.['total'] : null;
+  if (typeof verdict !== 'string' || !Array.isArray(command) || narrowed === true || typeof total !== 'number')
+    return [];
+  return [{ command: command.join(' '), total }];
+}

@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest';
+import { fewerTests, runsLater, SessionFindings, testSignals, weakenedTests } from '../../src/evidence/findings.ts';
+import { isTestFile } from '../../src/spec/test-files.ts';
+
+const PLAIN = { executable: false, deploy: {} };
+
+/** Files that people know by these names, and what takes them for a program. */
+const FILES: { readonly [why: string]: string } = {
+  'a package manager runs what it says':
+    'package.json .pnpmfile.cjs binding.gyp .yarn/releases/yarn.cjs composer.json deno.json deno.jsonc setup.py setup.cfg pyproject.toml Cargo.toml build.rs Gemfile x.gemspec .cargo/config.toml',
+  'it decides what is installed, and what is installed runs':
+    'package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml pnpm-workspace.yaml bun.lock bun.lockb deno.lock Cargo.lock poetry.lock uv.lock Pipfile Pipfile.lock requirements.txt requirements-dev.txt Gemfile.lock composer.lock go.mod go.sum',
+  'a build tool runs it':
+    'Makefile GNUmakefile makefile rules.mk CMakeLists.txt find.cmake meson.build configure configure.ac Rakefile justfile .justfile Taskfile.yml Taskfile.yaml noxfile.py tox.ini tasks.py build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradlew gradlew.bat mvnw mvnw.cmd pom.xml build.xml BUILD BUILD.bazel WORKSPACE MODULE.bazel x.bzl SConstruct wscript flake.nix shell.nix default.nix Gruntfile.js gulpfile.mjs vite.config.ts jest.config.cjs x.config.js x.config.mjs x.config.cts x.config.mts .eslintrc.js .babelrc.cjs .xrc.mjs .xrc.ts conftest.py sitecustomize.py usercustomize.py x.pth',
+  'a CI server runs it':
+    '.github/workflows/ci.yml .github/actions/a/action.yml action.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile azure-pipelines.yml .travis.yml bitbucket-pipelines.yml .buildkite/pipeline.yml .drone.yml .woodpecker/a.yml .woodpecker.yml appveyor.yml .ci/run',
+  'a container is built or started by it':
+    'Dockerfile Dockerfile.dev web.Dockerfile Containerfile compose.yml compose.yaml docker-compose.yml docker-compose.dev.yaml Vagrantfile Procfile',
+  'git may run programs by it':
+    '.gitattributes .lfsconfig .pre-commit-config.yaml lefthook.yml .lefthook.yml .githooks/pre-commit .lintstagedrc.json .overcommit.yml',
+  'agents take it for instructions':
+    'CLAUDE.md AGENTS.md GEMINI.md .github/copilot-instructions.md .github/instructions/a.md .github/prompts/a.md SKILL.md',
+  'a tool manager or an editor obeys it':
+    '.tool-versions .mise.toml mise.toml .nvmrc x.code-workspace .vimrc .dir-locals.el .editorconfig',
+  'a shell runs it': 'x.sh x.bash x.zsh x.fish x.command x.bat x.cmd x.ps1',
+};
+
+const rows = Object.entries(FILES).flatMap(([why, names]) => names.split(' ').map((name) => [name, why] as const));
+
+describe('what runs later', () => {
+  it.each(rows)('%s: %s', (name, why) => {
+    expect(runsLater(name, PLAIN)).toEqual({ path: name, why });
+    expect(runsLater(`a/.b/${name}`, PLAIN)?.why).toBe(why);
+    expect(runsLater(name.toUpperCase(), PLAIN)?.why).toBe(why);
+  });
+
+  it('is not ordinary source code, nor a name that only looks alike', () => {
+    const names = [
+      'src/a.ts',
+      'README.md',
+      'my-package.json',
+      'package.json/a',
+      'x.sh.txt',
+      '.github/a.md',
+      'sh',
+      '!x.sh.md',
+    ];
+    for (const name of names) expect(runsLater(name, PLAIN)).toBeNull();
+  });
+
+  it('is what may be executed', () =>
+    expect(runsLater('bin/a', { ...PLAIN, executable: true })).toEqual({ path: 'bin/a', why: 'it is executable' }));
+
+  it('is what a deploy command names, whatever else it is', () => {
+    const deploy = { site: { run: ['node', './scripts/../tools/ship.js'] } } as never;
+    expect(runsLater('tools/ship.js', { executable: true, deploy })).toEqual({
+      path: 'tools/ship.js',
+      why: 'the deploy command "site" names it',
+    });
+    expect(runsLater('tools/other.js', { executable: false, deploy })).toBeNull();
+  });
+});
+
+describe('weakened tests', () => {
+  const weakened = (path: string, before: string | null, after: string | null) =>
+    weakenedTests(testSignals(path, before), testSignals(path, after));
+  const script = (test: string) => JSON.stringify({ scripts: { test, build: 'x' } });
+
+  it.each([
+    [
+      'packages/a/package.json',
+      script('vitest run'),
+      script('true'),
+      'its script "test" was changed from "vitest run" to "true"',
+    ],
+    ['package.json', script('vitest'), '{}', 'its script "test" was changed from "vitest" to ""'],
+    ['test/a.test.ts', "it('a', x);\nit('b', x);", "it('a', x);", 'it holds 1 test less than before'],
+    ['test/a.test.ts', "it('a', x);", null, 'it was deleted, with 1 test'],
+    ['src/a.spec.js', "it('a', x);", "it.skip('a', x);", '1 more mark in it skip or single out tests'],
+    [
+      'src/a.spec.js',
+      "it('a', x);it('b', x);",
+      "it.only('a', x);it('b', x);",
+      '1 more mark in it skip or single out tests',
+    ],
+    [
+      'tests/test_a.py',
+      'def test_a(): ...',
+      '@pytest.mark.skip\ndef test_a(): ...',
+      '1 more mark in it skip or single out tests',
+    ],
+    [
+      'a_test.go',
+      'func TestA(t *testing.T) {}',
+      'func TestA(t *testing.T) { t.Skip() }',
+      '1 more mark in it skip or single out tests',
+    ],
+    ['a_test.go', 'func TestA(t *testing.T) {}\nfunc TestB(t *testing.T) {}', '', 'it holds 2 tests less than before'],
+    ['tests/a.rs', '#[test]\nfn a() {}', '#[test]\n#[ignore]\nfn a() {}', '1 more mark in it skip or single out tests'],
+    [
+      'src/test/java/ATest.java',
+      '@Test void a() {}',
+      '@Disabled @Test void a() {}',
+      '1 more mark in it skip or single out tests',
+    ],
+  ])('are seen in %s', (path, before, after, why) => expect(weakened(path, before, after)).toBe(why));
+
+  it.each([
+    ['package.json', script('vitest'), script('vitest').replace('"x"', '"y"')],
+    ['test/a.test.ts', "it('a', x);", "it('a', y);\nit('b', x);"],
+    ['test/a.test.ts', null, "it('a', x);"],
+    ['src/a.ts', "it('a', x);", ''],
+    ['package.json', 'no JSON', '{'],
+    ['test/fixture.bin', '', null],
+  ])('are not seen where there is nothing to see: %s', (path, before, after) =>
+    expect(weakened(path, before, after)).toBeNull(),
+  );
+
+  it('are seen by the number that ran', () => {
+    expect(fewerTests('npm test', 9, 12)).toEqual({ path: 'npm test', why: '3 tests less ran than before (9 of 12)' });
+    for (const total of [12, 13, null]) expect(fewerTests('npm test', total, 12)).toBeNull();
+  });
+
+  it.each(['test/a.ts', 'a/__tests__/b.js', 'a.test.ts', 'a_test.go', 'test_a.py', 'ATest.java', 'spec/a_spec.rb'])(
+    'are those of %s',
+    (path) => expect(isTestFile(path)).toBe(true),
+  );
+  it.each(['src/a.ts', 'latest.ts', 'src/contest.py', 'docs/testing.md'])('are not those of %s', (path) =>
+    expect(isTestFile(path)).toBe(false),
+  );
+});
+
+describe('the findings of a session', () => {
+  const entry = (effects: object[], result: object = {}) => ({
+    body: { event: 'outcome', tool: 'x', outcome: { status: 'ok', result }, effects } as never,
+  });
+  const run = (total: number, more = {}) =>
+    entry([], { verdict: 'pass', command: ['npm', 'test'], report: { total }, ...more });
+
+  it('are those of its changes, until the file is gone', () => {
+    const findings = new SessionFindings();
+    findings.add(entry([{ path: 'a.sh', op: 'create', finding: 'a shell runs it' }]));
+    findings.add(entry([{ path: 'Makefile', op: 'modify', finding: 'a build tool runs it' }]));
+    findings.add(entry([{ path: 'a.sh', op: 'delete' }]));
+    expect(findings.list()).toEqual([{ path: 'Makefile', why: 'a build tool runs it' }]);
+  });
+
+  it('hold that fewer tests ran, until as many run again', () => {
+    const findings = new SessionFindings();
+    for (const each of [run(12), run(3, { narrowed: true }), entry([], { runs: [] })]) findings.add(each);
+    expect(findings.list()).toEqual([]);
+    findings.add(run(9));
+    expect(findings.list()).toEqual([{ path: 'npm test', why: '3 tests less ran than before (9 of 12)' }]);
+    findings.add(run(12));
+    expect(findings.list()).toEqual([]);
+  });
+});

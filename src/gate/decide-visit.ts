@@ -180,16 +180,13 @@ function shownTree({ config }: GateContext, tree: TreeNow): { readonly [title: s
   const tests = config.test.map(({ run }) => run.join(' '));
   const tested = { kind, tree: id, head, tests };
   if (ships === null) return { [APPROVAL_VIEW.tested]: tested };
-  const { id: shipped, files, left, base, commits, more } = ships;
+  const { id: shipped, commits, ...rest } = ships;
   return {
     [APPROVAL_VIEW.tested]: tested,
     [APPROVAL_VIEW.ships]: {
       tree: shipped,
-      files: [...files],
-      left: [...left],
-      base,
+      ...(rest as unknown as { [title: string]: Json }),
       commits: commits.map((one) => ({ ...one })),
-      more,
     },
   };
 }

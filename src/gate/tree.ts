@@ -15,8 +15,9 @@ export interface ShipsSeen {
   readonly id: string;
   /** The files that it would change. */
   readonly files: readonly string[];
-  /** Other files that were changed, and are in the tree that was tested, but not shipped. */
+  /** Other files that were changed, and are in the tree that was tested, but not shipped; those beyond the list are counted. */
   readonly left: readonly string[];
+  readonly moreLeft: number;
   /** What the remote's branch was last seen to have; null: nothing. */
   readonly base: string | null;
   /** The commits that a push sends besides, the newest first; those beyond the list are counted. */

@@ -3,8 +3,11 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { ApprovalRequest, Approver } from '../../src/ports/approver.ts';
+import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { ProjectConfig } from '../../src/spec/types.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
@@ -54,15 +57,28 @@ type World = ReturnType<typeof world>;
 
 const answers = { ok: (request: ApprovalRequest): void => void request };
 
+/** The evidence of a session, judged; `forge` changes the body of each entry first. */
+async function verified(session: Session, forge: (body: { [name: string]: never }) => void = () => {}) {
+  const entries = await session.evidence();
+  const verdict = await verifyConstraints(
+    { specs: session.specs, config: session.config },
+    entries.map((entry) => {
+      const body = structuredClone(entry.body) as { [name: string]: never };
+      forge(body);
+      return { entry: { ...entry, body }, head: '', body: '' };
+    }),
+  );
+  return verdict.violations.map(({ rule, message }) => `${rule}: ${message}`);
+}
+
 /** A session that has changed src/a.txt, with the message `change a`, and is in test. */
-async function edited({ root }: World, agent = 'one', config: Partial<ProjectConfig> = {}): Promise<Session> {
-  const session = await openSession({
-    specs: fixtureSpecs,
-    root,
-    agent,
-    store: 'memory',
-    config: { ...CONFIG, ...config },
-  });
+async function edited(
+  { root }: World,
+  agent = 'one',
+  config: Partial<ProjectConfig> = {},
+  store: EvidenceStore | 'memory' = 'memory',
+): Promise<Session> {
+  const session = await openSession({ specs: fixtureSpecs, root, agent, store, config: { ...CONFIG, ...config } });
   onTestFinished(() => session.detach());
   await must(session.setMode({ to: 'diagnose' }));
   await must(session.setMode({ to: 'execute', reason: 'to work' }, { approver: yes() }));
@@ -330,5 +346,74 @@ describe('in deploy', () => {
     await must(bashGit(session, 'commit', '-m', 'change a\n'));
     expect(git(here.root, 'log', '-1', '--format=%B')).toBe('change a');
     expect(readFileSync(join(here.root, 'src/a.txt'), 'utf8')).toBe('by one\n');
+  });
+});
+
+describe('the evidence', () => {
+  it('of what was shipped is clean, and one that says otherwise is not', async () => {
+    const here = world();
+    const session = await edited(here);
+    await test(session);
+    await must(toDeploy(session));
+    await ship(session, here);
+    expect(await verified(session)).toEqual([]);
+    const wrong = 'f'.repeat(40);
+    const inResult = (key: string) => (body: { [name: string]: never }) => {
+      const result = (body['outcome'] as { result?: { [name: string]: unknown } } | undefined)?.result;
+      if (result?.[key] === true) result['tree'] = wrong;
+    };
+    expect(await verified(session, inResult('committed'))).toEqual([`shipped: committed was "${wrong}"`]);
+    expect(await verified(session, inResult('pushed'))).toEqual([`shipped: pushed was "${wrong}"`]);
+    const ofTest = (body: { [name: string]: never }) => {
+      const result = (body['outcome'] as { result?: { [name: string]: unknown } } | undefined)?.result;
+      if (result?.['verdict'] === 'pass') (result['tree'] as { id: string }).id = wrong;
+    };
+    expect(await verified(session, ofTest)).toEqual([expect.stringMatching(/^condition: the tree was/)]);
+    const ofHop = (body: { [name: string]: never }) => {
+      const { ships } = (body['tree'] as { ships?: { id: string } } | undefined) ?? {};
+      if (ships) ships.id = wrong;
+    };
+    expect((await verified(session, ofHop)).join('\n')).toMatch(/approval: ships done:[\s\S]*shipped: committed was/);
+  });
+
+  it('is enough for another process to go on with, after the approval', async () => {
+    const here = world();
+    const store = memoryStore({ clock: { now: () => Date.now() } });
+    const options = { root: here.root, agent: 'one', store, config: { ...CONFIG } };
+    const first = await edited(here, 'one', {}, store);
+    await test(first);
+    await must(toDeploy(first));
+    await first.detach();
+    const session = await openSession({ ...options, session: first.id });
+    here.put('src/a.txt', 'by the editor\n');
+    await must(bashGit(session, 'add', '-A'));
+    expect(await refused(bashGit(session, 'commit'))).toContain('not staged as it was tested');
+    here.put('src/a.txt', 'by one\n');
+    await ship(session, here);
+    await session.detach();
+  });
+});
+
+describe('a sub-agent’s changes', () => {
+  it('ship with those of its parent, and with nobody else’s', async () => {
+    const here = world();
+    const store = memoryStore({ clock: { now: () => Date.now() } });
+    const parent = await edited(here, 'one', {}, store);
+    const child = async (parentId: string, path: string) => {
+      const more = { specs: fixtureSpecs, parent: parentId, agent: 'one/helper', store, config: CONFIG };
+      const session = await openSession({ root: here.root, ...more });
+      await must(session.setMode({ to: 'diagnose' }));
+      await must(session.setMode({ to: 'execute', reason: 'to work' }, { approver: yes() }));
+      await must(session.start('edit', { by: 'operator' }));
+      await must(session.step({ tool: 'write', args: { path, content: 'by a helper\n' } }));
+      await session.detach();
+    };
+    await child(parent.id, 'src/b.txt');
+    await child('s-another', 'src/c.txt');
+    await test(parent);
+    await must(toDeploy(parent));
+    const sha = await ship(parent, here);
+    expect(git(here.root, 'show', '--name-only', '--format=', sha)).toBe('src/a.txt\nsrc/b.txt');
+    expect(git(here.root, 'status', '--short')).toBe('M src/c.txt');
   });
 });

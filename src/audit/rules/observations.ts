@@ -64,7 +64,11 @@ export const copyObserved = (observed: Observed): Observed => ({
  * The part of a command tool's report that is believed, by the scope of the peripheral: test results where the scope runs tests, commits and
  * deployments where it deploys. Elsewhere a tool could claim either.
  */
-function trustedReport({ peripherals, tools }: SpecSet, peripheral: string, tool: string): 'test' | 'deploy' | null {
+export function trustedReport(
+  { peripherals, tools }: SpecSet,
+  peripheral: string,
+  tool: string,
+): 'test' | 'deploy' | null {
   const command = own(peripherals, peripheral)?.scope.rule.command;
   const runsCommands = own(tools, tool)?.parameters.some(({ role }) => role === 'command');
   return runsCommands && (command === 'test' || command === 'deploy') ? command : null;

@@ -29,6 +29,7 @@ export const RULES = [
   'context',
   'fruit',
   'facts',
+  'shipped',
 ] as const;
 export type Rule = (typeof RULES)[number];
 

@@ -5,8 +5,16 @@ import { own } from '../../spec/names.ts';
 import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
 import { MAX_NAMED_FILES } from '../../spec/policy/limits.ts';
 import type { Json, Mode, PeripheralSpec, ProjectConfig, ScopeRule, SpecSet } from '../../spec/types.ts';
-import type { Fields } from './json.ts';
-import { addUpTo, copyObserved, isFileChange, nothingObserved, type Observed, observe } from './observations.ts';
+import { type Fields, fieldsOf, textOf } from './json.ts';
+import {
+  addUpTo,
+  copyObserved,
+  isFileChange,
+  nothingObserved,
+  type Observed,
+  observe,
+  trustedReport,
+} from './observations.ts';
 import { readBody } from './read-body.ts';
 import { copyRuns, noRuns, type TestRuns, testsPass } from './test-runs.ts';
 
@@ -71,6 +79,8 @@ export interface AuditState {
   arriving: { readonly hop: HopBody; readonly backpack: Fields } | null;
   /** The test runs of the code as it is; a change of the code begins a new list. */
   tests: TestRuns;
+  /** The tree that the last test run was of; null if it did not say. */
+  tested: string | null;
   /** The changed files with their last hash; null if a file is gone or its hash unknown. */
   readonly changes: { [path: string]: string | null };
   /** Files that the session's effects name: scope `read: session-log` grants these. */
@@ -103,6 +113,7 @@ export const beginState = (pinned: Pinned, known: Partial<AuditState> = {}): Aud
   leaving: null,
   arriving: null,
   tests: noRuns(),
+  tested: null,
   changes: {},
   files: new Set(),
   patterns: {},
@@ -281,6 +292,12 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
   if (pattern) state.patterns = { ...state.patterns, [pattern.pattern]: pattern.standing };
   if (!visit) return;
   visit.steps += 1;
+  if (outcome.status === 'ok' && trustedReport(state.pinned.specs, visit.peripheral, tool) === 'test') {
+    const tree = textOf(fieldsOf(fieldsOf(outcome.result)['tree'])['id']);
+    // Somebody else has changed the code since the run before.
+    if (tree !== state.tested) state.tests = noRuns();
+    state.tested = tree;
+  }
   observe(visit, state.pinned.specs, body, changed, state.tests);
 }
 

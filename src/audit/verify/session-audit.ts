@@ -3,7 +3,7 @@ import type { Entry, StoredEntry } from '../../evidence/entry.ts';
 import { hashSpecs } from '../../spec/hash-specs.ts';
 import { own } from '../../spec/names.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
-import { fits, sameJson, show } from '../rules/json.ts';
+import { fieldsOf, fits, sameJson, show } from '../rules/json.ts';
 import { type Moment, momentNow } from '../rules/moment.ts';
 import { looksBack } from '../rules/observations.ts';
 import { NEEDS_HISTORY } from '../rules/problem.ts';
@@ -18,6 +18,7 @@ import { checkEffects, unconfirmed } from './effects.ts';
 import { CLAIM_OF, checkForm } from './entry-form.ts';
 import { checkFacts } from './facts.ts';
 import { Report } from './report.ts';
+import { approvedTree, Shipping } from './shipping.ts';
 import { Thread } from './thread.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -31,6 +32,7 @@ export class SessionAudit {
   readonly #report = new Report();
   readonly #thread = new Thread();
   readonly #approvals = new Approvals(this.#report);
+  readonly #shipping = new Shipping(this.#report);
   #state: AuditState;
   #counts = { entries: 0, hops: 0, approvals: 0 };
   #lastEvent: string | null = null;
@@ -253,6 +255,7 @@ export class SessionAudit {
     const { arriving, sessionId, fruits } = state;
     const { peripheral, by, deadline, context } = body;
     const target = own(state.pinned.specs.peripherals, peripheral);
+    this.#shipping.enter(state, peripheral, arriving ? arriving.hop.tree : body.tree);
     if (arriving && (arriving.hop.to !== peripheral || arriving.hop.by !== by)) {
       const message = `${peripheral} was started by the ${by}`;
       report.violation('lifecycle', `the hop leads to ${arriving.hop.to}`, message);
@@ -328,6 +331,8 @@ export class SessionAudit {
       report.gap('unobserved', `${id} ran without a sandbox`, id);
     if (claimed && body.effects !== 'unobserved') report.gap('unconfirmed', claimed, id);
     if (state.visit) checkEffects(state, state.visit, id, effects, report);
+    if (state.visit?.scope.command === 'deploy' && outcome.status === 'ok')
+      this.#shipping.ship(id, fieldsOf(outcome.result));
   }
 
   /** A recorded fruit holds every observed field, and each has its type. Its values are judged as those of a request are. */
@@ -371,7 +376,11 @@ export class SessionAudit {
     this.#approvals.ofHop = this.#approvals.use(body.approval, at, {
       action: { kind: 'hop', from, exit: name, to },
       reason,
-      view: { [APPROVAL_VIEW.fruit]: { ...leaving.fruit }, [APPROVAL_VIEW.changes]: { ...state.changes } },
+      view: {
+        [APPROVAL_VIEW.fruit]: { ...leaving.fruit },
+        [APPROVAL_VIEW.changes]: { ...state.changes },
+        ...approvedTree(state.pinned, body.tree),
+      },
     });
     const opens = visit?.spec?.exits.find((one) => one.name === name)?.opens.find((one) => one.to === to);
     const target = own(state.pinned.specs.peripherals, to);

@@ -33,6 +33,7 @@ export type Problem = { readonly problem: string };
 /** Changes that evidence lists, in bytes of JSON. */
 const LISTED_BYTES = 16 << 10;
 const COMMITS_LISTED = 50;
+const LEFT_LISTED = 200;
 
 /**
  * Names the tree by git itself, in a private copy of the index (with the time of the original, by which git tells what it has to read again) and
@@ -159,7 +160,15 @@ export async function gitShips(
     .map((line) => ({ sha: line.slice(0, line.indexOf(' ')), subject: line.slice(line.indexOf(' ') + 1) }));
   const files = mine.map(({ path }) => path);
   const left = tree.changes.filter((change) => !mine.includes(change)).map(({ path }) => path);
-  return { id, files, left, base: base || null, commits, more: Number(count) - commits.length };
+  return {
+    id,
+    files,
+    left: left.slice(0, LEFT_LISTED),
+    moreLeft: Math.max(0, left.length - LEFT_LISTED),
+    base: base || null,
+    commits,
+    more: Number(count) - commits.length,
+  };
 }
 
 /** What some peripheral may change here, or, where none may, everything that is neither masked nor protected. */

@@ -1,0 +1,47 @@
+import { own } from '../../spec/names.ts';
+import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import { TESTS_PASSED } from '../../spec/types.ts';
+import { type Fields, fieldsOf, show, textOf } from '../rules/json.ts';
+import { NEEDS_HISTORY } from '../rules/problem.ts';
+import type { AuditState, Pinned } from '../rules/state.ts';
+import type { Report } from './report.ts';
+
+/** The tree that a hop or start was decided by has to be the one that was tested, and what is shipped after it the one that it names. */
+export class Shipping {
+  readonly #report: Report;
+  /** The tree that may be shipped from the visit under way; null if the way in depended on none. */
+  #tree: Fields | null = null;
+
+  constructor(report: Report) {
+    this.#report = report;
+  }
+
+  /** Judges the tree of a hop or start to a peripheral. */
+  enter(state: AuditState, to: string, tree: Fields | undefined): void {
+    this.#tree = tree ?? null;
+    const conditions = own(state.pinned.specs.peripherals, to)?.entry.conditions ?? [];
+    if (!tree || !conditions.includes(TESTS_PASSED) || textOf(tree['id']) === state.tested) return;
+    const message = `the tree was ${show(tree['id'])}, the last test run was of ${show(state.tested)}`;
+    this.#report.violation('condition', `${TESTS_PASSED}, of the tree that is there`, message, NEEDS_HISTORY);
+  }
+
+  /** Judges what a tool says that it shipped. */
+  ship(tool: string, result: Fields): void {
+    if (!this.#tree) return;
+    const due = textOf(fieldsOf(this.#tree['ships'])['id']);
+    for (const did of ['committed', 'pushed'])
+      if (result[did] === true && textOf(result['tree']) !== due)
+        this.#report.violation('shipped', `the tree ${show(due)}`, `${did} was ${show(result['tree'])}`, { tool });
+  }
+}
+
+/** The part of an approval's view that is about a tree. */
+export function approvedTree({ config }: Pinned, tree: Fields | undefined): Fields {
+  if (!tree) return {};
+  const { kind, id, head, ships } = tree;
+  const tests = config.test.map(({ run }) => run.join(' '));
+  const tested = { kind: kind ?? null, tree: id ?? null, head: head ?? null, tests };
+  const { id: shipped, ...rest } = fieldsOf(ships);
+  const ofShips: Fields = ships ? { [APPROVAL_VIEW.ships]: { tree: shipped ?? null, ...rest } } : {};
+  return { [APPROVAL_VIEW.tested]: tested, ...ofShips };
+}

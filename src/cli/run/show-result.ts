@@ -97,8 +97,10 @@ export function describeValue(value: Json): string {
   if (Array.isArray(files)) return `${files.length} files: ${short(files.join(' '), 120)}`;
   if (typeof verdict === 'string') {
     if (Array.isArray(value['runs'])) return `verdict ${verdict}: ${short(value['runs'].map(eachRun).join('; '), 140)}`;
+    const fewer = fieldsOf(value['fewerTests']);
+    const drop = fewer['before'] === undefined ? '' : `, ${short(fewer['before'])} tests passed before`;
     const problem = value['reportProblem'] ? `: ${short(value['reportProblem'], 140)}` : '';
-    return `verdict ${verdict}${report ? `${timedOut || flooded ? `, ${ended}` : ''}, ${short(summaryOf(report), 140)}` : `, ${ended}, no report`}${problem}`;
+    return `verdict ${verdict}${report ? `${timedOut || flooded ? `, ${ended}` : ''}, ${short(summaryOf(report), 140)}` : `, ${ended}, no report`}${drop}${problem}`;
   }
   if (committed !== undefined) return committed ? `committed ${short(sha, 12)}` : 'nothing was committed';
   if (pushed !== undefined) return pushed ? `pushed ${short(sha, 12)}` : 'nothing was pushed';

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import { join, normalize, parse } from 'node:path';
-import type { ToolReport } from '../../ports/tool-backend.ts';
+import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { cacheMounts } from '../programs/cache-mounts.ts';
 import { boundText } from '../sandbox/bounded-output.ts';
-import { withMounts } from '../sandbox/layout.ts';
+import { STATE_HOMES, withMounts } from '../sandbox/layout.ts';
 import { testLayout } from '../sandbox/layouts.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
+import { compareCount } from '../test-report/test-counts.ts';
 import { judgeRun } from '../test-report/verdict.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
 import { changedCode } from './changed-code.ts';
@@ -34,7 +35,7 @@ export async function testTool(context: ShellContext): Promise<ToolReport | Stop
   const runs: { readonly result: CommandResult; readonly told: { readonly [key: string]: Json } }[] = [];
   for (const test of chosen) {
     const { result, junit, changed } = await runTest(context, tree, test);
-    runs.push({ result: forAgent(result, outputBytes), told: told(test, result, junit, changed) });
+    runs.push({ result: forAgent(result, outputBytes), told: told(call, test, result, junit, changed) });
     if (result.aborted) break;
   }
   const [first] = runs;
@@ -57,15 +58,19 @@ export async function testTool(context: ShellContext): Promise<ToolReport | Stop
 
 /** The part of a result that tells of one test run. */
 function told(
+  { grant, sessionId }: ToolCall,
   { argv, config, narrowed, others }: ChosenTest,
   result: CommandResult,
   junit: string | null,
   changed: readonly string[],
 ): { readonly [key: string]: Json } {
   const { verdict, report, reportProblem, remedy } = judgeRun(config.report, result, junit, changed);
+  const now = verdict === 'pass' && report !== null && !narrowed ? report.passed : null;
+  const before = now === null ? null : compareCount(STATE_HOMES()[0]!, grant.root, argv.join(' '), sessionId, now);
   return {
     command: [...argv],
     narrowed,
+    ...(now !== null && before !== null && now < before ? { fewerTests: { before, now } } : {}),
     ...(others.length === 0 ? {} : { others: [...others] }),
     verdict,
     report: report as unknown as Json,

@@ -170,6 +170,26 @@ describe('the verdict rests on exit status and report', () => {
     expect(await verdict(root, tests)).toMatchObject({ exit: 0, command: tests[0]!.run, verdict: 'fail' });
   });
 
+  test('fewer tests than before are said, in the session and after it, as long as it lasts', async () => {
+    vi.stubEnv('XDG_STATE_HOME', scratch());
+    const root = scratch();
+    const count = async (sessionId: string, tests: number, exit = 0) => {
+      writeFileSync(join(root, 'tap'), `1..${tests}\n${'ok\n'.repeat(tests)}`);
+      const call = toolCall(root, 'bash-test', {}, changes(script(`cat tap; exit $(cat exit)`, 'tap')));
+      writeFileSync(join(root, 'exit'), `${exit}`);
+      const { outcome } = await shellBackend(await sandbox()).run({ ...call, sessionId });
+      return (outcome as unknown as { result: { fewerTests?: object } }).result.fewerTests ?? null;
+    };
+    expect(await count('s1', 5)).toBeNull();
+    expect(await count('s1', 6)).toBeNull();
+    expect(await count('s2', 1, 1)).toBeNull();
+    expect(await count('s2', 4)).toEqual({ before: 6, now: 4 });
+    expect(await count('s2', 4)).toEqual({ before: 6, now: 4 });
+    expect(await count('s2', 7)).toBeNull();
+    expect(await count('s2', 6)).toEqual({ before: 7, now: 6 });
+    expect(await count('s3', 6)).toBeNull();
+  });
+
   test('time ran out', async () => {
     const { result } = await ok(
       scratch(),

@@ -82,7 +82,7 @@ it('R8: what a push shows the remote comes to no agent and into no evidence; the
       await must(session.step({ tool: 'bash-test', args: {} }));
       await must(session.hop({ to: 'deploy', exit: 'pass', reason: 'to ship' }));
       await must(session.step({ tool: 'bash-git', args: { sub: 'add src/new.txt' } }));
-      await must(session.step({ tool: 'bash-git', args: { sub: 'commit -m new' } }));
+      await must(session.step({ tool: 'bash-git', args: { sub: 'commit -m x' } }));
       const reached = server.authorizations.length;
       expect(reached, 'nothing but a push in deploy speaks to the remote').toBe(0);
       await attempt();

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
@@ -8,6 +8,7 @@ import { type OpenOptions, openSession } from '../../src/open-session.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { builtOnce } from '../built-once.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 
 const FILES: { readonly [path: string]: string } = {
@@ -40,11 +41,7 @@ export interface AgentWorld {
   verify(): Promise<void>;
 }
 
-/** Repository and remote, built once; each test gets a copy, as seven runs of git take longer than most tests. */
-let template: string | null = null;
-function build(): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-agent-')));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+const copyRepository = builtOnce((folder) => {
   const root = join(folder, 'repo');
   for (const [path, text] of Object.entries(FILES)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
@@ -64,20 +61,11 @@ function build(): string {
   git('add', '--all');
   git('commit', '--quiet', '--message=first');
   git('push', '--quiet', '--set-upstream', 'origin', 'main');
-  return folder;
-}
-
-function copy(): string {
-  template ??= build();
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-agent-')));
-  cpSync(template, folder, { recursive: true });
-  const config = join(folder, 'repo/.git/config');
-  writeFileSync(config, readFileSync(config, 'utf8').replace(template, folder));
-  return folder;
-}
+});
 
 export async function agentWorld(start: Start): Promise<AgentWorld> {
-  const folder = copy();
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-agent-')));
+  copyRepository(folder);
   const root = join(folder, 'repo');
   const store = sqliteStore(join(folder, 'evidence.db'));
   const sessions: Session[] = [];

@@ -7,6 +7,7 @@ import type { ToolCall, ToolReport } from '../../../src/ports/tool-backend.ts';
 import type { Json, ProjectConfig } from '../../../src/spec/types.ts';
 import { gitBackend } from '../../../src/tools/git/backend.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
+import { builtOnce } from '../../built-once.ts';
 
 // Real repositories on a busy machine: time never decides these tests.
 vi.setConfig({ testTimeout: 120_000 });
@@ -97,9 +98,7 @@ export function put(root: string, path: string, content: string, mode?: number):
   if (mode !== undefined) chmodSync(join(root, path), mode);
 }
 
-/** A repository with one commit on main, and a bare remote that has it. */
-export function repository(): { readonly folder: string; readonly root: string; readonly remote: string } {
-  const folder = temporaryFolder();
+const copyRepository = builtOnce((folder) => {
   const root = join(folder, 'work');
   const remote = join(folder, 'remote.git');
   git(folder, 'init', '-q', '--bare', '-b', 'main', remote);
@@ -111,7 +110,13 @@ export function repository(): { readonly folder: string; readonly root: string; 
   git(root, 'remote', 'add', 'origin', remote);
   git(root, 'push', '-q', 'origin', 'main');
   git(root, 'fetch', '-q', 'origin');
-  return { folder, root, remote };
+});
+
+/** A repository with one commit on main, and a bare remote that has it. */
+export function repository(): { readonly folder: string; readonly root: string; readonly remote: string } {
+  const folder = temporaryFolder();
+  copyRepository(folder);
+  return { folder, root: join(folder, 'work'), remote: join(folder, 'remote.git') };
 }
 
 /** Calls bash-git and returns its report. */

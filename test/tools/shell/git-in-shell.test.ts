@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
+import { builtOnce } from '../../built-once.ts';
 import { ok, scratch } from './support.ts';
 
 // Time never decides here, and the machine may be busy.
@@ -15,20 +16,26 @@ const git = (cwd: string, ...args: string[]): string =>
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 
+const building = (...init: string[]) =>
+  builtOnce((folder) => {
+    const root = join(folder, 'main');
+    mkdirSync(join(root, 'src'), { recursive: true });
+    git(root, 'init', '-q', '-b', 'main', ...init);
+    writeFileSync(join(root, 'src/a.txt'), 'one\n');
+    writeFileSync(join(root, '.gitignore'), '.env\n');
+    git(root, 'add', '.');
+    git(root, 'commit', '-q', '-m', 'first');
+    git(root, 'remote', 'add', 'far', 'https://me:S3CRET@example.com/x.git');
+    git(root, 'config', 'extensions.worktreeConfig', 'true');
+    git(root, 'config', '--worktree', 'http.extraHeader', 'S3CRET');
+  });
+const [copySha1, copySha256] = [building(), building('--object-format=sha256')];
+
 /** A repository with a first commit, an untracked secret, and a remote whose address holds another. */
-function repository(...init: string[]): string {
-  const base = realpathSync(scratch({}));
-  const root = join(base, 'main');
-  mkdirSync(join(root, 'src'), { recursive: true });
-  git(root, 'init', '-q', '-b', 'main', ...init);
-  writeFileSync(join(root, 'src/a.txt'), 'one\n');
-  writeFileSync(join(root, '.gitignore'), '.env\n');
-  git(root, 'add', '.');
-  git(root, 'commit', '-q', '-m', 'first');
-  git(root, 'remote', 'add', 'far', 'https://me:S3CRET@example.com/x.git');
-  git(root, 'config', 'extensions.worktreeConfig', 'true');
-  git(root, 'config', '--worktree', 'http.extraHeader', 'S3CRET');
-  return root;
+function repository(copy = copySha1): string {
+  const base = scratch({});
+  copy(base);
+  return join(base, 'main');
 }
 
 function linked(main: string): string {
@@ -40,9 +47,9 @@ function linked(main: string): string {
 
 const KINDS: readonly (readonly [what: string, make: () => string])[] = [
   ['a plain repository', () => repository()],
-  ['a repository with sha256', () => repository('--object-format=sha256')],
+  ['a repository with sha256', () => repository(copySha256)],
   ['a linked work tree', () => linked(repository())],
-  ['a linked work tree with sha256', () => linked(repository('--object-format=sha256'))],
+  ['a linked work tree with sha256', () => linked(repository(copySha256))],
 ];
 
 const READ = 'git status --short && git log --format=%s && git show --stat HEAD >/dev/null && git blame src/a.txt';

@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { isGitCredential } from '../gate/masks.ts';
-import { readFolder } from './sandbox/read-folder.ts';
+import { isTooDeep, readFolder } from './sandbox/read-folder.ts';
 
 /** Where git may find objects and refs: in a repository, or in a folder that the file `commondir` of another one names. */
 export const isGitFolder = (entries: readonly Dirent[]): boolean => has(entries, 'objects', 'refs');
@@ -33,7 +33,8 @@ export interface GitPlaces {
 export function gitPlaces(root: string): GitPlaces {
   const known = new Map<string, boolean>();
   const isPlace = (folder: string): boolean => {
-    const place = known.get(folder) ?? isGitPlace(join(root, folder), readFolder(join(root, folder)));
+    const path = join(root, folder);
+    const place = known.get(folder) ?? (isTooDeep(path) || isGitPlace(path, readFolder(path)));
     known.set(folder, place);
     return place;
   };

@@ -10,7 +10,7 @@ import { folder, machine } from './run.ts';
 const io = (env: Io['env']): Io => ({ ...processIo(), env });
 const works: Examined = {
   run: runProgram,
-  sandbox: async () => ({ ok: true, version: '1.2.3', overlay: true, limits: { memory: 'none' } }),
+  sandbox: async () => ({ ok: true, version: '1.2.3', overlay: true, unixSockets: true, limits: { memory: 'none' } }),
 };
 
 async function finding(
@@ -102,7 +102,7 @@ describe('doctor', () => {
   });
 
   it('says that a sandbox without overlays runs no tests', async () => {
-    const sandbox = async () => ({ ok: true as const, version: '1', overlay: false, limits: {} });
+    const sandbox = async () => ({ ok: true as const, version: '1', overlay: false, unixSockets: false, limits: {} });
     expect((await finding('bubblewrap', {}, { sandbox }))?.without).toContain(
       'bash and bash-test answer sandbox-unavailable',
     );

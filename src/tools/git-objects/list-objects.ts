@@ -3,7 +3,8 @@ import { gitEnvironment, hardenedArgv } from '../git/harden.ts';
 import { gitLayout } from '../git/layouts.ts';
 import type { Repository } from '../git/repository.ts';
 import { readIfAny } from '../read-if-any.ts';
-import { type Layout, type Mount, withMounts } from '../sandbox/layout.ts';
+import { type Layout, withMounts } from '../sandbox/layout.ts';
+import type { Mount } from '../sandbox/mount.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
 import { type GitFolder, placesOf } from './git-folder.ts';
 

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { realpathIfAny } from '../read-if-any.ts';
-import type { Mount } from '../sandbox/layout.ts';
+import type { Mount } from '../sandbox/mount.ts';
 import { readFolder } from '../sandbox/read-folder.ts';
 import type { GitRunner, ObjectList } from './list-objects.ts';
 import { packIndex } from './pack-index.ts';

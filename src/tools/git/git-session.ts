@@ -1,7 +1,7 @@
 import { maskMatcher } from '../../gate/masks.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import { gitPlaces } from '../git-place.ts';
-import { LayoutError } from '../sandbox/layout.ts';
+import { LayoutError } from '../sandbox/layout-error.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
 import { failed, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';

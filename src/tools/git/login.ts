@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import type { GitCredential } from '../../spec/types.ts';
-import type { Mount } from '../sandbox/layout.ts';
+import type { Mount } from '../sandbox/mount.ts';
 
 /** What one push shows the remote, and the files that this takes. */
 export interface Login {

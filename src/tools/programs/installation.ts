@@ -2,7 +2,7 @@ import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isWithin } from '../../base/paths.ts';
 import { maskMatcher } from '../../gate/masks.ts';
-import type { Mount } from '../sandbox/layout.ts';
+import type { Mount } from '../sandbox/mount.ts';
 
 /** Folders of an installation that hold its programs. */
 const PROGRAM_FOLDERS = ['bin', 'sbin', 'libexec'];

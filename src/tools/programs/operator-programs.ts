@@ -3,7 +3,7 @@ import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:pa
 import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
 import { maskMatcher } from '../../gate/masks.ts';
-import type { Mount } from '../sandbox/layout.ts';
+import type { Mount } from '../sandbox/mount.ts';
 import { installationMounts, installationOf, isReadable, type Kept, namesIn, realOf } from './installation.ts';
 import { type Behind, behindShim, choicesFor, headOf } from './shim.ts';
 

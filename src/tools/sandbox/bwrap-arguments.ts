@@ -1,14 +1,17 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { realpathIfAny } from '../read-if-any.ts';
 import { type Furniture, SANDBOX_ID, textFile } from './furniture.ts';
-import { type Layout, LayoutError, type Mount, SANDBOX_HOME } from './layout.ts';
+import { ETC } from './host-secrets.ts';
+import { type Layout, SANDBOX_HOME } from './layout.ts';
+import { LayoutError } from './layout-error.ts';
+import type { Mount } from './mount.ts';
 
 /** The file descriptors that bubblewrap is started with; what runs in the sandbox keeps none of them. */
 export const FD = { seccomp: 3, status: 4, args: 5, go: 6 } as const;
 
 const NAMESPACES = ['user', 'pid', 'ipc', 'uts', 'cgroup'];
 const USR_LINKS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
-const ETC = ['alternatives', 'ld.so.cache', 'ssl', 'ca-certificates', 'pki', 'localtime', 'mime.types'];
 // A fresh /proc leaves these writable to host uid 0 even without capabilities.
 const PROC_COVERED = ['sys', 'irq', 'bus', 'acpi', 'scsi', 'fs', 'mtrr', 'sysrq-trigger'];
 const HOME_BYTES = 64 << 20;
@@ -45,7 +48,7 @@ export function layoutArguments(layout: Layout, furniture: Furniture, env: Reado
     ...Object.entries({ ...layout.env, ...env }).flatMap(([name, value]) => ['--setenv', name, value]),
     ...['--size', `${layout.limits.tmpBytes}`, '--perms', '1777', '--tmpfs', '/tmp'],
     ...['--size', `${HOME_BYTES}`, '--tmpfs', SANDBOX_HOME],
-    ...layout.mounts.flatMap((mount) => mountArguments(mount, furniture)),
+    ...layout.mounts.flatMap((mount) => mountArguments(mount, layout.root, furniture)),
     ...['--remount-ro', '/', '--chdir', layout.chdir],
   ];
 }
@@ -58,6 +61,7 @@ function systemArguments(furniture: Furniture): string[] {
     ),
     ...ETC.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
     ...furniture.etc.flatMap(({ source, target }) => ['--ro-bind', source, target]),
+    ...furniture.secrets.flatMap((mount) => mountArguments(mount, '/', furniture)),
   ];
 }
 
@@ -69,7 +73,7 @@ function procCovers(): string[] {
   return covered.flatMap((path) => ['--ro-bind', path, path]);
 }
 
-function mountArguments(mount: Mount, furniture: Furniture): string[] {
+function mountArguments(mount: Mount, root: string, furniture: Furniture): string[] {
   switch (mount.kind) {
     case 'read-only':
     case 'writable': {
@@ -88,9 +92,13 @@ function mountArguments(mount: Mount, furniture: Furniture): string[] {
       return ['--symlink', mount.to, mount.target];
     case 'empty-folder':
       return ['--tmpfs', mount.target, '--remount-ro', mount.target];
+    case 'sealed':
+      return ['--ro-bind-try', join(mergedOf(furniture), relative(root, mount.target)), mount.target];
     case 'scratch':
       return ['--size', `${mount.bytes}`, '--tmpfs', mount.target];
     case 'overlay':
-      return [mount.readOnly ? '--ro-bind' : '--bind', `${furniture.overlayBase}/merged`, mount.target];
+      return [mount.readOnly ? '--ro-bind' : '--bind', mergedOf(furniture), mount.target];
   }
 }
+
+const mergedOf = ({ overlayBase }: Furniture): string => join(overlayBase, 'merged');

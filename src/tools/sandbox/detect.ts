@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Cgroups, probeCgroups } from './cgroup.ts';
@@ -64,7 +64,7 @@ async function tryOut(bwrap: string): Promise<Sandbox> {
   mkdirSync(folder);
   let runners = makeRunners(host, cgroups);
   await probeContainment(host, runners, folder);
-  const overlay = await probeOverlay(host, runners, folder);
+  const { overlay, unixSockets } = await probeOverlay(host, runners, folder);
   // Where temporary files are cleared away our own may go, too, while we are idle.
   const refurnish = () => {
     if (isComplete(host.furniture)) return;
@@ -76,7 +76,13 @@ async function tryOut(bwrap: string): Promise<Sandbox> {
     if (!identities.has(root)) identities.set(root, ownerIfUsable(host, runners, root));
     return identities.get(root)!;
   };
-  const availability: SandboxAvailability = { ok: true, version, overlay, limits: describeLimits(self, cgroups) };
+  const availability: SandboxAvailability = {
+    ok: true,
+    version,
+    overlay,
+    unixSockets,
+    limits: { ...describeLimits(self, cgroups), 'unix sockets': unixSockets ? 'own ones of a command' : 'none' },
+  };
   return {
     availability,
     run: async (layout, argv, options) => {
@@ -114,21 +120,44 @@ async function probeContainment(host: Host, runners: Runners, folder: string): P
   }
 }
 
-async function probeOverlay(host: Host, runners: Runners, folder: string): Promise<boolean> {
+async function probeOverlay(
+  host: Host,
+  runners: Runners,
+  folder: string,
+): Promise<{ readonly overlay: boolean; readonly unixSockets: boolean }> {
   const layout = withMounts(baseLayout('probe', { root: folder }), [
     { kind: 'overlay', source: folder, target: folder, bytes: 1 << 20 },
   ]);
-  let seen = false;
-  const inspect: RunOptions['inspect'] = async ({ upper }) => {
+  let [seen, unixSockets] = [false, false];
+  const inspect: RunOptions['inspect'] = async ({ upper, merged }) => {
     seen = existsSync(join(upper, 'made')) && !existsSync(join(folder, 'made'));
+    unixSockets = (await connectError(join(merged, 'socket'))) === 'ECONNREFUSED';
   };
+  const server = createServer((socket) => socket.destroy());
   try {
+    await new Promise<void>((resolve, reject) =>
+      server.once('error', reject).listen(join(folder, 'socket'), () => resolve()),
+    );
     const argv = ['bash', '-c', ': > made'];
     const { exit } = await runSandboxed(host, runners, null, layout, argv, { ...probeOptions(), inspect });
-    return exit === 0 && seen;
+    const overlay = exit === 0 && seen;
+    return { overlay, unixSockets: overlay && unixSockets };
   } catch {
-    return false;
+    return { overlay: false, unixSockets: false };
+  } finally {
+    server.close();
   }
+}
+
+/** Why no socket listens at a path, as far as the kernel says; null if one does. */
+function connectError(path: string): Promise<string | null> {
+  return new Promise((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy();
+      resolve(null);
+    });
+    socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? ''));
+  });
 }
 
 /**

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { systemSecrets } from './host-secrets.ts';
+import type { Mount } from './mount.ts';
 import { ownFolder } from './own-folder.ts';
 import { type FilterArch, seccompFilter } from './seccomp.ts';
 
@@ -14,6 +16,8 @@ export interface Furniture {
   readonly overlayBase: string;
   /** What lies at which path of `/etc`. */
   readonly etc: readonly { readonly source: string; readonly target: string }[];
+  /** What covers the secrets of the host in the folders that every sandbox shows. */
+  readonly secrets: readonly Mount[];
   /** The system-call filters, as bubblewrap reads them. */
   readonly filters: { readonly plain: string; readonly unixSockets: string };
 }
@@ -43,7 +47,7 @@ export function makeFurniture(): Furniture {
     return file;
   };
   const filters = { plain: filter('filter', false), unixSockets: filter('filter-unix-sockets', true) };
-  return { folder, emptyFile, overlayBase, etc, filters };
+  return { folder, emptyFile, overlayBase, etc, secrets: systemSecrets(), filters };
 }
 
 /** Whether nobody has cleared anything of it away. */

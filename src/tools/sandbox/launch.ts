@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs';
 import { FD, fixedArguments, layoutArguments } from './bwrap-arguments.ts';
 import type { Furniture } from './furniture.ts';
-import type { Layout, LayoutLimits, Mount } from './layout.ts';
+import type { Layout, LayoutLimits } from './layout.ts';
+import type { Mount } from './mount.ts';
 import { SandboxError } from './sandbox.ts';
 
 /** Who runs the sandbox on the host. */

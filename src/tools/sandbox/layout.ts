@@ -1,40 +1,9 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, relative, sep } from 'node:path';
-
-/**
- * One thing that a layout puts into the sandbox's file system, in order: a later mount lies on top of an earlier one.
- *
- * - `read-only`, `writable`: a file or folder of the host, by its real path: what a link in a repository leads to is never mounted. `optional`: left
- *   out when the host has none, or it is a link.
- * - `empty-file`, `empty-folder`: covers what is there with nothing, read-only. What it covers has to exist.
- * - `text-file`: covers what is there with a text that holds no secret, read-only.
- * - `link`: a symbolic link, where nothing is.
- * - `scratch`: a fresh writable folder in memory of at most `bytes`.
- * - `overlay`: `source` with writes that stay in memory (at most `bytes`) and vanish with the command, unless the caller picks them up
- *   ({@link RunOptions.inspect}). One per layout.
- */
-export type Mount =
-  | {
-      readonly kind: 'read-only' | 'writable';
-      readonly source: string;
-      readonly target: string;
-      readonly optional?: boolean;
-    }
-  | { readonly kind: 'empty-file' | 'empty-folder'; readonly target: string }
-  | { readonly kind: 'text-file'; readonly target: string; readonly text: string }
-  | { readonly kind: 'link'; readonly target: string; readonly to: string }
-  | { readonly kind: 'scratch'; readonly target: string; readonly bytes: number }
-  | {
-      readonly kind: 'overlay';
-      readonly source: string;
-      readonly target: string;
-      readonly bytes: number;
-      /** A folder that lies between the source and what is written: its files cover the source's. */
-      readonly layer?: string;
-      /** Nothing can be written after all: the layer alone is wanted. */
-      readonly readOnly?: boolean;
-    };
+import { toolchainSecrets } from './host-secrets.ts';
+import { LayoutError } from './layout-error.ts';
+import type { Mount } from './mount.ts';
 
 /** What one command may use up. */
 export interface LayoutLimits {
@@ -60,17 +29,12 @@ export interface Layout {
   readonly env: { readonly [name: string]: string };
   /** Share the host's network. False: an own one with nothing but loopback. */
   readonly network: boolean;
-  /** Let the command open unix sockets. A socket file can be connected to through a read-only mount, so this is false unless needed. */
+  /**
+   * Let the command open unix sockets. A socket file of the host can be connected to through a read-only mount, but not through an overlay, and an
+   * abstract one in the same network namespace: so this is for layouts that show the tree by an overlay and share no network.
+   */
   readonly unixSockets: boolean;
   readonly limits: LayoutLimits;
-}
-
-/** A layout cannot be built: `message` says what is wrong with the repository or its configuration and what to do. */
-export class LayoutError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'LayoutError';
-  }
 }
 
 export const DEFAULT_LIMITS: LayoutLimits = {
@@ -98,7 +62,11 @@ const TOO_WIDE = [
   '/opt',
   '/proc',
   '/root',
-].concat(['/run', '/sbin', '/srv', '/sys', '/tmp', '/usr', '/var', homedir()]);
+].concat(
+  ['/run', '/sbin', '/srv', '/sys', '/tmp', '/usr', '/var', homedir()],
+  // Little else but keys and tokens.
+  ['.ssh', '.aws', '.gnupg', '.config', '.docker', '.kube', '.azure'].map((name) => join(homedir(), name)),
+);
 
 export interface BaseRequest {
   /** Absolute real path of the repository. */
@@ -139,7 +107,10 @@ export function baseLayout(name: string, request: BaseRequest): Layout {
     name,
     root,
     mounts: [
-      ...toolchains.map((folder): Mount => ({ kind: 'read-only', source: realpathSync(folder), target: folder })),
+      ...toolchains.flatMap((folder): Mount[] => [
+        { kind: 'read-only', source: realpathSync(folder), target: folder },
+        ...toolchainSecrets(folder),
+      ]),
       ...(request.programs?.mounts ?? []),
     ],
     chdir: root,

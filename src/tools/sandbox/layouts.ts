@@ -1,6 +1,7 @@
-import { lstatSync } from 'node:fs';
+import { lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type BaseRequest, baseLayout, type Layout, type Mount, withMounts } from './layout.ts';
+import { type BaseRequest, baseLayout, isWithin, type Layout, withMounts } from './layout.ts';
+import type { Mount } from './mount.ts';
 import { maskMounts, maskOverlay, outerGitMounts, scanTree, type TreeScan } from './tree.ts';
 
 export interface TreeRequest extends BaseRequest {
@@ -8,6 +9,8 @@ export interface TreeRequest extends BaseRequest {
   readonly masks: readonly string[];
   /** Overlays can be mounted here. */
   readonly overlay?: boolean;
+  /** In an overlay no socket of the host can be reached here, so commands may have their own. */
+  readonly unixSockets?: boolean;
   /** What {@link scanTree} found in it; default: looked up. */
   readonly scan?: TreeScan;
   /** What covers the git objects of masked files, on top of everything else. */
@@ -21,19 +24,39 @@ const OVERLAY_BYTES = 1 << 30;
 
 /** The tree can be read but for the masks; nothing of it can be written. */
 export function readOnlyLayout(request: TreeRequest): Layout {
-  const { root } = request;
+  const { root, unixSockets = false } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
-  const isLayered = request.overlay === true && scan.maskedFiles.length > MOST_MOUNTED;
-  const { layer, mounts } = isLayered ? maskOverlay(root, scan, []) : { layer: {}, mounts: maskMounts(root, scan) };
-  return withMounts(baseLayout('read-only', request), [
+  const isLayered =
+    request.overlay === true && (scan.maskedFiles.length > MOST_MOUNTED || (unixSockets && !holdsMounts(root)));
+  const { layer, mounts } = isLayered ? maskOverlay(root, scan) : { layer: {}, mounts: maskMounts(root, scan) };
+  const base = treeLayout('read-only', request, [
     isLayered
       ? { kind: 'overlay', source: root, target: root, bytes: 1 << 20, readOnly: true, ...layer }
       : { kind: 'read-only', source: root, target: root },
     ...mounts,
-    ...outerGitMounts(root, request.masks),
-    ...(request.objects ?? []),
   ]);
+  return isLayered ? base : { ...base, unixSockets: false };
 }
+
+/** Whether other file systems are mounted in a folder: an overlay does not show them. */
+function holdsMounts(folder: string): boolean {
+  const points = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
+  // Blanks and the like are written as octal numbers.
+  const paths = points.map((line) =>
+    (line.split(' ')[4] ?? '').replace(/\\(\d{3})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 8))),
+  );
+  return paths.some((path) => path !== folder && isWithin(folder, path));
+}
+
+/** A layout of the tree, with what every one of them shows beside it. */
+const treeLayout = (name: string, request: TreeRequest, mounts: readonly Mount[]): Layout => ({
+  ...withMounts(baseLayout(name, request), [
+    ...mounts,
+    ...outerGitMounts(request.root, request.masks),
+    ...(request.objects ?? []),
+  ]),
+  unixSockets: request.unixSockets === true,
+});
 
 /**
  * The tree can be written, on an overlay: nothing reaches the repository but what the caller picks up afterwards. What may never be written
@@ -42,13 +65,11 @@ export function readOnlyLayout(request: TreeRequest): Layout {
 export function editLayout(request: TreeRequest): Layout {
   const { root } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
-  const { layer, mounts } = maskOverlay(root, scan, scan.protectedPaths);
-  return withMounts(baseLayout('edit', request), [
+  const { layer, mounts } = maskOverlay(root, scan);
+  return treeLayout('edit', request, [
     { kind: 'overlay', source: root, target: root, bytes: OVERLAY_BYTES, ...layer },
-    ...protectedMounts(root, scan),
+    ...scan.protectedPaths.map((path): Mount => ({ kind: 'sealed', target: join(root, path) })),
     ...mounts,
-    ...outerGitMounts(root, request.masks),
-    ...(request.objects ?? []),
   ]);
 }
 
@@ -57,24 +78,13 @@ export function testLayout(request: TreeRequest): Layout {
   const { root } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
   const git = join(root, '.git');
-  const { layer, mounts } = maskOverlay(root, scan, ['.git']);
-  return withMounts(baseLayout('test', request), [
+  const { layer, mounts } = maskOverlay(root, scan);
+  return treeLayout('test', request, [
     { kind: 'overlay', source: root, target: root, bytes: 2 * OVERLAY_BYTES, ...layer },
-    ...(isLink(git) ? [] : [{ kind: 'read-only', source: git, target: git, optional: true } as const]),
+    ...(isLink(git) ? [] : [{ kind: 'sealed', target: git } as const]),
     ...mounts,
-    ...outerGitMounts(root, request.masks),
-    ...(request.objects ?? []),
   ]);
 }
 
 /** What it leads to would be mounted in its place. */
 const isLink = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
-
-function protectedMounts(root: string, scan: TreeScan): Mount[] {
-  return scan.protectedPaths.map((path) => ({
-    kind: 'read-only',
-    source: join(root, path),
-    target: join(root, path),
-    optional: true,
-  }));
-}

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { chmodSync, chownSync, lstatSync, mkdirSync, rmSync, type Stats, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { LayoutError } from './layout.ts';
+import { LayoutError } from './layout-error.ts';
 import { hiddenFolder } from './own-folder.ts';
 
 /** A file of a layer: root-relative path, and what a command reads there. */

@@ -1,7 +1,20 @@
 import { accessSync, constants, type Dirent, readdirSync } from 'node:fs';
+import { LayoutError } from './layout-error.ts';
 
-/** The entries of a folder; none where it cannot be listed. */
+/** Linux takes no path of 4096 bytes; what we put in front of one, and temporary names beside it, have room. */
+const LONGEST_PATH = 3900;
+
+/** Whether a path is too long for the system, or nearly. */
+export const isTooDeep = (path: string): boolean => Buffer.byteLength(path) > LONGEST_PATH;
+
+/**
+ * The entries of a folder; none where it cannot be listed.
+ *
+ * @throws LayoutError if it lies deeper than a path can say
+ */
 export function readFolder(path: string): Dirent[] {
+  if (isTooDeep(path))
+    throw new LayoutError(`a folder lies too deep to look into; delete it or move it: ${path.slice(0, 200)}…`);
   try {
     return readdirSync(path, { withFileTypes: true });
   } catch (error) {

@@ -49,6 +49,8 @@ export type SandboxAvailability =
       readonly limits: { readonly [limit: string]: string };
       /** Layouts with an overlay work here. */
       readonly overlay: boolean;
+      /** And no socket of the host can be reached through one. */
+      readonly unixSockets: boolean;
     }
   | { readonly ok: false; readonly reason: string; readonly remedy: string };
 

@@ -7,7 +7,7 @@ export type FilterArch = 'x64' | 'arm64';
 
 export interface FilterOptions {
   readonly arch: FilterArch;
-  /** Allow unix sockets (`socketpair` is always allowed: Node's child processes need it). */
+  /** Allow unix sockets. A connected `socketpair` is always allowed: Node's child processes need it. */
   readonly unixSockets: boolean;
 }
 
@@ -76,6 +76,7 @@ export const SYSCALLS: { readonly [name: string]: readonly [x64: number, arm64: 
   openat2: [437, 437],
   ioctl: [16, 29],
   socket: [41, 198],
+  socketpair: [53, 199],
   chmod: [90, null],
   fchmod: [91, 52],
   fchmodat: [268, 53],
@@ -111,6 +112,8 @@ const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
 const FAMILY = { unix: 1, inet: 2, inet6: 10, netlink: 16 } as const;
 const NETLINK_ROUTE = 0;
+/** Bit of a socket's type that datagram and raw ones have, and connected ones do not: those can send to any address. */
+const SENDS_ANYWHERE = 2;
 
 const EPERM = 1;
 const EACCES = 13;
@@ -181,6 +184,14 @@ function socketBody(unixSockets: boolean): Instruction[] {
   ];
 }
 
+/** Pairs of unix sockets; without unix sockets only those that stay connected to each other. */
+const socketpairBody = (unixSockets: boolean): Instruction[] => [
+  load(argument(0)),
+  test(JUMP_EQUAL, FAMILY.unix, 1, 0),
+  result(fail(EACCES)),
+  ...(unixSockets ? [result(ALLOW)] : refuseIf(1, JUMP_ANY_BIT, SENDS_ANYWHERE, EACCES)),
+];
+
 /** Builds the filter program in the byte form that `bwrap --seccomp` reads (an array of `struct sock_filter`, little-endian). */
 export function seccompFilter({ arch, unixSockets }: FilterOptions): Buffer {
   const numberOf = (name: string): number | null => SYSCALLS[name]![arch === 'x64' ? 0 : 1];
@@ -188,7 +199,14 @@ export function seccompFilter({ arch, unixSockets }: FilterOptions): Buffer {
     const number = numberOf(name);
     return number === null ? [] : whenCall(number, body);
   };
-  const special = new Set(['clone', 'ioctl', 'socket', ...NOT_IMPLEMENTED, ...Object.keys(MODE_ARGUMENT)]);
+  const special = new Set([
+    'clone',
+    'ioctl',
+    'socket',
+    'socketpair',
+    ...NOT_IMPLEMENTED,
+    ...Object.keys(MODE_ARGUMENT),
+  ]);
   const refused = Object.keys(SYSCALLS).filter((name) => !special.has(name));
 
   return encode([
@@ -205,6 +223,7 @@ export function seccompFilter({ arch, unixSockets }: FilterOptions): Buffer {
     ),
     ...call('ioctl', ioctlBody),
     ...call('socket', socketBody(unixSockets)),
+    ...call('socketpair', socketpairBody(unixSockets)),
     result(ALLOW),
   ]);
 }

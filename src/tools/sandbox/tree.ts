@@ -6,9 +6,11 @@ import { isGitFolder, isGitPlace, isObjectStore, SKIPPED_IN_GIT } from '../git-p
 import { readIfAny, realpathIfAny } from '../read-if-any.ts';
 import { isStop } from '../workspace/outcome.ts';
 import { formatOnly } from './git-format.ts';
-import { isWithin, LayoutError, type Mount } from './layout.ts';
+import { isWithin } from './layout.ts';
+import { LayoutError } from './layout-error.ts';
 import { maskLayer } from './mask-layer.ts';
 import { maskedInModules } from './modules.ts';
+import type { Mount } from './mount.ts';
 import { isClosed, readFolder } from './read-folder.ts';
 import { isUnnameable, refuseMaskedUnnameable } from './unnameable.ts';
 
@@ -122,28 +124,15 @@ export function maskMounts(root: string, scan: TreeScan): Mount[] {
   ];
 }
 
-/**
- * The same on an overlay: files by a layer of it, but where the tree's own mount is covered again.
- * @param mounted root-relative paths that are mounted on top of the overlay
- */
+/** The same on an overlay, of which a layer covers the files. */
 export function maskOverlay(
   root: string,
   scan: TreeScan,
-  mounted: readonly string[],
 ): { readonly layer: { readonly layer?: string }; readonly mounts: readonly Mount[] } {
-  const isOnTop = beneathOneOf(new Set(mounted));
-  const files = scan.maskedFiles.filter((path) => !isOnTop(path));
+  const files = scan.maskedFiles.map((path) => ({ path, text: coverText(join(root, path)) }));
   return {
-    layer:
-      files.length > 0
-        ? {
-            layer: maskLayer(
-              root,
-              files.map((path) => ({ path, text: coverText(join(root, path)) })),
-            ),
-          }
-        : {},
-    mounts: maskMounts(root, { ...scan, maskedFiles: scan.maskedFiles.filter(isOnTop) }),
+    layer: files.length > 0 ? { layer: maskLayer(root, files) } : {},
+    mounts: maskMounts(root, { ...scan, maskedFiles: [] }),
   };
 }
 
@@ -170,7 +159,7 @@ export function outerGitMounts(root: string, masks: readonly string[]): Mount[] 
   ]);
 }
 
-/** The files of a git folder that are masked. */
+/** The files of a git folder that are masked, and its sockets. */
 function maskedInGit(folder: string, masks: readonly string[]): string[] {
   const masked = maskMatcher(masks);
   const found: string[] = [];
@@ -181,7 +170,7 @@ function maskedInGit(folder: string, masks: readonly string[]): string[] {
       const path = below === '' ? entry.name : `${below}/${entry.name}`;
       if (entry.isDirectory()) {
         if (!isGit || !SKIPPED_IN_GIT.has(entry.name)) walk(path);
-      } else if (masked(`.git/${path}`)) found.push(path);
+      } else if (entry.isSocket() || masked(`.git/${path}`)) found.push(path);
     }
   };
   walk('');

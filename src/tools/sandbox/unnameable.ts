@@ -1,6 +1,6 @@
 import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { LayoutError } from './layout.ts';
+import { LayoutError } from './layout-error.ts';
 
 /** What stands where bytes are no UTF-8. */
 const REPLACEMENT = '\uFFFD';

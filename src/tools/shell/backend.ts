@@ -1,6 +1,6 @@
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { own } from '../../spec/names.ts';
-import { LayoutError } from '../sandbox/layout.ts';
+import { LayoutError } from '../sandbox/layout-error.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
 import { failed, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { COMMAND_TOOLS } from './command-tools.ts';

@@ -54,6 +54,7 @@ export function shellContext(sandbox: Sandbox, call: ToolCall): ShellContext | S
 
 /** What the layouts need to know of a call. */
 export interface CallTree extends TreeRequest, Covered {
+  readonly unixSockets: boolean;
   readonly scan: TreeScan;
   /** For the result: in `withoutObjects` the repositories whose objects the command does not see, if there are any. */
   readonly said: { readonly [key: string]: Json };
@@ -71,11 +72,13 @@ export async function treeOf({ call, sandbox, overlay }: ShellContext): Promise<
   const startedAt = performance.now();
   const scan = scanTree(root, masks);
   const scanMs = performance.now() - startedAt;
-  const objects = sandbox.availability.ok
+  const { availability } = sandbox;
+  const unixSockets = availability.ok && availability.unixSockets;
+  const objects = availability.ok
     ? await unlessAborted(maskedObjects(sandbox, { root, masks, toolchains, scan }), call.signal)
     : { mounts: [], closed: [] };
   const said: CallTree['said'] = objects.closed.length > 0 ? { withoutObjects: [...objects.closed] } : {};
-  return { root, masks, toolchains, programs, overlay, scan, scanMs, objects: objects.mounts, said };
+  return { root, masks, toolchains, programs, overlay, unixSockets, scan, scanMs, objects: objects.mounts, said };
 }
 
 /** The operator's programs for the commands of a repository. */

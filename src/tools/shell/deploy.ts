@@ -24,7 +24,8 @@ export async function deployTool(context: ShellContext): Promise<ToolReport | St
   const { run, network } = chosen.command;
   const filled = fillEnv(chosen.command.env);
   const tree = await treeOf(context);
-  const layout = { ...readOnlyLayout(tree), name: 'deploy', network };
+  // In the host's network the abstract sockets of its services lie, too.
+  const layout = { ...readOnlyLayout({ ...tree, unixSockets: tree.unixSockets && !network }), name: 'deploy', network };
   const result = filled.cleanResult(
     await context.run(tree, layout, run, { env: { CI: '1', NO_COLOR: '1', ...filled.env } }),
   );

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { isProtected, maskMatcher } from '../../gate/masks.ts';
 import { within } from '../../gate/paths.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
+import { isTooDeep } from '../sandbox/read-folder.ts';
 import { beneathOneOf } from '../sandbox/tree.ts';
 import type { Change } from './overlay-changes.ts';
 import { STAGE_PREFIX } from './stage.ts';
@@ -26,9 +27,12 @@ export interface Judgement {
 const CANNOT = {
   unnameable: 'its name is not UTF-8',
   unreadable: 'its permissions do not let it be read',
+  'too-deep': 'it lies too deep: its path is longer than the system takes',
   permissions: 'the permissions of a folder stay as they are',
 } as const;
 const SET_ID = 0o6000;
+/** As much as an overlay holds. Files with holes may seem larger, and wherever they are copied to they may be. */
+const MOST_BYTES = 1 << 30;
 /** File times may differ from ours by so much, and no command gets going sooner than that. */
 const CLOCK_SLACK_MS = 2;
 
@@ -52,6 +56,7 @@ export function judgeChanges(
   const files: Extract<Change, { kind: 'file' }>[] = [];
   const deletions: string[] = [];
   const emptied: string[] = [];
+  let bytes = 0;
   const dropped: Dropped[] = [];
 
   const outside = (path: string): string | null => {
@@ -67,6 +72,8 @@ export function judgeChanges(
     if (upper.nlink > 1) return 'it is a hard link; copy the file instead';
     if (lower && !lower.isFile()) return 'it replaces a link or special file';
     if (lower && lower.nlink > 1) return 'the file has other names (hard links), which may lie outside the root';
+    if (bytes + upper.size > MOST_BYTES)
+      return 'with it the files would be larger than 1 GiB together (holes count as they read); write less at once';
     if (lower && lower.ctimeMs > startedAt + CLOCK_SLACK_MS)
       return 'someone else changed it while the command ran; run it again';
     return null;
@@ -78,13 +85,18 @@ export function judgeChanges(
       dropped.push({ path, why: `deleted, but ${why}` });
       return false;
     }
-    const stats = lstatSync(join(grant.root, path), { throwIfNoEntry: false });
+    const place = join(grant.root, path);
+    if (isTooDeep(place)) {
+      dropped.push({ path, why: `deleted, but ${CANNOT['too-deep']}` });
+      return false;
+    }
+    const stats = lstatSync(place, { throwIfNoEntry: false });
     if (!stats) return true;
     if (!stats.isDirectory()) {
       deletions.push(path);
       return true;
     }
-    const all = readdirSync(join(grant.root, path)).map((name) => remove(`${path}/${name}`));
+    const all = readdirSync(place).map((name) => remove(`${path}/${name}`));
     if (all.includes(false)) return false;
     emptied.push(path);
     return true;
@@ -102,7 +114,10 @@ export function judgeChanges(
       (change.kind === 'file' ? (wrongFile(change) ?? contentProblem(change.path)) : null);
     if (why !== null) dropped.push({ path: change.path, why });
     else if (change.kind === 'folder') folders.push(change);
-    else if (change.kind === 'file') files.push(change);
+    else if (change.kind === 'file') {
+      bytes += change.upper.size;
+      files.push(change);
+    }
   }
   return { folders, files, deletions, emptied, dropped };
 }

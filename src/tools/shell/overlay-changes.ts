@@ -1,5 +1,6 @@
 import { accessSync, constants, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
+import { isTooDeep } from '../sandbox/read-folder.ts';
 import type { OverlayView } from '../sandbox/sandbox.ts';
 
 /** One thing that a command did to the tree, as its overlay shows it. Root-relative path. */
@@ -10,10 +11,10 @@ export type Change =
   /** A link, FIFO, socket or device. */
   | { readonly kind: 'special'; readonly path: string; readonly upper: Stats }
   /**
-   * What cannot be brought over, whatever it is: a name that is not UTF-8; a file or folder that its own permissions hide from us; other permissions
-   * of a folder that was there.
+   * What cannot be brought over, whatever it is: a name that is not UTF-8; a file or folder that its own permissions hide from us, or that lies deeper
+   * than a path can say; other permissions of a folder that was there.
    */
-  | { readonly kind: 'unnameable' | 'unreadable' | 'permissions'; readonly path: string };
+  | { readonly kind: 'unnameable' | 'unreadable' | 'too-deep' | 'permissions'; readonly path: string };
 
 /**
  * Lists what the overlay changed, folder by folder; a folder that is deleted is listed once. Deletions are found by what the merged tree does
@@ -28,6 +29,10 @@ export function overlayChanges(root: string, view: OverlayView, descend: (folder
     if (lower?.isDirectory() && isReadable(join(root, folder), FOLDER)) listDeleted(folder);
     for (const name of readdirSync(join(view.upper, folder)).sort()) {
       const path = folder === '' ? name : `${folder}/${name}`;
+      if ([root, view.upper, view.merged].some((base) => isTooDeep(join(base, path)))) {
+        changes.push({ kind: 'too-deep', path });
+        continue;
+      }
       const upper = lookAt(join(view.upper, path));
       if (upper === null) {
         changes.push({ kind: 'unnameable', path });
@@ -55,7 +60,7 @@ export function overlayChanges(root: string, view: OverlayView, descend: (folder
     for (const name of readdirSync(join(root, folder)).sort()) {
       if (kept.has(name)) continue;
       const path = folder === '' ? name : `${folder}/${name}`;
-      const lower = lookAt(join(root, path));
+      const lower = isTooDeep(join(root, path)) ? null : lookAt(join(root, path));
       if (lower) changes.push({ kind: 'delete', path, lower });
     }
   };

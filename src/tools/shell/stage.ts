@@ -10,6 +10,8 @@ export const STAGE_PREFIX = '.hopgate-stage-';
 const JOURNAL = 'journal.json';
 const MARK = 'mark.json';
 const CHUNK = 1 << 20;
+const BLOCK = 1 << 16;
+const ZEROS = Buffer.alloc(BLOCK);
 /** More files than this are made durable by one sync of their file system: a sync of each waits for the disk each time. */
 const FEW = 32;
 
@@ -127,10 +129,19 @@ function copyFile(source: string, target: string, like: Ownership): string {
   try {
     if (!fs.fstatSync(from).isFile()) throw new Error(`[tools/shell] ${source} is no regular file`);
     const hash = createHash('sha256');
+    let size = 0;
     eachChunk(from, (chunk) => {
       hash.update(chunk);
-      for (let at = 0; at < chunk.length; ) at += fs.writeSync(to, chunk, at);
+      for (let at = 0; at < chunk.length; at += BLOCK) {
+        const block = chunk.subarray(at, at + BLOCK);
+        // Holes stay holes.
+        if (!block.equals(ZEROS.subarray(0, block.length)))
+          for (let done = 0; done < block.length; )
+            done += fs.writeSync(to, block, done, block.length - done, size + at + done);
+      }
+      size += chunk.length;
     });
+    fs.ftruncateSync(to, size);
     takeOver(to, like);
     return hash.digest('hex');
   } finally {

@@ -1,7 +1,7 @@
 import type { TreeNow } from '../../gate/tree.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
 import { findRepository } from '../git/repository.ts';
-import { LayoutError } from '../sandbox/layout.ts';
+import { LayoutError } from '../sandbox/layout-error.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/outcome.ts';

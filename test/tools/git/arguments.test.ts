@@ -156,7 +156,7 @@ test('whatever the agent writes, git gets options of the table only, never one t
   const { root } = repository();
   const seen: string[][] = [];
   const recording: Sandbox = {
-    availability: { ok: true, version: '0', overlay: false, limits: {} },
+    availability: { ok: true, version: '0', overlay: false, unixSockets: false, limits: {} },
     run: async (_, argv) => {
       seen.push([...argv]);
       return {

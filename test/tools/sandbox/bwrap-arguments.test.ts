@@ -10,6 +10,7 @@ const furniture = {
   emptyFile: '/f/empty',
   overlayBase: '/f/overlay',
   etc: [],
+  secrets: [],
   filters: { plain: '/f/filter', unixSockets: '/f/filter-unix-sockets' },
 };
 

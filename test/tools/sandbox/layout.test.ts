@@ -13,8 +13,10 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
-import { baseLayout, type Layout, LayoutError, type Mount, withMounts } from '../../../src/tools/sandbox/layout.ts';
+import { baseLayout, type Layout, withMounts } from '../../../src/tools/sandbox/layout.ts';
+import { LayoutError } from '../../../src/tools/sandbox/layout-error.ts';
 import { readOnlyLayout, testLayout } from '../../../src/tools/sandbox/layouts.ts';
+import type { Mount } from '../../../src/tools/sandbox/mount.ts';
 import type { RunOptions, Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
 import { scanTree } from '../../../src/tools/sandbox/tree.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { LayoutError } from '../../../src/tools/sandbox/layout.ts';
+import { LayoutError } from '../../../src/tools/sandbox/layout-error.ts';
 import { maskLayer } from '../../../src/tools/sandbox/mask-layer.ts';
 import { scratch } from '../shell/support.ts';
 

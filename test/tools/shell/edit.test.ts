@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -13,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ok, scratch, sleepers } from './support.ts';
+import { ok, run, scratch, sleepers } from './support.ts';
 
 const shell = (root: string, command: string) => ok(root, 'bash', { command });
 const sha = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -183,6 +184,37 @@ describe('bash drops everything else, and says so', () => {
     expect(existsSync(join(root, 'src/keep/b'))).toBe(false);
     expect(why(result, 'README.md')).toMatch(/outside the scope/);
     expect(why(result, 'src/keep/.env')).toMatch(/masked/);
+  });
+
+  test('what would take more than 1 GiB, holes included; holes of the rest stay holes', async () => {
+    const root = scratch({ 'src/a': '' });
+    const { result } = await shell(root, 'echo one > src/a; truncate -s 400M src/a src/b src/c; echo two >> src/b');
+    expect(lstatSync(join(root, 'src/a')).size).toBe(400 << 20);
+    expect(lstatSync(join(root, 'src/b')).blocks).toBeLessThan(1000);
+    expect(execFileSync('tail', ['-c', '5', join(root, 'src/b')], { encoding: 'utf8' })).toBe('\0two\n');
+    expect(existsSync(join(root, 'src/c'))).toBe(false);
+    expect(why(result, 'src/c')).toMatch(/larger than 1 GiB together/);
+  });
+
+  test('what lies deeper than a path can say', async () => {
+    const root = scratch({ 'src/a': '', 'docs/a': '' });
+    const nest = (folder: string) =>
+      `import os; os.chdir("${folder}")\nfor i in range(500): os.mkdir("deeper" * 3); os.chdir("deeper" * 3)`;
+    const { result } = await shell(root, `python3 -c '${nest('src')}'; echo b > src/b`);
+    expect(result).toMatchObject({
+      exit: 0,
+      dropped: [{ why: 'it lies too deep: its path is longer than the system takes' }],
+    });
+    expect(read(root, 'src/b')).toBe('b\n');
+    expect((await shell(root, 'rm -r src/d*')).result).toMatchObject({ exit: 0, dropped: [] });
+    execFileSync('python3', ['-c', nest('docs')], { cwd: root });
+    for (const tool of ['bash', 'bash-readonly'])
+      expect((await run(root, tool, { command: 'ls' })).outcome).toMatchObject({
+        status: 'failed',
+        code: 'layout-impossible',
+        message: expect.stringContaining('too deep to look into; delete it or move it'),
+      });
+    execFileSync('rm', ['-r', join(root, 'docs')]);
   });
 
   test('a masked file that is changed, moved or made readable', async () => {

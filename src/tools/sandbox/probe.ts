@@ -1,15 +1,29 @@
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
+import { DEFAULT_PROJECT_CONFIG } from '../../spec/load-project-config.ts';
 import { gitLayout } from '../git/layouts.ts';
+import { maskedObjects } from '../git-objects/masked-objects.ts';
+import { shellBackend } from '../shell/backend.ts';
 import { isWithin, type Layout } from './layout.ts';
 import { editLayout, readOnlyLayout, testLayout } from './layouts.ts';
 import { type Sandbox, SandboxError } from './sandbox.ts';
+import { scanTree } from './tree.ts';
 
 /** One attempt to get out of one layout. */
 export interface ProbeResult {
-  /** `read-only`, `edit`, `test`, `deploy`, `git-commit` or `git-push`. */
+  /** `read-only`, `edit`, `test`, `deploy`, `deploy-online`, `git-commit`, `git-push` or `hostile-repository`. */
   readonly layout: string;
   readonly name: string;
   readonly stopped: boolean;
@@ -25,13 +39,18 @@ interface Target {
   readonly outside: string;
   readonly port: number;
   readonly socket: string;
+  /** The name of an abstract one. */
+  readonly abstract: string;
 }
 
-interface Attempt {
+interface AttemptAt<T> {
   /** Ends with status 0 if it got out, as far as it can tell. */
-  readonly argv: (target: Target) => readonly string[];
+  readonly argv: (target: T) => readonly string[];
   /** Files of ours that tell better: it got out if one of them is there. */
-  readonly makes?: (target: Target) => readonly string[];
+  readonly makes?: (target: T) => readonly string[];
+}
+
+interface Attempt extends AttemptAt<Target> {
   /** Where it means anything; default: everywhere. */
   readonly of?: readonly string[];
 }
@@ -40,7 +59,24 @@ interface Attempt {
 const PROCESSES = 64;
 const BOMB = 300;
 
+/** Sends from one of a pair of sockets, which needs no `socket()`. What listens there takes streams: that it is of another kind shows that it was reached. */
+const PAIR = 'socketpair(A, B, AF_UNIX, SOCK_DGRAM, 0) or die "$!\\n";';
+const SEND = `${PAIR} send(A, 'x', 0, pack_sockaddr_un($ARGV[0])) or $!{EPROTOTYPE} or die "$!\\n"`;
+const PERL = '/usr/bin/perl';
+
 /** None of them changes anything outside if it gets out, but files in a folder of ours. */
+const OFFLINE = ['read-only', 'edit', 'test', 'deploy', 'git-commit', 'git-push'];
+/** Layouts of commands that an agent writes or has had a hand in. */
+const COMMANDS = ['read-only', 'edit', 'test', 'deploy', 'deploy-online'];
+const KEYS = [
+  '/etc/ssl/private',
+  '/etc/pki/tls/private',
+  '/etc/pki/CA/private',
+  '/etc/ssh',
+  '/etc/letsencrypt',
+  '/usr/local/ssl/private',
+];
+
 const ATTEMPTS: { readonly [name: string]: Attempt } = {
   'write to the tree': {
     argv: ({ root, mine }) => node(`fs.writeFileSync(${JSON.stringify(join(root, mine))}, 'x')`),
@@ -56,13 +92,30 @@ const ATTEMPTS: { readonly [name: string]: Attempt } = {
   'read a masked file': {
     argv: ({ root }) =>
       node(`if (fs.readFileSync(${JSON.stringify(join(root, '.env'))}, 'utf8') === '') throw new Error('it is empty')`),
-    of: ['read-only', 'edit', 'test', 'deploy'],
+    of: COMMANDS,
+  },
+  'read the configuration of a bare repository': {
+    argv: ({ root }) =>
+      node(
+        `if (!fs.readFileSync(${JSON.stringify(join(root, 'mirror.git/config'))}, 'utf8').includes('secret')) throw new Error('it holds no secret')`,
+      ),
+    of: COMMANDS,
+  },
+  'plant a hook in a bare repository': {
+    argv: ({ root, mine }) => node(`fs.writeFileSync(${JSON.stringify(join(root, 'mirror.git/hooks', mine))}, 'x')`),
+    of: COMMANDS.filter((name) => name !== 'test'),
   },
   'plant a git hook': {
     argv: ({ root, mine }) => node(`fs.writeFileSync(${JSON.stringify(join(root, '.git/hooks', mine))}, 'x')`),
     makes: ({ root, mine }) => [join(root, '.git/hooks', mine)],
   },
   'read /etc/shadow': { argv: () => node(`fs.readFileSync('/etc/shadow')`) },
+  'see the keys of the host': {
+    argv: () =>
+      node(
+        `const seen = ${JSON.stringify(KEYS)}.filter((path) => fs.existsSync(path)); if (seen.length === 0) throw new Error('no such folder is there')`,
+      ),
+  },
   'list the home folder': {
     argv: () =>
       node(
@@ -70,8 +123,19 @@ const ATTEMPTS: { readonly [name: string]: Attempt } = {
       ),
   },
   'change a kernel setting': { argv: () => node(`fs.closeSync(fs.openSync('/proc/sys/kernel/core_pattern', 'a'))`) },
-  'connect to a port of the host': { argv: ({ port }) => connect(`{ host: '127.0.0.1', port: ${port} }`) },
+  'connect to a port of the host': { argv: ({ port }) => connect(`{ host: '127.0.0.1', port: ${port} }`), of: OFFLINE },
   'connect to a unix socket': { argv: ({ socket }) => connect(`{ path: ${JSON.stringify(socket)} }`) },
+  'connect to an abstract unix socket': {
+    argv: ({ abstract }) => connect(`{ path: ${JSON.stringify(`\0${abstract}`)} }`),
+  },
+  ...(existsSync(PERL) && {
+    'send to a unix socket': { argv: ({ socket }: Target) => [PERL, '-MSocket', '-e', SEND, socket] },
+    // From there it could be sent to abstract ones.
+    'have a datagram socket in the network of the host': {
+      argv: () => [PERL, '-MSocket', '-e', PAIR],
+      of: ['deploy-online'],
+    },
+  }),
   'make a setuid file': { argv: () => node(`fs.writeFileSync('/tmp/s', ''); fs.chmodSync('/tmp/s', 0o4755)`) },
   'kill the engine': { argv: () => node(`process.kill(${process.pid}, 0)`) },
   'see its environment': { argv: () => node(`fs.readFileSync('/proc/${process.pid}/environ')`) },
@@ -112,8 +176,9 @@ export async function probeSandbox(sandbox: Sandbox): Promise<ProbeResult[]> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-probe-')));
   const target = await makeTarget(folder);
   try {
-    const layouts = layoutsFor(target.root, sandbox.availability.overlay);
-    return (await Promise.all(layouts.map((layout) => tryAll(sandbox, layout, target)))).flat();
+    const layouts = layoutsFor(target.root, sandbox.availability);
+    const tried = layouts.map((layout) => tryAll(sandbox, layout, target));
+    return (await Promise.all([...tried, tryHostileRepositories(sandbox, folder), tryChanges(sandbox, folder)])).flat();
   } finally {
     target.close();
     rmSync(folder, { recursive: true, force: true });
@@ -131,10 +196,13 @@ async function tryAll(sandbox: Sandbox, layout: Layout, target: Omit<Target, 'mi
 }
 
 /** Every kind of layout that a tool uses, over one repository. */
-function layoutsFor(root: string, overlay: boolean): Layout[] {
+function layoutsFor(
+  root: string,
+  { overlay, unixSockets }: { readonly overlay: boolean; readonly unixSockets: boolean },
+): Layout[] {
   const toolchains = ownNode();
   const limits = { processes: PROCESSES };
-  const request = { root, masks: ['.env'], toolchains, limits };
+  const request = { root, masks: ['.env'], toolchains, limits, overlay, unixSockets };
   const gitDir = join(root, '.git');
   const repository = { root, gitDir, commonDir: gitDir };
   const path = join(root, '..', 'remote');
@@ -146,6 +214,7 @@ function layoutsFor(root: string, overlay: boolean): Layout[] {
     readOnlyLayout(request),
     ...(overlay ? [editLayout(request), testLayout(request)] : []),
     { ...readOnlyLayout(request), name: 'deploy' },
+    { ...readOnlyLayout({ ...request, unixSockets: false }), name: 'deploy-online', network: true },
     ...git.map((layout) => ({ ...layout, limits: { ...layout.limits, ...limits } })),
   ];
 }
@@ -155,27 +224,127 @@ async function makeTarget(folder: string): Promise<Omit<Target, 'mine'> & { clos
   const [root, outside] = [join(folder, 'tree'), join(folder, 'outside')];
   for (const path of [join(root, '.git', 'hooks'), outside, join(folder, 'remote')])
     mkdirSync(path, { recursive: true });
+  makeGitFolder(join(root, 'mirror.git'));
   writeFileSync(join(root, '.env'), 'secret');
   writeFileSync(join(outside, 'secret'), 'secret');
   const tcp = await listen({ host: '127.0.0.1', port: 0 });
   const unix = await listen({ path: join(root, 'socket') });
+  const abstract = `hopgate-probe-${randomUUID()}`;
+  const hidden = await listen({ path: `\0${abstract}` });
   return {
     root,
     outside,
     port: (tcp.address() as { port: number }).port,
     socket: join(root, 'socket'),
+    abstract,
     close() {
       tcp.close();
       unix.close();
+      hidden.close();
     },
   };
 }
 
-async function tryEscape(
+/** What is enough for git to take a folder for a repository; its configuration and its pack say what must not be read. */
+function makeGitFolder(folder: string): void {
+  for (const name of ['hooks', 'objects/info', 'objects/pack', 'refs/heads'])
+    mkdirSync(join(folder, name), { recursive: true });
+  writeFileSync(join(folder, 'HEAD'), 'ref: refs/heads/main\n');
+  writeFileSync(join(folder, 'config'), '[remote "origin"]\n\turl = https://me:secret@example.com/\n');
+  writeFileSync(join(folder, 'objects/pack/pack-1234.idx'), Buffer.alloc(2000));
+  writeFileSync(join(folder, 'objects/pack/pack-1234.pack'), 'secret');
+}
+
+/** Ways in which the git folder of a root may name another repository, `other`, and where that would then show. */
+const HOSTILE: { readonly [how: string]: (root: string, other: string) => string } = {
+  'a commondir': (root, other) => {
+    makeGitFolder(join(root, '.git'));
+    writeFileSync(join(root, '.git/commondir'), `${other}\n`);
+    return join(other, 'config');
+  },
+  'a module of its own': (root, other) => {
+    writeFileSync(join(root, '.git'), `gitdir: ${other}\n`);
+    return join(other, 'config');
+  },
+  'an entry of a work tree': (root, other) => {
+    makeGitFolder(join(root, 'store'));
+    writeFileSync(join(root, '.git'), 'gitdir: store\n');
+    writeFileSync(join(root, 'store/gitdir'), '../.git\n');
+    writeFileSync(join(root, 'store/commondir'), `${other}\n`);
+    return join(other, 'config');
+  },
+  'links among its objects': (root, other) => {
+    makeGitFolder(join(root, '.git'));
+    // Something to hide, so that its objects are shown by a copy.
+    writeFileSync(join(root, '.git/objects/left-over'), '');
+    const pack = join(root, '.git/objects/pack');
+    rmSync(pack, { recursive: true });
+    symlinkSync(join(other, 'objects/pack'), pack);
+    return join(pack, 'pack-1234.pack');
+  },
+};
+
+async function tryHostileRepositories(sandbox: Sandbox, folder: string): Promise<ProbeResult[]> {
+  const tries = Object.entries(HOSTILE).map(async ([how, make], at): Promise<ProbeResult> => {
+    const [root, other] = [join(folder, `hostile-${at}`), join(folder, `private-${at}/modules/other`)];
+    mkdirSync(root);
+    makeGitFolder(other);
+    const path = make(root, other);
+    const toolchains = ownNode();
+    const masks = ['.env'];
+    const scan = scanTree(root, masks);
+    const { mounts: objects } = await maskedObjects(sandbox, { root, masks, toolchains, scan });
+    const layout = readOnlyLayout({ root, masks, toolchains, scan, objects });
+    const attempt = { argv: () => node(`fs.readFileSync(${JSON.stringify(path)})`) };
+    const name = `reach another repository by ${how}`;
+    return { layout: 'hostile-repository', name, ...(await tryEscape(sandbox, layout, attempt, null)) };
+  });
+  return Promise.all(tries);
+}
+
+const DEEP = `i=0; while [ $i -lt 60 ]; do mkdir ${'d'.repeat(99)} && cd ${'d'.repeat(99)}; i=$((i+1)); done;`;
+
+/** What a command changes is brought into the tree by us, who are not contained. */
+async function tryChanges(sandbox: Sandbox, folder: string): Promise<ProbeResult[]> {
+  if (!sandbox.availability.ok || !sandbox.availability.overlay) return [];
+  const root = join(folder, 'changed');
+  mkdirSync(root);
+  const bash = async (command: string) => {
+    const tool = {
+      id: 'bash',
+      purpose: '',
+      effect: 'act',
+      parameters: [],
+      limits: { seconds: 60, outputBytes: 8192 },
+    } as const;
+    const scope = { read: 'root', write: ['.'], command: 'contained', url: 'none' } as const;
+    const grant = {
+      root,
+      peripheral: 'edit',
+      scope,
+      readableFiles: null,
+      config: DEFAULT_PROJECT_CONFIG,
+      unsafeNoSandbox: false,
+    };
+    const call = { tool, args: { command }, grant, sessionId: 'probe', signal: new AbortController().signal };
+    return (await shellBackend(sandbox).run(call)).outcome;
+  };
+  const result = (name: string, stopped: boolean, detail: string) => ({ layout: 'edit', name, stopped, detail });
+  await bash('truncate -s 64M holes');
+  const blocks = statSync(join(root, 'holes'), { throwIfNoEntry: false })?.blocks ?? null;
+  const deep = await bash(`${DEEP} echo done`).catch(() => null);
+  const isDone = JSON.stringify(deep).includes('done');
+  return [
+    result('fill the disk by holes', blocks !== null && blocks < 1000, `a file of 64 MiB takes ${blocks} blocks`),
+    result('lose a call in deep folders', isDone, isDone ? 'the call has a result' : 'the call has none'),
+  ];
+}
+
+async function tryEscape<T extends Target | null>(
   sandbox: Sandbox,
   layout: Layout,
-  { argv, makes }: Attempt,
-  target: Target,
+  { argv, makes }: AttemptAt<T>,
+  target: T,
 ): Promise<Pick<ProbeResult, 'stopped' | 'detail'>> {
   const { exit, stderr } = await sandbox.run(layout, argv(target), {
     seconds: 20,

@@ -1,4 +1,4 @@
-import { lstatSync, readFileSync } from 'node:fs';
+import { lstatSync, readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BaseRequest, baseLayout, isWithin, type Layout, withMounts } from './layout.ts';
 import type { Mount } from './mount.ts';
@@ -27,7 +27,7 @@ export function readOnlyLayout(request: TreeRequest): Layout {
   const { root, unixSockets = false } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
   const isLayered =
-    request.overlay === true && (scan.maskedFiles.length > MOST_MOUNTED || (unixSockets && !holdsMounts(root)));
+    request.overlay === true && (scan.maskedFiles.length > MOST_MOUNTED || (unixSockets && isPlain(root)));
   const { layer, mounts } = isLayered ? maskOverlay(root, scan) : { layer: {}, mounts: maskMounts(root, scan) };
   const base = treeLayout('read-only', request, [
     isLayered
@@ -38,14 +38,18 @@ export function readOnlyLayout(request: TreeRequest): Layout {
   return isLayered ? base : { ...base, unixSockets: false };
 }
 
-/** Whether other file systems are mounted in a folder: an overlay does not show them. */
-function holdsMounts(folder: string): boolean {
+/** ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS: others, such as those of networks, may be nothing that an overlay can lie on. */
+const UNDER_OVERLAYS = [0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0xf2f52010, 0x2fc12fc1];
+
+/** Whether an overlay shows a folder as it is: it lies on a file system of the machine's, and no other one is mounted in it. */
+function isPlain(folder: string): boolean {
+  if (!UNDER_OVERLAYS.includes(statfsSync(folder).type >>> 0)) return false;
   const points = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
   // Blanks and the like are written as octal numbers.
   const paths = points.map((line) =>
     (line.split(' ')[4] ?? '').replace(/\\(\d{3})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 8))),
   );
-  return paths.some((path) => path !== folder && isWithin(folder, path));
+  return !paths.some((path) => path !== folder && isWithin(folder, path));
 }
 
 /** A layout of the tree, with what every one of them shows beside it. */

@@ -425,6 +425,42 @@ const tests: readonly Case[] = [
 ];
 
 export const commandCases: readonly Case[] = [
+  ...[look, work].flatMap((tool) => [
+    // What listens there takes streams: that it is of another kind shows that it was reached.
+    tool.attack(
+      'R9',
+      'a pair of datagram sockets that sends to a socket of the host',
+      {
+        command: `python3 -c "import errno, socket; one, _ = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+try: one.sendto(b'x', '{SOCKET}'); print('SENT')
+except OSError as error: print(errno.errorcode[error.errno])"`,
+      },
+      'contained',
+      { shows: ['ECONNREFUSED'], hides: ['EPROTOTYPE', 'SENT'] },
+    ),
+    tool.benign('control', 'a unix socket of its own', {
+      command: `python3 -c "import socket; one, two = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX); one.bind('/tmp/own'); one.listen(); two.connect('/tmp/own')"`,
+    }),
+  ]),
+  work.attack('limits', 'files with holes', { command: 'truncate -s 900M src/h1 src/h2' }, 'contained', {
+    shows: ['larger than 1 GiB together'],
+    after: ({ root }) => {
+      for (const name of ['h1', 'h2']) rmSync(join(root, 'src', name), { force: true });
+    },
+  }),
+  work.attack(
+    'limits',
+    'folders deeper than a path can say',
+    {
+      command:
+        'cd src && i=0; while [ $i -lt 60 ]; do mkdir deep$(printf %095d 0) && cd deep$(printf %095d 0); i=$((i+1)); done; true',
+    },
+    'works',
+    {
+      shows: ['it lies too deep'],
+      after: ({ root }) => rmSync(join(root, 'src', `deep${'0'.repeat(95)}`), { recursive: true, force: true }),
+    },
+  ),
   ...EVERYWHERE.flatMap(([cls, name, command]) => [
     look.attack(cls, name, { command }),
     work.attack(cls, name, { command }),

@@ -7,7 +7,7 @@ import { excerpt } from '../base/text.ts';
 import type { ProjectConfig } from '../spec/types.ts';
 import type { Programs } from '../tools/programs/operator-programs.ts';
 import { detectSandbox } from '../tools/sandbox/detect.ts';
-import { LayoutError } from '../tools/sandbox/layout.ts';
+import { LayoutError } from '../tools/sandbox/layout-error.ts';
 import { testLayout } from '../tools/sandbox/layouts.ts';
 import type { Sandbox } from '../tools/sandbox/sandbox.ts';
 import { programsOf } from '../tools/shell/context.ts';

@@ -6,7 +6,6 @@ import { type AuditState, apply, copyState, type Pinned } from '../audit/rules/s
 import { contextFor, fruitNow } from '../audit/rules/visit.ts';
 import type { Body } from '../evidence/bodies.ts';
 import type { ToolReport } from '../ports/tool-backend.ts';
-import type { Json } from '../spec/types.ts';
 import { type Move, SEEN } from './moves.ts';
 
 /** The state after a lawful move, or one that is made to be refused: for a planner, before anything runs. Pure. */
@@ -21,16 +20,8 @@ const REFUSAL: Body = { event: 'denial', request: {}, code: 'unknown-tool', mess
 
 /** An entry with this body, at the time of the last one. */
 function take(state: AuditState, body: Body): void {
-  const { sessionId, lastAt, mode } = state;
-  const at = new Date(lastAt).toISOString();
-  apply(state, {
-    at,
-    sessionId: sessionId || 'planned',
-    mode,
-    peripheral: null,
-    tags: [],
-    body: body as unknown as Json,
-  });
+  const head = { sessionId: state.sessionId || 'planned', peripheral: null, tags: [] };
+  apply(state, head, body, state.lastAt);
 }
 
 function takeMove(pinned: Pinned, state: AuditState, asked: AuditRequest, report: ToolReport): void {

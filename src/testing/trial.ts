@@ -292,7 +292,7 @@ export class Trial {
     for await (const { entry } of store.entries(id, { from: this.#seq + 1 })) {
       this.#seq = entry.seq;
       this.#last = entry;
-      apply(state, entry);
+      apply(state, entry, bodyOf(entry.body), Date.parse(entry.at));
     }
     this.#state = state;
   }

@@ -278,6 +278,27 @@ describe('a log that was altered, its chain computed anew', () => {
   });
 });
 
+describe('a body of another shape', () => {
+  const values: readonly (Json | undefined)[] = [undefined, null, 7, 'x', [], {}, true];
+  it('is a violation or a gap, and never an exception', async () => {
+    for (const [index, stored] of LOG.entries()) {
+      for (const field of Object.keys(body(stored))) {
+        for (const value of values) {
+          const { [field]: _, ...others } = body(stored);
+          const changed = value === undefined ? others : { ...others, [field]: value };
+          const verdict = await verifyConstraints(PINNED, forge(at(index, { body: changed })));
+          expect(verdict.counts.entries).toBe(LOG.length);
+        }
+      }
+    }
+  });
+
+  it('names the field', async () => {
+    const { violations } = await verifyConstraints(PINNED, forge(bodyAt(find('outcome'), { effects: 'none' })));
+    expect(violations).toContainEqual(expect.objectContaining({ message: 'effects is missing, or of another type' }));
+  });
+});
+
 describe('a log that was altered in place', () => {
   it.each(LOG.map((_, index) => index))('is damaged when entry %i is taken out', async (index) => {
     const verdict = await verifySession(LOG[0]!.entry.sessionId, PINNED, LOG.toSpliced(index, 1));

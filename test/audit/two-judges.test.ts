@@ -1,23 +1,31 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { commandProblem } from '../../src/audit/rules/commands.ts';
-import { isFileChange } from '../../src/audit/rules/observations.ts';
+import { isFileChange, observation, observedFruit } from '../../src/audit/rules/observations.ts';
 import { liesIn, placeOf } from '../../src/audit/rules/paths.ts';
+import { PROBLEM_CODES } from '../../src/audit/rules/problem.ts';
 import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-paths.ts';
+import { apply, beginState } from '../../src/audit/rules/state.ts';
+import { contextFor } from '../../src/audit/rules/visit.ts';
+import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
+import { bodyOf } from '../../src/evidence/bodies.ts';
+import { transferContext } from '../../src/gate/context.ts';
+import { DENIAL_CODES } from '../../src/gate/denial.ts';
 import { isMasked, isProtected } from '../../src/gate/masks.ts';
 import { locate, within } from '../../src/gate/paths.ts';
 import { changedPaths } from '../../src/session/observe.ts';
-import { FILE_CHANGES } from '../../src/spec/policy/closed-lists.ts';
+import { FILE_CHANGES, IDENTITY_FIELDS } from '../../src/spec/policy/closed-lists.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
-import { MAX_PATH_BYTES } from '../../src/spec/policy/limits.ts';
+import { MAX_FRUIT_FILES, MAX_NAMED_FILES, MAX_PATH_BYTES } from '../../src/spec/policy/limits.ts';
 import {
   GIT_CREDENTIALS,
   OWN_PACKAGES,
   PROTECTED_NAMES,
   REPOSITORY_MARK,
 } from '../../src/spec/policy/protected-names.ts';
+import { scriptedBackend } from '../../src/testing/scripted.ts';
 import { SUB_COMMANDS } from '../../src/tools/git/table.ts';
-import { CONFIG } from './world.ts';
+import { answering, CONFIG, SPECS, world } from './world.ts';
 
 const OTHER_MASKS = [
   ...['secrets/', 'a/b', '/config/keys', '**/x/**', '*.{key,p12}', '[ab]*.txt', '?b', 'a:b', '.env.!(*example|dist)'],
@@ -135,6 +143,54 @@ describe('the gate and the audit agree', () => {
       ),
       { numRuns: 2000 },
     ));
+
+  it('on which fields of a context no caller sets, and what is missing', () => {
+    const field = fc.constantFrom(...IDENTITY_FIELDS, 'commit-message', 'target-files', 'x');
+    const fields = fc.dictionary(field, fc.constantFrom('a', 'b', null));
+    fc.assert(
+      fc.property(fields, fields, fc.constantFrom(...Object.values(SPECS.peripherals)), (backpack, given, target) => {
+        const view = { sessionId: 's', backpack, fruits: { edit: backpack } };
+        const gate = transferContext(target, view, given);
+        const audit = contextFor(target, view, given);
+        expect([audit.context, audit.missing]).toEqual([gate.context, gate.missing.map((one) => one.field)]);
+      }),
+    );
+  });
+
+  it('on the codes of denials', () => {
+    expect(PROBLEM_CODES.filter((code) => !DENIAL_CODES.includes(code))).toEqual([]);
+  });
+
+  it('on how many files a fruit and a session remember', async () => {
+    const files = Array.from({ length: MAX_NAMED_FILES + 10 }, (_, index) => `src/${index}.ts`);
+    const effects = files.map((path) => ({ path, op: 'modify' as const }));
+    const backend = answering();
+    const run: typeof backend.run = async (call) => ({ ...(await backend.run(call)), effects });
+    const at = await world({ backend: { ...backend, run } });
+    await at.session.start('explore');
+    await at.session.setMode({ to: 'diagnose' });
+    await at.session.step({ tool: 'read', args: ['src/a.ts'] });
+    const state = beginState(at);
+    for await (const { entry } of at.store.entries(at.session.id))
+      apply(state, entry, bodyOf(entry.body), Date.parse(entry.at));
+    expect(state.files.size).toBe(MAX_NAMED_FILES);
+    expect(observation(state.visit!.observed, 'changed-files')).toHaveLength(MAX_FRUIT_FILES);
+    expect(at.session.state.here?.observed).toEqual(
+      observedFruit(SPECS.peripherals['explore']!, state.visit!.observed),
+    );
+  });
+
+  it('on what was found in a list that is stored apart', async () => {
+    const files = Array.from({ length: 2000 }, (_, index) => `src/a-folder-with-a-long-name/${index}.ts`);
+    const at = await world({ backend: scriptedBackend({ glob: () => ({ files }) }) });
+    await at.session.start('explore');
+    await at.session.setMode({ to: 'diagnose' });
+    await at.session.step({ tool: 'glob', args: { pattern: '*' } });
+    const stopped = await at.session.stop('enough');
+    expect(stopped.ok && Object.values(stopped.fruit).flat()).toContain(files[0]);
+    const { violations } = await verifyConstraints(at, at.store.entries(at.session.id));
+    expect(violations).toEqual([]);
+  });
 
   it('on which effects change a file', () => {
     for (const op of [...FILE_CHANGES, 'read', 'ref', 'execute', 'connect'] as never[])

@@ -3,15 +3,23 @@ import { standingAfter } from '../../evidence/discipline.ts';
 import { own } from '../../spec/names.ts';
 import { FILE_CHANGES } from '../../spec/policy/closed-lists.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
-import type { Json, Observation, PeripheralSpec, SpecSet } from '../../spec/types.ts';
+import type { Json, Observation, PeripheralSpec, ScopeRule, SpecSet } from '../../spec/types.ts';
 import { type Fields, fieldsOf, listOf, textOf } from './json.ts';
 import { addRun, allPassed, copyRuns, noRuns, type TestRuns, testRunsIn } from './test-runs.ts';
 
 export const isFileChange = ({ op }: EffectRecord): boolean => FILE_CHANGES.includes(op);
 
 /** The peripheral reviews the session: its fruit holds a PAR. */
-export const looksBack = ({ fruit }: PeripheralSpec): boolean =>
-  Object.values(fruit).some((field) => field.kind === 'observed' && field.from === 'par');
+export function looksBack(spec: PeripheralSpec): boolean {
+  let known = reviewing.get(spec);
+  if (known === undefined) {
+    known = Object.values(spec.fruit).some((field) => field.kind === 'observed' && field.from === 'par');
+    reviewing.set(spec, known);
+  }
+  return known;
+}
+
+const reviewing = new WeakMap<PeripheralSpec, boolean>();
 
 /** What a visit has shown so far, counted from its entries. It grows with the files and test commands it meets, not with its steps. */
 export interface Observed {
@@ -64,35 +72,29 @@ export const copyObserved = (observed: Observed): Observed => ({
  * The part of a command tool's report that is believed, by the scope of the peripheral: test results where the scope runs tests, commits and
  * deployments where it deploys. Elsewhere a tool could claim either.
  */
-export function trustedReport(
-  { peripherals, tools }: SpecSet,
-  peripheral: string,
-  tool: string,
-): 'test' | 'deploy' | null {
-  const command = own(peripherals, peripheral)?.scope.rule.command;
-  const runsCommands = own(tools, tool)?.parameters.some(({ role }) => role === 'command');
-  return runsCommands && (command === 'test' || command === 'deploy') ? command : null;
+export function trustedReport(scope: ScopeRule, { tools }: SpecSet, tool: string): 'test' | 'deploy' | null {
+  const { command } = scope;
+  if (command !== 'test' && command !== 'deploy') return null;
+  return own(tools, tool)?.parameters.some(({ role }) => role === 'command') ? command : null;
 }
 
 /** Counts a step's result. `tests` are those of the code after the step's own changes. */
 export function observe(
-  { observed, peripheral }: { readonly observed: Observed; readonly peripheral: string },
+  { observed, scope }: { readonly observed: Observed; readonly scope: ScopeRule },
   specs: SpecSet,
   { tool, outcome }: { readonly tool: string; readonly outcome: OutcomeRecord },
-  changed: readonly string[],
+  changes: readonly EffectRecord[],
   tests: TestRuns,
 ): void {
   observed.steps += 1;
-  addUpTo(MAX_FRUIT_FILES, observed.changed, changed);
+  for (const { path } of changes) add(observed.changed, path);
   if (outcome.status !== 'ok') return;
   const result = fieldsOf(outcome.result);
-  const pattern = standingAfter(tool, outcome)?.pattern;
-  if (pattern !== undefined) addUpTo(MAX_FRUIT_FILES, observed.patterns, [pattern]);
-  const path = tool === 'read' ? textOf(result['path']) : null;
-  if (path !== null) addUpTo(MAX_FRUIT_FILES, observed.read, [path]);
-  addUpTo(MAX_FRUIT_FILES, observed.matched, pathsIn(result['matches']));
-  addUpTo(MAX_FRUIT_FILES, observed.listed, pathsIn(result['files']));
-  const trusted = trustedReport(specs, peripheral, tool);
+  add(observed.patterns, standingAfter(tool, outcome)?.pattern ?? null);
+  if (tool === 'read') add(observed.read, textOf(result['path']));
+  for (const path of pathsIn(result['matches'])) add(observed.matched, path);
+  for (const path of pathsIn(result['files'])) add(observed.listed, path);
+  const trusted = trustedReport(scope, specs, tool);
   for (const run of trusted === 'test' ? testRunsIn(result) : []) {
     addRun(observed.runs, run);
     if (addRun(tests, run)) observed.flaky.add(run.command);
@@ -105,12 +107,15 @@ export function observe(
   observed.deployed ||= tool === 'bash-deploy' && result['exit'] === 0;
 }
 
-export function addUpTo(max: number, set: Set<string>, more: Iterable<string>): void {
-  for (const item of more) if (set.size < max) set.add(item);
+export function addUpTo(max: number, set: Set<string>, item: string | null): void {
+  if (item !== null && set.size < max) set.add(item);
 }
+
+const add = (set: Set<string>, item: string | null): void => addUpTo(MAX_FRUIT_FILES, set, item);
 
 /** The paths in a list of files or matches. A list that is stored apart has its paths next to the reference. */
 function pathsIn(list: Json | undefined): readonly string[] {
+  if (list === undefined) return [];
   const items = Array.isArray(list) ? list : listOf(fieldsOf(list)['paths']);
   return items.flatMap((item) => textOf(item) ?? textOf(fieldsOf(item)['path']) ?? []);
 }

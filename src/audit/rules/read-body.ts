@@ -1,6 +1,6 @@
 import { type Body, bodyOf } from '../../evidence/bodies.ts';
 import { type Json, MODES, PRINCIPALS } from '../../spec/types.ts';
-import { fieldsOf } from './json.ts';
+import { type Fields, fieldsOf } from './json.ts';
 
 type Check = (value: Json | undefined) => boolean;
 
@@ -9,13 +9,14 @@ const textOrNull: Check = (value) => value === null || typeof value === 'string'
 const number: Check = (value) => typeof value === 'number';
 const numberOrNull: Check = (value) => value === null || typeof value === 'number';
 const fields: Check = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
-const having =
-  (checks: { readonly [name: string]: Check }): Check =>
-  (value) =>
-    fields(value) && Object.entries(checks).every(([name, check]) => check(fieldsOf(value)[name]));
+const having = (checks: { readonly [name: string]: Check }): Check => {
+  const pairs = Object.entries(checks);
+  return (value) => fields(value) && pairs.every(([name, check]) => check((value as Fields)[name]));
+};
 const outcome = having({ status: text });
 const effects: Check = (value) =>
-  value === 'unobserved' || (Array.isArray(value) && value.every(having({ path: text, op: text })));
+  value === 'unobserved' ||
+  (Array.isArray(value) && value.every((one) => text(fieldsOf(one)['path']) && text(fieldsOf(one)['op'])));
 const oneOf =
   (words: readonly string[]): Check =>
   (value) =>
@@ -47,19 +48,14 @@ const SHAPES: { readonly [event in Body['event']]: { readonly [field: string]: C
   'session-closed': { by },
 };
 
-/** A body that the audit can judge, or the reason why it cannot: a log may come from anybody. */
-export type ReadBody =
-  | { readonly ok: true; readonly body: Body }
-  | { readonly ok: false; readonly event: string | null; readonly field: string | null };
+const CHECKS = new Map(Object.entries(SHAPES).map(([event, shape]) => [event, Object.entries(shape)]));
 
-/** Reads a body that may be of another program, or altered. `event` is null if it is not a body at all, `field` if the event is unknown. */
-export function readBody(value: Json): ReadBody {
+/** Reads a body that may be of another program, or altered. Returns null if the audit cannot judge it. */
+export function readBody(value: Json): Body | null {
   const body = bodyOf(value);
-  if (!body) return { ok: false, event: null, field: null };
-  if (!Object.hasOwn(SHAPES, body.event)) return { ok: false, event: body.event, field: null };
-  const checks = SHAPES[body.event];
-  for (const field in checks)
-    if (!checks[field]!((body as unknown as { [name: string]: Json })[field]))
-      return { ok: false, event: body.event, field };
-  return { ok: true, body };
+  return body && CHECKS.get(body.event)?.every(([field, check]) => check((value as Fields)[field])) ? body : null;
 }
+
+/** The field for which a body cannot be judged; null if not even its event is known. */
+export const wrongField = (value: Json): string | null =>
+  CHECKS.get(bodyOf(value)?.event ?? '')?.find(([field, check]) => !check((value as Fields)[field]))?.[0] ?? null;

@@ -15,7 +15,6 @@ import {
   observe,
   trustedReport,
 } from './observations.ts';
-import { readBody } from './read-body.ts';
 import { copyRuns, noRuns, type TestRuns, testsPass } from './test-runs.ts';
 
 /** The spec set and the configuration that a session is pinned to. */
@@ -164,27 +163,26 @@ export const filled = (fruit: Fields): Fields =>
   Object.fromEntries(Object.entries(fruit).filter(([, value]) => value !== null));
 
 /** The part of an entry that changes a state. */
-export type Applied = Pick<Entry, 'at' | 'sessionId' | 'peripheral' | 'mode' | 'tags' | 'body'>;
+export type Applied = Pick<Entry, 'sessionId' | 'peripheral' | 'tags'>;
 
 /**
  * The state after one more entry. It changes `state` itself, so that a log of any length needs little memory.
  *
- * @param erased the entry's body is gone: its head still says enough to follow the session, not to judge what rests on it
+ * @param body null if it cannot be read, `erased` if it is gone: then the head still says enough to follow the session
+ * @param at epoch milliseconds
  */
-export function apply(state: AuditState, entry: Applied, erased = false): void {
-  const read = erased ? null : readBody(entry.body);
-  const body = read?.ok ? read.body : null;
-  const event = body?.event ?? null;
+export function apply(state: AuditState, entry: Applied, body: Body | 'erased' | null, at: number): void {
+  const event = body === 'erased' ? null : (body?.event ?? null);
   if (state.sessionId === '') state.sessionId = entry.sessionId;
   if (event !== 'stop' && event !== 'hop' && event !== 'approval') state.successesBeforeReview = null;
-  if (body || erased) {
+  if (body !== null) {
     const { leaving } = state;
     state.leaving = null;
     state.arriving = null;
-    if (body) applyBody(state, body, leaving);
-    else applyErased(state, entry);
+    if (body === 'erased') applyErased(state, entry);
+    else applyBody(state, body, leaving);
   }
-  state.lastAt = Math.max(state.lastAt, Date.parse(entry.at) || 0);
+  state.lastAt = Math.max(state.lastAt, at || 0);
   if (event !== 'expired') state.activeAt = state.lastAt;
 }
 
@@ -276,29 +274,31 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
   const { tool, outcome } = body;
   const effects = body.effects === 'unobserved' ? [] : body.effects;
   const changes = effects.filter(isFileChange);
-  const changed = changes.map(({ path }) => path);
   if (body.event === 'outcome') state.pending = null;
   state.steps += 1;
   if (outcome.status === 'ok') state.successes += 1;
   // A change of the code, or a chance of one, makes older test runs worthless.
   if (changes.length > 0 || (body.event === 'outcome' && body.effects === 'unobserved')) {
     state.tests = noRuns();
-    for (const { path, after } of changes) state.changes[path] = after ?? null;
-    state.backpack = { ...state.backpack, 'changed-files': joined(state.backpack['changed-files'], changed) };
+    const { changes: known, backpack } = state;
+    const before = backpack['changed-files'];
+    const fresh = changes.filter(({ path }) => !Object.hasOwn(known, path)).map(({ path }) => path);
+    for (const { path, after } of changes) known[path] = after ?? null;
+    if (fresh.length > 0 || before === undefined)
+      state.backpack = { ...backpack, 'changed-files': joined(before, fresh) };
   }
-  for (const { op, path } of effects)
-    if (op !== 'ref' && op !== 'connect') addUpTo(MAX_NAMED_FILES, state.files, [path]);
+  for (const { op, path } of effects) if (op !== 'ref' && op !== 'connect') addUpTo(MAX_NAMED_FILES, state.files, path);
   const pattern = standingAfter(tool, outcome);
   if (pattern) state.patterns = { ...state.patterns, [pattern.pattern]: pattern.standing };
   if (!visit) return;
   visit.steps += 1;
-  if (outcome.status === 'ok' && trustedReport(state.pinned.specs, visit.peripheral, tool) === 'test') {
+  if (outcome.status === 'ok' && trustedReport(visit.scope, state.pinned.specs, tool) === 'test') {
     const tree = textOf(fieldsOf(fieldsOf(outcome.result)['tree'])['id']);
     // Somebody else has changed the code since the run before.
     if (tree !== state.tested) state.tests = noRuns();
     state.tested = tree;
   }
-  observe(visit, state.pinned.specs, body, changed, state.tests);
+  observe(visit, state.pinned.specs, body, changes, state.tests);
 }
 
 const joined = (list: Json | undefined, more: readonly string[]): Json => [

@@ -32,10 +32,14 @@ export function stepProblems(
   if (!tool) return found;
   const { steps, minutes } = visit.spec.limits;
   const late = visit.expired || (visit.deadline !== null && now >= visit.deadline);
-  const limited = (constraint: string, message: string) =>
-    found.push(problem('limit-reached', 'limit', `limits: ${constraint}`, message, about));
-  if (steps !== null && visit.steps >= steps) limited(`${steps} steps`, `step ${visit.steps + 1} of the visit`);
-  if (late) limited(`${minutes} minutes`, 'a step after the time had run out');
+  if (steps !== null && visit.steps >= steps)
+    found.push(
+      problem('limit-reached', 'limit', `limits: ${steps} steps`, `step ${visit.steps + 1} of the visit`, about),
+    );
+  if (late) {
+    const message = 'a step after the time had run out';
+    found.push(problem('limit-reached', 'limit', `limits: ${minutes} minutes`, message, about));
+  }
   if (gate && mode && !gate.effects[mode].includes(tool.effect)) {
     const constraint = `${mode}: ${gate.effects[mode].join(', ')}`;
     found.push(problem('mode-forbids', 'mode-effect', constraint, `${id} is a tool to ${tool.effect}`, about));
@@ -46,7 +50,10 @@ export function stepProblems(
     return found;
   }
   addArgumentProblems(tool, named, found);
-  for (const parameter of tool.parameters) addReachProblems(state, visit, id, parameter, named[parameter.name], found);
+  // What is left out reaches nothing, unless it is a path to read: that means the whole tree.
+  for (const parameter of tool.parameters)
+    if (named[parameter.name] !== undefined || parameter.role === 'path:read')
+      addReachProblems(state, visit, id, parameter, named[parameter.name], found);
   return found;
 }
 
@@ -57,6 +64,7 @@ const parametersOf = ({ parameters }: ToolSpec): string =>
 function argumentsByName({ parameters }: ToolSpec, args: Json): Fields | null {
   if (args === null) return {};
   if (typeof args !== 'object') return null;
+  if (!Array.isArray(args) && !Object.values(args).includes(null)) return args;
   if (Array.isArray(args) && args.length > parameters.length) return null;
   const pairs = Array.isArray(args)
     ? args.map((value, index) => [parameters[index]!.name, value] as const)
@@ -82,18 +90,20 @@ function fitsSchema(schema: ToolParameter['schema'], value: Json): boolean {
 }
 
 function addArgumentProblems(tool: ToolSpec, args: Fields, found: Problem[]): void {
-  const wrong = (argument: string, constraint: string, message: string) =>
-    found.push(problem('invalid-action', 'argument', constraint, message, { tool: tool.id, argument }));
-  for (const name of Object.keys(args))
+  for (const name in args)
     if (!tool.parameters.some((parameter) => parameter.name === name))
-      wrong(name, parametersOf(tool), `${tool.id} has no parameter ${name}`);
+      found.push(argumentProblem(tool, name, parametersOf(tool), `${tool.id} has no parameter ${name}`));
   for (const { name, required, schema } of tool.parameters) {
     const value = args[name];
     if (value !== undefined && !fitsSchema(schema, value))
-      wrong(name, `${name}: ${show(schema)}`, `${show(value)} does not fit`);
-    else if (value === undefined && required) wrong(name, `${name} is required`, 'it is missing');
+      found.push(argumentProblem(tool, name, `${name}: ${show(schema)}`, `${show(value)} does not fit`));
+    else if (value === undefined && required)
+      found.push(argumentProblem(tool, name, `${name} is required`, 'it is missing'));
   }
 }
+
+const argumentProblem = ({ id }: ToolSpec, argument: string, constraint: string, message: string): Problem =>
+  problem('invalid-action', 'argument', constraint, message, { tool: id, argument });
 
 /** The scope's rule for an argument's role. What a command or an address says is for the tool to judge: see {@link refusedByTool}. */
 function addReachProblems(
@@ -105,22 +115,21 @@ function addReachProblems(
   found: Problem[],
 ): void {
   const { scope } = visit;
-  const outside = (constraint: string, message: string, unproven = {}) =>
-    found.push(problem('out-of-scope', 'scope', constraint, message, { tool, argument: name, ...unproven }));
+  const outside = (constraint: string, message: string) =>
+    found.push(problem('out-of-scope', 'scope', constraint, message, { tool, argument: name }));
   switch (role) {
     case 'text':
       return;
     case 'command':
-      if (value !== undefined && scope.command === 'none') outside('command: none', `${show(value)} was run`);
+      if (scope.command === 'none') outside('command: none', `${show(value)} was run`);
       return;
     case 'url':
-      if (value !== undefined && scope.url === 'none') outside('url: none', `${show(value)} was fetched`);
+      if (scope.url === 'none') outside('url: none', `${show(value)} was fetched`);
       return;
     case 'path:read':
     case 'path:write':
       if (value === undefined) {
-        if (role === 'path:read' && scope.read !== 'root')
-          outside(scopeInWords(visit, role), 'a path that is left out means the whole tree');
+        if (scope.read !== 'root') outside(scopeInWords(visit, role), 'a path that is left out means the whole tree');
         return;
       }
       for (const path of Array.isArray(value) ? value : [value]) {
@@ -196,15 +205,16 @@ export function refusedByTool({ visit, pinned }: AuditState, id: string, args: F
   if (!visit || !tool) return null;
   const { scope } = visit;
   const { config } = pinned;
-  const takes = (role: ToolParameter['role']) => tool.parameters.filter((parameter) => parameter.role === role);
   if (scope.url !== 'none') {
-    for (const { name } of takes('url')) {
-      const why = args[name] === undefined ? null : hostProblem(String(args[name]), config.web.allow);
+    for (const { name, role } of tool.parameters) {
+      const why = role === 'url' && args[name] !== undefined ? hostProblem(String(args[name]), config.web.allow) : null;
       if (why) return why;
     }
   }
   // Where the scope runs no commands, one may still run that nobody had to name.
   const runs =
-    scope.command === 'none' ? id === 'bash-test' && args['command'] === undefined : takes('command').length > 0;
+    scope.command === 'none'
+      ? id === 'bash-test' && args['command'] === undefined
+      : tool.parameters.some(({ role }) => role === 'command');
   return runs ? commandProblem(scope.command, id, args, config) : null;
 }

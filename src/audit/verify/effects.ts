@@ -15,13 +15,13 @@ export function checkEffects(
   effects: readonly EffectRecord[],
   report: Report,
 ): void {
-  const acts = own(state.pinned.specs.tools, tool)?.effect === 'act';
+  const wrong = (constraint: string, message: string, about = {}) =>
+    report.violation('effect', constraint, message, { tool, ...about });
   for (const effect of effects) {
     const { op, path } = effect;
-    const wrong = (constraint: string, message: string, about = {}) =>
-      report.violation('effect', constraint, message, { tool, ...about });
     if (isFileChange(effect)) {
-      if (!acts) wrong(`${tool} only looks`, `it was seen to ${op} ${path}`);
+      if (own(state.pinned.specs.tools, tool)?.effect !== 'act')
+        wrong(`${tool} only looks`, `it was seen to ${op} ${path}`);
       const why = writeProblem(state, visit, path);
       if (why) wrong(scopeInWords(visit, 'path:write'), `${op} of ${path} was seen: ${why.why}`, why.about);
     } else if (op === 'read') {

@@ -3,12 +3,13 @@ import type { Entry, StoredEntry } from '../../evidence/entry.ts';
 import { hashSpecs } from '../../spec/hash-specs.ts';
 import { own } from '../../spec/names.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import type { Json } from '../../spec/types.ts';
 import { fieldsOf, fits, sameJson, show } from '../rules/json.ts';
 import { type Moment, momentNow } from '../rules/moment.ts';
 import { looksBack } from '../rules/observations.ts';
 import { NEEDS_HISTORY } from '../rules/problem.ts';
 import { problems } from '../rules/problems.ts';
-import { readBody } from '../rules/read-body.ts';
+import { readBody, wrongField } from '../rules/read-body.ts';
 import type { AuditRequest } from '../rules/request.ts';
 import { type AuditState, apply, beginState, type Pinned, recallMode } from '../rules/state.ts';
 import { refusedByTool } from '../rules/step.ts';
@@ -43,27 +44,21 @@ export class SessionAudit {
 
   add(entry: Entry, erased = false): void {
     const report = this.#report;
-    const read = erased ? null : readBody(entry.body);
-    const body = read?.ok ? read.body : null;
+    const body = erased ? null : readBody(entry.body);
+    const at = Date.parse(entry.at);
     if (this.#counts.entries === 0) {
       const { sessionId, author: agent } = entry;
       this.#state = beginState(this.#state.pinned, { sessionId, agent });
     }
     recallMode(this.#state, entry);
     report.reading(entry, this.#state);
-    this.#checkHead(entry, body);
-    if (body) this.#check(entry, body);
+    this.#checkHead(entry, body, at);
+    if (body) this.#check(entry, body, at);
     else if (erased) report.gap('erased', 'its body was erased');
-    else if (read?.ok === false && read.field !== null)
-      report.violation(
-        'claim',
-        `${read.event}: the fields of its body`,
-        `${read.field} is missing, or of another type`,
-      );
-    else report.gap('unknown', 'the audit does not know this kind of entry');
+    else this.#checkUnread(entry.body);
     const event = erased ? (EVENTS.find((name) => entry.tags.includes(name)) ?? null) : (body?.event ?? null);
     this.#thread.add(entry, event, body);
-    apply(this.#state, entry, erased);
+    apply(this.#state, entry, erased ? 'erased' : body, at);
     this.#lastEvent = body?.event ?? null;
     this.#counts.entries += 1;
   }
@@ -103,24 +98,30 @@ export class SessionAudit {
   }
 
   /** Session, time and life of the session: also known of an entry without a body. */
-  #checkHead(entry: Entry, body: Body | null): void {
+  #checkHead(entry: Entry, body: Body | null, at: number): void {
     const { sessionId, lastAt, closed } = this.#state;
-    const wrong = this.#report.violation.bind(this.#report);
+    const report = this.#report;
     if (this.#counts.entries === 0) {
-      if (entry.claim !== 'goal') wrong('goal-first', 'the first entry is a goal', `it is a ${entry.claim}`);
+      if (entry.claim !== 'goal') report.violation('goal-first', 'the first entry is a goal', `it is a ${entry.claim}`);
       if (body && body.event !== 'session-open')
-        wrong('goal-first', 'the first entry opens the session', `it tells of ${body.event}`);
+        report.violation('goal-first', 'the first entry opens the session', `it tells of ${body.event}`);
     }
     if (entry.sessionId !== sessionId)
-      wrong('one-session', `session ${sessionId}`, `the entry belongs to session ${entry.sessionId}`);
-    const at = Date.parse(entry.at);
-    if (Number.isNaN(at)) wrong('time', 'a time', `${entry.at} is not a time`);
-    else if (at < lastAt) wrong('time', `not before ${new Date(lastAt).toISOString()}`, `the entry is of ${entry.at}`);
+      report.violation('one-session', `session ${sessionId}`, `the entry belongs to session ${entry.sessionId}`);
+    if (Number.isNaN(at)) report.violation('time', 'a time', `${entry.at} is not a time`);
+    else if (at < lastAt)
+      report.violation('time', `not before ${new Date(lastAt).toISOString()}`, `the entry is of ${entry.at}`);
     if (closed && (!body || this.#requestOf(body) === null))
-      wrong('lifecycle', 'nothing after the session was closed', 'an entry follows');
+      report.violation('lifecycle', 'nothing after the session was closed', 'an entry follows');
   }
 
-  #check(entry: Entry, body: Body): void {
+  #checkUnread(body: Json): void {
+    const field = wrongField(body);
+    if (field === null) this.#report.gap('unknown', 'the audit does not know this kind of entry');
+    else this.#report.violation('claim', 'the fields of its event', `${field} is missing, or of another type`);
+  }
+
+  #check(entry: Entry, body: Body, at: number): void {
     const state = this.#state;
     this.#checkOrder(body);
     checkForm(state, entry, body, this.#thread.parentOf(body, state), this.#report);
@@ -128,7 +129,7 @@ export class SessionAudit {
     if (request)
       for (const { rule, constraint, message, code: _, ...about } of problems(state, request))
         this.#report.violation(rule, constraint, message, about);
-    this.#checkClaims(entry, body);
+    this.#checkClaims(body, at);
   }
 
   /** The request that an entry is the answer to; null if it records something else. */
@@ -168,19 +169,22 @@ export class SessionAudit {
   /** Some entries must follow others directly: an outcome its intent, a hop its stop, a start its hop, a use its approval. */
   #checkOrder({ event }: Body): void {
     const { opened, history, pending, leaving, arriving } = this.#state;
-    const wrong = this.#report.violation.bind(this.#report);
-    if (event === 'session-open' && opened) wrong('lifecycle', 'a session is opened once', 'it was opened again');
+    const report = this.#report;
+    if (event === 'session-open' && opened)
+      report.violation('lifecycle', 'a session is opened once', 'it was opened again');
     if (event !== 'session-open' && !opened && this.#counts.entries > 0 && history === 'complete')
-      wrong('lifecycle', 'a session is opened first', `${event} came before`);
+      report.violation('lifecycle', 'a session is opened first', `${event} came before`);
     if (pending && event !== 'outcome' && event !== 'interrupted')
-      wrong('intent', 'an intent, then its outcome', `${event} came in between`, { tool: pending.tool });
-    if (leaving && event !== 'hop') wrong('lifecycle', `the hop by ${leaving.exit}`, `${event} came instead`);
-    if (arriving && event !== 'start') wrong('lifecycle', `the start of ${arriving.hop.to}`, `${event} came instead`);
+      report.violation('intent', 'an intent, then its outcome', `${event} came in between`, { tool: pending.tool });
+    if (leaving && event !== 'hop')
+      report.violation('lifecycle', `the hop by ${leaving.exit}`, `${event} came instead`);
+    if (arriving && event !== 'start')
+      report.violation('lifecycle', `the start of ${arriving.hop.to}`, `${event} came instead`);
     if (event !== 'stop' && event !== 'hop' && event !== 'mode') this.#approvals.drop();
   }
 
   /** Compares what an entry claims with the entries before it. */
-  #checkClaims(entry: Entry, body: Body): void {
+  #checkClaims(body: Body, at: number): void {
     const state = this.#state;
     const report = this.#report;
     switch (body.event) {
@@ -188,7 +192,7 @@ export class SessionAudit {
         this.#checkPin(body);
         return;
       case 'start':
-        this.#checkStart(body, Date.parse(entry.at));
+        this.#checkStart(body, at);
         return;
       case 'intent':
       case 'step':
@@ -216,10 +220,10 @@ export class SessionAudit {
         return;
       case 'hop':
         this.#counts.hops += 1;
-        this.#checkHop(body, Date.parse(entry.at));
+        this.#checkHop(body, at);
         return;
       case 'mode':
-        this.#checkMode(body, Date.parse(entry.at));
+        this.#checkMode(body, at);
         return;
       case 'approval':
         this.#counts.approvals += 1;
@@ -229,7 +233,7 @@ export class SessionAudit {
         const { visit } = state;
         const { peripheral, deadline } = body;
         const due = visit?.peripheral === peripheral && visit.deadline === deadline;
-        if (due && Date.parse(entry.at) >= deadline) return;
+        if (due && at >= deadline) return;
         const constraint = `the deadline ${show(visit?.deadline ?? null)}`;
         report.violation('limit', constraint, `${peripheral} expired at ${show(deadline)}`, NEEDS_HISTORY);
         return;
@@ -303,10 +307,13 @@ export class SessionAudit {
     const state = this.#state;
     const { pending } = state;
     const { tool } = body;
-    const wrong = this.#report.violation.bind(this.#report);
-    if (!pending) wrong('intent', 'an intent before', 'an outcome without one', { tool });
+    const report = this.#report;
+    if (!pending) report.violation('intent', 'an intent before', 'an outcome without one', { tool });
     else if (pending.tool !== tool)
-      wrong('intent', `the intent is of ${pending.tool}`, `the outcome is of ${tool}`, { tool, ...NEEDS_HISTORY });
+      report.violation('intent', `the intent is of ${pending.tool}`, `the outcome is of ${tool}`, {
+        tool,
+        ...NEEDS_HISTORY,
+      });
     if (pending) this.#checkRefusal(tool, refusedByTool(state, pending.tool, pending.args), body.outcome);
     this.#checkResult(body);
   }
@@ -324,10 +331,10 @@ export class SessionAudit {
     const report = this.#report;
     const { tool: id, outcome } = body;
     const effects = body.effects === 'unobserved' ? [] : body.effects;
-    const tool = own(state.pinned.specs.tools, id);
+    const { tools } = state.pinned.specs;
     const claimed = unconfirmed(outcome, effects);
     if (body.effects === 'unobserved') report.gap('unobserved', `nobody watched what ${id} did`, id);
-    else if (state.unsafeNoSandbox && tool?.parameters.some(({ role }) => role === 'command'))
+    else if (state.unsafeNoSandbox && own(tools, id)?.parameters.some(({ role }) => role === 'command'))
       report.gap('unobserved', `${id} ran without a sandbox`, id);
     if (claimed && body.effects !== 'unobserved') report.gap('unconfirmed', claimed, id);
     if (state.visit) checkEffects(state, state.visit, id, effects, report);

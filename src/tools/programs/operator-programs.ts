@@ -79,8 +79,12 @@ export function operatorPrograms(request: ProgramsRequest): Programs {
 const latest = new Map<string, { readonly stamp: string; readonly programs: Programs }>();
 
 function stampOf(path: string): string {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats ? `${realOf(path)} ${stats.mtimeMs}` : '';
+  try {
+    return `${realOf(path)} ${statSync(path).mtimeMs}`;
+  } catch {
+    // It is not there, or lies in a folder of somebody else.
+    return '';
+  }
 }
 
 const relevant = (env: Env) =>

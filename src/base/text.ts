@@ -6,6 +6,16 @@ const HIDDEN =
 export const visible = (text: string): string =>
   text.replace(HIDDEN, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`);
 
+/** What JSON leaves as it is, and a terminal may obey or hide. */
+const UNESCAPED =
+  /[\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+
+/** JSON that means the same and holds nothing that does not show. */
+export const visibleJson = (json: string): string =>
+  json.replace(UNESCAPED, (char) =>
+    char.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  );
+
 /** {@link visible}, cut to `length` characters. */
 export function excerpt(text: string, length: number): string {
   // Each character is one or two units; what lies beyond is never looked at.
@@ -16,3 +26,13 @@ export function excerpt(text: string, length: number): string {
     .join('')
     .toWellFormed()}…`;
 }
+
+/** Text cut to `most` UTF-16 units, with an ellipsis in the place of the rest. */
+export const shorten = (text: string, most: number): string =>
+  text.length > most ? `${text.slice(0, most - 1).toWellFormed()}…` : text;
+
+/** One word of a POSIX shell, in quotes. */
+export const quoteShell = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
+
+/** One word of a POSIX shell, in quotes only if it needs them. */
+export const shellWord = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : quoteShell(word));

@@ -1,10 +1,11 @@
+import type { Json } from '../base/json.ts';
+
 /**
  * The trusted spec: what every other folder works with. Only `spec/` makes these values, from files it has checked
  * (see `load-specs.ts`); everything downstream may rely on every name in them being resolved.
  */
 
-/** A JSON value: what specs, arguments, fruits and evidence bodies are made of. */
-export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+export type { Json };
 
 /** The modes of the mode gate, in the order of their power. */
 export const MODES = ['discuss', 'diagnose', 'execute'] as const;

@@ -1,0 +1,22 @@
+/** A JSON value: what specs, arguments, fruits and evidence bodies are made of. */
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+
+/** The fields of a JSON object. */
+export type Fields = { readonly [field: string]: Json };
+
+/** True for an object; null and lists are not objects. */
+export function isObject(value: Json | undefined): value is { [field: string]: Json };
+export function isObject(value: unknown): value is { readonly [field: string]: unknown };
+export function isObject(value: unknown): boolean {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
+
+/** Returns an object as it is, and an empty one instead of anything else. */
+export function fieldsOf(value: Json | undefined): Fields;
+export function fieldsOf(value: unknown): { readonly [field: string]: unknown };
+export function fieldsOf(value: unknown): { readonly [field: string]: unknown } {
+  return isObject(value) ? value : {};
+}
+
+/** Returns a text that is not empty; null for anything else. */
+export const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);

@@ -1,11 +1,12 @@
 import type { z } from 'zod';
+import { isObject } from '../base/json.ts';
 import { ConditionsFile } from './conditions-file.ts';
 import { readEdnPeripherals } from './edn/edn-peripherals.ts';
 import { kindOfFile, stemOf } from './file-kinds.ts';
 import { GateFile } from './gate-file.ts';
 import type { Report, SpecIssue } from './issues.ts';
-import { PropertiesFile } from './properties-file.ts';
 import { PeripheralFile } from './peripheral-file.ts';
+import { PropertiesFile } from './properties-file.ts';
 import { readYaml } from './read-yaml.ts';
 import { type Salvaged, salvage } from './salvage.ts';
 import { ScopesFile } from './scopes-file.ts';
@@ -94,7 +95,5 @@ function peripheralDraft(document: SourceDocument, stem: string | null, issues: 
 }
 
 function mapping(value: unknown): { readonly [key: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as { [key: string]: unknown })
-    : {};
+  return isObject(value) ? (value as { [key: string]: unknown }) : {};
 }

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { isObject } from '../base/json.ts';
 import type { Path, Report } from './issues.ts';
 import { nearest, suggest } from './names.ts';
 
@@ -67,7 +68,7 @@ interface Definition {
 type Mapping = { readonly [key: string]: unknown };
 
 function isMapping(value: unknown): value is Mapping {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject(value);
 }
 
 function inObject(def: Definition, value: Mapping, path: Path, report: Report): Mapping {

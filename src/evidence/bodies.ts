@@ -1,3 +1,4 @@
+import { isObject } from '../base/json.ts';
 import type { Json, Mode, Principal } from '../spec/types.ts';
 
 /**
@@ -180,7 +181,5 @@ export interface SessionClosedBody {
 
 /** Returns the typed body of an entry; null for imported entries and erased bodies. */
 export function bodyOf(body: Json): Body | null {
-  return body !== null && typeof body === 'object' && !Array.isArray(body) && typeof body['event'] === 'string'
-    ? (body as unknown as Body)
-    : null;
+  return isObject(body) && typeof body['event'] === 'string' ? (body as unknown as Body) : null;
 }

@@ -1,3 +1,4 @@
+import { fieldsOf } from '../base/json.ts';
 import type { Json } from '../spec/types.ts';
 import type { Body, OutcomeRecord } from './bodies.ts';
 import type { ClaimType, EvidenceType } from './entry.ts';
@@ -85,16 +86,13 @@ export function standingAfter(
   const pattern = patternIn(outcome.result);
   if (pattern === null) return null;
   if (does === 'selects') return { pattern, standing: 'selected', selects: true };
-  const { held, outcome: word } = fields(outcome.result);
+  const { held, outcome: word } = fieldsOf(outcome.result);
   const told = outcomeOf(word);
   const holds = typeof held === 'boolean' ? held : told ? HELD[told] : false;
   return { pattern, standing: holds === null ? 'selected' : holds ? 'held' : 'failed', selects: false };
 }
 
 function patternIn(result: Json, args: { readonly [name: string]: Json } = {}): string | null {
-  const pattern = fields(result)['pattern'] ?? args['pattern'];
+  const pattern = fieldsOf(result)['pattern'] ?? args['pattern'];
   return typeof pattern === 'string' && PATTERN_ID.test(pattern) ? pattern : null;
 }
-
-const fields = (value: Json): { readonly [field: string]: Json } =>
-  value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};

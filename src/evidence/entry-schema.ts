@@ -1,6 +1,7 @@
+import { isObject } from '../base/json.ts';
 import { MODES } from '../spec/types.ts';
-import { zodLater } from '../spec/zod-later.ts';
 import { CLAIM_TYPES, type EntryDraft, EVIDENCE_TYPES, SUBJECT_TYPES } from './entry.ts';
+import { lazySchema } from './lazy-zod.ts';
 
 /** A problem of a draft and its path, such as `body.result[2]`. */
 export interface EntryIssue {
@@ -82,7 +83,7 @@ function isJson(value: unknown, depth: number): boolean {
 }
 
 /** The shape of a draft, for explaining; {@link isEntryDraft} is the same check at a tenth of the cost. */
-const draftSchema = zodLater((z) => {
+const draftSchema = lazySchema((z) => {
   const Name = z.string().refine(isName, 'must be non-empty text without control characters or unpaired surrogates');
   return z.strictObject({
     id: Name,
@@ -149,7 +150,7 @@ export function entryIssues(value: unknown): readonly EntryIssue[] {
   for (const { path, message } of draftSchema().safeParse(value).error?.issues ?? []) {
     issues.push({ path: path.join('.'), message });
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+  if (isObject(value)) {
     for (const issue of jsonIssues((value as { body?: unknown }).body, 'body')) {
       issues.push(issue);
       if (issues.length >= 20) break;

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { compileGlob, type Glob } from '../base/glob.ts';
+import { isObject } from '../base/json.ts';
 import { INSTRUCTION_FILES } from '../spec/policy/instruction-files.ts';
 import { isTestFile } from '../spec/test-files.ts';
 import type { Json, ProjectConfig } from '../spec/types.ts';
@@ -291,10 +292,10 @@ export class SessionFindings {
 
 /** Runs of whole test commands that say how many tests they counted. */
 function fullRunsIn(result: Json | undefined): { readonly command: string; readonly total: number }[] {
-  if (result === null || typeof result !== 'object' || Array.isArray(result)) return [];
+  if (!isObject(result)) return [];
   const { runs, verdict, command, narrowed, report } = result;
   if (Array.isArray(runs)) return runs.flatMap(fullRunsIn);
-  const total = report !== null && typeof report === 'object' && !Array.isArray(report) ? report?.['total'] : null;
+  const total = isObject(report) ? report?.['total'] : null;
   if (typeof verdict !== 'string' || !Array.isArray(command) || narrowed === true || typeof total !== 'number')
     return [];
   return [{ command: command.join(' '), total }];

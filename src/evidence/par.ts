@@ -1,3 +1,4 @@
+import { isObject } from '../base/json.ts';
 import type { Json } from '../spec/types.ts';
 import { type Fields, fieldsOf, magnitude, patternId, pick, text, texts } from './dialects/fields.ts';
 import { outcomeOf, type PatternOutcome } from './pur.ts';
@@ -105,8 +106,7 @@ export function readPar(value: Json): Par | null {
   };
 }
 
-const record = (value: Json | undefined): { readonly [field: string]: Json } | null =>
-  value !== null && typeof value === 'object' && !Array.isArray(value) ? value : null;
+const record = (value: Json | undefined): { readonly [field: string]: Json } | null => (isObject(value) ? value : null);
 
 const listOf = (value: Json | undefined): readonly Json[] =>
   value === undefined || value === null ? [] : Array.isArray(value) ? value : [value];

@@ -1,4 +1,3 @@
-import { zodLater } from '../spec/zod-later.ts';
 import {
   CLAIM_TYPES,
   type ClaimType,
@@ -9,6 +8,7 @@ import {
   SUBJECT_TYPES,
   type Subject,
 } from './entry.ts';
+import { lazySchema } from './lazy-zod.ts';
 
 /** A search; every given field must match. The newest entries come first. */
 export interface EvidenceQuery {
@@ -90,7 +90,7 @@ const isInstant = (text: string): boolean => {
 };
 const CURSOR = /^(\d{1,15})\.([01])\.(\d{1,15})$/;
 
-const querySchema = zodLater((z) => {
+const querySchema = lazySchema((z) => {
   const Name = z.string().min(1);
   const Instant = z.string().refine(isInstant, 'must be ISO 8601 in UTC: 2026-01-31T09:00:00.000Z');
   return z.strictObject({

@@ -1,3 +1,4 @@
+import { isObject } from '../base/json.ts';
 import type { Json } from '../spec/types.ts';
 
 type Fields = { readonly [name: string]: Json };
@@ -96,7 +97,7 @@ function parseItem(line: string): TranscriptItem | string {
   } catch {
     return 'it is no JSON';
   }
-  if (!isFields(item)) return 'it is no object';
+  if (!isObject(item)) return 'it is no object';
   const { n, at, source, channel, kind } = item;
   if (!Number.isSafeInteger(n) || (n as number) < 0) return 'n is no count';
   if (typeof at !== 'string' || Number.isNaN(Date.parse(at))) return 'at is no time';
@@ -109,21 +110,19 @@ function parseItem(line: string): TranscriptItem | string {
 
 type Check = (value: unknown) => boolean;
 const isText: Check = (value) => typeof value === 'string';
-const isFields = (value: unknown): value is { readonly [name: string]: unknown } =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 const isTexts: Check = (value) => Array.isArray(value) && value.every(isText);
 const orNull =
   (check: Check): Check =>
   (value) =>
     value === null || check(value);
 const isSituation: Check = (value) =>
-  isFields(value) &&
+  isObject(value) &&
   orNull(isText)(value['peripheral']) &&
   orNull(isText)(value['mode']) &&
-  isFields(value['state']) &&
+  isObject(value['state']) &&
   isTexts(value['tools']) &&
   Array.isArray(value['exits']) &&
-  value['exits'].every((leg) => isFields(leg) && orNull(isText)(leg['exit']) && isText(leg['to']));
+  value['exits'].every((leg) => isObject(leg) && orNull(isText)(leg['exit']) && isText(leg['to']));
 
 const SHAPES: { readonly [kind in TranscriptItem['kind']]: { readonly [field: string]: Check } } = {
   opened: { sessionId: isText },

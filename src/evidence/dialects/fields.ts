@@ -1,3 +1,4 @@
+import { isObject } from '../../base/json.ts';
 import type { Json } from '../../spec/types.ts';
 
 /**
@@ -8,7 +9,7 @@ export type Fields = { readonly [field: string]: Json | undefined };
 
 /** Returns the record with normalised keys; null if the value is not a record. */
 export function fieldsOf(value: unknown): Fields | null {
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) return null;
+  if (!isObject(value)) return null;
   return Object.fromEntries(
     Object.entries(value as { [key: string]: Json }).map(([key, field]) => [plain(key), field]),
   );

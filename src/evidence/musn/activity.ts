@@ -1,3 +1,4 @@
+import { isObject } from '../../base/json.ts';
 import type { Json } from '../../spec/types.ts';
 import { bodyOf } from '../bodies.ts';
 import type { EntryDraft } from '../entry.ts';
@@ -14,9 +15,6 @@ export interface ActivityEvent {
 }
 
 type Fields = { readonly [key: string]: Json };
-
-const isFields = (value: Json | undefined): value is Fields =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 const EVENT_TYPES: { readonly [event: string]: string } = {
   'session-open': 'session/open',
@@ -46,7 +44,7 @@ export function toActivity(entry: EntryDraft & { readonly seq?: number }): Activ
     body,
   } = entry;
   const known = bodyOf(body);
-  if (isFields(body) && body['event'] === 'activity' && isFields(body['activity'])) return body['activity'];
+  if (isObject(body) && body['event'] === 'activity' && isObject(body['activity'])) return body['activity'];
   const eventType =
     EVENT_TYPES[known?.event ?? ''] ??
     (type === 'pattern-selection'
@@ -54,7 +52,7 @@ export function toActivity(entry: EntryDraft & { readonly seq?: number }): Activ
       : type === 'pattern-outcome'
         ? 'pattern/outcome'
         : 'agent/interaction');
-  const said = known?.event === 'par' ? known.par : isFields(body) ? body : { body };
+  const said = known?.event === 'par' ? known.par : isObject(body) ? body : { body };
   return {
     'event/type': eventType,
     at,

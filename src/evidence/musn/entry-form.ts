@@ -1,3 +1,4 @@
+import { isObject } from '../../base/json.ts';
 import type { Json } from '../../spec/types.ts';
 import type { EntryDraft } from '../entry.ts';
 import { entryIssues } from '../entry-schema.ts';
@@ -54,7 +55,7 @@ export function printEntryForm(form: Fields): string {
   const named = (key: string, value: Json): EdnValue => {
     if (NAMES.has(key) && typeof value === 'string') return keywordOr(value);
     if (key === 'evidence/tags' && Array.isArray(value)) return value.map((tag) => keywordOr(String(tag)));
-    if (key === 'evidence/subject' && value !== null && typeof value === 'object' && !Array.isArray(value)) {
+    if (key === 'evidence/subject' && isObject(value)) {
       return { ...value, 'ref/type': keywordOr(String(value['ref/type'])) };
     }
     return value;
@@ -121,14 +122,11 @@ export function instantOf(at: unknown): unknown {
   return Number.isNaN(time.getTime()) ? at : time.toISOString();
 }
 
-const isFields = (value: unknown): value is Fields =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
-
-const authorOf = (author: unknown): unknown => (isFields(author) && 'id/value' in author ? author['id/value'] : author);
+const authorOf = (author: unknown): unknown => (isObject(author) && 'id/value' in author ? author['id/value'] : author);
 
 function subjectOf(subject: unknown, sessionId: string): unknown {
   if (subject === undefined) return { type: 'session', id: sessionId };
-  if (!isFields(subject)) return subject;
+  if (!isObject(subject)) return subject;
   const { 'ref/type': type, 'ref/id': id, ...rest } = subject;
   return { ...rest, ...(type === undefined ? {} : { type }), ...(id === undefined ? {} : { id }) };
 }

@@ -1,3 +1,4 @@
+import { isObject } from '../../base/json.ts';
 import { type EdnNode, type EdnProblem, identityOf } from '../../spec/edn/edn-node.ts';
 import { ednToPlain } from '../../spec/edn/edn-to-plain.ts';
 import { readEdn } from '../../spec/edn/read-edn.ts';
@@ -22,9 +23,7 @@ export function readForms(text: string): ReadForms {
   if (!read.ok) return read;
   const values = read.values.length === 1 && Array.isArray(read.values[0]) ? read.values[0] : read.values;
   const issues = values.flatMap((value, index) =>
-    value === null || typeof value !== 'object' || Array.isArray(value)
-      ? [{ path: `[${index}]`, message: 'must be an entry or an event, a map' }]
-      : [],
+    !isObject(value) ? [{ path: `[${index}]`, message: 'must be an entry or an event, a map' }] : [],
   );
   if (values.length === 0) return { ok: false, issues: [{ path: '', message: 'there is nothing to read' }] };
   return issues.length > 0 ? { ok: false, issues } : { ok: true, forms: values as { [key: string]: Json }[] };

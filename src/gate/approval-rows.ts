@@ -1,3 +1,4 @@
+import { isObject } from '../base/json.ts';
 import type { Json } from '../spec/types.ts';
 import type { ApprovalSubject } from './approval.ts';
 
@@ -23,6 +24,3 @@ function lineOf(item: Json): string {
   const isPlain = (part: Json) => typeof part === 'string' && !part.includes('\n');
   return parts.every(isPlain) ? parts.join(' ') : JSON.stringify(item);
 }
-
-const isObject = (value: Json): value is { readonly [name: string]: Json } =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
+import { isObject } from '../base/json.ts';
 import { excerpt } from '../base/text.ts';
 import type { Json, ToolSpec } from '../spec/types.ts';
 
@@ -7,9 +8,6 @@ export type Arguments = { readonly [name: string]: Json };
 export type BoundArguments =
   | { readonly ok: true; readonly args: Arguments }
   | { readonly ok: false; readonly argument: string | null; readonly problem: string };
-
-const isObject = (value: unknown): value is { [key: string]: Json } =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 /**
  * A call's arguments by parameter name, from an object or from the seeds' positional list, checked against the catalogue. Nothing is dropped:
@@ -56,7 +54,7 @@ function nameThem(tool: ToolSpec, given: unknown): BoundArguments {
   }
   if (!isObject(given))
     return { ok: false, argument: null, problem: 'args has to be an object by parameter name, or a list in order' };
-  const said = Object.entries(given).filter(
+  const said = Object.entries(given as Arguments).filter(
     ([name, value]) => value !== undefined && (value !== null || takesNull(tool, name)),
   );
   return { ok: true, args: Object.fromEntries(said) };

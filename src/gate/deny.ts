@@ -1,4 +1,4 @@
-import { excerpt } from '../base/text.ts';
+import { excerpt, shorten } from '../base/text.ts';
 import type { Denial, DenialCode, WayLeg } from './denial.ts';
 import { describeDenial } from './describe-denial.ts';
 import type { GateContext } from './request.ts';
@@ -26,7 +26,7 @@ export function deny(
 
 const quote = (text: string, key: string): string =>
   TOLD_KEYS.includes(key) ? excerpt(text, TOLD) : excerpt(text, QUOTED);
-const bound = (text: string): string => (text.length > TOLD ? `${text.slice(0, TOLD - 1).toWellFormed()}…` : text);
+const bound = (text: string): string => shorten(text, TOLD);
 /** Whole sentences of ours; anything else in `about` is a name or a value. */
 const TOLD_KEYS: readonly string[] = ['why', 'remedy', 'answer', 'problems'];
 

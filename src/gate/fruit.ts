@@ -1,3 +1,4 @@
+import { isObject } from '../base/json.ts';
 import { own } from '../spec/names.ts';
 import type { FruitType, Json, PeripheralSpec } from '../spec/types.ts';
 
@@ -19,7 +20,7 @@ function hasType(value: Json, type: FruitType): boolean {
     case 'list':
       return Array.isArray(value);
     case 'object':
-      return value !== null && typeof value === 'object' && !Array.isArray(value);
+      return isObject(value);
     default:
       return type satisfies never;
   }

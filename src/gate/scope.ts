@@ -1,3 +1,4 @@
+import { shorten } from '../base/text.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolSpec } from '../spec/types.ts';
 import type { Arguments } from './arguments.ts';
 import type { Denial } from './denial.ts';
@@ -21,7 +22,7 @@ interface Call {
 
 const shown = (value: Json): string => {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+  return shorten(text, 200);
 };
 
 /**

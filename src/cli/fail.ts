@@ -1,7 +1,7 @@
+import { visible } from '../base/text.ts';
 import { operatorRemedy, ProjectError } from '../project/project-error.ts';
 import { formatIssues, SpecError } from '../spec/issues.ts';
 import { CliError, type Io, paint, printJson } from './io.ts';
-import { visible } from './visible.ts';
 
 /**
  * Says what went wrong and what to do, and sets the exit code: 2 for usage, else 1. With `--json` the error is a document on stdout:

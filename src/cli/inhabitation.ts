@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { transcriptPath } from '../adapters/core/transcript-file.ts';
 import type { Inhabitation } from '../audit/inhabitation/finding.ts';
 import { judgeInhabitation } from '../audit/inhabitation/inhabitation.ts';
+import { excerpt } from '../base/text.ts';
 import type { Entry } from '../evidence/entry.ts';
 import { NO_TRANSCRIPT, parseTranscript, type Transcript } from '../evidence/transcript.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
@@ -11,7 +12,6 @@ import { readPin } from './chosen-sessions.ts';
 import { unhooked } from './claude/unhooked.ts';
 import { CliError, type Io, paint, print } from './io.ts';
 import { table } from './table.ts';
-import { excerpt } from './visible.ts';
 
 /**
  * P-1 to P-6 of a session, by a transcript: the one named, else the one that was recorded beside the evidence; without any, an empty one.

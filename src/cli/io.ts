@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { visibleJson } from './visible.ts';
+import { visibleJson } from '../base/text.ts';
 
 /** The world as a command sees it, so that commands run in-process in tests. */
 export interface Io {

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
+import { visible } from '../base/text.ts';
 import { type Io, paint } from './io.ts';
-import { visible } from './visible.ts';
 
 const width = (cell: string): number => [...stripVTControlCharacters(cell)].length;
 

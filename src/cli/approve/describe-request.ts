@@ -1,7 +1,7 @@
+import { visible } from '../../base/text.ts';
 import { approvalRows } from '../../gate/approval-rows.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { type Io, paint } from '../io.ts';
-import { visible } from '../visible.ts';
 
 /** What is asked for, in a few words. */
 export const titleOf = ({ action }: ApprovalRequest): string =>

@@ -1,6 +1,6 @@
+import { excerpt, visible } from '../../base/text.ts';
 import { type Io, note, print, printJson } from '../io.ts';
 import { table } from '../table.ts';
-import { excerpt, visible } from '../visible.ts';
 import { titleOf } from './describe-request.ts';
 import type { FoundItem } from './find-pending.ts';
 

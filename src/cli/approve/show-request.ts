@@ -1,7 +1,7 @@
+import { visible } from '../../base/text.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { type Io, paint, print } from '../io.ts';
-import { visible } from '../visible.ts';
 import { describeRequest } from './describe-request.ts';
 import { type TreeDiff, treeDiff } from './tree-diff.ts';
 

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { lstatSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import { fieldsOf } from '../../base/json.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
@@ -27,7 +28,7 @@ const MOST_NEW = 200;
 
 /** The working tree against the last commit, for a person's eyes: none of the repository's own programs runs for it. */
 export function treeDiff(root: string, { view }: ApprovalRequest): TreeDiff {
-  const changes = recordOf(view[APPROVAL_VIEW.changes]);
+  const changes = fieldsOf(view[APPROVAL_VIEW.changes]);
   const changedSince = Object.keys(changes).filter((path) => isDifferent(root, path, changes[path]));
   const files = shippedFiles(view);
   const paths = files?.map((path) => `:(top,literal)${path}`) ?? [];
@@ -58,14 +59,11 @@ export function treeDiff(root: string, { view }: ApprovalRequest): TreeDiff {
 
 /** The files that would be committed; null where that is not known, or they are too many to name them all to git. */
 function shippedFiles(view: ApprovalRequest['view']): readonly string[] | null {
-  const { files } = recordOf(view[APPROVAL_VIEW.ships]);
+  const { files } = fieldsOf(view[APPROVAL_VIEW.ships]);
   return Array.isArray(files) && files.join().length < LONGEST ? files.map(String) : null;
 }
 
 const linesOf = (text: string): readonly string[] => (text === '' ? [] : text.replace(/\n$/, '').split('\n'));
-
-const recordOf = (value: Json | undefined): { readonly [name: string]: Json } =>
-  value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
 
 /** Against the sha256 that the request holds; null: it was deleted. */
 function isDifferent(root: string, path: string, then: Json | undefined): boolean {

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { isObject } from '../../base/json.ts';
 import { findProgram } from '../../base/process.ts';
 import { Host } from '../../daemon/host.ts';
 import { SeatFiles } from '../../daemon/seat-files.ts';
@@ -14,8 +15,8 @@ import { evidenceFile } from '../open-store.ts';
 import { rootOf } from '../options.ts';
 import { heldEnvironment, pinnedVariables } from './held-environment.ts';
 import type { ClaudeCommand } from './own-options.ts';
-import { withRunner } from './runner-rules.ts';
 import { ensurePlugin } from './plugin-folder.ts';
+import { withRunner } from './runner-rules.ts';
 import { showEnd } from './show-end.ts';
 import { recordedOf, unhooked } from './unhooked.ts';
 
@@ -84,7 +85,7 @@ function userSettings(io: Io, given: string | null): { readonly env?: object; re
     const parsed: unknown = JSON.parse(
       given.trim().startsWith('{') || !existsSync(file) ? given : readFileSync(file, 'utf8'),
     );
-    if (parsed !== null && typeof parsed === 'object' && !Array.isArray(parsed)) return parsed;
+    if (isObject(parsed)) return parsed;
     throw new Error('it is no object');
   } catch (cause) {
     throw new CliError(

@@ -1,11 +1,11 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { shellWord } from '../../base/text.ts';
 import type { SeatRecord } from '../../daemon/seat-files.ts';
 import type { SessionStatus } from '../../session/session.ts';
 import { count, standing } from '../client/standing.ts';
 import { wroteSince } from '../client/wrote-since.ts';
 import { type Io, note } from '../io.ts';
-import { quoted } from '../visible.ts';
 import { noticedIn } from './silences.ts';
 
 export interface End {
@@ -39,8 +39,8 @@ export function showEnd(io: Io, end: End): void {
   note(io, standing(end.before, after));
   for (const silence of silences) note(io, `WARNING: ${silence}`);
   if (!after.closed)
-    note(io, `go on with it: hopgate claude --session ${sessionId} --root ${quoted(root)}${resuming(end)}`);
-  note(io, `check what happened: hopgate verify ${sessionId} --root ${quoted(root)}`);
+    note(io, `go on with it: hopgate claude --session ${sessionId} --root ${shellWord(root)}${resuming(end)}`);
+  note(io, `check what happened: hopgate verify ${sessionId} --root ${shellWord(root)}`);
 }
 
 /** Claude Code's own conversation goes on with its own option. */

@@ -1,5 +1,6 @@
 import { codexHooks } from '../../adapters/codex/hook-config.ts';
 import { type CodexThreadOptions, threadOptions } from '../../adapters/codex/thread-options.ts';
+import { shellWord as shown } from '../../base/text.ts';
 import { Host } from '../../daemon/host.ts';
 import { hookCommand } from '../../daemon/launcher.ts';
 import { remoteAgentSession } from '../../daemon/remote.ts';
@@ -11,7 +12,6 @@ import { runClient } from '../client/run-client.ts';
 import { tellBeginning } from '../client/standing.ts';
 import { type Io, note } from '../io.ts';
 import { rootOf } from '../options.ts';
-import { quoted as shown } from '../visible.ts';
 import { launchArguments } from './launch.ts';
 import type { CodexCommand } from './own-options.ts';
 import { codexProgram, ownProgram } from './programs.ts';

@@ -1,11 +1,11 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { shellWord } from '../../base/text.ts';
 import type { SeatRecord } from '../../daemon/seat-files.ts';
 import type { SessionStatus } from '../../session/session.ts';
 import { standing } from '../client/standing.ts';
 import { wroteSince } from '../client/wrote-since.ts';
 import { type Io, note } from '../io.ts';
-import { quoted } from '../visible.ts';
 
 export interface End {
   readonly root: string;
@@ -62,12 +62,12 @@ function openEnds({ root, sessionId, after, sandbox, wanted, isScript, seats }: 
   const lines = [];
   const thread = seats.find(({ conversation }) => conversation.agentId === null)?.conversation.id;
   const args = isScript ? ['exec …'] : thread === undefined ? [] : ['resume', thread];
-  const at = `--session ${sessionId} --root ${quoted(root)}`;
+  const at = `--session ${sessionId} --root ${shellWord(root)}`;
   if (!after.closed) lines.push(`go on with it: ${['hopgate codex', at, ...args].join(' ')}`);
   if (!after.closed && sandbox !== wanted)
     lines.push(
       `Codex's own sandbox was ${sandbox}; where the session is now it would be ${wanted}, from the next start on${isScript ? ' (--follow resumes by itself)' : ''}`,
     );
-  lines.push(`check what happened: hopgate verify ${sessionId} --root ${quoted(root)}`);
+  lines.push(`check what happened: hopgate verify ${sessionId} --root ${shellWord(root)}`);
   return lines;
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
+import { excerpt, visible } from '../../base/text.ts';
 import { toActivity } from '../../evidence/musn/activity.ts';
 import { printEntryForm, toEntryForm } from '../../evidence/musn/entry-form.ts';
 import { planImport } from '../../evidence/musn/plan-import.ts';
@@ -15,7 +16,6 @@ import { CliError, type Io, note, print, printJson } from '../io.ts';
 import { evidenceFile, findSession, withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { table } from '../table.ts';
-import { excerpt, visible } from '../visible.ts';
 
 interface Options {
   readonly root: string;

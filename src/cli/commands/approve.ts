@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { visible } from '../../base/text.ts';
 import { answerRequest } from '../../operator/answer-request.ts';
 import { ownToken, readToken, TokenError, tokenFile } from '../../operator/token.ts';
 import { askAtTerminal } from '../approve/ask.ts';
@@ -10,7 +11,6 @@ import { watchPending } from '../approve/watch-pending.ts';
 import { CliError, type Io, paint, print, printJson } from '../io.ts';
 import { examples, rootOf } from '../options.ts';
 import { canAsk } from '../run/operator.ts';
-import { visible } from '../visible.ts';
 
 interface Options {
   readonly root?: string;

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type Proof, proveProperties } from '../../audit/properties/prove.ts';
+import { visible } from '../../base/text.ts';
 import { defaultBackends } from '../../default-backends.ts';
 import { maskMatcher } from '../../gate/masks.ts';
 import { specsFolder } from '../../project/open-project.ts';
@@ -16,7 +17,6 @@ import { namedSpecs } from '../chosen-specs.ts';
 import { type Io, paint, print, printJson } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { askGit } from '../run-program.ts';
-import { visible } from '../visible.ts';
 
 interface Options {
   readonly root: string;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
+import { visible } from '../../base/text.ts';
 import { type Io, note, print, printJson } from '../io.ts';
 import { examples } from '../options.ts';
-import { visible } from '../visible.ts';
 
 /** What the daemon says of itself. */
 interface Status {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { visible } from '../../base/text.ts';
 import { detectSandbox } from '../../tools/sandbox/detect.ts';
 import { type ProbeResult, probeSandbox } from '../../tools/sandbox/probe.ts';
 import { examine } from '../doctor.ts';
@@ -6,7 +7,6 @@ import type { Finding } from '../doctor-finding.ts';
 import { heading, type Io, paint, print, printJson, type Style } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { table } from '../table.ts';
-import { visible } from '../visible.ts';
 
 interface Options {
   readonly root: string;

@@ -1,13 +1,13 @@
 import { rmSync } from 'node:fs';
 import type { Command } from 'commander';
 import { transcriptPath } from '../../adapters/core/transcript-file.ts';
+import { visible } from '../../base/text.ts';
 import { approvalsFolder } from '../../operator/approvals-folder.ts';
 import { stateDir } from '../../project/state-dir.ts';
 import { noSessions } from '../chosen-sessions.ts';
 import { CliError, type Io, print, printJson } from '../io.ts';
 import { findSession, withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
-import { visible } from '../visible.ts';
 
 interface Options {
   readonly root: string;

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { excerpt } from '../../base/text.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
 import { decide } from '../../gate/decide.ts';
 import type { Denial } from '../../gate/denial.ts';
@@ -14,7 +15,6 @@ import { findSession, withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { describeRefusal } from '../run/show-result.ts';
 import { parseArguments } from '../shell/parse-line.ts';
-import { excerpt } from '../visible.ts';
 
 interface Options {
   readonly root: string;

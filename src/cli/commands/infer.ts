@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { type Inferred, inferSpecs } from '../../audit/infer/infer.ts';
 import { authored } from '../../audit/infer/print-specs.ts';
 import { addUsage, Usage } from '../../audit/infer/usage.ts';
+import { excerpt, visible } from '../../base/text.ts';
 import { openProject } from '../../project/open-project.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { chosenSessions, noSessions, readPin } from '../chosen-sessions.ts';
@@ -12,7 +13,6 @@ import { lineDiff } from '../line-diff.ts';
 import { withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { table } from '../table.ts';
-import { excerpt, visible } from '../visible.ts';
 
 interface Options {
   readonly root: string;

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
+import { visible } from '../../base/text.ts';
 import { resumeSession } from '../../session/open.ts';
 import { noSessions } from '../chosen-sessions.ts';
 import { addWatchOptions, startWatch, untilInterrupted } from '../inspect/watch.ts';
 import { type Io, print, printJson } from '../io.ts';
 import { findSession, withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
-import { visible } from '../visible.ts';
 
 interface Options {
   readonly root: string;

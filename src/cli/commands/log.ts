@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
+import { excerpt, visible } from '../../base/text.ts';
 import type { StoredEntry } from '../../evidence/entry.ts';
 import { CliError, type Io, paint, print, printJsonLine } from '../io.ts';
 import { findSession, withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { table } from '../table.ts';
 import { tellInOneLine } from '../thread/tell.ts';
-import { excerpt, visible } from '../visible.ts';
 
 interface Options {
   readonly root: string;

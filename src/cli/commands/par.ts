@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { excerpt, visible } from '../../base/text.ts';
 import { type Aggregate, aggregatePars, type PatternRecord, type Recurring } from '../../evidence/aggregate-pars.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
 import { type Par, readPar } from '../../evidence/par.ts';
@@ -7,7 +8,6 @@ import { CliError, heading, type Io, print, printJson } from '../io.ts';
 import { withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { table } from '../table.ts';
-import { excerpt, visible } from '../visible.ts';
 
 interface Options {
   readonly root: string;

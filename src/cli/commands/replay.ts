@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { excerpt, visible } from '../../base/text.ts';
 import { type Replay, replay } from '../../session/replay.ts';
 import { loadProjectConfig } from '../../spec/load-project-config.ts';
 import { loadSpecs } from '../../spec/load-specs.ts';
@@ -9,7 +10,6 @@ import { CliError, type Io, paint, print, printJson } from '../io.ts';
 import { withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { table } from '../table.ts';
-import { excerpt, visible } from '../visible.ts';
 
 interface Options {
   readonly root: string;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
+import { shellWord } from '../../base/text.ts';
 import { type Io, paint, print, printJson } from '../io.ts';
 import { examples, rootOption } from '../options.ts';
-import { quoted } from '../visible.ts';
 import { openShellSession } from './shell.ts';
 
 interface Options {
@@ -46,7 +46,7 @@ async function resume(io: Io, id: string, { root }: Options): Promise<void> {
     for (const entry of settled.evidence)
       print(io, `  ${paint(io, 'yellow', String(entry.tags.at(-1)))} recorded now: ${entry.id}`);
     if (!state.closed)
-      print(io, paint(io, 'dim', `Go on with: hopgate shell --session ${state.sessionId} --root ${quoted(root)}`));
+      print(io, paint(io, 'dim', `Go on with: hopgate shell --session ${state.sessionId} --root ${shellWord(root)}`));
   } finally {
     await session.detach();
   }

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { shellWord, visible } from '../../base/text.ts';
 import { openSession } from '../../open-session.ts';
 import { openProject } from '../../project/open-project.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
@@ -18,7 +19,6 @@ import { makeFixture } from '../run/fixture.ts';
 import { operatorApprover } from '../run/operator.ts';
 import { fruitsOf, showEnd } from '../run/show-end.ts';
 import { describeAction, describeOutcome, describeRefusal, verdictOf } from '../run/show-result.ts';
-import { quoted, visible } from '../visible.ts';
 
 interface Options {
   readonly root?: string;
@@ -198,7 +198,7 @@ async function finish(io: Io, session: Session, place: Place, outcomes: readonly
     database,
     repository: place.root,
     ...(place.remote === null ? {} : { remote: place.remote }),
-    'read it': `hopgate thread ${session.id} --root ${quoted(place.root)}`,
+    'read it': `hopgate thread ${session.id} --root ${shellWord(place.root)}`,
   });
   print(io);
   const verdict =

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { visible } from '../../base/text.ts';
 import type { SessionSummary } from '../../ports/evidence-store.ts';
 import { isGone } from '../../stores/process-holder.ts';
 import { silences } from '../claude/silences.ts';
@@ -6,7 +7,6 @@ import { type Io, note, print, printJsonLine } from '../io.ts';
 import { withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { table } from '../table.ts';
-import { visible } from '../visible.ts';
 
 interface Options {
   readonly root: string;

@@ -1,5 +1,6 @@
 import { createInterface, type Interface } from 'node:readline';
 import type { Command } from 'commander';
+import { excerpt, shellWord } from '../../base/text.ts';
 import { openSession } from '../../open-session.ts';
 import { openProject } from '../../project/open-project.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
@@ -13,7 +14,6 @@ import { operatorApprover } from '../run/operator.ts';
 import { complete } from '../shell/complete.ts';
 import { runLine } from '../shell/run-line.ts';
 import { tellOfConfig } from '../tell-of-config.ts';
-import { excerpt, quoted } from '../visible.ts';
 
 interface Options {
   readonly root: string;
@@ -132,7 +132,7 @@ async function shell(io: Io, options: Options): Promise<void> {
   const session = await openShellSession(io, options, confirm, watch);
   opened = session;
   const root = rootOf(io, options);
-  const goOn = `hopgate shell --session ${session.id} --root ${quoted(root)}`;
+  const goOn = `hopgate shell --session ${session.id} --root ${shellWord(root)}`;
   try {
     if (io.json) printJsonLine(io, { type: 'open', session: session.id, root });
     else

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { visible } from '../../base/text.ts';
 import { type Entry, SUBJECT_TYPES, type Subject } from '../../evidence/entry.ts';
 import { checkInvariants } from '../../evidence/invariants.ts';
 import { isAbout, projectThread, type Thread } from '../../evidence/threads.ts';
@@ -13,7 +14,6 @@ import { printFindings } from '../thread/print-findings.ts';
 import { renderHtml } from '../thread/render-html.ts';
 import { columnsOf, renderText } from '../thread/render-text.ts';
 import type { ParameterOrder } from '../thread/spell-call.ts';
-import { visible } from '../visible.ts';
 
 interface Options {
   readonly root: string;

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { confirm, isCancel } from '@clack/prompts';
 import type { Command } from 'commander';
 import { readRegularFile } from '../../base/read-file.ts';
+import { visible } from '../../base/text.ts';
 import { CONFIG_FILE } from '../../project/root.ts';
 import { trustable } from '../../project/trust.ts';
 import { readTrust, revokeTrust, writeTrust } from '../../project/trust-record.ts';
 import { MAX_AUTHORED_BYTES } from '../../spec/policy/limits.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
-import { visible } from '../visible.ts';
 
 interface Options {
   readonly root: string;

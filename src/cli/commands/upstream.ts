@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import manifest from '../../../package.json' with { type: 'json' };
+import { visible } from '../../base/text.ts';
 import { withWritePaths } from '../../gate/decide-step.ts';
 import { openProject, type Project } from '../../project/open-project.ts';
 import { CONFIG_FILE } from '../../project/root.ts';
@@ -13,7 +14,6 @@ import { writableProgram } from '../../tools/upstream/writable-program.ts';
 import { CliError, heading, type Io, note, paint, print, printJson, type Style } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { table } from '../table.ts';
-import { visible } from '../visible.ts';
 
 interface Options {
   readonly root: string;

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Violation } from '../../audit/verify/verdict.ts';
 import { type SessionVerdict, type VerifyOptions, verifySession } from '../../audit/verify/verify-session.ts';
+import { excerpt, visible } from '../../base/text.ts';
 import { verifyChain } from '../../evidence/chain.ts';
 import { parseSeal, SealError } from '../../evidence/seal.ts';
 import type { Shipment, ShippedCommit } from '../../evidence/shipments.ts';
@@ -14,7 +15,6 @@ import { withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { table } from '../table.ts';
 import { findingLine } from '../thread/print-findings.ts';
-import { excerpt, visible } from '../visible.ts';
 
 interface Options {
   readonly root: string;

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
+import { shorten } from '../../base/text.ts';
 import type { Json, TestReport } from '../../spec/types.ts';
 import type { DetectedProject } from './project.ts';
 
@@ -66,5 +67,5 @@ export function renderConfig({ edit, test, deploy, git }: DetectedProject): stri
 /** A repository's own words in a comment: on one line, and short. */
 const comment = (text: string): string => {
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ');
-  return line.length > 100 ? `${line.slice(0, 99)}…` : line;
+  return shorten(line, 100);
 };

@@ -1,5 +1,6 @@
-import { lstatSync, mkdirSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { writeAtomically } from '../../base/files.ts';
 import { readRegularFile } from '../../base/read-file.ts';
 import { MAX_SETTINGS_BYTES } from '../../spec/policy/limits.ts';
 import { CliError } from '../io.ts';
@@ -66,14 +67,7 @@ function put(path: string, text: string): void {
   const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
   if (isLink) return writeFileSync(path, text);
   const mode = statSync(path, { throwIfNoEntry: false })?.mode;
-  const made = `${path}.${process.pid}`;
-  try {
-    writeFileSync(made, text, { mode: mode === undefined ? 0o600 : mode & 0o777 });
-    renameSync(made, path);
-  } catch (error) {
-    rmSync(made, { force: true });
-    throw error;
-  }
+  writeAtomically(path, text, mode === undefined ? 0o600 : mode & 0o777);
 }
 
 /** The file, and the folders that are empty without it, up to one that stays. */

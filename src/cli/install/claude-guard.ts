@@ -1,11 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isGuard } from '../../adapters/claude-code/plugin/hook-config.ts';
+import { isObject } from '../../base/json.ts';
 import { objectIn, withKey } from './json-settings.ts';
 
 type Groups = { readonly [event: string]: readonly unknown[] };
-
-const isObject = (value: unknown): value is { readonly [key: string]: unknown } =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 /**
  * A settings file with these hooks of ours, and no others of ours; everybody else's stay. Where nothing has to change, it stays to the byte.

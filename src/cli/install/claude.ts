@@ -2,11 +2,11 @@ import { existsSync, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { GUARD_FILE, GUARD_SCRIPT, guardHooks } from '../../adapters/claude-code/plugin/hook-config.ts';
-import { quoted } from '../../daemon/quoted.ts';
+import { quoteShell } from '../../base/text.ts';
 import { ownPluginFiles } from '../claude/plugin-folder.ts';
 import { textOf } from './apply.ts';
-import type { FileChange, Installer, Place } from './installer.ts';
 import { withGuard } from './claude-guard.ts';
+import type { FileChange, Installer, Place } from './installer.ts';
 import { objectIn, withKey } from './json-settings.ts';
 
 /**
@@ -90,4 +90,4 @@ function settingsChange(place: Place, value: false | undefined): FileChange {
   return { path, before, after: isLeft ? after : null };
 }
 
-const guardOf = ({ root, scope }: Place) => (scope === 'project' ? guardHooks(quoted(join(root, GUARD_FILE))) : {});
+const guardOf = ({ root, scope }: Place) => (scope === 'project' ? guardHooks(quoteShell(join(root, GUARD_FILE))) : {});

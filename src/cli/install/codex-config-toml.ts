@@ -1,12 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'smol-toml';
 import { type TomlValue, tomlLiteral, tomlString } from '../../adapters/codex/toml.ts';
+import { isObject } from '../../base/json.ts';
 import { CliError } from '../io.ts';
 
 type Table = { readonly [key: string]: unknown };
-
-const isTable = (value: unknown): value is Table =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 /** What we add to a config.toml. */
 export interface Additions {
@@ -122,7 +120,7 @@ function saysTheSame(before: Table, after: Table, { tables }: Additions, feature
 function remove(table: { [key: string]: unknown }, [key, ...rest]: readonly string[]): void {
   if (key === undefined) return;
   if (rest.length === 0) delete table[key];
-  else if (isTable(table[key])) remove(table[key] as { [key: string]: unknown }, rest);
+  else if (isObject(table[key])) remove(table[key] as { [key: string]: unknown }, rest);
 }
 
 /** Without tables that hold nothing: ours leave such behind. */
@@ -140,7 +138,7 @@ function plain(value: unknown): unknown {
   return isPlain(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)])) : value;
 }
 
-const isPlain = (value: unknown): value is Table => isTable(value) && !(value instanceof Date);
+const isPlain = (value: unknown): value is Table => isObject(value) && !(value instanceof Date);
 
 function read(path: string, text: string): Table {
   try {
@@ -162,7 +160,7 @@ function tryRead(text: string): Table | null {
 /** The value at a path of keys; undefined: there is none. */
 export function valueAt(table: Table, path: readonly string[]): unknown {
   let value: unknown = table;
-  for (const key of path) value = isTable(value) ? value[key] : undefined;
+  for (const key of path) value = isObject(value) ? value[key] : undefined;
   return value;
 }
 

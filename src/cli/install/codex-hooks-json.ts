@@ -1,10 +1,8 @@
 import { CODEX_EVENTS, type CodexHooks, isOurs } from '../../adapters/codex/hook-config.ts';
+import { isObject } from '../../base/json.ts';
 import { CliError } from '../io.ts';
 
 type Fields = { readonly [key: string]: unknown };
-
-const isObject = (value: unknown): value is Fields =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 /** hooks.json with our hooks behind everyone else's, whose place in their lists is what Codex knows them by. */
 export interface InstalledHooks {

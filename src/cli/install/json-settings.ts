@@ -1,3 +1,4 @@
+import { isObject } from '../../base/json.ts';
 import { CliError } from '../io.ts';
 
 type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
@@ -18,7 +19,7 @@ export function withKey(text: string | null, path: string, key: string, value: V
 export function objectIn(text: string, path: string): { readonly [key: string]: unknown } {
   try {
     const parsed: unknown = JSON.parse(text);
-    if (parsed !== null && typeof parsed === 'object' && !Array.isArray(parsed)) return parsed as never;
+    if (isObject(parsed)) return parsed as never;
     throw new Error('it holds no object');
   } catch (cause) {
     throw new CliError(

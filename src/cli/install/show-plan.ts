@@ -1,6 +1,6 @@
+import { visible } from '../../base/text.ts';
 import { type Io, paint, print } from '../io.ts';
 import { lineDiff } from '../line-diff.ts';
-import { visible } from '../visible.ts';
 import { changesOf } from './apply.ts';
 import type { FileChange, Plan } from './installer.ts';
 

@@ -3,6 +3,7 @@ import type { AgentSession } from '../../adapters/core/agent-session.ts';
 import { McpHost } from '../../adapters/mcp/host.ts';
 import { serveOverHttp } from '../../adapters/mcp/serve-http.ts';
 import { serveOverStdio } from '../../adapters/mcp/serve-stdio.ts';
+import { shellWord } from '../../base/text.ts';
 import { remoteAgentSession } from '../../daemon/remote.ts';
 import { SeatFiles } from '../../daemon/seat-files.ts';
 import { pendingRequests } from '../../operator/answer-request.ts';
@@ -16,7 +17,6 @@ import { diffFor } from '../approve/show-request.ts';
 import { fail } from '../fail.ts';
 import { CliError, type Io, note } from '../io.ts';
 import { rootOf } from '../options.ts';
-import { quoted } from '../visible.ts';
 import { type Address, addressOf, isLoopback } from './address.ts';
 import { type McpCommand, TOKEN_VARIABLE } from './command.ts';
 import { openAgent, type Wanted } from './open-agent.ts';
@@ -145,7 +145,7 @@ async function banner(
   );
   if (http)
     note(io, `serves ${http.url}${http.token === null ? '' : `, header "Authorization: Bearer ${http.token}"`}`);
-  note(io, `go on with it later: hopgate mcp --session ${session.id} --root ${quoted(root)}`);
+  note(io, `go on with it later: hopgate mcp --session ${session.id} --root ${shellWord(root)}`);
 }
 
 /** What the operator has said ahead; the rest waits for "hopgate approve". */

@@ -1,10 +1,11 @@
+import { fieldsOf, isObject } from '../../base/json.ts';
+import { excerpt, visible } from '../../base/text.ts';
 import type { Denial } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
 import type { ScenarioAction } from '../../spec/scenario-file.ts';
 import type { Json } from '../../spec/types.ts';
 import { type Io, paint } from '../io.ts';
-import { fieldsOf, inShort } from '../thread/in-short.ts';
-import { excerpt, visible } from '../visible.ts';
+import { inShort } from '../thread/in-short.ts';
 
 const short = (value: Json | undefined, length = 60): string =>
   excerpt(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''), length);
@@ -58,7 +59,7 @@ export function describeOutcome(result: object): string {
 
 /** What a tool returned, in one line. */
 export function describeValue(value: Json): string {
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) return short(value, 160);
+  if (!isObject(value)) return short(value, 160);
   const {
     text,
     matches,
@@ -121,7 +122,7 @@ function eachRun(run: Json): string {
 }
 
 function summaryOf(report: Json): Json {
-  if (report === null || typeof report !== 'object' || Array.isArray(report)) return report;
+  if (!isObject(report)) return report;
   const { total, passed, failed, failures } = report;
   const names = Array.isArray(failures) ? failures.map((failure) => inShort(fieldsOf(failure)['name'] ?? '')) : [];
   return `${total} tests, ${passed} passed, ${failed} failed${names.length > 0 ? `: ${names.join('; ')}` : ''}`;

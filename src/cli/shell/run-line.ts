@@ -1,3 +1,4 @@
+import { excerpt, visible } from '../../base/text.ts';
 import { describeLeg } from '../../gate/describe-denial.ts';
 import type { Session } from '../../session/session.ts';
 import { nearest } from '../../spec/names.ts';
@@ -5,7 +6,6 @@ import type { Json, Mode, Principal } from '../../spec/types.ts';
 import { type Io, paint, print, printJsonLine } from '../io.ts';
 import { describeOutcome, describeRefusal, verdictOf } from '../run/show-result.ts';
 import { tellInOneLine } from '../thread/tell.ts';
-import { excerpt, visible } from '../visible.ts';
 import { VERBS } from './complete.ts';
 import { parseArguments, parseLine, type ShellLine } from './parse-line.ts';
 

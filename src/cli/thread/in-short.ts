@@ -1,11 +1,8 @@
+import { fieldsOf } from '../../base/json.ts';
+import { excerpt } from '../../base/text.ts';
 import type { Json } from '../../spec/types.ts';
-import { excerpt } from '../visible.ts';
 
 export type Fields = { readonly [key: string]: Json | undefined };
-
-/** The members of an object; of anything else, none. */
-export const fieldsOf = (value: Json | undefined): Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 
 const LENGTH = 80;
 

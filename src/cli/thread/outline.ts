@@ -1,6 +1,7 @@
+import { fieldsOf } from '../../base/json.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Json } from '../../spec/types.ts';
-import { type Fields, fieldsOf } from './in-short.ts';
+import type { Fields } from './in-short.ts';
 import type { ParameterOrder } from './spell-call.ts';
 import { type Told, tell } from './tell.ts';
 

@@ -1,4 +1,4 @@
-import { visible } from '../visible.ts';
+import { visible } from '../../base/text.ts';
 import type { Row, Visit } from './outline.ts';
 import { isVisit } from './render-text.ts';
 import { duration, offset } from './times.ts';

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
+import { visible } from '../../base/text.ts';
 import { type Io, paint, type Style } from '../io.ts';
-import { visible } from '../visible.ts';
 import type { Row, Visit } from './outline.ts';
 import type { Mark } from './tell.ts';
 import { duration, offset } from './times.ts';

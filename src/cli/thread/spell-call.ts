@@ -1,5 +1,6 @@
+import { isObject } from '../../base/json.ts';
+import { excerpt } from '../../base/text.ts';
 import type { Json } from '../../spec/types.ts';
-import { excerpt } from '../visible.ts';
 
 /** The names of a tool's parameters in their order; null for a tool that is not known. */
 export type ParameterOrder = (tool: string) => readonly string[] | null;
@@ -20,7 +21,7 @@ export function spellCall(tool: string, args: Json, order: ParameterOrder): stri
 }
 
 function inOrder(args: Json, names: readonly string[]): readonly Json[] {
-  if (typeof args !== 'object' || args === null || Array.isArray(args)) return [args];
+  if (!isObject(args)) return [args];
   const known = names.filter((name) => Object.hasOwn(args, name));
   const rest = Object.keys(args).filter((name) => !known.includes(name));
   return [...known, ...rest].map((name) => args[name]!);

@@ -1,9 +1,10 @@
+import { fieldsOf, isObject } from '../../base/json.ts';
+import { excerpt } from '../../base/text.ts';
 import { sha256 } from '../../evidence/chain.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Json } from '../../spec/types.ts';
 import { describeValue } from '../run/show-result.ts';
-import { excerpt } from '../visible.ts';
-import { type Fields, fieldsOf, inShort } from './in-short.ts';
+import { type Fields, inShort } from './in-short.ts';
 import { type ParameterOrder, spellCall } from './spell-call.ts';
 
 /** `unknown`: nobody knows what came of it. */
@@ -96,7 +97,7 @@ const HASH = /^[0-9a-f]{64}$/;
 
 /** `fruit: result: pass · test-count: 4`; of things that have only a hash, their names. */
 function members(title: string, value: Json | undefined): readonly string[] {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [`${title}: ${inShort(value)}`];
+  if (!isObject(value)) return [`${title}: ${inShort(value)}`];
   const said = Object.entries(value).map(([name, member]) =>
     typeof member === 'string' && HASH.test(member) ? name : `${name}: ${inShort(member)}`,
   );
@@ -137,12 +138,12 @@ function changes(effects: Json | undefined): readonly string[] {
   if (effects === 'unobserved') return ['nobody watched what it changed'];
   if (!Array.isArray(effects) || effects.length === 0) return [];
   const told = effects
-    .map(fieldsOf)
+    .map((effect) => fieldsOf(effect))
     .filter(({ op }) => op !== 'read')
     .map(({ op, path }) => `${text(op)} ${text(path)}`);
   const more = told.length > CHANGED_FILES ? `, and ${told.length - CHANGED_FILES} more` : '';
   const findings = effects
-    .map(fieldsOf)
+    .map((one) => fieldsOf(one))
     .flatMap(({ path, finding }) => (finding === undefined ? [] : [`finding: ${text(path)}: ${text(finding)}`]));
   return told.length === 0
     ? []

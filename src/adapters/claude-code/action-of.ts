@@ -1,8 +1,9 @@
+import { fieldsOf, textOf } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
 import { type OwnServer, ourTool } from '../core/mcp-name.ts';
 import { type ClientAction, toolCallToAction } from '../core/tool-call-to-action.ts';
-import { asFields, type ToolEvent, textOf } from './event.ts';
+import type { ToolEvent } from './event.ts';
 
 /** What a call of Claude Code means in a session as it stands. */
 export function actionOf({ tool, input, fields }: ToolEvent, session: Session, own: OwnServer): ClientAction {
@@ -26,7 +27,7 @@ export function actionOf({ tool, input, fields }: ToolEvent, session: Session, o
 
 /** The client says which server a tool is of: one with the name of hopgate's from another place than its plugin is not hopgate's. */
 function isLookAlike(tool: string, { mcp_server: from }: ToolEvent['fields'], own: OwnServer): boolean {
-  const { name, source } = asFields(from);
+  const { name, source } = fieldsOf(from);
   return ourTool(tool, own) !== null && from !== undefined && (name !== own.server || source !== 'plugin');
 }
 

@@ -1,4 +1,4 @@
-import { textOf } from './event.ts';
+import { textOf } from '../../base/json.ts';
 import type { Reply } from './reply.ts';
 import { remember, type Seated } from './seated.ts';
 

@@ -1,6 +1,6 @@
+import { textOf } from '../../base/json.ts';
 import { promptSection } from '../core/prompt-section.ts';
 import { delivered, heard, situationOf } from '../core/transcript-items.ts';
-import { textOf } from './event.ts';
 import { namedBy } from './names.ts';
 import type { Reply } from './reply.ts';
 import type { Seated } from './seated.ts';

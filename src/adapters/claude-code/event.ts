@@ -1,3 +1,4 @@
+import { fieldsOf, textOf } from '../../base/json.ts';
 import type { Json } from '../../spec/types.ts';
 
 type Fields = { readonly [name: string]: Json };
@@ -24,7 +25,7 @@ export interface ToolEvent extends HookEvent {
 
 /** Reads an event; null if it is none. */
 export function readEvent(raw: unknown): HookEvent | null {
-  const fields = asFields(raw);
+  const fields = fieldsOf(raw as Json);
   const name = textOf(fields['hook_event_name']);
   const conversation = textOf(fields['session_id']);
   if (name === null || conversation === null) return null;
@@ -39,10 +40,5 @@ export function toolEvent(event: HookEvent): ToolEvent | null {
   const tool = textOf(event.fields['tool_name']);
   const { toolUseId } = event;
   if (tool === null || toolUseId === null) return null;
-  return { ...event, toolUseId, tool, input: asFields(event.fields['tool_input']) };
+  return { ...event, toolUseId, tool, input: fieldsOf(event.fields['tool_input']) };
 }
-
-export const asFields = (value: unknown): Fields =>
-  value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Fields) : {};
-
-export const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);

@@ -1,9 +1,10 @@
 import { realpathSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { textOf } from '../../base/json.ts';
 import { repositoryOf } from '../../project/root.ts';
 import type { HookAnswer, HookDesk, Seat } from '../core/hook-desk.ts';
 import { called, cameOf, cameOfFault, idsOf } from '../core/transcript-items.ts';
-import { type HookEvent, readEvent, textOf, toolEvent } from './event.ts';
+import { type HookEvent, readEvent, toolEvent } from './event.ts';
 import type { KeptCall } from './kept-call.ts';
 import { postToolUse } from './post-tool-use.ts';
 import { preToolUse } from './pre-tool-use.ts';

@@ -1,18 +1,19 @@
-import { relative, sep } from 'node:path';
+import { relative } from 'node:path';
+import { fieldsOf, textOf } from '../../base/json.ts';
+import { isWithin } from '../../base/paths.ts';
 import type { NativeOutcome } from '../../session/native-ticket.ts';
 import type { Json } from '../../spec/types.ts';
-import { asFields, textOf } from './event.ts';
 
 /** What is kept of one text of a result, in characters. */
 const KEPT = 200_000;
 
 /** What the client says came of a call, in the shape that hopgate's own tool of this name would have given it. */
 export function nativeResult(tool: string, response: unknown, root: string): NativeOutcome {
-  const said = asFields(response);
+  const said = fieldsOf(response as Json);
   const path = (name: string) => shown(root, textOf(said[name]));
   switch (tool) {
     case 'read': {
-      const file = asFields(said['file']);
+      const file = fieldsOf(said['file']);
       return ok({
         path: shown(root, textOf(file['filePath'])),
         content: bounded(textOf(file['content'])),
@@ -58,8 +59,7 @@ const bounded = (text: string | null): string | null =>
 
 function shown(root: string, path: string | null): string | null {
   if (path === null) return null;
-  const way = relative(root, path);
-  return way === '..' || way.startsWith(`..${sep}`) ? path : way;
+  return isWithin(root, path) ? relative(root, path) : path;
 }
 
 const paths = (names: unknown, root: string): Json[] =>

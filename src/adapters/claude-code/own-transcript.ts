@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
+import { fieldsOf, textOf } from '../../base/json.ts';
 import { readClientLog } from '../core/client-log.ts';
 import { clientTool } from '../core/client-tools.ts';
-import { asFields, textOf } from './event.ts';
 
 type Fields = { readonly [name: string]: unknown };
 
@@ -34,8 +34,8 @@ export function readOwnTranscript(file: string, from = 0): OwnTranscript {
   const uses = new Map<string, Omit<RanCall, 'at'>>();
   const ran: RanCall[] = [];
   for (const entry of entries) {
-    const { role, content } = asFields(entry['message']);
-    const blocks = Array.isArray(content) ? content.map(asFields) : [];
+    const { role, content } = fieldsOf(entry['message']);
+    const blocks = Array.isArray(content) ? content.map((block) => fieldsOf(block)) : [];
     if (role === 'assistant') {
       for (const block of blocks) {
         const words = block['type'] === 'text' ? textOf(block['text']) : null;
@@ -57,8 +57,8 @@ export function readOwnTranscript(file: string, from = 0): OwnTranscript {
 export function refusedCalls(file: string): ReadonlyMap<string, string> {
   const { entries } = readClientLog(file);
   const blocks = entries.flatMap((entry) => {
-    const { content } = asFields(entry['message']);
-    return Array.isArray(content) ? content.map(asFields) : [];
+    const { content } = fieldsOf(entry['message']);
+    return Array.isArray(content) ? content.map((block) => fieldsOf(block)) : [];
   });
   return new Map(
     blocks.flatMap((block) => {
@@ -76,5 +76,5 @@ const hasRun = (block: Fields): boolean => block['is_error'] !== true || wordsOf
 
 function wordsOf({ content }: Fields): string {
   const [first] = Array.isArray(content) ? content : [];
-  return textOf(content) ?? textOf(asFields(first)['text']) ?? '';
+  return textOf(content) ?? textOf(fieldsOf(first)['text']) ?? '';
 }

@@ -1,16 +1,17 @@
+import { textOf } from '../../base/json.ts';
 import type { Refused } from '../../session/results.ts';
 import { inClaudeCode } from '../core/mcp-name.ts';
 import { ofParent } from '../core/of-parent.ts';
 import type { ActionStep, ToolCallOfOurs as Call, ClientAction } from '../core/tool-call-to-action.ts';
 import { called, cameOf, type Item, idsOf, inner } from '../core/transcript-items.ts';
 import { actionOf } from './action-of.ts';
-import { textOf, type ToolEvent } from './event.ts';
-import { nativeCall } from './native-call.ts';
-import { hasRules } from './user-rules.ts';
+import type { ToolEvent } from './event.ts';
 import { keepCall } from './kept-call.ts';
 import { namedBy } from './names.ts';
+import { nativeCall } from './native-call.ts';
 import type { Reply } from './reply.ts';
 import { HEARD, remember, type Seated } from './seated.ts';
+import { hasRules } from './user-rules.ts';
 import {
   callNativeInstead,
   callOursInstead,

@@ -1,6 +1,7 @@
+import { textOf } from '../../base/json.ts';
 import type { HookDesk, Seat } from '../core/hook-desk.ts';
 import { said } from '../core/transcript-items.ts';
-import { type HookEvent, textOf } from './event.ts';
+import type { HookEvent } from './event.ts';
 import { readOwnTranscript } from './own-transcript.ts';
 
 /** The environment of the hook process. */

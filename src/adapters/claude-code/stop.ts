@@ -1,7 +1,7 @@
+import { fieldsOf } from '../../base/json.ts';
 import { describeLeg } from '../../gate/describe-denial.ts';
 import type { Session } from '../../session/session.ts';
 import { heard } from '../core/transcript-items.ts';
-import { asFields } from './event.ts';
 import { type Naming, namedBy } from './names.ts';
 import { NOTHING, type Reply } from './reply.ts';
 import { remember, type Seated, tellWords } from './seated.ts';
@@ -41,6 +41,6 @@ const isReflective = ({ specs }: Session, peripheral: string | null): boolean =>
 
 /** Steps were made since the last review. */
 async function hasUnreviewedWork(session: Session): Promise<boolean> {
-  const events = (await session.evidence()).map(({ body }) => asFields(body)['event']);
+  const events = (await session.evidence()).map(({ body }) => fieldsOf(body)['event']);
   return events.findLastIndex((event) => event === 'step' || event === 'outcome') > events.lastIndexOf('par');
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { asFields } from './event.ts';
+import { fieldsOf } from '../../base/json.ts';
 
 type Env = { readonly [name: string]: string | undefined };
 
@@ -28,7 +28,7 @@ export function hasRules(tool: string, root: string, env: Env): boolean {
 
   function rulesIn(file: string): readonly string[] {
     try {
-      const { deny, ask } = asFields(asFields(JSON.parse(readFileSync(file, 'utf8')))['permissions']);
+      const { deny, ask } = fieldsOf(fieldsOf(JSON.parse(readFileSync(file, 'utf8')))['permissions']);
       return [deny, ask].flatMap((rules) => (Array.isArray(rules) ? rules.map(String) : []));
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;

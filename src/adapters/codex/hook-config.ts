@@ -1,3 +1,4 @@
+import { quoteShell } from '../../base/text.ts';
 import type { TomlValue } from './toml.ts';
 
 /** The events that hopgate takes. Tool events have no matcher: whatever Codex calls, now or later, comes here. */
@@ -46,7 +47,7 @@ const groupOf = (command: string, event: CodexEvent): HookGroup => ({
  * (not there, crashed, killed, talking nonsense), the shell around it ends with 2 and a reason. In a shell of its own, because Codex uses the user's.
  */
 function failingClosed(command: string, event: CodexEvent): string {
-  return `/bin/sh -c ${quoted(`${MARK} ${scriptOf(command, event)}`)}`;
+  return `/bin/sh -c ${quoteShell(`${MARK} ${scriptOf(command, event)}`)}`;
 }
 
 function scriptOf(command: string, event: CodexEvent): string {
@@ -71,6 +72,3 @@ export const isOurs = (command: string): boolean => command.includes(MARK);
 
 const CLOSE =
   '[ $s -eq 0 ] && exit 0; [ $s -eq 2 ] && w="(decided by hopgate)" || w="hopgate could not decide (its hook ended with $s), so nothing runs; run hopgate doctor"; echo "$w" >&2; exit 2';
-
-/** One word of a shell. */
-export const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;

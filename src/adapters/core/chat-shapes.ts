@@ -1,3 +1,4 @@
+import { fieldsOf } from '../../base/json.ts';
 import type { Json } from '../../spec/types.ts';
 import type { AgentAnswer, AgentTool } from './agent-session.ts';
 
@@ -96,9 +97,9 @@ export const SHAPES: { readonly [shape in ChatShape]: Shape } = {
 
 /** Reads a call in any of the shapes. What is no call at all becomes one of the tool "" , which the gate refuses. */
 export function readChatCall(call: unknown): ReadCall {
-  const outer = objectOf(call);
-  const fields = 'functionCall' in outer ? objectOf(outer['functionCall']) : outer; // a part of Gemini's
-  const inner = objectOf(fields['function']);
+  const outer = fieldsOf(call);
+  const fields = 'functionCall' in outer ? fieldsOf(outer['functionCall']) : outer; // a part of Gemini's
+  const inner = fieldsOf(fields['function']);
   const given = fields['input'] ?? fields['arguments'] ?? inner['arguments'] ?? fields['args'];
   return {
     id: textOf(fields['call_id'] ?? fields['id'] ?? fields['tool_call_id']),
@@ -117,6 +118,3 @@ function parsed(text: string): unknown {
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-
-const objectOf = (value: unknown): { readonly [key: string]: unknown } =>
-  value !== null && typeof value === 'object' && !Array.isArray(value) ? { ...value } : {};

@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { isObject } from '../../base/json.ts';
 
 type Fields = { readonly [name: string]: unknown };
 
@@ -21,7 +22,7 @@ const LINE_BREAK = 10;
 function entryOf(line: string): Fields[] {
   try {
     const entry: unknown = JSON.parse(line);
-    return entry !== null && typeof entry === 'object' && !Array.isArray(entry) ? [entry as Fields] : [];
+    return isObject(entry) ? [entry as Fields] : [];
   } catch {
     return [];
   }

@@ -1,3 +1,4 @@
+import { isObject } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
 import type { HopOptions, WireHop } from '../../session/wire-hop.ts';
 import type { Json, Mode } from '../../spec/types.ts';
@@ -9,7 +10,7 @@ export type Fields = { readonly [name: string]: Json };
 
 /** What a model gave as arguments, as an object; of what is none, nothing. */
 export const fieldsOf = (input: unknown): Fields =>
-  input !== null && typeof input === 'object' && !Array.isArray(input)
+  isObject(input)
     ? (Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as Fields)
     : {};
 

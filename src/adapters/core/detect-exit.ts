@@ -1,3 +1,4 @@
+import { shorten } from '../../base/text.ts';
 import type { Available } from '../../gate/denial.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { exitPatterns, hopPatterns, readyPattern, SPEAKS_OF_ALL } from './exit-words.ts';
@@ -168,5 +169,5 @@ function lastBreak(before: string): number {
 const MOST = 200;
 const shortened = (text: string): string => {
   const plain = text.replaceAll(/\s*\u0000\s*/g, ' … ').trim();
-  return plain.length > MOST ? `${plain.slice(0, MOST).toWellFormed()}…` : plain;
+  return shorten(plain, MOST);
 };

@@ -1,3 +1,4 @@
+import { shorten } from '../../base/text.ts';
 import type { ProjectConfig, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
 
 /** A list as people read it, at most `most` of it. */
@@ -9,7 +10,7 @@ export function listed(items: readonly string[], most: number = Number.POSITIVE_
 /** A name or text from the world in one line: a file may be called what it likes, and starts no line of a prompt by it. */
 export function oneLine(text: string, most: number = Number.POSITIVE_INFINITY): string {
   const plain = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
-  return plain.length > most ? `${plain.slice(0, most).toWellFormed()}…` : plain;
+  return shorten(plain, most);
 }
 
 const typeOf = ({ schema }: ToolParameter): string => {

@@ -1,5 +1,5 @@
-import type { Json } from '../../spec/types.ts';
-import { fieldsOf, type Fields } from './controls.ts';
+import { isObject } from '../../base/json.ts';
+import { type Fields, fieldsOf } from './controls.ts';
 
 /** A call that an agent wrote as text, because it has no other way. */
 export interface JsonMove {
@@ -39,13 +39,13 @@ function moveOf(json: string): JsonMove | null {
   if (!fields) return null;
   const { hop, mode } = fields;
   if (typeof hop === 'string') return { name: 'hop', input: fields };
-  if (isFields(hop)) return { name: 'hop', input: hop };
+  if (isObject(hop)) return { name: 'hop', input: hop };
   if (typeof mode === 'string') {
     const { mode: to, ...rest } = fields;
     return { name: 'mode', input: { ...rest, to: to ?? '' } };
   }
-  if (isFields(mode)) return { name: 'mode', input: mode };
-  return callOf(isFields(fields['function']) ? fields['function'] : fields);
+  if (isObject(mode)) return { name: 'mode', input: mode };
+  return callOf(isObject(fields['function']) ? fields['function'] : fields);
 }
 
 /** A named call. Some models write its arguments as JSON within the JSON, as chat APIs do. */
@@ -53,16 +53,13 @@ function callOf({ tool, name = tool, ...rest }: Fields): JsonMove | null {
   if (typeof name !== 'string' || name === '') return null;
   const given = rest['args'] ?? rest['arguments'] ?? rest['input'] ?? rest['parameters'] ?? {};
   const input = typeof given === 'string' ? parsed(given) : given;
-  return isFields(input) ? { name, input } : null;
+  return isObject(input) ? { name, input } : null;
 }
-
-const isFields = (value: Json | undefined): value is { readonly [name: string]: Json } =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 function parsed(json: string): Fields | null {
   try {
     const value: unknown = JSON.parse(json);
-    return value !== null && typeof value === 'object' && !Array.isArray(value) ? fieldsOf(value) : null;
+    return isObject(value) ? fieldsOf(value) : null;
   } catch {
     return null;
   }

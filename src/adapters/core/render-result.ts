@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isObject } from '../../base/json.ts';
 import type { Json } from '../../spec/types.ts';
 
 type Fields = { readonly [name: string]: Json };
@@ -6,7 +7,7 @@ type Fields = { readonly [name: string]: Json };
 /** A tool's result as a model reads it. Whatever has no form of its own here is given as JSON; nothing is left out. */
 export function renderResult(result: Json): string {
   if (typeof result === 'string') return result;
-  if (result === null || typeof result !== 'object' || Array.isArray(result)) return JSON.stringify(result);
+  if (!isObject(result)) return JSON.stringify(result);
   if (typeof result['exit'] === 'number' || typeof result['stdout'] === 'string') return command(result);
   if (typeof result['text'] === 'string' && typeof result['from'] === 'number') return file(result);
   if (isTexts(result['files']) && !('matches' in result)) return files(result);
@@ -94,7 +95,7 @@ function files(result: Fields): string {
 function matches(result: Fields): string {
   const found = result['matches'] as Json[];
   const lines = found.map((match) => {
-    if (match === null || typeof match !== 'object' || Array.isArray(match)) return JSON.stringify(match);
+    if (!isObject(match)) return JSON.stringify(match);
     return `${match['path']}:${match['line']}:${match['text']}${match['cut'] === true ? ' […]' : ''}`;
   });
   return join(
@@ -124,9 +125,6 @@ function blocks(result: Fields): string {
 
 const isText = (block: Json): block is { type: 'text'; text: string } =>
   isObject(block) && block['type'] === 'text' && typeof block['text'] === 'string';
-
-const isObject = (value: Json | undefined): value is { [name: string]: Json } =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 function block(block: Json): string {
   if (isText(block)) return block.text;

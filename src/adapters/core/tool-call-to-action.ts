@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { shellWord } from '../../base/text.ts';
 import { locate } from '../../gate/paths.ts';
 import type { HopOptions, WireHop } from '../../session/wire-hop.ts';
 import { own } from '../../spec/names.ts';
@@ -187,7 +188,7 @@ function routeCommandless(given: Json | undefined, context: ActionContext): Tool
   return { tool, args: given === undefined ? {} : Object.fromEntries(Object.keys(args).map((name) => [name, given])) };
 }
 
-/** A command as one line: a text as it is; a list of words quoted, or the script of a `bash -c`. */
+/** A command as one line: a text as it is; a list of words shellWord, or the script of a `bash -c`. */
 function commandLine(given: Json | undefined): string | null {
   if (typeof given === 'string') return given;
   if (!Array.isArray(given) || given.length === 0) return null;
@@ -196,17 +197,15 @@ function commandLine(given: Json | undefined): string | null {
   const [shell = '', flag = '', script] = words;
   if (words.length === 3 && script !== undefined && /(?:^|\/)(?:ba|z|da)?sh$/.test(shell) && /^-l?c$/.test(flag))
     return script;
-  return words.map(quoted).join(' ');
+  return words.map(shellWord).join(' ');
 }
-
-const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
 /** The command as it would run from the root. */
 function inFolder(line: string, where: Json | undefined, { root, cwd = root }: ActionContext): string {
   const folder = typeof where === 'string' && where !== '' ? resolve(cwd, where) : resolve(cwd);
   if (folder === resolve(root)) return line;
   const located = locate(root, folder);
-  return `cd -- ${quoted(located.ok ? located.path : folder)} || exit\n${line}`;
+  return `cd -- ${shellWord(located.ok ? located.path : folder)} || exit\n${line}`;
 }
 
 function patchAction(input: unknown, fields: Fields, context: ActionContext): ClientAction {
@@ -225,13 +224,13 @@ function patchSteps(file: PatchFile, context: ActionContext): readonly ActionSte
     const call = { tool: 'write', args: { path, content: file.content } };
     return [{ ...call, how: 'native', extra: {}, byOurs: [call] }];
   }
-  if (file.kind === 'delete') return [byShell(`rm -- ${quoted(path)}`, context)];
+  if (file.kind === 'delete') return [byShell(`rm -- ${shellWord(path)}`, context)];
   const edits = file.hunks.map((hunk) => ({ tool: 'edit', args: { path, old: hunk.old, new: hunk.new } }));
   const edit = edits.length === 0 ? [] : [oneFile({ path }, edits, placesOf(file.hunks))];
   if (file.moveTo === null) return edit;
   const to = at(file.moveTo);
-  const folder = to.includes('/') ? `mkdir -p -- ${quoted(to.slice(0, to.lastIndexOf('/')))} && ` : '';
-  return [...edit, byShell(`${folder}mv -- ${quoted(path)} ${quoted(to)}`, context)];
+  const folder = to.includes('/') ? `mkdir -p -- ${shellWord(to.slice(0, to.lastIndexOf('/')))} && ` : '';
+  return [...edit, byShell(`${folder}mv -- ${shellWord(path)} ${shellWord(to)}`, context)];
 }
 
 /** Deleting and moving is the shell's work: we have no tool of its own for it. */

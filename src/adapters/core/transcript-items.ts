@@ -1,3 +1,4 @@
+import { shorten } from '../../base/text.ts';
 import type { Attribution, Situation, TranscriptEvent } from '../../ports/transcript-sink.ts';
 import { asJson } from '../../session/as-json.ts';
 import type { Session } from '../../session/session.ts';
@@ -9,8 +10,7 @@ export type Item = TranscriptEvent & Attribution;
 
 /** No long text is kept in full: who needs it finds it in the evidence. In characters. */
 const KEPT = 2000;
-const cut = (text: string): string =>
-  text.length <= KEPT ? text : `${text.slice(0, KEPT).replace(/[\ud800-\udbff]$/, '')}…`;
+const cut = (text: string): string => shorten(text, KEPT);
 
 export const opened = (sessionId: string, channel = 'session'): Item => ({
   kind: 'opened',

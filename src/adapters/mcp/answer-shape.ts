@@ -1,4 +1,5 @@
 import { type CallToolResult, type ContentBlock, isSpecType } from '@modelcontextprotocol/server';
+import { isObject } from '../../base/json.ts';
 import type { Json } from '../../spec/types.ts';
 import type { AgentAnswer } from '../core/agent-session.ts';
 
@@ -27,8 +28,7 @@ const textBlock = (text: string): ContentBlock => ({ type: 'text', text });
 
 type Fields = { [name: string]: Json };
 
-const objectOr = (data: Json | undefined): Fields | null =>
-  data !== null && typeof data === 'object' && !Array.isArray(data) ? data : null;
+const objectOr = (data: Json | undefined): Fields | null => (isObject(data) ? data : null);
 
 /** The result of an MCP server that was called on the agent's behalf: its blocks (images, resources) go on as they came. */
 function upstreamResult({ status, data }: AgentAnswer): {

@@ -1,3 +1,4 @@
+import { shorten } from '../../base/text.ts';
 import type { Picture, PictureEdge } from './picture.ts';
 import { xml } from './text.ts';
 
@@ -27,8 +28,6 @@ function kindOf({ ways, needs }: PictureEdge): Kind {
   return all.length > 0 || ways.every(({ observed }) => observed) ? 'needy' : 'plain';
 }
 
-const shortened = (id: string): string => (id.length > LONGEST ? `${id.slice(0, LONGEST - 1)}…` : id);
-
 /** Draws a large graph as a table: a cell is a hop from the row's peripheral to the column's. */
 export function drawMatrix(
   { nodes, edges }: Picture,
@@ -48,7 +47,7 @@ export function drawMatrix(
   const rules = Array.from({ length: Math.floor(nodes.length / 10) + 1 }, (_, index) => index * 10 * CELL);
   const names = nodes.flatMap(({ id, effect }, index) => {
     const middle = index * CELL + 8;
-    const text = `<title>${xml(id)}</title>${xml(shortened(id))}`;
+    const text = `<title>${xml(id)}</title>${xml(shorten(id, LONGEST))}`;
     const kind = `tiny ${effect ?? 'none'}`;
     return [
       `<text class="${kind}" text-anchor="end" x="-5" y="${middle}">${text}</text>`,

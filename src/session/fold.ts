@@ -1,4 +1,5 @@
 import { type Draft, original, produce } from 'immer';
+import { fieldsOf, textOf } from '../base/json.ts';
 import { type SpecTables, stateAfter } from '../compile/tables.ts';
 import { type Body, bodyOf, type EffectRecord, type OutcomeRecord } from '../evidence/bodies.ts';
 import { standingAfter } from '../evidence/discipline.ts';
@@ -10,13 +11,11 @@ import type { TreeSeen, TreeToShip } from '../gate/tree.ts';
 import { MAX_NAMED_FILES } from '../spec/policy/limits.ts';
 import type { Json } from '../spec/types.ts';
 import {
-  asRecord,
   changedPaths,
   NOTHING_OBSERVED,
   observeStep,
   type TestRun,
   testRuns,
-  textOf,
   withFiles,
   witnessOf,
 } from './observe.ts';
@@ -135,8 +134,8 @@ function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, 
       if (body.effects === 'unobserved' && mayChange && witness !== 'deploy') draft.blind = true;
       const counts = body.outcome.status === 'ok' && witness === 'test';
       if (counts) {
-        const result = asRecord(body.outcome.result);
-        countTree(draft, asRecord(result['tree']) as unknown as TreeSeen);
+        const result = fieldsOf(body.outcome.result);
+        countTree(draft, fieldsOf(result['tree']) as unknown as TreeSeen);
         countRuns(draft, testRuns(result, draft.change));
       }
       rememberFiles(

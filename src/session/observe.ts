@@ -1,3 +1,4 @@
+import { fieldsOf, textOf } from '../base/json.ts';
 import type { EffectRecord, OutcomeRecord } from '../evidence/bodies.ts';
 import { standingAfter } from '../evidence/discipline.ts';
 import { FILE_CHANGES } from '../spec/policy/closed-lists.ts';
@@ -53,11 +54,7 @@ export const NOTHING_OBSERVED: Observations = {
   par: null,
 };
 
-export const asRecord = (value: Json | undefined): { readonly [key: string]: Json } =>
-  value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
 const asList = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
-export const textOf = (value: Json | undefined): string | null =>
-  typeof value === 'string' && value !== '' ? value : null;
 
 /** The files of the tree that effects say were changed. */
 export const changedPaths = (effects: readonly EffectRecord[] | 'unobserved'): readonly string[] =>
@@ -89,7 +86,7 @@ export function observeStep(
     changedFiles: withFiles(before.changedFiles, changedPaths(step.effects), MAX_FRUIT_FILES),
   };
   if (step.outcome.status !== 'ok') return seen;
-  const result = asRecord(step.outcome.result);
+  const result = fieldsOf(step.outcome.result);
   const path = step.tool === 'read' ? textOf(result['path']) : null;
   const runs = witness === 'test' ? testRuns(result, change) : [];
   const committed = witness === 'deploy' && result['committed'] === true;
@@ -123,16 +120,16 @@ export function withFiles(files: readonly string[], more: readonly string[], max
 
 /** The paths in a list of files or matches; one that is kept in a blob has them beside the reference. */
 export function pathsIn(list: Json | undefined): readonly string[] {
-  const items = Array.isArray(list) ? list : asList(asRecord(list)['paths']);
-  return items.flatMap((item) => textOf(item) ?? textOf(asRecord(item)['path']) ?? []);
+  const items = Array.isArray(list) ? list : asList(fieldsOf(list)['paths']);
+  return items.flatMap((item) => textOf(item) ?? textOf(fieldsOf(item)['path']) ?? []);
 }
 
 /** Test runs are recognised by what their backend reports, never by words in their output. */
 export function testRuns(result: { readonly [key: string]: Json }, change: number): readonly TestRun[] {
   const { verdict, runs } = result;
-  if (Array.isArray(runs)) return runs.flatMap((run) => testRuns(asRecord(run), change));
+  if (Array.isArray(runs)) return runs.flatMap((run) => testRuns(fieldsOf(run), change));
   if (verdict !== 'pass' && verdict !== 'fail' && verdict !== 'error') return [];
-  const report = asRecord(result['report']);
+  const report = fieldsOf(result['report']);
   const { total, failures } = report;
   const run: TestRun = {
     command: asList(result['command']).join(' '),
@@ -141,7 +138,7 @@ export function testRuns(result: { readonly [key: string]: Json }, change: numbe
     others: asList(result['others']).map(String),
     total: typeof total === 'number' ? total : null,
     // Too many for the entry: the reference to them.
-    failures: failures !== undefined && 'blob' in asRecord(failures) ? [failures] : asList(failures),
+    failures: failures !== undefined && 'blob' in fieldsOf(failures) ? [failures] : asList(failures),
     change,
   };
   return [run];

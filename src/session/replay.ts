@@ -1,3 +1,5 @@
+import { isObject } from '../base/json.ts';
+import { shorten } from '../base/text.ts';
 import { compileTables, type SpecTables } from '../compile/tables.ts';
 import { type Body, bodyOf } from '../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../evidence/entry.ts';
@@ -212,7 +214,7 @@ function asAsked({ specs }: Pin, { view }: GateContext, request: Request): Reque
 
 /** A large text was stored apart. The gate judges paths, commands and addresses, which never are: an empty one stands in for it. */
 function inPlace(args: unknown): unknown {
-  if (args === null || typeof args !== 'object' || Array.isArray(args)) return args;
+  if (!isObject(args)) return args;
   const apart = (value: unknown): boolean =>
     value !== null && typeof value === 'object' && 'blob' in value && 'bytes' in value;
   return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, apart(value) ? '' : value]));
@@ -238,5 +240,5 @@ function inWords(request: Request): string {
 
 const short = (value: unknown): string => {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+  return shorten(text, 60);
 };

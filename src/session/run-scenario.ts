@@ -1,3 +1,4 @@
+import { isObject } from '../base/json.ts';
 import type { Denial } from '../gate/denial.ts';
 import type { Scenario, ScenarioAction, ScenarioStep } from '../spec/scenario-file.ts';
 import type { Json } from '../spec/types.ts';
@@ -93,8 +94,7 @@ const at = (value: Json | undefined, path: string): Json | undefined =>
 
 /** Equal; of an object only the keys that are wanted. */
 function contains(value: Json | undefined, wanted: Json): boolean {
-  if (wanted === null || typeof wanted !== 'object' || Array.isArray(wanted))
-    return JSON.stringify(value) === JSON.stringify(wanted);
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) return false;
+  if (!isObject(wanted)) return JSON.stringify(value) === JSON.stringify(wanted);
+  if (!isObject(value)) return false;
   return Object.entries(wanted).every(([key, item]) => contains(value?.[key as keyof typeof value], item));
 }

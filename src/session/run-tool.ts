@@ -1,3 +1,4 @@
+import { isObject } from '../base/json.ts';
 import type { OutcomeRecord } from '../evidence/bodies.ts';
 import type { StepPlan } from '../gate/decide-step.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
@@ -78,6 +79,3 @@ async function keepResult(store: EvidenceStore, { runs, ...result }: { [key: str
     kept['runs'] = await Promise.all(runs.map((run) => (isObject(run) ? keepResult(store, run) : keep(store, run))));
   return kept;
 }
-
-const isObject = (value: Json | undefined): value is { [key: string]: Json } =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);

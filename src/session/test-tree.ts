@@ -1,7 +1,7 @@
-import { namesOf, changedSince, type TreeNow, type TreeSeen } from '../gate/tree.ts';
+import { fieldsOf } from '../base/json.ts';
+import { changedSince, namesOf, type TreeNow, type TreeSeen } from '../gate/tree.ts';
 import type { ToolReport } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';
-import { asRecord } from './observe.ts';
 
 /** The verdict of a run from which nothing can be concluded. */
 const NOTHING = 'error';
@@ -17,7 +17,7 @@ export async function onOneTree(
 ): Promise<ToolReport> {
   const { outcome } = report;
   if (outcome.status !== 'ok') return report;
-  const result = asRecord(outcome.result);
+  const result = fieldsOf(outcome.result);
   const now = result['verdict'] === 'pass' ? await observe() : before;
   const told = (more: { readonly [field: string]: Json }): ToolReport => ({
     ...report,
@@ -39,6 +39,6 @@ function withoutPass(result: { readonly [key: string]: Json }, why: string): { r
   const own: { [key: string]: Json } = result['verdict'] === 'pass' ? { verdict: NOTHING, reportProblem: why } : {};
   const { runs } = result;
   return Array.isArray(runs)
-    ? { ...own, runs: runs.map((run) => ({ ...asRecord(run), ...withoutPass(asRecord(run), why) })) }
+    ? { ...own, runs: runs.map((run) => ({ ...fieldsOf(run), ...withoutPass(fieldsOf(run), why) })) }
     : own;
 }

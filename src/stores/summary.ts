@@ -1,3 +1,4 @@
+import { isObject } from '../base/json.ts';
 import type { EntryDraft, StoredEntry } from '../evidence/entry.ts';
 import type { SessionSummary } from '../ports/evidence-store.ts';
 import type { Json } from '../spec/types.ts';
@@ -10,7 +11,7 @@ export function eventOf(body: Json): string | null {
 }
 
 function fieldOf(body: Json, key: string): Json | undefined {
-  if (body === null || typeof body !== 'object' || Array.isArray(body) || !Object.hasOwn(body, key)) return undefined;
+  if (!isObject(body) || !Object.hasOwn(body, key)) return undefined;
   return body[key];
 }
 

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { isObject } from '../base/json.ts';
 import { canonical } from '../evidence/canonical.ts';
 import type { Json } from '../spec/types.ts';
 
@@ -30,7 +31,7 @@ export function signAnswer(terms: AnswerTerms, token: string): SignedAnswer {
 
 /** What is read from a file as an answer, unproved; null if it has not exactly the shape of one. */
 export function parseAnswer(value: unknown): SignedAnswer | null {
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) return null;
+  if (!isObject(value)) return null;
   const fields = value as { readonly [name: string]: unknown };
   if (Object.keys(fields).sort().join() !== NAMES) return null;
   const { version, verdict, sessionId, requestHash, by, nonce, givenAt, expiresAt, mac } = fields;

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { isObject } from '../base/json.ts';
 import { approvalHash } from '../gate/approval.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import { isHash } from './answer.ts';
@@ -35,13 +36,13 @@ export function shortId(taken: readonly string[]): string {
  * never approves another.
  */
 export function parsePending(value: unknown): PendingRequest | null {
-  if (!isRecord(value)) return null;
+  if (!isObject(value)) return null;
   const { version, id, root, askedAt, expiresAt, request } = value;
   if (version !== 1 || typeof id !== 'string' || !/^[a-z2-9]{6}$/.test(id) || typeof root !== 'string') return null;
-  if (!Number.isSafeInteger(askedAt) || !Number.isSafeInteger(expiresAt) || !isRecord(request)) return null;
+  if (!Number.isSafeInteger(askedAt) || !Number.isSafeInteger(expiresAt) || !isObject(request)) return null;
   const { sessionId, agent, action, reason, view, hash } = request;
   if (![sessionId, agent, reason].every((text) => typeof text === 'string') || !isHash(hash)) return null;
-  if (!isRecord(action) || !isRecord(view) || !isAction(action)) return null;
+  if (!isObject(action) || !isObject(view) || !isAction(action)) return null;
   try {
     return approvalHash(request as never) === hash ? (value as unknown as PendingRequest) : null;
   } catch {
@@ -54,6 +55,3 @@ const isAction = ({ kind, from, exit, to, ...more }: { readonly [name: string]: 
   typeof from === 'string' &&
   typeof to === 'string' &&
   (kind === 'hop' ? typeof exit === 'string' : kind === 'mode' && exit === undefined);
-
-const isRecord = (value: unknown): value is { readonly [name: string]: unknown } =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);

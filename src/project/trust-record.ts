@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeAtomically } from '../base/files.ts';
 import { readProjectFile } from '../spec/load-project-config.ts';
 import { CONFIG_FILE } from './root.ts';
 import { ensureStateDir, stateDir } from './state-dir.ts';
@@ -38,8 +39,7 @@ export function readTrust(root: string, env: Env): TrustRecord | null {
 /** Replaces what is trusted for this root, atomically. */
 export function writeTrust(record: TrustRecord, env: Env): void {
   const file = fileOf(ensureStateDir(record.root, env));
-  writeFileSync(`${file}.${process.pid}`, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
-  renameSync(`${file}.${process.pid}`, file);
+  writeAtomically(file, `${JSON.stringify(record, null, 2)}\n`);
 }
 
 /** Forgets what is trusted for this root; false if there was nothing. */

@@ -1,23 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  existsSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { writeAtomically } from '../base/files.ts';
 import { findProgram } from '../base/process.ts';
+import { quoteShell } from '../base/text.ts';
 import { type Env, stateHome } from '../project/state-home.ts';
 import { socketOf, tokenFileOf } from './ask.ts';
 import { entryFile, packageFolder } from './own-files.ts';
 import { ownFolder } from './places.ts';
-import { quoted } from './quoted.ts';
 import { launcherFile } from './run-command.ts';
 
 /** Shorter than the time that client programs give a hook, which is 10 s or more. */
@@ -39,7 +30,7 @@ export interface Launcher {
 export function hookCommand(client: string, env: Env): string {
   const { file } = installLauncher(env);
   const otherwise = "echo 'hopgate could not answer, so this is refused; run: hopgate daemon status' >&2";
-  return `${quoted(file)} ${quoted(client)}; s=$?; [ $s -eq 0 ] && exit 0; [ $s -eq 2 ] || ${otherwise}; exit 2`;
+  return `${quoteShell(file)} ${quoteShell(client)}; s=$?; [ $s -eq 0 ] && exit 0; [ $s -eq 2 ] || ${otherwise}; exit 2`;
 }
 
 /** Writes the script that client programs run, and compiles its client where there is a C compiler. Idempotent. */
@@ -93,15 +84,15 @@ function isMine(file: string): boolean {
 /** @param client the compiled client; null if Node asks */
 function script(client: string | null, env: Env): string {
   const timeout = findProgram('timeout', env['PATH']);
-  const limited = timeout ? `${quoted(timeout)} -s KILL ${Math.ceil(DEADLINE_MS / 1000) + 1} ` : '';
+  const limited = timeout ? `${quoteShell(timeout)} -s KILL ${Math.ceil(DEADLINE_MS / 1000) + 1} ` : '';
   return `#!/bin/sh
 # Written by hopgate: what client programs run for their hooks. Do not edit; "hopgate daemon start" writes it anew.
 unset NODE_OPTIONS ENV BASH_ENV LD_PRELOAD LD_AUDIT
-export XDG_STATE_HOME=${quoted(dirname(stateHome(env)))} # whatever the settings of a repository say
-node=${quoted(process.execPath)}
-entry=${quoted(entryFile())}
-socket=${quoted(socketOf(env))}
-token=${quoted(tokenFileOf(env))}
+export XDG_STATE_HOME=${quoteShell(dirname(stateHome(env)))} # whatever the settings of a repository say
+node=${quoteShell(process.execPath)}
+entry=${quoteShell(entryFile())}
+socket=${quoteShell(socketOf(env))}
+token=${quoteShell(tokenFileOf(env))}
 refuse() {
   printf 'hopgate could not decide this call, so it is refused: %s\\n' "$1" >&2
   exit 2
@@ -119,7 +110,7 @@ refuse "the hook ended with status $status; run: hopgate daemon status"
 `;
 }
 
-const askBy = (client: string): string => `client=${quoted(client)}
+const askBy = (client: string): string => `client=${quoteShell(client)}
 if [ -r "$client" ]; then
   "$client" "$socket" "$token" "$entry" ${DEADLINE_MS} "$node" "$kind" "$name"
 else
@@ -129,7 +120,5 @@ fi`;
 /** All or nothing, and only where it is not so already. */
 function put(file: string, text: string, mode: number): void {
   if (existsSync(file) && isMine(file) && readFileSync(file, 'utf8') === text) return;
-  const made = join(dirname(file), `.hook-${process.pid}`);
-  writeFileSync(made, text, { mode });
-  renameSync(made, file);
+  writeAtomically(file, text, mode);
 }

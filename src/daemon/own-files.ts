@@ -1,5 +1,6 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
+import { isWithin } from '../base/paths.ts';
 
 /** The folder that holds hopgate's package.json. */
 export function packageFolder(): string {
@@ -42,8 +43,6 @@ export const decoded = (text: string): string => {
 export function protectedPaths(root: string): readonly string[] {
   const folders = [join(root, 'node_modules', 'hopgate'), packageFolder()];
   const real = folders.flatMap((folder) => (existsSync(folder) ? [realpathSync(folder)] : []));
-  const beneath = real
-    .map((folder) => relative(root, folder))
-    .filter((way) => way !== '..' && !way.startsWith(`..${sep}`));
-  return [...new Set(beneath.map((way) => way.split(sep).join('/') || '.'))];
+  const inside = real.filter((folder) => isWithin(root, folder)).map((folder) => relative(root, folder));
+  return [...new Set(inside.map((way) => way.split(sep).join('/') || '.'))];
 }

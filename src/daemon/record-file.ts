@@ -1,18 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { writeAtomically } from '../base/files.ts';
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
 /** Puts JSON in the place of a file, all or nothing, readable by the user alone. */
 export function writeRecord(file: string, value: unknown): void {
-  const temporary = `${file}.${process.pid}-${randomBytes(6).toString('hex')}`;
-  try {
-    writeFileSync(temporary, JSON.stringify(value), { mode: 0o600, flag: 'wx' });
-    renameSync(temporary, file);
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
-  }
+  writeAtomically(file, JSON.stringify(value));
 }
 
 /** As {@link writeRecord}, for a file that nobody looks for before this has returned; one that is cut off counts as none. */

@@ -1,5 +1,6 @@
 import { sentence } from '../adapters/core/sentence.ts';
 import { type Came, cameOf, idsOf } from '../adapters/core/transcript-items.ts';
+import { isObject } from '../base/json.ts';
 import type { Refused, StepResult } from '../session/results.ts';
 import type { Json } from '../spec/types.ts';
 import type { Host } from './host.ts';
@@ -84,7 +85,7 @@ const withError = (answer: RunAnswer | null, why: string): RunAnswer => ({
 
 /** A command's own streams and status, from the result of a tool that runs commands. */
 function asCommand(result: Json): RunAnswer | null {
-  if (result === null || typeof result !== 'object' || Array.isArray(result)) return null;
+  if (!isObject(result)) return null;
   const { exit, signal, stdout, stderr } = result;
   if (typeof exit !== 'number' && exit !== null) return null;
   const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '');

@@ -1,11 +1,11 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join, posix, relative, resolve } from 'node:path';
+import { realpathIfAny } from '../base/files.ts';
 import { compileGlob } from '../base/glob.ts';
 import { isWithin } from '../base/paths.ts';
 import { isMasked } from '../gate/masks.ts';
 import type { Grant } from '../ports/tool-backend.ts';
 import { INSTRUCTION_FILES } from '../spec/policy/instruction-files.ts';
-import { realpathIfAny } from './read-if-any.ts';
 
 const globs = INSTRUCTION_FILES.map((pattern) => compileGlob(`**/${pattern.toLowerCase()}`));
 

@@ -1,3 +1,4 @@
+import { isObject } from '../base/json.ts';
 import type { StoredEntry } from '../evidence/entry.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { ToolBackend, ToolCall, ToolOutcome } from '../ports/tool-backend.ts';
@@ -43,8 +44,7 @@ async function readLog(store: EvidenceStore, call: ToolCall): Promise<ToolOutcom
 function view({ entry, body }: StoredEntry): { [key: string]: Json } {
   const { seq, id, at, type, claim, peripheral, mode, inReplyTo = null } = entry;
   const content = body === null ? null : entry.body;
-  const event =
-    content !== null && typeof content === 'object' && !Array.isArray(content) ? (content['event'] ?? null) : null;
+  const event = isObject(content) ? (content['event'] ?? null) : null;
   return {
     seq,
     id,

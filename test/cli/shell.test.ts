@@ -3,7 +3,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { runCli } from '../../src/cli/program.ts';
 import { complete } from '../../src/cli/shell/complete.ts';
-import { quoted } from '../../src/cli/visible.ts';
+import { shellWord } from '../../src/base/text.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import type { Session } from '../../src/session/session.ts';
 import { commitAll, machine, put } from './run.ts';
@@ -131,7 +131,7 @@ describe('what is offered for typing', () => {
 
   it('quotes a root with spaces so that the line can be pasted', () => {
     for (const word of ['/a b/ü', "it's", '/plain', '$HOME'])
-      expect(spawnSync('sh', ['-c', `printf %s ${quoted(word)}`], { encoding: 'utf8' }).stdout).toBe(word);
+      expect(spawnSync('sh', ['-c', `printf %s ${shellWord(word)}`], { encoding: 'utf8' }).stdout).toBe(word);
   });
 });
 

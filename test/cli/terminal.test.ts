@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { excerpt } from '../../src/base/text.ts';
-import { visible, visibleJson } from '../../src/cli/visible.ts';
+import { excerpt, visible, visibleJson } from '../../src/base/text.ts';
 import { commitAll, machine } from './run.ts';
 
 const ODD = 'a\u001b[2Jb\u202ec\u009b1m\u{e0041}';

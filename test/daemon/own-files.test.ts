@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decoded, encoded, packageFolder, protectedPaths } from '../../src/daemon/own-files.ts';
-import { quoted } from '../../src/daemon/quoted.ts';
+import { quoteShell } from '../../src/base/text.ts';
 import { isProtected } from '../../src/gate/masks.ts';
 import { runProgram } from './processes.ts';
 import { makeWorld } from './world.ts';
@@ -23,7 +23,7 @@ describe('what a header carries', () => {
 describe('a word of a shell', () => {
   it('is one word, as it was', async () => {
     for (const word of ["it's", '$(id)', 'a b', '', '`x`', '"', '\\', 'ä\n'])
-      expect((await runProgram('/bin/sh', ['-c', `printf %s ${quoted(word)}`], {})).stdout).toBe(word);
+      expect((await runProgram('/bin/sh', ['-c', `printf %s ${quoteShell(word)}`], {})).stdout).toBe(word);
   });
 });
 

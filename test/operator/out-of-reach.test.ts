@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { ownToken, tokenFile } from '../../src/operator/token.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
-import { isWithin } from '../../src/tools/sandbox/layout.ts';
+import { isWithin } from '../../src/base/paths.ts';
 import { editLayout, readOnlyLayout, testLayout } from '../../src/tools/sandbox/layouts.ts';
 import { ok, scratch } from '../tools/shell/support.ts';
 import { requestOf, stateFolder } from './support.ts';

@@ -1,4 +1,5 @@
 import { parse } from 'yaml';
+import { isObject } from '../../base/json.ts';
 import { PATTERN_ID } from '../../evidence/discipline.ts';
 
 /** One pattern: its condition, its instruction and its reason. */
@@ -64,8 +65,7 @@ function frontMatter(source: string): { readonly [field: string]: unknown } {
   const head = /^---\n([\s\S]*?)\n---(?:\n|$)/.exec(source)?.[1];
   if (head === undefined) throw new Error('it has no front matter: begin the file with --- and its fields');
   const fields: unknown = parse(head, { maxAliasCount: 0 });
-  if (fields === null || typeof fields !== 'object' || Array.isArray(fields))
-    throw new Error('its front matter is no mapping');
+  if (!isObject(fields)) throw new Error('its front matter is no mapping');
   return fields as { readonly [field: string]: unknown };
 }
 

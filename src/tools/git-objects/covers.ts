@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
-import { realpathIfAny } from '../read-if-any.ts';
-import { isWithin } from '../sandbox/layout.ts';
+import { realpathIfAny } from '../../base/files.ts';
+import { isWithin } from '../../base/paths.ts';
 import type { Mount } from '../sandbox/mount.ts';
 
 /** Where git keeps contents of files beside its objects: what it recovered, remembers of conflicts, is about to apply, or let somebody edit. */

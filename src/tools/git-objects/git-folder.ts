@@ -1,9 +1,9 @@
 import type { Dirent } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import { readIfAny } from '../../base/files.ts';
+import { isWithin } from '../../base/paths.ts';
 import { findRepository, gitFileTarget, statedWorkTree } from '../git/repository.ts';
 import { isGitPlace } from '../git-place.ts';
-import { readIfAny } from '../read-if-any.ts';
-import { isWithin } from '../sandbox/layout.ts';
 import { readFolder } from '../sandbox/read-folder.ts';
 import type { TreeScan } from '../sandbox/tree.ts';
 import { isStop } from '../workspace/outcome.ts';

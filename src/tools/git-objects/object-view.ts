@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
-import { realpathIfAny } from '../read-if-any.ts';
+import { realpathIfAny } from '../../base/files.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { readFolder } from '../sandbox/read-folder.ts';
 import type { GitRunner, ObjectList } from './list-objects.ts';

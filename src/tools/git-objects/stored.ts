@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
-import { readIfAny, realpathIfAny } from '../read-if-any.ts';
-import { isWithin } from '../sandbox/layout.ts';
+import { readIfAny, realpathIfAny } from '../../base/files.ts';
+import { isWithin } from '../../base/paths.ts';
 import { readFolder } from '../sandbox/read-folder.ts';
 
 /** What lies in the folder of objects, as files. */

@@ -1,5 +1,6 @@
 import { lstatSync, realpathSync } from 'node:fs';
-import { fromHome, isWithin } from '../sandbox/layout.ts';
+import { isWithin } from '../../base/paths.ts';
+import { fromHome } from '../sandbox/layout.ts';
 import { failed, type Stop } from '../workspace/outcome.ts';
 
 export interface Places {

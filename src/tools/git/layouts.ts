@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { readIfAny } from '../read-if-any.ts';
+import { readIfAny } from '../../base/files.ts';
 import { formatOnly } from '../sandbox/git-format.ts';
 import { baseLayout, type Layout, withMounts } from '../sandbox/layout.ts';
 import type { Mount } from '../sandbox/mount.ts';

@@ -1,8 +1,8 @@
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isWithin } from '../../base/paths.ts';
 import type { GitConfig } from '../../spec/types.ts';
-import { isWithin } from '../sandbox/layout.ts';
 import { failed, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { type ConfigValue, configValues, pushKeys } from './judge-config.ts';
 import type { Repository } from './repository.ts';

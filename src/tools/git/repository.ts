@@ -1,7 +1,7 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { readIfAny, realpathIfAny } from '../read-if-any.ts';
-import { isWithin } from '../sandbox/layout.ts';
+import { readIfAny, realpathIfAny } from '../../base/files.ts';
+import { isWithin } from '../../base/paths.ts';
 import { failed, type Stop } from '../workspace/outcome.ts';
 
 /** Where a work tree's repository lies. All paths are absolute and real. */

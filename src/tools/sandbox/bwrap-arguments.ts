@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { realpathIfAny } from '../read-if-any.ts';
+import { realpathIfAny } from '../../base/files.ts';
 import { type Furniture, SANDBOX_ID, textFile } from './furniture.ts';
 import { ETC } from './host-secrets.ts';
 import { type Layout, SANDBOX_HOME } from './layout.ts';

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { quoteShell } from '../../base/text.ts';
 import { FD, fixedArguments, layoutArguments } from './bwrap-arguments.ts';
 import type { Furniture } from './furniture.ts';
 import type { Layout, LayoutLimits } from './layout.ts';
@@ -147,7 +148,7 @@ function variablesOf(argv: readonly string[]): { readonly values: readonly strin
   const set: string[] = [];
   let isPacked = false;
   for (const text of argv) {
-    const quoted = `'${text.replaceAll("'", "'\\''")}'`;
+    const quoted = quoteShell(text);
     const [bytes, last] = [Buffer.byteLength(text), values.at(-1)];
     if (bytes > MOST.word) throw tooLong();
     if (bytes > MOST.packed / 4) {

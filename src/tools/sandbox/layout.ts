@@ -1,6 +1,6 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { isAbsolute, join, relative, sep } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { toolchainSecrets } from './host-secrets.ts';
 import { LayoutError } from './layout-error.ts';
 import type { Mount } from './mount.ts';
@@ -81,12 +81,6 @@ export interface BaseRequest {
   };
   readonly env?: { readonly [name: string]: string };
   readonly limits?: Partial<LayoutLimits>;
-}
-
-/** True if `inner` is `outer` or lies beneath it, compared segment by segment. */
-export function isWithin(outer: string, inner: string): boolean {
-  const way = relative(outer, inner);
-  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
 /**

@@ -1,4 +1,4 @@
-import { picomatchLater } from '../../gate/picomatch-later.ts';
+import picomatch from 'picomatch';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import { invalid, outOfScope, type Stop } from './outcome.ts';
 import { segmentsBelow } from './path-argument.ts';
@@ -33,5 +33,5 @@ export function fileGlob(call: ToolCall, argument: string, anywhere: boolean): {
       'Use fewer, and search within the result.',
     );
   const pattern = anywhere && segments.length === 1 ? `**/${segments[0]}` : segments.join('/');
-  return { matches: picomatchLater()(pattern, { dot: true, nonegate: true, noextglob: true }) };
+  return { matches: picomatch(pattern, { dot: true, nonegate: true, noextglob: true }) };
 }

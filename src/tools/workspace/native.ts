@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { closeSync, constants, readFileSync, readSync } from 'node:fs';
+import { isObject } from '../../base/json.ts';
 import { type TestSignals, testSignals } from '../../evidence/findings.ts';
 import type { ObservedEffects } from '../../ports/effects.ts';
 import type { NativeWatch, ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
@@ -144,7 +145,7 @@ function hashOf(place: Existing): string {
 }
 
 function asFileBefore(before: Json): FileBefore | null {
-  if (before === null || typeof before !== 'object' || Array.isArray(before)) return null;
+  if (!isObject(before)) return null;
   const { path, sha256, signals } = before;
   if (typeof path !== 'string' || (sha256 !== null && typeof sha256 !== 'string')) return null;
   return { path, sha256, ...(signals ? { signals: signals as unknown as TestSignals } : {}) };

@@ -1,3 +1,4 @@
+import { isObject } from '../base/json.ts';
 import type { Json } from '../spec/types.ts';
 import { sampleOf } from './sample-arguments.ts';
 
@@ -15,6 +16,6 @@ export function oddValues(schema: Schema): readonly Json[] {
     1.5,
     -1,
     ...bounds.flatMap((bound) => [bound - 1, bound, bound + 1]),
-    ...(items && typeof items === 'object' && !Array.isArray(items) ? [[sampleOf(items), { wrong: true }]] : []),
+    ...(isObject(items) ? [[sampleOf(items), { wrong: true }]] : []),
   ];
 }

@@ -1,3 +1,4 @@
+import { isObject } from '../base/json.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';
 
@@ -41,7 +42,7 @@ export function scriptedBackend(
 }
 
 function isReport(value: Json | ToolReport): value is ToolReport {
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) return false;
+  if (!isObject(value)) return false;
   const { outcome, effects } = value;
   const known = typeof outcome === 'object' && outcome !== null && 'status' in outcome;
   return known && (Array.isArray(effects) || effects === 'unobserved');

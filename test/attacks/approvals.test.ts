@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { agentSession } from '../../src/adapters/core/local.ts';
 import { describeRequest } from '../../src/cli/approve/describe-request.ts';
+import { processIo } from '../../src/cli/io.ts';
 import { openSession } from '../../src/open-session.ts';
-import { approvalsFolder } from '../../src/operator/approvals-folder.ts';
 import { answerRequest, pendingRequests } from '../../src/operator/answer-request.ts';
+import { approvalsFolder } from '../../src/operator/approvals-folder.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { ownToken } from '../../src/operator/token.ts';
 import type { Approver } from '../../src/ports/approver.ts';
 import type { Session } from '../../src/session/session.ts';
-import { processIo } from '../../src/cli/io.ts';
-import { ANSWERS, ASKS, VIEWS } from './cases/approvals.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
+import { ANSWERS, ASKS, VIEWS } from './cases/approvals.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 

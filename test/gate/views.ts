@@ -1,5 +1,5 @@
-import { decide } from '../../src/gate/decide.ts';
 import type { ApprovalGrant } from '../../src/gate/approval.ts';
+import { decide } from '../../src/gate/decide.ts';
 import type { GateContext, Request } from '../../src/gate/request.ts';
 import type { SessionView, VisitView } from '../../src/gate/view.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load-project-config.ts';

@@ -5,7 +5,7 @@ import type { ToolReport } from '../../src/ports/tool-backend.ts';
 import { createSession, resumeSession } from '../../src/session/open.ts';
 import type { Session } from '../../src/session/session.ts';
 import { LEASE_MS } from '../../src/session/writer.ts';
-import { type Edge, type Json, type Mode, MODES } from '../../src/spec/types.ts';
+import { type Edge, type Json, MODES, type Mode } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { countingIds } from '../../src/testing/counting-ids.ts';
 import { FixedClock } from '../../src/testing/fixed-clock.ts';

@@ -2,10 +2,11 @@ import { spawnSync } from 'node:child_process';
 import fc from 'fast-check';
 import { parse } from 'smol-toml';
 import { describe, expect, test } from 'vitest';
-import { CODEX_EVENTS, codexHooks, quoted } from '../../../src/adapters/codex/hook-config.ts';
+import { CODEX_EVENTS, codexHooks } from '../../../src/adapters/codex/hook-config.ts';
 import { hookOverrides, mcpOverrides, sandboxOverrides, trustOverride } from '../../../src/adapters/codex/overrides.ts';
 import { threadOptions } from '../../../src/adapters/codex/thread-options.ts';
 import { type TomlValue, tomlLiteral } from '../../../src/adapters/codex/toml.ts';
+import { quoteShell } from '../../../src/base/text.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load-project-config.ts';
 import { fixtureSpecs } from '../../session/sessions.ts';
 
@@ -186,10 +187,10 @@ describe('the command of a hook fails closed', () => {
     expect(run(`echo 'it'"'"'s'`, 'SessionStart')).toEqual({ status: 0, stdout: "it's\n", stderr: '' });
   });
 
-  test('a quoted word is one word of any shell', () => {
+  test('a quoteShell word is one word of any shell', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[ -~]{0,30}$/), (word) => {
-        expect(spawnSync('/bin/sh', ['-c', `printf %s ${quoted(word)}`], { encoding: 'utf8' }).stdout).toBe(word);
+        expect(spawnSync('/bin/sh', ['-c', `printf %s ${quoteShell(word)}`], { encoding: 'utf8' }).stdout).toBe(word);
       }),
       { numRuns: 30 },
     );

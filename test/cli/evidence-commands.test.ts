@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { evidenceFile } from '../../src/cli/open-store.ts';
 import { excerpt, visible } from '../../src/base/text.ts';
+import { evidenceFile } from '../../src/cli/open-store.ts';
 import { EMPTY_CHAIN, type EntryDraft } from '../../src/evidence/entry.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import type { Json } from '../../src/spec/types.ts';

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import { shellWord } from '../../src/base/text.ts';
 import { runCli } from '../../src/cli/program.ts';
 import { complete } from '../../src/cli/shell/complete.ts';
-import { shellWord } from '../../src/base/text.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import type { Session } from '../../src/session/session.ts';
 import { commitAll, machine, put } from './run.ts';

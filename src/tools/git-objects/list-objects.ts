@@ -1,8 +1,8 @@
 import { join } from 'node:path';
+import { readIfAny } from '../../base/files.ts';
 import { gitEnvironment, hardenedArgv } from '../git/harden.ts';
 import { gitLayout } from '../git/layouts.ts';
 import type { Repository } from '../git/repository.ts';
-import { readIfAny } from '../../base/files.ts';
 import { type Layout, withMounts } from '../sandbox/layout.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';

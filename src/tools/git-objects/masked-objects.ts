@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { maskMatcher } from '../../gate/masks.ts';
 import { realpathIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
+import { maskMatcher } from '../../gate/masks.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { hiddenFolder } from '../sandbox/own-folder.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';

@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type BaseRequest, baseLayout, type Layout, withMounts } from './layout.ts';
 import { isWithin } from '../../base/paths.ts';
+import { type BaseRequest, baseLayout, type Layout, withMounts } from './layout.ts';
 import type { Mount } from './mount.ts';
 import { maskMounts, maskOverlay, outerGitMounts, scanTree, type TreeScan } from './tree.ts';
 

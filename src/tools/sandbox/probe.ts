@@ -12,12 +12,12 @@ import {
 import { createServer, type Server } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
+import { isWithin } from '../../base/paths.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../spec/load-project-config.ts';
 import { gitLayout } from '../git/layouts.ts';
 import { maskedObjects } from '../git-objects/masked-objects.ts';
 import { shellBackend } from '../shell/backend.ts';
-import { type Layout } from './layout.ts';
-import { isWithin } from '../../base/paths.ts';
+import type { Layout } from './layout.ts';
 import { editLayout, readOnlyLayout, testLayout } from './layouts.ts';
 import { type Sandbox, SandboxError } from './sandbox.ts';
 import { scanTree } from './tree.ts';

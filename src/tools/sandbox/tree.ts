@@ -1,12 +1,12 @@
 import { type Dirent, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { readIfAny, realpathIfAny } from '../../base/files.ts';
+import { isWithin } from '../../base/paths.ts';
 import { isGitCredential, isProtected, maskMatcher } from '../../gate/masks.ts';
 import { findRepository } from '../git/repository.ts';
 import { isGitFolder, isGitPlace, isObjectStore, SKIPPED_IN_GIT } from '../git-place.ts';
-import { readIfAny, realpathIfAny } from '../../base/files.ts';
 import { isStop } from '../workspace/outcome.ts';
 import { formatOnly } from './git-format.ts';
-import { isWithin } from '../../base/paths.ts';
 import { LayoutError } from './layout-error.ts';
 import { maskLayer } from './mask-layer.ts';
 import { maskedInModules } from './modules.ts';

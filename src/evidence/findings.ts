@@ -269,12 +269,13 @@ export class SessionFindings {
   add({ body }: Pick<Entry, 'body'>): void {
     const known = bodyOf(body);
     if (known?.event !== 'outcome' && known?.event !== 'step') return;
-    for (const { path, op, finding } of known.effects === 'unobserved' ? [] : known.effects) {
+    // A forged body may lack its effects or its outcome: the audit reports that, and reading must not fail.
+    for (const { path, op, finding } of known.effects === 'unobserved' ? [] : (known.effects ?? [])) {
       if (finding !== undefined) this.#found.set(path, finding);
       // A file that is gone runs nowhere. Of others a finding stays: the change that it was about may still be there.
       else if (op === 'delete') this.#found.delete(path);
     }
-    if (known.outcome.status === 'ok') for (const run of fullRunsIn(known.outcome.result)) this.#run(run);
+    if (known.outcome?.status === 'ok') for (const run of fullRunsIn(known.outcome.result)) this.#run(run);
   }
 
   list(): readonly Finding[] {

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { emitTestFiles } from '../../src/testing/emit-test-files.ts';
 import { generateTests } from '../../src/testing/test-specs.ts';
+import { FIXTURE_SPECS } from '../fixture-specs.ts';
 
 // Another vitest is started; how long that takes decides nothing.
 vi.setConfig({ testTimeout: 300_000 });
@@ -25,10 +26,14 @@ function runEmitted(folder: string): Run {
   writeFileSync(join(folder, 'vitest.config.js'), config);
   const out = join(folder, 'results.json');
   try {
-    execFileSync(process.execPath, [vitest, 'run', '--root', folder, '--reporter=json', `--outputFile=${out}`], {
-      stdio: 'pipe',
-      env: { ...process.env, NODE_OPTIONS: '' },
-    });
+    execFileSync(
+      process.execPath,
+      [vitest, 'run', '--root', folder, '--testTimeout=120000', '--reporter=json', `--outputFile=${out}`],
+      {
+        stdio: 'pipe',
+        env: { ...process.env, NODE_OPTIONS: '' },
+      },
+    );
   } catch {} // what failed is in the results
   return JSON.parse(readFileSync(out, 'utf8'));
 }
@@ -37,7 +42,7 @@ it('the emitted files run as they are, and notice when the specs have moved on',
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'hopgate-emitted-'));
   try {
     const specs = join(folder, 'specs');
-    cpSync('specs', specs, { recursive: true });
+    cpSync(FIXTURE_SPECS, specs, { recursive: true });
     const { tests } = await generateTests(specs);
     mkdirSync(join(folder, 'generated'));
     const some = tests.filter(({ group }) => group === 'modes' || group === 'hops');

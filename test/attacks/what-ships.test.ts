@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
+import { Shipments } from '../../src/evidence/shipments.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { ApprovalRequest, Approver } from '../../src/ports/approver.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
@@ -69,6 +70,13 @@ async function verified(session: Session, forge: (body: { [name: string]: never 
     }),
   );
   return verdict.violations.map(({ rule, message }) => `${rule}: ${message}`);
+}
+
+/** What `hopgate verify` says of the trees of a session. */
+async function shipmentsOf(session: Session) {
+  const collected = new Shipments();
+  for (const entry of await session.evidence()) collected.add(entry, (peripheral) => peripheral === 'deploy');
+  return collected.all;
 }
 
 /** A session that has changed src/a.txt, with the message `change a`, and is in test. */
@@ -355,8 +363,12 @@ describe('the evidence', () => {
     const session = await edited(here);
     await test(session);
     await must(toDeploy(session));
-    await ship(session, here);
+    const sha = await ship(session, here);
+    const tree = git(here.root, 'rev-parse', `${sha}^{tree}`);
     expect(await verified(session)).toEqual([]);
+    expect(await shipmentsOf(session)).toMatchObject([
+      { tested: tree, approved: tree, committed: [{ sha, tree }], pushed: [{ sha, tree }], deployed: [] },
+    ]);
     const wrong = 'f'.repeat(40);
     const inResult = (key: string) => (body: { [name: string]: never }) => {
       const result = (body['outcome'] as { result?: { [name: string]: unknown } } | undefined)?.result;

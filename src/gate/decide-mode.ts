@@ -19,7 +19,7 @@ export interface ModePlan {
 
 /**
  * Whether the mode may change: along the gate's transitions, back by the operator's `reset`, or by the clock. Everything else is refused:
- * DISCUSS → EXECUTE, EXECUTE → DIAGNOSE, plain DIAGNOSE → DISCUSS (seed 001).
+ * DISCUSS → EXECUTE, EXECUTE → DIAGNOSE, plain DIAGNOSE → DISCUSS.
  */
 export function decideMode(context: GateContext, request: ModeRequest): Decision<ModePlan> {
   const { specs, view } = context;

@@ -32,7 +32,7 @@ function typeOf(specs: SpecSet, peripheral: string | null, body: Body): Evidence
   return peripheral !== null && isReflective(specs.peripherals[peripheral]) ? 'reflection' : 'coordination';
 }
 
-/** What an entry replies to, by the table of design §8. `last` is the id of the entry before it, in this batch or in the chain. */
+/** Returns what an entry replies to. `last` is the id of the entry before it, in this batch or in the chain. */
 function replyTarget({ facts }: SessionState, body: Body, last: string | null): string | null {
   const { visit, pending, hopId, visits } = facts;
   const rule = disciplineOf(body);

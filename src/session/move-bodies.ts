@@ -35,7 +35,7 @@ export function hopBodies(
   ];
 }
 
-/** A hop back to where the session has been, because what was expected did not hold (A10). */
+/** A hop back to where the session has been, because what was expected did not hold. */
 function reframe(
   { specs }: SpecTables,
   { facts: { visits, visit } }: SessionState,

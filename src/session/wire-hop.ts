@@ -16,7 +16,7 @@ export interface WireHop {
   readonly hop: string;
   readonly reason: string;
   readonly exit?: string;
-  /** Seed 002: what was done. Becomes the stated fruit field `summary`, where the peripheral yields one. */
+  /** What was done. Becomes the stated fruit field `summary`, where the peripheral yields one. */
   readonly summary?: string;
 }
 

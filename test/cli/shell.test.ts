@@ -111,7 +111,7 @@ describe('what the shell shows', () => {
       'hop test --exit hop-test',
       'bash-test',
     );
-    expect(out).toContain('verdict none, 0 tests');
+    expect(out).toContain('verdict error, 0 tests');
   });
 
   it('names the changes of a command that were dropped', async () => {

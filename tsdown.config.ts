@@ -29,7 +29,7 @@ const library = defineConfig({
  * modules that Node has to find in node_modules.
  */
 const hook = defineConfig({
-  entry: { main: 'src/daemon/hook-main.ts' },
+  entry: { main: 'src/daemon/hook/hook-main.ts' },
   outDir: 'dist/hook',
   format: 'cjs',
   platform: 'node',

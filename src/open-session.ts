@@ -142,8 +142,8 @@ async function openStore(
 async function pinOf(options: OpenOptions, root: string): Promise<Pin> {
   const [{ openProject }, { loadProjectConfig }, { loadSpecs }] = await Promise.all([
     import('./project/open-project.ts'),
-    import('./spec/load-project-config.ts'),
-    import('./spec/load-specs.ts'),
+    import('./spec/load/load-project-config.ts'),
+    import('./spec/load/load-specs.ts'),
   ]);
   const project = options.trustConfig
     ? { config: (await loadProjectConfig(root)).config, specs: null }

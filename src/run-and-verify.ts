@@ -1,14 +1,14 @@
 import { SessionAudit } from './audit/verify/session-audit.ts';
-import type { Verdict } from './audit/verify/verdict.ts';
+import type { AuditVerdict } from './audit/verify/verdict.ts';
 import type { Entry } from './evidence/entry.ts';
 import type { Denial } from './gate/denial.ts';
-import type { SessionParts } from './session/core.ts';
+import type { SessionParts } from './session/session-calls.ts';
 import { createSession } from './session/open.ts';
 import type { Json, Mode, Principal, ProjectConfig, SpecSet } from './spec/types.ts';
 
 type Fields = { readonly [field: string]: Json };
 
-export interface RunOptions extends Pick<SessionParts, 'store' | 'clock' | 'ids' | 'backends'> {
+export interface RunAndVerifyOptions extends Pick<SessionParts, 'store' | 'clock' | 'ids' | 'backends'> {
   /** Gives the approvals that the mode gate asks for on the way to `mode`. */
   readonly approver?: SessionParts['approver'];
   readonly config: ProjectConfig;
@@ -33,7 +33,7 @@ export interface RunVerdict {
   readonly fruit: Fields | null;
   readonly context: Fields;
   readonly evidence: readonly Entry[];
-  readonly verdict: Verdict;
+  readonly verdict: AuditVerdict;
 }
 
 /**
@@ -46,7 +46,7 @@ export async function runAndVerify(
   specs: SpecSet,
   peripheral: string,
   actions: readonly { readonly tool: string; readonly args?: unknown }[],
-  options: RunOptions,
+  options: RunAndVerifyOptions,
 ): Promise<RunVerdict> {
   const { store, clock, ids, backends, config, root, by = 'agent' } = options;
   const session = await createSession(
@@ -85,7 +85,7 @@ export async function runAndVerify(
 }
 
 /** The modes to pass through, by the fewest transitions; empty where one is there already or no way leads there. */
-function wayTo({ gate }: SpecSet, mode: Mode): readonly Mode[] {
+function wayTo({ modeGate: gate }: SpecSet, mode: Mode): readonly Mode[] {
   if (!gate) return [];
   const ways: Mode[][] = [[gate.initial]];
   for (const way of ways) {

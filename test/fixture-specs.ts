@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { loadSpecs } from '../src/spec/load-specs.ts';
+import { loadSpecs } from '../src/spec/load/load-specs.ts';
 import type { SpecSet } from '../src/spec/types.ts';
 
 /** The spec set of tests that are not about the shipped one: seven peripherals, a mode gate, all tools and scopes that it uses. */

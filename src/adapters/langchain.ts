@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from './core/agent-session.ts';
 import { approvalQuestion } from './core/approval-question.ts';
-import { askedAlone } from './core/asked-alone.ts';
+import { askedAlone } from './core/approval-collection.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export { agentSession } from './core/local.ts';

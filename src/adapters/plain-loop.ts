@@ -7,12 +7,12 @@ import {
   readChatCall,
   type ReadCall,
   SHAPES,
-} from './core/chat-shapes.ts';
-import { type DetectedExit, detectAmong, openExits } from './core/detect-exit.ts';
-import { looksLikeJsonMove, readJsonMove } from './core/read-json-move.ts';
+} from './core/calls/chat-shapes.ts';
+import { type DetectedExit, detectAmong, openExits } from './core/language/detect-exit.ts';
+import { looksLikeJsonMove, readJsonMove } from './core/language/read-json-move.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
-export type { ChatMessage, ChatShape, ChatTool } from './core/chat-shapes.ts';
+export type { ChatMessage, ChatShape, ChatTool } from './core/calls/chat-shapes.ts';
 export { agentSession } from './core/local.ts';
 
 /** A person's answer to an approval request: true or a name approves it, anything else does not. */

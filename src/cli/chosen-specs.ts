@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { specsFolder } from '../project/open-project.ts';
-import { loadProjectConfig } from '../spec/load-project-config.ts';
+import { loadProjectConfig } from '../spec/load/load-project-config.ts';
 import type { Io } from './io.ts';
 
 /** The spec set that a command names: `default`, or a path beneath the current folder. */

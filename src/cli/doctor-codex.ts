@@ -1,8 +1,8 @@
 import { askCodex } from '../adapters/codex/ask-codex.ts';
 import { CODEX_EVENTS, isOurs } from '../adapters/codex/hook-config.ts';
 import { findProgram } from '../base/process.ts';
-import { SeatFiles } from '../daemon/seat-files.ts';
-import type { Finding } from './doctor-finding.ts';
+import { SeatFiles } from '../daemon/conversation-files.ts';
+import type { Diagnosis } from './doctor-finding.ts';
 import type { Io } from './io.ts';
 
 /** What no setting of Codex's closes; said whenever Codex is there. */
@@ -16,7 +16,7 @@ const OPEN = [
  * Codex, as far as hopgate can work in it: is it there, and are the hooks that were installed for good trusted, and did they run here? Empty where
  * there is no Codex.
  */
-export async function codexFindings(root: string, io: Io): Promise<readonly Finding[]> {
+export async function codexFindings(root: string, io: Io): Promise<readonly Diagnosis[]> {
   const codex = io.env['CODEX_BIN'] ?? findProgram('codex', io.env['PATH']);
   if (!codex) return [];
   try {
@@ -36,7 +36,7 @@ export async function codexFindings(root: string, io: Io): Promise<readonly Find
   }
 }
 
-function installed(ours: Awaited<ReturnType<typeof askCodex>>['hooks'], root: string, io: Io): Finding {
+function installed(ours: Awaited<ReturnType<typeof askCodex>>['hooks'], root: string, io: Io): Diagnosis {
   const name = 'Codex hooks';
   const details = [lastHeard(root, io)];
   if (ours.length === 0)

@@ -1,5 +1,5 @@
 /** One thing that hopgate needs or can use. `missing` stops something that `without` names; `broken` stops everything. */
-export interface Finding {
+export interface Diagnosis {
   readonly name: string;
   readonly status: 'ok' | 'missing' | 'broken';
   /** Version and place, or what is wrong. */

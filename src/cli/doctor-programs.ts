@@ -8,10 +8,10 @@ import type { ProjectConfig } from '../spec/types.ts';
 import type { Programs } from '../tools/programs/operator-programs.ts';
 import { detectSandbox } from '../tools/sandbox/detect.ts';
 import { LayoutError } from '../tools/sandbox/layout-error.ts';
-import { testLayout } from '../tools/sandbox/layouts.ts';
+import { testLayout } from '../tools/sandbox/mounts/layouts.ts';
 import type { Sandbox } from '../tools/sandbox/sandbox.ts';
 import { programsOf } from '../tools/shell/context.ts';
-import type { Finding } from './doctor-finding.ts';
+import type { Diagnosis } from './doctor-finding.ts';
 import type { Io } from './io.ts';
 import type { RunProgram } from './run-program.ts';
 
@@ -29,7 +29,7 @@ export async function programFindings(
   config: ProjectConfig,
   io: Io,
   run: RunProgram,
-): Promise<readonly Finding[]> {
+): Promise<readonly Diagnosis[]> {
   const commands = [...config.test, ...Object.values(config.deploy)].flatMap(({ run: [program] }) => program ?? []);
   const names = [...new Set([...commands, ...(config.programs ?? [])])];
   const sandbox = names.length === 0 ? null : await detectSandbox();
@@ -37,7 +37,7 @@ export async function programFindings(
   const empty = mkdtempSync(join(tmpdir(), 'hopgate-doctor-'));
   try {
     const programs = programsOf(root, config, io.env as NodeJS.ProcessEnv);
-    const findings: Finding[] = [];
+    const findings: Diagnosis[] = [];
     for (const name of names) findings.push(await compare(name, { root, config, io, run, sandbox, programs, empty }));
     return findings;
   } catch (error) {
@@ -58,7 +58,7 @@ interface World {
   readonly empty: string;
 }
 
-async function compare(name: string, world: World): Promise<Finding> {
+async function compare(name: string, world: World): Promise<Diagnosis> {
   const { root, io, programs } = world;
   const without = NOT_THE_SAME;
   const isNamed = !name.includes('/');

@@ -5,12 +5,12 @@ import { findProgram } from '../base/process.ts';
 import { openProject } from '../project/open-project.ts';
 import { CONFIG_FILE } from '../project/root.ts';
 import { ensureStateDir } from '../project/state-dir.ts';
-import { SpecError } from '../spec/issues.ts';
+import { SpecError } from '../spec/check/issues.ts';
 import { detectSandbox } from '../tools/sandbox/detect.ts';
 import type { SandboxAvailability } from '../tools/sandbox/sandbox.ts';
 import { codexFindings } from './doctor-codex.ts';
 import { programFindings } from './doctor-programs.ts';
-import type { Finding } from './doctor-finding.ts';
+import type { Diagnosis } from './doctor-finding.ts';
 import { remedyOf } from './fail.ts';
 import type { Io } from './io.ts';
 import { type RunProgram, runProgram } from './run-program.ts';
@@ -24,7 +24,7 @@ export interface Examined {
 const HERE: Examined = { run: runProgram, sandbox: async () => (await detectSandbox()).availability };
 
 /** Looks at everything once, and tries the sandbox. Changes nothing but the state folder, which it makes. */
-export async function examine(root: string, io: Io, { run, sandbox }: Examined = HERE): Promise<readonly Finding[]> {
+export async function examine(root: string, io: Io, { run, sandbox }: Examined = HERE): Promise<readonly Diagnosis[]> {
   return [
     { name: 'Node', status: 'ok', found: `${process.versions.node} (${process.execPath})` },
     ...(await Promise.all([git(io, run), bubblewrap(sandbox), ripgrep(run)])),
@@ -34,7 +34,7 @@ export async function examine(root: string, io: Io, { run, sandbox }: Examined =
   ];
 }
 
-async function git(io: Io, run: RunProgram): Promise<Finding> {
+async function git(io: Io, run: RunProgram): Promise<Diagnosis> {
   const path = findProgram('git', io.env['PATH']);
   const version = path === null ? null : await run(path, ['--version']);
   if (version !== null) return { name: 'git', status: 'ok', found: `${numberIn(version)} (${path})` };
@@ -47,7 +47,7 @@ async function git(io: Io, run: RunProgram): Promise<Finding> {
   };
 }
 
-async function bubblewrap(sandbox: Examined['sandbox']): Promise<Finding> {
+async function bubblewrap(sandbox: Examined['sandbox']): Promise<Diagnosis> {
   const name = 'bubblewrap';
   const found = await sandbox();
   if (!found.ok)
@@ -73,7 +73,7 @@ async function bubblewrap(sandbox: Examined['sandbox']): Promise<Finding> {
 
 const numberIn = (text: string): string => /\d+(?:\.\d+)+/.exec(text)?.[0] ?? text.trim();
 
-async function ripgrep(run: RunProgram): Promise<Finding> {
+async function ripgrep(run: RunProgram): Promise<Diagnosis> {
   const version = await run(rgPath, ['--version']);
   return version === null
     ? {
@@ -86,7 +86,7 @@ async function ripgrep(run: RunProgram): Promise<Finding> {
     : { name: 'ripgrep', status: 'ok', found: `${numberIn(version)} (comes with hopgate)` };
 }
 
-function stateFolder(root: string, io: Io): Finding {
+function stateFolder(root: string, io: Io): Diagnosis {
   try {
     const dir = ensureStateDir(root, io.env);
     rmSync(mkdtempSync(join(dir, 'probe-')), { recursive: true });
@@ -102,7 +102,7 @@ function stateFolder(root: string, io: Io): Finding {
   }
 }
 
-async function project(root: string, io: Io, run: RunProgram): Promise<readonly Finding[]> {
+async function project(root: string, io: Io, run: RunProgram): Promise<readonly Diagnosis[]> {
   try {
     const {
       root: real,
@@ -136,7 +136,7 @@ async function project(root: string, io: Io, run: RunProgram): Promise<readonly 
   }
 }
 
-function config(file: string | null, trusted: boolean, ignored: readonly string[]): Finding {
+function config(file: string | null, trusted: boolean, ignored: readonly string[]): Diagnosis {
   const name = CONFIG_FILE;
   if (file === null)
     return {

@@ -1,6 +1,6 @@
 import { visible } from '../base/text.ts';
 import { operatorRemedy, ProjectError } from '../project/project-error.ts';
-import { formatIssues, SpecError } from '../spec/issues.ts';
+import { formatIssues, SpecError } from '../spec/check/issues.ts';
 import { CliError, type Io, paint, printJson } from './io.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { transcriptPath } from '../adapters/core/transcript-file.ts';
+import { transcriptPath } from '../adapters/core/transcript/transcript-file.ts';
 import type { Inhabitation } from '../audit/inhabitation/finding.ts';
 import { judgeInhabitation } from '../audit/inhabitation/inhabitation.ts';
 import { excerpt } from '../base/text.ts';

@@ -19,7 +19,7 @@ export interface CompiledSpecs {
 /** Returns every machine config of a spec set: mode gate, hop graph, lifecycles. Pure. */
 export function compileConfigs(specs: SpecSet): readonly MachineJson[] {
   return [
-    ...(specs.gate ? [compileModeGate(specs.gate)] : []),
+    ...(specs.modeGate ? [compileModeGate(specs.modeGate)] : []),
     compileHopGraph(specs),
     ...Object.values(specs.peripherals).map(compileLifecycle),
   ];
@@ -32,7 +32,7 @@ export function compileConfigs(specs: SpecSet): readonly MachineJson[] {
 export function compileSpecs(specs: SpecSet): CompiledSpecs {
   return {
     specs,
-    modeGate: specs.gate && buildMachine(compileModeGate(specs.gate)),
+    modeGate: specs.modeGate && buildMachine(compileModeGate(specs.modeGate)),
     hopGraph: buildMachine(compileHopGraph(specs)),
     lifecycle: lazyRecord(specs.peripherals, (peripheral) => buildMachine(compileLifecycle(peripheral))),
   };

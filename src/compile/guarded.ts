@@ -1,4 +1,4 @@
-import { describeRequirement, type Requirement } from '../gate/requirement.ts';
+import { describeRequirement, type Requirement } from '../gate/requirements/requirement.ts';
 import type { TransitionJson } from './machine-json.ts';
 
 /** Builds a transition that is guarded by all `requirements`, with their description. */

@@ -1,4 +1,4 @@
-import { type Requirement, type RequirementFacts, unmet } from '../gate/requirement.ts';
+import { type Requirement, type RequirementFacts, unmet } from '../gate/requirements/requirement.ts';
 
 /** An event of any hopgate machine. Without facts, only transitions without requirements are open. */
 export interface MachineEvent {

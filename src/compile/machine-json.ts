@@ -1,4 +1,4 @@
-import type { Requirement } from '../gate/requirement.ts';
+import type { Requirement } from '../gate/requirements/requirement.ts';
 
 /** Guard of a transition with requirements: the gate's predicates as data. */
 interface GuardJson {

@@ -1,5 +1,5 @@
-import type { Requirement } from '../gate/requirement.ts';
-import { transitionRequirements } from '../gate/requirements.ts';
+import type { Requirement } from '../gate/requirements/requirement.ts';
+import { transitionRequirements } from '../gate/requirements/requirements.ts';
 import { type GateSpec, MODES } from '../spec/types.ts';
 import { guarded } from './guarded.ts';
 import type { MachineJson, StateJson, TransitionJson } from './machine-json.ts';

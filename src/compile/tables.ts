@@ -23,7 +23,7 @@ export interface SpecTables {
  * set cannot cause.
  */
 export function compileTables(specs: SpecSet): SpecTables {
-  const { gate } = specs;
+  const { modeGate: gate } = specs;
   const modeGate = gate && once(() => checkedConfig(compileModeGate(gate)));
   const hopGraph = once(() => checkedConfig(compileHopGraph(specs)));
   return {

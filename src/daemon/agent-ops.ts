@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from '../adapters/core/agent-session.ts';
-import { agentSession, refusal } from '../adapters/core/local.ts';
+import { agentSession, describeDenialFor } from '../adapters/core/local.ts';
 import {
-  called,
-  cameOfAnswer,
-  cameOfFault,
+  toolCall,
+  toolAnswer,
+  toolFault,
   delivered,
-  opened,
+  sessionOpened,
   situationOf,
-  tellsWhere,
-} from '../adapters/core/transcript-items.ts';
+  reportsSituation,
+} from '../adapters/core/transcript/transcript-items.ts';
 import { asJson } from '../session/as-json.ts';
 import type { Session } from '../session/session.ts';
-import type { Caller, Host } from './host.ts';
+import type { Caller, SessionHost } from './host.ts';
 
 /** One call of an {@link AgentSession}, as it goes over the socket. */
 export type AgentOp =
@@ -33,7 +33,7 @@ const WAIT_MS = 60_000;
 
 /** Carries out one call for a program in another process. Never throws. */
 export async function carryOutAgentOp(
-  host: Host,
+  host: SessionHost,
   caller: Caller,
   op: AgentOp,
   signal: AbortSignal,
@@ -41,7 +41,7 @@ export async function carryOutAgentOp(
   try {
     if (op.op === 'attach') {
       const id = await host.attach(op.root, op.agent, caller);
-      host.transcript(op.root, id).add(opened(id, 'mcp'));
+      host.transcript(op.root, id).add(sessionOpened(id, 'mcp'));
       return { ok: true, value: id };
     }
     if (op.op === 'call') return { ok: true, value: await carryOutCall(host, op, signal) };
@@ -60,12 +60,16 @@ type Call = Extract<AgentOp, { readonly op: 'call' }>;
 type Asked = Exclude<AgentOp, Call | { readonly op: 'attach' }>;
 
 /** A call of the agent's, in the session that it belongs to, with its place in the transcript. */
-async function carryOutCall(host: Host, { root, session, call }: Call, signal: AbortSignal): Promise<AgentAnswer> {
+async function carryOutCall(
+  host: SessionHost,
+  { root, session, call }: Call,
+  signal: AbortSignal,
+): Promise<AgentAnswer> {
   const own = { tool: call.name, args: asJson(call.input ?? {}) };
   const worksIn = await host.worksIn(root, session, own);
   const transcript = host.transcript(root, worksIn);
   const id = call.callId ?? randomUUID();
-  transcript.add(called({ id, tool: call.name, input: call.input }));
+  transcript.add(toolCall({ id, tool: call.name, input: call.input }));
   try {
     const above = worksIn === session ? null : await host.refusedAbove(root, worksIn, own);
     return await host.useSession(
@@ -75,21 +79,21 @@ async function carryOutCall(host: Host, { root, session, call }: Call, signal: A
       async (at) => {
         if (above) await at.admit({ ...own, above });
         const answer = above
-          ? { ...refusal(at, above), toolsChanged: false }
+          ? { ...describeDenialFor(at, above), toolsChanged: false }
           : await agentSession(at).call({ ...call, signal });
-        transcript.add(cameOfAnswer(id, answer, tellsWhere(call.name, answer) ? situationOf(at) : null));
+        transcript.add(toolAnswer(id, answer, reportsSituation(call.name, answer) ? situationOf(at) : null));
         return answer;
       },
       WAIT_MS,
     );
   } catch (error) {
-    transcript.add(cameOfFault(id, error));
+    transcript.add(toolFault(id, error));
     throw error;
   }
 }
 
 /** What the client was handed goes into the transcript, as far as the agent reads it. */
-function tellTranscript(host: Host, { op, root, session: id }: Asked, session: Session, told: unknown): void {
+function tellTranscript(host: SessionHost, { op, root, session: id }: Asked, session: Session, told: unknown): void {
   if (op === 'tools') host.transcript(root, id).offers((told as readonly AgentTool[]).map(({ name }) => name));
   if (op === 'prompt') host.transcript(root, id).add(delivered(told as string, situationOf(session), 'instructions'));
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import type { ContainedCall, Conversation, HookDesk, Seat } from '../adapters/core/hook-desk.ts';
-import { ofParent } from '../adapters/core/of-parent.ts';
-import { opened } from '../adapters/core/transcript-items.ts';
+import type { ContainedCall, Conversation, HookContext, ConversationRecord } from '../adapters/core/hook-context.ts';
+import { ofParent } from '../adapters/core/calls/of-parent.ts';
+import { sessionOpened } from '../adapters/core/transcript/transcript-items.ts';
 import { bodyOf } from '../evidence/bodies.ts';
 import type { Denial } from '../gate/denial.ts';
 import type { OpenOptions } from '../open-session.ts';
@@ -10,13 +10,13 @@ import { StoreError } from '../ports/evidence-store.ts';
 import { type Env, stateHome } from '../project/state-home.ts';
 import type { Session } from '../session/session.ts';
 import type { Json, SpecSet } from '../spec/types.ts';
-import { ancestry, clientOf, isRunning, type ProcessMark, sameProcess, thisProcess } from './client-process.ts';
+import { ancestry, clientOf, isRunning, type ProcessMark, sameProcess, thisProcess } from './hook/client-process.ts';
 import { exclusively } from './exclusive.ts';
 import { OpenSessions, SessionBusy } from './open-sessions.ts';
 import { operatorOf } from './operator-of.ts';
-import { ownFolder } from './places.ts';
+import { ensurePrivateDir } from './places.ts';
 import { takeRecord, writeRecord } from './record-file.ts';
-import { SeatFiles, type SeatRecord, type SessionBinding, withEvent } from './seat-files.ts';
+import { SeatFiles, type SeatRecord, type SessionOwner, withEvent } from './conversation-files.ts';
 import { serverName } from './server-name.ts';
 import { subAgentSpecs } from './sub-agent-spec.ts';
 import { type SessionTranscript, Transcripts } from './transcripts.ts';
@@ -55,7 +55,7 @@ interface RunTicket {
 }
 
 /** The sessions that client programs work in, and who sits in which. The same in the daemon and in a hook process that answers by itself. */
-export class Host {
+export class SessionHost {
   readonly #options: HostOptions;
   readonly #sessions: OpenSessions;
   readonly #transcripts: Transcripts;
@@ -75,21 +75,21 @@ export class Host {
   }
 
   /** What hook handlers are given, for one caller. */
-  desk(caller: Caller): HookDesk {
-    const files = (seat: Seat) => this.#files(seat.conversation.root);
+  desk(caller: Caller): HookContext {
+    const files = (seat: ConversationRecord) => this.#files(seat.conversation.root);
     return {
       server: this.#server(),
-      seat: (conversation) => this.#seat(conversation, caller),
-      remember: (seat, event, notes) => this.#remember(seat, event, notes),
-      use: (seat, work) =>
+      conversation: (conversation) => this.#seat(conversation, caller),
+      recordEvent: (seat, event, notes) => this.#remember(seat, event, notes),
+      withSession: (seat, work) =>
         this.#use(seat.conversation.root, seat.sessionId, `a hook of ${seat.conversation.client}`, work),
-      useParent: async (seat, work) =>
+      withParentSession: async (seat, work) =>
         seat.parent === null ? null : this.join(seat.conversation.root, seat.parent, work),
-      keep: async (seat, key, value) => files(seat).keep(seat, key, value),
-      take: async (seat, key) => files(seat).take(seat, key),
-      runner: async (seat, call) => this.#keepRun({ conversation: seat.conversation, call }),
-      lived: (seat, ...items) => this.transcript(seat.conversation.root, seat.sessionId).add(...items),
-      expect: ({ conversation, parent, sessionId }, call) => {
+      storeForCall: async (seat, key, value) => files(seat).keep(seat, key, value),
+      takeForCall: async (seat, key) => files(seat).take(seat, key),
+      commandFor: async (seat, call) => this.#keepRun({ conversation: seat.conversation, call }),
+      recordTranscript: (seat, ...items) => this.transcript(seat.conversation.root, seat.sessionId).add(...items),
+      expectSubAgentCall: ({ conversation, parent, sessionId }, call) => {
         if (parent !== null) this.#files(conversation.root).expect(parent, call, sessionId);
       },
     };
@@ -175,7 +175,7 @@ export class Host {
    *
    * @throws SessionBusy while another such program works in it
    */
-  async bind(root: string, sessionId: string, { approve }: Pick<SessionBinding, 'approve'>): Promise<void> {
+  async bind(root: string, sessionId: string, { approve }: Pick<SessionOwner, 'approve'>): Promise<void> {
     const files = this.#files(root);
     await exclusively(files.lock, this.#deadline(), async () => {
       const binding = await this.#bound(files, root, sessionId);
@@ -186,7 +186,7 @@ export class Host {
     });
   }
 
-  /** This program works in a session no more; see {@link Host.bind}. */
+  /** This program works in a session no more; see {@link SessionHost.bind}. */
   async leave(root: string, sessionId: string): Promise<void> {
     const files = this.#files(root);
     await exclusively(files.lock, this.#deadline(), async () => {
@@ -209,7 +209,7 @@ export class Host {
     return this.#sessions.letGoOfAll();
   }
 
-  async #seat(conversation: Conversation, caller: Caller): Promise<Seat> {
+  async #seat(conversation: Conversation, caller: Caller): Promise<ConversationRecord> {
     const files = this.#files(conversation.root);
     const known = files.read(conversation);
     if (known && !isElsewhere(known, caller.env)) return known;
@@ -233,13 +233,13 @@ export class Host {
       };
       files.write(seat);
       if (meanwhile?.sessionId !== seat.sessionId)
-        this.transcript(conversation.root, seat.sessionId).add(opened(seat.sessionId, 'hooks'));
+        this.transcript(conversation.root, seat.sessionId).add(sessionOpened(seat.sessionId, 'hooks'));
       return seat;
     });
   }
 
   /** What the person has to be told of a new conversation; whoever names the session has told it already. */
-  async #asides({ root, agentId }: Conversation, { env }: Caller): Promise<Seat['notes']> {
+  async #asides({ root, agentId }: Conversation, { env }: Caller): Promise<ConversationRecord['notes']> {
     if (agentId !== null || env['HOPGATE_SESSION']) return {};
     const untold = (await import('../project/trust-record.ts')).untrustedConfig(root, this.#options.env);
     return untold === null ? {} : { untold };
@@ -258,7 +258,7 @@ export class Host {
     root: string,
     isOurs: (client: ProcessMark | null) => boolean,
   ): Promise<string | null> {
-    const ours = ({ parent, client }: SeatRecord | SessionBinding) => parent === null && isOurs(client);
+    const ours = ({ parent, client }: SeatRecord | SessionOwner) => parent === null && isOurs(client);
     const known = new Set(
       [...files.all().filter(ours), ...files.bindings().filter(ours)].map(({ sessionId }) => sessionId),
     );
@@ -272,7 +272,7 @@ export class Host {
     agent: string,
     client: ProcessMark | null,
     env: Env,
-  ): Promise<SessionBinding> {
+  ): Promise<SessionOwner> {
     const session = await this.#sessions.open(
       { root, agent, approver: operatorOf(files, root, this.#options.env) },
       (session) => start(session, firstPeripheral(session.specs, env['HOPGATE_PERIPHERAL'])),
@@ -282,7 +282,11 @@ export class Host {
     return binding;
   }
 
-  async #openSubAgent(files: SeatFiles, { root, agentId }: Conversation, parent: Seat): Promise<SessionBinding> {
+  async #openSubAgent(
+    files: SeatFiles,
+    { root, agentId }: Conversation,
+    parent: ConversationRecord,
+  ): Promise<SessionOwner> {
     const { specs, config, agent, peripheral } = await this.join(root, parent.sessionId, async (session) => ({
       specs: subAgentSpecs(session),
       config: session.config,
@@ -299,7 +303,7 @@ export class Host {
   }
 
   /** What is known of a session that exists; an opened-elsewhere one is looked up in its evidence. */
-  async #bound(files: SeatFiles, root: string, sessionId: string): Promise<SessionBinding> {
+  async #bound(files: SeatFiles, root: string, sessionId: string): Promise<SessionOwner> {
     const known = files.binding(sessionId);
     if (known) return known;
     for await (const { entry } of this.#sessions.store(root).entries(sessionId)) {
@@ -315,7 +319,11 @@ export class Host {
     );
   }
 
-  async #remember(seat: Seat, event: Seat['events'][number], notes?: Seat['notes']): Promise<Seat> {
+  async #remember(
+    seat: ConversationRecord,
+    event: ConversationRecord['events'][number],
+    notes?: ConversationRecord['notes'],
+  ): Promise<ConversationRecord> {
     const files = this.#files(seat.conversation.root);
     return exclusively(files.lock, this.#deadline(), async () => {
       const now = files.read(seat.conversation);
@@ -359,7 +367,7 @@ export class Host {
   }
 
   #runs(): string {
-    return ownFolder(join(stateHome(this.#options.env), 'runs'));
+    return ensurePrivateDir(join(stateHome(this.#options.env), 'runs'));
   }
 
   #deadline(waitMs = this.#options.waitMs ?? WAIT_MS): number {
@@ -368,7 +376,7 @@ export class Host {
 }
 
 /** The environment names another session than the one that a main agent sits in. */
-const isElsewhere = ({ conversation, sessionId }: Seat, env: Env): boolean =>
+const isElsewhere = ({ conversation, sessionId }: ConversationRecord, env: Env): boolean =>
   conversation.agentId === null && !!env['HOPGATE_SESSION'] && env['HOPGATE_SESSION'] !== sessionId;
 
 async function start(session: Session, peripheral: string): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Approver } from '../ports/approver.ts';
 import { ensureStateDir } from '../project/state-dir.ts';
 import type { Env } from '../project/state-home.ts';
-import type { SeatFiles } from './seat-files.ts';
+import type { SeatFiles } from './conversation-files.ts';
 
 /** The operator of a session that no terminal belongs to: what was approved ahead of it, then `hopgate approve`. */
 export function operatorOf(files: SeatFiles, root: string, env: Env): Approver {

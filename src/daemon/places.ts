@@ -9,7 +9,7 @@ const MAX_SOCKET_PATH = process.platform === 'linux' ? 107 : 103;
 
 /**
  * The daemon's folder: its socket, its token, its log. One for each state home, in `$XDG_RUNTIME_DIR` where there is one, beside the state
- * otherwise, in the system's temporary folder where that path is too long for a socket. Only computes the name; see {@link ownFolder}.
+ * otherwise, in the system's temporary folder where that path is too long for a socket. Only computes the name; see {@link ensurePrivateDir}.
  */
 export function daemonFolder(env: Env): string {
   const home = stateHome(env);
@@ -29,7 +29,7 @@ export function daemonFolder(env: Env): string {
  *
  * @throws Error where it is a link, no folder, or someone else's.
  */
-export function ownFolder(folder: string): string {
+export function ensurePrivateDir(folder: string): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const stat = lstatSync(folder);
   const user = process.getuid?.();

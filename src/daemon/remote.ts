@@ -2,8 +2,8 @@ import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from '../adapter
 import type { ApprovalRequest } from '../ports/approver.ts';
 import type { Env } from '../project/state-home.ts';
 import { type AgentOp, type AgentOpAnswer, carryOutAgentOp } from './agent-ops.ts';
-import { askDaemon, NoDaemon } from './ask.ts';
-import { Host } from './host.ts';
+import { askDaemon, NoDaemon } from './hook/ask.ts';
+import { SessionHost } from './host.ts';
 import { daemonWanted, ensureDaemon } from './start.ts';
 
 export interface RemoteOptions {
@@ -75,7 +75,7 @@ function overDaemon({ env, pid = process.pid }: RemoteOptions): { perform: Perfo
 }
 
 function inProcess({ env, pid = process.pid }: RemoteOptions): { perform: Perform; close(): Promise<void> } {
-  const host = new Host({ env, keepOpenMs: 0 });
+  const host = new SessionHost({ env, keepOpenMs: 0 });
   return {
     perform: async (op, signal = new AbortController().signal) =>
       outcomeOf(await carryOutAgentOp(host, { env, pid }, op, signal)),

@@ -1,9 +1,9 @@
-import { sentence } from '../adapters/core/sentence.ts';
-import { type Came, cameOf, idsOf } from '../adapters/core/transcript-items.ts';
+import { sentence } from '../adapters/core/language/sentence.ts';
+import { type ToolResultFields, toolResult, idsOf } from '../adapters/core/transcript/transcript-items.ts';
 import { isObject } from '../base/json.ts';
 import type { Refused, StepResult } from '../session/results.ts';
 import type { Json } from '../spec/types.ts';
-import type { Host } from './host.ts';
+import type { SessionHost } from './host.ts';
 
 /** What a command line in place of the agent's own prints, and how it ends. */
 export interface RunAnswer {
@@ -20,7 +20,7 @@ const REFUSED = 126;
 const WAIT_MS = 10 * 60_000;
 
 /** Runs the call of a ticket in its session. Never throws. */
-export async function runTicket(host: Host, ticket: string, signal: AbortSignal): Promise<RunAnswer> {
+export async function runTicket(host: SessionHost, ticket: string, signal: AbortSignal): Promise<RunAnswer> {
   try {
     const run = host.takeRun(ticket);
     if (!run) return failure(NOT_RUN, 'there is no such run; each is good once, so make the call again');
@@ -28,7 +28,7 @@ export async function runTicket(host: Host, ticket: string, signal: AbortSignal)
     if (!seat) return failure(NOT_RUN, 'its conversation has no session any more');
     const { root } = run.conversation;
     const { callId, ...call } = run.call;
-    const tell = (came: Came) => host.transcript(root, seat.sessionId).add(cameOf(callId, came));
+    const tell = (came: ToolResultFields) => host.transcript(root, seat.sessionId).add(toolResult(callId, came));
     try {
       const above = await host.refusedAbove(root, seat.sessionId, call);
       const { answer, came } = await host.useSession(
@@ -53,7 +53,7 @@ export async function runTicket(host: Host, ticket: string, signal: AbortSignal)
 /** What is printed, and what the transcript says of it. */
 interface Ran {
   readonly answer: RunAnswer;
-  readonly came: Came;
+  readonly came: ToolResultFields;
 }
 
 function ran(result: StepResult): Ran {

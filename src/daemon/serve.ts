@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Env } from '../project/state-home.ts';
 import { isBusy, nodeSqlite } from '../stores/node-sqlite.ts';
-import type { HANDLERS } from './answer-hook.ts';
-import { askDaemon } from './ask.ts';
-import { Host, type HostOptions } from './host.ts';
-import { installLauncher } from './launcher.ts';
+import type { HANDLERS } from './hook/answer-hook.ts';
+import { askDaemon } from './hook/ask.ts';
+import { SessionHost, type HostOptions } from './host.ts';
+import { installLauncher } from './hook/launcher.ts';
 import { buildId } from './own-files.ts';
-import { daemonFolder, ownFolder } from './places.ts';
+import { daemonFolder, ensurePrivateDir } from './places.ts';
 import { runCommand } from './run-command.ts';
 import { DaemonServer } from './server.ts';
 
@@ -42,7 +42,7 @@ const LOG_BYTES = 1 << 20;
  */
 export async function serve(options: ServeOptions): Promise<Daemon | null> {
   const { env } = options;
-  const folder = ownFolder(daemonFolder(env));
+  const folder = ensurePrivateDir(daemonFolder(env));
   const lock = await takeLock(join(folder, 'lock'), env, Date.now() + (options.waitMs ?? OLDER_MS));
   if (!lock) return null;
   try {
@@ -57,7 +57,7 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
   const { env, keepOpenMs = KEEP_OPEN_MS, backends, handlers } = options;
   const socket = join(folder, 'socket');
   const log = logTo(join(folder, 'log'));
-  const host = new Host({ env, keepOpenMs, runCommand: runCommand(env), ...(backends ? { backends } : {}) });
+  const host = new SessionHost({ env, keepOpenMs, runCommand: runCommand(env), ...(backends ? { backends } : {}) });
   const startedAt = new Date().toISOString();
   let finish = () => {};
   const asked = new Promise<void>((resolve) => (finish = resolve));

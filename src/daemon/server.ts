@@ -2,9 +2,9 @@ import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Env } from '../project/state-home.ts';
 import { carryOutAgentOp } from './agent-ops.ts';
-import { answerHook, type HANDLERS } from './answer-hook.ts';
-import { frame } from './framed.ts';
-import type { Caller, Host } from './host.ts';
+import { answerHook, type HANDLERS } from './hook/answer-hook.ts';
+import { frame } from './hook/framed.ts';
+import type { Caller, SessionHost } from './host.ts';
 import { decoded } from './own-files.ts';
 import { runTicket } from './run-ticket.ts';
 
@@ -14,7 +14,7 @@ const MAX_REQUEST = 32 << 20;
 const ARRIVAL_MS = 5_000;
 
 export interface ServerParts {
-  readonly host: Host;
+  readonly host: SessionHost;
   readonly token: string;
   /** Clients of another build are sent away, and the daemon finishes. */
   readonly build: string;

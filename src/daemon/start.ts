@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Env } from '../project/state-home.ts';
-import { askDaemon, NoDaemon } from './ask.ts';
+import { askDaemon, NoDaemon } from './hook/ask.ts';
 import { entryFile } from './own-files.ts';
 
 /** What the daemon needs of the environment of whoever starts it; a client program's secrets are not among it. */

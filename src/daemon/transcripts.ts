@@ -1,5 +1,5 @@
-import { type TranscriptFile, transcriptPath, transcriptTo } from '../adapters/core/transcript-file.ts';
-import { offered } from '../adapters/core/transcript-items.ts';
+import { type TranscriptFile, transcriptPath, transcriptTo } from '../adapters/core/transcript/transcript-file.ts';
+import { toolsOffered } from '../adapters/core/transcript/transcript-items.ts';
 import { ensureStateDir } from '../project/state-dir.ts';
 import type { Env } from '../project/state-home.ts';
 
@@ -28,7 +28,7 @@ export class Transcripts {
       ...file,
       offers(tools) {
         const names = tools.join(' ');
-        if (names !== last) file.add(offered(tools));
+        if (names !== last) file.add(toolsOffered(tools));
         last = names;
       },
     };

@@ -57,7 +57,7 @@ const DEFAULT_LIMIT = 100;
 /**
  * Sort key of the last entry of a page: time, then ephemeral entries first, then order of arrival; the latest first.
  */
-export interface Place {
+export interface QueryPosition {
   /** Epoch milliseconds. */
   readonly at: number;
   readonly ephemeral: boolean;
@@ -70,7 +70,7 @@ export interface ResolvedQuery extends Omit<EvidenceQuery, 'since' | 'before' | 
   readonly since: number | null;
   readonly before: number | null;
   readonly limit: number;
-  readonly after: Place | null;
+  readonly after: QueryPosition | null;
 }
 
 /** Thrown for an invalid query; carries every issue with its path. */
@@ -132,16 +132,16 @@ export function resolveQuery(query: unknown): ResolvedQuery {
   };
 }
 
-function readPlace(cursor: string): Place {
+function readPlace(cursor: string): QueryPosition {
   const [, at, ephemeral, nth] = CURSOR.exec(cursor)!;
   return { at: Number(at), ephemeral: ephemeral === '1', nth: Number(nth) };
 }
 
 /** A place as a cursor. */
-export const cursorOf = ({ at, ephemeral, nth }: Place): string => `${at}.${ephemeral ? 1 : 0}.${nth}`;
+export const cursorOf = ({ at, ephemeral, nth }: QueryPosition): string => `${at}.${ephemeral ? 1 : 0}.${nth}`;
 
 /** Comparator of search results: negative if `a` comes first. */
-export const byNewest = (a: Place, b: Place): number =>
+export const byNewest = (a: QueryPosition, b: QueryPosition): number =>
   b.at - a.at || Number(b.ephemeral) - Number(a.ephemeral) || b.nth - a.nth;
 
 /** True if an entry matches the query, regardless of the cursor. */
@@ -165,7 +165,7 @@ export function matchesQuery(query: ResolvedQuery, entry: EntryDraft): boolean {
 /** Cuts sorted results to one page and adds the cursor of the next. */
 export function pageOf(
   query: ResolvedQuery,
-  found: readonly { readonly place: Place; readonly found: FoundEntry }[],
+  found: readonly { readonly place: QueryPosition; readonly found: FoundEntry }[],
 ): QueryPage {
   const page = found.slice(0, query.limit);
   const last = page.at(-1);

@@ -1,7 +1,7 @@
 import { bodyOf } from './bodies.ts';
-import { standingAfter } from './discipline.ts';
+import { patternStatusAfter } from './patterns/discipline.ts';
 import type { Entry, Subject } from './entry.ts';
-import { type PatternOutcome, patternOutcome } from './pattern-outcome.ts';
+import { type PatternOutcome, patternOutcome } from './patterns/pattern-outcome.ts';
 
 export type ThreadStatus = 'open' | 'closed' | 'stalled' | 'forked';
 
@@ -191,6 +191,6 @@ function patternIn(entry: Entry): { readonly id: string; readonly outcome: Patte
   if (entry.patternId !== undefined && !own)
     return { id: entry.patternId, outcome: entry.type === 'pattern-outcome' ? patternOutcome(entry.body) : null };
   if ((own?.event !== 'step' && own?.event !== 'outcome') || own.outcome.status !== 'ok') return null;
-  const after = standingAfter(own.tool, own.outcome);
+  const after = patternStatusAfter(own.tool, own.outcome);
   return after && { id: after.pattern, outcome: after.selects ? null : patternOutcome(own.outcome.result) };
 }

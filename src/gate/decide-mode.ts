@@ -4,10 +4,10 @@ import { MODES, type Mode } from '../spec/types.ts';
 import type { ApprovalGrant } from './approval.ts';
 import { checkApproval } from './check-approval.ts';
 import { deny } from './deny.ts';
-import { requirementFacts } from './facts.ts';
+import { requirementFacts } from './requirements/facts.ts';
 import type { Decision, GateContext, ModeRequest } from './request.ts';
-import type { RequirementFacts } from './requirement.ts';
-import { transitionRequirements } from './requirements.ts';
+import type { RequirementFacts } from './requirements/requirement.ts';
+import { transitionRequirements } from './requirements/requirements.ts';
 
 export interface ModePlan {
   readonly from: Mode;
@@ -24,7 +24,7 @@ export interface ModePlan {
 export function decideMode(context: GateContext, request: ModeRequest): Decision<ModePlan> {
   const { specs, view } = context;
   if (view.closed) return deny(context, 'session-closed', {});
-  const { gate } = specs;
+  const { modeGate: gate } = specs;
   const from = view.mode;
   if (!gate || from === null) return deny(context, 'mode-not-allowed', { mode: null, to: String(request.to) });
   const { to } = request;

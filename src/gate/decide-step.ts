@@ -3,8 +3,8 @@ import type { ProjectConfig, ScopeRule, SpecSet, ToolSpec } from '../spec/types.
 import { type Arguments, bindArguments } from './arguments.ts';
 import { deny } from './deny.ts';
 import type { Decision, GateContext, StepRequest } from './request.ts';
-import { scopeProblem } from './scope.ts';
-import { isServed, shortestWay } from './ways.ts';
+import { scopeProblem } from './scope/scope.ts';
+import { isServed, shortestWay } from './available.ts';
 
 /** A call that may go to its backend, and what it may touch there. */
 export interface StepPlan {
@@ -65,10 +65,10 @@ export function decideStep(context: GateContext, { tool: id, args }: StepRequest
   }
   const limit = limitReached(context, spec.limits);
   if (limit) return deny(context, 'limit-reached', { peripheral, tool: tool.id, ...limit });
-  if (specs.gate && view.mode && !specs.gate.effects[view.mode].includes(tool.effect)) {
+  if (specs.modeGate && view.mode && !specs.modeGate.effects[view.mode].includes(tool.effect)) {
     const allowed = granted.filter((other) => {
       const effect = specs.tools[other]?.effect;
-      return effect && view.mode && specs.gate?.effects[view.mode].includes(effect);
+      return effect && view.mode && specs.modeGate?.effects[view.mode].includes(effect);
     });
     return deny(context, 'mode-forbids', { tool: tool.id, effect: tool.effect, mode: view.mode, allowed });
   }

@@ -7,7 +7,7 @@ import type { ApprovalAction, ApprovalGrant } from './approval.ts';
 import { checkApproval } from './check-approval.ts';
 import { transferContext } from './context.ts';
 import { deny } from './deny.ts';
-import { requirementFacts } from './facts.ts';
+import { requirementFacts } from './requirements/facts.ts';
 import { type Fruit, prospectiveFruit } from './fruit.ts';
 import {
   conditionFailed,
@@ -21,10 +21,10 @@ import {
   unknownPeripheral,
 } from './refuse-visit.ts';
 import type { CloseRequest, Decision, GateContext, HopRequest, Refusal, StartRequest, StopRequest } from './request.ts';
-import { type RequirementFacts, unmet } from './requirement.ts';
-import { dependsOnTree, edgeRequirements, requirementsOf, startRequirements } from './requirements.ts';
-import type { TreeNow, TreeToShip } from './tree.ts';
-import { shortestWay } from './ways.ts';
+import { type RequirementFacts, unmet } from './requirements/requirement.ts';
+import { dependsOnTree, edgeRequirements, requirementsOf, startRequirements } from './requirements/requirements.ts';
+import type { TreeNow, TreeToShip } from './scope/tree.ts';
+import { shortestWay } from './available.ts';
 
 export interface StartPlan {
   readonly peripheral: PeripheralSpec;

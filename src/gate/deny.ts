@@ -2,7 +2,7 @@ import { excerpt, shorten } from '../base/text.ts';
 import type { Denial, DenialCode, WayLeg } from './denial.ts';
 import { describeDenial } from './describe-denial.ts';
 import type { GateContext } from './request.ts';
-import { available } from './ways.ts';
+import { available } from './available.ts';
 
 /** How much of what was asked a refusal quotes, and how much of a reason it tells, in characters. The evidence has the request itself. */
 const QUOTED = 200;

@@ -1,12 +1,12 @@
 import { nearest } from '../spec/names.ts';
 import { type Edge, type PeripheralSpec, type Principal, TESTS_PASSED } from '../spec/types.ts';
 import { deny } from './deny.ts';
-import { requirementFacts } from './facts.ts';
+import { requirementFacts } from './requirements/facts.ts';
 import type { Fruit } from './fruit.ts';
 import type { GateContext, Refusal } from './request.ts';
-import { describeRequirement, type Requirement, unmet } from './requirement.ts';
-import { requirementsOf } from './requirements.ts';
-import { shortestWay } from './ways.ts';
+import { describeRequirement, type Requirement, unmet } from './requirements/requirement.ts';
+import { requirementsOf } from './requirements/requirements.ts';
+import { shortestWay } from './available.ts';
 
 // What a refusal to leave or to enter says: what is not met, and what would meet it.
 
@@ -166,7 +166,7 @@ export function treeUnknown(context: GateContext, { id: to }: PeripheralSpec): R
 
 export function modeForbids(context: GateContext, target: PeripheralSpec): Refusal | null {
   const { specs, view } = context;
-  const allowed = specs.gate && view.mode ? specs.gate.peripherals[view.mode] : null;
+  const allowed = specs.modeGate && view.mode ? specs.modeGate.peripherals[view.mode] : null;
   if (!allowed || allowed.includes(target.id)) return null;
   return deny(context, 'mode-forbids', { to: target.id, mode: view.mode, allowed });
 }

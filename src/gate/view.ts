@@ -1,5 +1,5 @@
 import type { Json, Mode } from '../spec/types.ts';
-import type { TreeNow } from './tree.ts';
+import type { TreeNow } from './scope/tree.ts';
 
 /** How a named pattern stands in this session: a PSR selected it; its last PUR said that it held, or that it failed. */
 export type PatternStanding = 'selected' | 'held' | 'failed';

@@ -1,5 +1,5 @@
 import type { DenialCode } from '../gate/denial.ts';
-import type { TreeNow, TreeToShip } from '../gate/tree.ts';
+import type { TreeNow, TreeToShip } from '../gate/scope/tree.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolSpec } from '../spec/types.ts';
 import type { ObservedEffects } from './effects.ts';
 

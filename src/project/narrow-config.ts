@@ -1,5 +1,5 @@
-import { within } from '../gate/paths.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../spec/load-project-config.ts';
+import { within } from '../gate/scope/paths.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../spec/load/load-project-config.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 
 /** What holds of a hopgate.yaml that nobody has accepted, and what of it was left out. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { loadProjectConfig } from '../spec/load-project-config.ts';
-import { defaultSpecsFolder, loadSpecs } from '../spec/load-specs.ts';
+import { loadProjectConfig } from '../spec/load/load-project-config.ts';
+import { defaultSpecsFolder, loadSpecs } from '../spec/load/load-specs.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 import { narrowConfig } from './narrow-config.ts';
 import { ProjectError } from './project-error.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { loadProjectConfig } from '../spec/load-project-config.ts';
-import { loadSpecs } from '../spec/load-specs.ts';
+import { loadProjectConfig } from '../spec/load/load-project-config.ts';
+import { loadSpecs } from '../spec/load/load-specs.ts';
 import { specsFolder } from './open-project.ts';
 import { ProjectError } from './project-error.ts';
 import { CONFIG_FILE } from './root.ts';

@@ -1,7 +1,7 @@
 import type { Request } from '../gate/request.ts';
 import type { Json, Mode, Principal } from '../spec/types.ts';
 import { asJson, asPrincipal, asText } from './as-json.ts';
-import { type HopOptions, readHop, type WireHop } from './wire-hop.ts';
+import { type HopOptions, readHop, type SeedHop } from './seed-hop.ts';
 
 /** What a mode change is asked with. */
 export interface ModeOptions {
@@ -14,7 +14,7 @@ export interface ModeOptions {
 }
 
 /** A hop as the gate is asked for it; whatever the caller passed is made plain. `fields`: the fruit fields of the peripheral being left. */
-export function hopRequest(hop: HopOptions | WireHop, fields: readonly string[]): Extract<Request, { kind: 'hop' }> {
+export function hopRequest(hop: HopOptions | SeedHop, fields: readonly string[]): Extract<Request, { kind: 'hop' }> {
   const options = readHop(hop, fields);
   const { exit, fruit } = options;
   return {

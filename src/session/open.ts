@@ -2,11 +2,11 @@ import { compileTables } from '../compile/tables.ts';
 import { bodyOf } from '../evidence/bodies.ts';
 import type { Inspector } from '../ports/inspector.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
-import type { SessionParts } from './core.ts';
-import { keptState } from './kept-state.ts';
+import type { SessionParts } from './session-calls.ts';
+import { keptState } from './state/kept-state.ts';
 import { getPin, type Pin, putPin } from './pin.ts';
 import { Session } from './session.ts';
-import { initialState, type SessionState } from './state.ts';
+import { initialState, type SessionState } from './state/state.ts';
 import { Writer } from './writer.ts';
 
 type Parts = Omit<SessionParts, 'compiled' | 'config'>;
@@ -88,6 +88,6 @@ async function pinnedTo(store: EvidenceStore, sessionId: string): Promise<string
 /** The machines themselves are needed only where somebody looks on. */
 async function tellOf(inspector: Inspector | undefined, specs: Pin['specs'], state: SessionState) {
   if (!inspector) return {};
-  const { introduce } = await import('./tell-inspector.ts');
+  const { introduce } = await import('./notify-inspector.ts');
   return { tell: introduce(inspector, specs, state) };
 }

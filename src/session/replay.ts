@@ -6,12 +6,12 @@ import type { Entry, StoredEntry } from '../evidence/entry.ts';
 import type { ApprovalGrant } from '../gate/approval.ts';
 import { decide } from '../gate/decide.ts';
 import type { GateContext, Request } from '../gate/request.ts';
-import type { TreeNow } from '../gate/tree.ts';
+import type { TreeNow } from '../gate/scope/tree.ts';
 import type { Json } from '../spec/types.ts';
-import { applyEntry } from './fold.ts';
+import { applyEntry } from './state/fold.ts';
 import type { Pin } from './pin.ts';
-import { initialState, type SessionState } from './state.ts';
-import { viewOf } from './view.ts';
+import { initialState, type SessionState } from './state/state.ts';
+import { viewOf } from './state/view.ts';
 
 /** What was decided: `allow`, or the code of a denial. */
 export type Decided = 'allow' | (string & {});
@@ -197,7 +197,7 @@ function contextFor(
     specs,
     config,
     unsafeNoSandbox: state.facts.unsafeNoSandbox,
-    view: { ...view, mode: specs.gate ? view.mode : null, visit: view.visit ? { ...view.visit, observed } : null },
+    view: { ...view, mode: specs.modeGate ? view.mode : null, visit: view.visit ? { ...view.visit, observed } : null },
   };
 }
 

@@ -6,7 +6,7 @@ import type { Grant, ToolBackend, ToolReport } from '../ports/tool-backend.ts';
 import { MAX_FRUIT_FILES } from '../spec/policy/limits.ts';
 import type { Json } from '../spec/types.ts';
 import { asJson, asText } from './as-json.ts';
-import { pathsIn, withFiles } from './observe.ts';
+import { pathsIn, withFiles } from './state/observe.ts';
 
 /** Results beyond this many bytes of JSON go to a blob; the entry keeps the reference. */
 const INLINE_BYTES = 32 * 1024;

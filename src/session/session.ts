@@ -5,21 +5,21 @@ import type { StepPlan } from '../gate/decide-step.ts';
 import type { Available, Denial } from '../gate/denial.ts';
 import { deny } from '../gate/deny.ts';
 import type { Request } from '../gate/request.ts';
-import { available } from '../gate/ways.ts';
+import { available } from '../gate/available.ts';
 import type { ApprovalRequest, Approver } from '../ports/approver.ts';
 import type { ToolBackend } from '../ports/tool-backend.ts';
 import type { Json, Mode, Principal, ProjectConfig, SpecSet, ToolSpec } from '../spec/types.ts';
 import { asJson, asPrincipal, asText } from './as-json.ts';
-import { aboutRefusal, SessionCore, type SessionParts } from './core.ts';
+import { aboutRefusal, SessionCore, type SessionParts } from './session-calls.ts';
 import { hopBodies, startBody, stopBody } from './move-bodies.ts';
 import { hopRequest, type ModeOptions, modeRequest } from './move-requests.ts';
-import { NativeSteps } from './native-steps.ts';
-import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native-ticket.ts';
-import { witnessOf } from './observe.ts';
+import { NativeSteps } from './native/native-steps.ts';
+import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native/native-ticket.ts';
+import { trustedReportOf } from './state/observe.ts';
 import type { CloseResult, HopResult, ModeResult, Refused, StartResult, StepResult, StopResult } from './results.ts';
 import { keepFields, keepOutcome, runTool } from './run-tool.ts';
-import { onOneTree } from './test-tree.ts';
-import type { HopOptions, WireHop } from './wire-hop.ts';
+import { onOneTree } from './state/test-tree.ts';
+import type { HopOptions, SeedHop } from './seed-hop.ts';
 import type { Writer } from './writer.ts';
 
 type Fields = { readonly [field: string]: Json };
@@ -125,7 +125,7 @@ export class Session {
    * run, for programs that ask a person first and then call `hop` or `setMode` with an `approver` that holds the answer.
    */
   async wants(
-    move: { readonly hop: HopOptions | WireHop } | { readonly mode: ModeOptions },
+    move: { readonly hop: HopOptions | SeedHop } | { readonly mode: ModeOptions },
   ): Promise<ApprovalRequest | null> {
     await this.#core.idle;
     const request = 'hop' in move ? this.#hopRequest(move.hop) : modeRequest(move.mode);
@@ -236,7 +236,7 @@ export class Session {
   }
 
   /** Leaves this peripheral and enters another in one append: stop, hop, start. Refused, the visit goes on. */
-  hop(hop: HopOptions | WireHop, { approver }: Answering = {}): Promise<HopResult> {
+  hop(hop: HopOptions | SeedHop, { approver }: Answering = {}): Promise<HopResult> {
     return this.#core.serially(async () => {
       const request = this.#hopRequest(hop);
       const review = await this.#core.review(request.fruit);
@@ -338,7 +338,7 @@ export class Session {
     const tool = plan.tool.id;
     const acts = plan.tool.effect === 'act';
     const intent = acts ? await this.#core.writer.append([{ event: 'intent', tool, args }]) : [];
-    const isTest = witnessOf(this.specs, plan.peripheral, tool) === 'test';
+    const isTest = trustedReportOf(this.specs, plan.peripheral, tool) === 'test';
     const before = isTest ? await this.#core.tree() : undefined;
     const ran = await this.#core.writer.during(() =>
       runTool(backend, plan, { ...this.#core.grant(plan), ...release }, { sessionId: this.id, signal }),
@@ -364,7 +364,7 @@ export class Session {
     return { ok: true, outcome: 'failed', result: outcome.result ?? null, error: { code, message }, evidence };
   }
 
-  #hopRequest(hop: HopOptions | WireHop): Extract<Request, { kind: 'hop' }> {
+  #hopRequest(hop: HopOptions | SeedHop): Extract<Request, { kind: 'hop' }> {
     const { visit } = this.#core.writer.state.facts;
     return hopRequest(hop, Object.keys((visit && this.specs.peripherals[visit.peripheral]?.fruit) ?? {}));
   }

@@ -4,10 +4,10 @@ import type { Entry, EntryDraft, StoredEntry } from '../evidence/entry.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type EvidenceStore, type Lease, StoreError } from '../ports/evidence-store.ts';
 import type { Ids } from '../ports/ids.ts';
-import { draftEntry } from './drafts.ts';
-import { foldOf } from './kept-state.ts';
-import type { SessionState } from './state.ts';
-import type { Tell } from './tell-inspector.ts';
+import { draftEntry } from './state/drafts.ts';
+import { foldOf } from './state/kept-state.ts';
+import type { SessionState } from './state/state.ts';
+import type { Tell } from './notify-inspector.ts';
 
 /** How long a writer's lease stands without a renewal, in milliseconds. */
 export const LEASE_MS = 30_000;
@@ -52,7 +52,7 @@ export class Writer {
   async catchUp(): Promise<void> {
     const from = this.#state.head.seq + 1;
     for await (const stored of this.#parts.store.entries(this.#state.facts.sessionId, { from })) {
-      const { applyEntry } = await import('./fold.ts');
+      const { applyEntry } = await import('./state/fold.ts');
       this.#become(applyEntry(this.#parts.compiled, this.#state, stored), stored.entry);
     }
   }
@@ -90,7 +90,7 @@ export class Writer {
   async append(bodies: readonly Body[]): Promise<readonly Entry[]> {
     const lease = await this.#keep();
     const { store, clock, ids, compiled } = this.#parts;
-    const { applyEntry } = await import('./fold.ts');
+    const { applyEntry } = await import('./state/fold.ts');
     const now = clock.now();
     const drafts: EntryDraft[] = [];
     const states: SessionState[] = [];

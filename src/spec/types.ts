@@ -88,7 +88,7 @@ export type EntrySource =
   | { readonly kind: 'default' | 'from-any' | 'user-request' | 'agent-request' | 'session-close' }
   | { readonly kind: 'from'; readonly peripheral: string };
 
-export interface Entry {
+export interface EntryRule {
   readonly sources: readonly EntrySource[];
   /** Names of conditions (see {@link SpecSet.conditions}); all must hold. */
   readonly conditions: readonly string[];
@@ -156,7 +156,7 @@ export interface PeripheralSpec {
   readonly purpose: string;
   readonly tools: readonly string[];
   readonly scope: Scope;
-  readonly entry: Entry;
+  readonly entry: EntryRule;
   readonly exits: readonly Exit[];
   readonly context: { readonly [field: string]: ContextRule };
   readonly fruit: { readonly [field: string]: FruitField };
@@ -238,7 +238,7 @@ export type Property = { readonly text: string } & (
 export interface SpecSet {
   readonly hash: string;
   /** null: no gate.yaml, so no mode gate. */
-  readonly gate: GateSpec | null;
+  readonly modeGate: GateSpec | null;
   readonly tools: { readonly [id: string]: ToolSpec };
   readonly scopes: { readonly [name: string]: ScopeRule };
   /** Entry conditions that the set defines itself, as CEL. `tests-passed` is built in. */

@@ -2,7 +2,7 @@ import {
   type EvidenceQuery,
   type FoundEntry,
   matchesQuery,
-  type Place,
+  type QueryPosition,
   pageOf,
   QueryError,
   type QueryPage,
@@ -13,7 +13,7 @@ import { storeError } from './append-rules.ts';
 
 /** A found entry and its sort key. */
 export interface Placed {
-  readonly place: Place;
+  readonly place: QueryPosition;
   readonly found: FoundEntry;
 }
 

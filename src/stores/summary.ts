@@ -16,12 +16,12 @@ function fieldOf(body: Json, key: string): Json | undefined {
 }
 
 /** The facts from a session's first entry that survive its erasure. `pin` is empty for imported evidence. */
-export interface SessionFacts {
+export interface StoredSessionFacts {
   readonly agent: string;
   readonly pin: string;
 }
 
-export function sessionFacts({ body, author }: Pick<EntryDraft, 'body' | 'author'>): SessionFacts {
+export function sessionFacts({ body, author }: Pick<EntryDraft, 'body' | 'author'>): StoredSessionFacts {
   const agent = fieldOf(body, 'agent');
   const pin = fieldOf(body, 'pin');
   return { agent: typeof agent === 'string' ? agent : author, pin: typeof pin === 'string' ? pin : '' };
@@ -29,7 +29,7 @@ export function sessionFacts({ body, author }: Pick<EntryDraft, 'body' | 'author
 
 /** Builds a session's list item from its first and last entries. */
 export function summarise(
-  { agent, pin }: SessionFacts,
+  { agent, pin }: StoredSessionFacts,
   first: StoredEntry['entry'],
   last: StoredEntry['entry'],
   closed: boolean,

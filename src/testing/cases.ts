@@ -1,16 +1,16 @@
 import { type AuditState, beginState, type Pinned } from '../audit/rules/state.ts';
 import { MODES, type Mode } from '../spec/types.ts';
-import { type Model, type Route, shortestRoutes } from './model.ts';
-import { type Move, movesFrom } from './moves.ts';
-import { onlyLacksApproval, refusalCases } from './plan-refusals.ts';
-import { visitCases } from './plan-visits.ts';
-import { walkCases } from './plan-walks.ts';
-import { coveredBy, inWords, type PlannedCase, place } from './planned-case.ts';
-import { rulesOf } from './rules-of.ts';
-import { everyState, searchRoute } from './search.ts';
-import { hopModel, modeModel } from './session-model.ts';
+import { type Model, type Route, shortestRoutes } from './model/model.ts';
+import { type Move, movesFrom } from './plan/moves.ts';
+import { onlyLacksApproval, refusalCases } from './plan/plan-refusals.ts';
+import { visitCases } from './plan/plan-visits.ts';
+import { walkCases } from './plan/plan-walks.ts';
+import { coveredBy, inWords, type PlannedCase, place } from './plan/planned-case.ts';
+import { rulesOf } from './model/rules-of.ts';
+import { everyState, searchRoute } from './plan/search.ts';
+import { hopModel, modeModel } from './model/session-model.ts';
 
-export interface Plan {
+export interface TestPlan {
   readonly cases: readonly PlannedCase[];
   /** What can be covered at all: `edge edit hop-test test`, `state edit`, `start explore`, `mode discuss diagnose`. */
   readonly reachable: ReadonlySet<string>;
@@ -22,14 +22,14 @@ export interface Plan {
 const LARGE_EDGES = 150;
 const LARGE_STATES = 250;
 /** What has to be tried to hold sessions of a spec set against it. Pure. */
-export function planCases(pinned: Pinned, agent: string): Plan {
+export function planCases(pinned: Pinned, agent: string): TestPlan {
   const opening: AuditState = beginState(pinned, { agent, sessionId: 'planned' });
   const toWork = routeToWork(pinned, opening);
   const working = toWork.states.at(-1)!;
   const { specs } = pinned;
   const restricted =
-    specs.gate !== null &&
-    (MODES.some((mode) => specs.gate?.peripherals[mode]) || /\bsession\.mode\b/.test(rulesOf(specs)));
+    specs.modeGate !== null &&
+    (MODES.some((mode) => specs.modeGate?.peripherals[mode]) || /\bsession\.mode\b/.test(rulesOf(specs)));
   const model = hopModel(pinned, restricted ? opening : working, restricted);
   const prefix = restricted ? [] : toWork.moves;
   const modes = modeCases(pinned, opening);
@@ -45,7 +45,7 @@ export function planCases(pinned: Pinned, agent: string): Plan {
 /** The mode that allows the most, by the fewest transitions. */
 function routeToWork(pinned: Pinned, opening: AuditState): Route<AuditState, Move> {
   const nothing: Route<AuditState, Move> = { moves: [], states: [opening] };
-  const { gate } = pinned.specs;
+  const { modeGate: gate } = pinned.specs;
   if (!gate) return nothing;
   const power = (mode: Mode | null) => (mode ? gate.effects[mode].length : 0);
   const routes = everyState(modeModel(pinned, opening), 10) ?? [nothing];
@@ -53,7 +53,7 @@ function routeToWork(pinned: Pinned, opening: AuditState): Route<AuditState, Mov
 }
 
 function modeCases(pinned: Pinned, opening: AuditState): { cases: PlannedCase[]; reachable: Set<string> } {
-  const { gate } = pinned.specs;
+  const { modeGate: gate } = pinned.specs;
   const provoked: PlannedCase = {
     group: 'refusals',
     name: 'outside, before anything happened: whatever is not lawful is refused',

@@ -1,13 +1,13 @@
 import type { Pinned } from '../audit/rules/state.ts';
 import type { ToolBackend } from '../ports/tool-backend.ts';
 import type { Session } from '../session/session.ts';
-import { loadSpecs } from '../spec/load-specs.ts';
+import { loadSpecs } from '../spec/load/load-specs.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 import { planCases } from './cases.ts';
-import { Coverage, type CoverageRow } from './coverage.ts';
-import type { PlannedCase } from './planned-case.ts';
-import { runCase, runCaseWithAgent, runCaseWithDeaths } from './run-case.ts';
-import { trialConfig } from './trial-config.ts';
+import { Coverage, type CoverageRow } from './plan/coverage.ts';
+import type { PlannedCase } from './plan/planned-case.ts';
+import { runCase, runCaseWithAgent, runCaseWithDeaths } from './model/run-case.ts';
+import { trialConfig } from './model/model-config.ts';
 
 export interface TestSpecsOptions {
   /** How the repository is tested and shipped; a made-up repository unless given. */

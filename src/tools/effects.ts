@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { ObservedEffect } from '../ports/effects.ts';
 
 /** sha256 (hex) of some bytes, or of a string's UTF-8. */
-export const sha256 = (content: Uint8Array | string): string => hash('sha256', content, 'hex');
+export const sha256Hex = (content: Uint8Array | string): string => hash('sha256', content, 'hex');
 
 /**
  * The effect of a file's content having been put in place.

@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
-import { isGitCredential } from '../gate/masks.ts';
-import { isTooDeep, readFolder } from './sandbox/read-folder.ts';
+import { isGitCredential } from '../gate/scope/masks.ts';
+import { isTooDeep, readFolder } from './sandbox/mounts/read-folder.ts';
 
 /** Where git may find objects and refs: in a repository, or in a folder that the file `commondir` of another one names. */
 export const isGitFolder = (entries: readonly Dirent[]): boolean => has(entries, 'objects', 'refs');

@@ -3,7 +3,7 @@ import { isAbsolute, join, posix, relative, resolve } from 'node:path';
 import { realpathIfAny } from '../base/files.ts';
 import { compileGlob } from '../base/glob.ts';
 import { isWithin } from '../base/paths.ts';
-import { isMasked } from '../gate/masks.ts';
+import { isMasked } from '../gate/scope/masks.ts';
 import type { Grant } from '../ports/tool-backend.ts';
 import { INSTRUCTION_FILES } from '../spec/policy/instruction-files.ts';
 

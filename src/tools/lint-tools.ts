@@ -1,4 +1,4 @@
-import type { SpecWarning } from '../spec/issues.ts';
+import type { SpecWarning } from '../spec/check/issues.ts';
 import { own, suggest } from '../spec/names.ts';
 import type { PeripheralSpec, ProjectConfig, ScopeRule, SpecSet, ToolParameter, ToolSpec } from '../spec/types.ts';
 import { COMMAND_TOOLS } from './shell/command-tools.ts';
@@ -19,7 +19,7 @@ type Finding = Omit<SpecWarning, 'path'>;
 
 const MODES_PATH = 'modes.<mode>.effects of gate.yaml';
 
-function modeFinding({ id, effect }: ToolSpec, { gate }: SpecSet): Finding | null {
+function modeFinding({ id, effect }: ToolSpec, { modeGate: gate }: SpecSet): Finding | null {
   if (!gate || Object.values(gate.effects).some((effects) => effects.includes(effect))) return null;
   return {
     code: 'never-in-mode',

@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { isProtected } from '../../src/gate/masks.ts';
-import { locate, within } from '../../src/gate/paths.ts';
+import { isProtected } from '../../src/gate/scope/masks.ts';
+import { locatePath, within } from '../../src/gate/scope/paths.ts';
 import { parseGit, optionWords } from '../../src/tools/git/parse-arguments.ts';
 import { isRef, peelRevision } from '../../src/tools/git/operands.ts';
 import { splitCommand } from '../../src/tools/git/split-command.ts';
@@ -63,7 +63,7 @@ const judgedPaths: Fuzz = {
   share: 5,
   property: () =>
     fc.property(path, (text) => {
-      const byGate = locate(ROOT, text);
+      const byGate = locatePath(ROOT, text);
       const byTool = parsePath(ROOT, 'path', text);
       if (!('segments' in byTool)) return;
       must(
@@ -81,7 +81,7 @@ const scopes: Fuzz = {
   share: 2,
   property: () =>
     fc.property(fc.tuple(path, fc.constantFrom('src', 'src/', './src', 'a b/')), ([text, scope]) => {
-      const located = locate(ROOT, text);
+      const located = locatePath(ROOT, text);
       if (!located.ok) return;
       const base = scope.replace(/^\.\//, '').replace(/\/$/, '');
       const inside = located.path.split('/').slice(0, base.split('/').length).join('/') === base;

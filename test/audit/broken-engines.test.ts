@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Rule } from '../../src/audit/rules/problem.ts';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
 import type { Session } from '../../src/session/session.ts';
-import { deriveEdges } from '../../src/spec/derive-edges.ts';
+import { deriveEdges } from '../../src/spec/resolve/derive-edges.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import type { Edge, PeripheralSpec, ProjectConfig, SpecSet, ToolSpec } from '../../src/spec/types.ts';
 import { answering, CONFIG, SPECS, world } from './world.ts';
@@ -14,15 +14,15 @@ const withPeripheral = (specs: SpecSet, id: string, fields: Partial<PeripheralSp
 };
 const withTool = (specs: SpecSet, id: string, fields: Partial<ToolSpec>): SpecSet =>
   rehash({ ...specs, tools: { ...specs.tools, [id]: { ...specs.tools[id]!, ...fields } } });
-const withGate = (specs: SpecSet, fields: Partial<NonNullable<SpecSet['gate']>>): SpecSet =>
-  rehash({ ...specs, gate: { ...specs.gate!, ...fields } });
+const withGate = (specs: SpecSet, fields: Partial<NonNullable<SpecSet['modeGate']>>): SpecSet =>
+  rehash({ ...specs, modeGate: { ...specs.modeGate!, ...fields } });
 const withEdges = (specs: SpecSet, change: (edge: Edge) => Edge): SpecSet => ({
   ...specs,
   edges: specs.edges.map(change),
 });
 const rehash = (specs: SpecSet): SpecSet => ({ ...specs, hash: hashSpecs(specs) });
 
-const free = (specs: SpecSet): SpecSet => rehash({ ...specs, gate: null });
+const free = (specs: SpecSet): SpecSet => rehash({ ...specs, modeGate: null });
 
 /** The way to a peripheral, each step of it lawful. */
 const to = {
@@ -274,7 +274,7 @@ const BROKEN: readonly Broken[] = [
     forgets: 'what a mode allows',
     rule: 'mode-effect',
     says: 'a tool to act',
-    specs: (s) => withGate(s, { effects: { ...s.gate!.effects, diagnose: ['observe', 'act', 'coordinate'] } }),
+    specs: (s) => withGate(s, { effects: { ...s.modeGate!.effects, diagnose: ['observe', 'act', 'coordinate'] } }),
     does: async (session) => {
       await to.diagnose(session);
       await session.step({ tool: 'read', args: ['src/a.ts'] });
@@ -288,7 +288,7 @@ const BROKEN: readonly Broken[] = [
     says: 'discuss → execute',
     specs: (s) =>
       withGate(s, {
-        transitions: [...s.gate!.transitions, { from: 'discuss', to: 'execute', approval: null, summary: false }],
+        transitions: [...s.modeGate!.transitions, { from: 'discuss', to: 'execute', approval: null, summary: false }],
       }),
     does: (session) => session.setMode({ to: 'execute' }),
   },
@@ -296,7 +296,7 @@ const BROKEN: readonly Broken[] = [
     forgets: 'the approval of a mode',
     rule: 'approval',
     says: 'nobody approved',
-    specs: (s) => withGate(s, { transitions: s.gate!.transitions.map((one) => ({ ...one, approval: null })) }),
+    specs: (s) => withGate(s, { transitions: s.modeGate!.transitions.map((one) => ({ ...one, approval: null })) }),
     does: async (session) => {
       await session.setMode({ to: 'diagnose' });
       await session.setMode({ to: 'execute' });
@@ -306,7 +306,7 @@ const BROKEN: readonly Broken[] = [
     forgets: 'the summary',
     rule: 'mode',
     says: 'there is none',
-    specs: (s) => withGate(s, { transitions: s.gate!.transitions.map((one) => ({ ...one, summary: false })) }),
+    specs: (s) => withGate(s, { transitions: s.modeGate!.transitions.map((one) => ({ ...one, summary: false })) }),
     does: async (session) => {
       await session.setMode({ to: 'diagnose' });
       await session.setMode({ to: 'execute' });
@@ -335,7 +335,7 @@ const BROKEN: readonly Broken[] = [
     forgets: 'which peripherals a mode allows',
     rule: 'mode',
     says: 'explore was entered in this mode',
-    pinned: withGate(SPECS, { peripherals: { ...SPECS.gate!.peripherals, discuss: ['chat'] } }),
+    pinned: withGate(SPECS, { peripherals: { ...SPECS.modeGate!.peripherals, discuss: ['chat'] } }),
     specs: () => SPECS,
     does: (session) => session.start('explore'),
   },

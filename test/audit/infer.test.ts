@@ -3,12 +3,12 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { inferSpecs } from '../../src/audit/infer/infer.ts';
-import { globs, hull } from '../../src/audit/infer/path-cover.ts';
+import { globs, pathCover } from '../../src/audit/infer/path-cover.ts';
 import { authored } from '../../src/audit/infer/print-specs.ts';
 import { addUsage, Usage } from '../../src/audit/infer/usage.ts';
 import { liesIn } from '../../src/audit/rules/paths.ts';
 import { replay } from '../../src/session/replay.ts';
-import { loadSpecs } from '../../src/spec/load-specs.ts';
+import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { CONFIG, fivePeripherals, folder, SPECS, world } from './world.ts';
 
@@ -107,7 +107,7 @@ describe('a hull', () => {
   it('holds every path, in few words', () => {
     fc.assert(
       fc.property(paths, (all) => {
-        const places = hull(all);
+        const places = pathCover(all);
         expect(places.length).toBeLessThanOrEqual(8);
         for (const path of all) expect(liesIn(path, places)).toBe(true);
       }),
@@ -115,7 +115,7 @@ describe('a hull', () => {
   });
 
   it('is the paths themselves while they are few', () => {
-    expect(hull(['b/c.ts', 'a.ts', 'b/c.ts'])).toEqual(['a.ts', 'b/c.ts']);
+    expect(pathCover(['b/c.ts', 'a.ts', 'b/c.ts'])).toEqual(['a.ts', 'b/c.ts']);
     expect(globs(Array.from({ length: 20 }, (_, i) => `src/${i}.ts`))).toEqual(['src/**/*.ts']);
   });
 });

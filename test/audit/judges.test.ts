@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { commandProblem, configuredTest, plainWords } from '../../src/audit/rules/commands.ts';
+import { commandProblem, configuredTest, auditedWords } from '../../src/audit/rules/commands.ts';
 import { hostProblem } from '../../src/audit/rules/hosts.ts';
 import { liesIn, placeOf } from '../../src/audit/rules/paths.ts';
 import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-paths.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/parse-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import { CONFIG } from './world.ts';
 
 describe('a place', () => {
@@ -82,8 +82,8 @@ describe('an address', () => {
 
 describe('a command', () => {
   it('is split at blanks outside of quotes', () => {
-    expect(plainWords(`commit -m 'fix: a b' "c d" e\\ f`)).toEqual(['commit', '-m', 'fix: a b', 'c d', 'e f']);
-    for (const text of ['a; b', 'a && b', '$(x)', 'a > b', "it's"]) expect(plainWords(text)).toBeNull();
+    expect(auditedWords(`commit -m 'fix: a b' "c d" e\\ f`)).toEqual(['commit', '-m', 'fix: a b', 'c d', 'e f']);
+    for (const text of ['a; b', 'a && b', '$(x)', 'a > b', "it's"]) expect(auditedWords(text)).toBeNull();
   });
 
   it('ships only where the scope ships, and what runs unnamed needs a scope that runs commands', () => {

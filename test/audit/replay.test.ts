@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { replay } from '../../src/session/replay.ts';
-import { deriveEdges } from '../../src/spec/derive-edges.ts';
+import { deriveEdges } from '../../src/spec/resolve/derive-edges.ts';
 import type { PeripheralSpec, SpecSet } from '../../src/spec/types.ts';
 import { CONFIG, fivePeripherals, SPECS, world } from './world.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { commandProblem } from '../../src/audit/rules/commands.ts';
-import { isFileChange, observation, observedFruit } from '../../src/audit/rules/observations.ts';
+import { isFileChange, observation, auditedFruit } from '../../src/audit/rules/observations.ts';
 import { liesIn, placeOf } from '../../src/audit/rules/paths.ts';
 import { PROBLEM_CODES } from '../../src/audit/rules/problem.ts';
 import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-paths.ts';
@@ -11,9 +11,9 @@ import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts'
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { transferContext } from '../../src/gate/context.ts';
 import { DENIAL_CODES } from '../../src/gate/denial.ts';
-import { isMasked, isProtected } from '../../src/gate/masks.ts';
-import { locate, within } from '../../src/gate/paths.ts';
-import { changedPaths } from '../../src/session/observe.ts';
+import { isMasked, isProtected } from '../../src/gate/scope/masks.ts';
+import { locatePath, within } from '../../src/gate/scope/paths.ts';
+import { changedPaths } from '../../src/session/state/observe.ts';
 import { FILE_CHANGES, IDENTITY_FIELDS } from '../../src/spec/policy/closed-lists.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
 import { MAX_FRUIT_FILES, MAX_NAMED_FILES, MAX_PATH_BYTES } from '../../src/spec/policy/limits.ts';
@@ -23,7 +23,7 @@ import {
   PROTECTED_NAMES,
   REPOSITORY_MARK,
 } from '../../src/spec/policy/protected-names.ts';
-import { scriptedBackend } from '../../src/testing/scripted.ts';
+import { scriptedBackend } from '../../src/testing/doubles/scripted.ts';
 import { SUB_COMMANDS } from '../../src/tools/git/table.ts';
 import { answering, CONFIG, SPECS, world } from './world.ts';
 
@@ -125,7 +125,7 @@ describe('the gate and the audit agree', () => {
   it('on where a path lies, and how long it may be', () =>
     fc.assert(
       fc.property(asked, (text) => {
-        const gate = locate('/repo', text);
+        const gate = locatePath('/repo', text);
         const audit = placeOf('/repo', text);
         expect([text, audit.inside ? audit.path || '.' : null]).toEqual([text, gate.ok ? gate.path : null]);
       }),
@@ -175,9 +175,7 @@ describe('the gate and the audit agree', () => {
       apply(state, entry, bodyOf(entry.body), Date.parse(entry.at));
     expect(state.files.size).toBe(MAX_NAMED_FILES);
     expect(observation(state.visit!.observed, 'changed-files')).toHaveLength(MAX_FRUIT_FILES);
-    expect(at.session.state.here?.observed).toEqual(
-      observedFruit(SPECS.peripherals['explore']!, state.visit!.observed),
-    );
+    expect(at.session.state.here?.observed).toEqual(auditedFruit(SPECS.peripherals['explore']!, state.visit!.observed));
   });
 
   it('on what was found in a list that is stored apart', async () => {

@@ -2,10 +2,10 @@ import { transition } from 'xstate';
 import { compileSpecs, initialSnapshot } from '../../src/compile/index.ts';
 import { decide } from '../../src/gate/decide.ts';
 import type { GateContext } from '../../src/gate/request.ts';
-import { initialState } from '../../src/session/state.ts';
-import { viewOf } from '../../src/session/view.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load-project-config.ts';
-import { loadSpecs } from '../../src/spec/load-specs.ts';
+import { initialState } from '../../src/session/state/state.ts';
+import { viewOf } from '../../src/session/state/view.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
+import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 
 const specs = await loadSpecs('default');
 const compiled = compileSpecs(specs);

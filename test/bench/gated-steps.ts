@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import { createSession } from '../../src/session/open.ts';
 import type { Session } from '../../src/session/session.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load-project-config.ts';
-import { loadSpecs } from '../../src/spec/load-specs.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
+import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { scriptedBackend } from '../../src/testing/scripted.ts';
+import { scriptedBackend } from '../../src/testing/doubles/scripted.ts';
 
 const specs = await loadSpecs('default');
 const result = { path: 'src/gate/decide.ts', text: 'x'.repeat(200) };

@@ -4,17 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import { createSession } from '../../src/session/open.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load-project-config.ts';
-import { loadSpecs } from '../../src/spec/load-specs.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
+import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { gitLayout } from '../../src/tools/git/layouts.ts';
-import { bwrapArguments } from '../../src/tools/sandbox/bwrap-arguments.ts';
+import { bwrapArguments } from '../../src/tools/sandbox/mounts/bwrap-arguments.ts';
 import { detectSandbox } from '../../src/tools/sandbox/detect.ts';
-import { type Furniture, makeFurniture } from '../../src/tools/sandbox/furniture.ts';
+import { type SupportFiles, makeFurniture } from '../../src/tools/sandbox/mounts/support-files.ts';
 import { overlayOf } from '../../src/tools/sandbox/launch.ts';
-import type { Layout } from '../../src/tools/sandbox/layout.ts';
-import { editLayout, readOnlyLayout, testLayout } from '../../src/tools/sandbox/layouts.ts';
+import type { SandboxLayout } from '../../src/tools/sandbox/mounts/layout.ts';
+import { editLayout, readOnlyLayout, testLayout } from '../../src/tools/sandbox/mounts/layouts.ts';
 import type { Sandbox } from '../../src/tools/sandbox/sandbox.ts';
 import { shellBackend } from '../../src/tools/shell/backend.ts';
 
@@ -48,7 +48,7 @@ export async function sandboxBench(): Promise<SandboxBench | null> {
   const request = { root, masks: ['.env'] };
   const gitDir = join(root, '.git');
   const furniture = makeFurniture();
-  const layouts: { readonly [what: string]: () => Layout } = {
+  const layouts: { readonly [what: string]: () => SandboxLayout } = {
     explore: () => readOnlyLayout(request),
     ...(sandbox.availability.overlay ? { edit: () => editLayout(request), test: () => testLayout(request) } : {}),
     commit: () => gitLayout({ root, gitDir, commonDir: gitDir }, { kind: 'commit' }, []),
@@ -91,7 +91,7 @@ export async function pairsOf({ sandboxed, byHand }: Way, pairs: number): Promis
   return measured;
 }
 
-async function runOnce(sandbox: Sandbox, layout: Layout) {
+async function runOnce(sandbox: Sandbox, layout: SandboxLayout) {
   const options = { seconds: 60, outputBytes: 65_536, signal: new AbortController().signal };
   const { exit, stderr } = await sandbox.run(layout, COMMAND, options);
   if (exit !== 0) throw new Error(`the sandboxed command ended with ${exit}: ${stderr}`);
@@ -131,7 +131,7 @@ mount -t overlay -o "lowerdir=.,upperdir=$2/upper,workdir=$2/work$3" hopgate "$2
 `;
 
 /** What one would type: an overlay has to be mounted first. */
-function commandLine(layout: Layout, furniture: Furniture, command: readonly string[]): string[] {
+function commandLine(layout: SandboxLayout, furniture: SupportFiles, command: readonly string[]): string[] {
   const contained = ['bwrap', ...bwrapArguments(layout, furniture, {}), '--', ...command];
   const overlay = overlayOf(layout);
   if (!overlay) return contained;

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { transcriptPath } from '../../src/adapters/core/transcript-file.ts';
+import { transcriptPath } from '../../src/adapters/core/transcript/transcript-file.ts';
 import { evidenceFile } from '../../src/cli/open-store.ts';
 import { verifyChain } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';

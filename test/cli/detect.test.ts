@@ -7,7 +7,7 @@ import { detectGit } from '../../src/cli/detect/git.ts';
 import { detectProject } from '../../src/cli/detect/project.ts';
 import { renderConfig } from '../../src/cli/detect/render-config.ts';
 import { memoryTree } from '../../src/cli/detect/tree.ts';
-import { plainWords } from '../../src/cli/detect/words.ts';
+import { unquotedWords } from '../../src/cli/detect/words.ts';
 
 const noGit = async (): Promise<null> => null;
 const tests = async (files: { readonly [path: string]: string }) =>
@@ -105,14 +105,14 @@ describe('how a repository is tested', () => {
     const word = fc.stringMatching(/^[\w./:@%+,-]+$/);
     fc.assert(
       fc.property(fc.array(word, { minLength: 1 }), (words) => {
-        expect(plainWords(words.join(' '))).toEqual(words);
+        expect(unquotedWords(words.join(' '))).toEqual(words);
       }),
     );
     const special = fc.constantFrom(...'|&;<>()$`\\"\'*?[#~!{}\n');
     fc.assert(
       fc.property(word, special, word, (before, char, after) => {
         fc.pre(char !== '\n');
-        expect(plainWords(`${before}${char}${after}`)).toBeNull();
+        expect(unquotedWords(`${before}${char}${after}`)).toBeNull();
       }),
     );
   });

@@ -4,7 +4,7 @@ import { evidenceFile } from '../../src/cli/open-store.ts';
 import { openSession } from '../../src/open-session.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import { processHolder } from '../../src/stores/process-holder.ts';
-import { countingIds } from '../../src/testing/counting-ids.ts';
+import { countingIds } from '../../src/testing/doubles/counting-ids.ts';
 import { machine } from './run.ts';
 
 /** A holder in a process that has ended. */

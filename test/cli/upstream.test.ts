@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { parseSpecSet } from '../../src/spec/parse-spec-set.ts';
+import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import { machine, put } from './run.ts';
 
 const FILESYSTEM = resolve('node_modules/@modelcontextprotocol/server-filesystem/dist/index.js');

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { type Fixture, makeFixture } from '../../src/cli/run/fixture.ts';
-import { loadScenario } from '../../src/spec/load-scenario.ts';
-import type { ScenarioAction, ScenarioStep } from '../../src/spec/scenario-file.ts';
+import { loadScenario } from '../../src/spec/load/load-scenario.ts';
+import type { ScenarioAction, ScenarioStep } from '../../src/spec/schema/scenario-file.ts';
 import { CLAUDE_BIN, call, ClaudeWorld, own } from './claude-world.ts';
 import type { Step } from './messages-server.ts';
 

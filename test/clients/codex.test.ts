@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { makeFixture } from '../../src/cli/run/fixture.ts';
 import { DENIAL_CODES } from '../../src/gate/denial.ts';
-import { loadScenario } from '../../src/spec/load-scenario.ts';
-import type { ScenarioAction } from '../../src/spec/scenario-file.ts';
+import { loadScenario } from '../../src/spec/load/load-scenario.ts';
+import type { ScenarioAction } from '../../src/spec/schema/scenario-file.ts';
 import { SERVER } from '../server-name.ts';
 import {
   CODEX_BIN,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { compileSpecs } from '../../src/compile/compile-specs.ts';
-import type { RequirementFacts } from '../../src/gate/requirement.ts';
+import type { RequirementFacts } from '../../src/gate/requirements/requirement.ts';
 import type { Edge, GateRule, SpecSet } from '../../src/spec/types.ts';
 import { inState } from './advance.ts';
 import { facts } from './facts.ts';

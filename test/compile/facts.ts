@@ -1,4 +1,4 @@
-import type { RequirementFacts } from '../../src/gate/requirement.ts';
+import type { RequirementFacts } from '../../src/gate/requirements/requirement.ts';
 
 const NOTHING: RequirementFacts = {
   by: 'agent',

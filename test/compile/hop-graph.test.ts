@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compileHopGraph } from '../../src/compile/hop-graph.ts';
 import { buildMachine } from '../../src/compile/machine.ts';
-import type { RequirementFacts } from '../../src/gate/requirement.ts';
+import type { RequirementFacts } from '../../src/gate/requirements/requirement.ts';
 import { advance } from './advance.ts';
 import { facts } from './facts.ts';
 import { CORE, specSet } from './specs.ts';

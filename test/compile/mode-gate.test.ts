@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { buildMachine, type Machine } from '../../src/compile/machine.ts';
 import { compileModeGate } from '../../src/compile/mode-gate.ts';
-import type { RequirementFacts } from '../../src/gate/requirement.ts';
+import type { RequirementFacts } from '../../src/gate/requirements/requirement.ts';
 import { MODES, type Mode } from '../../src/spec/types.ts';
 import { advance } from './advance.ts';
 import { facts } from './facts.ts';

@@ -1,6 +1,6 @@
 import type {
   Edge,
-  Entry,
+  EntryRule,
   EntrySource,
   Exit,
   GateRule,
@@ -23,7 +23,7 @@ export interface Sketch {
 
 const SOURCES = ['default', 'from-any', 'user-request', 'agent-request', 'session-close'];
 
-function entryOf(names: readonly string[]): Entry {
+function entryOf(names: readonly string[]): EntryRule {
   const isSource = (name: string) => SOURCES.includes(name) || name.startsWith('from-');
   const sources = names.filter(isSource).map((name): EntrySource => {
     if (SOURCES.includes(name)) return { kind: name } as EntrySource;
@@ -85,7 +85,15 @@ export function specSet(sketches: { readonly [id: string]: Sketch }, gate: GateS
   );
   const order = (edge: Edge) => `${edge.from} ${edge.exit} ${edge.to}`;
   edges.sort((a, b) => (order(a) < order(b) ? -1 : 1));
-  return { hash: `${'c0ffee'.repeat(10)}beef`, gate, tools: {}, scopes: {}, conditions: {}, peripherals, edges };
+  return {
+    hash: `${'c0ffee'.repeat(10)}beef`,
+    modeGate: gate,
+    tools: {},
+    scopes: {},
+    conditions: {},
+    peripherals,
+    edges,
+  };
 }
 
 const transition = (from: Mode, to: Mode, needs: Partial<ModeTransition> = {}): ModeTransition => ({

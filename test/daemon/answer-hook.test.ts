@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { HookAnswer, HookDesk } from '../../src/adapters/core/hook-desk.ts';
-import { answerHook } from '../../src/daemon/answer-hook.ts';
-import { frame, unframe } from '../../src/daemon/framed.ts';
+import type { HookAnswer, HookContext } from '../../src/adapters/core/hook-context.ts';
+import { answerHook } from '../../src/daemon/hook/answer-hook.ts';
+import { frame, unframe } from '../../src/daemon/hook/framed.ts';
 
-const desk = {} as HookDesk;
+const desk = {} as HookContext;
 const answering = (handle: () => unknown) => ({ claude: async () => async () => handle() as Promise<HookAnswer> });
 
 const ask = (handle: () => unknown, raw = '{}', deadlineMs = 60_000) =>

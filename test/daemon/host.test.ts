@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { openSession } from '../../src/open-session.ts';
 import { StoreError } from '../../src/ports/evidence-store.ts';
-import type { NativeTicket } from '../../src/session/native-ticket.ts';
+import type { NativeTicket } from '../../src/session/native/native-ticket.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { makeWorld } from './world.ts';
@@ -15,8 +15,8 @@ describe('a seat', () => {
   it('opens a session in the default peripheral, for the client program as the agent', async () => {
     const { host, conversation, nobody } = makeWorld();
     const desk = host().desk(nobody);
-    const seat = await desk.seat(conversation());
-    const state = await desk.use(seat, async (session) => session.state);
+    const seat = await desk.conversation(conversation());
+    const state = await desk.withSession(seat, async (session) => session.state);
     expect(state).toMatchObject({ agent: 'claude-code', peripheral: 'explore', mode: 'discuss' });
     expect(seat).toMatchObject({ parent: null, events: [], notes: {} });
   });
@@ -24,30 +24,32 @@ describe('a seat', () => {
   it('starts where it is told to', async () => {
     const { host, conversation } = makeWorld();
     const desk = host().desk({ env: { HOPGATE_PERIPHERAL: 'chat' }, pid: null });
-    const seat = await desk.seat(conversation());
-    expect(await desk.use(seat, async ({ state }) => state.peripheral)).toBe('chat');
+    const seat = await desk.conversation(conversation());
+    expect(await desk.withSession(seat, async ({ state }) => state.peripheral)).toBe('chat');
   });
 
   it('leaves no open session behind where it cannot start there', async () => {
     const { host, conversation, root, env } = makeWorld();
     const desk = host().desk({ env: { HOPGATE_PERIPHERAL: 'nowhere' }, pid: null });
-    await expect(desk.seat(conversation())).rejects.toThrow(/nowhere/);
-    const seat = await host().desk({ env: {}, pid: null }).seat(conversation());
+    await expect(desk.conversation(conversation())).rejects.toThrow(/nowhere/);
+    const seat = await host().desk({ env: {}, pid: null }).conversation(conversation());
     expect(seat.sessionId).toBeTypeOf('string');
     expect(root && env).toBeTruthy();
   });
 
   it('is the same in another process, and for another conversation another one', async () => {
     const { host, conversation, nobody } = makeWorld();
-    const first = await host().desk(nobody).seat(conversation());
-    expect((await host().desk(nobody).seat(conversation())).sessionId).toBe(first.sessionId);
-    expect((await host().desk(nobody).seat(conversation('c2'))).sessionId).not.toBe(first.sessionId);
+    const first = await host().desk(nobody).conversation(conversation());
+    expect((await host().desk(nobody).conversation(conversation())).sessionId).toBe(first.sessionId);
+    expect((await host().desk(nobody).conversation(conversation('c2'))).sessionId).not.toBe(first.sessionId);
   });
 
   it('is made once, however many ask at once in however many processes', async () => {
     const { host, conversation, nobody } = makeWorld();
     const hosts = [host(), host(), host({ keepOpenMs: 60_000 })];
-    const seats = await Promise.all(hosts.flatMap((one) => [0, 1, 2].map(() => one.desk(nobody).seat(conversation()))));
+    const seats = await Promise.all(
+      hosts.flatMap((one) => [0, 1, 2].map(() => one.desk(nobody).conversation(conversation()))),
+    );
     expect(new Set(seats.map(({ sessionId }) => sessionId)).size).toBe(1);
   });
 
@@ -56,17 +58,17 @@ describe('a seat', () => {
     const made = await openSession({ root, agent: 'somebody' });
     await made.detach();
     const desk = host().desk({ env: { HOPGATE_SESSION: made.id }, pid: null });
-    const seat = await desk.seat(conversation());
+    const seat = await desk.conversation(conversation());
     expect(seat.sessionId).toBe(made.id);
-    expect(await desk.use(seat, async ({ state }) => state.agent)).toBe('somebody');
+    expect(await desk.withSession(seat, async ({ state }) => state.agent)).toBe('somebody');
     const other = host().desk({ env: { HOPGATE_SESSION: 's-none' }, pid: null });
-    await expect(other.seat(conversation('c3'))).rejects.toThrow(/no session "s-none"/);
-    const moved = await host().desk(nobody).seat(conversation('c4'));
+    await expect(other.conversation(conversation('c3'))).rejects.toThrow(/no session "s-none"/);
+    const moved = await host().desk(nobody).conversation(conversation('c4'));
     expect(
       (
         await host()
           .desk({ env: { HOPGATE_SESSION: made.id }, pid: null })
-          .seat(moved.conversation)
+          .conversation(moved.conversation)
       ).sessionId,
     ).toBe(made.id);
   });
@@ -74,8 +76,8 @@ describe('a seat', () => {
   it('is one for all conversations of one client process, and its MCP server finds it', async () => {
     const { host, conversation, root } = makeWorld();
     const caller = { env: {}, pid: process.pid };
-    const seat = await host().desk(caller).seat(conversation('before-clear'));
-    expect((await host().desk(caller).seat(conversation('after-clear'))).sessionId).toBe(seat.sessionId);
+    const seat = await host().desk(caller).conversation(conversation('before-clear'));
+    expect((await host().desk(caller).conversation(conversation('after-clear'))).sessionId).toBe(seat.sessionId);
     expect(await host().attach(root, 'claude-code', caller)).toBe(seat.sessionId);
   });
 
@@ -83,20 +85,20 @@ describe('a seat', () => {
     const { host, conversation, root } = makeWorld();
     const caller = { env: {}, pid: process.pid };
     const desk = host().desk(caller);
-    const seat = await desk.seat(conversation('first'));
-    await desk.use(seat, (session) => session.stop('done'));
+    const seat = await desk.conversation(conversation('first'));
+    await desk.withSession(seat, (session) => session.stop('done'));
     const closing = await openSession({ root, agent: 'claude-code', session: seat.sessionId });
     expect(await closing.close()).toMatchObject({ ok: true });
-    expect((await desk.seat(conversation('second'))).sessionId).not.toBe(seat.sessionId);
+    expect((await desk.conversation(conversation('second'))).sessionId).not.toBe(seat.sessionId);
   });
 
   it('has its approvals from what the operator said ahead, else they wait for the operator', async () => {
     const { host, conversation, nobody, root } = makeWorld();
     const one = host();
     const desk = one.desk(nobody);
-    const seat = await desk.seat(conversation());
-    const execute = () => desk.use(seat, (session) => session.setMode({ to: 'execute', exitCriteria: 'x' }));
-    await desk.use(seat, (session) => session.setMode({ to: 'diagnose' }));
+    const seat = await desk.conversation(conversation());
+    const execute = () => desk.withSession(seat, (session) => session.setMode({ to: 'execute', exitCriteria: 'x' }));
+    await desk.withSession(seat, (session) => session.setMode({ to: 'diagnose' }));
     const waiting = await execute();
     expect(waiting).toMatchObject({ ok: false, denial: { code: 'approval-required' } });
     expect(waiting.ok ? '' : waiting.denial.remedy).toMatch(/hopgate approve /);
@@ -108,26 +110,26 @@ describe('a seat', () => {
     const { host, conversation, root } = makeWorld();
     const caller = { env: {}, pid: process.pid };
     const id = await host().attach(root, 'claude-code', caller);
-    expect((await host().desk(caller).seat(conversation())).sessionId).toBe(id);
+    expect((await host().desk(caller).conversation(conversation())).sessionId).toBe(id);
   });
 
   it('remembers the last 50 events and the notes, also when several processes tell it at once', async () => {
     const { host, conversation, nobody } = makeWorld();
     const desks = [host().desk(nobody), host().desk(nobody)];
-    const seat = await desks[0]!.seat(conversation());
-    await Promise.all(Array.from({ length: 60 }, (_, i) => desks[i % 2]!.remember(seat, event(`e${i}`))));
-    const after = await desks[1]!.remember(seat, event('last'), { asked: true });
+    const seat = await desks[0]!.conversation(conversation());
+    await Promise.all(Array.from({ length: 60 }, (_, i) => desks[i % 2]!.recordEvent(seat, event(`e${i}`))));
+    const after = await desks[1]!.recordEvent(seat, event('last'), { asked: true });
     expect(after.events).toHaveLength(50);
     expect(new Set(after.events.map(({ name }) => name)).size).toBe(50);
     expect(after.events.at(-1)).toEqual(event('last'));
-    expect((await desks[0]!.seat(conversation())).notes).toEqual({ asked: true });
+    expect((await desks[0]!.conversation(conversation())).notes).toEqual({ asked: true });
   });
 
   it('keeps everything for the user alone', async () => {
     const { host, conversation, nobody, root, env } = makeWorld();
     const desk = host().desk(nobody);
-    const seat = await desk.seat(conversation());
-    await desk.keep(seat, 'k', 1);
+    const seat = await desk.conversation(conversation());
+    await desk.storeForCall(seat, 'k', 1);
     const { readdirSync } = await import('node:fs');
     const { stateDir } = await import('../../src/project/state-dir.ts');
     const folder = join(stateDir(root, env), 'seats');
@@ -143,19 +145,19 @@ describe('a ticket', () => {
   it('is taken once, by whichever process comes first', async () => {
     const { host, conversation, nobody } = makeWorld();
     const [one, two] = [host().desk(nobody), host().desk(nobody)];
-    const seat = await one.seat(conversation());
-    await one.keep(seat, 'toolu_1', { a: [1] });
-    await one.keep(seat, 'toolu_2', 'b');
-    expect(await two.take(seat, 'toolu_1')).toEqual({ a: [1] });
-    expect(await one.take(seat, 'toolu_1')).toBeNull();
-    expect(await one.take(seat, 'toolu_2')).toBe('b');
+    const seat = await one.conversation(conversation());
+    await one.storeForCall(seat, 'toolu_1', { a: [1] });
+    await one.storeForCall(seat, 'toolu_2', 'b');
+    expect(await two.takeForCall(seat, 'toolu_1')).toEqual({ a: [1] });
+    expect(await one.takeForCall(seat, 'toolu_1')).toBeNull();
+    expect(await one.takeForCall(seat, 'toolu_2')).toBe('b');
   });
 
   it('of a run names its call, and is good once', async () => {
     const { host, conversation, nobody } = makeWorld();
     const one = host({ runCommand: '/x/hook run' });
-    const seat = await one.desk(nobody).seat(conversation());
-    const line = await one.desk(nobody).runner(seat, { tool: 'bash', args: { command: 'ls' }, callId: 'c1' });
+    const seat = await one.desk(nobody).conversation(conversation());
+    const line = await one.desk(nobody).commandFor(seat, { tool: 'bash', args: { command: 'ls' }, callId: 'c1' });
     const id = /^\/x\/hook run ([0-9a-f]{32})$/.exec(line)?.[1] ?? '';
     expect(host().takeRun(id)).toMatchObject({ conversation: conversation(), call: { tool: 'bash' } });
     expect(one.takeRun(id)).toBeNull();
@@ -167,9 +169,9 @@ describe('a native call through the desk', () => {
   it('is admitted in one process and concluded in another, and verifies', async () => {
     const { host, conversation, nobody, root } = makeWorld();
     const first = host();
-    const seat = await first.desk(nobody).seat(conversation());
+    const seat = await first.desk(nobody).conversation(conversation());
     await first.bind(root, seat.sessionId, { approve: ['execute'] });
-    const ticket = await first.desk(nobody).use(seat, async (session) => {
+    const ticket = await first.desk(nobody).withSession(seat, async (session) => {
       await session.setMode({ to: 'diagnose' });
       const looked = await session.step({ tool: 'read', args: { path: 'src/a.ts' } });
       expect(looked.ok).toBe(true);
@@ -179,11 +181,11 @@ describe('a native call through the desk', () => {
       if (!admitted.ok) throw new Error(admitted.denial.message);
       return admitted.ticket;
     });
-    await first.desk(nobody).keep(seat, 'toolu_1', ticket as unknown as Json);
+    await first.desk(nobody).storeForCall(seat, 'toolu_1', ticket as unknown as Json);
     writeFileSync(join(root, 'src/b.ts'), 'x\n');
     const second = host();
-    const taken = (await second.desk(nobody).take(seat, 'toolu_1')) as unknown as NativeTicket;
-    await second.desk(nobody).use(seat, async (session) => {
+    const taken = (await second.desk(nobody).takeForCall(seat, 'toolu_1')) as unknown as NativeTicket;
+    await second.desk(nobody).withSession(seat, async (session) => {
       const done = await session.conclude(taken, { status: 'ok', result: { path: 'src/b.ts' } });
       expect(done).toMatchObject({ ok: true, recorded: true });
       const last = bodyOf((await session.evidence()).at(-1)!.body);
@@ -196,11 +198,11 @@ describe("a sub-agent's seat", () => {
   it("is a session of its own under the parent's envelope and mode", async () => {
     const { host, conversation, nobody } = makeWorld();
     const desk = host({ keepOpenMs: 60_000 }).desk(nobody);
-    const parent = await desk.seat(conversation());
-    await desk.use(parent, (session) => session.setMode({ to: 'diagnose' }));
-    const child = await desk.seat(conversation('c1', 'a1'));
+    const parent = await desk.conversation(conversation());
+    await desk.withSession(parent, (session) => session.setMode({ to: 'diagnose' }));
+    const child = await desk.conversation(conversation('c1', 'a1'));
     expect(child.parent).toBe(parent.sessionId);
-    await desk.use(child, async (session) => {
+    await desk.withSession(child, async (session) => {
       expect(session.state).toMatchObject({ agent: 'claude-code/a1', peripheral: 'explore', mode: 'diagnose' });
       expect(session.available()).toMatchObject({ hops: [], modes: [] });
       expect(await session.step({ tool: 'read', args: { path: 'src/a.ts' } })).toMatchObject({ ok: true });
@@ -209,28 +211,28 @@ describe("a sub-agent's seat", () => {
       expect(await session.setMode({ to: 'execute' })).toMatchObject({ ok: false });
     });
     // The parent goes where there is less: what it may not do, the sub-agent may not either.
-    await desk.use(parent, (session) => session.stop('enough'));
+    await desk.withSession(parent, (session) => session.stop('enough'));
     expect(
-      await desk.useParent(child, async (s) => s.why({ tool: 'read', args: { path: 'src/a.ts' } })),
+      await desk.withParentSession(child, async (s) => s.why({ tool: 'read', args: { path: 'src/a.ts' } })),
     ).not.toBeNull();
   });
 
   it('opens the seat of its parent where it came first', async () => {
     const { host, conversation, nobody } = makeWorld();
     const desk = host().desk(nobody);
-    const child = await desk.seat(conversation('c1', 'a1'));
-    expect((await desk.seat(conversation())).sessionId).toBe(child.parent);
+    const child = await desk.conversation(conversation('c1', 'a1'));
+    expect((await desk.conversation(conversation())).sessionId).toBe(child.parent);
   });
 
   it('has no tools while its parent is in no peripheral', async () => {
     const { host, conversation, nobody } = makeWorld();
     const desk = host().desk(nobody);
-    const parent = await desk.seat(conversation());
-    await desk.use(parent, (session) => session.stop('enough'));
-    const child = await desk.seat(conversation('c1', 'a1'));
-    const denial = await desk.use(child, async (s) => s.why({ tool: 'read', args: { path: 'src/a.ts' } }));
+    const parent = await desk.conversation(conversation());
+    await desk.withSession(parent, (session) => session.stop('enough'));
+    const child = await desk.conversation(conversation('c1', 'a1'));
+    const denial = await desk.withSession(child, async (s) => s.why({ tool: 'read', args: { path: 'src/a.ts' } }));
     expect(denial?.code).toBe('no-peripheral');
-    expect(await desk.useParent(parent, async () => 1)).toBeNull();
+    expect(await desk.withParentSession(parent, async () => 1)).toBeNull();
   });
 });
 
@@ -238,10 +240,10 @@ describe('several at one session', () => {
   it('take turns', async () => {
     const { host, conversation, nobody } = makeWorld();
     const one = host({ keepOpenMs: 60_000 });
-    const seat = await one.desk(nobody).seat(conversation());
+    const seat = await one.desk(nobody).conversation(conversation());
     const seen: string[] = [];
     const work = (name: string) =>
-      one.desk(nobody).use(seat, async () => {
+      one.desk(nobody).withSession(seat, async () => {
         seen.push(`${name} in`);
         await new Promise((resolve) => setImmediate(resolve));
         seen.push(`${name} out`);
@@ -253,30 +255,30 @@ describe('several at one session', () => {
   it('say who is at work to whoever waited in vain, and go on afterwards', async () => {
     const { host, conversation, nobody } = makeWorld();
     const one = host({ keepOpenMs: 60_000, waitMs: 30 });
-    const seat = await one.desk(nobody).seat(conversation());
+    const seat = await one.desk(nobody).conversation(conversation());
     let release = () => {};
     const long = one.useSession(seat.conversation.root, seat.sessionId, 'bash-test', () => {
       return new Promise<void>((resolve) => (release = resolve));
     });
-    await expect(one.desk(nobody).use(seat, async () => 1)).rejects.toThrow(/bash-test has been at work/);
+    await expect(one.desk(nobody).withSession(seat, async () => 1)).rejects.toThrow(/bash-test has been at work/);
     release();
     await long;
-    expect(await one.desk(nobody).use(seat, async () => 1)).toBe(1);
+    expect(await one.desk(nobody).withSession(seat, async () => 1)).toBe(1);
   });
 
   it('wait for another process that lets go, and are told so where it does not', async () => {
     const { host, conversation, nobody, root } = makeWorld();
     const one = host({ waitMs: 200 });
-    const seat = await one.desk(nobody).seat(conversation());
+    const seat = await one.desk(nobody).conversation(conversation());
     const other = await openSession({ root, agent: 'claude-code', session: seat.sessionId });
     await other.settle();
     const busy = await one
       .desk(nobody)
-      .use(seat, (session) => session.step({ tool: 'read', args: { path: 'src/a.ts' } }));
+      .withSession(seat, (session) => session.step({ tool: 'read', args: { path: 'src/a.ts' } }));
     expect(busy).toMatchObject({ ok: false, denial: { code: 'session-busy' } });
     const patient = host({ waitMs: 60_000 })
       .desk(nobody)
-      .use(seat, (session) => session.setMode({ to: 'diagnose' }));
+      .withSession(seat, (session) => session.setMode({ to: 'diagnose' }));
     await other.detach();
     expect(await patient).toMatchObject({ ok: true });
   });
@@ -285,7 +287,7 @@ describe('several at one session', () => {
 it('opens a session anew whose store has failed, so that it works again once the disk does', async () => {
   const { host, conversation, root, nobody } = makeWorld();
   const one = host({ keepOpenMs: 60_000 });
-  const { sessionId } = await one.desk(nobody).seat(conversation());
+  const { sessionId } = await one.desk(nobody).conversation(conversation());
   const use = <T>(work: (session: Session) => Promise<T>) => one.useSession(root, sessionId, 'a test', work);
   const first = await use(async (session) => session);
   expect(await use(async (session) => session)).toBe(first);

@@ -5,12 +5,12 @@ import { request } from 'node:http';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { askDaemon, socketOf, tokenFileOf } from '../../src/daemon/ask.ts';
-import { unframe } from '../../src/daemon/framed.ts';
-import { Host } from '../../src/daemon/host.ts';
-import { hookCommand, installLauncher } from '../../src/daemon/launcher.ts';
+import { askDaemon, socketOf, tokenFileOf } from '../../src/daemon/hook/ask.ts';
+import { unframe } from '../../src/daemon/hook/framed.ts';
+import { SessionHost } from '../../src/daemon/host.ts';
+import { hookCommand, installLauncher } from '../../src/daemon/hook/launcher.ts';
 import { buildId, encoded, entryFile } from '../../src/daemon/own-files.ts';
-import { daemonFolder, ownFolder } from '../../src/daemon/places.ts';
+import { daemonFolder, ensurePrivateDir } from '../../src/daemon/places.ts';
 import { serve } from '../../src/daemon/serve.ts';
 import { DaemonServer } from '../../src/daemon/server.ts';
 import { ended, preToolUse, runProgram } from './processes.ts';
@@ -31,7 +31,7 @@ async function hook(world: World, input: string, { client = 'claude-code', env =
 
 /** Something else that listens where the daemon would. */
 async function impostor(world: World, answer: (bytes: string) => string | null): Promise<Server> {
-  ownFolder(daemonFolder(world.env));
+  ensurePrivateDir(daemonFolder(world.env));
   writeFileSync(tokenFileOf(world.env), `${'a'.repeat(64)}\n`, { mode: 0o600 });
   const server = createServer((socket) => {
     socket.on('error', () => {});
@@ -307,14 +307,14 @@ describe('a daemon', () => {
   ])('%s', async (_, asked, expected) => {
     const world = makeWorld();
     const server = new DaemonServer({
-      host: new Host({ env: world.env, keepOpenMs: 0 }),
+      host: new SessionHost({ env: world.env, keepOpenMs: 0 }),
       token: 'secret',
       build,
       log: () => {},
       onFinish: () => {},
       about: () => ({}),
     });
-    const socket = join(ownFolder(daemonFolder(world.env)), 'socket');
+    const socket = join(ensurePrivateDir(daemonFolder(world.env)), 'socket');
     server.http.listen(socket);
     await once(server.http, 'listening');
     world.later(() => server.finish());

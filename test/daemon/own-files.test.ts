@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { quoteShell } from '../../src/base/text.ts';
 import { decoded, encoded, packageFolder, protectedPaths } from '../../src/daemon/own-files.ts';
-import { isProtected } from '../../src/gate/masks.ts';
+import { isProtected } from '../../src/gate/scope/masks.ts';
 import { runProgram } from './processes.ts';
 import { makeWorld } from './world.ts';
 

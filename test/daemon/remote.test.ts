@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { askDaemon } from '../../src/daemon/ask.ts';
+import { askDaemon } from '../../src/daemon/hook/ask.ts';
 import { remoteAgentSession } from '../../src/daemon/remote.ts';
 import { ensureDaemon } from '../../src/daemon/start.ts';
 import { spawnDaemon } from './processes.ts';

@@ -2,15 +2,15 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach } from 'vitest';
-import type { Conversation } from '../../src/adapters/core/hook-desk.ts';
-import { type Caller, Host, type HostOptions } from '../../src/daemon/host.ts';
+import type { Conversation } from '../../src/adapters/core/hook-context.ts';
+import { type Caller, SessionHost, type HostOptions } from '../../src/daemon/host.ts';
 
 /** A repository and a state folder of its own; everything opened on it is closed and removed after the test. */
 export interface World {
   readonly root: string;
   readonly env: { readonly [name: string]: string };
   conversation(id?: string, agentId?: string | null): Conversation;
-  host(options?: Partial<HostOptions>): Host;
+  host(options?: Partial<HostOptions>): SessionHost;
   /** A caller without a process of its own. */
   readonly nobody: Caller;
   later(undo: () => unknown): void;
@@ -50,7 +50,7 @@ export function makeWorld(files: { readonly [path: string]: string } = {}): Worl
     env,
     conversation: (id = 'c1', agentId = null) => ({ client: 'claude-code', id, agentId, root }),
     host(options = {}) {
-      const host = new Host({ env, keepOpenMs: 0, ...options });
+      const host = new SessionHost({ env, keepOpenMs: 0, ...options });
       undone.push(() => host.close());
       return host;
     },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { learningCycles, SETTLING_TOOLS } from '../../src/evidence/cycles.ts';
-import { disciplineOf, standingAfter } from '../../src/evidence/discipline.ts';
-import { patternOutcome } from '../../src/evidence/pattern-outcome.ts';
+import { learningCycles, SETTLING_TOOLS } from '../../src/evidence/patterns/learning-cycles.ts';
+import { disciplineOf, patternStatusAfter } from '../../src/evidence/patterns/discipline.ts';
+import { patternOutcome } from '../../src/evidence/patterns/pattern-outcome.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { failure, outcome, start, step, told } from './told.ts';
 
@@ -102,7 +102,7 @@ describe('an entry of a discipline tool', () => {
 });
 
 describe('how a pattern stands', () => {
-  const stands = (tool: string, result: Json) => standingAfter(tool, { status: 'ok', result });
+  const stands = (tool: string, result: Json) => patternStatusAfter(tool, { status: 'ok', result });
 
   it('is selected', () =>
     expect(stands('psr-select', { pattern: 'a' })).toEqual({ pattern: 'a', standing: 'selected', selects: true }));
@@ -129,7 +129,7 @@ describe('how a pattern stands', () => {
     for (const tool of ['psr-search', 'par-punctuate', 'read', 'constructor'])
       expect(stands(tool, { pattern: 'a' })).toBeNull();
     for (const result of [null, [], { pattern: '' }, 'a']) expect(stands('pur-update', result)).toBeNull();
-    expect(standingAfter('psr-select', { status: 'failed', code: 'x', message: 'y' })).toBeNull();
+    expect(patternStatusAfter('psr-select', { status: 'failed', code: 'x', message: 'y' })).toBeNull();
   });
 });
 

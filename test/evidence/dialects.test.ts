@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { bodyOf } from '../../src/evidence/bodies.ts';
-import { fieldsOf, magnitude, patternId, pick, text, texts } from '../../src/evidence/dialects/fields.ts';
+import { normalisedFields, magnitude, patternId, pick, text, texts } from '../../src/evidence/dialects/fields.ts';
 import type { Json } from '../../src/spec/types.ts';
 
 describe('a record of any dialect', () => {
   it('has its keys in one spelling', () => {
-    expect(fieldsOf({ ':psr/id': 1, Pur_Outcome: 2, 'success?': 3, 'a b': 4, 'a:b?c': 5 })).toEqual({
+    expect(normalisedFields({ ':psr/id': 1, Pur_Outcome: 2, 'success?': 3, 'a b': 4, 'a:b?c': 5 })).toEqual({
       'psr-id': 1,
       'pur-outcome': 2,
       success: 3,
       'a-b': 4,
       'a:b?c': 5,
     });
-    for (const value of [null, undefined, 'a', 1, [], [{}]]) expect(fieldsOf(value)).toBeNull();
+    for (const value of [null, undefined, 'a', 1, [], [{}]]) expect(normalisedFields(value)).toBeNull();
   });
 
   it('gives the first of its names that says something', () => {

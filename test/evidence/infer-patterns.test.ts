@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Body } from '../../src/evidence/bodies.ts';
-import { minePar } from '../../src/evidence/mine-par.ts';
+import { minePar } from '../../src/evidence/patterns/mine-par.ts';
 import { failure, hop, outcome, start, step, told } from './told.ts';
 
 const seen = (...bodies: Parameters<typeof told>) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { minePar } from '../../src/evidence/mine-par.ts';
+import { minePar } from '../../src/evidence/patterns/mine-par.ts';
 import { denial, failure, hop, outcome, start, step, stop, told } from './told.ts';
 
 describe('a review that is mined', () => {

@@ -6,7 +6,7 @@ import {
   type EvidenceQuery,
   MAX_LIMIT,
   matchesQuery,
-  type Place,
+  type QueryPosition,
   pageOf,
   QueryError,
   resolveQuery,
@@ -27,7 +27,7 @@ const problems = (query: unknown): readonly string[] => {
   }
 };
 
-const places: fc.Arbitrary<Place> = fc.record({
+const places: fc.Arbitrary<QueryPosition> = fc.record({
   at: fc.integer({ min: 0, max: 3 }),
   ephemeral: fc.boolean(),
   nth: fc.integer({ min: 0, max: 3 }),
@@ -133,7 +133,7 @@ describe('an entry matches', () => {
 
 describe('an answer', () => {
   it('has the newest first; of one time what is ephemeral, then what came last', () => {
-    const sorted: Place[] = [
+    const sorted: QueryPosition[] = [
       { at: 2, ephemeral: false, nth: 0 },
       { at: 1, ephemeral: true, nth: 1 },
       { at: 1, ephemeral: true, nth: 0 },

@@ -6,7 +6,7 @@ import { describeDenial } from '../../src/gate/describe-denial.ts';
 import type { Request } from '../../src/gate/request.ts';
 import { validateHop } from '../../src/gate/validate-hop.ts';
 import type { SessionView } from '../../src/gate/view.ts';
-import { available } from '../../src/gate/ways.ts';
+import { available } from '../../src/gate/available.ts';
 import { MODES, type Mode, PRINCIPALS, type Principal, type SpecSet } from '../../src/spec/types.ts';
 import { answer, contextOf, fixtureSpecs, viewOf, visitTo } from './views.ts';
 
@@ -142,7 +142,7 @@ describe('the mode gate', () => {
     });
   });
   it('refuses every change where the spec set has no mode gate', () => {
-    const none: SpecSet = { ...fixtureSpecs, gate: null };
+    const none: SpecSet = { ...fixtureSpecs, modeGate: null };
     const decision = decide(contextOf(viewOf({ mode: null }), none), { kind: 'mode', to: 'diagnose', by: 'operator' });
     expect(decision).toMatchObject({
       ok: false,
@@ -150,8 +150,11 @@ describe('the mode gate', () => {
     });
   });
   it('keeps peripherals to their modes where gate.yaml says so', () => {
-    const gate = { ...fixtureSpecs.gate!, peripherals: { ...fixtureSpecs.gate!.peripherals, discuss: ['chat'] } };
-    const only = contextOf(viewOf({ mode: 'discuss' }), { ...fixtureSpecs, gate });
+    const gate = {
+      ...fixtureSpecs.modeGate!,
+      peripherals: { ...fixtureSpecs.modeGate!.peripherals, discuss: ['chat'] },
+    };
+    const only = contextOf(viewOf({ mode: 'discuss' }), { ...fixtureSpecs, modeGate: gate });
     expect(answer(only, { kind: 'start', peripheral: 'explore', by: 'agent' })).toBe('mode-forbids');
     expect(answer(only, { kind: 'start', peripheral: 'chat', by: 'agent' })).toBe('ok');
   });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Request } from '../../src/gate/request.ts';
-import { sourceName } from '../../src/gate/requirements.ts';
+import { sourceName } from '../../src/gate/requirements/requirements.ts';
 import type { SessionView } from '../../src/gate/view.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { answer, contextOf, fixtureSpecs, viewOf, visitTo } from './views.ts';

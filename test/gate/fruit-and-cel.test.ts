@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { holds } from '../../src/gate/cel.ts';
-import { celFacts } from '../../src/gate/facts.ts';
+import { evaluateRule } from '../../src/gate/requirements/cel.ts';
+import { celFacts } from '../../src/gate/requirements/facts.ts';
 import { prospectiveFruit } from '../../src/gate/fruit.ts';
 import type { FruitType, Json, PeripheralSpec } from '../../src/spec/types.ts';
 import { fixtureSpecs, viewOf, visitTo } from './views.ts';
@@ -93,12 +93,15 @@ describe('holds', () => {
     ['((', false],
     ['', false],
   ])('finds %s %s', (rule, expected) => {
-    expect(holds(rule, facts)).toBe(expected);
-    expect(holds(rule, facts)).toBe(expected);
+    expect(evaluateRule(rule, facts)).toBe(expected);
+    expect(evaluateRule(rule, facts)).toBe(expected);
   });
   it('writes the names inside of values with _, too', () => {
     expect(
-      holds("backpack.plan.first_step == 'a-b'", celFacts(viewOf({ backpack: { plan: { 'first-step': 'a-b' } } }), {})),
+      evaluateRule(
+        "backpack.plan.first_step == 'a-b'",
+        celFacts(viewOf({ backpack: { plan: { 'first-step': 'a-b' } } }), {}),
+      ),
     ).toBe(true);
   });
 });

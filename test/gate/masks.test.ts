@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isGitInternal, isMasked, isProtected, maskMatcher } from '../../src/gate/masks.ts';
+import { isGitInternal, isMasked, isProtected, maskMatcher } from '../../src/gate/scope/masks.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
 import { PROTECTED_NAMES } from '../../src/spec/policy/protected-names.ts';
 

@@ -1,11 +1,11 @@
 import { posix } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { locate, within } from '../../src/gate/paths.ts';
+import { locatePath, within } from '../../src/gate/scope/paths.ts';
 
 const ROOT = '/home/me/repository';
 const at = (text: unknown) => {
-  const located = locate(ROOT, text);
+  const located = locatePath(ROOT, text);
   return located.ok ? located.path : `! ${located.why}`;
 };
 
@@ -46,7 +46,7 @@ describe('locate', () => {
           fc.string({ unit: 'grapheme' }),
         ),
         (text) => {
-          const located = locate(ROOT, text);
+          const located = locatePath(ROOT, text);
           if (!located.ok) return;
           const real = posix.join(ROOT, located.path);
           expect(real === ROOT || real === `${ROOT}/` || real.startsWith(`${ROOT}/`)).toBe(true);

@@ -6,7 +6,7 @@ import {
   type Requirement,
   type RequirementFacts,
   unmet,
-} from '../../src/gate/requirement.ts';
+} from '../../src/gate/requirements/requirement.ts';
 
 const nothing: RequirementFacts = {
   by: 'agent',

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { effectiveScope } from '../../src/gate/decide-step.ts';
-import { scopeProblem } from '../../src/gate/scope.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load-project-config.ts';
+import { scopeProblem } from '../../src/gate/scope/scope.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
 import type { ArgumentRole, Json, ScopeRule } from '../../src/spec/types.ts';
 import { fixtureSpecs } from './views.ts';
 

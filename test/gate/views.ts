@@ -2,7 +2,7 @@ import type { ApprovalGrant } from '../../src/gate/approval.ts';
 import { decide } from '../../src/gate/decide.ts';
 import type { GateContext, Request } from '../../src/gate/request.ts';
 import type { SessionView, VisitView } from '../../src/gate/view.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 

@@ -18,11 +18,11 @@ const withPeripheral = (id: string, some: Partial<SpecSet['peripherals'][string]
   ...fixtureSpecs,
   peripherals: { ...fixtureSpecs.peripherals, [id]: { ...fixtureSpecs.peripherals[id]!, ...some } },
 });
-const { gate: _, ...rest } = fixtureSpecs;
-const modeless: SpecSet = { ...rest, gate: null };
+const { modeGate: _, ...rest } = fixtureSpecs;
+const modeless: SpecSet = { ...rest, modeGate: null };
 const allowing = (peripherals: readonly string[]): SpecSet => ({
   ...fixtureSpecs,
-  gate: { ...fixtureSpecs.gate!, peripherals: { ...fixtureSpecs.gate!.peripherals, execute: peripherals } },
+  modeGate: { ...fixtureSpecs.modeGate!, peripherals: { ...fixtureSpecs.modeGate!.peripherals, execute: peripherals } },
 });
 
 const worked: Partial<SessionView> = {
@@ -303,7 +303,7 @@ const ROWS: readonly Row[] = [
   on('a mode that is too far', viewOf({ mode: 'discuss' }), mode('execute')),
   on('a mode from where none leads on', viewOf({ mode: 'discuss' }), mode('execute'), {
     ...fixtureSpecs,
-    gate: { ...fixtureSpecs.gate!, transitions: [] },
+    modeGate: { ...fixtureSpecs.modeGate!, transitions: [] },
   }),
   on('a mode that needs an approval', viewOf({ mode: 'diagnose' }), mode('execute')),
   on(

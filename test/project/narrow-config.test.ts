@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { narrowConfig } from '../../src/project/narrow-config.ts';
-import { parseProjectConfig } from '../../src/spec/parse-project-config.ts';
+import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 

@@ -1,7 +1,7 @@
 import { createSession } from '../../src/session/open.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { scriptedBackend } from '../../src/testing/scripted.ts';
+import { scriptedBackend } from '../../src/testing/doubles/scripted.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 
 /**

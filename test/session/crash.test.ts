@@ -8,7 +8,7 @@ import { verifyChain } from '../../src/evidence/chain.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import { resumeSession } from '../../src/session/open.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { scriptedBackend } from '../../src/testing/scripted.ts';
+import { scriptedBackend } from '../../src/testing/doubles/scripted.ts';
 import { depth } from '../depth.ts';
 import { must, temporaryTree } from './sessions.ts';
 

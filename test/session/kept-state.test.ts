@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EvidenceStore, KeptFold } from '../../src/ports/evidence-store.ts';
-import { keptState } from '../../src/session/kept-state.ts';
+import { keptState } from '../../src/session/state/kept-state.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { lead, must, type Stage, stage, TestClock } from './sessions.ts';
 

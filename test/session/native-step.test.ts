@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { type Body, bodyOf } from '../../src/evidence/bodies.ts';
-import type { NativeOutcome, NativeTicket } from '../../src/session/native-ticket.ts';
+import type { NativeOutcome, NativeTicket } from '../../src/session/native/native-ticket.ts';
 import type { Session } from '../../src/session/session.ts';
-import { sha256 } from '../../src/tools/effects.ts';
+import { sha256Hex } from '../../src/tools/effects.ts';
 import { workspaceBackend } from '../../src/tools/workspace/backend.ts';
 import { must, type Stage, stage } from './sessions.ts';
 
@@ -59,7 +59,7 @@ describe('an acting call that another program runs', () => {
     expect((await bodies(at.session)).at(-1)).toMatchObject({
       event: 'outcome',
       outcome: { status: 'ok' },
-      effects: [{ path: 'src/a.ts', op: 'modify', before: sha256('a\n'), after: sha256('b\n') }],
+      effects: [{ path: 'src/a.ts', op: 'modify', before: sha256Hex('a\n'), after: sha256Hex('b\n') }],
     });
     expect(at.session.state.backpack['changed-files']).toEqual(['src/a.ts']);
     await at.session.stop('done', { fruit: { 'commit-message': 'x' } });

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { keptState } from '../../src/session/kept-state.ts';
+import { keptState } from '../../src/session/state/kept-state.ts';
 import { compileTables } from '../../src/compile/tables.ts';
-import { applyEntry } from '../../src/session/fold.ts';
+import { applyEntry } from '../../src/session/state/fold.ts';
 import type { Session } from '../../src/session/session.ts';
-import { initialState, type SessionState } from '../../src/session/state.ts';
-import { type ChainLink, runChain } from '../../src/session/chain.ts';
+import { initialState, type SessionState } from '../../src/session/state/state.ts';
+import { type ChainLink, runChain } from '../../src/session/run-chain.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import {
   bodies,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseSpecSet } from '../../src/spec/parse-spec-set.ts';
+import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 
 const IDS = ['a', 'b', 'c', 'd'] as const;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { SpecError } from '../../src/spec/issues.ts';
-import { loadCatalogue, loadSpecs } from '../../src/spec/load-specs.ts';
-import { parseSpecSet } from '../../src/spec/parse-spec-set.ts';
+import { SpecError } from '../../src/spec/check/issues.ts';
+import { loadCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 
 const FIXTURES = 'test/fixtures/specs';

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { SpecError } from '../../src/spec/issues.ts';
-import { loadCatalogue, loadSpecs } from '../../src/spec/load-specs.ts';
-import { parseScenario } from '../../src/spec/parse-scenario.ts';
-import { parseSpecSet } from '../../src/spec/parse-spec-set.ts';
+import { SpecError } from '../../src/spec/check/issues.ts';
+import { loadCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { parseScenario } from '../../src/spec/resolve/parse-scenario.ts';
+import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 
 const catalogue = await loadCatalogue();
 const shipped = [

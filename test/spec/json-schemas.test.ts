@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { RelativePath, relativePathProblem } from '../../src/spec/paths.ts';
-import { jsonSchemas } from '../../src/spec/json-schemas.ts';
+import { jsonSchemas } from '../../src/spec/schema/json-schemas.ts';
 
 const SHIPPED = [
   ...['gate', 'tools', 'scopes'].map((name) => ({ file: `specs/${name}.yaml`, schema: `${name}.schema.json` })),

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { lintSpecs, loadCatalogue, loadSpecs } from '../../src/spec/load-specs.ts';
-import { parseSpecSet } from '../../src/spec/parse-spec-set.ts';
+import { lintSpecs, loadCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 
 const catalogue = await loadCatalogue();
 function lint(text: string) {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { SpecError } from '../../src/spec/issues.ts';
-import { defaultSpecsFolder, loadSpecs } from '../../src/spec/load-specs.ts';
+import { SpecError } from '../../src/spec/check/issues.ts';
+import { defaultSpecsFolder, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 
 const hops = ({ edges }: SpecSet, from: string) =>

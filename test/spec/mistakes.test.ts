@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { loadCatalogue } from '../../src/spec/load-specs.ts';
-import { parseSpecSet } from '../../src/spec/parse-spec-set.ts';
+import { loadCatalogue } from '../../src/spec/load/load-specs.ts';
+import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 
 const LOOK = `id: look
 purpose: Look around.

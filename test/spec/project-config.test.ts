@@ -4,8 +4,12 @@ import { mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { SpecError } from '../../src/spec/issues.ts';
-import { DEFAULT_PROJECT_CONFIG, loadProjectConfig, parseProjectConfig } from '../../src/spec/load-project-config.ts';
+import { SpecError } from '../../src/spec/check/issues.ts';
+import {
+  DEFAULT_PROJECT_CONFIG,
+  loadProjectConfig,
+  parseProjectConfig,
+} from '../../src/spec/load/load-project-config.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
 
 const WHOLE = `specs: default

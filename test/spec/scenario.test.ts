@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseScenario } from '../../src/spec/parse-scenario.ts';
+import { parseScenario } from '../../src/spec/resolve/parse-scenario.ts';
 
 const WHOLE = `title: A mistake is found, mended and shipped.
 fixture: small-node

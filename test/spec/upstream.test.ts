@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { authored } from '../../src/audit/infer/print-specs.ts';
-import { loadCatalogue } from '../../src/spec/load-specs.ts';
-import { parseProjectConfig } from '../../src/spec/parse-project-config.ts';
-import { parseSpecSet } from '../../src/spec/parse-spec-set.ts';
+import { loadCatalogue } from '../../src/spec/load/load-specs.ts';
+import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
+import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 
 const catalogue = await loadCatalogue();
 const WORK = {

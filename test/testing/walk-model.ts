@@ -83,7 +83,7 @@ export function took(model: Model, tool: string, verdict: 'pass' | 'fail'): void
 /** What a clock that went on by so many minutes leaves behind. */
 export function passed(model: Model, minutes: number): void {
   model.age += minutes;
-  if (minutes >= specs.gate!.timeoutMinutes!) model.mode = 'discuss';
+  if (minutes >= specs.modeGate!.timeoutMinutes!) model.mode = 'discuss';
 }
 
 export const edgesFrom = (place: string | null): readonly Edge[] => specs.edges.filter(({ from }) => from === place);

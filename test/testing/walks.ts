@@ -7,9 +7,9 @@ import type { Session } from '../../src/session/session.ts';
 import { LEASE_MS } from '../../src/session/writer.ts';
 import { type Edge, type Json, MODES, type Mode } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
-import { countingIds } from '../../src/testing/counting-ids.ts';
-import { FixedClock } from '../../src/testing/fixed-clock.ts';
-import { TRIAL_CONFIG } from '../../src/testing/trial-config.ts';
+import { countingIds } from '../../src/testing/doubles/counting-ids.ts';
+import { FixedClock } from '../../src/testing/doubles/fixed-clock.ts';
+import { TRIAL_CONFIG } from '../../src/testing/model/model-config.ts';
 import {
   edgesFrom,
   leave,

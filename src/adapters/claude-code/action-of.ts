@@ -1,12 +1,12 @@
 import { fieldsOf, textOf } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
-import { type OwnServer, ourTool } from '../core/mcp-name.ts';
-import { type ClientAction, toolCallToAction } from '../core/tool-call-to-action.ts';
-import type { ToolEvent } from './event.ts';
+import { type OwnServer, ourTool } from '../core/calls/mcp-name.ts';
+import { type ClientAction, toolCallToAction } from '../core/calls/tool-call-to-action.ts';
+import type { ClaudeToolEvent } from './event.ts';
 
 /** What a call of Claude Code means in a session as it stands. */
-export function actionOf({ tool, input, fields }: ToolEvent, session: Session, own: OwnServer): ClientAction {
+export function actionOf({ tool, input, fields }: ClaudeToolEvent, session: Session, own: OwnServer): ClientAction {
   const why = isLookAlike(tool, fields, own) ? LOOKS_ALIKE : whyOutside(tool, input);
   if (why !== null) return { kind: 'unmapped', why };
   const { specs, config, root, state } = session;
@@ -26,7 +26,7 @@ export function actionOf({ tool, input, fields }: ToolEvent, session: Session, o
 }
 
 /** The client says which server a tool is of: one with the name of hopgate's from another place than its plugin is not hopgate's. */
-function isLookAlike(tool: string, { mcp_server: from }: ToolEvent['fields'], own: OwnServer): boolean {
+function isLookAlike(tool: string, { mcp_server: from }: ClaudeToolEvent['fields'], own: OwnServer): boolean {
   const { name, source } = fieldsOf(from);
   return ourTool(tool, own) !== null && from !== undefined && (name !== own.server || source !== 'plugin');
 }
@@ -34,7 +34,7 @@ function isLookAlike(tool: string, { mcp_server: from }: ToolEvent['fields'], ow
 const LOOKS_ALIKE = "is of another MCP server that has the name of hopgate's";
 
 /** What this version of the client does behind a harmless name; completes "the tool …". null: nothing. */
-function whyOutside(tool: string, input: ToolEvent['input']): string | null {
+function whyOutside(tool: string, input: ClaudeToolEvent['input']): string | null {
   if ((tool === 'Agent' || tool === 'Task') && input['isolation'] !== undefined)
     return 'would start an agent in another place, where nothing of this session holds; leave isolation out';
   if (tool === 'SendMessage' && input['to'] !== 'main')
@@ -43,7 +43,7 @@ function whyOutside(tool: string, input: ToolEvent['input']): string | null {
 }
 
 /** Claude Code takes line 0 for the first one. */
-function fromFirstLine(input: ToolEvent['input']): { readonly [name: string]: Json } {
+function fromFirstLine(input: ClaudeToolEvent['input']): { readonly [name: string]: Json } {
   const { offset, ...rest } = input;
   return offset === undefined || offset === 0 ? rest : { ...rest, offset };
 }

@@ -1,10 +1,10 @@
 import { textOf } from '../../base/json.ts';
 import type { Reply } from './reply.ts';
-import { remember, type Seated } from './seated.ts';
+import { recordHookEvent, type HookCall } from './hook-call.ts';
 
 /** ConfigChange: settings that change in the middle of a conversation could switch the hooks off, so they wait for the next one. */
-export async function configChange(at: Seated): Promise<Reply> {
-  await remember(at, at.event.name);
+export async function configChange(at: HookCall): Promise<Reply> {
+  await recordHookEvent(at, at.event.name);
   const file = textOf(at.event.fields['file_path']) ?? 'a settings file';
   return {
     kind: 'deny',

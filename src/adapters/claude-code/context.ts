@@ -1,22 +1,22 @@
 import { textOf } from '../../base/json.ts';
 import { promptSection } from '../core/prompt-section.ts';
-import { delivered, heard, situationOf } from '../core/transcript-items.ts';
-import { namedBy } from './names.ts';
+import { delivered, userMessage, situationOf } from '../core/transcript/transcript-items.ts';
+import { claudeToolName } from './names.ts';
 import type { Reply } from './reply.ts';
-import type { Seated } from './seated.ts';
-import { toolNames } from './words.ts';
+import type { HookCall } from './hook-call.ts';
+import { toolNames } from './messages.ts';
 
 /** SessionStart (also after a compaction, and on resume), UserPromptSubmit, SubagentStart: tells the model where it is. */
-export async function tellContext({ event, seat, desk }: Seated): Promise<Reply> {
-  const { section, situation } = await desk.use(seat, async (session) => ({
+export async function tellContext({ event, seat, desk }: HookCall): Promise<Reply> {
+  const { section, situation } = await desk.withSession(seat, async (session) => ({
     section: promptSection(session),
     situation: situationOf(session),
   }));
-  const text = `${section}\n${toolNames(event.agentId !== null, namedBy(desk))}`;
+  const text = `${section}\n${toolNames(event.agentId !== null, claudeToolName(desk))}`;
   const prompt = textOf(event.fields['prompt']);
-  desk.lived(
+  desk.recordTranscript(
     seat,
-    ...(prompt === null ? [] : [heard('user', prompt, 'prompt')]),
+    ...(prompt === null ? [] : [userMessage('user', prompt, 'prompt')]),
     delivered(text, situation, event.name),
   );
   return { kind: 'tell', event: event.name, text };

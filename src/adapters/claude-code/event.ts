@@ -4,7 +4,7 @@ import type { Json } from '../../spec/types.ts';
 type Fields = { readonly [name: string]: Json };
 
 /** One event as Claude Code writes it to a hook's standard input. */
-export interface HookEvent {
+export interface ClaudeHookEvent {
   /** `hook_event_name`. */
   readonly name: string;
   /** `session_id`: the client's own; sub-agents share their parent's. */
@@ -17,14 +17,14 @@ export interface HookEvent {
 }
 
 /** A call of one of the client's tools. */
-export interface ToolEvent extends HookEvent {
+export interface ClaudeToolEvent extends ClaudeHookEvent {
   readonly toolUseId: string;
   readonly tool: string;
   readonly input: Fields;
 }
 
 /** Reads an event; null if it is none. */
-export function readEvent(raw: unknown): HookEvent | null {
+export function readClaudeEvent(raw: unknown): ClaudeHookEvent | null {
   const fields = fieldsOf(raw as Json);
   const name = textOf(fields['hook_event_name']);
   const conversation = textOf(fields['session_id']);
@@ -36,7 +36,7 @@ export function readEvent(raw: unknown): HookEvent | null {
 }
 
 /** An event about a call; null if it does not say which. */
-export function toolEvent(event: HookEvent): ToolEvent | null {
+export function toolEvent(event: ClaudeHookEvent): ClaudeToolEvent | null {
   const tool = textOf(event.fields['tool_name']);
   const { toolUseId } = event;
   if (tool === null || toolUseId === null) return null;

@@ -2,15 +2,15 @@ import { realpathSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { textOf } from '../../base/json.ts';
 import { repositoryOf } from '../../project/root.ts';
-import type { HookAnswer, HookDesk, Seat } from '../core/hook-desk.ts';
-import { called, cameOf, cameOfFault, idsOf } from '../core/transcript-items.ts';
-import { type HookEvent, readEvent, toolEvent } from './event.ts';
+import type { HookAnswer, HookContext, ConversationRecord } from '../core/hook-context.ts';
+import { toolCall, toolResult, toolFault, idsOf } from '../core/transcript/transcript-items.ts';
+import { type ClaudeHookEvent, readClaudeEvent, toolEvent } from './event.ts';
 import type { KeptCall } from './kept-call.ts';
 import { postToolUse } from './post-tool-use.ts';
 import { preToolUse } from './pre-tool-use.ts';
-import { NOTHING, type Reply, refuse, render } from './reply.ts';
-import { HEARD, type HookEnv, remember, type Seated } from './seated.ts';
-import { noted, overdue, silenceBefore } from './silence.ts';
+import { NOTHING, type Reply, refuseCall, render } from './reply.ts';
+import { HOOK_EVENT, type HookEnv, recordHookEvent, type HookCall } from './hook-call.ts';
+import { addWarning, overdue, missingHooksBefore } from './missing-hooks.ts';
 
 /**
  * Answers one hook event of Claude Code: what the hook process has to print, and how it has to exit. Never throws: whatever goes wrong is a
@@ -19,12 +19,12 @@ import { noted, overdue, silenceBefore } from './silence.ts';
  * @param raw the JSON of the hook's standard input
  * @param env `HOPGATE_ROOT` names the repository, beside `HOPGATE_SESSION`; without them, it is the one that `CLAUDE_PROJECT_DIR`, or else the event's `cwd`, is of
  */
-export async function handle(raw: unknown, desk: HookDesk, env: HookEnv): Promise<HookAnswer> {
-  const event = readEvent(raw);
-  if (!event) return refuse('hopgate: what Claude Code gave its hook cannot be read, so nothing is let through');
-  let seat: Seat | null = null;
+export async function handleClaudeEvent(raw: unknown, desk: HookContext, env: HookEnv): Promise<HookAnswer> {
+  const event = readClaudeEvent(raw);
+  if (!event) return refuseCall('hopgate: what Claude Code gave its hook cannot be read, so nothing is let through');
+  let seat: ConversationRecord | null = null;
   try {
-    seat = await desk.seat({
+    seat = await desk.conversation({
       client: 'claude-code',
       id: event.conversation,
       agentId: event.agentId,
@@ -37,14 +37,14 @@ export async function handle(raw: unknown, desk: HookDesk, env: HookEnv): Promis
     const call = event.name === 'PreToolUse' ? toolEvent(event) : null;
     if (seat && call) {
       const { toolUseId: id, tool, input } = call;
-      desk.lived(seat, called({ id, tool, input, channel: tool }), cameOfFault(id, error));
+      desk.recordTranscript(seat, toolCall({ id, tool, input, channel: tool }), toolFault(id, error));
     }
     return fault(event, error);
   }
 }
 
 /** What every call waits for is at hand; the rest is loaded when its event comes. */
-async function answer(at: Seated): Promise<Reply> {
+async function answer(at: HookCall): Promise<Reply> {
   const { event } = at;
   switch (event.name) {
     case 'PreToolUse':
@@ -55,11 +55,15 @@ async function answer(at: Seated): Promise<Reply> {
       return event.name === 'PreToolUse' ? preToolUse({ ...at, event: call }) : postToolUse({ ...at, event: call });
     }
     case 'SessionStart':
-      await remember(at, event.name, { ...at.seat.notes, announced: true, ...(await ownTranscript(event, at.seat)) });
+      await recordHookEvent(at, event.name, {
+        ...at.seat.notes,
+        announced: true,
+        ...(await ownTranscript(event, at.seat)),
+      });
       return (await import('./context.ts')).tellContext(at);
     case 'UserPromptSubmit':
     case 'SubagentStart':
-      await remember(at, event.name);
+      await recordHookEvent(at, event.name);
       return (await import('./context.ts')).tellContext(at);
     case 'Stop':
       return (await import('./stop.ts')).stop(at);
@@ -70,13 +74,16 @@ async function answer(at: Seated): Promise<Reply> {
     case 'ConfigChange':
       return (await import('./config-change.ts')).configChange(at);
     default:
-      await remember(at, event.name);
+      await recordHookEvent(at, event.name);
       return NOTHING;
   }
 }
 
 /** Where Claude Code keeps the conversation, and how far it was heard before: what it resumes was said before. */
-async function ownTranscript({ fields }: HookEvent, { notes }: Seat): Promise<Seat['notes']> {
+async function ownTranscript(
+  { fields }: ClaudeHookEvent,
+  { notes }: ConversationRecord,
+): Promise<ConversationRecord['notes']> {
   const transcript = textOf(fields['transcript_path']);
   if (transcript === null || notes['transcript'] === transcript) return {};
   const { readOwnTranscript } = await import('./own-transcript.ts');
@@ -87,7 +94,7 @@ async function ownTranscript({ fields }: HookEvent, { notes }: Seat): Promise<Se
 const [WRITTEN_IN, LOOK_EACH] = [600, 30];
 
 /** Records which calls Claude Code did not run after hopgate had let them through: no hook tells of a no by the user, or by the user's rules. */
-async function settleRefused(at: Seated): Promise<Seat> {
+async function settleRefused(at: HookCall): Promise<ConversationRecord> {
   const { event, desk } = at;
   const path = textOf(event.fields['transcript_path']);
   const wanted = overdue(event, at.seat).flatMap(({ toolUseId }) => toolUseId ?? []);
@@ -103,68 +110,69 @@ async function settleRefused(at: Seated): Promise<Seat> {
   for (const toolUseId of wanted) {
     const said = refused.get(toolUseId);
     if (said === undefined) continue;
-    const kept = (await desk.take(seat, toolUseId)) as unknown as KeptCall | null;
+    const kept = (await desk.takeForCall(seat, toolUseId)) as unknown as KeptCall | null;
     const message = `Claude Code did not run it: ${said}`;
     const ticket = kept?.ticket;
     const concluded = ticket
-      ? await desk.use(seat, (session) =>
+      ? await desk.withSession(seat, (session) =>
           session.conclude(ticket, { status: 'failed', code: 'client-refused', message }),
         )
       : null;
     if (kept)
-      desk.lived(
+      desk.recordTranscript(
         seat,
-        cameOf(toolUseId, { status: 'failed', text: message, evidence: idsOf(concluded?.evidence ?? []) }),
+        toolResult(toolUseId, { status: 'failed', text: message, evidence: idsOf(concluded?.evidence ?? []) }),
       );
-    seat = await remember({ ...at, seat, event: { ...event, toolUseId } }, HEARD.refused);
+    seat = await recordHookEvent({ ...at, seat, event: { ...event, toolUseId } }, HOOK_EVENT.refused);
   }
   return seat;
 }
 
 /** Writes into the seat that hooks fell silent before this event. */
-async function notice(before: Seated): Promise<Seat> {
+async function notice(before: HookCall): Promise<ConversationRecord> {
   const at = { ...before, seat: await settleRefused(before) };
   const { event, seat } = at;
-  const silence = silenceBefore(event, seat);
+  const silence = missingHooksBefore(event, seat);
   if (!silence) return seat;
-  const notes = { ...noted(seat, silence.text, true), announced: true };
-  let noticed = await remember({ ...at, event: { ...event, toolUseId: null } }, 'silence noticed', notes);
+  const notes = { ...addWarning(seat, silence.text, true), announced: true };
+  let noticed = await recordHookEvent({ ...at, event: { ...event, toolUseId: null } }, 'silence noticed', notes);
   for (const { toolUseId } of silence.calls) {
     const missing = { ...at, seat: noticed, event: { ...event, toolUseId } };
     await giveUp(missing);
-    noticed = await remember(missing, HEARD.missing);
+    noticed = await recordHookEvent(missing, HOOK_EVENT.missing);
   }
   return noticed;
 }
 
 /** The transcript is told that nobody will say how a call ended that the client ran by itself. */
-async function giveUp({ event: { toolUseId }, seat, desk }: Seated): Promise<void> {
+async function giveUp({ event: { toolUseId }, seat, desk }: HookCall): Promise<void> {
   if (toolUseId === null) return;
-  const kept = (await desk.take(seat, toolUseId)) as unknown as KeptCall | null;
-  if (kept?.ticket) desk.lived(seat, cameOf(toolUseId, { status: 'error', text: 'nobody told how it ended' }));
+  const kept = (await desk.takeForCall(seat, toolUseId)) as unknown as KeptCall | null;
+  if (kept?.ticket)
+    desk.recordTranscript(seat, toolResult(toolUseId, { status: 'error', text: 'nobody told how it ended' }));
 }
 
 /** The person at the client hears of it with the next answer that has room for it. */
-async function finish(at: Seated, reply: Reply): Promise<HookAnswer> {
+async function finish(at: HookCall, reply: Reply): Promise<HookAnswer> {
   const untold = textOf(at.seat.notes['untold']);
   if (untold === null || reply.kind === 'deny') return render(reply, null);
-  const seat = await at.desk.seat(at.seat.conversation); // with what the answer has noted meanwhile
+  const seat = await at.desk.conversation(at.seat.conversation); // with what the answer has noted meanwhile
   const { untold: _, ...notes } = seat.notes;
-  await remember({ ...at, seat, event: { ...at.event, toolUseId: null } }, 'silence told', notes);
+  await recordHookEvent({ ...at, seat, event: { ...at.event, toolUseId: null } }, 'silence told', notes);
   return render(reply, `hopgate: ${untold}`);
 }
 
 /** An agent that is asked to go on because of a fault would go on for ever. */
-function fault(event: HookEvent, error: unknown): HookAnswer {
+function fault(event: ClaudeHookEvent, error: unknown): HookAnswer {
   const why = error instanceof Error ? error.message : String(error);
   if (event.fields['stop_hook_active'] === true)
     return render(NOTHING, `hopgate could not answer ${event.name}: ${why}`);
-  return refuse(
+  return refuseCall(
     `hopgate could not decide this (${event.name}): ${why}.\nWhat to do: try again; if it stays, ask the operator to run "hopgate doctor". Nothing is let through until then.`,
   );
 }
 
-function rootOf({ fields }: HookEvent, env: HookEnv): string {
+function rootOf({ fields }: ClaudeHookEvent, env: HookEnv): string {
   // Alone it may be anybody's: a repository's settings set variables. Who names a session that is there was told of both.
   const named = textOf(env['HOPGATE_SESSION']) === null ? null : textOf(env['HOPGATE_ROOT']);
   if (named !== null) return realpathSync(named);

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
-import { commandOf } from '../core/shell-route.ts';
-import type { ToolCallOfOurs } from '../core/tool-call-to-action.ts';
+import { commandOf } from '../core/calls/shell-route.ts';
+import type { ToolCallOfOurs } from '../core/calls/tool-call-to-action.ts';
 
 /** A call of one of Claude Code's own tools. */
 export interface ClientCall {

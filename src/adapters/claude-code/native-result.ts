@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { fieldsOf, textOf } from '../../base/json.ts';
 import { isWithin } from '../../base/paths.ts';
-import type { NativeOutcome } from '../../session/native-ticket.ts';
+import type { NativeOutcome } from '../../session/native/native-ticket.ts';
 import type { Json } from '../../spec/types.ts';
 
 /** What is kept of one text of a result, in characters. */

@@ -1,37 +1,37 @@
-import type { NativeOutcome } from '../../session/native-ticket.ts';
-import { called, cameOf, idsOf } from '../core/transcript-items.ts';
-import type { ToolEvent } from './event.ts';
+import type { NativeOutcome } from '../../session/native/native-ticket.ts';
+import { toolCall, toolResult, idsOf } from '../core/transcript/transcript-items.ts';
+import type { ClaudeToolEvent } from './event.ts';
 import { takeCall, wasChanged } from './kept-call.ts';
 import { nativeFailure, nativeResult } from './native-result.ts';
 import { NOTHING, type Reply } from './reply.ts';
-import { HEARD, remember, type Seated } from './seated.ts';
-import { noted } from './silence.ts';
+import { HOOK_EVENT, recordHookEvent, type HookCall } from './hook-call.ts';
+import { addWarning } from './missing-hooks.ts';
 
 /** PostToolUse and PostToolUseFailure: what came of a call that the client ran by itself goes into the evidence. */
-export async function postToolUse(at: Seated<ToolEvent>): Promise<Reply> {
+export async function postToolUse(at: HookCall<ClaudeToolEvent>): Promise<Reply> {
   const { desk, seat, event } = at;
   const call = await takeCall(at);
   const changed = call !== null && wasChanged(call, event.input);
   if (call?.ticket) {
     const { ticket } = call;
     const outcome = changed ? CHANGED : outcomeOf(at, ticket.tool);
-    const concluded = await desk.use(seat, (session) => session.conclude(ticket, outcome));
-    desk.lived(seat, cameOf(event.toolUseId, { ...told(outcome), evidence: idsOf(concluded.evidence) }));
+    const concluded = await desk.withSession(seat, (session) => session.conclude(ticket, outcome));
+    desk.recordTranscript(seat, toolResult(event.toolUseId, { ...told(outcome), evidence: idsOf(concluded.evidence) }));
   }
-  const heard = event.name === 'PostToolUseFailure' ? HEARD.failed : HEARD.done;
+  const heard = event.name === 'PostToolUseFailure' ? HOOK_EVENT.failed : HOOK_EVENT.done;
   if (!changed) {
-    await remember(at, heard);
+    await recordHookEvent(at, heard);
     return NOTHING;
   }
   const { toolUseId, tool, input } = event;
   // What ran is not what was decided: it went past the session.
-  desk.lived(seat, called({ id: `${toolUseId} as it ran`, tool, input, channel: tool }, true));
+  desk.recordTranscript(seat, toolCall({ id: `${toolUseId} as it ran`, tool, input, channel: tool }, true));
   const text = `another hook changed the ${event.tool} call ${event.toolUseId} after hopgate had let it through: what ran was neither decided nor contained`;
-  await remember(at, heard, noted(seat, text, false));
+  await recordHookEvent(at, heard, addWarning(seat, text, false));
   return { kind: 'remark', text };
 }
 
-const outcomeOf = ({ event, seat }: Seated<ToolEvent>, tool: string): NativeOutcome =>
+const outcomeOf = ({ event, seat }: HookCall<ClaudeToolEvent>, tool: string): NativeOutcome =>
   event.name === 'PostToolUseFailure'
     ? nativeFailure(event.fields['error'])
     : nativeResult(tool, event.fields['tool_response'], seat.conversation.root);

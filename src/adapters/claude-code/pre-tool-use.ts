@@ -1,16 +1,16 @@
 import { textOf } from '../../base/json.ts';
 import type { Refused } from '../../session/results.ts';
-import { inClaudeCode } from '../core/mcp-name.ts';
-import { ofParent } from '../core/of-parent.ts';
-import type { ActionStep, ToolCallOfOurs as Call, ClientAction } from '../core/tool-call-to-action.ts';
-import { called, cameOf, type Item, idsOf, inner } from '../core/transcript-items.ts';
+import { inClaudeCode } from '../core/calls/mcp-name.ts';
+import { ofParent } from '../core/calls/of-parent.ts';
+import type { ActionStep, ToolCallOfOurs as Call, ClientAction } from '../core/calls/tool-call-to-action.ts';
+import { toolCall, toolResult, type Item, idsOf, innerCall } from '../core/transcript/transcript-items.ts';
 import { actionOf } from './action-of.ts';
-import type { ToolEvent } from './event.ts';
+import type { ClaudeToolEvent } from './event.ts';
 import { keepCall } from './kept-call.ts';
-import { namedBy } from './names.ts';
+import { claudeToolName } from './names.ts';
 import { nativeCall } from './native-call.ts';
 import type { Reply } from './reply.ts';
-import { HEARD, remember, type Seated } from './seated.ts';
+import { HOOK_EVENT, recordHookEvent, type HookCall } from './hook-call.ts';
 import { hasRules } from './user-rules.ts';
 import {
   callNativeInstead,
@@ -18,20 +18,20 @@ import {
   denialText,
   IN_THE_FOREGROUND,
   outsideText,
-  subAgentStays,
-} from './words.ts';
+  claudeSubAgentStays,
+} from './messages.ts';
 
 /** Longest time that the client lets a foreground command run, in seconds. */
 const LONGEST_COMMAND = 600;
 
 /** PreToolUse: decides every call, whatever tool it is of. */
-export async function preToolUse(at: Seated<ToolEvent>): Promise<Reply> {
-  const action = await at.desk.use(at.seat, async (session) =>
+export async function preToolUse(at: HookCall<ClaudeToolEvent>): Promise<Reply> {
+  const action = await at.desk.withSession(at.seat, async (session) =>
     actionOf(at.event, session, inClaudeCode(at.desk.server)),
   );
   const { reply, acts, lived } = await decideAction(at, action);
-  at.desk.lived(at.seat, ...lived);
-  await remember(at, reply.kind !== 'allow' ? HEARD.denied : acts ? HEARD.acting : HEARD.allowed);
+  at.desk.recordTranscript(at.seat, ...lived);
+  await recordHookEvent(at, reply.kind !== 'allow' ? HOOK_EVENT.denied : acts ? HOOK_EVENT.acting : HOOK_EVENT.allowed);
   return reply;
 }
 
@@ -53,15 +53,15 @@ const allow = (lived: readonly Item[], instead: Omit<Extract<Reply, { kind: 'all
 });
 
 /** A refusal that the gate has no part in. */
-function deny({ event }: Seated<ToolEvent>, why: string): Decided {
+function deny({ event }: HookCall<ClaudeToolEvent>, why: string): Decided {
   const { toolUseId: id, tool, input } = event;
-  const lived = [called({ id, tool, input, channel: tool }), cameOf(id, { status: 'refused', text: why })];
+  const lived = [toolCall({ id, tool, input, channel: tool }), toolResult(id, { status: 'refused', text: why })];
   return { reply: { kind: 'deny', why }, acts: false, lived };
 }
 
-function refused(at: Seated<ToolEvent>, call: Call, { denial, evidence }: Refused): Decided {
-  const why = denialText(denial, isSubAgent(at), namedBy(at.desk));
-  const came = cameOf(at.event.toolUseId, {
+function refused(at: HookCall<ClaudeToolEvent>, call: Call, { denial, evidence }: Refused): Decided {
+  const why = denialText(denial, isSubAgent(at), claudeToolName(at.desk));
+  const came = toolResult(at.event.toolUseId, {
     status: 'refused',
     code: denial.code,
     text: why,
@@ -71,10 +71,10 @@ function refused(at: Seated<ToolEvent>, call: Call, { denial, evidence }: Refuse
 }
 
 /** The client's call by the names that the session has for it. */
-const calledAs = ({ event }: Seated<ToolEvent>, { tool, args }: Call): Item =>
-  called({ id: event.toolUseId, tool, input: args, channel: event.tool });
+const calledAs = ({ event }: HookCall<ClaudeToolEvent>, { tool, args }: Call): Item =>
+  toolCall({ id: event.toolUseId, tool, input: args, channel: event.tool });
 
-async function decideAction(at: Seated<ToolEvent>, action: ClientAction): Promise<Decided> {
+async function decideAction(at: HookCall<ClaudeToolEvent>, action: ClientAction): Promise<Decided> {
   const { toolUseId: id, tool, input } = at.event;
   switch (action.kind) {
     case 'steps': {
@@ -84,12 +84,12 @@ async function decideAction(at: Seated<ToolEvent>, action: ClientAction): Promis
     }
     case 'hop':
     case 'mode':
-      return isSubAgent(at) ? deny(at, subAgentStays(action.kind)) : allow([], GRANTED);
+      return isSubAgent(at) ? deny(at, claudeSubAgentStays(action.kind)) : allow([], GRANTED);
     case 'ask':
-      at.desk.expect(at.seat, { tool: action.control, args: action.input });
+      at.desk.expectSubAgentCall(at.seat, { tool: action.control, args: action.input });
       return allow([], GRANTED);
     case 'inner':
-      return allow([inner({ id, tool, input, channel: tool })]);
+      return allow([innerCall({ id, tool, input, channel: tool })]);
     case 'unmapped':
       return unmapped(at, action.why);
     default:
@@ -97,7 +97,7 @@ async function decideAction(at: Seated<ToolEvent>, action: ClientAction): Promis
   }
 }
 
-function decideStep(at: Seated<ToolEvent>, step: ActionStep): Promise<Decided> {
+function decideStep(at: HookCall<ClaudeToolEvent>, step: ActionStep): Promise<Decided> {
   switch (step.how) {
     case 'native':
       return native(at, step);
@@ -110,15 +110,15 @@ function decideStep(at: Seated<ToolEvent>, step: ActionStep): Promise<Decided> {
   }
 }
 
-const isSubAgent = ({ event }: Seated): boolean => event.agentId !== null;
+const isSubAgent = ({ event }: HookCall): boolean => event.agentId !== null;
 
 /** The client's own Read, Edit, …: decided, the intent written down, and then left to the client. */
-async function native(at: Seated<ToolEvent>, { tool, args }: Call): Promise<Decided> {
+async function native(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
   const call = { tool, args };
   const { desk, seat, event } = at;
   const denied = isSubAgent(at) ? await dryRun(at, call) : null;
   if (denied) return refused(at, call, denied);
-  const admitted = await desk.use(seat, (session) => session.admit(call));
+  const admitted = await desk.withSession(seat, (session) => session.admit(call));
   if (!admitted.ok) return refused(at, call, admitted);
   await keepCall(at, { ticket: admitted.ticket, input: event.input });
   return { ...allow([calledAs(at, call)]), acts: admitted.ticket.intent !== null };
@@ -129,12 +129,15 @@ async function native(at: Seated<ToolEvent>, { tool, args }: Call): Promise<Deci
  * shell gets to (`exit`): Claude Code judges each command of a text, so that the user's rules and permission mode hold for the agent's, and the
  * user reads it when asked.
  */
-async function shell(at: Seated<ToolEvent>, { tool, args }: Call): Promise<Decided> {
+async function shell(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
   const denied = await dryRun(at, { tool, args });
   if (denied) return refused(at, { tool, args }, denied);
   const { desk, seat, event } = at;
-  const seconds = await desk.use(seat, async (session) => session.tool(tool)?.limits.seconds ?? LONGEST_COMMAND);
-  const runner = await desk.runner(seat, { tool, args, callId: event.toolUseId });
+  const seconds = await desk.withSession(
+    seat,
+    async (session) => session.tool(tool)?.limits.seconds ?? LONGEST_COMMAND,
+  );
+  const runner = await desk.commandFor(seat, { tool, args, callId: event.toolUseId });
   const command = `${runner}; exit;\n${textOf(event.input['command']) ?? ''}`;
   const timeout = Math.min(LONGEST_COMMAND, seconds + 20) * 1000;
   const input = { command, description: event.input['description'] ?? 'Run in hopgate', timeout };
@@ -144,25 +147,25 @@ async function shell(at: Seated<ToolEvent>, { tool, args }: Call): Promise<Decid
 }
 
 /** A tool of the client whose work only hopgate's own does here. */
-async function throughHopgate(at: Seated<ToolEvent>, call: Call): Promise<Decided> {
+async function throughHopgate(at: HookCall<ClaudeToolEvent>, call: Call): Promise<Decided> {
   const denied = await dryRun(at, call);
-  return denied ? refused(at, call, denied) : deny(at, callOursInstead(at.event.tool, call, namedBy(at.desk)));
+  return denied ? refused(at, call, denied) : deny(at, callOursInstead(at.event.tool, call, claudeToolName(at.desk)));
 }
 
 /**
  * A tool of hopgate's MCP server: that decides it again. A sub-agent shares its parent's server, so that its own envelope is asked here. What a tool of
  * Claude Code's own does is left to that, because the user's rules are about its calls.
  */
-async function own(at: Seated<ToolEvent>, { tool, args }: Call): Promise<Decided> {
+async function own(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
   const { desk, seat, event } = at;
-  const { native, looks } = await desk.use(seat, async (session) => ({
+  const { native, looks } = await desk.withSession(seat, async (session) => ({
     native: nativeCall(session, { tool, args }),
     looks: session.specs.tools[tool]?.effect === 'observe',
   }));
   const denied = native || isSubAgent(at) ? await dryRun(at, { tool, args }) : null;
   if (denied) return refused(at, { tool, args }, denied);
   if (native) return deny(at, callNativeInstead(event.tool, native));
-  desk.expect(seat, { tool, args });
+  desk.expectSubAgentCall(seat, { tool, args });
   const ruled = RULED[tool];
   if (ruled && hasRules(ruled, seat.conversation.root, at.env))
     return allow([], {
@@ -176,28 +179,28 @@ async function own(at: Seated<ToolEvent>, { tool, args }: Call): Promise<Decided
 const RULED: { readonly [tool: string]: 'Read' | 'WebFetch' } = { glob: 'Read', grep: 'Read', 'web-fetch': 'WebFetch' };
 
 /** A tool that reaches where no spec says what it may touch. */
-async function unmapped(at: Seated<ToolEvent>, why: string | null): Promise<Decided> {
+async function unmapped(at: HookCall<ClaudeToolEvent>, why: string | null): Promise<Decided> {
   const { tool, input: args } = at.event;
   const denied = await dryRun(at, { tool, args });
-  if (denied === null) return deny(at, outsideText(tool, why, namedBy(at.desk)));
+  if (denied === null) return deny(at, outsideText(tool, why, claudeToolName(at.desk)));
   const { lived, ...decided } = refused(at, { tool, args }, denied);
   return {
     ...decided,
     lived,
-    ...(why === null ? {} : { reply: deny(at, outsideText(tool, why, namedBy(at.desk))).reply }),
+    ...(why === null ? {} : { reply: deny(at, outsideText(tool, why, claudeToolName(at.desk))).reply }),
   };
 }
 
 /** Decides a call without letting it run: by the session's own envelope, then by the parent's as it is now. A refusal is recorded. */
-async function dryRun({ desk, seat }: Seated, call: Call): Promise<Refused | null> {
-  const own = await desk.use(seat, async (session) => {
+async function dryRun({ desk, seat }: HookCall, call: Call): Promise<Refused | null> {
+  const own = await desk.withSession(seat, async (session) => {
     if (session.why(call) === null) return null;
     const judged = await session.admit(call); // refused as the dry run was, and written down
     return judged.ok ? null : judged;
   });
   if (own) return own;
-  const above = await desk.useParent(seat, async (session) => session.why(call));
+  const above = await desk.withParentSession(seat, async (session) => session.why(call));
   if (!above) return null;
-  const judged = await desk.use(seat, (session) => session.admit({ ...call, above: ofParent(above) }));
+  const judged = await desk.withSession(seat, (session) => session.admit({ ...call, above: ofParent(above) }));
   return judged.ok ? null : judged;
 }

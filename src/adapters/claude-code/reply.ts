@@ -1,5 +1,5 @@
 import type { Json } from '../../spec/types.ts';
-import type { HookAnswer } from '../core/hook-desk.ts';
+import type { HookAnswer } from '../core/hook-context.ts';
 
 type Fields = { readonly [name: string]: Json };
 
@@ -40,14 +40,14 @@ export const NOTHING: Reply = { kind: 'nothing' };
  * @param notice shown to the person at the client, where the form has room for it
  */
 export function render(reply: Reply, notice: string | null): HookAnswer {
-  if (reply.kind === 'deny') return refuse(reply.why);
+  if (reply.kind === 'deny') return refuseCall(reply.why);
   const said = { ...bodyOf(reply), ...(notice === null ? {} : { systemMessage: notice }) };
   const isEmpty = Object.keys(said).length === 0;
   return { exit: 0, stdout: isEmpty ? '' : JSON.stringify({ ...said, continue: true }), stderr: '' };
 }
 
 /** Exit 2 with a reason that is never empty: without one, a client would let the call through. */
-export const refuse = (why: string): HookAnswer => ({
+export const refuseCall = (why: string): HookAnswer => ({
   exit: 2,
   stdout: '',
   stderr: why.trim() === '' ? 'hopgate refused this and could not say why' : why,

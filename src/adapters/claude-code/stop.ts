@@ -1,25 +1,25 @@
 import { fieldsOf } from '../../base/json.ts';
 import { describeLeg } from '../../gate/describe-denial.ts';
 import type { Session } from '../../session/session.ts';
-import { heard } from '../core/transcript-items.ts';
-import { type Naming, namedBy } from './names.ts';
+import { userMessage } from '../core/transcript/transcript-items.ts';
+import { type ClaudeToolName, claudeToolName } from './names.ts';
 import { NOTHING, type Reply } from './reply.ts';
-import { remember, type Seated, tellWords } from './seated.ts';
+import { recordHookEvent, type HookCall, recordWords } from './hook-call.ts';
 
 /** Stop: an agent that leaves work unreviewed is asked, once per conversation, to take the exit or to review it. */
-export async function stop(at: Seated): Promise<Reply> {
+export async function stop(at: HookCall): Promise<Reply> {
   const { desk, seat, event } = at;
-  const notes = tellWords(at);
+  const notes = recordWords(at);
   const mayAsk = event.fields['stop_hook_active'] !== true && seat.notes['asked'] !== true;
-  const why = mayAsk ? await desk.use(seat, (session) => reasonToGoOn(session, namedBy(desk))) : null;
-  await remember(at, event.name, why === null ? notes : { ...notes, asked: true });
+  const why = mayAsk ? await desk.withSession(seat, (session) => reasonToGoOn(session, claudeToolName(desk))) : null;
+  await recordHookEvent(at, event.name, why === null ? notes : { ...notes, asked: true });
   if (why === null) return NOTHING;
-  desk.lived(seat, heard('hopgate', why, event.name));
+  desk.recordTranscript(seat, userMessage('hopgate', why, event.name));
   return { kind: 'go-on', why };
 }
 
 /** Why it is too early to stop; null: nothing is left open. */
-export async function reasonToGoOn(session: Session, own: Naming): Promise<string | null> {
+export async function reasonToGoOn(session: Session, own: ClaudeToolName): Promise<string | null> {
   const { closed, peripheral } = session.state;
   if (closed || isReflective(session, peripheral) || !(await hasUnreviewedWork(session))) return null;
   const { hops } = session.available();

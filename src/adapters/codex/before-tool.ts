@@ -1,28 +1,37 @@
-import type { NativeCall } from '../../session/native-ticket.ts';
+import type { NativeCall } from '../../session/native/native-ticket.ts';
 import type { Refused } from '../../session/results.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
-import type { HookDesk, Seat } from '../core/hook-desk.ts';
-import { serverNamed } from '../core/mcp-name.ts';
-import { ofParent } from '../core/of-parent.ts';
+import type { HookContext, ConversationRecord } from '../core/hook-context.ts';
+import { serverNamed } from '../core/calls/mcp-name.ts';
+import { ofParent } from '../core/calls/of-parent.ts';
 import {
   type ActionStep,
   type ClientAction,
   type ToolCallOfOurs,
   toolCallToAction,
-} from '../core/tool-call-to-action.ts';
-import { called, cameOf, type Item, idsOf, inner } from '../core/transcript-items.ts';
-import type { Env, ToolEvent } from './event.ts';
+} from '../core/calls/tool-call-to-action.ts';
+import { toolCall, toolResult, type Item, idsOf, innerCall } from '../core/transcript/transcript-items.ts';
+import type { Env } from '../../project/state-home.ts';
+import type { CodexToolEvent } from './event.ts';
 import { codexTool } from './tool-name.ts';
-import { callOurs, describeRefusal, namedBy, oneAtATime, readOnlyHere, subAgentStays, unknownHere } from './wording.ts';
+import {
+  callOurs,
+  describeCodexRefusal,
+  codexToolName,
+  oneAtATime,
+  readOnlyHere,
+  codexSubAgentStays,
+  unknownHere,
+} from './wording.ts';
 
 /** null: it may run; else what the model is told. */
-export type Verdict = string | null;
+export type HookVerdict = string | null;
 
 interface At {
-  readonly event: ToolEvent;
-  readonly desk: HookDesk;
-  readonly seat: Seat;
+  readonly event: CodexToolEvent;
+  readonly desk: HookContext;
+  readonly seat: ConversationRecord;
   readonly env: Env;
 }
 
@@ -30,21 +39,26 @@ interface At {
 export const ticketKey = (toolUseId: string): string => `native ${toolUseId}`;
 
 /** Whether a tool call of Codex's may run. Everything that is not known to be harmless is put before the gate. */
-export async function beforeTool(event: ToolEvent, desk: HookDesk, seat: Seat, env: Env): Promise<Verdict> {
+export async function beforeTool(
+  event: CodexToolEvent,
+  desk: HookContext,
+  seat: ConversationRecord,
+  env: Env,
+): Promise<HookVerdict> {
   const at = { event, desk, seat, env };
   const { tool_use_id: id, tool_name: tool, tool_input: input } = event;
-  const action = await desk.use(seat, async (session) => actionOf(event, session, desk));
+  const action = await desk.withSession(seat, async (session) => actionOf(event, session, desk));
   switch (action.kind) {
     case 'inner':
-      desk.lived(seat, inner({ id, tool, input, channel: tool }));
+      desk.recordTranscript(seat, innerCall({ id, tool, input, channel: tool }));
       return null;
     case 'ask':
-      desk.expect(seat, { tool: action.control, args: action.input });
+      desk.expectSubAgentCall(seat, { tool: action.control, args: action.input });
       return null;
     case 'hop':
     case 'mode':
       // A sub-agent's connection leads to the session of the agent that started it.
-      return isSubAgent(at) ? refuse(at, subAgentStays(action.kind, namedBy(desk))) : null;
+      return isSubAgent(at) ? refuse(at, codexSubAgentStays(action.kind, codexToolName(desk))) : null;
     case 'unmapped':
       return unmapped(at, action.why);
     case 'steps':
@@ -54,10 +68,14 @@ export async function beforeTool(event: ToolEvent, desk: HookDesk, seat: Seat, e
   }
 }
 
-function actionOf({ tool_name, tool_input: input, cwd }: ToolEvent, session: Session, desk: HookDesk): ClientAction {
+function actionOf(
+  { tool_name, tool_input: input, cwd }: CodexToolEvent,
+  session: Session,
+  desk: HookContext,
+): ClientAction {
   const { specs, config, root, state } = session;
   const { peripheral, mode } = state;
-  const { name, inner } = codexTool(tool_name, Object.keys(specs.tools), namedBy(desk));
+  const { name, inner } = codexTool(tool_name, Object.keys(specs.tools), codexToolName(desk));
   const own = serverNamed(desk.server);
   if (inner) return { kind: 'inner' };
   return toolCallToAction({ provider: 'codex', name, input }, { specs, config, root, cwd, peripheral, mode, own });
@@ -68,7 +86,11 @@ const isSubAgent = ({ seat }: At): boolean => seat.conversation.agentId !== null
 /** A refusal that the gate has no part in. */
 function refuse({ event, desk, seat }: At, why: string): string {
   const { tool_use_id: id, tool_name: tool, tool_input: input } = event;
-  desk.lived(seat, called({ id, tool, input, channel: tool }), cameOf(id, { status: 'refused', text: why }));
+  desk.recordTranscript(
+    seat,
+    toolCall({ id, tool, input, channel: tool }),
+    toolResult(id, { status: 'refused', text: why }),
+  );
   return why;
 }
 
@@ -77,35 +99,35 @@ function refusedBy(
   at: At,
   call: ToolCallOfOurs,
   { denial, evidence }: Refused,
-  text = describeRefusal(denial, namedBy(at.desk)),
+  text = describeCodexRefusal(denial, codexToolName(at.desk)),
 ): string {
   const { tool_use_id: id } = at.event;
-  const came = cameOf(id, { status: 'refused', code: denial.code, text, evidence: idsOf(evidence) });
-  at.desk.lived(at.seat, calledAs(at, call), came);
+  const came = toolResult(id, { status: 'refused', code: denial.code, text, evidence: idsOf(evidence) });
+  at.desk.recordTranscript(at.seat, calledAs(at, call), came);
   return text;
 }
 
 /** Codex's call by the names that the session has for it. */
 const calledAs = ({ event }: At, { tool, args }: ToolCallOfOurs): Item =>
-  called({ id: event.tool_use_id, tool, input: args, channel: event.tool_name });
+  toolCall({ id: event.tool_use_id, tool, input: args, channel: event.tool_name });
 
 /** No scope says what it may touch. The attempt is recorded as one at a tool that nobody knows. */
 async function unmapped(at: At, why: string | null): Promise<string> {
   const { tool_name: tool } = at.event;
-  const { refused, available } = await at.desk.use(at.seat, async (session) => ({
+  const { refused, available } = await at.desk.withSession(at.seat, async (session) => ({
     refused: session.why({ tool }) ? await refusal(session, { tool, args: {} }) : null,
     available: session.available(),
   }));
-  if (!refused) return refuse(at, unknownHere(tool, why, available, namedBy(at.desk)));
+  if (!refused) return refuse(at, unknownHere(tool, why, available, codexToolName(at.desk)));
   return refusedBy(
     at,
     { tool, args: {} },
     refused,
-    why === null ? undefined : unknownHere(tool, why, available, namedBy(at.desk)),
+    why === null ? undefined : unknownHere(tool, why, available, codexToolName(at.desk)),
   );
 }
 
-async function aboutSteps(at: At, steps: readonly ActionStep[]): Promise<Verdict> {
+async function aboutSteps(at: At, steps: readonly ActionStep[]): Promise<HookVerdict> {
   const [first, ...more] = steps;
   if (!first) return null;
   // The MCP server decides and records what the main agent calls there.
@@ -116,7 +138,7 @@ async function aboutSteps(at: At, steps: readonly ActionStep[]): Promise<Verdict
     if (refused) return refusedBy(at, step, refused);
   }
   if (first.how === 'ours') {
-    at.desk.expect(at.seat, { tool: first.tool, args: first.args });
+    at.desk.expectSubAgentCall(at.seat, { tool: first.tool, args: first.args });
     return null;
   }
   if (first.how === 'native' && more.length === 0) return letRun(at, first);
@@ -124,18 +146,20 @@ async function aboutSteps(at: At, steps: readonly ActionStep[]): Promise<Verdict
   return refuse(
     at,
     first.how === 'contained' && more.length === 0
-      ? callOurs(ours, namedBy(at.desk))
-      : oneAtATime(ours, namedBy(at.desk)),
+      ? callOurs(ours, codexToolName(at.desk))
+      : oneAtATime(ours, codexToolName(at.desk)),
   );
 }
 
 /** What the gate says of a call that does not run under this event, here or above; a refusal is recorded here. */
 async function dryRun({ desk, seat }: At, { tool, args }: ToolCallOfOurs): Promise<Refused | null> {
   const call = { tool, args };
-  const own = await desk.use(seat, async (session) => (session.why(call) === null ? null : refusal(session, call)));
+  const own = await desk.withSession(seat, async (session) =>
+    session.why(call) === null ? null : refusal(session, call),
+  );
   if (own) return own;
-  const above = await desk.useParent(seat, async (parent) => parent.why(call));
-  return above ? desk.use(seat, (session) => refusal(session, { ...call, above: ofParent(above) })) : null;
+  const above = await desk.withParentSession(seat, async (parent) => parent.why(call));
+  return above ? desk.withSession(seat, (session) => refusal(session, { ...call, above: ofParent(above) })) : null;
 }
 
 /** The refusal as `admit` records it. null: the call is let through by now. */
@@ -145,13 +169,13 @@ async function refusal(session: Session, call: NativeCall): Promise<Refused | nu
 }
 
 /** A call that Codex runs itself: decided, its intent written down, and watched. */
-async function letRun(at: At, { tool, args, byOurs }: ActionStep): Promise<Verdict> {
+async function letRun(at: At, { tool, args, byOurs }: ActionStep): Promise<HookVerdict> {
   const { event, desk, seat, env } = at;
   if (event.tool_name === 'apply_patch' && env['HOPGATE_CODEX_SANDBOX'] === 'read-only')
-    return refuse(at, readOnlyHere(byOurs ?? [{ tool, args }], namedBy(desk)));
-  const admitted = await desk.use(seat, (session) => session.admit({ tool, args }));
+    return refuse(at, readOnlyHere(byOurs ?? [{ tool, args }], codexToolName(desk)));
+  const admitted = await desk.withSession(seat, (session) => session.admit({ tool, args }));
   if (!admitted.ok) return refusedBy(at, { tool, args }, admitted);
-  await desk.keep(seat, ticketKey(event.tool_use_id), admitted.ticket as unknown as Json);
-  desk.lived(seat, calledAs(at, { tool, args }));
+  await desk.storeForCall(seat, ticketKey(event.tool_use_id), admitted.ticket as unknown as Json);
+  desk.recordTranscript(seat, calledAs(at, { tool, args }));
   return null;
 }

@@ -1,7 +1,8 @@
+import type { Env } from '../../project/state-home.ts';
 import { realpathSync } from 'node:fs';
 import { z } from 'zod';
 import { repositoryOf } from '../../project/root.ts';
-import type { Conversation } from '../core/hook-desk.ts';
+import type { Conversation } from '../core/hook-context.ts';
 
 const Tool = { tool_name: z.string().min(1), tool_input: z.unknown(), tool_use_id: z.string().min(1) };
 
@@ -24,20 +25,18 @@ const Event = z.discriminatedUnion('hook_event_name', [
   Common.extend({ hook_event_name: z.literal('SubagentStop'), ...StderrTail }),
   Common.extend({ hook_event_name: z.literal('Stop'), stop_hook_active: z.boolean().optional(), ...StderrTail }),
 ]);
-export type HookEvent = z.output<typeof Event>;
-export type ToolEvent = Extract<HookEvent, { tool_name: string }>;
+export type CodexHookEvent = z.output<typeof Event>;
+export type CodexToolEvent = Extract<CodexHookEvent, { tool_name: string }>;
 
 /** @throws Error where it is no event that hopgate's hooks are registered for. */
-export function readEvent(event: unknown): HookEvent {
+export function readCodexEvent(event: unknown): CodexHookEvent {
   const read = Event.safeParse(event);
   if (read.success) return read.data;
   throw new Error(`Codex sent an event that hopgate does not know: ${z.prettifyError(read.error)}`);
 }
 
-export type Env = { readonly [name: string]: string | undefined };
-
 /** Whose event it is. The repository is the one that the environment names, else the one of the folder that Codex works in. */
-export function conversationOf({ session_id, agent_id, cwd }: HookEvent, env: Env): Conversation {
+export function conversationOf({ session_id, agent_id, cwd }: CodexHookEvent, env: Env): Conversation {
   const named = env['HOPGATE_ROOT'];
   const root = named ? realpathSync(named) : repositoryOf(realpathSync(cwd));
   return { client: 'codex', id: session_id, agentId: agent_id ?? null, root };

@@ -1,12 +1,13 @@
 import type { Session } from '../../session/session.ts';
-import type { HookAnswer, HookDesk, Seat } from '../core/hook-desk.ts';
+import type { HookAnswer, HookContext, ConversationRecord } from '../core/hook-context.ts';
 import { promptSection } from '../core/prompt-section.ts';
-import { delivered, heard, said, situationOf } from '../core/transcript-items.ts';
+import { delivered, userMessage, assistantMessage, situationOf } from '../core/transcript/transcript-items.ts';
 import { afterTool } from './after-tool.ts';
 import { beforeTool } from './before-tool.ts';
-import { conversationOf, type Env, type HookEvent, readEvent } from './event.ts';
+import type { Env } from '../../project/state-home.ts';
+import { conversationOf, type CodexHookEvent, readCodexEvent } from './event.ts';
 import { ownWords } from './own-words.ts';
-import { beforeYouStop, howInCodex, type Naming, namedBy } from './wording.ts';
+import { beforeYouStop, howInCodex, type CodexToolName, codexToolName } from './wording.ts';
 
 const SILENCE: HookAnswer = { exit: 0, stdout: '', stderr: '' };
 
@@ -19,9 +20,9 @@ const refuse = (reason: string): HookAnswer => ({ exit: 2, stdout: '', stderr: `
  * @param event what Codex wrote to the hook's standard input, parsed
  * @param env the hook's environment: `HOPGATE_ROOT` names the repository, `HOPGATE_CODEX_SANDBOX` the sandbox mode that Codex was started with
  */
-export async function handle(event: unknown, desk: HookDesk, env: Env): Promise<HookAnswer> {
+export async function handleCodexEvent(event: unknown, desk: HookContext, env: Env): Promise<HookAnswer> {
   try {
-    return await answer(readEvent(event), desk, env);
+    return await answer(readCodexEvent(event), desk, env);
   } catch (error) {
     // A second refusal to stop would keep the agent going for ever.
     if (isStopping(event)) return SILENCE;
@@ -31,7 +32,7 @@ export async function handle(event: unknown, desk: HookDesk, env: Env): Promise<
   }
 }
 
-async function answer(event: HookEvent, desk: HookDesk, env: Env): Promise<HookAnswer> {
+async function answer(event: CodexHookEvent, desk: HookContext, env: Env): Promise<HookAnswer> {
   const seat = await arrived(event, desk, env);
   switch (event.hook_event_name) {
     case 'SessionStart':
@@ -59,64 +60,67 @@ async function answer(event: HookEvent, desk: HookDesk, env: Env): Promise<HookA
 }
 
 /** The seat of the event's conversation, with the event written down. */
-async function arrived(event: HookEvent, desk: HookDesk, env: Env): Promise<Seat> {
-  const seat = await desk.seat(conversationOf(event, env));
+async function arrived(event: CodexHookEvent, desk: HookContext, env: Env): Promise<ConversationRecord> {
+  const seat = await desk.conversation(conversationOf(event, env));
   const toolUseId = 'tool_use_id' in event ? event.tool_use_id : null;
-  return desk.remember(seat, { name: event.hook_event_name, at: new Date().toISOString(), toolUseId });
+  return desk.recordEvent(seat, { name: event.hook_event_name, at: new Date().toISOString(), toolUseId });
 }
 
 /** Tells the model where it is; on a prompt only if that is not what it was told last. */
 async function tell(
-  event: HookEvent,
-  desk: HookDesk,
-  seat: Seat,
+  event: CodexHookEvent,
+  desk: HookContext,
+  seat: ConversationRecord,
   { again }: { readonly again: boolean },
 ): Promise<HookAnswer> {
-  const { text, situation } = await desk.use(seat, async (session) => ({
-    text: `${promptSection(session, { name: namedBy(desk) })}\n\n${howInCodex(desk.server)}`,
+  const { text, situation } = await desk.withSession(seat, async (session) => ({
+    text: `${promptSection(session, { name: codexToolName(desk) })}\n\n${howInCodex(desk.server)}`,
     situation: situationOf(session),
   }));
   if (event.hook_event_name === 'UserPromptSubmit' && event.prompt)
-    desk.lived(seat, heard('user', event.prompt, 'prompt'));
+    desk.recordTranscript(seat, userMessage('user', event.prompt, 'prompt'));
   if (!again && seat.notes['told'] === text) return SILENCE;
-  desk.lived(seat, delivered(text, situation, event.hook_event_name));
+  desk.recordTranscript(seat, delivered(text, situation, event.hook_event_name));
   // Codex passes over hooks that it does not trust without a word: this is how their silence is told from their absence.
-  const begun: Seat['notes'] = event.hook_event_name === 'SessionStart' ? begin(event, seat) : {};
+  const begun: ConversationRecord['notes'] = event.hook_event_name === 'SessionStart' ? begin(event, seat) : {};
   await note(desk, seat, event, { told: text, ...begun });
   const { hook_event_name: hookEventName } = event;
   return { ...SILENCE, stdout: JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext: text } }) };
 }
 
 /** What a conversation that is resumed was told and said before is none of this session's. */
-const begin = ({ transcript_path: file }: HookEvent, { notes }: Seat): Seat['notes'] => ({
+const begin = (
+  { transcript_path: file }: CodexHookEvent,
+  { notes }: ConversationRecord,
+): ConversationRecord['notes'] => ({
   begun: new Date().toISOString(),
   heard: notes['heard'] ?? ownWords(file ?? '').end,
 });
 
 /** An agent that would end in the middle of a visit is asked once to take an exit. */
-async function askOnce(desk: HookDesk, seat: Seat): Promise<HookAnswer> {
+async function askOnce(desk: HookContext, seat: ConversationRecord): Promise<HookAnswer> {
   if (seat.notes['asked'] === true) return SILENCE;
-  const question = await desk.use(seat, async (session) => questionFor(session, namedBy(desk)));
+  const question = await desk.withSession(seat, async (session) => questionFor(session, codexToolName(desk)));
   if (question === null) return SILENCE;
   await note(desk, seat, { hook_event_name: 'Stop' }, { asked: true });
-  desk.lived(seat, heard('hopgate', question, 'Stop'));
+  desk.recordTranscript(seat, userMessage('hopgate', question, 'Stop'));
   return { ...SILENCE, stdout: JSON.stringify({ decision: 'block', reason: question }) };
 }
 
 /** What the agent has said since it was heard last goes into its transcript; its last words come with the event. */
-async function tellWords(event: Ending, desk: HookDesk, seat: Seat): Promise<Seat> {
+async function tellWords(event: Ending, desk: HookContext, seat: ConversationRecord): Promise<ConversationRecord> {
   const { last_assistant_message: last, transcript_path: main, agent_transcript_path: own } = event;
   const { heard } = seat.notes;
   const { said: words, end } = ownWords(own ?? main ?? '', typeof heard === 'number' ? heard : 0);
   const all = !last || words.at(-1) === last ? words : [...words, last];
   if (all.length === 0) return seat;
-  desk.lived(seat, ...all.map(said));
+  desk.recordTranscript(seat, ...all.map(assistantMessage));
   return note(desk, seat, event, { heard: end });
 }
 
-type Ending = Extract<HookEvent, { hook_event_name: 'Stop' | 'SubagentStop' }>;
+type Ending = Extract<CodexHookEvent, { hook_event_name: 'Stop' | 'SubagentStop' }>;
 
-function questionFor(session: Session, own: Naming): string | null {
+function questionFor(session: Session, own: CodexToolName): string | null {
   const { peripheral, closed, steps } = session.state;
   if (closed || peripheral === null || steps === 0) return null;
   if (isReflective(session, peripheral)) return null;
@@ -132,12 +136,12 @@ const isReflective = ({ specs }: Session, peripheral: string): boolean =>
   );
 
 const note = (
-  desk: HookDesk,
-  seat: Seat,
-  { hook_event_name: name }: Pick<HookEvent, 'hook_event_name'>,
-  notes: Seat['notes'],
+  desk: HookContext,
+  seat: ConversationRecord,
+  { hook_event_name: name }: Pick<CodexHookEvent, 'hook_event_name'>,
+  notes: ConversationRecord['notes'],
 ) =>
-  desk.remember(
+  desk.recordEvent(
     seat,
     { name: `${name} answered`, at: new Date().toISOString(), toolUseId: null },
     { ...seat.notes, ...notes },

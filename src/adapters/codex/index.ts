@@ -1,6 +1,6 @@
 export { askCodex, type CodexAnswer, type ListedHook } from './ask-codex.ts';
 export { CODEX_EVENTS, type CodexEvent, type CodexHooks, codexHooks } from './hook-config.ts';
-export { handle } from './hooks.ts';
+export { handleCodexEvent } from './hooks.ts';
 export {
   hookOverrides,
   type McpEntry,

@@ -35,7 +35,7 @@ export function threadOptions(
     networkAccess: false,
     webSearch: 'disabled',
   } as const;
-  const acts = mode === null || (specs.gate?.effects[mode].includes('act') ?? true);
+  const acts = mode === null || (specs.modeGate?.effects[mode].includes('act') ?? true);
   const { write } = peripheral === null ? { write: [] } : effectiveScope(specs, config, peripheral);
   if (!acts || write.length === 0) return { sandboxMode: 'read-only', writableRoots: [], ...rest };
   return { sandboxMode: 'workspace-write', writableRoots: write.map((path) => beneath(root, path)), ...rest };

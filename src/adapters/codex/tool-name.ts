@@ -1,5 +1,5 @@
-import { clientTool } from '../core/client-tools.ts';
-import type { Naming } from './wording.ts';
+import { clientTool } from '../core/calls/client-tools.ts';
+import type { CodexToolName } from './wording.ts';
 
 /** Where Codex keeps tools of its own for the newer models; its hooks name them with the namespace in front, and nothing between. */
 const NAMESPACES = /^(?:functions|collaboration|clock|multi_agent_v1)(?:\.|__|\/)?/;
@@ -21,7 +21,7 @@ export interface CodexTool {
  *
  * @param tools the ids of the spec set
  */
-export function codexTool(toolName: string, tools: readonly string[], own: Naming): CodexTool {
+export function codexTool(toolName: string, tools: readonly string[], own: CodexToolName): CodexTool {
   const ours = tools.find((id) => toolName === own(id));
   if (ours !== undefined) return { name: `${own('')}${ours}`, inner: false };
   if (toolName.startsWith('mcp__')) return { name: toolName, inner: false };

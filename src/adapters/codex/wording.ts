@@ -1,20 +1,20 @@
 import type { Available, Denial, WayLeg } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
-import { serverNamed } from '../core/mcp-name.ts';
-import { sentence } from '../core/sentence.ts';
-import type { ToolCallOfOurs } from '../core/tool-call-to-action.ts';
+import { serverNamed } from '../core/calls/mcp-name.ts';
+import { sentence } from '../core/language/sentence.ts';
+import type { ToolCallOfOurs } from '../core/calls/tool-call-to-action.ts';
 
 /** A tool of hopgate's as a model in Codex calls it: Codex writes `_` for `-`. */
-export type Naming = (tool: string) => string;
-export const namedBy =
-  ({ server }: { readonly server: string }): Naming =>
+export type CodexToolName = (tool: string) => string;
+export const codexToolName =
+  ({ server }: { readonly server: string }): CodexToolName =>
   (tool) =>
     `${serverNamed(server).prefix}${tool.replaceAll('-', '_')}`;
 
-const list = (tools: readonly string[], own: Naming): string => tools.map(own).join(', ') || 'none';
+const list = (tools: readonly string[], own: CodexToolName): string => tools.map(own).join(', ') || 'none';
 
 /** A refusal of the gate's, for a model that works in Codex. */
-export function describeRefusal({ code, message, remedy, way, available }: Denial, own: Naming): string {
+export function describeCodexRefusal({ code, message, remedy, way, available }: Denial, own: CodexToolName): string {
   const lines = [`${code}: ${sentence(message)}`, `What to do: ${sentence(remedy)}`];
   if (way && way.length > 0 && !remedy.includes(describeWay(way))) lines.push(`The way there: ${describeWay(way)}.`);
   lines.push(`Open now: ${list(available.tools, own)}; to move: ${list(['hop', 'mode'], own)}.`);
@@ -22,17 +22,17 @@ export function describeRefusal({ code, message, remedy, way, available }: Denia
 }
 
 /** A call that only hopgate's own tools carry out here, spelled out for them. */
-export const callOurs = (calls: readonly ToolCallOfOurs[], own: Naming): string =>
+export const callOurs = (calls: readonly ToolCallOfOurs[], own: CodexToolName): string =>
   `Codex does not run this by itself here: hopgate runs it contained, and records what comes of it.\nWhat to do: call ${spelled(calls, own)}.`;
 
 /** Codex runs one change of one file at a time, so that what came of it can be told. */
-export const oneAtATime = (calls: readonly ToolCallOfOurs[], own: Naming): string =>
+export const oneAtATime = (calls: readonly ToolCallOfOurs[], own: CodexToolName): string =>
   `apply_patch runs here for one file at a time, and neither moves nor deletes.\nWhat to do: send a patch for each file${calls.length > 0 ? `, or call ${spelled(calls, own)}` : ''}.`;
 
 /** The longest argument that is repeated to the model. */
 const SHOWN = 400;
 
-function spelled(calls: readonly ToolCallOfOurs[], own: Naming): string {
+function spelled(calls: readonly ToolCallOfOurs[], own: CodexToolName): string {
   return calls
     .map(({ tool, args }) => {
       const text = JSON.stringify(args);
@@ -41,18 +41,18 @@ function spelled(calls: readonly ToolCallOfOurs[], own: Naming): string {
     .join(', then ');
 }
 
-export const readOnlyHere = (calls: readonly ToolCallOfOurs[], own: Naming): string =>
+export const readOnlyHere = (calls: readonly ToolCallOfOurs[], own: CodexToolName): string =>
   `Codex's own sandbox is read-only in this run, so apply_patch cannot work.\nWhat to do: call ${spelled(calls, own)} instead; it is open here.`;
 
 export const unknownHere = (
   tool: string,
   why: string | null,
   { tools }: Pick<Available, 'tools'>,
-  own: Naming,
+  own: CodexToolName,
 ): string =>
   `${tool} ${why ?? 'is a tool that no spec speaks of'}.\nWhat to do: use what is open here: ${list(tools, own)}; to move: ${list(['hop', 'mode'], own)}.`;
 
-export const subAgentStays = (tool: string, own: Naming): string =>
+export const codexSubAgentStays = (tool: string, own: CodexToolName): string =>
   `${own(tool)} would move the session of the agent that started you. Do your task where you are and report; it decides where to go.`;
 
 /** How hopgate looks from inside Codex: added to what a model is told on entry. */
@@ -60,7 +60,7 @@ export const howInCodex = (server: string): string =>
   `These are tools of the MCP server "${server}". Codex's own shell is refused, whatever else you were told of it; commands go through the tools above. apply_patch works only where edit and write are open, for one file at a time.`;
 
 /** Asked once, when the model would end its turn. */
-export function beforeYouStop(peripheral: string, way: WayLeg | null, own: Naming): string {
+export function beforeYouStop(peripheral: string, way: WayLeg | null, own: CodexToolName): string {
   const close = way
     ? `${own('hop')} to ${way.to}${way.exit ? ` by ${way.exit}` : ''}, and say there what was learned (the PAR)`
     : `leave ${peripheral} by one of its exits (${own('status')} lists them)`;

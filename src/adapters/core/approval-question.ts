@@ -3,7 +3,7 @@ import { approvalRows } from '../../gate/approval-rows.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 
 /** What surrounds a request when a person is asked. */
-export interface Asking {
+export interface QuestionOptions {
   /** The lines of the change that would be shipped; null: there is none. */
   readonly diff: readonly string[] | null;
   /** The command that shows all of it in a terminal; null: there is none. */
@@ -23,7 +23,7 @@ const SHOWN_LINES = 4;
 /** What a person is asked, with the whole of what the approval stands for; where a form may cut that off, where to read it stands in front. */
 export function approvalQuestion(
   request: ApprovalRequest,
-  { diff = null, readBy = null, again = null }: Partial<Asking> = {},
+  { diff = null, readBy = null, again = null }: Partial<QuestionOptions> = {},
 ): string {
   const title = `${visible(request.agent)} asks for ${titleOf(request)}.`;
   const whole = [

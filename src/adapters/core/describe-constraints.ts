@@ -1,9 +1,9 @@
 import { effectiveScope } from '../../gate/decide-step.ts';
-import { describeRequirement } from '../../gate/requirement.ts';
-import { requirementsOf, sourceName } from '../../gate/requirements.ts';
+import { describeRequirement } from '../../gate/requirements/requirement.ts';
+import { requirementsOf, sourceName } from '../../gate/requirements/requirements.ts';
 import { own } from '../../spec/names.ts';
 import type { ArgumentRole, Json, ProjectConfig, SpecSet, ToolEffect } from '../../spec/types.ts';
-import { type Reach, reachOf, touchesOf } from './in-words.ts';
+import { type ScopeWords, reachOf, touchesOf } from './language/format-words.ts';
 
 /** A tool of a peripheral, and what it may touch there. */
 export interface ToolConstraint {
@@ -34,7 +34,7 @@ export interface Constraints {
   readonly peripheral: string;
   readonly purpose: string;
   readonly tools: readonly ToolConstraint[];
-  readonly scope: { readonly name: string } & Reach;
+  readonly scope: { readonly name: string } & ScopeWords;
   readonly forbidden: {
     /** Tools of the spec set that are not here. */
     readonly tools: readonly string[];
@@ -132,7 +132,7 @@ export function describeConstraints(specs: SpecSet, config: ProjectConfig, id: s
 }
 
 /** What no tool of the peripheral may do, whatever it is called. */
-function rulesOf({ reads, writes, commands, urls }: Reach, { mask }: ProjectConfig): readonly string[] {
+function rulesOf({ reads, writes, commands, urls }: ScopeWords, { mask }: ProjectConfig): readonly string[] {
   return [
     'nothing outside of the repository is read or written',
     ...(reads === 'no files'

@@ -1,8 +1,8 @@
 import type { Available, Denial } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
-import { listed } from './in-words.ts';
-import { sentence } from './sentence.ts';
-import { hopCall, type Situation } from './situation.ts';
+import { listed } from './language/format-words.ts';
+import { sentence } from './language/sentence.ts';
+import { hopCall, type SessionSituation } from './situation.ts';
 
 /**
  * A refusal as a model reads it: what is wrong, what to do, the exact call that begins the way there, and what is open now.
@@ -11,7 +11,7 @@ import { hopCall, type Situation } from './situation.ts';
  */
 export function describeRefusal(
   { code, message, remedy, way, available }: Denial,
-  toState: Situation['toState'] = [],
+  toState: SessionSituation['toState'] = [],
 ): string {
   const [first] = way ?? [];
   const lines = [`refused: ${code}: ${sentence(message)}`, `What to do: ${sentence(remedy)}`];

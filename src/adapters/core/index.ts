@@ -7,21 +7,21 @@ export type {
   InputSchema,
 } from './agent-session.ts';
 export { CONTROLS } from './agent-session.ts';
-export type { Provider } from './client-tools.ts';
+export type { Provider } from './calls/client-tools.ts';
 export { type Constraints, describeConstraints } from './describe-constraints.ts';
 export { describeRefusal } from './describe-refusal.ts';
-export { type DetectedExit, detectExit } from './detect-exit.ts';
+export { type DetectedExit, detectExit } from './language/detect-exit.ts';
 export { agentSession } from './local.ts';
 export { type PromptOptions, promptSection } from './prompt-section.ts';
-export { type JsonMove, readJsonMove } from './read-json-move.ts';
+export { type JsonMove, readJsonMove } from './language/read-json-move.ts';
 export { renderResult } from './render-result.ts';
-export { type Situation, situation } from './situation.ts';
+export { type SessionSituation as Situation, situation } from './situation.ts';
 export {
   type ActionContext,
   type ActionStep,
   type ClientAction,
   toolCallToAction,
-} from './tool-call-to-action.ts';
-export { type ToolMapping, toolMapping } from './tool-mapping.ts';
-export { type RecordedSession, type RecordOptions, recordTranscript } from './transcript.ts';
-export { transcriptPath, transcriptTo } from './transcript-file.ts';
+} from './calls/tool-call-to-action.ts';
+export { type ToolMapping, toolMapping } from './calls/tool-mapping.ts';
+export { type RecordedSession, type RecordOptions, recordTranscript } from './transcript/transcript.ts';
+export { transcriptPath, transcriptTo } from './transcript/transcript-file.ts';

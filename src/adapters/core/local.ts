@@ -3,7 +3,7 @@ import type { Approver } from '../../ports/approver.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from './agent-session.ts';
-import { fieldsOf, hopOf, modeOf } from './controls.ts';
+import { argumentsOf, hopOf, modeOf } from './calls/controls.ts';
 import { describeRefusal, whatIsOpen } from './describe-refusal.ts';
 import { promptSection } from './prompt-section.ts';
 import { renderResult } from './render-result.ts';
@@ -23,7 +23,7 @@ export function agentSession(session: Session): AgentSession {
     allTools: async () => toolsEver(session),
     call,
     async wants({ name, input }) {
-      const fields = fieldsOf(input);
+      const fields = argumentsOf(input);
       if (name === 'hop' && session.state.peripheral !== null) return session.wants({ hop: hopOf(fields) });
       return name === 'mode' ? session.wants({ mode: modeOf(fields) }) : null;
     },
@@ -36,18 +36,18 @@ export function agentSession(session: Session): AgentSession {
 type Said = Omit<AgentAnswer, 'toolsChanged'>;
 
 async function carryOut(session: Session, { name, input, signal, approved }: AgentCall): Promise<Said> {
-  const fields = fieldsOf(input);
+  const fields = argumentsOf(input);
   const answering = approved === undefined ? {} : { approver: holding(approved) };
   if (name === 'hop') {
     const hop = hopOf(fields);
     const to = 'hop' in hop ? hop.hop : hop.to;
     const moved = session.state.peripheral === null ? await session.start(to) : await session.hop(hop, answering);
-    if (!moved.ok) return refusal(session, moved.denial);
+    if (!moved.ok) return describeDenialFor(session, moved.denial);
     return arrived(session, { to, context: moved.context as Json });
   }
   if (name === 'mode') {
     const changed = await session.setMode(modeOf(fields), answering);
-    if (!changed.ok) return refusal(session, changed.denial);
+    if (!changed.ok) return describeDenialFor(session, changed.denial);
     return arrived(session, { mode: changed.mode });
   }
   if (name === 'status') {
@@ -56,11 +56,11 @@ async function carryOut(session: Session, { name, input, signal, approved }: Age
   }
   if (name === 'why') {
     const denial = session.why({ tool: fields['tool'] as string, args: fields['args'] ?? {} });
-    if (denial) return { ...refusal(session, denial), status: 'ok' };
+    if (denial) return { ...describeDenialFor(session, denial), status: 'ok' };
     return { status: 'ok', text: 'It would be let through.', data: { allowed: true }, denial: null };
   }
   const result = await session.step({ tool: name, args: input ?? {}, ...(signal ? { signal } : {}) });
-  if (!result.ok) return refusal(session, result.denial);
+  if (!result.ok) return describeDenialFor(session, result.denial);
   const data = result.result;
   if (result.outcome === 'ok') return { status: 'ok', text: renderResult(data), data, denial: null };
   const { code, message } = result.error ?? { code: 'failed', message: 'the tool could not do its work' };
@@ -89,7 +89,7 @@ const holding = (answer: NonNullable<AgentCall['approved']> | null): Approver =>
 const toolNames = (session: Session): string => [session.state.peripheral, ...session.available().tools].join(' ');
 
 /** What an agent reads of a refusal. */
-export const refusal = (session: Session, denial: Denial): Said => ({
+export const describeDenialFor = (session: Session, denial: Denial): Said => ({
   status: 'refused',
   text: describeRefusal(denial, situation(session).toState),
   data: denial as unknown as Json,

@@ -1,7 +1,7 @@
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
-import { listed, oneLine } from './in-words.ts';
-import { type Situation, situation, type WayOut } from './situation.ts';
+import { listed, oneLine } from './language/format-words.ts';
+import { type SessionSituation, situation, type WayOut } from './situation.ts';
 
 export interface PromptOptions {
   /** What a tool is called in the agent's program; its own id if left out. */
@@ -16,7 +16,7 @@ export const promptSection = (session: Session, options: PromptOptions = {}): st
   describeSituation(situation(session), options);
 
 /** Renders the prompt section from its data. */
-export function describeSituation(now: Situation, { name = (tool) => tool }: PromptOptions = {}): string {
+export function describeSituation(now: SessionSituation, { name = (tool) => tool }: PromptOptions = {}): string {
   const { location } = now;
   if (location.status === 'closed')
     return `# Where you are\nSession ${location.sessionId} is closed: no tool can be called in it any more. Its log is kept; a new session can be opened.`;
@@ -33,7 +33,7 @@ export function describeSituation(now: Situation, { name = (tool) => tool }: Pro
 
 type Naming = NonNullable<PromptOptions['name']>;
 
-function whereIs({ location }: Situation): readonly string[] {
+function whereIs({ location }: SessionSituation): readonly string[] {
   const { peripheral, purpose, visit, mode, sessionId, status } = location;
   const inMode = mode === null ? '' : `, in mode ${mode}`;
   if (peripheral === null)
@@ -59,7 +59,7 @@ const MOST_WAYS = 40;
 const MOST_TOOLS = 12;
 const MOST_NAMES = 60;
 
-function whatIsSeen({ sees: { context, changedFiles, backpack, observed } }: Situation): readonly string[] {
+function whatIsSeen({ sees: { context, changedFiles, backpack, observed } }: SessionSituation): readonly string[] {
   const told = (fields: { readonly [field: string]: Json }) =>
     Object.entries(fields).flatMap(([field, value]) =>
       NOT_TOLD.has(field) || isEmpty(value) ? [] : [`${field} ${oneLine(short(value), LONGEST)}`],
@@ -88,7 +88,7 @@ const short = (value: Json): string =>
     ? `[${listed(value, 5)}]`
     : JSON.stringify(value);
 
-function whatCanBeDone({ actions, scope, location }: Situation, name: Naming): readonly string[] {
+function whatCanBeDone({ actions, scope, location }: SessionSituation, name: Naming): readonly string[] {
   if (location.peripheral === null) return [];
   const tools = actions
     .slice(0, MOST_TOOLS)
@@ -104,7 +104,7 @@ function whatCanBeDone({ actions, scope, location }: Situation, name: Naming): r
 }
 
 /** Exits to the same place with the same needs share one line. */
-function waysOut({ exits, toState, location }: Situation, name: Naming): readonly string[] {
+function waysOut({ exits, toState, location }: SessionSituation, name: Naming): readonly string[] {
   const groups = new Map<string, WayOut[]>();
   for (const way of exits) {
     const key = JSON.stringify([way.to, way.needs]);
@@ -134,7 +134,7 @@ function waysOut({ exits, toState, location }: Situation, name: Naming): readonl
 const either = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 
-function whatIsClosed({ forbidden, location }: Situation, name: Naming): readonly string[] {
+function whatIsClosed({ forbidden, location }: SessionSituation, name: Naming): readonly string[] {
   if (location.peripheral === null) return [];
   const { shut, absent, rules } = forbidden;
   return [
@@ -146,7 +146,7 @@ function whatIsClosed({ forbidden, location }: Situation, name: Naming): readonl
   ];
 }
 
-function modeAndLimits({ modes, limits, location }: Situation, name: Naming): readonly string[] {
+function modeAndLimits({ modes, limits, location }: SessionSituation, name: Naming): readonly string[] {
   const change = modes.map(({ to, needs }) => `${to}${needs.length > 0 ? ` (needs ${needs.join(', ')})` : ''}`);
   const [next] = modes;
   const { steps, until } = limits;

@@ -3,7 +3,7 @@ import type { Session } from '../../session/session.ts';
 import { own } from '../../spec/names.ts';
 import type { Json, Mode } from '../../spec/types.ts';
 import { type Constraints, describeConstraints } from './describe-constraints.ts';
-import { signature } from './in-words.ts';
+import { signature } from './language/format-words.ts';
 
 type Fields = { readonly [field: string]: Json };
 
@@ -21,7 +21,7 @@ export interface WayOut {
  * Where a session stands, as data: the four elements that an agent has to be given on entry (P-2), and what bounds them. What
  * `promptSection` says in words.
  */
-export interface Situation {
+export interface SessionSituation {
   /** Where you are. */
   readonly location: {
     readonly sessionId: string;
@@ -66,7 +66,7 @@ export interface Situation {
   };
 }
 
-export function situation(session: Session): Situation {
+export function situation(session: Session): SessionSituation {
   const { specs, config, state } = session;
   const { tools, hops, modes } = session.available();
   const { peripheral, here, backpack } = state;
@@ -114,7 +114,7 @@ export function situation(session: Session): Situation {
 }
 
 /** The arguments of the `hop` that takes a way, with what must be stated. */
-export function hopCall({ to, exit }: Pick<WayLeg, 'to' | 'exit'>, toState: Situation['toState'] = []): Fields {
+export function hopCall({ to, exit }: Pick<WayLeg, 'to' | 'exit'>, toState: SessionSituation['toState'] = []): Fields {
   const fruit = toState.filter(({ optional }) => !optional).map(({ field }) => [field, '…'] as const);
   return {
     to,

@@ -67,7 +67,7 @@ export function controlTools(specs: SpecSet): readonly AgentTool[] {
     'Tells whether a tool call would be let through here, and if not, why and what to do instead. Nothing runs.',
     schema({ tool: text('The tool.'), args: { type: 'object', description: 'Its arguments.' } }, ['tool']),
   );
-  return [hop, ...(specs.gate ? [mode] : []), status, why];
+  return [hop, ...(specs.modeGate ? [mode] : []), status, why];
 }
 
 /** What may be called here and now. */

@@ -8,7 +8,7 @@ import {
 import { excerpt } from '../../base/text.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { AgentCall } from '../core/agent-session.ts';
-import { type Asking, approvalQuestion } from '../core/approval-question.ts';
+import { type QuestionOptions, approvalQuestion } from '../core/approval-question.ts';
 
 /** How long a question may stand before its answer counts no more, in milliseconds. */
 const LIFETIME = 30 * 60_000;
@@ -41,7 +41,7 @@ export class Questions {
     this.#now = now;
   }
 
-  ask(call: AgentCall, wanted: ApprovalRequest, asking: Asking): InputRequiredResult {
+  ask(call: AgentCall, wanted: ApprovalRequest, asking: QuestionOptions): InputRequiredResult {
     this.#sweep();
     const requestState = randomUUID();
     const isAgain = asking.again === 'unticked';

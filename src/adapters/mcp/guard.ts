@@ -15,21 +15,29 @@ export interface GuardOptions {
  */
 export function turnAway(headers: IncomingHttpHeaders, { token, hosts }: GuardOptions): Response | null {
   const host = validateHostHeader(headers.host, [...hosts]);
-  if (!host.ok || headers.host?.includes('@')) return refuse(403, 'this server does not answer under that host name');
+  if (!host.ok || headers.host?.includes('@'))
+    return refuseRequest(403, 'this server does not answer under that host name');
   const { origin: from } = headers;
   const origin = validateOriginHeader(from, [...hosts]);
-  if (!origin.ok) return refuse(403, 'this server does not answer to web pages of that origin');
+  if (!origin.ok) return refuseRequest(403, 'this server does not answer to web pages of that origin');
   if (token === null) return null;
   const [, given] = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '') ?? [];
   if (given !== undefined && same(given, token)) return null;
-  return refuse(401, 'send the token that "hopgate mcp --http" printed, in the header Authorization: Bearer TOKEN', {
-    'www-authenticate': 'Bearer',
-  });
+  return refuseRequest(
+    401,
+    'send the token that "hopgate mcp --http" printed, in the header Authorization: Bearer TOKEN',
+    {
+      'www-authenticate': 'Bearer',
+    },
+  );
 }
 
 /** In the form of the protocol's errors, so that clients show it. */
-export const refuse = (status: number, message: string, headers: { readonly [name: string]: string } = {}): Response =>
-  Response.json({ jsonrpc: '2.0', error: { code: -32000, message }, id: null }, { status, headers });
+export const refuseRequest = (
+  status: number,
+  message: string,
+  headers: { readonly [name: string]: string } = {},
+): Response => Response.json({ jsonrpc: '2.0', error: { code: -32000, message }, id: null }, { status, headers });
 
 const same = (one: string, other: string): boolean => timingSafeEqual(digest(one), digest(other));
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

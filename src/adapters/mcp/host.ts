@@ -7,7 +7,7 @@ import { THAT_MOVE } from './resources.ts';
 import { OWN_NAMES, type ToolNames, upstreamNames } from './tool-names.ts';
 
 /** One that is told when the list of tools has changed, or what can be read has. */
-export interface Told {
+export interface ListObserver {
   toolsChanged(): void;
   resourceUpdated(uri: string): void;
 }
@@ -29,7 +29,7 @@ export class Peer {
 export class McpHost {
   readonly options: McpOptions;
   readonly questions = new Questions();
-  readonly #told = new Set<Told>();
+  readonly #told = new Set<ListObserver>();
   #queue: Promise<unknown> = Promise.resolve();
   #listed: Promise<string>;
   #specs: Promise<SpecSet | null> | null = null;
@@ -41,7 +41,7 @@ export class McpHost {
   }
 
   /** Adds one that is told of every change. Returns how to remove it. */
-  tell(told: Told): () => void {
+  tell(told: ListObserver): () => void {
     this.#told.add(told);
     return () => void this.#told.delete(told);
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
-import { refuse } from './guard.ts';
+import { refuseRequest } from './guard.ts';
 import { type McpHost, Peer } from './host.ts';
 import { mcpServer } from './server.ts';
 
@@ -19,9 +19,10 @@ export class LegacyConnections {
 
   async fetch(request: Request): Promise<Response> {
     const id = request.headers.get('mcp-session-id');
-    if (id === null) return (await opens(request)) ? this.#begin(request) : refuse(400, 'send "initialize" first');
+    if (id === null)
+      return (await opens(request)) ? this.#begin(request) : refuseRequest(400, 'send "initialize" first');
     const transport = this.#open.get(id);
-    if (!transport) return refuse(404, 'this connection has ended; send "initialize" for a new one');
+    if (!transport) return refuseRequest(404, 'this connection has ended; send "initialize" for a new one');
     this.#open.delete(id);
     this.#open.set(id, transport);
     return transport.handleRequest(request);

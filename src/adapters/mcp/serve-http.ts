@@ -3,7 +3,7 @@ import { createServer, type Server as HttpServer, type ServerResponse } from 'no
 import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, isLegacyRequest, localhostAllowedHostnames } from '@modelcontextprotocol/server';
-import { type GuardOptions, refuse, turnAway } from './guard.ts';
+import { type GuardOptions, refuseRequest, turnAway } from './guard.ts';
 import { type McpHost, Peer } from './host.ts';
 import { LegacyConnections } from './legacy-connections.ts';
 import { mcpServer } from './server.ts';
@@ -47,7 +47,7 @@ export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): P
     resourceUpdated: (uri) => modern.notify.resourceUpdated(uri),
   });
   const fetch = async (request: Request): Promise<Response> => {
-    if (new URL(request.url).pathname !== PATH) return refuse(404, `the protocol is spoken at ${PATH}`);
+    if (new URL(request.url).pathname !== PATH) return refuseRequest(404, `the protocol is spoken at ${PATH}`);
     return (await isLegacyRequest(request)) ? legacy.fetch(request) : modern.fetch(request);
   };
   const handler = toNodeHandler({ fetch }, { onerror });

@@ -1,7 +1,7 @@
-import { deriveEdges } from '../../spec/derive-edges.ts';
+import { deriveEdges } from '../../spec/resolve/derive-edges.ts';
 import { hashSpecs } from '../../spec/hash-specs.ts';
 import type { ContextRule, EntrySource, Exit, GateSpec, PeripheralSpec, SpecSet } from '../../spec/types.ts';
-import { globs, hull } from './path-cover.ts';
+import { globs, pathCover } from './path-cover.ts';
 import { sourceWord } from './print-specs.ts';
 import type { PeripheralUsage, Usage } from './usage.ts';
 
@@ -48,8 +48,8 @@ export function inferSpecs(specs: SpecSet, usage: Usage): Inferred {
   const named = new Set(Object.values(peripherals).flatMap(({ entry }) => entry.conditions));
   const conditions = Object.fromEntries(Object.entries(specs.conditions).filter(([name]) => named.has(name)));
   const scopes = Object.fromEntries(Object.values(peripherals).map(({ id, scope }) => [id, scope.rule]));
-  const gate = specs.gate && tightenGate(specs.gate, usage, ids, slack);
-  const tight = { gate, tools, scopes, conditions, peripherals, edges: deriveEdges(peripherals) };
+  const gate = specs.modeGate && tightenGate(specs.modeGate, usage, ids, slack);
+  const tight = { modeGate: gate, tools, scopes, conditions, peripherals, edges: deriveEdges(peripherals) };
   const seen = Object.fromEntries(kept.map(({ id }) => [id, seenIn(usage.at(id))]));
   return { specs: { ...tight, hash: hashSpecs(tight) }, slack, seen };
 }
@@ -74,7 +74,7 @@ function tighten(
   const tools = spec.tools.filter((tool) => used.tools.has(tool));
   for (const tool of spec.tools) if (!used.tools.has(tool)) unused('tool', tool);
   const { rule } = spec.scope;
-  const write = hull(used.writes);
+  const write = pathCover(used.writes);
   for (const place of rule.write) if (!touches(place, used.writes)) unused('write', place);
   const reads = rule.read === 'none' || used.reads.size > 0 || readsAll(used);
   if (!reads) unused('read', rule.read);

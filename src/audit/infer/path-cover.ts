@@ -7,7 +7,7 @@ const above = (path: string): string => (path.includes('/') ? path.slice(0, path
  * The tightest readable list of folders (`src/`) and files that holds all paths: files while they are few, then the folders that hold the most.
  * @example hull(['src/a.ts', 'src/b/c.ts', 'docs/x.md']) // ['docs/x.md', 'src/a.ts', 'src/b/c.ts']
  */
-export function hull(paths: Iterable<string>, most = MOST): readonly string[] {
+export function pathCover(paths: Iterable<string>, most = MOST): readonly string[] {
   let places = [...new Set(paths)];
   while (places.length > most) {
     const depth = Math.max(...places.map((place) => bare(place).split('/').length));
@@ -38,5 +38,5 @@ export function globs(paths: Iterable<string>, most = MOST): readonly string[] {
     groups.set(key, [...(groups.get(key) ?? []), path]);
   }
   const found = [...groups].flatMap(([glob, members]) => (members.length === 1 ? members : [glob]));
-  return found.length <= most * 2 ? found.sort() : hull(all, most);
+  return found.length <= most * 2 ? found.sort() : pathCover(all, most);
 }

@@ -7,7 +7,7 @@ type Plain = { [key: string]: Json };
 export function authored(specs: SpecSet): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   const put = (name: string, value: Plain) => files.set(name, stringify(value, { lineWidth: 140 }));
-  if (specs.gate) put('gate.yaml', gate(specs.gate));
+  if (specs.modeGate) put('gate.yaml', gate(specs.modeGate));
   put('tools.yaml', { tools: mapValues(specs.tools, tool) });
   const scopes = mapValues(specs.peripherals, ({ scope: { rule } }) => ({ ...rule, write: [...rule.write] }));
   put('scopes.yaml', { scopes });
@@ -26,7 +26,7 @@ function gate({
   transitions,
   reset,
   timeoutMinutes,
-}: NonNullable<SpecSet['gate']>): Plain {
+}: NonNullable<SpecSet['modeGate']>): Plain {
   const modes = Object.fromEntries(
     (['discuss', 'diagnose', 'execute'] as const).map((mode) => {
       const allowed = peripherals[mode];

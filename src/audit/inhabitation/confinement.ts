@@ -1,5 +1,5 @@
 import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
-import { type Finding, type Inhabitation, judged, notApplicable } from './finding.ts';
+import { type InhabitationFinding, type Inhabitation, judged, notApplicable } from './finding.ts';
 import { type Life, nameOf } from './life.ts';
 
 /** Open everywhere; `stop`: a sub-agent ends. */
@@ -11,7 +11,7 @@ const CONTROLS = ['hop', 'mode', 'status', 'why', 'stop'];
  */
 export function confinement({ transcript, calls, acts, alignment }: Life): Inhabitation {
   if (calls.length === 0 && acts.length === 0) return notApplicable('P-3', 'nothing was done');
-  const findings: Finding[] = [
+  const findings: InhabitationFinding[] = [
     ...alignment.unheard.map(({ item }) => ({
       item: item.n,
       seq: null,

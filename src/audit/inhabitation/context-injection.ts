@@ -2,7 +2,7 @@ import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json, Mode, SpecSet } from '../../spec/types.ts';
 import { isElsewhere, sameJson } from '../rules/json.ts';
 import type { Act } from './acts.ts';
-import { type Finding, type Inhabitation, judged, notApplicable } from './finding.ts';
+import { type InhabitationFinding, type Inhabitation, judged, notApplicable } from './finding.ts';
 import type { Life } from './life.ts';
 
 type Entered = NonNullable<Act['entered']>;
@@ -20,7 +20,7 @@ export function contextInjection(life: Life): Inhabitation {
   );
 }
 
-function judgeEntry(life: Life, act: Act, entered: Entered): readonly Finding[] {
+function judgeEntry(life: Life, act: Act, entered: Entered): readonly InhabitationFinding[] {
   const item = firstDelivered(life, act);
   const at = { item: item?.n ?? null, seq: act.seq };
   if (item === null)
@@ -110,7 +110,7 @@ export function mentions(text: string, name: string): boolean {
 const escaped = (part: string): string => part.replace(/[^\w]/g, '\\$&');
 
 function toolsIn(specs: SpecSet, peripheral: string, mode: string | null): readonly string[] {
-  const { gate, tools } = specs;
+  const { modeGate: gate, tools } = specs;
   const allowed = gate && mode !== null ? gate.effects[mode as Mode] : null;
   return (specs.peripherals[peripheral]?.tools ?? []).filter((id) => {
     const effect = tools[id]?.effect;

@@ -1,4 +1,4 @@
-import { type Finding, type Inhabitation, judged, notApplicable } from './finding.ts';
+import { type InhabitationFinding, type Inhabitation, judged, notApplicable } from './finding.ts';
 import type { Life } from './life.ts';
 
 /**
@@ -7,7 +7,7 @@ import type { Life } from './life.ts';
  */
 export function explicitExit({ acts, alignment, stillIn }: Life): Inhabitation {
   if (!acts.some(({ entered }) => entered !== null)) return notApplicable('P-4', 'the session entered no peripheral');
-  const findings: Finding[] = [];
+  const findings: InhabitationFinding[] = [];
   for (const act of acts)
     if (act.left !== null && alignment.uncalled.includes(act))
       findings.push({ item: null, seq: act.seq, reason: `${act.left} was left for the agent, not by it` });

@@ -10,7 +10,7 @@ export const PHENOMENOLOGY = {
 export type PhenomenologyId = keyof typeof PHENOMENOLOGY;
 
 /** What speaks against a demand: the item of the transcript or the entry of the evidence where it shows. */
-export interface Finding {
+export interface InhabitationFinding {
   /** The item's count in the transcript; null: it is not about one. */
   readonly item: number | null;
   /** The entry's `seq`; null: it is not about one. */
@@ -23,7 +23,7 @@ export interface Inhabitation {
   readonly title: string;
   readonly verdict: 'holds' | 'fails' | 'not-applicable';
   /** Why it fails, at most {@link MAX_FINDINGS}; where it is not applicable, why. */
-  readonly findings: readonly Finding[];
+  readonly findings: readonly InhabitationFinding[];
   /** For the demand that is a matter of degree: 0 to 1. */
   readonly score?: number;
 }
@@ -31,7 +31,7 @@ export interface Inhabitation {
 export const MAX_FINDINGS = 100;
 
 /** It holds unless something speaks against it. */
-export const judged = (id: PhenomenologyId, findings: readonly Finding[]): Inhabitation => ({
+export const judged = (id: PhenomenologyId, findings: readonly InhabitationFinding[]): Inhabitation => ({
   id,
   title: PHENOMENOLOGY[id],
   verdict: findings.length === 0 ? 'holds' : 'fails',

@@ -1,5 +1,5 @@
 import type { TranscriptItem } from '../../evidence/transcript.ts';
-import { type Finding, type Inhabitation, judged, notApplicable } from './finding.ts';
+import { type InhabitationFinding, type Inhabitation, judged, notApplicable } from './finding.ts';
 import type { Life } from './life.ts';
 
 /** Who alone can be the source of these. */
@@ -21,7 +21,7 @@ const SOURCE: { readonly [kind in TranscriptItem['kind']]?: string } = {
 export function interleavedStreams({ transcript }: Life): Inhabitation {
   const { items, problems } = transcript;
   if (items.length === 0 && problems.length === 0) return notApplicable('P-6', 'there is no transcript');
-  const findings: Finding[] = problems.map(({ line, message }) => ({
+  const findings: InhabitationFinding[] = problems.map(({ line, message }) => ({
     item: null,
     seq: null,
     reason: `line ${line} is no item: ${message}`,

@@ -50,7 +50,7 @@ const percent = (share: number): string => `${Math.round(share * 100)} %`;
 function namesOf(specs: SpecSet): { readonly own: readonly string[]; readonly tools: readonly string[] } {
   const peripherals = Object.values(specs.peripherals);
   const exits = peripherals.flatMap((peripheral) => peripheral.exits.map(({ name }) => name));
-  const modes = specs.gate ? Object.keys(specs.gate.effects) : [];
+  const modes = specs.modeGate ? Object.keys(specs.modeGate.effects) : [];
   const own = [...peripherals.map(({ id }) => id), ...exits, ...modes, 'peripheral', 'hop', 'operator'];
   return { own: [...new Set(own)], tools: Object.keys(specs.tools) };
 }

@@ -1,4 +1,4 @@
-import { type Finding, type Inhabitation, judged } from './finding.ts';
+import { type InhabitationFinding, type Inhabitation, judged } from './finding.ts';
 import { type Life, nameOf } from './life.ts';
 
 /**
@@ -6,7 +6,7 @@ import { type Life, nameOf } from './life.ts';
  * session in the agent's name past the agent, no other session's items are in its stream, and no visit began within another.
  */
 export function worldReplacement({ sessionId, transcript, calls, acts, alignment }: Life): Inhabitation {
-  const findings: Finding[] = [];
+  const findings: InhabitationFinding[] = [];
   if (calls.length === 0)
     findings.push({
       item: null,

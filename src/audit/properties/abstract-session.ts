@@ -43,7 +43,7 @@ export class AbstractSessions {
 
   readonly initial = (): AbstractState => ({
     place: null,
-    mode: this.#specs.gate?.initial ?? null,
+    mode: this.#specs.modeGate?.initial ?? null,
     begun: false,
     results: {},
     passed: false,
@@ -72,7 +72,7 @@ export class AbstractSessions {
   }
 
   #admittedInMode({ mode }: AbstractState, to: string): boolean {
-    const allowed = this.#specs.gate && mode ? this.#specs.gate.peripherals[mode] : null;
+    const allowed = this.#specs.modeGate && mode ? this.#specs.modeGate.peripherals[mode] : null;
     return !allowed || allowed.includes(to);
   }
 
@@ -138,7 +138,7 @@ export class AbstractSessions {
   #steps(state: AbstractState): AbstractMove[] {
     const spec = this.#specs.peripherals[state.place!]!;
     const allowed = (effect: string) =>
-      !this.#specs.gate || !state.mode || this.#specs.gate.effects[state.mode].includes(effect as never);
+      !this.#specs.modeGate || !state.mode || this.#specs.modeGate.effects[state.mode].includes(effect as never);
     const step = (name: string, to: AbstractState): AbstractMove => ({
       name: `${spec.id}: ${name}`,
       kind: 'step',
@@ -170,7 +170,7 @@ export class AbstractSessions {
   }
 
   #modes(state: AbstractState): AbstractMove[] {
-    const { gate } = this.#specs;
+    const { modeGate: gate } = this.#specs;
     const { mode } = state;
     if (!gate || mode === null) return [];
     const along = gate.transitions

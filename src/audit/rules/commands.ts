@@ -1,7 +1,7 @@
 import type { Json, ProjectConfig, ScopeRule } from '../../spec/types.ts';
 
 /** The words of a plain command line: blanks separate, quotes join. Null if it has any other shell syntax. */
-export function plainWords(text: string): readonly string[] | null {
+export function auditedWords(text: string): readonly string[] | null {
   const words: string[] = [];
   let word: string | null = null;
   let quote: string | null = null;
@@ -30,7 +30,7 @@ export function plainWords(text: string): readonly string[] | null {
 /** The words of an argument that is a list of words or a text. */
 export function argumentWords(value: Json | undefined): readonly string[] | null {
   if (value === undefined || value === null) return [];
-  if (typeof value === 'string') return plainWords(value);
+  if (typeof value === 'string') return auditedWords(value);
   return Array.isArray(value) && value.every((word) => typeof word === 'string') ? value : null;
 }
 

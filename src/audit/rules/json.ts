@@ -1,16 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FruitType, Json } from '../../spec/types.ts';
 
-export type Fields = { readonly [name: string]: Json };
-
-/** The members of a JSON object; none for any other value. */
-export const fieldsOf = (value: Json | undefined): Fields =>
-  value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
-
 export const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
 
-export const textOf = (value: Json | undefined): string | null =>
-  typeof value === 'string' && value !== '' ? value : null;
+export { type Fields, fieldsOf, textOf } from '../../base/json.ts';
 
 /** True for the same JSON: the order of members does not matter. */
 export const sameJson = (a: unknown, b: unknown): boolean => isDeepStrictEqual(a, b);

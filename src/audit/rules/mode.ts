@@ -1,16 +1,16 @@
 import { MODES } from '../../spec/types.ts';
-import { NEEDS_HISTORY, type Problem, problem } from './problem.ts';
+import { NEEDS_HISTORY, type RuleProblem, problem } from './problem.ts';
 import type { RequestOf } from './request.ts';
 import type { AuditState } from './state.ts';
 
 /** A change of mode goes along a transition of the gate. The operator's reset and the clock's timeout lead to the reset mode only. */
-export function modeProblems({ pinned, mode }: AuditState, request: RequestOf<'mode'>): readonly Problem[] {
-  const { gate } = pinned.specs;
+export function modeProblems({ pinned, mode }: AuditState, request: RequestOf<'mode'>): readonly RuleProblem[] {
+  const { modeGate: gate } = pinned.specs;
   const { to, by, reset = false } = request;
   const refused = (constraint: string, message: string) => problem('mode-not-allowed', 'mode', constraint, message);
   if (!gate || mode === null) return [refused('no mode gate', `the mode was changed to ${to}`)];
   if (!MODES.some((known) => known === to)) return [refused(`modes: ${MODES.join(', ')}`, `${to} is not a mode`)];
-  const found: Problem[] = [];
+  const found: RuleProblem[] = [];
   if (reset || by === 'clock') {
     const how = reset ? 'reset' : 'timeout';
     if (to !== gate.reset) found.push(refused(`reset: ${gate.reset}`, `a ${how} led to ${to}`));

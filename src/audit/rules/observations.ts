@@ -1,11 +1,11 @@
 import type { EffectRecord, OutcomeRecord } from '../../evidence/bodies.ts';
-import { standingAfter } from '../../evidence/discipline.ts';
+import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import { own } from '../../spec/names.ts';
 import { FILE_CHANGES } from '../../spec/policy/closed-lists.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
 import type { Json, Observation, PeripheralSpec, ScopeRule, SpecSet } from '../../spec/types.ts';
 import { type Fields, fieldsOf, listOf, textOf } from './json.ts';
-import { addRun, allPassed, copyRuns, noRuns, type TestRuns, testRunsIn } from './test-runs.ts';
+import { addRun, allRunsPassed, copyRuns, noRuns, type TestRuns, testRunsIn } from './test-runs.ts';
 
 export const isFileChange = ({ op }: EffectRecord): boolean => FILE_CHANGES.includes(op);
 
@@ -90,7 +90,7 @@ export function observe(
   for (const { path } of changes) add(observed.changed, path);
   if (outcome.status !== 'ok') return;
   const result = fieldsOf(outcome.result);
-  add(observed.patterns, standingAfter(tool, outcome)?.pattern ?? null);
+  add(observed.patterns, patternStatusAfter(tool, outcome)?.pattern ?? null);
   if (tool === 'read') add(observed.read, textOf(result['path']));
   for (const path of pathsIn(result['matches'])) add(observed.matched, path);
   for (const path of pathsIn(result['files'])) add(observed.listed, path);
@@ -135,7 +135,7 @@ export function observation(observed: Observed, name: Observation): Json {
     case 'result':
       if (observed.flaky.size > 0) return 'flaky';
       if (runs.some(({ verdict }) => verdict === 'fail')) return 'fail';
-      return runs.some(({ verdict }) => verdict === 'pass') && allPassed(observed.runs) ? 'pass' : null;
+      return runs.some(({ verdict }) => verdict === 'pass') && allRunsPassed(observed.runs) ? 'pass' : null;
     case 'test-count':
       return runs.some(({ total }) => total === null) ? null : runs.reduce((sum, { total }) => sum + (total ?? 0), 0);
     case 'failures':
@@ -156,7 +156,7 @@ export function observation(observed: Observed, name: Observation): Json {
 }
 
 /** The observed part of the fruit that a visit would yield if it ended now. */
-export const observedFruit = ({ fruit }: PeripheralSpec, observed: Observed): Fields =>
+export const auditedFruit = ({ fruit }: PeripheralSpec, observed: Observed): Fields =>
   Object.fromEntries(
     Object.entries(fruit).flatMap(([field, rule]) =>
       rule.kind === 'observed' ? [[field, observation(observed, rule.from)]] : [],

@@ -1,11 +1,11 @@
 import { MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
 
 /** The place that a path leads to: relative to the root, or outside of it. `isPath`: false if no file system would take it. */
-export type Place =
+export type AuditedPath =
   | { readonly inside: true; readonly path: string }
   | { readonly inside: false; readonly isPath: boolean; readonly why: string };
 
-const notAPath = (why: string): Place => ({ inside: false, isPath: false, why });
+const notAPath = (why: string): AuditedPath => ({ inside: false, isPath: false, why });
 
 const split = (path: string): string[] => path.split('/').filter((segment) => segment !== '' && segment !== '.');
 
@@ -13,7 +13,7 @@ const split = (path: string): string[] => path.split('/').filter((segment) => se
  * Walks a path name by name from an absolute root. The root itself is the empty path.
  * @example placeOf('/repo', 'src/../docs/a.md') // { inside: true, path: 'docs/a.md' }
  */
-export function placeOf(root: string, path: unknown): Place {
+export function placeOf(root: string, path: unknown): AuditedPath {
   if (typeof path !== 'string') return notAPath('it is not a path');
   if (root !== remembered.root || remembered.places.size >= MAX_REMEMBERED) remembered = { root, places: new Map() };
   let place = remembered.places.get(path);
@@ -26,9 +26,9 @@ export function placeOf(root: string, path: unknown): Place {
 
 // Sessions name the same paths often, and the walk depends on root and path alone.
 const MAX_REMEMBERED = 4096;
-let remembered: { root: string; places: Map<string, Place> } = { root: '', places: new Map() };
+let remembered: { root: string; places: Map<string, AuditedPath> } = { root: '', places: new Map() };
 
-function walk(root: string, path: string): Place {
+function walk(root: string, path: string): AuditedPath {
   if (path === '') return notAPath('it is not a path');
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) return notAPath('it is longer than any path');
   if (hasControl(path)) return notAPath('it holds a control character');

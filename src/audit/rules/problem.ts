@@ -57,7 +57,7 @@ export const PROBLEM_CODES = [
 ] as const;
 
 /** One rule that a request breaks. */
-export interface Problem {
+export interface RuleProblem {
   /** The code of the denial that the gate must answer with if this is the first problem. */
   readonly code: (typeof PROBLEM_CODES)[number];
   readonly rule: Rule;
@@ -70,14 +70,14 @@ export interface Problem {
   readonly needsHistory?: true;
 }
 
-type About = Pick<Problem, 'tool' | 'argument' | 'needsHistory'>;
+type About = Pick<RuleProblem, 'tool' | 'argument' | 'needsHistory'>;
 
 export const problem = (
-  code: Problem['code'],
+  code: RuleProblem['code'],
   rule: Rule,
   constraint: string,
   message: string,
   about: About = {},
-): Problem => ({ code, rule, constraint, message, ...about });
+): RuleProblem => ({ code, rule, constraint, message, ...about });
 
 export const NEEDS_HISTORY: About = { needsHistory: true };

@@ -1,5 +1,5 @@
 import { modeProblems } from './mode.ts';
-import { type Problem, problem } from './problem.ts';
+import { type RuleProblem, problem } from './problem.ts';
 import type { AuditRequest } from './request.ts';
 import type { AuditState } from './state.ts';
 import { stepProblems } from './step.ts';
@@ -16,16 +16,16 @@ const CLOSED = problem('session-closed', 'lifecycle', 'nothing after the session
  * @returns an empty list if the request is lawful
  * @example problems(state, { kind: 'stop' }) // [{ code: 'no-peripheral', … }] outside of a peripheral
  */
-export function problems(state: AuditState, request: AuditRequest, now = state.lastAt): readonly Problem[] {
+export function problems(state: AuditState, request: AuditRequest, now = state.lastAt): readonly RuleProblem[] {
   const found = problemsOf(state, request, now);
   return state.closed ? [CLOSED, ...found] : found;
 }
 
 /** The problem that the gate must refuse a request for; null if it must let the request through. */
-export const firstProblem = (state: AuditState, request: AuditRequest, now?: number): Problem | null =>
+export const firstProblem = (state: AuditState, request: AuditRequest, now?: number): RuleProblem | null =>
   problems(state, request, now)[0] ?? null;
 
-function problemsOf(state: AuditState, request: AuditRequest, now: number): readonly Problem[] {
+function problemsOf(state: AuditState, request: AuditRequest, now: number): readonly RuleProblem[] {
   switch (request.kind) {
     case 'start':
       return startProblems(state, request);

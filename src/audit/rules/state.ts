@@ -1,5 +1,5 @@
 import type { Body, HopBody } from '../../evidence/bodies.ts';
-import { standingAfter } from '../../evidence/discipline.ts';
+import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { own } from '../../spec/names.ts';
 import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
@@ -24,7 +24,7 @@ export interface Pinned {
 }
 
 /** One stay in a peripheral. */
-export interface Visit {
+export interface AuditedVisit {
   readonly peripheral: string;
   /** undefined if the spec set has no such peripheral. */
   readonly spec: PeripheralSpec | undefined;
@@ -38,7 +38,7 @@ export interface Visit {
 
 /** The moment before a visit's stop, by which the hop after it is judged. */
 export interface Departure {
-  readonly visit: Visit | null;
+  readonly visit: AuditedVisit | null;
   /** The fruit of the visit that is left. */
   readonly fruit: Fields;
   readonly backpack: Fields;
@@ -62,7 +62,7 @@ export interface AuditState {
   activeAt: number;
   /** null without a mode gate, and after an erased change of mode. */
   mode: Mode | null;
-  visit: Visit | null;
+  visit: AuditedVisit | null;
   visits: { readonly [peripheral: string]: number };
   steps: number;
   denials: number;
@@ -101,7 +101,7 @@ export const beginState = (pinned: Pinned, known: Partial<AuditState> = {}): Aud
   history: 'complete',
   lastAt: 0,
   activeAt: 0,
-  mode: pinned.specs.gate?.initial ?? null,
+  mode: pinned.specs.modeGate?.initial ?? null,
   visit: null,
   visits: {},
   steps: 0,
@@ -163,7 +163,7 @@ export const filled = (fruit: Fields): Fields =>
   Object.fromEntries(Object.entries(fruit).filter(([, value]) => value !== null));
 
 /** The part of an entry that changes a state. */
-export type Applied = Pick<Entry, 'sessionId' | 'peripheral' | 'tags'>;
+export type EntryChange = Pick<Entry, 'sessionId' | 'peripheral' | 'tags'>;
 
 /**
  * The state after one more entry. It changes `state` itself, so that a log of any length needs little memory.
@@ -171,7 +171,7 @@ export type Applied = Pick<Entry, 'sessionId' | 'peripheral' | 'tags'>;
  * @param body null if it cannot be read, `erased` if it is gone: then the head still says enough to follow the session
  * @param at epoch milliseconds
  */
-export function apply(state: AuditState, entry: Applied, body: Body | 'erased' | null, at: number): void {
+export function apply(state: AuditState, entry: EntryChange, body: Body | 'erased' | null, at: number): void {
   const event = body === 'erased' ? null : (body?.event ?? null);
   if (state.sessionId === '') state.sessionId = entry.sessionId;
   if (event !== 'stop' && event !== 'hop' && event !== 'approval') state.successesBeforeReview = null;
@@ -188,7 +188,7 @@ export function apply(state: AuditState, entry: Applied, body: Body | 'erased' |
 
 /** Takes the mode from the head of an entry after an erased change of mode. */
 export function recallMode(state: AuditState, { mode }: Pick<Entry, 'mode'>): void {
-  if (state.mode === null && state.pinned.specs.gate) state.mode = mode;
+  if (state.mode === null && state.pinned.specs.modeGate) state.mode = mode;
 }
 
 function applyBody(state: AuditState, body: Body, leaving: AuditState['leaving']): void {
@@ -246,7 +246,7 @@ function applyBody(state: AuditState, body: Body, leaving: AuditState['leaving']
       };
       return;
     case 'mode':
-      state.mode = state.pinned.specs.gate ? body.to : null;
+      state.mode = state.pinned.specs.modeGate ? body.to : null;
       return;
     case 'expired':
       if (visit) visit.expired = true;
@@ -288,7 +288,7 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
       state.backpack = { ...backpack, 'changed-files': joined(before, fresh) };
   }
   for (const { op, path } of effects) if (op !== 'ref' && op !== 'connect') addUpTo(MAX_NAMED_FILES, state.files, path);
-  const pattern = standingAfter(tool, outcome);
+  const pattern = patternStatusAfter(tool, outcome);
   if (pattern) state.patterns = { ...state.patterns, [pattern.pattern]: pattern.standing };
   if (!visit) return;
   visit.steps += 1;
@@ -306,7 +306,7 @@ const joined = (list: Json | undefined, more: readonly string[]): Json => [
 ];
 
 /** The names of events are tags of their entries, so they outlast an erased body. */
-function applyErased(state: AuditState, { tags, peripheral }: Applied): void {
+function applyErased(state: AuditState, { tags, peripheral }: EntryChange): void {
   state.history = 'erased';
   const { visit } = state;
   const has = (event: Body['event']): boolean => tags.includes(event);

@@ -5,23 +5,23 @@ import { commandProblem } from './commands.ts';
 import { hostProblem } from './hosts.ts';
 import { type Fields, isElsewhere, show } from './json.ts';
 import { liesIn, placeOf } from './paths.ts';
-import { NEEDS_HISTORY, type Problem, problem } from './problem.ts';
+import { NEEDS_HISTORY, type RuleProblem, problem } from './problem.ts';
 import { isMaskedPath, isProtectedPath } from './protected-paths.ts';
 import type { RequestOf } from './request.ts';
-import type { AuditState, Visit } from './state.ts';
+import type { AuditState, AuditedVisit } from './state.ts';
 
 /** A tool call: the peripheral's tools, its limits, the mode, the arguments, and what the scope grants to each argument's role. */
 export function stepProblems(
   state: AuditState,
   { tool: id, args }: RequestOf<'step'>,
   now: number,
-): readonly Problem[] {
+): readonly RuleProblem[] {
   const { visit, mode } = state;
-  const { gate, tools } = state.pinned.specs;
+  const { modeGate: gate, tools } = state.pinned.specs;
   const about = { tool: id };
   if (!visit?.spec)
     return [problem('no-peripheral', 'lifecycle', 'a step in a visit', `${id} was used outside of any`, about)];
-  const found: Problem[] = [];
+  const found: RuleProblem[] = [];
   const tool = own(tools, id);
   if (!tool) found.push(problem('unknown-tool', 'tool', 'the tools of the catalogue', `there is no tool ${id}`, about));
   const granted = visit.spec.tools;
@@ -89,7 +89,7 @@ function fitsSchema(schema: ToolParameter['schema'], value: Json): boolean {
   return isElsewhere(value) || (check(value) as boolean);
 }
 
-function addArgumentProblems(tool: ToolSpec, args: Fields, found: Problem[]): void {
+function addArgumentProblems(tool: ToolSpec, args: Fields, found: RuleProblem[]): void {
   for (const name in args)
     if (!tool.parameters.some((parameter) => parameter.name === name))
       found.push(argumentProblem(tool, name, parametersOf(tool), `${tool.id} has no parameter ${name}`));
@@ -102,17 +102,17 @@ function addArgumentProblems(tool: ToolSpec, args: Fields, found: Problem[]): vo
   }
 }
 
-const argumentProblem = ({ id }: ToolSpec, argument: string, constraint: string, message: string): Problem =>
+const argumentProblem = ({ id }: ToolSpec, argument: string, constraint: string, message: string): RuleProblem =>
   problem('invalid-action', 'argument', constraint, message, { tool: id, argument });
 
 /** The scope's rule for an argument's role. What a command or an address says is for the tool to judge: see {@link refusedByTool}. */
 function addReachProblems(
   state: AuditState,
-  visit: Visit,
+  visit: AuditedVisit,
   tool: string,
   { name, role }: ToolParameter,
   value: Json | undefined,
-  found: Problem[],
+  found: RuleProblem[],
 ): void {
   const { scope } = visit;
   const outside = (constraint: string, message: string) =>
@@ -153,14 +153,14 @@ function addReachProblems(
 interface PathProblem {
   readonly code: 'out-of-scope' | 'invalid-action';
   readonly why: string;
-  readonly about?: Pick<Problem, 'needsHistory'>;
+  readonly about?: Pick<RuleProblem, 'needsHistory'>;
 }
 
 const outOfScope = (why: string, about = {}): PathProblem => ({ code: 'out-of-scope', why, about });
 
 function pathProblem(
   state: AuditState,
-  visit: Visit,
+  visit: AuditedVisit,
   role: 'path:read' | 'path:write',
   value: Json,
 ): PathProblem | null {
@@ -170,7 +170,11 @@ function pathProblem(
 }
 
 /** @param path relative to the root */
-export function writeProblem({ pinned: { config } }: AuditState, { scope }: Visit, path: string): PathProblem | null {
+export function writeProblem(
+  { pinned: { config } }: AuditState,
+  { scope }: AuditedVisit,
+  path: string,
+): PathProblem | null {
   if (isMaskedPath(path, config.mask)) return outOfScope('it is masked');
   if (isProtectedPath(path) || (config.specs !== 'default' && liesIn(path, [config.specs])))
     return outOfScope('it steers git, an editor, an agent or this program');
@@ -178,7 +182,7 @@ export function writeProblem({ pinned: { config } }: AuditState, { scope }: Visi
 }
 
 /** @param path relative to the root */
-export function readProblem({ pinned, files }: AuditState, { scope }: Visit, path: string): PathProblem | null {
+export function readProblem({ pinned, files }: AuditState, { scope }: AuditedVisit, path: string): PathProblem | null {
   if (isMaskedPath(path, pinned.config.mask)) return outOfScope('it is masked');
   if (scope.read === 'root') return null;
   if (scope.read === 'none') return outOfScope('nothing is read here');
@@ -193,7 +197,7 @@ function liesInSet(path: string, places: ReadonlySet<string>): boolean {
   return false;
 }
 
-export const scopeInWords = ({ scope }: Visit, role: 'path:read' | 'path:write'): string =>
+export const scopeInWords = ({ scope }: AuditedVisit, role: 'path:read' | 'path:write'): string =>
   role === 'path:read' ? `read: ${scope.read}` : `write: ${scope.write.join(', ') || 'nothing'}`;
 
 /**

@@ -2,7 +2,7 @@ import type { Json } from '../../spec/types.ts';
 import { type Fields, fieldsOf, listOf } from './json.ts';
 
 /** One run of a test command, as its tool reports it. */
-export interface TestRun {
+export interface AuditedRun {
   readonly command: string;
   /** Arguments chose a part of the tests: such a run can fail, but it does not prove that the tests pass. */
   readonly narrowed: boolean;
@@ -15,12 +15,12 @@ export interface TestRun {
 }
 
 /** The runs of one step, which may have run several commands. */
-export function testRunsIn(result: Fields): readonly TestRun[] {
+export function testRunsIn(result: Fields): readonly AuditedRun[] {
   const { verdict, command, narrowed, runs, others } = result;
   if (Array.isArray(runs)) return runs.flatMap((run) => testRunsIn(fieldsOf(run)));
   if (verdict !== 'pass' && verdict !== 'fail' && verdict !== 'error') return [];
   const { total, failures } = fieldsOf(result['report']);
-  const run: TestRun = {
+  const run: AuditedRun = {
     command: listOf(command).join(' '),
     narrowed: narrowed === true,
     verdict,
@@ -33,9 +33,9 @@ export function testRunsIn(result: Fields): readonly TestRun[] {
 }
 
 interface CommandRuns {
-  last: TestRun;
+  last: AuditedRun;
   /** The verdict of the last run that was not narrowed. */
-  lastFull: TestRun['verdict'] | null;
+  lastFull: AuditedRun['verdict'] | null;
   passed: boolean;
   failed: boolean;
 }
@@ -58,7 +58,7 @@ export const copyRuns = (runs: TestRuns): TestRuns => ({
 });
 
 /** Adds a run. @returns true if another run of its command had the opposite verdict */
-export function addRun(runs: TestRuns, run: TestRun): boolean {
+export function addRun(runs: TestRuns, run: AuditedRun): boolean {
   const { command, narrowed, verdict, others } = run;
   const known = runs.commands.get(command) ?? { last: run, lastFull: null, passed: false, failed: false };
   known.last = run;
@@ -73,12 +73,12 @@ export function addRun(runs: TestRuns, run: TestRun): boolean {
 }
 
 /** The last full run of each command passed, also of those that must pass and of which there may be no run. */
-export const allPassed = ({ commands, required }: TestRuns): boolean =>
+export const allRunsPassed = ({ commands, required }: TestRuns): boolean =>
   [...commands.values()].every(({ lastFull }) => lastFull === null || lastFull === 'pass') &&
   [...required].every((command) => commands.get(command)?.lastFull === 'pass');
 
 /** The code has passed its tests. `runs`: those of the code as it is. */
 export function testsPass(runs: TestRuns): boolean {
   const full = [...runs.commands.values()].filter(({ lastFull }) => lastFull !== null);
-  return full.length > 0 && allPassed(runs) && full.every(({ passed, failed }) => !(passed && failed));
+  return full.length > 0 && allRunsPassed(runs) && full.every(({ passed, failed }) => !(passed && failed));
 }

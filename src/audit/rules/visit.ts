@@ -3,13 +3,13 @@ import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
 import type { EntrySource, Exit, GateRule, PeripheralSpec } from '../../spec/types.ts';
 import { type Fields, fits, sameJson, show } from './json.ts';
 import { atNaturalClose, conditionHolds, type Moment, momentNow, ruleHolds, wasVisited } from './moment.ts';
-import { observation, observedFruit } from './observations.ts';
-import { NEEDS_HISTORY, type Problem, problem } from './problem.ts';
+import { observation, auditedFruit } from './observations.ts';
+import { NEEDS_HISTORY, type RuleProblem, problem } from './problem.ts';
 import type { RequestOf } from './request.ts';
-import { type AuditState, filled, type Pinned, type Visit } from './state.ts';
+import { type AuditState, filled, type Pinned, type AuditedVisit } from './state.ts';
 
 /** A start from outside: no visit is under way, and the target's entry and context allow it. */
-export function startProblems(state: AuditState, request: RequestOf<'start'>): readonly Problem[] {
+export function startProblems(state: AuditState, request: RequestOf<'start'>): readonly RuleProblem[] {
   const { peripheral, by, context = {} } = request;
   const { visit, pinned } = state;
   if (visit) {
@@ -18,19 +18,19 @@ export function startProblems(state: AuditState, request: RequestOf<'start'>): r
   }
   const target = own(pinned.specs.peripherals, peripheral);
   if (!target) return [noPeripheral(peripheral)];
-  const found: Problem[] = [];
+  const found: RuleProblem[] = [];
   addEntryProblems(momentNow(state, by), target, found);
   addContextProblems(target, contextFor(target, state, context).missing, found);
   return found;
 }
 
-const noPeripheral = (id: string): Problem =>
+const noPeripheral = (id: string): RuleProblem =>
   problem('hop-not-allowed', 'edge', 'a peripheral of the spec', `there is no peripheral ${id}`);
 
 /** A stop ends a visit with a fruit of the spec's shape. Nothing else can forbid it. */
-export function stopProblems({ visit }: AuditState, { fruit = {} }: RequestOf<'stop'>): readonly Problem[] {
+export function stopProblems({ visit }: AuditState, { fruit = {} }: RequestOf<'stop'>): readonly RuleProblem[] {
   if (!visit?.spec) return [problem('no-peripheral', 'lifecycle', 'a stop ends a visit', 'it was outside of any')];
-  const found: Problem[] = [];
+  const found: RuleProblem[] = [];
   addFruitProblems(visit.spec, visit, fruit, found);
   return found;
 }
@@ -38,9 +38,9 @@ export function stopProblems({ visit }: AuditState, { fruit = {} }: RequestOf<'s
 /** An observed field may only repeat what was observed; a stated field has the spec's type. */
 function addFruitProblems(
   { fruit: rules }: PeripheralSpec,
-  { observed }: Visit,
+  { observed }: AuditedVisit,
   fruit: Fields,
-  found: Problem[],
+  found: RuleProblem[],
 ): void {
   const wrong = (argument: string, constraint: string, message: string, about = {}) =>
     found.push(problem('invalid-fruit', 'fruit', constraint, message, { argument, ...about }));
@@ -66,10 +66,10 @@ function addFruitProblems(
 
 /** The fruit that the visit would yield if it ended now, with the agent's part. */
 export const fruitNow = ({ visit }: AuditState, stated: Fields): Fields =>
-  visit?.spec ? { ...stated, ...observedFruit(visit.spec, visit.observed) } : stated;
+  visit?.spec ? { ...stated, ...auditedFruit(visit.spec, visit.observed) } : stated;
 
 /** A hop: the exit opens the target and holds, the target admits, the gates are open, the context is there, somebody approves. */
-export function hopProblems(state: AuditState, request: RequestOf<'hop'>): readonly Problem[] {
+export function hopProblems(state: AuditState, request: RequestOf<'hop'>): readonly RuleProblem[] {
   const { pinned, leaving } = state;
   const { to, by, fruit = {} } = request;
   const visit = leaving?.visit ?? state.visit;
@@ -78,7 +78,7 @@ export function hopProblems(state: AuditState, request: RequestOf<'hop'>): reado
     return [problem('no-peripheral', 'lifecycle', 'a hop leaves a visit', 'it was outside of any')];
   const target = own(pinned.specs.peripherals, to);
   if (!target) return [noPeripheral(to)];
-  const found: Problem[] = [];
+  const found: RuleProblem[] = [];
   // The fruit of a visit that has stopped was judged with its stop.
   if (!leaving) addFruitProblems(source, visit, fruit, found);
   const left = leaving ?? { ...momentNow(state, by), fruit: fruitNow(state, fruit) };
@@ -104,7 +104,7 @@ function addEdgeProblems(
   source: PeripheralSpec,
   target: PeripheralSpec,
   { exit: name }: RequestOf<'hop'>,
-  found: Problem[],
+  found: RuleProblem[],
 ): Exit | undefined {
   const admits = target.entry.sources.some(
     ({ kind, ...from }) =>
@@ -116,7 +116,7 @@ function addEdgeProblems(
   const opening = source.exits.filter(({ opens }) => admits && opens.some(({ to }) => to === target.id));
   const exit = source.exits.find((one) => one.name === name) ?? (name === undefined ? opening[0] : undefined);
   const lawful = source.exits.map((one) => `${one.name} → ${one.opens.map(({ to }) => to).join(', ')}`).join('; ');
-  const refused = (code: Problem['code'], message: string) =>
+  const refused = (code: RuleProblem['code'], message: string) =>
     found.push(problem(code, 'edge', `exits of ${source.id}: ${lawful || 'none'}`, message));
   if (opening.length === 0) refused('hop-not-allowed', `a hop to ${target.id} by ${name ?? 'any exit'}`);
   else if (name === undefined && opening.length > 1) refused('exit-not-met', `a hop to ${target.id} names one exit`);
@@ -125,7 +125,7 @@ function addEdgeProblems(
   return exit;
 }
 
-function addExitProblems(moment: Moment, exit: Exit, { reason, by, to }: RequestOf<'hop'>, found: Problem[]): void {
+function addExitProblems(moment: Moment, exit: Exit, { reason, by, to }: RequestOf<'hop'>, found: RuleProblem[]): void {
   const { name, implies, opens } = exit;
   const unmet = (constraint: string, message: string, about = {}) =>
     found.push(problem('exit-not-met', 'exit', constraint, message, about));
@@ -139,11 +139,11 @@ function addExitProblems(moment: Moment, exit: Exit, { reason, by, to }: Request
 }
 
 /** The mode and the peripheral's entry: who may come in, from where, under which conditions. */
-function addEntryProblems(moment: Moment, target: PeripheralSpec, found: Problem[]): void {
+function addEntryProblems(moment: Moment, target: PeripheralSpec, found: RuleProblem[]): void {
   const { state, by, visit } = moment;
   const { id, agents, entry } = target;
   const { mode, agent, pinned } = state;
-  const allowed = pinned.specs.gate && mode ? pinned.specs.gate.peripherals[mode] : null;
+  const allowed = pinned.specs.modeGate && mode ? pinned.specs.modeGate.peripherals[mode] : null;
   if (allowed && !allowed.includes(id)) {
     const constraint = `${mode}: ${allowed.join(', ') || 'no peripheral'}`;
     found.push(problem('mode-forbids', 'mode', constraint, `${id} was entered in this mode`));
@@ -152,7 +152,7 @@ function addEntryProblems(moment: Moment, target: PeripheralSpec, found: Problem
     found.push(problem('agent-not-allowed', 'agent', `agents: ${agents.join(', ')}`, `${agent} entered ${id}`));
   if (!entry.sources.some((source) => sourceApplies(source, moment))) {
     const from = visit ? `from ${visit.peripheral}` : wasVisited(state) ? 'after the visits' : 'at first';
-    const constraint = `entry: ${entry.sources.map(sourceName).join(', ')}`;
+    const constraint = `entry: ${entry.sources.map(entrySourceName).join(', ')}`;
     const message = `${id} was entered ${from}, by the ${by}`;
     found.push(problem('entry-not-met', 'entry', constraint, message, NEEDS_HISTORY));
   }
@@ -189,7 +189,7 @@ function sourceApplies(source: EntrySource, moment: Moment): boolean {
 }
 
 /** An entry source as specs write it. */
-export const sourceName = (source: EntrySource): string =>
+export const entrySourceName = (source: EntrySource): string =>
   source.kind === 'from' ? `from-${source.peripheral}` : source.kind;
 
 const gatesByTarget = new WeakMap<object, ReadonlyMap<string, readonly { in: string; rule: GateRule }[]>>();
@@ -209,7 +209,7 @@ export function gatesOn({ specs: { peripherals } }: Pinned, from: string, to: st
   return [...first, ...gates.filter((gate) => gate.in !== from)].map(({ rule }) => rule);
 }
 
-function addGateProblem(moment: Moment, to: string, gate: GateRule, found: Problem[]): void {
+function addGateProblem(moment: Moment, to: string, gate: GateRule, found: RuleProblem[]): void {
   const shut = (message: string) =>
     found.push(problem('condition-failed', 'gate', `gates: ${to}: ${JSON.stringify(gate)}`, message, NEEDS_HISTORY));
   switch (gate.kind) {
@@ -261,7 +261,7 @@ export const contextRule = ({ context }: PeripheralSpec, field: string): string 
   return `context: ${field}: ${source.kind === 'fruit' ? `from-${source.peripheral}` : source.kind}`;
 };
 
-function addContextProblems(target: PeripheralSpec, missing: readonly string[], found: Problem[]): void {
+function addContextProblems(target: PeripheralSpec, missing: readonly string[], found: RuleProblem[]): void {
   for (const argument of missing) {
     const message = `${target.id} was entered without ${argument}`;
     const about = { argument, ...NEEDS_HISTORY };

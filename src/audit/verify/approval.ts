@@ -5,7 +5,7 @@ import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
 import { type Fields, sameJson, show } from '../rules/json.ts';
 import { NEEDS_HISTORY } from '../rules/problem.ts';
-import type { Report } from './report.ts';
+import type { AuditReport } from './report.ts';
 
 /** The request that an approval must be for, computed from the entries. A part that cannot be known is left out. */
 export interface ApprovedRequest {
@@ -16,7 +16,7 @@ export interface ApprovedRequest {
 
 /** The approvals of a session: each is whole, for this session, used by the next hop or change of mode, and used once. */
 export class Approvals {
-  readonly #report: Report;
+  readonly #report: AuditReport;
   readonly #usedNonces = new Set<string>();
   readonly #usedIds = new Set<string>();
   /** The approval on record that the next entry must use. */
@@ -24,7 +24,7 @@ export class Approvals {
   /** The approval that the last hop used. */
   ofHop: ApprovalBody | null = null;
 
-  constructor(report: Report) {
+  constructor(report: AuditReport) {
     this.#report = report;
   }
 

@@ -3,17 +3,17 @@ import { own } from '../../spec/names.ts';
 import { hostAllowed } from '../rules/hosts.ts';
 import { fieldsOf, textOf } from '../rules/json.ts';
 import { isFileChange } from '../rules/observations.ts';
-import type { AuditState, Visit } from '../rules/state.ts';
+import type { AuditState, AuditedVisit } from '../rules/state.ts';
 import { readProblem, scopeInWords, writeProblem } from '../rules/step.ts';
-import type { Report } from './report.ts';
+import type { AuditReport } from './report.ts';
 
 /** Judges the effects that were observed, whatever the step says of itself. */
 export function checkEffects(
   state: AuditState,
-  visit: Visit,
+  visit: AuditedVisit,
   tool: string,
   effects: readonly EffectRecord[],
-  report: Report,
+  report: AuditReport,
 ): void {
   const wrong = (constraint: string, message: string, about = {}) =>
     report.violation('effect', constraint, message, { tool, ...about });
@@ -36,7 +36,7 @@ export function checkEffects(
 
 function otherProblem(
   { pinned }: AuditState,
-  { scope }: Visit,
+  { scope }: AuditedVisit,
   { op, path }: EffectRecord,
 ): readonly [string, string | null] {
   switch (op) {

@@ -1,11 +1,11 @@
 import type { Body } from '../../evidence/bodies.ts';
-import { disciplineOf } from '../../evidence/discipline.ts';
+import { disciplineOf } from '../../evidence/patterns/discipline.ts';
 import type { ClaimType, Entry, EvidenceType } from '../../evidence/entry.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
 import { looksBack } from '../rules/observations.ts';
 import { NEEDS_HISTORY } from '../rules/problem.ts';
 import type { AuditState } from '../rules/state.ts';
-import type { Report } from './report.ts';
+import type { AuditReport } from './report.ts';
 
 /** The claim of each event in the thread. */
 export const CLAIM_OF: { readonly [event in Body['event']]: ClaimType } = {
@@ -60,7 +60,13 @@ function authorFor(body: Body, agent: string): string {
 }
 
 /** Judges the head of an entry: place, mode, claim, pattern, type, author and the entry that it replies to. */
-export function checkForm(state: AuditState, entry: Entry, body: Body, parent: string | null, report: Report): void {
+export function checkForm(
+  state: AuditState,
+  entry: Entry,
+  body: Body,
+  parent: string | null,
+  report: AuditReport,
+): void {
   const { event } = body;
   const peripheral = event === 'start' ? body.peripheral : (state.visit?.peripheral ?? null);
   if (entry.peripheral !== peripheral)

@@ -2,7 +2,7 @@ import type { Json } from '../../spec/types.ts';
 import { type Fields, fieldsOf, sameJson, show } from '../rules/json.ts';
 import { atNaturalClose, conditionHolds, type Moment, ruleHolds, wasVisited } from '../rules/moment.ts';
 import { NEEDS_HISTORY } from '../rules/problem.ts';
-import type { Report } from './report.ts';
+import type { AuditReport } from './report.ts';
 
 /** The rules that the facts of an entry answer, and what else it was decided by. */
 interface Decided {
@@ -32,7 +32,7 @@ function factsOf(moment: Moment, { conditions = [], when = [], approved = false,
 }
 
 /** The facts in an entry are claims: each must be what the entries before it add up to. */
-export function checkFacts(claimed: Fields | null, moment: Moment, decided: Decided, report: Report): void {
+export function checkFacts(claimed: Fields | null, moment: Moment, decided: Decided, report: AuditReport): void {
   const given = fieldsOf(claimed as Json);
   const facts = factsOf(moment, decided);
   for (const name of new Set([...Object.keys(facts), ...Object.keys(given)]))

@@ -1,12 +1,12 @@
 import type { Entry } from '../../evidence/entry.ts';
-import type { Problem, Rule } from '../rules/problem.ts';
+import type { RuleProblem, Rule } from '../rules/problem.ts';
 import type { AuditState } from '../rules/state.ts';
 import { type Gap, MAX_LISTED, type Violation } from './verdict.ts';
 
-type About = Pick<Problem, 'tool' | 'argument' | 'needsHistory'>;
+type About = Pick<RuleProblem, 'tool' | 'argument' | 'needsHistory'>;
 
 /** Collects violations and gaps; each is about the entry that is being read. */
-export class Report {
+export class AuditReport {
   readonly violations: Violation[] = [];
   readonly gaps: Gap[] = [];
   violationsInAll = 0;

@@ -18,10 +18,10 @@ import { Approvals } from './approval.ts';
 import { checkEffects, unconfirmed } from './effects.ts';
 import { CLAIM_OF, checkForm } from './entry-form.ts';
 import { checkFacts } from './facts.ts';
-import { Report } from './report.ts';
+import { AuditReport } from './report.ts';
 import { approvedTree, Shipping } from './shipping.ts';
-import { Thread } from './thread.ts';
-import type { Verdict } from './verdict.ts';
+import { VerifiedThread } from './thread.ts';
+import type { AuditVerdict } from './verdict.ts';
 
 type BodyOf<Event extends Body['event']> = Extract<Body, { event: Event }>;
 
@@ -30,8 +30,8 @@ type BodyOf<Event extends Body['event']> = Extract<Body, { event: Event }>;
  * of the class compares what the entry claims with the entries before it. Feed it in order; memory stays flat.
  */
 export class SessionAudit {
-  readonly #report = new Report();
-  readonly #thread = new Thread();
+  readonly #report = new AuditReport();
+  readonly #thread = new VerifiedThread();
   readonly #approvals = new Approvals(this.#report);
   readonly #shipping = new Shipping(this.#report);
   #state: AuditState;
@@ -63,12 +63,12 @@ export class SessionAudit {
     this.#counts.entries += 1;
   }
 
-  verdict(): Verdict {
+  verdict(): AuditVerdict {
     const { visit, pending, visits, steps, denials } = this.#state;
     const { violations, violationsInAll, gaps, gapsInAll } = this.#report;
     const { lastId, pendingId } = this.#thread;
     const seq = this.#counts.entries - 1;
-    const open: Verdict['gaps'][number][] = [];
+    const open: AuditVerdict['gaps'][number][] = [];
     if (pending) {
       const message = 'the outcome is not on record';
       open.push({ kind: 'no-outcome', entryId: pendingId ?? '', seq, tool: pending.tool, message });
@@ -411,7 +411,7 @@ export class SessionAudit {
     const state = this.#state;
     const { from, to, how, by, summary } = body;
     const wrong = (constraint: string, message: string) => this.#report.violation('mode', constraint, message);
-    const { gate } = state.pinned.specs;
+    const { modeGate: gate } = state.pinned.specs;
     if (!gate) return;
     if (state.mode !== null && from !== state.mode)
       wrong(`the mode is ${state.mode}`, `the change starts from ${from}`);

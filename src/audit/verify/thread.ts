@@ -1,5 +1,5 @@
 import type { Body } from '../../evidence/bodies.ts';
-import { disciplineOf, standingAfter } from '../../evidence/discipline.ts';
+import { disciplineOf, patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { wasVisited } from '../rules/moment.ts';
 import type { AuditState } from '../rules/state.ts';
@@ -7,7 +7,7 @@ import type { AuditState } from '../rules/state.ts';
 const ADVANCES: readonly string[] = ['step', 'intent', 'outcome', 'interrupted', 'par', 'start'];
 
 /** The ids that later entries must reply to. */
-export class Thread {
+export class VerifiedThread {
   #openedId = '';
   #lastId: string | null = null;
   /** The last entry of the visit's own line: what answers a selection, or concludes, is not part of it. */
@@ -60,7 +60,7 @@ export class Thread {
     const aside = event === 'step' && (inReplyTo !== this.#headId || claim === 'conclusion');
     if (event !== null && ADVANCES.includes(event) && !aside) this.#headId = id;
     if (body?.event !== 'step' && body?.event !== 'outcome') return;
-    const pattern = standingAfter(body.tool, body.outcome);
+    const pattern = patternStatusAfter(body.tool, body.outcome);
     if (pattern?.selects) this.#selections.set(pattern.pattern, id);
   }
 }

@@ -44,7 +44,7 @@ export interface Counts {
 }
 
 /** `ok`: nothing contradicts the spec. Clean is more: `ok` and no gaps. */
-export interface Verdict {
+export interface AuditVerdict {
   readonly ok: boolean;
   readonly violations: readonly Violation[];
   readonly gaps: readonly Gap[];

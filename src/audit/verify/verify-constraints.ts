@@ -1,6 +1,6 @@
 import type { Pinned } from '../rules/state.ts';
 import { addEvidence, type Evidence, SessionAudit } from './session-audit.ts';
-import type { Verdict } from './verdict.ts';
+import type { AuditVerdict } from './verdict.ts';
 
 /**
  * The round trip (the ← operator): holds a session's evidence, and what was seen to happen, against the spec it was pinned to. A second
@@ -14,7 +14,7 @@ import type { Verdict } from './verdict.ts';
 export async function verifyConstraints(
   pinned: Pinned,
   entries: AsyncIterable<Evidence> | Iterable<Evidence>,
-): Promise<Verdict> {
+): Promise<AuditVerdict> {
   const audit = new SessionAudit(pinned);
   for await (const item of entries) addEvidence(audit, item);
   return audit.verdict();

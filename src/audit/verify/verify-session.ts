@@ -11,7 +11,7 @@ import { fieldsOf, isElsewhere } from '../rules/json.ts';
 import type { Pinned } from '../rules/state.ts';
 import { linkProblems } from './check-links.ts';
 import { SessionAudit } from './session-audit.ts';
-import { MAX_LISTED, type Verdict } from './verdict.ts';
+import { MAX_LISTED, type AuditVerdict } from './verdict.ts';
 
 export interface VerifyOptions {
   /** A seal that was kept elsewhere, and the key that it has to be signed with (PEM). */
@@ -30,7 +30,7 @@ export interface SessionVerdict {
   readonly chain: readonly ChainProblem[];
   /** How the log departs from its seal; null when it does not, or none was given. */
   readonly seal: string | null;
-  readonly audit: Verdict;
+  readonly audit: AuditVerdict;
   /** What a person must know about the changes, though no rule forbids it; absent if there is nothing. */
   readonly findings?: readonly Finding[];
   readonly head: ChainHead;

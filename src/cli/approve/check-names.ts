@@ -7,7 +7,7 @@ import { CliError } from '../io.ts';
  *
  * @throws CliError `usage`
  */
-export function checkApproved(names: readonly string[], { peripherals, gate }: SpecSet): void {
+export function checkApproved(names: readonly string[], { peripherals, modeGate: gate }: SpecSet): void {
   const destinations = Object.keys(peripherals);
   const modes = gate ? Object.keys(gate.effects) : [];
   const all = [...destinations, ...modes, 'all'];

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { dirname, join } from 'node:path';
 import manifest from '../../../package.json' with { type: 'json' };
 import { pluginFiles } from '../../adapters/claude-code/plugin/plugin-files.ts';
-import { hookCommand } from '../../daemon/launcher.ts';
-import { ownFolder } from '../../daemon/places.ts';
+import { hookCommand } from '../../daemon/hook/launcher.ts';
+import { ensurePrivateDir } from '../../daemon/places.ts';
 import { serverName } from '../../daemon/server-name.ts';
 import { stateHome } from '../../project/state-home.ts';
 import { ownProgram } from '../codex/programs.ts';
@@ -30,8 +30,8 @@ export function ownPluginFiles(env: Io['env']): Files {
 export function ensurePlugin(env: Io['env']): string {
   const files = ownPluginFiles(env);
   const name = `${manifest.version}-${contentHash(files)}`;
-  const folder = join(ownFolder(join(stateHome(env), 'claude-code')), name, 'hopgate');
-  if (!holds(folder, files)) writeFolder(folder, files);
+  const folder = join(ensurePrivateDir(join(stateHome(env), 'claude-code')), name, 'hopgate');
+  if (!hasFiles(folder, files)) writeFolder(folder, files);
   return folder;
 }
 
@@ -39,7 +39,7 @@ const contentHash = (files: Files): string =>
   createHash('sha256').update(JSON.stringify(files)).digest('hex').slice(0, 12);
 
 /** Every file is there as it has to be. */
-export const holds = (folder: string, files: Files): boolean =>
+export const hasFiles = (folder: string, files: Files): boolean =>
   Object.entries(files).every(([path, text]) => {
     const file = join(folder, path);
     return existsSync(file) && readFileSync(file, 'utf8') === text;

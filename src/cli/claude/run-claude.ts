@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isObject } from '../../base/json.ts';
 import { findProgram } from '../../base/process.ts';
-import { Host } from '../../daemon/host.ts';
-import { SeatFiles } from '../../daemon/seat-files.ts';
+import { SessionHost } from '../../daemon/host.ts';
+import { SeatFiles } from '../../daemon/conversation-files.ts';
 import { openSession } from '../../open-session.ts';
 import type { SessionStatus } from '../../session/session.ts';
 import { summaryOf } from '../client/client-session.ts';
@@ -17,7 +17,7 @@ import { heldEnvironment, pinnedVariables } from './held-environment.ts';
 import type { ClaudeCommand } from './own-options.ts';
 import { ensurePlugin } from './plugin-folder.ts';
 import { withRunner } from './runner-rules.ts';
-import { showEnd } from './show-end.ts';
+import { showClaudeEnd } from './show-end.ts';
 import { recordedOf, unhooked } from './unhooked.ts';
 
 /** `hopgate claude`: Claude Code in a session, until it ends. */
@@ -25,7 +25,7 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
   const root = rootOf(io, command);
   const program = claudeProgram(io, command.program);
   const stated = userSettings(io, command.settings);
-  const host = new Host({ env: io.env, keepOpenMs: 0 });
+  const host = new SessionHost({ env: io.env, keepOpenMs: 0 });
   try {
     const { sessionId } = await openClient(io, host, root, 'claude-code', command);
     const before = await stateOf(io, root, sessionId);
@@ -47,7 +47,7 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
     );
     const isScript = command.args.some((word) => word === '-p' || word === '--print');
     const after = await stateOf(io, root, sessionId);
-    showEnd(io, { root, sessionId, code, before, after, seats, begun, unhooked: past, isScript, env: io.env });
+    showClaudeEnd(io, { root, sessionId, code, before, after, seats, begun, unhooked: past, isScript, env: io.env });
   } finally {
     await host.close();
   }

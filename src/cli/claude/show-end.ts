@@ -1,14 +1,14 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { shellWord } from '../../base/text.ts';
-import type { SeatRecord } from '../../daemon/seat-files.ts';
+import type { SeatRecord } from '../../daemon/conversation-files.ts';
 import type { SessionStatus } from '../../session/session.ts';
 import { count, standing } from '../client/standing.ts';
 import { wroteSince } from '../client/wrote-since.ts';
 import { type Io, note } from '../io.ts';
 import { noticedIn } from './silences.ts';
 
-export interface End {
+export interface ClaudeEnd {
   readonly root: string;
   readonly sessionId: string;
   /** Claude Code's own exit code. */
@@ -27,7 +27,7 @@ export interface End {
 }
 
 /** Says on stderr what became of the session; stdout is the client's, and its exit code is passed on (1 where its hooks were silent). */
-export function showEnd(io: Io, end: End): void {
+export function showClaudeEnd(io: Io, end: ClaudeEnd): void {
   const { code, after, sessionId, root } = end;
   const silences = leftAtOnce(end) ? [] : silencesOf(end);
   io.exitCode = (code === 0 && silences.length > 0 ? 1 : code) as Io['exitCode'];
@@ -44,19 +44,23 @@ export function showEnd(io: Io, end: End): void {
 }
 
 /** Claude Code's own conversation goes on with its own option. */
-function resuming({ seats }: End): string {
+function resuming({ seats }: ClaudeEnd): string {
   const main = seats.find(({ conversation }) => conversation.agentId === null);
   return main === undefined ? '' : ` --resume ${main.conversation.id}`;
 }
 
 /** Whoever leaves before the first conversation (at a question of Claude Code's, say) leaves nothing that hooks could have seen. */
-const leftAtOnce = ({ isScript, seats, env, begun }: End): boolean =>
+const leftAtOnce = ({ isScript, seats, env, begun }: ClaudeEnd): boolean =>
   !isScript &&
   seats.length === 0 &&
   !wroteSince(join(env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] ?? homedir(), '.claude'), 'projects'), begun);
 
 /** What hooks ought to have told in this run and did not. */
-export function silencesOf({ seats, begun, unhooked }: Pick<End, 'seats' | 'begun' | 'unhooked'>): readonly string[] {
+export function silencesOf({
+  seats,
+  begun,
+  unhooked,
+}: Pick<ClaudeEnd, 'seats' | 'begun' | 'unhooked'>): readonly string[] {
   const noticed = seats.flatMap(noticedIn).flatMap(({ at, text }) => (at >= begun ? [text] : []));
   const main = seats.filter(({ conversation }) => conversation.agentId === null);
   const past =

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { SeatFiles, type SeatRecord } from '../../daemon/seat-files.ts';
+import { SeatFiles, type SeatRecord } from '../../daemon/conversation-files.ts';
 import { stateDir } from '../../project/state-dir.ts';
 import type { Io } from '../io.ts';
 

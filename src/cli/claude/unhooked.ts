@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readOwnTranscript, subAgentTranscript } from '../../adapters/claude-code/own-transcript.ts';
-import { transcriptPath } from '../../adapters/core/transcript-file.ts';
-import { called, type Item } from '../../adapters/core/transcript-items.ts';
-import { SeatFiles, type SeatRecord } from '../../daemon/seat-files.ts';
+import { transcriptPath } from '../../adapters/core/transcript/transcript-file.ts';
+import { toolCall, type Item } from '../../adapters/core/transcript/transcript-items.ts';
+import { SeatFiles, type SeatRecord } from '../../daemon/conversation-files.ts';
 import { parseTranscript, type Transcript } from '../../evidence/transcript.ts';
 import { stateDir } from '../../project/state-dir.ts';
 import type { Io } from '../io.ts';
@@ -25,7 +25,7 @@ export function unhooked(root: string, env: Io['env'], sessionId: string, record
     .filter((seat) => seat.sessionId === sessionId && seat.conversation.client === 'claude-code')
     .flatMap((seat) => readOwnTranscript(ownFile(seat, seats)).ran)
     .filter(({ id, at }) => at >= begun && !known.has(id))
-    .map(({ id, tool, input }) => called({ id, tool, input, channel: "the client's own transcript" }, true));
+    .map(({ id, tool, input }) => toolCall({ id, tool, input, channel: "the client's own transcript" }, true));
 }
 
 /** The hooks' transcript of a session; an empty one where there is none. */

@@ -1,4 +1,4 @@
-import type { Host } from '../../daemon/host.ts';
+import type { SessionHost } from '../../daemon/host.ts';
 import type { SessionSummary } from '../../ports/evidence-store.ts';
 import { CliError, type Io } from '../io.ts';
 import { findSession, withStore } from '../open-store.ts';
@@ -6,7 +6,7 @@ import { findSession, withStore } from '../open-store.ts';
 /** The session that a client program works in: a new one, in its first peripheral; or one to go on with, whose id may be shortened. */
 export async function clientSession(
   io: Io,
-  host: Host,
+  host: SessionHost,
   root: string,
   wanted: { readonly agent: string; readonly session: string | null; readonly peripheral: string | null },
 ): Promise<string> {

@@ -1,4 +1,4 @@
-import type { Host } from '../../daemon/host.ts';
+import type { SessionHost } from '../../daemon/host.ts';
 import { SessionBusy } from '../../daemon/open-sessions.ts';
 import { openProject } from '../../project/open-project.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
@@ -15,7 +15,7 @@ import type { ClientCommand } from './own-options.ts';
  */
 export async function openClient(
   io: Io,
-  host: Host,
+  host: SessionHost,
   root: string,
   agent: string,
   command: ClientCommand,

@@ -1,10 +1,10 @@
 import { codexHooks } from '../../adapters/codex/hook-config.ts';
 import { type CodexThreadOptions, threadOptions } from '../../adapters/codex/thread-options.ts';
 import { shellWord as shown } from '../../base/text.ts';
-import { Host } from '../../daemon/host.ts';
-import { hookCommand } from '../../daemon/launcher.ts';
+import { SessionHost } from '../../daemon/host.ts';
+import { hookCommand } from '../../daemon/hook/launcher.ts';
 import { remoteAgentSession } from '../../daemon/remote.ts';
-import { SeatFiles, type SeatRecord } from '../../daemon/seat-files.ts';
+import { SeatFiles, type SeatRecord } from '../../daemon/conversation-files.ts';
 import { serverName } from '../../daemon/server-name.ts';
 import type { SessionStatus } from '../../session/session.ts';
 import { openClient } from '../client/open-client.ts';
@@ -15,7 +15,7 @@ import { rootOf } from '../options.ts';
 import { launchArguments } from './launch.ts';
 import type { CodexCommand } from './own-options.ts';
 import { codexProgram, ownProgram } from './programs.ts';
-import { showEnd } from './show-end.ts';
+import { showCodexEnd } from './show-end.ts';
 
 /** How often `--follow` resumes. */
 const MOST_ROUNDS = 8;
@@ -53,15 +53,15 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   const seats = seatsOf(io, root, sessionId, begun);
   const sandboxes = { sandbox: options.sandboxMode, wanted: allowed(after).sandboxMode };
   const isScript = isExec(command.args);
-  showEnd(io, { root, sessionId, code, before, after, ...sandboxes, begun, seats, isScript, env: io.env });
+  showCodexEnd(io, { root, sessionId, code, before, after, ...sandboxes, begun, seats, isScript, env: io.env });
 }
 
 /** The session to work in, written down with what the operator approves ahead, and let go of. */
 const opened = (io: Io, root: string, command: CodexCommand) =>
   withHost(io, (host) => openClient(io, host, root, 'codex', command));
 
-async function withHost<T>(io: Io, work: (host: Host) => Promise<T>): Promise<T> {
-  const host = new Host({ env: io.env, keepOpenMs: 0 });
+async function withHost<T>(io: Io, work: (host: SessionHost) => Promise<T>): Promise<T> {
+  const host = new SessionHost({ env: io.env, keepOpenMs: 0 });
   try {
     return await work(host);
   } finally {

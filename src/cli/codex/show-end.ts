@@ -1,13 +1,13 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { shellWord } from '../../base/text.ts';
-import type { SeatRecord } from '../../daemon/seat-files.ts';
+import type { SeatRecord } from '../../daemon/conversation-files.ts';
 import type { SessionStatus } from '../../session/session.ts';
 import { standing } from '../client/standing.ts';
 import { wroteSince } from '../client/wrote-since.ts';
 import { type Io, note } from '../io.ts';
 
-export interface End {
+export interface CodexEnd {
   readonly root: string;
   readonly sessionId: string;
   /** Codex's own exit code. */
@@ -27,7 +27,7 @@ export interface End {
 }
 
 /** Says on stderr what became of the session; stdout is Codex's. Exit code 1 where Codex failed, or its hooks were silent. */
-export function showEnd(io: Io, end: End): void {
+export function showCodexEnd(io: Io, end: CodexEnd): void {
   const { code, after } = end;
   const silence = leftAtOnce(end) ? null : silenceOf(end.seats, end.begun);
   io.exitCode = code === 0 && silence === null ? 0 : 1;
@@ -53,12 +53,12 @@ export function silenceOf(seats: readonly SeatRecord[], since: string): string |
 }
 
 /** Codex calls its hooks, and writes a conversation down, from the first turn on: whoever left before that left nothing that hooks could have seen. */
-const leftAtOnce = ({ isScript, seats, env, begun }: End): boolean =>
+const leftAtOnce = ({ isScript, seats, env, begun }: CodexEnd): boolean =>
   !isScript &&
   seats.length === 0 &&
   !wroteSince(join(env['CODEX_HOME'] || join(env['HOME'] ?? homedir(), '.codex'), 'sessions'), begun);
 
-function openEnds({ root, sessionId, after, sandbox, wanted, isScript, seats }: End): readonly string[] {
+function openEnds({ root, sessionId, after, sandbox, wanted, isScript, seats }: CodexEnd): readonly string[] {
   const lines = [];
   const thread = seats.find(({ conversation }) => conversation.agentId === null)?.conversation.id;
   const args = isScript ? ['exec …'] : thread === undefined ? [] : ['resume', thread];

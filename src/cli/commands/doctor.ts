@@ -3,7 +3,7 @@ import { visible } from '../../base/text.ts';
 import { detectSandbox } from '../../tools/sandbox/detect.ts';
 import { type ProbeResult, probeSandbox } from '../../tools/sandbox/probe.ts';
 import { examine } from '../doctor.ts';
-import type { Finding } from '../doctor-finding.ts';
+import type { Diagnosis } from '../doctor-finding.ts';
 import { heading, type Io, paint, print, printJson, type Style } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { table } from '../table.ts';
@@ -56,13 +56,13 @@ function describeAttempts(io: Io, attempts: readonly ProbeResult[]): string {
   return `${heading(io, 'Attempts to leave the sandbox')}\n${table(io, ['', 'layout', 'attempt', 'what it was told'], rows)}`;
 }
 
-const MARKS: { readonly [status in Finding['status']]: readonly [mark: string, style: Style] } = {
+const MARKS: { readonly [status in Diagnosis['status']]: readonly [mark: string, style: Style] } = {
   ok: ['ok     ', 'green'],
   missing: ['missing', 'yellow'],
   broken: ['broken ', 'red'],
 };
 
-function describe(io: Io, { name, status, found, without, fix, details = [] }: Finding): string {
+function describe(io: Io, { name, status, found, without, fix, details = [] }: Diagnosis): string {
   const [mark, style] = MARKS[status];
   const lines = [`${paint(io, style, mark)}  ${name.padEnd(12)}  ${found}`];
   for (const line of [without, fix, ...details]) if (line) lines.push(`${' '.repeat(23)}${line}`);

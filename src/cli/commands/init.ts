@@ -8,7 +8,7 @@ import { type DetectedProject, detectProject } from '../detect/project.ts';
 import { renderConfig } from '../detect/render-config.ts';
 import { diskTree } from '../detect/tree.ts';
 import { programFindings } from '../doctor-programs.ts';
-import type { Finding } from '../doctor-finding.ts';
+import type { Diagnosis } from '../doctor-finding.ts';
 import { openProject } from '../../project/open-project.ts';
 import { CliError, type Io, paint, print, printJson } from '../io.ts';
 import { lineDiff } from '../line-diff.ts';
@@ -83,7 +83,7 @@ function colored(io: Io, line: string): string {
   return line.startsWith('+') ? paint(io, 'green', line) : line.startsWith('-') ? paint(io, 'red', line) : line;
 }
 
-function summary({ edit, test, deploy, git }: DetectedProject, programs: readonly Finding[]): readonly string[] {
+function summary({ edit, test, deploy, git }: DetectedProject, programs: readonly Diagnosis[]): readonly string[] {
   const or = (text: string, otherwise: string): string => (text === '' ? otherwise : text);
   const commands = (all: readonly { readonly run: readonly string[] }[]): string =>
     all.map(({ run }) => run.join(' ')).join('; ');

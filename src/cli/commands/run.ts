@@ -6,8 +6,8 @@ import { openProject } from '../../project/open-project.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import { runScenario, type ScenarioOutcome } from '../../session/run-scenario.ts';
 import type { Session } from '../../session/session.ts';
-import { loadScenario } from '../../spec/load-scenario.ts';
-import type { Scenario } from '../../spec/scenario-file.ts';
+import { loadScenario } from '../../spec/load/load-scenario.ts';
+import type { Scenario } from '../../spec/schema/scenario-file.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { sqliteStore } from '../../stores/sqlite.ts';
 import { pendingAt, waitApprovalOption } from '../approve/pending-at.ts';
@@ -17,8 +17,8 @@ import { evidenceFile } from '../open-store.ts';
 import { examples, rootOf } from '../options.ts';
 import { makeFixture } from '../run/fixture.ts';
 import { operatorApprover } from '../run/operator.ts';
-import { fruitsOf, showEnd } from '../run/show-end.ts';
-import { describeAction, describeOutcome, describeRefusal, verdictOf } from '../run/show-result.ts';
+import { fruitsOf, showScenarioEnd } from '../run/show-end.ts';
+import { describeAction, describeOutcome, describeResultRefusal, verdictOf } from '../run/show-result.ts';
 
 interface Options {
   readonly root?: string;
@@ -163,7 +163,7 @@ function show(io: Io, { number, step, result, surprises }: ScenarioOutcome): voi
     return;
   }
   if (result.ok) print(io, `      ${verdictOf(io, result)} ${describeOutcome(result)}`.trimEnd());
-  else print(io, describeRefusal(io, result.denial));
+  else print(io, describeResultRefusal(io, result.denial));
   for (const surprise of surprises) print(io, `      ${paint(io, 'red', 'unexpected')}: ${visible(surprise)}`);
 }
 
@@ -192,7 +192,7 @@ async function finish(io: Io, session: Session, place: Place, outcomes: readonly
     return;
   }
   const order = (tool: string) => session.tool(tool)?.parameters.map(({ name }) => name) ?? null;
-  showEnd(io, evidence, order, {
+  showScenarioEnd(io, evidence, order, {
     session: session.id,
     entries: `${evidence.length}, head ${evidence.at(-1)?.hash.slice(0, 16)}…`,
     database,

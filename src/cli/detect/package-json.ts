@@ -1,6 +1,6 @@
 import { type FoundDeploy, type FoundTest, JUNIT_FILE } from './found.ts';
 import type { Tree } from './tree.ts';
-import { plainWords } from './words.ts';
+import { unquotedWords } from './words.ts';
 
 interface Manifest {
   readonly scripts: { readonly [name: string]: string };
@@ -59,7 +59,7 @@ export function packageTest(tree: Tree): FoundTest | null {
     return null;
   const manager = managerOf(tree, manifest);
   const because = `package.json: "test": ${JSON.stringify(script)}`;
-  const words = plainWords(script);
+  const words = unquotedWords(script);
   const reported = words === null ? null : reporter(words, manifest);
   if (reported === null) return { run: runScript(manager, 'test'), report: 'none', because };
   if ('run' in reported) {

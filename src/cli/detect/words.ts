@@ -2,7 +2,7 @@
  * The words of a command line that a shell would run as exactly these words: one command, nothing quoted, expanded, joined or redirected.
  * null for everything else; then nothing can safely be known about it.
  */
-export function plainWords(line: string): readonly string[] | null {
+export function unquotedWords(line: string): readonly string[] | null {
   const words = line.trim().split(/\s+/);
   return words.every((word) => /^[\w./:@%+,=-]+$/.test(word)) && !/^\w+=/.test(words[0]!) ? words : null;
 }

@@ -7,7 +7,7 @@ import { CliError } from '../io.ts';
 import type { FileChange } from './installer.ts';
 
 /** The text of a file; null: it is not there. @throws CliError `not-a-file` */
-export function textOf(path: string): string | null {
+export function readText(path: string): string | null {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat) return null;
   if (!stat.isFile())
@@ -35,10 +35,10 @@ export const changesOf = (changes: readonly FileChange[]): readonly FileChange[]
  * @param keep a folder that stays, even if nothing is left in it
  * @throws CliError `changed-meanwhile`, `unwritable`
  */
-export function applyChanges(changes: readonly FileChange[], keep: string): void {
+export function applyInstall(changes: readonly FileChange[], keep: string): void {
   const todo = changesOf(changes);
   for (const { path, before } of todo)
-    if (textOf(path) !== before)
+    if (readText(path) !== before)
       throw new CliError('changed-meanwhile', `${path} was changed meanwhile`, 'Run this again. Nothing was changed.');
   for (const [index, change] of todo.entries()) {
     try {

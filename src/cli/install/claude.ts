@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path';
 import { GUARD_FILE, GUARD_SCRIPT, guardHooks } from '../../adapters/claude-code/plugin/hook-config.ts';
 import { quoteShell } from '../../base/text.ts';
 import { ownPluginFiles } from '../claude/plugin-folder.ts';
-import { textOf } from './apply.ts';
+import { readText } from './apply.ts';
 import { withGuard } from './claude-guard.ts';
-import type { FileChange, Installer, Place } from './installer.ts';
+import type { FileChange, Installer, InstallTarget } from './installer.ts';
 import { objectIn, withKey } from './json-settings.ts';
 
 /**
@@ -43,29 +43,29 @@ const userNotes = [
   'A repository that switches hooks off for itself (disableAllHooks in its own .claude settings) switches hopgate off with them; "hopgate claude" and --scope project hold against that.',
 ];
 
-const projectNotes = ({ root }: Place): readonly string[] => [
+const projectNotes = ({ root }: InstallTarget): readonly string[] => [
   `Every conversation of Claude Code in ${root} is in a session from its next start on; started in a folder below it, Claude Code is let do nothing (outside of git it does not even see this). What was written names programs of this machine: keep it out of git (.claude/skills/hopgate/ and .claude/settings.local.json).`,
 ];
 
 const change = (path: string, after: string | null): FileChange => ({
   path,
-  before: textOf(path),
+  before: readText(path),
   after,
   isOurs: true,
 });
 
-const configFolder = ({ io, root, scope }: Place): string =>
+const configFolder = ({ io, root, scope }: InstallTarget): string =>
   scope === 'project'
     ? join(root, '.claude')
     : io.env['CLAUDE_CONFIG_DIR'] || join(io.env['HOME'] || homedir(), '.claude');
 
 /** One that the environment names is the user's own; the usual one comes and goes. */
-const keptFolder = (place: Place): string => {
+const keptFolder = (place: InstallTarget): string => {
   const folder = configFolder(place);
   return place.scope === 'user' && place.io.env['CLAUDE_CONFIG_DIR'] ? folder : dirname(folder);
 };
 
-const pluginFolder = (place: Place): string => join(configFolder(place), 'skills', 'hopgate');
+const pluginFolder = (place: InstallTarget): string => join(configFolder(place), 'skills', 'hopgate');
 
 const filesIn = (folder: string): readonly string[] =>
   existsSync(folder)
@@ -76,13 +76,13 @@ const filesIn = (folder: string): readonly string[] =>
     : [];
 
 /** In a repository the local settings, because they stand above those that the repository shares. */
-const settingsFile = (place: Place): string =>
+const settingsFile = (place: InstallTarget): string =>
   join(configFolder(place), place.scope === 'project' ? 'settings.local.json' : 'settings.json');
 
 /** @param value what disableAllHooks is to be; undefined: it goes, where it says what we wrote, and our guard with it */
-function settingsChange(place: Place, value: false | undefined): FileChange {
+function settingsChange(place: InstallTarget, value: false | undefined): FileChange {
   const path = settingsFile(place);
-  const before = textOf(path);
+  const before = readText(path);
   const isOurs = before !== null && objectIn(before, path)['disableAllHooks'] === false;
   const switched = value === undefined && !isOurs ? before : withKey(before, path, 'disableAllHooks', value);
   const after = withGuard(switched, path, value === undefined ? {} : guardOf(place));
@@ -90,4 +90,5 @@ function settingsChange(place: Place, value: false | undefined): FileChange {
   return { path, before, after: isLeft ? after : null };
 }
 
-const guardOf = ({ root, scope }: Place) => (scope === 'project' ? guardHooks(quoteShell(join(root, GUARD_FILE))) : {});
+const guardOf = ({ root, scope }: InstallTarget) =>
+  scope === 'project' ? guardHooks(quoteShell(join(root, GUARD_FILE))) : {};

@@ -4,14 +4,14 @@ import { dirname, join, resolve } from 'node:path';
 import { askCodex, type CodexAnswer } from '../../adapters/codex/ask-codex.ts';
 import { CODEX_EVENTS, codexHooks } from '../../adapters/codex/hook-config.ts';
 import { hookOverrides } from '../../adapters/codex/overrides.ts';
-import { hookCommand } from '../../daemon/launcher.ts';
+import { hookCommand } from '../../daemon/hook/launcher.ts';
 import { serverName } from '../../daemon/server-name.ts';
 import { hashesOf } from '../codex/launch.ts';
 import { codexProgram, ownProgram } from '../codex/programs.ts';
-import { textOf } from './apply.ts';
+import { readText } from './apply.ts';
 import { type Additions, withAdditions, withoutAdditions } from './codex-config-toml.ts';
 import { withOurHooks, withoutOurHooks } from './codex-hooks-json.ts';
-import type { FileChange, Installer, Place, Plan } from './installer.ts';
+import type { FileChange, Installer, InstallTarget, InstallPlan } from './installer.ts';
 
 /** Tools come and go with every hop; without this, Codex shows what it saw first. */
 const FEATURES = ['mcp_tool_list_changed'];
@@ -36,19 +36,19 @@ export const codexInstaller: Installer = { client: 'codex', install: planInstall
  *
  * @throws CliError `malformed`, `taken`: nothing can be changed without losing something
  */
-async function planInstall(place: Place): Promise<Plan> {
+async function planInstall(place: InstallTarget): Promise<InstallPlan> {
   const { io } = place;
   const { folder, home } = foldersOf(place);
   const hooksFile = join(folder, 'hooks.json');
   const ours = codexHooks(hookCommand('codex', io.env));
-  const hooks = withOurHooks(hooksFile, textOf(hooksFile), ours);
+  const hooks = withOurHooks(hooksFile, readText(hooksFile), ours);
   const notes = ['Codex reads its hooks when it starts: start it anew. "hopgate doctor" tells whether they run.'];
   const trust = await trustOf(place, hooksFile, hooks.places, notes);
   const configs = new Map<string, Additions[]>([[join(folder, 'config.toml'), [server(place)]]]);
   if (trust) configs.set(join(home, 'config.toml'), [...(configs.get(join(home, 'config.toml')) ?? []), trust]);
   const changes = [change(hooksFile, hooks.text)];
   for (const [path, additions] of configs) {
-    let text = textOf(path);
+    let text = readText(path);
     // From what it was before: in the order opposite to that of adding.
     for (const { block, features } of additions.toReversed())
       if (text !== null) text = withoutAdditions(path, text, block, features);
@@ -59,13 +59,13 @@ async function planInstall(place: Place): Promise<Plan> {
 }
 
 /** What `hopgate uninstall codex` changes: everything of ours goes, everything else stays as it is. */
-async function planUninstall(place: Place): Promise<Plan> {
+async function planUninstall(place: InstallTarget): Promise<InstallPlan> {
   const { folder, home } = foldersOf(place);
   const hooksFile = join(folder, 'hooks.json');
-  const hooks = textOf(hooksFile);
+  const hooks = readText(hooksFile);
   const changes = [change(hooksFile, hooks === null ? null : withoutOurHooks(hooksFile, hooks))];
   for (const path of new Set([join(folder, 'config.toml'), join(home, 'config.toml')])) {
-    let text = textOf(path);
+    let text = readText(path);
     // In the order opposite to that of installing, so that the file is what it was.
     for (const [block, features] of [
       [trustBlock(hooksFile), []],
@@ -80,11 +80,11 @@ async function planUninstall(place: Place): Promise<Plan> {
 }
 
 function change(path: string, after: string | null): FileChange {
-  return { path, before: textOf(path), after };
+  return { path, before: readText(path), after };
 }
 
 /** Codex spells a folder that CODEX_HOME names by its real path, and the usual one as it stands. */
-function foldersOf({ io, scope, root }: Place): { readonly folder: string; readonly home: string } {
+function foldersOf({ io, scope, root }: InstallTarget): { readonly folder: string; readonly home: string } {
   const named = io.env['CODEX_HOME'];
   const stated = named ? resolve(io.cwd, named) : join(io.env['HOME'] || homedir(), '.codex');
   const home = named && existsSync(stated) ? realpathSync(stated) : stated;
@@ -92,12 +92,12 @@ function foldersOf({ io, scope, root }: Place): { readonly folder: string; reado
 }
 
 /** Codex does not start where CODEX_HOME names a folder that is not there. */
-function keptFolder(place: Place): string {
+function keptFolder(place: InstallTarget): string {
   const { folder } = foldersOf(place);
   return place.scope === 'user' && place.io.env['CODEX_HOME'] ? folder : dirname(folder);
 }
 
-function server({ io }: Place): Additions {
+function server({ io }: InstallTarget): Additions {
   const [command, ...own] = ownProgram();
   return {
     block: SERVER_BLOCK,
@@ -122,7 +122,7 @@ const trustBlock = (hooksFile: string): string => `hopgate trust ${hooksFile}`;
 
 /** Codex runs a hook only if its state names the hash of what it runs; Codex alone says what that is. */
 async function trustOf(
-  { io, root, scope }: Place,
+  { io, root, scope }: InstallTarget,
   hooksFile: string,
   places: { readonly [event: string]: number },
   notes: string[],

@@ -1,13 +1,13 @@
 import type { Io } from '../io.ts';
 
-export type Scope = 'project' | 'user';
+export type InstallScope = 'project' | 'user';
 
 /** Where something is installed. */
-export interface Place {
+export interface InstallTarget {
   readonly io: Io;
   /** Absolute real path of the repository. */
   readonly root: string;
-  readonly scope: Scope;
+  readonly scope: InstallScope;
 }
 
 /** A file as it is and as it is to be; null: not there. The same text on both sides: nothing to do. */
@@ -21,7 +21,7 @@ export interface FileChange {
 }
 
 /** What is to be done, and what the person has to know. Nothing is written before it is shown. */
-export interface Plan {
+export interface InstallPlan {
   readonly changes: readonly FileChange[];
   /** The folder that stays, even if nothing is left in it: it was there before. */
   readonly keep: string;
@@ -34,6 +34,6 @@ export interface Installer {
   /** As `hopgate install` names it. */
   readonly client: string;
   /** @throws CliError where a file cannot be read as what it has to be; nothing is changed then. */
-  install(place: Place): Promise<Plan>;
-  uninstall(place: Place): Promise<Plan>;
+  install(place: InstallTarget): Promise<InstallPlan>;
+  uninstall(place: InstallTarget): Promise<InstallPlan>;
 }

@@ -2,13 +2,13 @@ import { visible } from '../../base/text.ts';
 import { type Io, paint, print } from '../io.ts';
 import { lineDiff } from '../line-diff.ts';
 import { changesOf } from './apply.ts';
-import type { FileChange, Plan } from './installer.ts';
+import type { FileChange, InstallPlan } from './installer.ts';
 
 /** Longest diff that is shown in full. */
 const MOST_LINES = 60;
 
 /** What would be, or was, written. */
-export function showPlan(io: Io, { changes }: Pick<Plan, 'changes'>): void {
+export function showPlan(io: Io, { changes }: Pick<InstallPlan, 'changes'>): void {
   for (const change of changesOf(changes)) {
     print(io, paint(io, 'bold', titleOf(change)));
     for (const line of shownDiff(change))

@@ -1,14 +1,14 @@
 import { resolve } from 'node:path';
 import type { AgentSession } from '../../adapters/core/agent-session.ts';
 import { agentSession } from '../../adapters/core/local.ts';
-import { recordTranscript } from '../../adapters/core/transcript.ts';
-import { transcriptPath, transcriptTo } from '../../adapters/core/transcript-file.ts';
+import { recordTranscript } from '../../adapters/core/transcript/transcript.ts';
+import { transcriptPath, transcriptTo } from '../../adapters/core/transcript/transcript-file.ts';
 import { openSession } from '../../open-session.ts';
 import type { Approver } from '../../ports/approver.ts';
 import { openProject } from '../../project/open-project.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
-import { loadSpecs } from '../../spec/load-specs.ts';
+import { loadSpecs } from '../../spec/load/load-specs.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { checkApproved } from '../approve/check-names.ts';
 import { CliError, type Io } from '../io.ts';

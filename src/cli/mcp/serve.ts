@@ -5,7 +5,7 @@ import { serveOverHttp } from '../../adapters/mcp/serve-http.ts';
 import { serveOverStdio } from '../../adapters/mcp/serve-stdio.ts';
 import { shellWord } from '../../base/text.ts';
 import { remoteAgentSession } from '../../daemon/remote.ts';
-import { SeatFiles } from '../../daemon/seat-files.ts';
+import { SeatFiles } from '../../daemon/conversation-files.ts';
 import { pendingRequests } from '../../operator/answer-request.ts';
 import { approvalsFolder } from '../../operator/approvals-folder.ts';
 import { leavePending } from '../../operator/pending-approver.ts';

@@ -19,7 +19,7 @@ export const fruitsOf = (
   });
 
 /** The end of a run for a person: the thread, the fruits, where the evidence lies. */
-export function showEnd(
+export function showScenarioEnd(
   io: Io,
   evidence: readonly Entry[],
   order: ParameterOrder,

@@ -2,7 +2,7 @@ import { fieldsOf, isObject } from '../../base/json.ts';
 import { excerpt, visible } from '../../base/text.ts';
 import type { Denial } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
-import type { ScenarioAction } from '../../spec/scenario-file.ts';
+import type { ScenarioAction } from '../../spec/schema/scenario-file.ts';
 import type { Json } from '../../spec/types.ts';
 import { type Io, paint } from '../io.ts';
 import { inShort } from '../thread/in-short.ts';
@@ -36,7 +36,7 @@ export function describeAction(action: ScenarioAction): string {
 }
 
 /** A denial: what is wrong, and what to do next. */
-export function describeRefusal(io: Io, { code, message, remedy, way }: Denial, indent = '      '): string {
+export function describeResultRefusal(io: Io, { code, message, remedy, way }: Denial, indent = '      '): string {
   const next = way && way.length > 0 && !remedy.includes(describeWay(way)) ? `${remedy}; ${describeWay(way)}` : remedy;
   return `${indent}${paint(io, 'red', code)}: ${visible(message)}\n${indent}${paint(io, 'yellow', '→')} ${visible(next)}`;
 }

@@ -4,7 +4,7 @@ import type { Session } from '../../session/session.ts';
 import { nearest } from '../../spec/names.ts';
 import type { Json, Mode, Principal } from '../../spec/types.ts';
 import { type Io, paint, print, printJsonLine } from '../io.ts';
-import { describeOutcome, describeRefusal, verdictOf } from '../run/show-result.ts';
+import { describeOutcome, describeResultRefusal, verdictOf } from '../run/show-result.ts';
 import { tellInOneLine } from '../thread/tell.ts';
 import { VERBS } from './complete.ts';
 import { parseArguments, parseLine, type ShellLine } from './parse-line.ts';
@@ -115,7 +115,7 @@ function show(io: Io, result: Result): void {
     const { evidence, ...rest } = result;
     return printJsonLine(io, { type: 'result', ...rest, evidence: evidence.map(({ id }) => id) });
   }
-  if (!result.ok) return print(io, describeRefusal(io, result.denial, '  '));
+  if (!result.ok) return print(io, describeResultRefusal(io, result.denial, '  '));
   const { text, stdout, stderr, matches, files, leftOut } = (('result' in result && result.result) || {}) as {
     [key: string]: Json;
   };
@@ -175,7 +175,7 @@ function why(io: Io, session: Session, { words: [tool = '', ...words] }: ShellLi
     io,
     denial === null
       ? `  ${paint(io, 'green', 'allowed')} ${tool} may be called here`
-      : describeRefusal(io, denial, '  '),
+      : describeResultRefusal(io, denial, '  '),
   );
 }
 

@@ -2,7 +2,7 @@ import { fieldsOf } from '../../base/json.ts';
 import { excerpt } from '../../base/text.ts';
 import type { Json } from '../../spec/types.ts';
 
-export type Fields = { readonly [key: string]: Json | undefined };
+export type OptionalFields = { readonly [key: string]: Json | undefined };
 
 const LENGTH = 80;
 

@@ -1,12 +1,12 @@
 import { fieldsOf } from '../../base/json.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Json } from '../../spec/types.ts';
-import type { Fields } from './in-short.ts';
+import type { OptionalFields } from './in-short.ts';
 import type { ParameterOrder } from './spell-call.ts';
-import { type Told, tell } from './tell.ts';
+import { type EntrySummary, tell } from './tell.ts';
 
 /** A line of a thread: one entry, or several that are one thing to a reader (an intent and its outcome, a hop and the start it led to). */
-export interface Row extends Told {
+export interface Row extends EntrySummary {
   readonly entries: readonly Entry[];
   /** Milliseconds since the first entry; NaN where a time cannot be read. */
   readonly after: number;
@@ -17,7 +17,7 @@ export interface Row extends Told {
 }
 
 /** One stay in a peripheral. */
-export interface Visit {
+export interface ThreadVisit {
   readonly peripheral: string;
   readonly start: Row;
   readonly rows: readonly Row[];
@@ -26,14 +26,14 @@ export interface Visit {
 }
 
 /** The entries of a thread as a person reads them: what happened between visits, and the visits with what happened in them. */
-export function outline(entries: readonly Entry[], order: ParameterOrder = () => null): readonly (Row | Visit)[] {
+export function outline(entries: readonly Entry[], order: ParameterOrder = () => null): readonly (Row | ThreadVisit)[] {
   const first = Date.parse(entries[0]?.at ?? '');
   const used = new Set(entries.map(({ body }) => fieldsOf(body)['approval']));
   const ids = new Set<string>();
   const depths = new Map<string, number>();
   const rows = new Map<string, { -readonly [key in keyof Row]: Row[key] }>();
-  const items: (Row | Visit)[] = [];
-  let visit: { -readonly [key in keyof Visit]: Visit[key] } | null = null;
+  const items: (Row | ThreadVisit)[] = [];
+  let visit: { -readonly [key in keyof ThreadVisit]: ThreadVisit[key] } | null = null;
   let inVisit: Row[] = [];
 
   for (const entry of entries) {
@@ -90,7 +90,7 @@ export function outline(entries: readonly Entry[], order: ParameterOrder = () =>
 const text = (value: Json | undefined): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
 
 /** An outcome belongs to its intent; the denial that a tool's own refusal became belongs to that call. */
-function joins(before: Row, told: Told, own: Fields): boolean {
+function joins(before: Row, told: EntrySummary, own: OptionalFields): boolean {
   if (told.event === 'outcome' || told.event === 'interrupted') return before.event === 'intent';
   if (told.event !== 'denial' || before.mark !== 'refused' || before.event !== 'outcome') return false;
   return fieldsOf(own['request'])['tool'] === fieldsOf(before.entries[0]!.body)['tool'];
@@ -100,11 +100,18 @@ function joins(before: Row, told: Told, own: Fields): boolean {
 const lost = ({ inReplyTo }: Entry, before: ReadonlySet<string>): readonly string[] =>
   inReplyTo === undefined || before.has(inReplyTo) ? [] : [`replies to ${inReplyTo}, which is not shown before it`];
 
-const unused = ({ event }: Told, { record }: Fields, used: ReadonlySet<Json | undefined>): readonly string[] =>
-  event === 'approval' && !used.has(fieldsOf(record)['id']) ? ['never used'] : [];
+const unused = (
+  { event }: EntrySummary,
+  { record }: OptionalFields,
+  used: ReadonlySet<Json | undefined>,
+): readonly string[] => (event === 'approval' && !used.has(fieldsOf(record)['id']) ? ['never used'] : []);
 
 /** Words of others stand beneath what they reply to, unless they merely go on; what a session does stands in its visit. */
-function depthOf({ id, claim, inReplyTo, forkOf, body }: Entry, { event }: Told, depths: Map<string, number>): number {
+function depthOf(
+  { id, claim, inReplyTo, forkOf, body }: Entry,
+  { event }: EntrySummary,
+  depths: Map<string, number>,
+): number {
   const above = depths.get(inReplyTo ?? forkOf ?? '');
   const foreign = fieldsOf(body)['event'] !== event;
   const beneath = claim === 'goal' || claim === 'evidence' || forkOf !== undefined;

@@ -1,5 +1,5 @@
 import { visible } from '../../base/text.ts';
-import type { Row, Visit } from './outline.ts';
+import type { Row, ThreadVisit } from './outline.ts';
 import { isVisit } from './render-text.ts';
 import { duration, offset } from './times.ts';
 
@@ -20,7 +20,7 @@ const WORDS = { ok: 'done', failed: 'failed', refused: 'refused', unknown: 'outc
 const LONGEST = 20_000;
 
 /** A thread as a page that needs nothing else: no script, nothing loaded; visits and entries fold. Every text of the evidence is escaped. */
-export function renderHtml(title: string, items: readonly (Row | Visit)[]): string {
+export function renderHtml(title: string, items: readonly (Row | ThreadVisit)[]): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -39,7 +39,7 @@ ${items.map((item) => `<li>${isVisit(item) ? visit(item) : row(item)}</li>`).joi
 </html>`;
 }
 
-function visit({ start, rows, stop }: Visit): string {
+function visit({ start, rows, stop }: ThreadVisit): string {
   const lines = [...rows, ...(stop === null ? [] : [stop])].map((one) => `<li>${row(one)}</li>`);
   return `<details class="visit" open><summary>${line(start)}</summary>${notes(start)}<ol>
 ${lines.join('\n')}

@@ -1,11 +1,11 @@
 import { stripVTControlCharacters } from 'node:util';
 import { visible } from '../../base/text.ts';
 import { type Io, paint, type Style } from '../io.ts';
-import type { Row, Visit } from './outline.ts';
-import type { Mark } from './tell.ts';
+import type { Row, ThreadVisit } from './outline.ts';
+import type { OutcomeMark } from './tell.ts';
 import { duration, offset } from './times.ts';
 
-const MARKS: { readonly [mark in Mark]: readonly [sign: string, style: Style] } = {
+const MARKS: { readonly [mark in OutcomeMark]: readonly [sign: string, style: Style] } = {
   ok: ['✓', 'green'],
   failed: ['!', 'yellow'],
   refused: ['✗', 'red'],
@@ -15,7 +15,7 @@ const DEEPEST = 12;
 const NARROWEST = 60;
 
 /** A thread for a terminal of so many columns: visits as blocks, long lines broken at words, nothing of them lost. */
-export function renderText(io: Io, items: readonly (Row | Visit)[], columns: number): string {
+export function renderText(io: Io, items: readonly (Row | ThreadVisit)[], columns: number): string {
   const wide = Math.max(NARROWEST, columns);
   const times = items.flatMap((item) => (isVisit(item) ? [item.start, ...item.rows, item.stop] : [item]));
   const margin = 2 + Math.max(0, ...times.map((row) => (row === null ? 0 : offset(row.after).length)));
@@ -40,7 +40,7 @@ export function renderText(io: Io, items: readonly (Row | Visit)[], columns: num
 export const columnsOf = ({ stdout }: Io): number =>
   'columns' in stdout && typeof stdout.columns === 'number' && stdout.columns > 0 ? stdout.columns : 120;
 
-export const isVisit = (item: Row | Visit): item is Visit => 'start' in item;
+export const isVisit = (item: Row | ThreadVisit): item is ThreadVisit => 'start' in item;
 
 interface Frame {
   readonly wide: number;

@@ -4,27 +4,27 @@ import { sha256 } from '../../evidence/chain.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Json } from '../../spec/types.ts';
 import { describeValue } from '../run/show-result.ts';
-import { type Fields, inShort } from './in-short.ts';
+import { type OptionalFields, inShort } from './in-short.ts';
 import { type ParameterOrder, spellCall } from './spell-call.ts';
 
 /** `unknown`: nobody knows what came of it. */
-export type Mark = 'ok' | 'failed' | 'refused' | 'unknown';
+export type OutcomeMark = 'ok' | 'failed' | 'refused' | 'unknown';
 
 /** What an entry says, for a person. Text of agents and tools may stand in it unescaped: show it with `visible`. */
-export interface Told {
+export interface EntrySummary {
   /** `step`, `denial`, …; the entry's type where the body is not one of ours. */
   readonly event: string;
-  readonly mark: Mark | null;
+  readonly mark: OutcomeMark | null;
   readonly what: string;
   readonly came: string;
   /** More to say, a line each. */
   readonly notes: readonly string[];
 }
 
-type Telling = Partial<Omit<Told, 'event'>>;
+type Telling = Partial<Omit<EntrySummary, 'event'>>;
 
 /** Tells of any entry. Bodies may come from elsewhere, so no field of theirs is taken for granted. */
-export function tell({ body, bodyHash, type, claim }: Entry, order: ParameterOrder = () => null): Told {
+export function tell({ body, bodyHash, type, claim }: Entry, order: ParameterOrder = () => null): EntrySummary {
   const fields = fieldsOf(body);
   const event = fields['event'];
   const telling = typeof event === 'string' && Object.hasOwn(EVENTS, event) ? EVENTS[event]!(fields, order) : null;
@@ -46,7 +46,7 @@ export function tellInOneLine(entry: Entry, order?: ParameterOrder): { readonly 
   return { event, text: came === '' || event === 'intent' ? what : `${what}: ${came}` };
 }
 
-const EVENTS: { readonly [event: string]: (body: Fields, order: ParameterOrder) => Telling } = {
+const EVENTS: { readonly [event: string]: (body: OptionalFields, order: ParameterOrder) => Telling } = {
   'session-open': (body) => ({
     what: `opened by ${text(body['agent'])} in ${text(body['root'])}`,
     came: body['unsafeNoSandbox'] === true ? 'without a sandbox' : '',
@@ -107,9 +107,10 @@ function members(title: string, value: Json | undefined): readonly string[] {
 const text = (value: Json | undefined): string =>
   typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
 
-const call = ({ tool, args }: Fields, order: ParameterOrder): string => spellCall(text(tool), args ?? {}, order);
+const call = ({ tool, args }: OptionalFields, order: ParameterOrder): string =>
+  spellCall(text(tool), args ?? {}, order);
 
-const asker = ({ by }: Fields): string => (by === undefined || by === 'agent' ? '' : `, asked by ${text(by)}`);
+const asker = ({ by }: OptionalFields): string => (by === undefined || by === 'agent' ? '' : `, asked by ${text(by)}`);
 
 /** A hop back, because what was expected did not hold. */
 function reframe(value: Json | undefined): readonly string[] {
@@ -117,7 +118,7 @@ function reframe(value: Json | undefined): readonly string[] {
   return expected === undefined ? [] : [`reframe: expected ${text(expected)}, got ${text(actual)}`];
 }
 
-function outcome(body: Fields): Telling {
+function outcome(body: OptionalFields): Telling {
   const { status, code, message, result } = fieldsOf(body['outcome']);
   const notes = changes(body['effects']);
   if (status === 'ok')
@@ -131,7 +132,7 @@ function outcome(body: Fields): Telling {
 }
 
 /** A command that ran may still have ended badly, and a test that ran may not have passed. */
-const wentWell = ({ exit, verdict }: Fields): boolean =>
+const wentWell = ({ exit, verdict }: OptionalFields): boolean =>
   (exit === undefined || exit === 0) && (verdict === undefined || verdict === 'pass');
 
 function changes(effects: Json | undefined): readonly string[] {
@@ -154,7 +155,7 @@ function changes(effects: Json | undefined): readonly string[] {
 const CHANGED_FILES = 20;
 
 /** What was asked for and refused. */
-function asked(request: Fields, order: ParameterOrder): string {
+function asked(request: OptionalFields, order: ParameterOrder): string {
   const { kind, to, exit, peripheral } = request;
   if (kind === 'step') return call(request, order);
   if (kind === 'hop') return `hop to ${text(to)}${exit ? ` by ${text(exit)}` : ''}`;
@@ -166,7 +167,7 @@ function asked(request: Fields, order: ParameterOrder): string {
 const REVIEW = ['problem', 'result', 'what_went_well', 'what_could_improve', 'suggestions', 'prediction_errors'];
 
 /** What a review says in words; the rest of it is counted from the entries. */
-const review = (par: Fields): readonly string[] =>
+const review = (par: OptionalFields): readonly string[] =>
   REVIEW.flatMap((name) => {
     const said = par[name];
     const words = Array.isArray(said) ? said : said === null || said === undefined ? [] : [said];

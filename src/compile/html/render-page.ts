@@ -1,4 +1,4 @@
-import { describeRequirement } from '../../gate/requirement.ts';
+import { describeRequirement } from '../../gate/requirements/requirement.ts';
 import type {
   ContextRule,
   EntrySource,

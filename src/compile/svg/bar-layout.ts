@@ -1,4 +1,4 @@
-import { type Layout, layOut, type Point, type Rectangle, type Size } from './layout.ts';
+import { type GraphLayout, layOut, type Point, type Rectangle, type Size } from './layout.ts';
 
 interface Box extends Size {
   readonly id: string;
@@ -35,7 +35,7 @@ export async function layOutWithBars(
   boxes: readonly Box[],
   arrows: readonly Arrow[],
   barOf: (id: string) => Size,
-): Promise<Layout | null> {
+): Promise<GraphLayout | null> {
   const order = boxes.map(({ id }) => id);
   const [right, left] = hubsOf(order, arrows);
   if (right === undefined) return null;

@@ -1,6 +1,6 @@
 import { isPlain } from './draw-edge.ts';
 import { drawMark, MARK_WORDS } from './marks.ts';
-import type { Mark, Picture } from './picture.ts';
+import type { NeedMark, Picture } from './picture.ts';
 import { widthOf, xml } from './text.ts';
 
 const LINE = 24;
@@ -23,7 +23,7 @@ export function drawLegend(
     ...nodes.flatMap(({ door }) => door),
     ...edges.flatMap((edge) => [...edge.needs, ...edge.ways.flatMap((way) => way.needs)]),
   ];
-  const marks = new Set<Mark>(needs.map(({ mark }) => mark));
+  const marks = new Set<NeedMark>(needs.map(({ mark }) => mark));
   if (edges.some(({ ways }) => ways.some(({ observed }) => observed))) marks.add('observed');
   const plain = edges.some(isPlain);
   const effects = new Set(nodes.map(({ effect }) => effect ?? ('none' as const)));
@@ -31,7 +31,7 @@ export function drawLegend(
     around(outside),
     ...(['observe', 'act', 'coordinate', 'none'] as const).filter((each) => effects.has(each)).map(effectItem),
     ...(plain ? [plainItem] : []),
-    ...(Object.keys(MARK_WORDS) as Mark[]).filter((mark) => marks.has(mark)).map(markItem),
+    ...(Object.keys(MARK_WORDS) as NeedMark[]).filter((mark) => marks.has(mark)).map(markItem),
   ];
   let x = 0;
   let y = 0;
@@ -52,7 +52,7 @@ const small = (x: number, y: number, text: string): string =>
   `<text class="small" x="${x}" y="${y + 14}">${xml(text)}</text>`;
 const sized = (text: string): number => Math.ceil(widthOf(text, 11));
 
-const markItem = (mark: Mark): Item => ({
+const markItem = (mark: NeedMark): Item => ({
   width: 17 + sized(MARK_WORDS[mark]),
   draw: (x, y) => drawMark(mark, x, y + 4) + small(x + 17, y, MARK_WORDS[mark]),
 });

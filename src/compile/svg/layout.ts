@@ -11,7 +11,7 @@ export interface Point {
 export interface Rectangle extends Point, Size {}
 
 /** Positions of all boxes and arrows, in whole units. */
-export interface Layout extends Size {
+export interface GraphLayout extends Size {
   readonly nodes: { readonly [id: string]: Rectangle };
   /** In the order in which they were given. */
   readonly edges: readonly { readonly points: readonly Point[]; readonly label: Rectangle }[];
@@ -47,7 +47,7 @@ const INLINE = { 'elk.edgeLabels.inline': 'true' };
 export async function layOut(
   nodes: readonly ({ readonly id: string } & Size)[],
   edges: readonly { readonly from: string; readonly to: string; readonly label: Size }[],
-): Promise<Layout> {
+): Promise<GraphLayout> {
   const { default: elk } = await import('elkjs/lib/elk.bundled.js');
   const graph: ElkNode = {
     id: 'graph',

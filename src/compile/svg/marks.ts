@@ -1,7 +1,7 @@
-import type { Mark } from './picture.ts';
+import type { NeedMark } from './picture.ts';
 
 /** Paths in a square of twelve units; strokes use the text colour. */
-const SHAPES: { readonly [mark in Mark]: string } = {
+const SHAPES: { readonly [mark in NeedMark]: string } = {
   approval:
     '<path d="M3.5 5.5V4a2.5 2.5 0 0 1 5 0v1.5"/><rect class="full" x="2" y="5.5" width="8" height="5.5" rx="1.2"/>',
   operator:
@@ -15,7 +15,7 @@ const SHAPES: { readonly [mark in Mark]: string } = {
 };
 
 /** Meaning of each mark, for the legend. */
-export const MARK_WORDS: { readonly [mark in Mark]: string } = {
+export const MARK_WORDS: { readonly [mark in NeedMark]: string } = {
   approval: 'a person approves',
   operator: 'the operator asks',
   condition: 'a condition holds',
@@ -26,5 +26,5 @@ export const MARK_WORDS: { readonly [mark in Mark]: string } = {
 };
 
 /** A mark with its upper left corner at x, y. */
-export const drawMark = (mark: Mark, x: number, y: number): string =>
+export const drawMark = (mark: NeedMark, x: number, y: number): string =>
   `<g class="mark ${mark}" transform="translate(${x} ${y})">${SHAPES[mark]}</g>`;

@@ -1,14 +1,14 @@
-import { describeRequirement, type Requirement } from '../../gate/requirement.ts';
+import { describeRequirement, type Requirement } from '../../gate/requirements/requirement.ts';
 import type { PeripheralSpec, SpecSet, ToolEffect } from '../../spec/types.ts';
 import { unsettled } from '../guarded.ts';
 import { compileHopGraph } from '../hop-graph.ts';
 import { OUTSIDE } from '../special-states.ts';
 
 /** Kind of a need: the mark that is drawn before its words. */
-export type Mark = 'approval' | 'operator' | 'condition' | 'pattern' | 'close' | 'observed' | 'agent';
+export type NeedMark = 'approval' | 'operator' | 'condition' | 'pattern' | 'close' | 'observed' | 'agent';
 
 export interface MarkedNeed {
-  readonly mark: Mark;
+  readonly mark: NeedMark;
   readonly words: string;
 }
 
@@ -107,7 +107,7 @@ function effectOf({ tools }: SpecSet, peripheral: PeripheralSpec): ToolEffect | 
   return (['act', 'observe', 'coordinate'] as const).find((effect) => effects.has(effect)) ?? null;
 }
 
-function markOf(need: Requirement): Mark {
+function markOf(need: Requirement): NeedMark {
   switch (need.kind) {
     case 'approval':
       return 'approval';

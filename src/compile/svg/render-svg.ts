@@ -4,7 +4,7 @@ import { drawEdge, labelSize } from './draw-edge.ts';
 import { drawLegend } from './draw-legend.ts';
 import { drawMatrix, isThicket } from './draw-matrix.ts';
 import { drawNode, nodeSize } from './draw-node.ts';
-import { type Layout, layOut } from './layout.ts';
+import { type GraphLayout, layOut } from './layout.ts';
 import { type Picture, pictureOf } from './picture.ts';
 import { readingOrder } from './reading-order.ts';
 import { STYLE } from './style.ts';
@@ -44,7 +44,7 @@ function inReadingOrder(picture: Picture): Picture {
   };
 }
 
-function draw(picture: Picture, layout: Layout, current: string | null | undefined): string {
+function draw(picture: Picture, layout: GraphLayout, current: string | null | undefined): string {
   const edges = picture.edges.map((edge, index) => {
     const { points = [], label = { x: 0, y: 0, width: 0, height: 0 } } = layout.edges[index] ?? {};
     return drawEdge(edge, points, label);

@@ -5,10 +5,10 @@ import type { Json } from '../../spec/types.ts';
  * A record of any dialect with normalised keys: `psr/id`, `:psr/id` and `psr_id` become `psr-id`; `success?` becomes
  * `success`.
  */
-export type Fields = { readonly [field: string]: Json | undefined };
+export type DialectRecord = { readonly [field: string]: Json | undefined };
 
 /** Returns the record with normalised keys; null if the value is not a record. */
-export function fieldsOf(value: unknown): Fields | null {
+export function normalisedFields(value: unknown): DialectRecord | null {
   if (!isObject(value)) return null;
   return Object.fromEntries(
     Object.entries(value as { [key: string]: Json }).map(([key, field]) => [plain(key), field]),
@@ -23,7 +23,7 @@ const plain = (key: string): string =>
     .toLowerCase();
 
 /** Returns the value of the first of these names that the record has. */
-export const pick = (fields: Fields, names: readonly string[]): Json | undefined => {
+export const pick = (fields: DialectRecord, names: readonly string[]): Json | undefined => {
   for (const name of names) if (fields[name] !== undefined && fields[name] !== null) return fields[name];
   return undefined;
 };
@@ -63,6 +63,6 @@ export function magnitude(value: Json | undefined): number | null {
 
 /** Returns the pattern that a record names: an id, or a reference (`{ ref/type pattern, ref/id … }`). */
 export function patternId(value: Json | undefined): string | null {
-  const reference = fieldsOf(value);
+  const reference = normalisedFields(value);
   return text(reference ? pick(reference, ['ref-id', 'id', 'pattern-id', 'pattern']) : value);
 }

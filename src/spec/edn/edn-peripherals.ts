@@ -1,5 +1,5 @@
-import type { SpecIssue } from '../issues.ts';
-import type { SourceDocument, SpecSource } from '../source-document.ts';
+import type { SpecIssue } from '../check/issues.ts';
+import type { SourceDocument, SpecSource } from '../load/source-document.ts';
 import type { EdnNode, EdnProblem } from './edn-node.ts';
 import { ednToPlain } from './edn-to-plain.ts';
 import { readEdn } from './read-edn.ts';

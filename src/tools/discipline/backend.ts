@@ -1,5 +1,5 @@
 import { bodyOf } from '../../evidence/bodies.ts';
-import { learningCycles } from '../../evidence/cycles.ts';
+import { learningCycles } from '../../evidence/patterns/learning-cycles.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ToolBackend, ToolCall } from '../../ports/tool-backend.ts';
-import { defaultSpecsFolder } from '../../spec/load-specs.ts';
+import { defaultSpecsFolder } from '../../spec/load/load-specs.ts';
 import type { Json } from '../../spec/types.ts';
 import { PATTERN_ENDINGS, type Pattern, readPatternFile } from './pattern-file.ts';
 

@@ -1,6 +1,6 @@
-import { HELD } from '../../evidence/pur.ts';
+import { HELD } from '../../evidence/patterns/pur.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
-import { done, invalid, isRefused, openSelection, textOf } from './outcomes.ts';
+import { done, invalidPatternCall, isRefused, openSelection, trimmedText } from './outcomes.ts';
 import type { PatternContext } from './pattern-context.ts';
 
 /**
@@ -11,8 +11,9 @@ export function markPivot(context: PatternContext): ToolOutcome {
   const { args } = context.call;
   const selection = openSelection(context);
   if (isRefused(selection)) return selection;
-  const reason = textOf(args['reason']);
-  if (reason === null) return invalid('reason', '"reason" is blank', 'say what showed that the pattern does not fit');
+  const reason = trimmedText(args['reason']);
+  if (reason === null)
+    return invalidPatternCall('reason', '"reason" is blank', 'say what showed that the pattern does not fit');
   return done({
     pattern: selection.pattern,
     psr: selection.psrEntry,
@@ -20,6 +21,6 @@ export function markPivot(context: PatternContext): ToolOutcome {
     held: HELD.pivoted,
     expected: selection.psr.expected,
     notes: reason,
-    to: textOf(args['to']),
+    to: trimmedText(args['to']),
   });
 }

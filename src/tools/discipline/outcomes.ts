@@ -1,4 +1,4 @@
-import { type Cycle, SETTLING_TOOLS } from '../../evidence/cycles.ts';
+import { type Cycle, SETTLING_TOOLS } from '../../evidence/patterns/learning-cycles.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import type { PatternContext } from './pattern-context.ts';
@@ -8,7 +8,7 @@ export const done = (result: { readonly [field: string]: Json }): ToolOutcome =>
   result: { ...result },
 });
 
-export const invalid = (argument: string, message: string, remedy: string): ToolOutcome => ({
+export const invalidPatternCall = (argument: string, message: string, remedy: string): ToolOutcome => ({
   status: 'refused',
   code: 'invalid-action',
   argument,
@@ -17,18 +17,18 @@ export const invalid = (argument: string, message: string, remedy: string): Tool
 });
 
 /** A text that was given and is not blank. */
-export const textOf = (value: Json | undefined): string | null =>
+export const trimmedText = (value: Json | undefined): string | null =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
 
 /** The texts of a list, or one text. */
 export const textsOf = (value: Json | undefined): string[] =>
-  (Array.isArray(value) ? value : [value]).flatMap((one) => textOf(one) ?? []);
+  (Array.isArray(value) ? value : [value]).flatMap((one) => trimmedText(one) ?? []);
 
 /**
  * Returns the open selection of the call's pattern; a failure if there is none, because an outcome needs a selection.
  */
 export function openSelection({ call, cycles }: PatternContext): Cycle | Extract<ToolOutcome, { status: 'refused' }> {
-  const pattern = textOf(call.args['pattern']) ?? '';
+  const pattern = trimmedText(call.args['pattern']) ?? '';
   const own = cycles.filter((cycle) => cycle.pattern === pattern);
   const open = own.findLast((cycle) => cycle.open);
   if (open) return open;

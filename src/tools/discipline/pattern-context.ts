@@ -1,4 +1,4 @@
-import type { Cycle } from '../../evidence/cycles.ts';
+import type { Cycle } from '../../evidence/patterns/learning-cycles.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { libraryOf } from './library.ts';

@@ -1,6 +1,6 @@
 import { parse } from 'yaml';
 import { isObject } from '../../base/json.ts';
-import { PATTERN_ID } from '../../evidence/discipline.ts';
+import { PATTERN_ID } from '../../evidence/patterns/discipline.ts';
 
 /** One pattern: its condition, its instruction and its reason. */
 export interface Pattern {

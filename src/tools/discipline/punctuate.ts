@@ -1,4 +1,4 @@
-import { minePar } from '../../evidence/mine-par.ts';
+import { minePar } from '../../evidence/patterns/mine-par.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { done } from './outcomes.ts';

@@ -1,5 +1,5 @@
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
-import { done, invalid, textOf } from './outcomes.ts';
+import { done, invalidPatternCall, trimmedText } from './outcomes.ts';
 import type { PatternContext } from './pattern-context.ts';
 import { searchPatterns } from './search-patterns.ts';
 
@@ -10,8 +10,9 @@ const DEFAULT_LIMIT = 5;
  * next search.
  */
 export async function search({ call, library }: PatternContext): Promise<ToolOutcome> {
-  const query = textOf(call.args['query']);
-  if (query === null) return invalid('query', '"query" is blank', 'say in a few words what you are about to do');
+  const query = trimmedText(call.args['query']);
+  if (query === null)
+    return invalidPatternCall('query', '"query" is blank', 'say in a few words what you are about to do');
   const { limit = DEFAULT_LIMIT } = call.args;
   const { from, patterns, faulty } = await library();
   const candidates = searchPatterns(patterns, query).slice(0, Number(limit));

@@ -1,7 +1,7 @@
-import { CONFIDENCES } from '../../evidence/psr.ts';
+import { CONFIDENCES } from '../../evidence/patterns/psr.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import { done, invalid, settleIt, textOf, textsOf } from './outcomes.ts';
+import { done, invalidPatternCall, settleIt, trimmedText, textsOf } from './outcomes.ts';
 import type { PatternContext } from './pattern-context.ts';
 import { searchPatterns } from './search-patterns.ts';
 
@@ -11,27 +11,32 @@ import { searchPatterns } from './search-patterns.ts';
  */
 export async function select({ call, cycles, entries, library }: PatternContext): Promise<ToolOutcome> {
   const { args } = call;
-  const id = textOf(args['pattern']) ?? '';
-  const rationale = textOf(args['rationale']);
-  if (rationale === null) return invalid('rationale', '"rationale" is blank', 'say why this pattern fits here');
+  const id = trimmedText(args['pattern']) ?? '';
+  const rationale = trimmedText(args['rationale']);
+  if (rationale === null)
+    return invalidPatternCall('rationale', '"rationale" is blank', 'say why this pattern fits here');
   const { patterns, from } = await library();
   const pattern = patterns.find((one) => one.id === id);
   if (!pattern) {
     const near = searchPatterns(patterns, id.replaceAll(/[-/]/g, ' ')).slice(0, 3);
     const names = (near.length > 0 ? near.map((found) => found.pattern.id) : patterns.map((one) => one.id)).join(', ');
-    return invalid('pattern', `there is no pattern "${id}"`, `search with psr-search; there are: ${names || 'none'}`);
+    return invalidPatternCall(
+      'pattern',
+      `there is no pattern "${id}"`,
+      `search with psr-search; there are: ${names || 'none'}`,
+    );
   }
   if (cycles.some((cycle) => cycle.open && cycle.pattern === id))
-    return invalid('pattern', `"${id}" is selected already`, settleIt(id));
+    return invalidPatternCall('pattern', `"${id}" is selected already`, settleIt(id));
   const searched = lastSearch(entries);
-  const confidence = textOf(args['confidence']);
+  const confidence = trimmedText(args['confidence']);
   return done({
     pattern: id,
     kind: 'selection',
     title: pattern.title,
     do: pattern.do,
     rationale,
-    expected: textOf(args['expected']),
+    expected: trimmedText(args['expected']),
     confidence: CONFIDENCES.find((word) => word === confidence) ?? null,
     query: searched?.query ?? null,
     candidates: args['candidates'] === undefined ? (searched?.candidates ?? []) : textsOf(args['candidates']),
@@ -54,7 +59,7 @@ function lastSearch(
     if (typeof query !== 'string' || !Array.isArray(candidates)) return null;
     return {
       query,
-      candidates: candidates.flatMap((one) => textOf((one as { readonly [field: string]: Json })['id']) ?? []),
+      candidates: candidates.flatMap((one) => trimmedText((one as { readonly [field: string]: Json })['id']) ?? []),
     };
   }
   return null;

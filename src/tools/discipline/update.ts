@@ -1,7 +1,7 @@
 import { magnitude } from '../../evidence/dialects/fields.ts';
-import { HELD, outcomeOf, PATTERN_OUTCOMES } from '../../evidence/pur.ts';
+import { HELD, outcomeOf, PATTERN_OUTCOMES } from '../../evidence/patterns/pur.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
-import { done, invalid, isRefused, openSelection, textOf, textsOf } from './outcomes.ts';
+import { done, invalidPatternCall, isRefused, openSelection, trimmedText, textsOf } from './outcomes.ts';
 import type { PatternContext } from './pattern-context.ts';
 
 /**
@@ -14,7 +14,7 @@ export function update(context: PatternContext): ToolOutcome {
   if (isRefused(selection)) return selection;
   const outcome = outcomeOf(args['outcome']);
   if (outcome === null)
-    return invalid(
+    return invalidPatternCall(
       'outcome',
       `"${String(args['outcome'])}" is no outcome`,
       `say one of: ${PATTERN_OUTCOMES.join(', ')}`,
@@ -22,7 +22,7 @@ export function update(context: PatternContext): ToolOutcome {
   const error = args['prediction-error'];
   const predictionError = magnitude(error);
   if (error !== undefined && predictionError === null)
-    return invalid(
+    return invalidPatternCall(
       'prediction-error',
       `"${String(error)}" is no error`,
       'say none, low, medium or high, or a number from 0 to 1',
@@ -32,10 +32,10 @@ export function update(context: PatternContext): ToolOutcome {
     psr: selection.psrEntry,
     outcome,
     held: HELD[outcome],
-    expected: textOf(args['expected']) ?? selection.psr.expected,
-    actual: textOf(args['actual']),
+    expected: trimmedText(args['expected']) ?? selection.psr.expected,
+    actual: trimmedText(args['actual']),
     predictionError,
     actions: textsOf(args['actions']),
-    notes: textOf(args['notes']),
+    notes: trimmedText(args['notes']),
   });
 }

@@ -4,8 +4,8 @@ import { readIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
 import { findRepository, gitFileTarget, statedWorkTree } from '../git/repository.ts';
 import { isGitPlace } from '../git-place.ts';
-import { readFolder } from '../sandbox/read-folder.ts';
-import type { TreeScan } from '../sandbox/tree.ts';
+import { readFolder } from '../sandbox/mounts/read-folder.ts';
+import type { TreeScan } from '../sandbox/mounts/tree.ts';
 import { isStop } from '../workspace/outcome.ts';
 
 /** What of git a walk of the tree found. */

@@ -3,7 +3,7 @@ import { readIfAny } from '../../base/files.ts';
 import { gitEnvironment, hardenedArgv } from '../git/harden.ts';
 import { gitLayout } from '../git/layouts.ts';
 import type { Repository } from '../git/repository.ts';
-import { type Layout, withMounts } from '../sandbox/layout.ts';
+import { type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
 import { type GitFolder, placesOf } from './git-folder.ts';
@@ -76,7 +76,7 @@ export function gitRunner(
     script: string,
     more: { stdin?: string; mounts?: readonly Mount[]; env?: { readonly [name: string]: string } } = {},
   ): Promise<CommandResult> => {
-    const layout: Layout = withMounts(gitLayout(repository, { kind: 'read' }, toolchains), more.mounts ?? []);
+    const layout: SandboxLayout = withMounts(gitLayout(repository, { kind: 'read' }, toolchains), more.mounts ?? []);
     return sandbox.run(layout, ['sh', '-c', script, 'sh', ...git], {
       seconds: LIST_SECONDS,
       outputBytes: LIST_BYTES,

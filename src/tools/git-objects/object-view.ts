@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { realpathIfAny } from '../../base/files.ts';
 import type { Mount } from '../sandbox/mount.ts';
-import { readFolder } from '../sandbox/read-folder.ts';
+import { readFolder } from '../sandbox/mounts/read-folder.ts';
 import type { GitRunner, ObjectList } from './list-objects.ts';
 import { packIndex } from './pack-index.ts';
 import type { Stored } from './stored.ts';

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { readIfAny, realpathIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
-import { readFolder } from '../sandbox/read-folder.ts';
+import { readFolder } from '../sandbox/mounts/read-folder.ts';
 
 /** What lies in the folder of objects, as files. */
 export interface Stored {

@@ -9,7 +9,7 @@ import { parseGit } from './parse-arguments.ts';
 import { pushGit } from './push.ts';
 import { readGit } from './read.ts';
 import { splitCommand } from './split-command.ts';
-import { addGit, unstageGit } from './stage.ts';
+import { addGit, unstageGit } from './add.ts';
 
 /**
  * Serves `bash-git`: `{ sub, args }`, where `sub` may also hold the whole command line (`"git commit -m 'fix: x'"`). What git gets is built from

@@ -1,4 +1,4 @@
-import { namesOf, type TreeToShip } from '../../gate/tree.ts';
+import { namesOf, type TreeToShip } from '../../gate/scope/tree.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { indexInfo, type TreeChange, underWay } from '../tree/git-tree.ts';
 import { failed, invalid, isStop, type Stop } from '../workspace/outcome.ts';
@@ -6,7 +6,7 @@ import type { GitSession } from './git-session.ts';
 import { configValues } from './judge-config.ts';
 import { optionWords, type ParsedGit } from './parse-arguments.ts';
 import { gitReport, notRun, refEffects } from './report.ts';
-import { stage } from './stage.ts';
+import { stage } from './add.ts';
 import { stagedFiles } from './staged-files.ts';
 
 /** Who commits where the repository's own configuration names nobody. */

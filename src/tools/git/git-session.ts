@@ -1,4 +1,4 @@
-import { maskMatcher } from '../../gate/masks.ts';
+import { maskMatcher } from '../../gate/scope/masks.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import { gitPlaces } from '../git-place.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
@@ -8,7 +8,7 @@ import { failed, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { gitEnvironment, hardenedArgv, PUSH_PROTOCOLS, pushSettings, withPassword } from './harden.ts';
 import { withoutStaleLock } from './index-lock.ts';
 import { type ConfigValue, commandKeys, parseConfig, submoduleNames } from './judge-config.ts';
-import { type Access, gitLayout } from './layouts.ts';
+import { type GitAccess, gitLayout } from './layouts.ts';
 import type { PathRules } from './operands.ts';
 import { findRepository, type Repository } from './repository.ts';
 
@@ -37,7 +37,7 @@ interface GitAnswer {
 
 interface GitRunOptions {
   /** Default: read. */
-  readonly access?: Access;
+  readonly access?: GitAccess;
   readonly stdin?: string;
   /** Runs this script, in which `"$@"` is git with `args`. */
   readonly script?: string;

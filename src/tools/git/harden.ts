@@ -1,4 +1,4 @@
-import type { PushTarget } from './push-target.ts';
+import type { PushTarget } from './credentials/push-target.ts';
 import type { Repository } from './repository.ts';
 
 /** Protocols that a push may use. Nothing else may talk to a remote at all. */

@@ -1,15 +1,15 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { readIfAny } from '../../base/files.ts';
-import { formatOnly } from '../sandbox/git-format.ts';
-import { baseLayout, type Layout, withMounts } from '../sandbox/layout.ts';
+import { formatOnly } from '../sandbox/mounts/git-format.ts';
+import { baseLayout, type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
 import type { Mount } from '../sandbox/mount.ts';
-import type { Login } from './login.ts';
-import type { PushTarget } from './push-target.ts';
+import type { Login } from './credentials/login.ts';
+import type { PushTarget } from './credentials/push-target.ts';
 import type { Repository } from './repository.ts';
 
 /** What a git call may touch: nothing, the repository's own files, or also one remote. */
-export type Access =
+export type GitAccess =
   | { readonly kind: 'read' }
   | { readonly kind: 'commit' }
   | { readonly kind: 'push'; readonly target: PushTarget; readonly login?: Login | null };
@@ -25,7 +25,7 @@ const SEALED = ['config', 'config.worktree', 'hooks', 'info', 'modules', 'common
  *
  * @throws LayoutError as {@link baseLayout}
  */
-export function gitLayout(repository: Repository, access: Access, toolchains: readonly string[]): Layout {
+export function gitLayout(repository: Repository, access: GitAccess, toolchains: readonly string[]): SandboxLayout {
   const { root, gitDir, commonDir } = repository;
   const folders = [...new Set([commonDir, gitDir])];
   const base = baseLayout(`git-${access.kind}`, { root, toolchains });

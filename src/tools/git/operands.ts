@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { isGitInternal } from '../../gate/masks.ts';
+import { isGitInternal } from '../../gate/scope/masks.ts';
 import { invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { parsePath } from '../workspace/path-argument.ts';
 

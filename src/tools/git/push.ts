@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { namesOf, type TreeToShip } from '../../gate/tree.ts';
+import { namesOf, type TreeToShip } from '../../gate/scope/tree.ts';
 import type { ObservedEffect } from '../../ports/effects.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
 import { failed, invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { isSameMessage } from './commit.ts';
-import { loginFor } from './credential.ts';
+import { loginFor } from './credentials/credential.ts';
 import type { GitSession } from './git-session.ts';
 import { configValues, networkKeys } from './judge-config.ts';
 import { isRef } from './operands.ts';
 import type { ParsedGit } from './parse-arguments.ts';
-import { pushTarget } from './push-target.ts';
-import { redact } from './redact.ts';
-import { remoteFailure } from './remote-failure.ts';
+import { pushTarget } from './credentials/push-target.ts';
+import { redact } from './credentials/redact.ts';
+import { remoteFailure } from './credentials/remote-failure.ts';
 import { gitReport, refEffects } from './report.ts';
 
 const SET_GIT =

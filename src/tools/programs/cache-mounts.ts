@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, utimes
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { ToolCall } from '../../ports/tool-backend.ts';
-import { checkFolder, SANDBOX_HOME } from '../sandbox/layout.ts';
+import { checkFolder, SANDBOX_HOME } from '../sandbox/mounts/layout.ts';
 import type { Mount } from '../sandbox/mount.ts';
 
 /** A session's folders are removed by the next session of the repository when they have not been used for so long. */

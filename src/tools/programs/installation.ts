@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isWithin } from '../../base/paths.ts';
-import { maskMatcher } from '../../gate/masks.ts';
+import { maskMatcher } from '../../gate/scope/masks.ts';
 import type { Mount } from '../sandbox/mount.ts';
 
 /** Folders of an installation that hold its programs. */

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, readlinkSync, statSync } from 'node:
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
-import { maskMatcher } from '../../gate/masks.ts';
+import { maskMatcher } from '../../gate/scope/masks.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { installationMounts, installationOf, isReadable, type Kept, namesIn, realOf } from './installation.ts';
 import { type Behind, behindShim, choicesFor, headOf } from './shim.ts';

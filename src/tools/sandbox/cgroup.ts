@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LayoutLimits } from './layout.ts';
+import type { LayoutLimits } from './mounts/layout.ts';
 
 /** A cgroup hierarchy in which we may make groups, and the file that holds each limit there (null: not here). */
 interface Hierarchy {

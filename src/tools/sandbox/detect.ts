@@ -4,13 +4,13 @@ import { connect, createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Cgroups, probeCgroups } from './cgroup.ts';
-import { isComplete, makeFurniture } from './furniture.ts';
-import type { Host, HostIdentity } from './launch.ts';
-import { baseLayout, type Layout, withMounts } from './layout.ts';
+import { isComplete, makeFurniture } from './mounts/support-files.ts';
+import type { SandboxHost, HostIdentity } from './launch.ts';
+import { baseLayout, type SandboxLayout, withMounts } from './mounts/layout.ts';
 import { runSandboxed } from './run-sandboxed.ts';
 import { runUnsandboxed } from './run-unsandboxed.ts';
 import { makeRunners, type Runners } from './runners.ts';
-import { type RunOptions, type Sandbox, type SandboxAvailability, SandboxError } from './sandbox.ts';
+import { type CommandOptions, type Sandbox, type SandboxAvailability, SandboxError } from './sandbox.ts';
 
 const INSTALL = 'install bubblewrap (`apt-get install bubblewrap`, `dnf install bubblewrap`) and start again';
 const PROBE_SECONDS = 20;
@@ -58,7 +58,7 @@ export async function detectSandbox(options: DetectOptions = {}): Promise<Sandbo
 async function tryOut(bwrap: string): Promise<Sandbox> {
   const version = (await promisify(execFile)(bwrap, ['--version'])).stdout.replace(/^bubblewrap\s*/, '').trim();
   const self = { uid: process.getuid!(), gid: process.getgid!() };
-  let host: Host = { bwrap, furniture: makeFurniture(), self };
+  let host: SandboxHost = { bwrap, furniture: makeFurniture(), self };
   const cgroups = self.uid === 0 ? probeCgroups() : null;
   const folder = join(host.furniture.folder, 'probe');
   mkdirSync(folder);
@@ -105,7 +105,7 @@ const ATTEMPTS = `
 echo done
 `;
 
-async function probeContainment(host: Host, runners: Runners, folder: string): Promise<void> {
+async function probeContainment(host: SandboxHost, runners: Runners, folder: string): Promise<void> {
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
   try {
@@ -121,7 +121,7 @@ async function probeContainment(host: Host, runners: Runners, folder: string): P
 }
 
 async function probeOverlay(
-  host: Host,
+  host: SandboxHost,
   runners: Runners,
   folder: string,
 ): Promise<{ readonly overlay: boolean; readonly unixSockets: boolean }> {
@@ -129,7 +129,7 @@ async function probeOverlay(
     { kind: 'overlay', source: folder, target: folder, bytes: 1 << 20 },
   ]);
   let [seen, unixSockets] = [false, false];
-  const inspect: RunOptions['inspect'] = async ({ upper, merged }) => {
+  const inspect: CommandOptions['inspect'] = async ({ upper, merged }) => {
     seen = existsSync(join(upper, 'made')) && !existsSync(join(folder, 'made'));
     unixSockets = (await connectError(join(merged, 'socket'))) === 'ECONNREFUSED';
   };
@@ -164,7 +164,7 @@ function connectError(path: string): Promise<string | null> {
  * As root we run as the repository's owner where that works: uid 0 without capabilities could not write an owner's files, and some limits do not
  * bind it. null: stay who we are.
  */
-async function ownerIfUsable(host: Host, runners: Runners, root: string): Promise<HostIdentity | null> {
+async function ownerIfUsable(host: SandboxHost, runners: Runners, root: string): Promise<HostIdentity | null> {
   if (host.self.uid !== 0) return null;
   const { uid, gid } = statSync(root);
   if (uid === 0) return null;
@@ -177,10 +177,10 @@ async function ownerIfUsable(host: Host, runners: Runners, root: string): Promis
   }
 }
 
-const readOnly = (root: string): Layout =>
+const readOnly = (root: string): SandboxLayout =>
   withMounts(baseLayout('probe', { root }), [{ kind: 'read-only', source: root, target: root }]);
 
-const probeOptions = (): RunOptions => ({
+const probeOptions = (): CommandOptions => ({
   seconds: PROBE_SECONDS,
   outputBytes: 4096,
   signal: new AbortController().signal,

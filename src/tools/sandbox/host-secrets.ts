@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Mount } from './mount.ts';
-import { readFolder } from './read-folder.ts';
+import { readFolder } from './mounts/read-folder.ts';
 
 /** What of `/etc` programs need, to run and to check certificates. Nothing else of it is in a sandbox. */
 export const ETC: readonly string[] = [

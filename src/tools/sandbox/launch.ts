@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { quoteShell } from '../../base/text.ts';
-import { FD, fixedArguments, layoutArguments } from './bwrap-arguments.ts';
-import type { Furniture } from './furniture.ts';
-import type { Layout, LayoutLimits } from './layout.ts';
+import { FD, fixedArguments, layoutArguments } from './mounts/bwrap-arguments.ts';
+import type { SupportFiles } from './mounts/support-files.ts';
+import type { SandboxLayout, LayoutLimits } from './mounts/layout.ts';
 import type { Mount } from './mount.ts';
 import { SandboxError } from './sandbox.ts';
 
@@ -13,9 +13,9 @@ export interface HostIdentity {
 }
 
 /** How this host runs a sandbox: found out once. */
-export interface Host {
+export interface SandboxHost {
   readonly bwrap: string;
-  readonly furniture: Furniture;
+  readonly furniture: SupportFiles;
   /** Ours. */
   readonly self: HostIdentity;
 }
@@ -76,7 +76,7 @@ done
 
 export type OverlayMount = Extract<Mount, { kind: 'overlay' }>;
 
-export const overlayOf = (layout: Layout): OverlayMount | null =>
+export const overlayOf = (layout: SandboxLayout): OverlayMount | null =>
   layout.mounts.find((mount): mount is OverlayMount => mount.kind === 'overlay') ?? null;
 
 /**
@@ -86,7 +86,11 @@ export const overlayOf = (layout: Layout): OverlayMount | null =>
  * @param runAs another uid for bubblewrap to run as; only root can
  * @param folder where it is told what to run, and its pipes are
  */
-export function runnerCommand(host: Host, layout: Layout, runAs: HostIdentity | null): (folder: string) => string[] {
+export function runnerCommand(
+  host: SandboxHost,
+  layout: SandboxLayout,
+  runAs: HostIdentity | null,
+): (folder: string) => string[] {
   const overlay = overlayOf(layout);
   const filter = host.furniture.filters[layout.unixSockets ? 'unixSockets' : 'plain'];
   const unshared = overlay ? ['unshare', '--mount', '--propagation', 'slave', ...mapRoot(host), '--'] : [];
@@ -102,10 +106,10 @@ export function runnerCommand(host: Host, layout: Layout, runAs: HostIdentity | 
   ];
 }
 
-const isRoot = ({ self }: Host): boolean => self.uid === 0;
-const mapRoot = (host: Host): string[] => (isRoot(host) ? [] : ['--user', '--map-root-user']);
+const isRoot = ({ self }: SandboxHost): boolean => self.uid === 0;
+const mapRoot = (host: SandboxHost): string[] => (isRoot(host) ? [] : ['--user', '--map-root-user']);
 
-function overlayParameters(host: Host, { source, bytes }: OverlayMount): string[] {
+function overlayParameters(host: SandboxHost, { source, bytes }: OverlayMount): string[] {
   const { mode, uid, gid } = statSync(source);
   return [
     ...[source, host.furniture.overlayBase, `${bytes}`, (mode & 0o777).toString(8)],
@@ -178,8 +182,8 @@ const tooLong = () =>
  * @throws SandboxError if a word holds a NUL, or if there is too much of them (its cause's code is `E2BIG`)
  */
 export function commandMessage(
-  host: Host,
-  layout: Layout,
+  host: SandboxHost,
+  layout: SandboxLayout,
   argv: readonly string[],
   { env, cpuSeconds }: CommandOptions,
 ): string {

@@ -13,14 +13,14 @@ import { createServer, type Server } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
 import { isWithin } from '../../base/paths.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../spec/load-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
 import { gitLayout } from '../git/layouts.ts';
 import { maskedObjects } from '../git-objects/masked-objects.ts';
 import { shellBackend } from '../shell/backend.ts';
-import type { Layout } from './layout.ts';
-import { editLayout, readOnlyLayout, testLayout } from './layouts.ts';
+import type { SandboxLayout } from './mounts/layout.ts';
+import { editLayout, readOnlyLayout, testLayout } from './mounts/layouts.ts';
 import { type Sandbox, SandboxError } from './sandbox.ts';
-import { scanTree } from './tree.ts';
+import { scanTree } from './mounts/tree.ts';
 
 /** One attempt to get out of one layout. */
 export interface ProbeResult {
@@ -186,7 +186,7 @@ export async function probeSandbox(sandbox: Sandbox): Promise<ProbeResult[]> {
   }
 }
 
-async function tryAll(sandbox: Sandbox, layout: Layout, target: Omit<Target, 'mine'>): Promise<ProbeResult[]> {
+async function tryAll(sandbox: Sandbox, layout: SandboxLayout, target: Omit<Target, 'mine'>): Promise<ProbeResult[]> {
   const results: ProbeResult[] = [];
   for (const [name, attempt] of Object.entries(ATTEMPTS))
     if (attempt.of === undefined || attempt.of.includes(layout.name)) {
@@ -200,7 +200,7 @@ async function tryAll(sandbox: Sandbox, layout: Layout, target: Omit<Target, 'mi
 function layoutsFor(
   root: string,
   { overlay, unixSockets }: { readonly overlay: boolean; readonly unixSockets: boolean },
-): Layout[] {
+): SandboxLayout[] {
   const toolchains = ownNode();
   const limits = { processes: PROCESSES };
   const request = { root, masks: ['.env'], toolchains, limits, overlay, unixSockets };
@@ -343,7 +343,7 @@ async function tryChanges(sandbox: Sandbox, folder: string): Promise<ProbeResult
 
 async function tryEscape<T extends Target | null>(
   sandbox: Sandbox,
-  layout: Layout,
+  layout: SandboxLayout,
   { argv, makes }: AttemptAt<T>,
   target: T,
 ): Promise<Pick<ProbeResult, 'stopped' | 'detail'>> {

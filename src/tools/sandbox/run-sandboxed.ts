@@ -3,20 +3,20 @@ import { availableParallelism } from 'node:os';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BoundedRun } from './bounded-run.ts';
-import { commandMessage, type Host, type HostIdentity, overlayOf } from './launch.ts';
-import type { Layout } from './layout.ts';
+import { commandMessage, type SandboxHost, type HostIdentity, overlayOf } from './launch.ts';
+import type { SandboxLayout } from './mounts/layout.ts';
 import type { Runner } from './runner.ts';
 import type { Runners } from './runners.ts';
-import { type CommandResult, prepared, type RunOptions, SandboxError } from './sandbox.ts';
+import { type CommandResult, prepared, type CommandOptions, SandboxError } from './sandbox.ts';
 
 /** Runs one command under bubblewrap. See {@link Sandbox.run}. */
 export async function runSandboxed(
-  host: Host,
+  host: SandboxHost,
   runners: Runners,
   runAs: HostIdentity | null,
-  layout: Layout,
+  layout: SandboxLayout,
   argv: readonly string[],
-  options: RunOptions,
+  options: CommandOptions,
 ): Promise<CommandResult> {
   const message = prepared(() =>
     commandMessage(host, layout, argv, {
@@ -29,11 +29,11 @@ export async function runSandboxed(
 }
 
 async function supervise(
-  host: Host,
+  host: SandboxHost,
   runner: Runner,
-  layout: Layout,
+  layout: SandboxLayout,
   message: string,
-  options: RunOptions,
+  options: CommandOptions,
 ): Promise<CommandResult> {
   const overlay = overlayOf(layout);
   const layers = overlay && (overlay.layer ? `${overlay.layer}:` : '');

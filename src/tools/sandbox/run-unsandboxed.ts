@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BoundedRun } from './bounded-run.ts';
 import { exitOf, killGroup, start } from './child.ts';
-import type { Layout } from './layout.ts';
-import { type CommandResult, type RunOptions, SandboxError } from './sandbox.ts';
+import type { SandboxLayout } from './mounts/layout.ts';
+import { type CommandResult, type CommandOptions, SandboxError } from './sandbox.ts';
 
 /** How long a process that left the group may keep our pipes open. */
 const SURVIVOR_GRACE_MS = 500;
@@ -12,9 +12,9 @@ const SURVIVOR_GRACE_MS = 500;
  * opened the shell tools on a host without bubblewrap.
  */
 export async function runUnsandboxed(
-  layout: Layout,
+  layout: SandboxLayout,
   argv: readonly string[],
-  options: RunOptions,
+  options: CommandOptions,
 ): Promise<CommandResult> {
   const { PATH = '/usr/local/bin:/usr/bin:/bin', HOME = '/' } = process.env;
   const started = start(argv, {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { atExit } from './at-exit.ts';
 import type { Cgroups } from './cgroup.ts';
-import { type Host, type HostIdentity, overlayOf, runnerCommand } from './launch.ts';
-import type { Layout } from './layout.ts';
+import { type SandboxHost, type HostIdentity, overlayOf, runnerCommand } from './launch.ts';
+import type { SandboxLayout } from './mounts/layout.ts';
 import { Runner } from './runner.ts';
 import { prepared } from './sandbox.ts';
 
@@ -13,7 +13,7 @@ export interface Runners {
    *
    * @throws SandboxError if there is none to be had, or its limits cannot be put in force
    */
-  use<T>(layout: Layout, runAs: HostIdentity | null, work: (runner: Runner) => Promise<T>): Promise<T>;
+  use<T>(layout: SandboxLayout, runAs: HostIdentity | null, work: (runner: Runner) => Promise<T>): Promise<T>;
 }
 
 const IDLE_MS = 5 * 60_000;
@@ -29,7 +29,7 @@ interface Idle {
   readonly timer: NodeJS.Timeout;
 }
 
-export function makeRunners(host: Host, cgroups: Cgroups | null): Runners {
+export function makeRunners(host: SandboxHost, cgroups: Cgroups | null): Runners {
   const all = new Set<Runner>();
   const idle: Idle[] = [];
   atExit(() => {

@@ -1,4 +1,4 @@
-import type { Layout } from './layout.ts';
+import type { SandboxLayout } from './mounts/layout.ts';
 
 /** What came of a command. A command that exits non-zero is a result, not an error. */
 export interface CommandResult {
@@ -27,7 +27,7 @@ export interface OverlayView {
   readonly merged: string;
 }
 
-export interface RunOptions {
+export interface CommandOptions {
   /** Wall time after which the whole process tree is killed. */
   readonly seconds: number;
   /** How many bytes of stdout and stderr each are kept. */
@@ -84,5 +84,5 @@ export interface Sandbox {
    *
    * @throws SandboxError if the sandbox is not available or cannot be set up (the command did not run then).
    */
-  run(layout: Layout, argv: readonly string[], options: RunOptions): Promise<CommandResult>;
+  run(layout: SandboxLayout, argv: readonly string[], options: CommandOptions): Promise<CommandResult>;
 }

@@ -8,10 +8,10 @@ import { type Anchors, byDescriptor, Moved } from '../workspace/anchors.ts';
 import { walkBeneath } from '../workspace/beneath.ts';
 import { makeFolders } from '../workspace/replace-file.ts';
 import type { Dropped, Judgement } from './judge-change.ts';
-import { hashFile, leftStages, makeStage, type Ownership, type Stage, type Step, takeOver } from './stage.ts';
+import { hashFile, leftStages, makeStage, type Ownership, type Stage, type Step, takeOver } from './change-journal.ts';
 
 /** What reached the repository. Folders have no content of their own: they show by their files. */
-export interface Applied {
+export interface AppliedChanges {
   readonly effects: readonly ObservedEffect[];
   /** What had to be left out because the repository changed meanwhile. */
   readonly dropped: readonly Dropped[];
@@ -21,7 +21,7 @@ export interface Applied {
  * Brings judged changes into the repository: every new content is staged in the root and durable before the first change is made, each file is
  * then put in place by a rename. An engine killed in between leaves a journal, by which {@link finishLeftStages} completes the rest.
  */
-export function applyChanges(grant: Grant, judged: Judgement, view: OverlayView): Applied {
+export function applyChanges(grant: Grant, judged: Judgement, view: OverlayView): AppliedChanges {
   const { folders, files, deletions, emptied } = judged;
   const paths = [...deletions, ...emptied, ...[...folders, ...files].map(({ path }) => path)];
   if (paths.length === 0) return { effects: [], dropped: [] };
@@ -68,7 +68,7 @@ function stageAll(
 }
 
 /** Completes what a killed engine had begun, as far as nobody has changed the files since. */
-export function finishLeftStages(root: string): Applied {
+export function finishLeftStages(root: string): AppliedChanges {
   const effects: ObservedEffect[] = [];
   const dropped: Dropped[] = [];
   for (const { folder, steps } of leftStages(root)) {
@@ -87,7 +87,7 @@ function perform(
   stage: Stage['folder'],
   steps: readonly Step[],
   modes: ReadonlyMap<string, number>,
-): Applied {
+): AppliedChanges {
   const effects: ObservedEffect[] = [];
   const dropped: Dropped[] = [];
   for (const step of steps) {

@@ -6,14 +6,14 @@ import { failed, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { COMMAND_TOOLS } from './command-tools.ts';
 import { type ShellContext, shellContext } from './context.ts';
 import { deployTool } from './deploy.ts';
-import { editTool } from './edit.ts';
+import { bashTool } from './edit.ts';
 import { readOnlyTool } from './read-only.ts';
 import { testTool } from './test.ts';
-import { UncoveredError } from './uncovered.ts';
+import { UncoveredError } from './late-masked-files.ts';
 
 const TOOLS: { readonly [id: string]: (context: ShellContext) => Promise<ToolReport | Stop> } = {
   'bash-readonly': readOnlyTool,
-  bash: editTool,
+  bash: bashTool,
   'bash-test': testTool,
   'bash-deploy': deployTool,
 };

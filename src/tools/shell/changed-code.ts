@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { readRegularFile } from '../../base/read-file.ts';
-import { maskMatcher } from '../../gate/masks.ts';
+import { maskMatcher } from '../../gate/scope/masks.ts';
 import { findRepository } from '../git/repository.ts';
 import { gitRunner } from '../git-objects/list-objects.ts';
 import type { OverlayView } from '../sandbox/sandbox.ts';

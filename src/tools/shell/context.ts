@@ -2,13 +2,13 @@ import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { Json, ProjectConfig } from '../../spec/types.ts';
 import { maskedObjects } from '../git-objects/masked-objects.ts';
 import { operatorPrograms, type Programs } from '../programs/operator-programs.ts';
-import { fromHome, type Layout, STATE_HOMES } from '../sandbox/layout.ts';
-import type { TreeRequest } from '../sandbox/layouts.ts';
+import { fromHome, type SandboxLayout, STATE_HOMES } from '../sandbox/mounts/layout.ts';
+import type { TreeRequest } from '../sandbox/mounts/layouts.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
-import type { CommandResult, OverlayView, RunOptions, Sandbox } from '../sandbox/sandbox.ts';
-import { scanTree, type TreeScan } from '../sandbox/tree.ts';
+import type { CommandResult, OverlayView, CommandOptions, Sandbox } from '../sandbox/sandbox.ts';
+import { scanTree, type TreeScan } from '../sandbox/mounts/tree.ts';
 import type { Stop } from '../workspace/outcome.ts';
-import { type Covered, watchCovered } from './uncovered.ts';
+import { type Covered, watchCovered } from './late-masked-files.ts';
 
 /** One call on its way through the shell backend. */
 export interface ShellContext {
@@ -19,7 +19,12 @@ export interface ShellContext {
   /** Layouts with an overlay work here. */
   readonly overlay: boolean;
   /** Runs a command within the call's limits, in the layout if we are contained, else bare. */
-  run(tree: CallTree, layout: Layout, argv: readonly string[], options?: Partial<RunOptions>): Promise<CommandResult>;
+  run(
+    tree: CallTree,
+    layout: SandboxLayout,
+    argv: readonly string[],
+    options?: Partial<CommandOptions>,
+  ): Promise<CommandResult>;
 }
 
 /** The context of a call; a refusal if this host cannot contain commands and the operator did not open it regardless. */

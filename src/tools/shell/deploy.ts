@@ -1,9 +1,9 @@
 import { excerpt } from '../../base/text.ts';
-import { treeMismatch } from '../../gate/tree.ts';
+import { treeMismatch } from '../../gate/scope/tree.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { splitCommand } from '../git/split-command.ts';
-import { readOnlyLayout } from '../sandbox/layouts.ts';
+import { readOnlyLayout } from '../sandbox/mounts/layouts.ts';
 import { observeTree } from '../tree/observe-tree.ts';
 import { failed, invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { fillEnv } from './command-env.ts';

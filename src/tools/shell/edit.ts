@@ -7,9 +7,9 @@ import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { findingsPart, seenIn, withFinding } from '../findings.ts';
 import { importProblem } from '../instruction-imports.ts';
-import { editLayout } from '../sandbox/layouts.ts';
+import { editLayout } from '../sandbox/mounts/layouts.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
-import { type Applied, applyChanges, finishLeftStages } from './apply-changes.ts';
+import { type AppliedChanges, applyChanges, finishLeftStages } from './apply-changes.ts';
 import { shellCommand } from './command-argument.ts';
 import { overlayRefusal, type ShellContext, treeOf } from './context.ts';
 import { type Dropped, judgeChanges, mayHoldScope } from './judge-change.ts';
@@ -25,7 +25,7 @@ const MAX_DROPPED = 100;
  * `bash`: any command line, on an overlay. When it has ended by itself, what it changed within the scope is brought into the repository, file by
  * file; everything else is discarded and listed as `dropped`. A command that was killed changes nothing.
  */
-export async function editTool(context: ShellContext): Promise<ToolReport | Stop> {
+export async function bashTool(context: ShellContext): Promise<ToolReport | Stop> {
   const { call } = context;
   const argv = shellCommand(call);
   if (isStop(argv)) return argv;
@@ -33,7 +33,7 @@ export async function editTool(context: ShellContext): Promise<ToolReport | Stop
   if (refusal) return refusal;
   const left = finishLeftStages(call.grant.root);
   const startedAt = Date.now();
-  let applied: Applied = { effects: [], dropped: [] };
+  let applied: AppliedChanges = { effects: [], dropped: [] };
   let refused: readonly Dropped[] = [];
   const tree = await treeOf(context);
   const result = await context.run(tree, editLayout(tree), argv, {

@@ -1,12 +1,12 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { isProtected, maskMatcher } from '../../gate/masks.ts';
-import { within } from '../../gate/paths.ts';
+import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
+import { within } from '../../gate/scope/paths.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
-import { isTooDeep } from '../sandbox/read-folder.ts';
-import { beneathOneOf } from '../sandbox/tree.ts';
+import { isTooDeep } from '../sandbox/mounts/read-folder.ts';
+import { beneathOneOf } from '../sandbox/mounts/tree.ts';
 import type { Change } from './overlay-changes.ts';
-import { STAGE_PREFIX } from './stage.ts';
+import { STAGE_PREFIX } from './change-journal.ts';
 
 /** A change that was not kept, and why. */
 export interface Dropped {

@@ -1,6 +1,6 @@
 import { accessSync, constants, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
-import { isTooDeep } from '../sandbox/read-folder.ts';
+import { isTooDeep } from '../sandbox/mounts/read-folder.ts';
 import type { OverlayView } from '../sandbox/sandbox.ts';
 
 /** One thing that a command did to the tree, as its overlay shows it. Root-relative path. */

@@ -1,5 +1,5 @@
 import type { ToolReport } from '../../ports/tool-backend.ts';
-import { readOnlyLayout } from '../sandbox/layouts.ts';
+import { readOnlyLayout } from '../sandbox/mounts/layouts.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
 import { shellCommand } from './command-argument.ts';
 import { type ShellContext, treeOf } from './context.ts';

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { type BigIntStats, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { maskMatcher } from '../../gate/masks.ts';
-import type { TreeSeen } from '../../gate/tree.ts';
+import { maskMatcher } from '../../gate/scope/masks.ts';
+import type { TreeSeen } from '../../gate/scope/tree.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
-import { sha256 } from '../effects.ts';
+import { sha256Hex } from '../effects.ts';
 
 const MOST = 400_000;
 /** By path: when it was read, and what it held. */
@@ -49,7 +49,7 @@ function contentOf(file: string, { dev, ino, size, mtimeNs, ctimeNs }: BigIntSta
   const stamp = [dev, ino, size, mtimeNs, ctimeNs].join(' ');
   const before = known.get(file);
   if (before?.stamp === stamp) return before.hash;
-  const hash = sha256(readFileSync(file));
+  const hash = sha256Hex(readFileSync(file));
   if (known.size > MOST) known.clear();
   // What was changed within the last moments may be changed again without another time.
   if (BigInt(Date.now()) * 1_000_000n - ctimeNs > 2_000_000_000n) known.set(file, { stamp, hash });

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { isProtected, maskMatcher } from '../../gate/masks.ts';
-import type { ShipsSeen, TreeSeen } from '../../gate/tree.ts';
+import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
+import type { ShipsSeen, TreeSeen } from '../../gate/scope/tree.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
 import type { Repository } from '../git/repository.ts';
 import { gitRunner } from '../git-objects/list-objects.ts';
@@ -28,7 +28,7 @@ export interface GitTree {
   readonly changes: readonly TreeChange[];
 }
 
-export type Problem = { readonly problem: string };
+export type TreeProblem = { readonly problem: string };
 
 /** Changes that evidence lists, in bytes of JSON. */
 const LISTED_BYTES = 16 << 10;
@@ -108,7 +108,7 @@ export function treeGit(
     script: string,
     stdin: string,
     env: { readonly [name: string]: string } = {},
-  ): Promise<{ readonly text: string } | Problem> => {
+  ): Promise<{ readonly text: string } | TreeProblem> => {
     const ran = await git(script, { stdin, env: { ...env, GIT_ALTERNATE_OBJECT_DIRECTORIES: `"${objects}"` } });
     if (ran.exit === 0 && !ran.truncated) return { text: ran.stdout };
     const said = ran.stderr.trim().split('\n').at(-1) || 'git did not end well';
@@ -121,7 +121,7 @@ export async function gitTree(
   git: TreeGit,
   { config }: Pick<Grant, 'config'>,
   more: readonly TreeChange[] = [],
-): Promise<GitTree | Problem> {
+): Promise<GitTree | TreeProblem> {
   const back = more.map(({ path, before }) => indexInfo(path, before)).join('');
   const ran = await git(TREE, back);
   if ('problem' in ran) return ran;
@@ -143,7 +143,7 @@ export async function gitShips(
   repository: Repository,
   tree: GitTree,
   own: Own,
-): Promise<ShipsSeen | Problem> {
+): Promise<ShipsSeen | TreeProblem> {
   const mine = tree.changes.filter((change) => !change.filtered && own(change.path));
   const ran = await git(SHIPS, mine.map(({ path, now }) => indexInfo(path, now)).join(''), {
     head: tree.head ?? '',

@@ -1,4 +1,4 @@
-import type { TreeNow } from '../../gate/tree.ts';
+import type { TreeNow } from '../../gate/scope/tree.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
 import { findRepository } from '../git/repository.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';

@@ -4,7 +4,7 @@ import { own } from '../../spec/names.ts';
 import type { ToolSpec, UpstreamServer, UpstreamTool } from '../../spec/types.ts';
 import { defaultAnchors } from '../workspace/anchors.ts';
 import { failed, isStop, type Stop } from '../workspace/outcome.ts';
-import { boundResult, textOf, type UpstreamResult } from './bound-result.ts';
+import { boundResult, resultText, type UpstreamResult } from './bound-result.ts';
 import { UpstreamConnection, UpstreamDown } from './connection.ts';
 import type { Environment } from './environment.ts';
 import { type ListedTool, toolHash } from './listed-tool.ts';
@@ -94,7 +94,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
       const answer = await connection.call(upstream.tool, args, { seconds, signal: call.signal });
       const result = withChanges(boundResult(answer, outputBytes, clean));
       if (answer.isError !== true) return { outcome: { status: 'ok', result }, effects };
-      const message = plain(textOf(result)).trim().slice(0, SHOWN) || 'it says only that it failed';
+      const message = plain(resultText(result)).trim().slice(0, SHOWN) || 'it says only that it failed';
       return { outcome: { status: 'failed', code: 'upstream-error', message, result }, effects };
     } catch (error) {
       const { stop } = await ending(error, call, upstream, connection);

@@ -52,7 +52,7 @@ function cleanly(value: Json, clean: (text: string) => string): Json {
 }
 
 /** The texts of an answer, as one. */
-export const textOf = ({ content }: UpstreamResult): string =>
+export const resultText = ({ content }: UpstreamResult): string =>
   content
     .flatMap((block) => {
       const { type, text } = block as Fields;

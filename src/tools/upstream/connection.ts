@@ -4,7 +4,7 @@ import type { Json, UpstreamServer } from '../../spec/types.ts';
 import { backoff } from './backoff.ts';
 import { type Environment, fillIn, redactor } from './environment.ts';
 import type { ListedTool } from './listed-tool.ts';
-import { type Line, openLine } from './open-transport.ts';
+import { type ServerTransport, openLine } from './open-transport.ts';
 import { plain } from './stderr-tail.ts';
 
 /** Limit for a server to become ready; the program may be downloaded first. */
@@ -25,7 +25,7 @@ export interface ConnectionParts {
 
 interface Up {
   readonly client: Client;
-  readonly line: Line;
+  readonly line: ServerTransport;
   tools: ReadonlyMap<string, ListedTool>;
   /** It said that its tools changed. */
   stale: boolean;
@@ -62,7 +62,7 @@ export class UpstreamConnection {
   #down: Down | null = null;
   #opening: Promise<Up> | null = null;
   /** The connection that is being opened, so that `close` need not wait for a silent server. */
-  #half: Line | null = null;
+  #half: ServerTransport | null = null;
   #failures = 0;
   #closed = false;
   #clean: (text: string) => string = (text) => text;
@@ -144,7 +144,7 @@ export class UpstreamConnection {
   }
 
   async #open(): Promise<Up> {
-    let line: Line | null = null;
+    let line: ServerTransport | null = null;
     try {
       const filled = fillIn(this.#server, this.#parts.env);
       this.#clean = redactor(filled);

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMasked, isProtected } from '../../gate/masks.ts';
+import { isMasked, isProtected } from '../../gate/scope/masks.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
 import type { Anchors } from '../workspace/anchors.ts';
 import { walkBeneath } from '../workspace/beneath.ts';

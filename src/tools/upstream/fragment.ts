@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { guessRole, type Property } from './guess-role.ts';
+import { guessRole, type SchemaProperty } from './guess-role.ts';
 import { type ListedTool, toolHash } from './listed-tool.ts';
 import { plain } from './stderr-tail.ts';
 
@@ -56,13 +56,13 @@ function parametersOf(
     required = [],
     ...rest
   } = inputSchema as {
-    readonly properties?: { readonly [name: string]: Property };
+    readonly properties?: { readonly [name: string]: SchemaProperty };
     readonly required?: readonly string[];
-    readonly $defs?: Property;
-    readonly definitions?: Property;
+    readonly $defs?: SchemaProperty;
+    readonly definitions?: SchemaProperty;
   };
   const used = new Set<string>();
-  const needed = ([name]: readonly [string, Property]): boolean => required.includes(name);
+  const needed = ([name]: readonly [string, SchemaProperty]): boolean => required.includes(name);
   const all = Object.entries(properties);
   return [...all.filter(needed), ...all.filter((one) => !needed(one))].map(([theirs, property]) => {
     const name = unique(kebab(theirs), used);
@@ -87,8 +87,8 @@ function parametersOf(
 
 /** The schema of one argument; null if it is a plain string, which is the default. */
 function schemaOf(
-  { description: _, ...property }: Property,
-  { $defs, definitions }: { readonly $defs?: Property; readonly definitions?: Property },
+  { description: _, ...property }: SchemaProperty,
+  { $defs, definitions }: { readonly $defs?: SchemaProperty; readonly definitions?: SchemaProperty },
 ): { readonly schema: object | null; readonly whole: boolean } {
   if (property['type'] === 'string' && Object.keys(property).length === 1) return { schema: null, whole: true };
   const shared = JSON.stringify(property).includes('"$ref"')

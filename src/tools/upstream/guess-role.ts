@@ -1,7 +1,7 @@
 import type { ArgumentRole } from '../../spec/types.ts';
 
 /** A property of an upstream's input schema. */
-export type Property = { readonly [keyword: string]: unknown };
+export type SchemaProperty = { readonly [keyword: string]: unknown };
 
 export interface Guess {
   readonly role: ArgumentRole;
@@ -17,7 +17,7 @@ const PATH_NAME =
 const spoken = (name: string): string => name.replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase();
 
 /** Guesses an argument's role from its name and type; a person must confirm it. */
-export function guessRole(name: string, property: Property, looks: boolean): Guess {
+export function guessRole(name: string, property: SchemaProperty, looks: boolean): Guess {
   if (holdsText(property)) {
     const word = spoken(name).replaceAll('-', '_');
     if (property['format'] === 'uri' || URL_NAME.test(word)) return { role: 'url', check: 'CHECK the role' };
@@ -30,7 +30,7 @@ export function guessRole(name: string, property: Property, looks: boolean): Gue
 }
 
 /** True for a string or a list of strings, which may hold a path, a command or an address. */
-function holdsText({ type, items }: Property): boolean {
+function holdsText({ type, items }: SchemaProperty): boolean {
   if (type === 'string') return true;
-  return type === 'array' && (items as Property | undefined)?.['type'] === 'string';
+  return type === 'array' && (items as SchemaProperty | undefined)?.['type'] === 'string';
 }

@@ -1,7 +1,7 @@
 import type { Tool } from '@modelcontextprotocol/client';
 import { canonical } from '../../evidence/canonical.ts';
 import type { Json } from '../../spec/types.ts';
-import { sha256 } from '../effects.ts';
+import { sha256Hex } from '../effects.ts';
 
 /** A tool as its server lists it. */
 export type ListedTool = Tool;
@@ -13,5 +13,5 @@ export type ListedTool = Tool;
 export function toolHash(tool: ListedTool): string {
   const { name, title, description, inputSchema, outputSchema, annotations } = tool;
   const said = { name, title, description, inputSchema, outputSchema, annotations };
-  return sha256(canonical(JSON.parse(JSON.stringify(said).toWellFormed()) as Json));
+  return sha256Hex(canonical(JSON.parse(JSON.stringify(said).toWellFormed()) as Json));
 }

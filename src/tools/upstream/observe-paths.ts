@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import type { ObservedEffect } from '../../ports/effects.ts';
 import type { Json } from '../../spec/types.ts';
-import { contentEffect, sha256 } from '../effects.ts';
+import { contentEffect, sha256Hex } from '../effects.ts';
 import type { Anchors } from '../workspace/anchors.ts';
 import { walkBeneath } from '../workspace/beneath.ts';
 import type { HandedPath } from './prepare-arguments.ts';
@@ -30,7 +30,7 @@ function stateOf(root: string, segments: readonly string[], anchors: Anchors): P
       if (place.anchor.stat.size > MAX_BYTES) return 'too-large';
       const fd = place.anchor.open(fs.constants.O_RDONLY);
       try {
-        return sha256(fs.readFileSync(fd));
+        return sha256Hex(fs.readFileSync(fd));
       } finally {
         fs.closeSync(fd);
       }

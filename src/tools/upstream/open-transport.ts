@@ -4,7 +4,7 @@ import { type Environment, type Filled, inherited } from './environment.ts';
 import { MAX_MESSAGE_BYTES, ProcessTransport } from './process-transport.ts';
 
 /** A transport to a server. */
-export interface Line {
+export interface ServerTransport {
   readonly transport: Transport;
   /** The reason of an unexpected end, and the program's last line; null if unknown. */
   last(): { readonly why: string | null; readonly line: string | null };
@@ -15,7 +15,7 @@ export interface Line {
 }
 
 /** Starts the program or prepares the HTTP connection. Sends nothing yet. */
-export async function openLine({ server }: Filled, root: string, env: Environment): Promise<Line> {
+export async function openLine({ server }: Filled, root: string, env: Environment): Promise<ServerTransport> {
   return 'url' in server ? httpLine(server) : programLine(server, root, env);
 }
 
@@ -23,7 +23,7 @@ function programLine(
   { command, env: own, cwd }: Extract<Filled['server'], { command: unknown }>,
   root: string,
   env: Environment,
-): Line {
+): ServerTransport {
   const transport = new ProcessTransport({
     command,
     cwd: resolve(root, cwd ?? '.'),
@@ -41,7 +41,7 @@ function programLine(
 /** Limit for ending the HTTP session. */
 const FAREWELL_MS = 1000;
 
-async function httpLine({ url, headers }: Extract<Filled['server'], { url: unknown }>): Promise<Line> {
+async function httpLine({ url, headers }: Extract<Filled['server'], { url: unknown }>): Promise<ServerTransport> {
   const { StreamableHTTPClientTransport, SdkHttpError } = await import('@modelcontextprotocol/client');
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: { ...headers } },

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { extname, relative, resolve } from 'node:path';
-import { within } from '../../gate/paths.ts';
+import { within } from '../../gate/scope/paths.ts';
 import type { ProjectConfig, UpstreamServer } from '../../spec/types.ts';
 
 const PROGRAMS = new Set([

@@ -1,4 +1,4 @@
-import { isGitInternal, isMasked, isProtected } from '../../gate/masks.ts';
+import { isGitInternal, isMasked, isProtected } from '../../gate/scope/masks.ts';
 import type { Grant, ToolCall } from '../../ports/tool-backend.ts';
 import { gitPlaces } from '../git-place.ts';
 import type { Anchors } from './anchors.ts';

@@ -1,4 +1,4 @@
-import { isMasked } from '../../gate/masks.ts';
+import { isMasked } from '../../gate/scope/masks.ts';
 import type { ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
 import { gitPlaces } from '../git-place.ts';
 import type { Anchors } from './anchors.ts';

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, readFileSync, type Stats } from 'node:
 import { testSignals } from '../../evidence/findings.ts';
 import type { ObservedEffect } from '../../ports/effects.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
-import { contentEffect, sha256 } from '../effects.ts';
+import { contentEffect, sha256Hex } from '../effects.ts';
 import { seenIn, withFinding } from '../findings.ts';
 import { importProblem } from '../instruction-imports.ts';
 import type { Anchors } from './anchors.ts';
@@ -51,7 +51,7 @@ export function putFile(
       replaceFile(place.parent!, place.real.at(-1)!, bytes, seen);
       const effect = withFinding(
         call.grant,
-        contentEffect(path, sha256(before), sha256(bytes)),
+        contentEffect(path, sha256Hex(before), sha256Hex(bytes)),
         testSignals(path, before.toString('utf8')),
         seenIn(path, bytes.toString('utf8'), seen.mode),
       );
@@ -84,7 +84,7 @@ function create(
   } finally {
     close();
   }
-  const effect = contentEffect(path, null, sha256(bytes));
+  const effect = contentEffect(path, null, sha256Hex(bytes));
   const after = seenIn(path, bytes.toString('utf8'), 0);
   return { path, created: true, effect: withFinding(call.grant, effect, null, after) };
 }

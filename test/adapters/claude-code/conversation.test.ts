@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { handle } from '../../../src/adapters/claude-code/hooks.ts';
+import { handleClaudeEvent } from '../../../src/adapters/claude-code/hooks.ts';
 import { acceptConfig } from '../../../src/project/trust.ts';
 import { World } from './world.ts';
 import { SERVER } from '../../server-name.ts';
@@ -261,7 +261,7 @@ describe('a hook that cannot answer', () => {
     { session_id: 'x' },
     { hook_event_name: 'PreToolUse', session_id: 'x', agent_id: 7 },
   ])('refuses what is no event: %j', async (raw) => {
-    const answer = await handle(raw, world.host.desk({ env: world.env, pid: null }), world.env);
+    const answer = await handleClaudeEvent(raw, world.host.desk({ env: world.env, pid: null }), world.env);
     expect(answer.exit).toBe(2);
     expect(answer.stderr).not.toBe('');
   });
@@ -276,7 +276,7 @@ describe('a hook that cannot answer', () => {
     const env = { ...world.env, CLAUDE_PROJECT_DIR: world.path('src') };
     const desk = world.host.desk({ env, pid: null });
     const event = { session_id: 'below', cwd: world.path('src'), hook_event_name: 'SessionStart', source: 'startup' };
-    const { exit, stdout } = await handle(event, desk, env);
+    const { exit, stdout } = await handleClaudeEvent(event, desk, env);
     expect({ exit, stdout }).toEqual({ exit: 0, stdout: expect.stringContaining('explore') });
     const seats = ['src', '.'].map((folder) =>
       world.host.seatOf({ client: 'claude-code', id: 'below', agentId: null, root: join(world.root, folder) }),
@@ -287,7 +287,7 @@ describe('a hook that cannot answer', () => {
   it('takes another root from nobody who names no session of it', async () => {
     const elsewhere = { ...world.env, HOPGATE_ROOT: world.path('src') };
     const begin = (id: string, env: typeof elsewhere) =>
-      handle(
+      handleClaudeEvent(
         { session_id: id, cwd: world.root, hook_event_name: 'SessionStart', source: 'startup' },
         world.host.desk({ env, pid: null }),
         env,
@@ -303,10 +303,14 @@ describe('a hook that cannot answer', () => {
     const broken = { ...world.env, HOPGATE_ROOT: '/nowhere', HOPGATE_SESSION: 's-1' };
     const event = { session_id: 'c', cwd: world.root, tool_name: 'Read', tool_use_id: 'x' };
     const desk = world.host.desk({ env: broken, pid: null });
-    const call = await handle({ ...event, hook_event_name: 'PreToolUse' }, desk, broken);
+    const call = await handleClaudeEvent({ ...event, hook_event_name: 'PreToolUse' }, desk, broken);
     expect(call).toMatchObject({ exit: 2, stdout: '' });
     expect(call.stderr).toContain('What to do');
-    const stopping = await handle({ ...event, hook_event_name: 'Stop', stop_hook_active: true }, desk, broken);
+    const stopping = await handleClaudeEvent(
+      { ...event, hook_event_name: 'Stop', stop_hook_active: true },
+      desk,
+      broken,
+    );
     expect(stopping.exit).toBe(0);
   });
 });

@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { handle } from '../../../src/adapters/claude-code/hooks.ts';
+import { handleClaudeEvent } from '../../../src/adapters/claude-code/hooks.ts';
 import { ALLOW_BEGINS } from '../../../src/adapters/claude-code/reply.ts';
-import type { HookAnswer, Seat } from '../../../src/adapters/core/hook-desk.ts';
+import type { HookAnswer, ConversationRecord } from '../../../src/adapters/core/hook-context.ts';
 import { bodyOf } from '../../../src/evidence/bodies.ts';
-import { Host } from '../../../src/daemon/host.ts';
+import { SessionHost } from '../../../src/daemon/host.ts';
 import { nameServer } from '../../server-name.ts';
 import type { Session } from '../../../src/session/session.ts';
 import type { Json } from '../../../src/spec/types.ts';
@@ -32,7 +32,7 @@ export class World {
   readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-claude-')));
   readonly root = join(this.folder, 'repo');
   readonly env: { readonly [name: string]: string };
-  readonly host: Host;
+  readonly host: SessionHost;
   #uses = 0;
 
   constructor(files: { readonly [path: string]: string } = { 'src/a.js': 'one\n', 'README.md': 'read me\n' }) {
@@ -46,7 +46,7 @@ export class World {
       CLAUDE_PROJECT_DIR: this.root,
     };
     nameServer(join(this.folder, 'state'));
-    this.host = new Host({ env: this.env, keepOpenMs: 60_000, runCommand: '/opt/hopgate-run' });
+    this.host = new SessionHost({ env: this.env, keepOpenMs: 60_000, runCommand: '/opt/hopgate-run' });
   }
 
   write(path: string, text: string): void {
@@ -65,7 +65,7 @@ export class World {
   /** Gives an event to the hook, with the fields that every event has. */
   async hear(name: string, fields: Fields = {}): Promise<Heard> {
     const event = { session_id: 'conversation', cwd: this.root, hook_event_name: name, ...fields };
-    const answer = await handle(event, this.host.desk({ env: this.env, pid: null }), this.env);
+    const answer = await handleClaudeEvent(event, this.host.desk({ env: this.env, pid: null }), this.env);
     return readAnswer(answer);
   }
 
@@ -83,10 +83,10 @@ export class World {
     return this.hear('PostToolUse', { tool_name: tool, tool_use_id: id, tool_response: response, ...fields });
   }
 
-  seat(agentId: string | null = null): Promise<Seat> {
+  seat(agentId: string | null = null): Promise<ConversationRecord> {
     return this.host
       .desk({ env: this.env, pid: null })
-      .seat({ client: 'claude-code', id: 'conversation', agentId, root: this.root });
+      .conversation({ client: 'claude-code', id: 'conversation', agentId, root: this.root });
   }
 
   async session<T>(work: (session: Session) => Promise<T>, agentId: string | null = null): Promise<T> {

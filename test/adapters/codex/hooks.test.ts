@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { conversationOf, readEvent } from '../../../src/adapters/codex/event.ts';
-import { handle } from '../../../src/adapters/codex/hooks.ts';
+import { conversationOf, readCodexEvent } from '../../../src/adapters/codex/event.ts';
+import { handleCodexEvent } from '../../../src/adapters/codex/hooks.ts';
 import { bodies, must } from '../../session/sessions.ts';
 import { patchOf, toEdit, world } from './world.ts';
 import { SERVER } from '../../server-name.ts';
@@ -154,7 +154,7 @@ test('the repository is the one that is set up, in whichever folder of it Codex 
   writeFileSync(join(root, 'hopgate.yaml'), '');
   const rootOf = (folder: string, env = {}) => {
     const event = { hook_event_name: 'SessionStart', session_id: 's', cwd: join(root, folder) };
-    return conversationOf(readEvent(event), env).root;
+    return conversationOf(readCodexEvent(event), env).root;
   };
   expect(['.', 'src', 'other'].map((folder) => rootOf(folder))).toEqual([root, root, join(root, 'other')]);
   expect(rootOf('src', { HOPGATE_ROOT: join(root, 'src') })).toBe(join(root, 'src'));
@@ -231,8 +231,8 @@ describe('a sub-agent', () => {
     const { session, desk, call, send } = await world();
     await must(session.start('explore'));
     await send({ hook_event_name: 'SubagentStart', ...sub });
-    const seat = await desk.seat({ client: 'codex', id: 'thread-1', agentId: 'sub-1', root: '/' });
-    await desk.use(seat, async (own) => void (await must(own.setMode({ to: 'diagnose' }))));
+    const seat = await desk.conversation({ client: 'codex', id: 'thread-1', agentId: 'sub-1', root: '/' });
+    await desk.withSession(seat, async (own) => void (await must(own.setMode({ to: 'diagnose' }))));
     const { exit, stderr } = await call('view_image', { path: 'src/a.png' }, sub);
     expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining('mode-forbids') });
     await must(session.setMode({ to: 'diagnose' }));
@@ -293,7 +293,7 @@ describe('faults of ours', () => {
     ['a folder that is not there', { hook_event_name: 'SessionStart', session_id: 's', cwd: '/no/such/folder' }],
   ])('%s closes', async (_, event) => {
     const { desk } = await world();
-    const { exit, stdout, stderr } = await handle(event, desk, {});
+    const { exit, stdout, stderr } = await handleCodexEvent(event, desk, {});
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
     expect(stderr).toContain('hopgate could not decide');
   });
@@ -308,11 +308,11 @@ describe('faults of ours', () => {
     const { desk, root } = await world();
     const broken = { ...desk, seat: async () => Promise.reject(new Error('the store is gone')) };
     const event = { session_id: 's', cwd: root, hook_event_name: 'Stop' };
-    expect(await handle({ ...event, stop_hook_active: false }, broken, {})).toMatchObject({
+    expect(await handleCodexEvent({ ...event, stop_hook_active: false }, broken, {})).toMatchObject({
       exit: 2,
       stderr: expect.stringContaining('the store is gone'),
     });
-    expect(await handle({ ...event, stop_hook_active: true }, broken, {})).toMatchObject({ exit: 0 });
+    expect(await handleCodexEvent({ ...event, stop_hook_active: true }, broken, {})).toMatchObject({ exit: 0 });
   });
 });
 

@@ -6,9 +6,9 @@ import { parse } from 'smol-toml';
 import { describe, expect, test } from 'vitest';
 import type { Io } from '../../../src/cli/io.ts';
 import { withAdditions, withoutAdditions } from '../../../src/cli/install/codex-config-toml.ts';
-import { applyChanges, changesOf } from '../../../src/cli/install/apply.ts';
+import { applyInstall, changesOf } from '../../../src/cli/install/apply.ts';
 import { codexInstaller } from '../../../src/cli/install/codex.ts';
-import type { Place, Plan, Scope } from '../../../src/cli/install/installer.ts';
+import type { InstallTarget, InstallPlan, InstallScope } from '../../../src/cli/install/installer.ts';
 import { nameServer, SERVER } from '../../server-name.ts';
 import { temporaryTree } from '../../session/sessions.ts';
 
@@ -56,7 +56,7 @@ function place(files: { readonly [path: string]: string } = {}) {
   };
   const at = (path: string) => join(root, path);
   const read = (path: string) => (existsSync(at(path)) ? readFileSync(at(path), 'utf8') : null);
-  const where = (scope: Scope, program = codex): Place => ({
+  const where = (scope: InstallScope, program = codex): InstallTarget => ({
     scope,
     root: at('repo'),
     io: { ...io, env: { ...io.env, CODEX_BIN: program } },
@@ -64,7 +64,7 @@ function place(files: { readonly [path: string]: string } = {}) {
   return { at, read, where };
 }
 
-const carryOut = ({ changes, keep }: Plan): void => applyChanges(changes, keep);
+const carryOut = ({ changes, keep }: InstallPlan): void => applyInstall(changes, keep);
 
 const HOOKS = 'home/.codex/hooks.json';
 const CONFIG = 'home/.codex/config.toml';

@@ -1,13 +1,18 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { handle } from '../../../src/adapters/codex/hooks.ts';
-import type { Conversation, HookAnswer, HookDesk, Seat } from '../../../src/adapters/core/hook-desk.ts';
-import type { Item } from '../../../src/adapters/core/transcript-items.ts';
+import { handleCodexEvent } from '../../../src/adapters/codex/hooks.ts';
+import type {
+  Conversation,
+  HookAnswer,
+  HookContext,
+  ConversationRecord,
+} from '../../../src/adapters/core/hook-context.ts';
+import type { Item } from '../../../src/adapters/core/transcript/transcript-items.ts';
 import type { NativeWatch, ToolBackend } from '../../../src/ports/tool-backend.ts';
 import type { Session } from '../../../src/session/session.ts';
 import type { Json } from '../../../src/spec/types.ts';
-import { scriptedBackend } from '../../../src/testing/scripted.ts';
+import { scriptedBackend } from '../../../src/testing/doubles/scripted.ts';
 import { SERVER } from '../../server-name.ts';
 import { must, type StageOptions, stage } from '../../session/sessions.ts';
 
@@ -35,11 +40,11 @@ const watching: NativeWatch = {
 export interface World {
   readonly root: string;
   readonly session: Session;
-  readonly desk: HookDesk;
+  readonly desk: HookContext;
   /** What the transcripts were told, in order. */
   readonly lived: (Item & { readonly agent: string })[];
   /** The seats, by agent; `main` for the main agent. */
-  readonly seats: ReadonlyMap<string, Seat>;
+  readonly seats: ReadonlyMap<string, ConversationRecord>;
   /** Sends one event, with what every event has filled in. */
   send(
     event: { readonly hook_event_name: string; readonly [field: string]: unknown },
@@ -61,15 +66,15 @@ export async function world(options: StageOptions = {}): Promise<World> {
     native: watching,
   };
   const { session, root } = await stage({ backends: [backend], ...options });
-  const seats = new Map<string, Seat>();
+  const seats = new Map<string, ConversationRecord>();
   const sessions = new Map([['main', session]]);
   const kept = new Map<string, Json>();
   const lived: World['lived'] = [];
   const nameOf = ({ agentId }: Conversation) => agentId ?? 'main';
-  const sessionOf = (seat: Seat) => sessions.get(nameOf(seat.conversation)) as Session;
-  const desk: HookDesk = {
+  const sessionOf = (seat: ConversationRecord) => sessions.get(nameOf(seat.conversation)) as Session;
+  const desk: HookContext = {
     server: SERVER,
-    async seat(conversation) {
+    async conversation(conversation) {
       const name = nameOf(conversation);
       if (!sessions.has(name)) {
         const other = await stage({ backends: [backend], agent: name });
@@ -87,29 +92,30 @@ export async function world(options: StageOptions = {}): Promise<World> {
       seats.set(name, seat);
       return seat;
     },
-    async remember(seat, event, notes) {
+    async recordEvent(seat, event, notes) {
       const now = seats.get(nameOf(seat.conversation)) ?? seat;
       const next = { ...now, events: [...now.events, event], notes: notes ?? now.notes };
       seats.set(nameOf(seat.conversation), next);
       return next;
     },
-    use: async (seat, work) => work(sessionOf(seat)),
-    useParent: async (seat, work) => (seat.parent === null ? null : work(session)),
-    keep: async (seat, key, value) => void kept.set(`${nameOf(seat.conversation)} ${key}`, value),
-    async take(seat, key) {
+    withSession: async (seat, work) => work(sessionOf(seat)),
+    withParentSession: async (seat, work) => (seat.parent === null ? null : work(session)),
+    storeForCall: async (seat, key, value) => void kept.set(`${nameOf(seat.conversation)} ${key}`, value),
+    async takeForCall(seat, key) {
       const name = `${nameOf(seat.conversation)} ${key}`;
       const value = kept.get(name) ?? null;
       kept.delete(name);
       return value;
     },
-    runner: async () => {
+    commandFor: async () => {
       throw new Error('Codex has no runner');
     },
-    lived: (seat, ...items) => void lived.push(...items.map((item) => ({ agent: nameOf(seat.conversation), ...item }))),
-    expect: () => {},
+    recordTranscript: (seat, ...items) =>
+      void lived.push(...items.map((item) => ({ agent: nameOf(seat.conversation), ...item }))),
+    expectSubAgentCall: () => {},
   };
   const send: World['send'] = (event, env = {}) =>
-    handle(
+    handleCodexEvent(
       { session_id: 'thread-1', turn_id: 'turn-1', cwd: root, model: 'm', permission_mode: 'default', ...event },
       desk,
       env,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { detectAmong, detectExit } from '../../../src/adapters/core/detect-exit.ts';
+import { detectAmong, detectExit } from '../../../src/adapters/core/language/detect-exit.ts';
 import { fixtureSpecs } from '../../session/sessions.ts';
 
 // What an agent says, by where it says it and the exit that it means.

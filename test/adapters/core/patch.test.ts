@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type PatchFile, parsePatch } from '../../../src/adapters/core/patch.ts';
+import { type PatchFile, parsePatch } from '../../../src/adapters/core/calls/patch.ts';
 
 const path = fc
   .string({ minLength: 1, maxLength: 20 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { looksLikeJsonMove, readJsonMove } from '../../../src/adapters/core/read-json-move.ts';
+import { looksLikeJsonMove, readJsonMove } from '../../../src/adapters/core/language/read-json-move.ts';
 
 it.each<[string, ReturnType<typeof readJsonMove>]>([
   [

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { PROVIDERS, type Provider } from '../../../src/adapters/core/client-tools.ts';
-import { inClaudeCode } from '../../../src/adapters/core/mcp-name.ts';
+import { PROVIDERS, type Provider } from '../../../src/adapters/core/calls/client-tools.ts';
+import { inClaudeCode } from '../../../src/adapters/core/calls/mcp-name.ts';
 import {
   type ActionContext,
   type ClientAction,
   toolCallToAction,
-} from '../../../src/adapters/core/tool-call-to-action.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load-project-config.ts';
+} from '../../../src/adapters/core/calls/tool-call-to-action.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load/load-project-config.ts';
 import type { Json, ProjectConfig } from '../../../src/spec/types.ts';
 import { lead, fixtureSpecs, stage } from '../../session/sessions.ts';
 

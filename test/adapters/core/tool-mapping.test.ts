@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { toolMapping } from '../../../src/adapters/core/tool-mapping.ts';
+import { toolMapping } from '../../../src/adapters/core/calls/tool-mapping.ts';
 import { fixtureSpecs } from '../../session/sessions.ts';
 
 const of = (provider: Parameters<typeof toolMapping>[0], id: string) => {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { transcriptTo } from '../../../src/adapters/core/transcript-file.ts';
-import { said } from '../../../src/adapters/core/transcript-items.ts';
+import { transcriptTo } from '../../../src/adapters/core/transcript/transcript-file.ts';
+import { assistantMessage } from '../../../src/adapters/core/transcript/transcript-items.ts';
 import { parseTranscript } from '../../../src/evidence/transcript.ts';
 
 let folder: string;
@@ -21,24 +21,24 @@ const upTo = (count: number) => Array.from({ length: count }, (_, index) => inde
 
 it('counts on where another writer has been', () => {
   const [one, other] = [transcriptTo(file), transcriptTo(file)];
-  one.add(said('a'));
-  other.add(said('b'), said('c'));
-  one.add(said('d'));
-  other.add(said('e'));
+  one.add(assistantMessage('a'));
+  other.add(assistantMessage('b'), assistantMessage('c'));
+  one.add(assistantMessage('d'));
+  other.add(assistantMessage('e'));
   expect(counts()).toEqual(upTo(5));
 });
 
 it('begins anew where the file was erased', () => {
   const one = transcriptTo(file);
-  one.add(said('a'), said('b'));
+  one.add(assistantMessage('a'), assistantMessage('b'));
   writeFileSync(file, '');
-  one.add(said('c'));
+  one.add(assistantMessage('c'));
   expect(counts()).toEqual([0]);
 });
 
 it('counts what processes write at the same time, each once and in order', { timeout: 30_000 }, async () => {
   const program = `
-    import { transcriptTo } from ${JSON.stringify(resolve('src/adapters/core/transcript-file.ts'))};
+    import { transcriptTo } from ${JSON.stringify(resolve('src/adapters/core/transcript/transcript-file.ts'))};
     const file = transcriptTo(${JSON.stringify(file)}, { patience: 20_000 });
     for (let i = 0; i < 50; i++) file.add({ kind: 'said', text: String(i), source: 'agent', channel: 'text' });`;
   await Promise.all(

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { agentSession } from '../../../src/adapters/core/local.ts';
-import { recordTranscript } from '../../../src/adapters/core/transcript.ts';
+import { recordTranscript } from '../../../src/adapters/core/transcript/transcript.ts';
 import { mentions } from '../../../src/audit/inhabitation/context-injection.ts';
 import { judgeInhabitation } from '../../../src/audit/inhabitation/inhabitation.ts';
 import type { Situation, TranscriptItem } from '../../../src/evidence/transcript.ts';

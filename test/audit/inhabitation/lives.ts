@@ -1,5 +1,5 @@
 import { agentSession } from '../../../src/adapters/core/local.ts';
-import { type RecordedSession, recordTranscript } from '../../../src/adapters/core/transcript.ts';
+import { type RecordedSession, recordTranscript } from '../../../src/adapters/core/transcript/transcript.ts';
 import { judgeInhabitation } from '../../../src/audit/inhabitation/inhabitation.ts';
 import { verifyConstraints } from '../../../src/audit/verify/verify-constraints.ts';
 import { NO_TRANSCRIPT, type Transcript, type TranscriptItem } from '../../../src/evidence/transcript.ts';

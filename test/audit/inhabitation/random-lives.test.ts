@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { AgentCall } from '../../../src/adapters/core/agent-session.ts';
 import { agentSession } from '../../../src/adapters/core/local.ts';
-import { recordTranscript } from '../../../src/adapters/core/transcript.ts';
+import { recordTranscript } from '../../../src/adapters/core/transcript/transcript.ts';
 import { judgeInhabitation } from '../../../src/audit/inhabitation/inhabitation.ts';
 import { parseTranscript } from '../../../src/evidence/transcript.ts';
 import { inTurn, fixtureSpecs, stage, testRun } from '../../session/sessions.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { agentSession } from '../../../src/adapters/core/local.ts';
-import { recordTranscript } from '../../../src/adapters/core/transcript.ts';
+import { recordTranscript } from '../../../src/adapters/core/transcript/transcript.ts';
 import { plainLoop } from '../../../src/adapters/plain-loop.ts';
 import { call, connected, hostOf } from '../../adapters/mcp/client.ts';
 import { stage } from '../../session/sessions.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { verifySession } from '../../../src/audit/verify/verify-session.ts';
-import { learningCycles } from '../../../src/evidence/cycles.ts';
+import { learningCycles } from '../../../src/evidence/patterns/learning-cycles.ts';
 import { checkInvariants } from '../../../src/evidence/invariants.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load/load-project-config.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
-import { scriptedBackend } from '../../../src/testing/scripted.ts';
+import { scriptedBackend } from '../../../src/testing/doubles/scripted.ts';
 import { disciplineBackend } from '../../../src/tools/discipline/backend.ts';
 import { changed, denied, must, fixtureSpecs, stage, TestClock } from '../../session/sessions.ts';
 

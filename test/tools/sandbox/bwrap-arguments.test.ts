@@ -2,8 +2,8 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { bwrapArguments } from '../../../src/tools/sandbox/bwrap-arguments.ts';
-import { baseLayout } from '../../../src/tools/sandbox/layout.ts';
+import { bwrapArguments } from '../../../src/tools/sandbox/mounts/bwrap-arguments.ts';
+import { baseLayout } from '../../../src/tools/sandbox/mounts/layout.ts';
 
 const furniture = {
   folder: '/f',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { formatOnly } from '../../../src/tools/sandbox/git-format.ts';
+import { formatOnly } from '../../../src/tools/sandbox/mounts/git-format.ts';
 
 it('keeps what git needs to read the repository, and nothing else', () => {
   const config = `[core]

@@ -13,12 +13,12 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
-import { baseLayout, type Layout, withMounts } from '../../../src/tools/sandbox/layout.ts';
+import { baseLayout, type SandboxLayout, withMounts } from '../../../src/tools/sandbox/mounts/layout.ts';
 import { LayoutError } from '../../../src/tools/sandbox/layout-error.ts';
-import { readOnlyLayout, testLayout } from '../../../src/tools/sandbox/layouts.ts';
+import { readOnlyLayout, testLayout } from '../../../src/tools/sandbox/mounts/layouts.ts';
 import type { Mount } from '../../../src/tools/sandbox/mount.ts';
-import type { RunOptions, Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
-import { scanTree } from '../../../src/tools/sandbox/tree.ts';
+import type { CommandOptions, Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
+import { scanTree } from '../../../src/tools/sandbox/mounts/tree.ts';
 
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -36,9 +36,12 @@ function scratch(files: { readonly [path: string]: string } = {}): string {
 }
 
 /** The system alone. */
-const bare = (request: Parameters<typeof baseLayout>[1]): Layout => ({ ...baseLayout('x', request), chdir: '/tmp' });
+const bare = (request: Parameters<typeof baseLayout>[1]): SandboxLayout => ({
+  ...baseLayout('x', request),
+  chdir: '/tmp',
+});
 
-const run = (layout: Layout, command: string, options: Partial<RunOptions> = {}) =>
+const run = (layout: SandboxLayout, command: string, options: Partial<CommandOptions> = {}) =>
   sandbox.run(layout, ['bash', '-c', command], {
     seconds: 20,
     outputBytes: 1 << 16,
@@ -194,7 +197,7 @@ describe('a sandbox that cannot be used', () => {
   test('says why and what to do', async () => {
     const none = await detectSandbox({ bwrap: '/nowhere/bwrap' });
     expect(none.availability).toMatchObject({ ok: false, reason: expect.stringMatching(/not installed/) });
-    await expect(none.run(bare({ root: scratch() }), ['true'], {} as RunOptions)).rejects.toThrow(/apt-get/);
+    await expect(none.run(bare({ root: scratch() }), ['true'], {} as CommandOptions)).rejects.toThrow(/apt-get/);
   });
 
   test('names the file that may not be executed', async () => {

@@ -2,7 +2,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { LayoutError } from '../../../src/tools/sandbox/layout-error.ts';
-import { maskLayer } from '../../../src/tools/sandbox/mask-layer.ts';
+import { maskLayer } from '../../../src/tools/sandbox/mounts/mask-layer.ts';
 import { scratch } from '../shell/support.ts';
 
 const FILES = ['src/.env', 'src/deep/.env'].map((path) => ({ path, text: '' }));

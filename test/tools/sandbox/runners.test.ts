@@ -8,9 +8,9 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { probeCgroups } from '../../../src/tools/sandbox/cgroup.ts';
 import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
-import { makeFurniture } from '../../../src/tools/sandbox/furniture.ts';
-import { commandMessage, type Host } from '../../../src/tools/sandbox/launch.ts';
-import { baseLayout, type Layout, withMounts } from '../../../src/tools/sandbox/layout.ts';
+import { makeFurniture } from '../../../src/tools/sandbox/mounts/support-files.ts';
+import { commandMessage, type SandboxHost } from '../../../src/tools/sandbox/launch.ts';
+import { baseLayout, type SandboxLayout, withMounts } from '../../../src/tools/sandbox/mounts/layout.ts';
 import { makeRunners, type Runners } from '../../../src/tools/sandbox/runners.ts';
 import { type Sandbox, SandboxError } from '../../../src/tools/sandbox/sandbox.ts';
 
@@ -19,7 +19,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 const ENGINE = join(import.meta.dirname, '../shell/engine.ts');
 const asRoot = process.getuid?.() === 0;
 
-let host: Host;
+let host: SandboxHost;
 let runners: Runners;
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 
 /** A layout in which the root can be written, so that whatever runs can leave a mark. */
-function open(): Layout {
+function open(): SandboxLayout {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-test-')));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   return withMounts(baseLayout('x', { root }), [{ kind: 'writable', source: root, target: root }]);
@@ -42,7 +42,7 @@ const COMMAND = { env: {}, cpuSeconds: 60 };
 describe('a runner', () => {
   test('is kept for the next command like the last, and for no other', async () => {
     const layout = open();
-    const pid = (of: Layout) => runners.use(of, null, async (runner) => runner.process.pid);
+    const pid = (of: SandboxLayout) => runners.use(of, null, async (runner) => runner.process.pid);
     const first = await pid(layout);
     expect(await pid({ ...layout, name: 'y', mounts: [] })).toBe(first);
     expect(await pid({ ...layout, network: true })).not.toBe(first);

@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, r
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { finishLeftStages } from '../../../src/tools/shell/apply-changes.ts';
-import { hashFile, makeStage, STAGE_PREFIX, type Step } from '../../../src/tools/shell/stage.ts';
+import { hashFile, makeStage, STAGE_PREFIX, type Step } from '../../../src/tools/shell/change-journal.ts';
 import { scratch } from './support.ts';
 
 /** A stage as an engine leaves it that is killed right after the commit. */

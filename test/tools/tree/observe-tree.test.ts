@@ -1,7 +1,7 @@
 import { readdirSync, statSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import type { TreeNow } from '../../../src/gate/tree.ts';
+import type { TreeNow } from '../../../src/gate/scope/tree.ts';
 import type { ProjectConfig } from '../../../src/spec/types.ts';
 import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
 import { observeTree } from '../../../src/tools/tree/observe-tree.ts';

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { isAlive } from '../../../src/base/process.ts';
 import type { Grant, ToolBackend, ToolReport } from '../../../src/ports/tool-backend.ts';
 import type { ProjectConfig, ToolEffect, ToolParameter, ToolSpec, UpstreamServer } from '../../../src/spec/types.ts';
-import { FixedClock } from '../../../src/testing/fixed-clock.ts';
+import { FixedClock } from '../../../src/testing/doubles/fixed-clock.ts';
 import { upstreamBackend } from '../../../src/tools/upstream/backend.ts';
 import { GRANT, toolBackendContract } from '../../contracts/tool-backend.ts';
 

@@ -15,8 +15,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { verifySession } from '../../../src/audit/verify/verify-session.ts';
 import { openSession } from '../../../src/open-session.ts';
 import type { Session } from '../../../src/session/session.ts';
-import { loadCatalogue } from '../../../src/spec/load-specs.ts';
-import { parseSpecSet } from '../../../src/spec/parse-spec-set.ts';
+import { loadCatalogue } from '../../../src/spec/load/load-specs.ts';
+import { parseSpecSet } from '../../../src/spec/resolve/parse-spec-set.ts';
 import type { Json, ProjectConfig, SpecSet } from '../../../src/spec/types.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PROTECTED_NAMES } from '../../../src/spec/policy/protected-names.ts';
-import { sha256 } from '../../../src/tools/effects.ts';
+import { sha256Hex } from '../../../src/tools/effects.ts';
 import { freshWorld, makeWorld } from './world.ts';
 
 describe('edit', () => {
@@ -15,7 +15,12 @@ describe('edit', () => {
     expect(await edit('two\n', '2\n2b\n')).toEqual({
       outcome: { status: 'ok', result: { path: 'src/a.ts', replacements: 1, lines: 4 } },
       effects: [
-        { path: 'src/a.ts', op: 'modify', before: sha256('one\ntwo\nthree\n'), after: sha256('one\n2\n2b\nthree\n') },
+        {
+          path: 'src/a.ts',
+          op: 'modify',
+          before: sha256Hex('one\ntwo\nthree\n'),
+          after: sha256Hex('one\n2\n2b\nthree\n'),
+        },
       ],
     });
     expect(world().text('root/src/a.ts')).toBe('one\n2\n2b\nthree\n');
@@ -96,7 +101,7 @@ describe('write', () => {
   it('creates a file with the folders on the way', async () => {
     expect(await write('src/new/deep/é.ts', 'é')).toEqual({
       outcome: { status: 'ok', result: { path: 'src/new/deep/é.ts', bytes: 2, created: true } },
-      effects: [{ path: 'src/new/deep/é.ts', op: 'create', after: sha256('é') }],
+      effects: [{ path: 'src/new/deep/é.ts', op: 'create', after: sha256Hex('é') }],
     });
     expect(world().text('root/src/new/deep/é.ts')).toBe('é');
   });
@@ -105,7 +110,7 @@ describe('write', () => {
     fs.chmodSync(path.join(world().root, 'src/a.ts'), 0o4755);
     expect(await write('src/a.ts', '')).toMatchObject({
       outcome: { result: { bytes: 0, created: false } },
-      effects: [{ op: 'modify', before: sha256('one\ntwo\nthree\n'), after: sha256('') }],
+      effects: [{ op: 'modify', before: sha256Hex('one\ntwo\nthree\n'), after: sha256Hex('') }],
     });
     expect(fs.statSync(path.join(world().root, 'src/a.ts')).mode & 0o7777).toBe(0o755);
   });

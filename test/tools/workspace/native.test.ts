@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { NativeWatch } from '../../../src/ports/tool-backend.ts';
-import { sha256 } from '../../../src/tools/effects.ts';
+import { sha256Hex } from '../../../src/tools/effects.ts';
 import { workspaceBackend } from '../../../src/tools/workspace/backend.ts';
 import { freshWorld } from './world.ts';
 
@@ -39,7 +39,7 @@ async function seen(tool: string, args: { [name: string]: string }, act: () => v
 describe('before another program writes', () => {
   it('notes where the file really is and its hash, or that there is none', async () => {
     world().link('root/src/other.ts', 'a.ts');
-    const hash = sha256('one\ntwo\nthree\n');
+    const hash = sha256Hex('one\ntwo\nthree\n');
     expect(await look('edit', { path: 'src/a.ts' })).toEqual({ before: { path: 'src/a.ts', sha256: hash } });
     expect(await look('write', { path: `${world().root}/src/other.ts` })).toEqual({
       before: { path: 'src/a.ts', sha256: hash },
@@ -162,20 +162,20 @@ describe('after another program', () => {
   it('sees a change by its hashes', async () => {
     const effects = await seen('edit', { path: 'src/a.ts' }, () => world().make({ 'root/src/a.ts': 'new' }));
     expect(effects).toEqual([
-      { path: 'src/a.ts', op: 'modify', before: sha256('one\ntwo\nthree\n'), after: sha256('new') },
+      { path: 'src/a.ts', op: 'modify', before: sha256Hex('one\ntwo\nthree\n'), after: sha256Hex('new') },
     ]);
   });
 
   it('sees a new file, also in new folders', async () => {
     const effects = await seen('write', { path: 'src/x/y.ts' }, () => world().make({ 'root/src/x/y.ts': 'y' }));
-    expect(effects).toEqual([{ path: 'src/x/y.ts', op: 'create', after: sha256('y') }]);
+    expect(effects).toEqual([{ path: 'src/x/y.ts', op: 'create', after: sha256Hex('y') }]);
   });
 
   it('sees that nothing was changed, and that a file is gone', async () => {
     expect(await seen('edit', { path: 'src/a.ts' }, () => {})).toEqual([]);
     expect(await seen('write', { path: 'src/none.ts' }, () => {})).toEqual([]);
     const gone = await seen('edit', { path: 'src/a.ts' }, () => fs.rmSync(path.join(world().root, 'src/a.ts')));
-    expect(gone).toEqual([{ path: 'src/a.ts', op: 'delete', before: sha256('one\ntwo\nthree\n') }]);
+    expect(gone).toEqual([{ path: 'src/a.ts', op: 'delete', before: sha256Hex('one\ntwo\nthree\n') }]);
   });
 
   it('says that it did not see where a link or a folder took the place', async () => {

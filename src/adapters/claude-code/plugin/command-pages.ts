@@ -1,7 +1,7 @@
-import type { Naming } from '../names.ts';
+import type { ClaudeToolName } from '../names.ts';
 
 /** The slash commands of the plugin (`/hopgate:hop` …), by their path in its folder. The person at the client types them; the agent then calls the tool. */
-export const commandPages = (own: Naming): { readonly [path: string]: string } => ({
+export const commandPages = (own: ClaudeToolName): { readonly [path: string]: string } => ({
   'commands/hop.md': page(
     'Hop to another peripheral',
     '[peripheral] [why]',

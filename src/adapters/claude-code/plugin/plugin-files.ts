@@ -1,6 +1,6 @@
 import { commandPages } from './command-pages.ts';
 import { claudeHooks, hookScript } from './hook-config.ts';
-import { namedBy } from '../names.ts';
+import { claudeToolName } from '../names.ts';
 
 export interface PluginOptions {
   readonly version: string;
@@ -34,6 +34,6 @@ export function pluginFiles({ version, hookCommand, server, mcp }: PluginOptions
     // Never behind the tool search: without hop and mode an agent cannot leave where it is.
     '.mcp.json': json({ mcpServers: { [server]: { command: mcp.command, args: mcp.args, alwaysLoad: true } } }),
     'README.md': `# hopgate for Claude Code\n\n${description} Written by \`hopgate claude\` and \`hopgate install claude\`; changes made here are lost.\n`,
-    ...commandPages(namedBy({ server })),
+    ...commandPages(claudeToolName({ server })),
   };
 }

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { agentSession } from '../../../../src/adapters/core/local.ts';
 import { serveOverHttp } from '../../../../src/adapters/mcp/serve-http.ts';
 import { openSession } from '../../../../src/open-session.ts';
-import { loadSpecs } from '../../../../src/spec/load-specs.ts';
+import { loadSpecs } from '../../../../src/spec/load/load-specs.ts';
 import { hostOf } from '../client.ts';
 
 const here = import.meta.dirname;

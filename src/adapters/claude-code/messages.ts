@@ -1,0 +1,51 @@
+import type { Denial } from '../../gate/denial.ts';
+import { describeWay } from '../../gate/describe-denial.ts';
+import { sentence } from '../core/language/sentence.ts';
+import type { ClaudeToolName } from './names.ts';
+
+/** A denial as the model in Claude Code reads it: what is wrong, what to do, and by which of its tools. */
+export function denialText({ code, message, remedy, way }: Denial, isSubAgent: boolean, own: ClaudeToolName): string {
+  const lines = [`hopgate: ${code}: ${sentence(message)}`, `What to do: ${sentence(remedy)}`];
+  if (way && way.length > 0 && !remedy.includes(describeWay(way))) lines.push(`The way there: ${describeWay(way)}.`);
+  lines.push(
+    isSubAgent
+      ? 'You are a sub-agent: you can neither hop nor change the mode. Report this to the agent that started you.'
+      : `hopgate's own tools are called ${own('…')} here: ${own('hop')}, ${own('mode')}, ${own('status')}.`,
+  );
+  return lines.join('\n');
+}
+
+/** For a tool of the client that does not run here, where hopgate has one that does its work. */
+export const callOursInstead = (
+  tool: string,
+  ours: { readonly tool: string; readonly args: unknown },
+  own: ClaudeToolName,
+): string =>
+  `hopgate: ${tool} does not run here by itself.\nWhat to do: call ${own(ours.tool)} with ${JSON.stringify(ours.args)}.`;
+
+/** For a tool of hopgate's that Claude Code has itself. */
+export const callNativeInstead = (tool: string, native: { readonly tool: string; readonly input: unknown }): string =>
+  `hopgate: ${tool} is ${native.tool} here, so that the rules of the user's hold for it.\nWhat to do: call ${native.tool} with ${JSON.stringify(native.input)}.`;
+
+/** @param why completes "the tool …"; null: it was never heard of */
+export const outsideText = (tool: string, why: string | null, own: ClaudeToolName): string =>
+  `hopgate: ${tool} ${why ?? 'is outside of every peripheral'}.\nWhat to do: use the tools of this peripheral; ${own('status')} lists them.`;
+
+export const claudeSubAgentStays = (tool: string): string =>
+  `hopgate: a sub-agent can neither hop nor change the mode (${tool}).\nWhat to do: stay within this envelope, and report to the agent that started you what else is needed.`;
+
+/** How the peripheral's tools are called in this client; follows the prompt section. */
+export function toolNames(isSubAgent: boolean, own: ClaudeToolName): string {
+  return [
+    'In Claude Code: Read, Edit, Write and Bash are checked call by call where this peripheral has read, edit, write or a bash tool, and stand for them;',
+    'Bash runs contained, from the root of the repository: the configured test, git and deploy commands as well, where they are open.',
+    `Everything else here is called through hopgate: ${own('…')}`,
+    isSubAgent
+      ? '(web-fetch, …). You are a sub-agent: you work within this envelope, and cannot hop or change the mode.'
+      : `(${own('hop')}, ${own('mode')}, ${own('status')}, ${own('why')}, and what else the peripheral has). A denied call tells what to do instead: do that, do not look for a way around.`,
+  ].join('\n');
+}
+
+/** For a command that was to run beside the conversation: it cannot be watched there. */
+export const IN_THE_FOREGROUND =
+  'hopgate: this command runs in the foreground, although run_in_background was asked for: a command that outlives its call is contained and recorded by nobody. What it still has running when it ends is ended.';

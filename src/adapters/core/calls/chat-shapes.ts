@@ -1,0 +1,120 @@
+import { fieldsOf } from '../../../base/json.ts';
+import type { Json } from '../../../spec/types.ts';
+import type { AgentAnswer, AgentTool } from '../agent-session.ts';
+
+/**
+ * The shapes that chat APIs give tools, calls and results: `openai` is Chat Completions, `openai-responses` the Responses API, `anthropic` the
+ * Messages API, `gemini` generateContent (its tools are function declarations), `plain` none of them (`{ id, name, input }` and
+ * `{ id, name, status, text, data }`).
+ */
+export type ChatShape = 'openai' | 'openai-responses' | 'anthropic' | 'gemini' | 'plain';
+
+/** A tool definition or a message, as the API in question takes it. */
+export type ChatTool = { readonly [key: string]: Json };
+export type ChatMessage = { readonly [key: string]: Json };
+
+/** A call as a model made it, whatever API it came through. */
+export interface ReadCall {
+  readonly id: string;
+  readonly name: string;
+  /** Unchecked; a text that is not JSON stays the text, for the gate to refuse. */
+  readonly input: unknown;
+}
+
+interface Answer {
+  readonly id: string;
+  readonly name: string;
+  readonly answer: AgentAnswer;
+}
+
+interface Shape {
+  readonly tool: (tool: AgentTool) => ChatTool;
+  readonly results: (answers: readonly Answer[]) => readonly ChatMessage[];
+}
+
+const schemaOf = ({ inputSchema }: AgentTool): Json => structuredClone(inputSchema) as unknown as Json;
+
+export const SHAPES: { readonly [shape in ChatShape]: Shape } = {
+  openai: {
+    tool: (tool) => ({
+      type: 'function',
+      function: { name: tool.name, description: tool.description, parameters: schemaOf(tool) },
+    }),
+    results: (answers) => answers.map(({ id, answer }) => ({ role: 'tool', tool_call_id: id, content: answer.text })),
+  },
+  'openai-responses': {
+    tool: (tool) => ({
+      type: 'function',
+      name: tool.name,
+      description: tool.description,
+      parameters: schemaOf(tool),
+      strict: false,
+    }),
+    results: (answers) =>
+      answers.map(({ id, answer }) => ({ type: 'function_call_output', call_id: id, output: answer.text })),
+  },
+  anthropic: {
+    tool: (tool) => ({ name: tool.name, description: tool.description, input_schema: schemaOf(tool) }),
+    results: (answers) =>
+      answers.length === 0
+        ? []
+        : [
+            {
+              role: 'user',
+              content: answers.map(({ id, answer }) => ({
+                type: 'tool_result',
+                tool_use_id: id,
+                content: answer.text,
+                is_error: answer.status !== 'ok',
+              })),
+            },
+          ],
+  },
+  gemini: {
+    tool: (tool) => ({ name: tool.name, description: tool.description, parametersJsonSchema: schemaOf(tool) }),
+    results: (answers) =>
+      answers.length === 0
+        ? []
+        : [
+            {
+              role: 'user',
+              parts: answers.map(({ id, name, answer: { status, text } }) => ({
+                functionResponse: {
+                  ...(id === '' ? {} : { id }),
+                  name,
+                  response: { [status === 'ok' ? 'output' : 'error']: text },
+                },
+              })),
+            },
+          ],
+  },
+  plain: {
+    tool: (tool) => ({ name: tool.name, description: tool.description, inputSchema: schemaOf(tool) }),
+    results: (answers) =>
+      answers.map(({ id, name, answer: { status, text, data } }) => ({ id, name, status, text, data })),
+  },
+};
+
+/** Reads a call in any of the shapes. What is no call at all becomes one of the tool "" , which the gate refuses. */
+export function readChatCall(call: unknown): ReadCall {
+  const outer = fieldsOf(call);
+  const fields = 'functionCall' in outer ? fieldsOf(outer['functionCall']) : outer; // a part of Gemini's
+  const inner = fieldsOf(fields['function']);
+  const given = fields['input'] ?? fields['arguments'] ?? inner['arguments'] ?? fields['args'];
+  return {
+    id: textOf(fields['call_id'] ?? fields['id'] ?? fields['tool_call_id']),
+    name: textOf(fields['name'] ?? inner['name']),
+    input: typeof given === 'string' ? parsed(given) : (given ?? {}),
+  };
+}
+
+function parsed(text: string): unknown {
+  if (text.trim() === '') return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -1,0 +1,243 @@
+import { resolve } from 'node:path';
+import { shellWord } from '../../../base/text.ts';
+import { locatePath } from '../../../gate/scope/paths.ts';
+import type { HopOptions, SeedHop } from '../../../session/seed-hop.ts';
+import { own } from '../../../spec/names.ts';
+import type { Json } from '../../../spec/types.ts';
+import { type ClientTool, clientTool, type Provider } from './client-tools.ts';
+import { type ModelArguments, argumentsOf, hopOf, type ModeArguments, modeOf } from './controls.ts';
+import { isMcpName, type OwnServer, ourTool, serverNamed, upstreamTool } from './mcp-name.ts';
+import { type PatchFile, parsePatch } from './patch.ts';
+import { routeCommand, type ShellRoute } from './shell-route.ts';
+
+export interface ActionContext extends ShellRoute {
+  /** Absolute real path of the repository. */
+  readonly root: string;
+  /** Where the client is: what relative paths and commands start from. The root if left out. */
+  readonly cwd?: string;
+  /** hopgate's own MCP server as the client names it. The server `hopgate` if left out. */
+  readonly own?: OwnServer;
+}
+
+/** A call of one of our tools, for the gate to decide. */
+export interface ToolCallOfOurs {
+  readonly tool: string;
+  readonly args: { readonly [name: string]: Json };
+}
+
+/** One file or one command that a client's call comes down to. */
+export interface ActionStep extends ToolCallOfOurs {
+  /**
+   * `native`: the client may run it itself, under watch (`admit`, `conclude`); `contained`: only our runner may (`step`); `ours`: it is a call of
+   * hopgate's own MCP tool, which decides and runs it.
+   */
+  readonly how: 'native' | 'contained' | 'ours';
+  /** What the client's tool was asked besides, and ours has no parameter for: how to show it, how long to wait. */
+  readonly extra: { readonly [name: string]: Json };
+  /** The same in calls that our own tools can run; null: they cannot, so that only the client could do it. */
+  readonly byOurs: readonly ToolCallOfOurs[] | null;
+}
+
+/** What a client's tool call means here. Closed: what is none of these is `unmapped`, and has to be denied. */
+export type ClientAction =
+  | { readonly kind: 'steps'; readonly steps: readonly ActionStep[] }
+  | { readonly kind: 'hop'; readonly hop: HopOptions | SeedHop }
+  | { readonly kind: 'mode'; readonly mode: ModeArguments }
+  /** hopgate is asked about the session. */
+  | { readonly kind: 'ask'; readonly control: 'status' | 'why'; readonly input: ModelArguments }
+  /** The client's own bookkeeping, without effect on the world. */
+  | { readonly kind: 'inner' }
+  /** To be denied; `why` completes "the tool …", null: it was never heard of. */
+  | { readonly kind: 'unmapped'; readonly why: string | null };
+
+/**
+ * A client program's tool call as an action here. Pure and total: any input gives an answer. It translates and decides nothing: arguments are
+ * carried over as they are (paths beneath the root become relative to it), and a tool that is not open here becomes a step that the gate refuses.
+ *
+ * @example
+ * toolCallToAction({ provider: 'claude-code', name: 'Read', input: { file_path: '/repo/src/a.ts' } }, { specs, config, root: '/repo', … });
+ * // { kind: 'steps', steps: [{ tool: 'read', args: { path: 'src/a.ts' }, how: 'native', … }] }
+ */
+export function toolCallToAction(
+  call: { readonly provider: Provider; readonly name: string; readonly input: unknown },
+  context: ActionContext,
+): ClientAction {
+  const name = typeof call.name === 'string' ? call.name : '';
+  const tool = ourTool(name, context.own ?? serverNamed('hopgate'));
+  if (tool !== null) return ownAction(tool, call.input, context);
+  if (isMcpName(name)) return mcpAction(name, call.input, context);
+  const known = clientTool(call.provider, name);
+  if (!known) return { kind: 'unmapped', why: null };
+  return knownAction(known, call.input, context);
+}
+
+function ownAction(tool: string, input: unknown, { specs }: ActionContext): ClientAction {
+  const fields = argumentsOf(input);
+  if (tool === 'hop') return { kind: 'hop', hop: hopOf(fields) };
+  if (tool === 'mode') return { kind: 'mode', mode: modeOf(fields) };
+  if (tool === 'status' || tool === 'why') return { kind: 'ask', control: tool, input: fields };
+  if (!own(specs.tools, tool)) return { kind: 'unmapped', why: null };
+  return steps({ tool, args: fields, how: 'ours', extra: {}, byOurs: [{ tool, args: fields }] });
+}
+
+/** A tool of another MCP server: ours to run, where the spec set fronts it. */
+function mcpAction(name: string, input: unknown, { specs }: ActionContext): ClientAction {
+  const tool = upstreamTool(name, specs);
+  if (!tool) return { kind: 'unmapped', why: 'is of an MCP server that no spec speaks of' };
+  const names = new Map(tool.parameters.map((parameter) => [parameter.as ?? parameter.name, parameter.name]));
+  const args = Object.fromEntries(
+    Object.entries(argumentsOf(input)).map(([key, value]) => [names.get(key) ?? key, value]),
+  );
+  return steps({ tool: tool.id, args, how: 'contained', extra: {}, byOurs: [{ tool: tool.id, args }] });
+}
+
+function knownAction(known: ClientTool, input: unknown, context: ActionContext): ClientAction {
+  const fields = argumentsOf(input);
+  switch (known.kind) {
+    case 'inner':
+      return { kind: 'inner' };
+    case 'outside':
+      return { kind: 'unmapped', why: known.why };
+    case 'resource': {
+      const ours = fields['server'] === (context.own ?? serverNamed('hopgate')).server;
+      return ours ? { kind: 'inner' } : { kind: 'unmapped', why: 'reads from an MCP server that no spec speaks of' };
+    }
+    case 'same': {
+      const { args, extra } = renamed(fields, known.as, context);
+      const call = { tool: known.tool, args: { ...known.fixed, ...args } };
+      return steps({ ...call, how: known.how, extra, byOurs: [call] });
+    }
+    case 'multi-edit':
+      return multiEdit(fields, context);
+    case 'notebook': {
+      const { args, extra } = renamed(fields, { notebook_path: 'path', new_source: 'new' }, context);
+      return steps({ tool: 'edit', args: { old: '', new: '', ...args }, how: 'native', extra, byOurs: null });
+    }
+    case 'shell':
+      return shellAction(known, fields, context);
+    case 'patch':
+      return patchAction(input, fields, context);
+    default:
+      return known satisfies never;
+  }
+}
+
+const steps = (...all: readonly ActionStep[]): ClientAction => ({ kind: 'steps', steps: all });
+
+/** The arguments under our names; those that are not named go to `extra`. */
+function renamed(fields: ModelArguments, as: { readonly [argument: string]: string }, context: ActionContext) {
+  const names = new Map(Object.entries(as));
+  const args: [string, Json][] = [];
+  const extra: [string, Json][] = [];
+  for (const [key, value] of Object.entries(fields)) {
+    const name = names.get(key);
+    if (name === undefined) extra.push([key, value]);
+    else args.push([name, name === 'path' ? rootRelative(value, context) : value]);
+  }
+  return { args: Object.fromEntries(args), extra: Object.fromEntries(extra) };
+}
+
+/** A path as the root sees it; one that lies outside, or is none, stays what it is, for the gate to refuse. */
+function rootRelative(path: Json, { root, cwd = root }: ActionContext): Json {
+  if (typeof path !== 'string' || path === '') return path;
+  const located = locatePath(root, path.includes('\0') ? path : resolve(cwd, path));
+  return located.ok ? located.path : path;
+}
+
+function multiEdit(fields: ModelArguments, context: ActionContext): ClientAction {
+  const { args, extra } = renamed(fields, { file_path: 'path' }, context);
+  const { edits, ...rest } = extra;
+  const each = (Array.isArray(edits) ? edits : []).map((edit) => {
+    const { old_string: old = '', new_string: text = '', replace_all: all } = argumentsOf(edit);
+    return { tool: 'edit', args: { ...args, old, new: text, ...(all === undefined ? {} : { all }) } };
+  });
+  return steps(oneFile(args, each, rest));
+}
+
+/** Several edits of one file in one step, which the client makes at once. */
+function oneFile(
+  path: { readonly [name: string]: Json },
+  edits: readonly ToolCallOfOurs[],
+  extra: ActionStep['extra'],
+): ActionStep {
+  const [first] = edits;
+  const joined = (name: string) => edits.map(({ args }) => String(args[name])).join('\n');
+  const args = edits.length === 1 && first ? first.args : { ...path, old: joined('old'), new: joined('new') };
+  // Our own edit needs a text to find.
+  const findable = edits.length > 0 && edits.every(({ args }) => args['old'] !== '');
+  return { tool: 'edit', args, how: 'native', extra, byOurs: findable ? edits : null };
+}
+
+function shellAction(
+  { command, folder }: Extract<ClientTool, { kind: 'shell' }>,
+  fields: ModelArguments,
+  context: ActionContext,
+): ClientAction {
+  const key = command.find((name) => Object.hasOwn(fields, name));
+  const given = key === undefined ? undefined : fields[key];
+  const where = folder === null ? undefined : fields[folder];
+  const extra = Object.fromEntries(Object.entries(fields).filter(([name]) => name !== key && name !== folder));
+  const line = commandLine(given);
+  const call = line === null ? routeCommandless(given, context) : routeCommand(inFolder(line, where, context), context);
+  return steps({ ...call, how: 'contained', extra, byOurs: [call] });
+}
+
+/** What is no command goes to the tool that would have taken one, for the gate to say what is wrong. */
+function routeCommandless(given: Json | undefined, context: ActionContext): ToolCallOfOurs {
+  const { tool, args } = routeCommand('', context);
+  return { tool, args: given === undefined ? {} : Object.fromEntries(Object.keys(args).map((name) => [name, given])) };
+}
+
+/** A command as one line: a text as it is; a list of words shellWord, or the script of a `bash -c`. */
+function commandLine(given: Json | undefined): string | null {
+  if (typeof given === 'string') return given;
+  if (!Array.isArray(given) || given.length === 0) return null;
+  const words = given.filter((word) => typeof word === 'string');
+  if (words.length !== given.length) return null;
+  const [shell = '', flag = '', script] = words;
+  if (words.length === 3 && script !== undefined && /(?:^|\/)(?:ba|z|da)?sh$/.test(shell) && /^-l?c$/.test(flag))
+    return script;
+  return words.map(shellWord).join(' ');
+}
+
+/** The command as it would run from the root. */
+function inFolder(line: string, where: Json | undefined, { root, cwd = root }: ActionContext): string {
+  const folder = typeof where === 'string' && where !== '' ? resolve(cwd, where) : resolve(cwd);
+  if (folder === resolve(root)) return line;
+  const located = locatePath(root, folder);
+  return `cd -- ${shellWord(located.ok ? located.path : folder)} || exit\n${line}`;
+}
+
+function patchAction(input: unknown, fields: ModelArguments, context: ActionContext): ClientAction {
+  const text = typeof input === 'string' ? input : (fields['command'] ?? fields['input'] ?? fields['patch']);
+  if (typeof text !== 'string') return { kind: 'unmapped', why: 'came without a patch' };
+  const patch = parsePatch(text);
+  if (!patch.ok)
+    return { kind: 'unmapped', why: `came with a patch that cannot be read: line ${patch.line}: ${patch.why}` };
+  return { kind: 'steps', steps: patch.files.flatMap((file) => patchSteps(file, context)) };
+}
+
+function patchSteps(file: PatchFile, context: ActionContext): readonly ActionStep[] {
+  const at = (path: string): string => String(rootRelative(path, context));
+  const path = at(file.path);
+  if (file.kind === 'add') {
+    const call = { tool: 'write', args: { path, content: file.content } };
+    return [{ ...call, how: 'native', extra: {}, byOurs: [call] }];
+  }
+  if (file.kind === 'delete') return [byShell(`rm -- ${shellWord(path)}`, context)];
+  const edits = file.hunks.map((hunk) => ({ tool: 'edit', args: { path, old: hunk.old, new: hunk.new } }));
+  const edit = edits.length === 0 ? [] : [oneFile({ path }, edits, placesOf(file.hunks))];
+  if (file.moveTo === null) return edit;
+  const to = at(file.moveTo);
+  const folder = to.includes('/') ? `mkdir -p -- ${shellWord(to.slice(0, to.lastIndexOf('/')))} && ` : '';
+  return [...edit, byShell(`${folder}mv -- ${shellWord(path)} ${shellWord(to)}`, context)];
+}
+
+/** Deleting and moving is the shell's work: we have no tool of its own for it. */
+function byShell(command: string, context: ActionContext): ActionStep {
+  const call = routeCommand(command, context);
+  return { ...call, how: 'contained', extra: {}, byOurs: [call] };
+}
+
+const placesOf = (hunks: readonly { readonly at: string | null }[]): { readonly [name: string]: Json } =>
+  hunks.some(({ at }) => at !== null) ? { at: hunks.map(({ at }) => at) } : {};

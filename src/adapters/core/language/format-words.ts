@@ -1,0 +1,81 @@
+import { shorten } from '../../../base/text.ts';
+import type { ProjectConfig, ScopeRule, ToolParameter, ToolSpec } from '../../../spec/types.ts';
+
+/** A list as people read it, at most `most` of it. */
+export function listed(items: readonly string[], most: number = Number.POSITIVE_INFINITY): string {
+  if (items.length <= most) return items.join(', ');
+  return `${items.slice(0, most).join(', ')} and ${items.length - most} more`;
+}
+
+/** A name or text from the world in one line: a file may be called what it likes, and starts no line of a prompt by it. */
+export function oneLine(text: string, most: number = Number.POSITIVE_INFINITY): string {
+  const plain = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  return shorten(plain, most);
+}
+
+const typeOf = ({ schema }: ToolParameter): string => {
+  const { type, enum: values } = schema;
+  if (Array.isArray(values)) return values.map((value) => JSON.stringify(value)).join('|');
+  if (typeof type === 'string' && type !== 'string') return `: ${type}`;
+  return '';
+};
+
+/** How a tool is called: `read(path, offset?: integer, limit?: integer)`. */
+export const signature = ({ id, parameters }: ToolSpec, name: string = id): string =>
+  `${name}(${parameters.map((each) => `${each.name}${each.required ? '' : '?'}${typeOf(each)}`).join(', ')})`;
+
+/** What a scope lets its tools reach, by kind. */
+export interface ScopeWords {
+  readonly reads: string;
+  readonly writes: string;
+  readonly commands: string;
+  readonly urls: string;
+}
+
+const MOST = 12;
+
+/** A scope rule in words, as this repository configures it. */
+export function reachOf(rule: ScopeRule, config: ProjectConfig): ScopeWords {
+  const masks = config.mask.filter((mask) => !mask.startsWith('!'));
+  return {
+    reads: {
+      root: `all of the repository${masks.length > 0 ? ` but what is masked (${listed(masks, 6)})` : ''}`,
+      'session-log': 'only files that this session’s log names',
+      none: 'no files',
+    }[rule.read],
+    writes: rule.write.length > 0 ? `only ${listed(rule.write, MOST)}` : 'nothing',
+    commands: commandsOf(rule, config),
+    urls: rule.url === 'none' ? 'none' : listed(config.web.allow, MOST) || 'none (web.allow in hopgate.yaml is empty)',
+  };
+}
+
+function commandsOf({ command, write }: ScopeRule, { test, deploy, git }: ProjectConfig): string {
+  const tests = test.map(({ run }) => run.join(' '));
+  const ships = Object.keys(deploy);
+  switch (command) {
+    case 'none':
+      return 'none';
+    case 'read-only':
+      return 'any, contained: they see the tree and cannot change it; no network';
+    case 'contained':
+      return `any, contained: only their changes within ${listed(write, MOST) || 'nothing'} are kept; no network`;
+    case 'test':
+      return tests.length > 0 ? `only the test commands: ${listed(tests, 6)}` : 'none (test in hopgate.yaml is empty)';
+    case 'deploy':
+      return `only git${git ? ` (push to ${git.remote} ${git.branch})` : ' (no push: git in hopgate.yaml is not set)'} and ${ships.length > 0 ? `the deploy commands: ${listed(ships, 6)}` : 'no deploy command (deploy in hopgate.yaml is empty)'}`;
+    default:
+      return command satisfies never;
+  }
+}
+
+/** What a tool's arguments may touch, by their roles. */
+export function touchesOf({ parameters }: ToolSpec, reach: ScopeWords): string {
+  const roles = new Set(parameters.map(({ role }) => role));
+  const parts = [
+    roles.has('path:read') ? `reads ${reach.reads}` : '',
+    roles.has('path:write') ? `writes ${reach.writes}` : '',
+    roles.has('command') ? `commands: ${reach.commands}` : '',
+    roles.has('url') ? `hosts: ${reach.urls}` : '',
+  ];
+  return parts.filter((part) => part !== '').join('; ') || 'nothing of the repository';
+}

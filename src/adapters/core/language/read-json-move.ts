@@ -1,0 +1,66 @@
+import { isObject } from '../../../base/json.ts';
+import { type ModelArguments, argumentsOf } from '../calls/controls.ts';
+
+/** A call that an agent wrote as text, because it has no other way. */
+export interface JsonMove {
+  readonly name: string;
+  readonly input: ModelArguments;
+}
+
+const FENCE = /^ {0,3}```[ \t]*([\w-]*)[ \t]*\n([\s\S]*?)^ {0,3}```[ \t]*$/gm;
+
+/**
+ * A call in an agent's text: the seeds' `{"hop": "edit", "reason": …}`, `{"mode": …}`, or `{"tool": …, "args": {…}}` (`name`, and `arguments` or
+ * `input`, do as well, and so does a chat API's `{"function": {…}}`). It has to be the whole message, or the one fenced block of it, and strict
+ * JSON. null: there is none.
+ */
+export function readJsonMove(text: string): JsonMove | null {
+  const json = jsonIn(text);
+  return json === null ? null : moveOf(json);
+}
+
+/** Whether a text begins like a call. Where `readJsonMove` finds none in it, its writer is to be told. */
+export const looksLikeJsonMove = (text: string): boolean =>
+  /^\{\s*"(?:hop|mode|tool|name|function)"\s*:/.test(jsonIn(text) ?? '');
+
+/** What stands where a call would: the whole message, or its one block; null: nothing does. */
+function jsonIn(text: string): string | null {
+  if (typeof text !== 'string') return null;
+  const whole = text.trim();
+  if (whole.startsWith('{')) return whole;
+  const blocks = [...text.matchAll(FENCE)];
+  const [block] = blocks;
+  if (!block || blocks.length > 1 || (text.match(/^ {0,3}```/gm) ?? []).length !== 2) return null;
+  return ['', 'json'].includes((block[1] ?? '').toLowerCase()) ? (block[2] ?? '').trim() : null;
+}
+
+function moveOf(json: string): JsonMove | null {
+  const fields = parsed(json);
+  if (!fields) return null;
+  const { hop, mode } = fields;
+  if (typeof hop === 'string') return { name: 'hop', input: fields };
+  if (isObject(hop)) return { name: 'hop', input: hop };
+  if (typeof mode === 'string') {
+    const { mode: to, ...rest } = fields;
+    return { name: 'mode', input: { ...rest, to: to ?? '' } };
+  }
+  if (isObject(mode)) return { name: 'mode', input: mode };
+  return callOf(isObject(fields['function']) ? fields['function'] : fields);
+}
+
+/** A named call. Some models write its arguments as JSON within the JSON, as chat APIs do. */
+function callOf({ tool, name = tool, ...rest }: ModelArguments): JsonMove | null {
+  if (typeof name !== 'string' || name === '') return null;
+  const given = rest['args'] ?? rest['arguments'] ?? rest['input'] ?? rest['parameters'] ?? {};
+  const input = typeof given === 'string' ? parsed(given) : given;
+  return isObject(input) ? { name, input } : null;
+}
+
+function parsed(json: string): ModelArguments | null {
+  try {
+    const value: unknown = JSON.parse(json);
+    return isObject(value) ? argumentsOf(value) : null;
+  } catch {
+    return null;
+  }
+}

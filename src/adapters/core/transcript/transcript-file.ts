@@ -1,0 +1,125 @@
+import { hash } from 'node:crypto';
+import { appendFileSync, closeSync, fstatSync, mkdirSync, openSync, readSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Clock } from '../../../ports/clock.ts';
+import type { TranscriptSink } from '../../../ports/transcript-sink.ts';
+import type { Item } from './transcript-items.ts';
+
+/** Where the transcript of a session lies, beside its evidence. */
+export function transcriptPath(stateDir: string, sessionId: string): string {
+  const name = /^\w[\w.-]{0,127}$/.test(sessionId) ? sessionId : hash('sha256', sessionId);
+  return join(stateDir, 'transcripts', `${name}.jsonl`);
+}
+
+export interface TranscriptFileOptions {
+  readonly clock?: Clock;
+  /** Told when an item could not be kept (a full disk): the transcript then has a gap, and says so by its count. */
+  readonly onError?: (error: unknown) => void;
+  /** How long another writer is waited for, and after which time it is taken to have died, in milliseconds. */
+  readonly patience?: number;
+}
+
+/** Takes several items as well: they stand together. */
+export interface TranscriptFile extends TranscriptSink {
+  add(...items: readonly Item[]): void;
+}
+
+/**
+ * Keeps a transcript in a file of its owner (0600), an item a line; goes on where the file ends, whoever wrote there: hooks of one conversation
+ * may be answered by several processes.
+ */
+export function transcriptTo(
+  file: string,
+  { clock = Date, onError, patience = 250 }: TranscriptFileOptions = {},
+): TranscriptFile {
+  let known: End = { items: 0, bytes: 0 };
+  let missing = 0;
+  return {
+    add(...items) {
+      try {
+        known = append(file, known, missing, items, clock, patience);
+        missing = 0;
+      } catch (error) {
+        missing += items.length;
+        onError?.(error);
+      }
+    },
+  };
+}
+
+/** How far a file is known. */
+interface End {
+  readonly items: number;
+  readonly bytes: number;
+}
+
+/** @param missing how many items before these could not be kept */
+function append(
+  file: string,
+  known: End,
+  missing: number,
+  added: readonly Item[],
+  clock: Clock,
+  patience: number,
+): End {
+  if (known.bytes === 0) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const unlock = lock(`${file}.lock`, patience);
+  try {
+    const fd = openSync(file, 'a+', 0o600);
+    try {
+      const { items, bytes, isCut } = endOf(fd, known);
+      const at = new Date(clock.now()).toISOString();
+      const lines = added.map((item, index) => JSON.stringify({ n: items + missing + index, at, ...item }));
+      const text = `${isCut ? '\n' : ''}${lines.join('\n')}\n`;
+      appendFileSync(fd, text);
+      return { items: items + missing + lines.length, bytes: bytes + Buffer.byteLength(text) };
+    } finally {
+      closeSync(fd);
+    }
+  } finally {
+    unlock();
+  }
+}
+
+const LINE_BREAK = 10;
+
+/** The number of lines that are there; a last one that was cut off counts, and is to be ended, so that the next stands on its own. */
+function endOf(fd: number, { items, bytes }: End): End & { readonly isCut: boolean } {
+  const { size } = fstatSync(fd);
+  const isShorter = size < bytes;
+  const chunk = size === bytes ? Buffer.of() : Buffer.alloc(1 << 16);
+  let lines = isShorter ? 0 : items;
+  let last = LINE_BREAK;
+  for (let at = isShorter ? 0 : bytes; at < size; ) {
+    const read = readSync(fd, chunk, 0, chunk.length, at);
+    if (read === 0) break;
+    const part = chunk.subarray(0, read);
+    for (let to = part.indexOf(LINE_BREAK); to >= 0; to = part.indexOf(LINE_BREAK, to + 1)) lines += 1;
+    last = chunk[read - 1]!;
+    at += read;
+  }
+  return last === LINE_BREAK
+    ? { items: lines, bytes: size, isCut: false }
+    : { items: lines + 1, bytes: size, isCut: true };
+}
+
+/** Lets one writer count at a time. Whoever waits in vain writes without: the count then shows it. */
+function lock(file: string, patience: number): () => void {
+  for (const until = Date.now() + patience; ; pause()) {
+    try {
+      closeSync(openSync(file, 'wx', 0o600));
+      return () => rmSync(file, { force: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if (isAbandoned(file, patience)) rmSync(file, { force: true });
+      else if (Date.now() > until) return () => {};
+    }
+  }
+}
+
+function isAbandoned(file: string, patience: number): boolean {
+  const there = statSync(file, { throwIfNoEntry: false });
+  return there !== undefined && Date.now() - there.mtimeMs > patience;
+}
+
+const pause = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);

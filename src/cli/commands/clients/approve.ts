@@ -1,0 +1,173 @@
+import { resolve } from 'node:path';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { visible } from '../../../base/text.ts';
+import { answerRequest } from '../../../operator/answer-request.ts';
+import { ownToken, readToken, TokenError, tokenFile } from '../../../operator/token.ts';
+import { askAtTerminal } from '../../approve/ask.ts';
+import {
+  type FoundItem,
+  findPending,
+  pendingEverywhere,
+  pendingIn,
+  pendingOfRoot,
+} from '../../approve/find-pending.ts';
+import { listPending, pendingJson } from '../../approve/list-pending.ts';
+import { diffFor, showRequest } from '../../approve/show-request.ts';
+import { watchPending } from '../../approve/watch-pending.ts';
+import { CliError, type Io, paint, print, printJson } from '../../io.ts';
+import { examples, rootOf } from '../../options.ts';
+import { canAsk } from '../../run/operator.ts';
+
+interface Options {
+  readonly root?: string;
+  readonly allRoots?: boolean;
+  readonly yes?: boolean;
+  readonly no?: boolean;
+  readonly by: string;
+  readonly minutes: number;
+  readonly tokenFile?: string;
+  readonly watch?: boolean;
+}
+
+type Verdict = 'yes' | 'no';
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('approve')
+    .summary('answer what agents ask the operator for')
+    .description(
+      "Lists the requests that wait for the operator; with an id, shows one in full (what, why, what was changed, the diff as it is now) and asks. The\nanswer is proved by the operator's token, a file in the state folder that no sandbox shows; it holds for this request alone, once, until it\nexpires. Without a terminal say --yes or --no. Exit code 1 if the answer at the terminal is no, or there is none.",
+    )
+    .argument('[id]', 'the request, as the refusal named it; found in any repository unless --root is given')
+    .option('--root <dir>', 'the repository; to list: the one that the current folder is of unless given')
+    .option('--all-roots', 'list the requests of all repositories')
+    .option('--watch', 'stay, and ask as requests come in (Ctrl-C ends it)')
+    .option('--yes', 'approve it')
+    .option('--no', 'refuse it, once: it can be asked again')
+    .addOption(new Option('--by <name>', 'who approves, for the evidence').default('operator').argParser(nameOf))
+    .addOption(
+      new Option('--minutes <number>', 'how long the approval waits to be used').default(60).argParser(minutesOf),
+    )
+    .option('--token-file <file>', "the operator's token, if not the one in the state folder")
+    .addHelpText(
+      'after',
+      examples(
+        'hopgate approve',
+        'hopgate approve k7m2xq',
+        'hopgate approve k7m2xq --yes --by mary --minutes 10',
+        'hopgate approve --watch --all-roots',
+      ),
+    )
+    .action((id: string | undefined, options: Options) => approve(io, id, options));
+}
+
+async function approve(io: Io, id: string | undefined, options: Options): Promise<void> {
+  const { yes, no, watch } = options;
+  if (yes && no) throw usage('--yes and --no exclude each other', 'Say one of them.');
+  if (id === undefined && (yes || no))
+    throw usage('there is no request named', 'Write its id: hopgate approve ID --yes.');
+  if (watch && id !== undefined) throw usage('--watch takes no id', 'Leave out one of them.');
+  if (watch) {
+    if (!canAsk(io)) throw usage('--watch asks at a terminal, and there is none', 'Use "hopgate approve ID --yes".');
+    return watchPending(
+      io,
+      () => itemsOf(io, options),
+      (item) => askAndAnswer(io, item, options).catch((error: unknown) => goOn(io, error)),
+    );
+  }
+  if (id === undefined) return listPending(io, itemsOf(io, options), othersOf(io, options));
+  const item = findPending(io, id, options.root);
+  const verdict = yes ? 'yes' : no ? 'no' : null;
+  if (verdict !== null) {
+    if (!io.json) show(io, item);
+    return answer(io, item, verdict, options);
+  }
+  if (io.json) {
+    const { request, root } = item.pending;
+    return printJson(io, { ...pendingJson(item), tree: diffFor(request, root) });
+  }
+  if (canAsk(io)) {
+    const said = await askAndAnswer(io, item, options);
+    if (said !== 'yes') io.exitCode = 1;
+    return;
+  }
+  show(io, item);
+  throw usage('nobody can be asked here', `Answer with "hopgate approve ${item.pending.id} --yes", or --no.`);
+}
+
+/** While a person reads, a request may be answered elsewhere: that is no reason to stop watching. */
+function goOn(io: Io, error: unknown): void {
+  if (!(error instanceof CliError && error.code === 'unknown-request')) throw error;
+  print(io, error.message);
+}
+
+const usage = (message: string, remedy: string): CliError => new CliError('usage', message, remedy, { exitCode: 2 });
+
+const itemsOf = (io: Io, { root, allRoots }: Options): readonly FoundItem[] =>
+  allRoots ? pendingEverywhere(io) : pendingOfRoot(io, root ?? '.');
+
+/** How many wait in other repositories than the one that is listed. */
+const othersOf = (io: Io, options: Options): number =>
+  options.allRoots || options.root !== undefined ? 0 : pendingEverywhere(io).length - itemsOf(io, options).length;
+
+/** A request of another repository than this one says which. */
+function show(io: Io, { pending: { request, root } }: FoundItem): void {
+  if (root !== rootOf(io, { root: '.' })) print(io, paint(io, 'bold', `In ${visible(root)}:`));
+  showRequest(io, request, root);
+}
+
+/** null: left pending. */
+async function askAndAnswer(io: Io, item: FoundItem, options: Options): Promise<Verdict | null> {
+  tokenFor(io, item, options); // before a person reads through it for nothing
+  show(io, item);
+  const said = await askAtTerminal(io, item.pending.request);
+  if (said === null) print(io, `Left as it is: ${item.pending.id} still waits.`);
+  else answer(io, item, said, options);
+  return said;
+}
+
+function answer(io: Io, item: FoundItem, verdict: Verdict, options: Options): void {
+  const { by, minutes } = options;
+  if (!pendingIn(item.stateDir).some(({ pending }) => pending.id === item.pending.id))
+    throw new CliError(
+      'unknown-request',
+      `${item.pending.id} does not wait any more: it was answered elsewhere and used, or has expired`,
+      'Nothing was answered. List what waits with "hopgate approve --all-roots".',
+    );
+  const signed = answerRequest(item.stateDir, item.pending, { verdict, by, minutes }, tokenFor(io, item, options));
+  const { id } = item.pending;
+  const until = new Date(signed.expiresAt).toISOString();
+  if (io.json) return printJson(io, { id, verdict, by, until, requestHash: signed.requestHash });
+  if (verdict === 'no') return print(io, `${paint(io, 'red', 'Refused')}: ${id}.`);
+  print(io, `${paint(io, 'green', 'Approved')}: ${id}, once, until ${until}. The agent makes the same call again.`);
+}
+
+/** The token to prove the answer with: what the sessions of this repository check it by. */
+function tokenFor(io: Io, { stateDir }: FoundItem, options: Options): string {
+  try {
+    const own = ownToken(stateDir);
+    if (options.tokenFile === undefined) return own;
+    const given = readToken(resolve(io.cwd, options.tokenFile));
+    if (given === own) return given;
+  } catch (cause) {
+    if (!(cause instanceof TokenError)) throw cause;
+    const remedy = options.tokenFile === undefined ? 'Then answer again.' : `The token lies in ${tokenFile(stateDir)}.`;
+    throw new CliError(cause.code, cause.message, remedy, { cause });
+  }
+  throw new CliError(
+    'token-wrong',
+    `${options.tokenFile} is not the operator's token of this repository`,
+    `It lies in ${tokenFile(stateDir)}.`,
+  );
+}
+
+function nameOf(text: string): string {
+  if (/^[\p{L}\p{N}][\p{L}\p{N} ._@+-]{0,99}$/u.test(text)) return text;
+  throw new InvalidArgumentError('It must be a name: letters, digits, space and . _ @ + -, at most 100.');
+}
+
+function minutesOf(text: string): number {
+  const minutes = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
+  if (minutes >= 1 && minutes <= 1440) return minutes;
+  throw new InvalidArgumentError('It must be a whole number from 1 to 1440.');
+}

@@ -1,0 +1,99 @@
+import type { Command } from 'commander';
+import { visible } from '../../../base/text.ts';
+import { type Io, note, print, printJson } from '../../io.ts';
+import { examples } from '../../options.ts';
+
+/** What the daemon says of itself. */
+interface Status {
+  readonly pid: number;
+  readonly startedAt: string;
+  readonly socket: string;
+  readonly build: string;
+  readonly client: string;
+  readonly atWork: number;
+  readonly sessions: readonly { readonly id: string; readonly root: string; readonly busy: string | null }[];
+}
+
+export function register(program: Command, io: Io): void {
+  const daemon = program
+    .command('daemon')
+    .summary('the resident process that answers hooks')
+    .description(
+      'One process for each user answers the hooks of client programs and runs their sessions; it starts by itself when it is needed and ends\nwhen nothing was asked for a while. HOPGATE_DAEMON=off does without it.',
+    )
+    .addHelpText('after', examples('hopgate daemon status', 'hopgate daemon start', 'hopgate daemon stop'));
+  daemon
+    .command('start')
+    .summary('be the daemon, in the foreground')
+    .description('Runs the daemon in the foreground, and writes anew what client programs run for their hooks.')
+    .option('--idle-minutes <n>', 'end after so many minutes without a request', '15')
+    .action((options: { readonly idleMinutes: string }) => start(io, Number(options.idleMinutes)));
+  daemon
+    .command('status')
+    .summary('tell whether it runs, and what it holds')
+    .action(() => status(io));
+  daemon
+    .command('stop')
+    .summary('let it finish, and end')
+    .action(() => stop(io));
+  program
+    .command('hook', { hidden: true })
+    .description(
+      'Answers one hook event of a client program, from standard input. Client programs run a faster way to the same.',
+    )
+    .argument('<client>', 'claude-code or codex')
+    .action(async (client: string) => {
+      const { main } = await import('../../../daemon/hook/hook-process.ts');
+      await main(['hook', client], io.env);
+    });
+}
+
+async function start(io: Io, idleMinutes: number): Promise<void> {
+  const { serve } = await import('../../../daemon/serve.ts');
+  const daemon = await serve({ env: io.env, ...(idleMinutes > 0 ? { idleMinutes } : {}), waitMs: 0 });
+  if (!daemon) {
+    note(io, 'a daemon is running already');
+    io.exitCode = 1;
+    return;
+  }
+  note(io, `listens on ${daemon.socket}`);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void daemon.stop());
+  await daemon.ended;
+}
+
+async function status(io: Io): Promise<void> {
+  const found = await askStatus(io);
+  if (io.json) return printJson(io, found ?? { running: false });
+  if (!found) {
+    print(io, 'No daemon is running. It starts with the first hook; "hopgate daemon start" starts one here.');
+    const { logTail } = await import('../../../daemon/serve.ts');
+    for (const line of logTail(io.env, 5)) print(io, `  ${visible(line)}`);
+    return;
+  }
+  print(io, `Runs as process ${found.pid} since ${found.startedAt}, on ${found.socket}.`);
+  print(io, `Hooks come by the ${found.client} client.`);
+  if (found.sessions.length === 0) print(io, 'No session is open in it.');
+  for (const { id, root, busy } of found.sessions)
+    print(io, `${visible(id)}  ${visible(root)}${busy === null ? '' : `  at work: ${visible(busy)}`}`);
+}
+
+async function stop(io: Io): Promise<void> {
+  const { askDaemon, NoDaemon } = await import('../../../daemon/hook/ask.ts');
+  try {
+    await askDaemon('/stop', { env: io.env, body: '' });
+    print(io, 'It finishes what is under way, and ends.');
+  } catch (error) {
+    if (!(error instanceof NoDaemon)) throw error;
+    print(io, 'No daemon is running.');
+  }
+}
+
+async function askStatus(io: Io): Promise<Status | null> {
+  const { askDaemon, NoDaemon } = await import('../../../daemon/hook/ask.ts');
+  try {
+    return JSON.parse((await askDaemon('/status', { env: io.env })).toString()) as Status;
+  } catch (error) {
+    if (error instanceof NoDaemon) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,71 @@
+import { type Command, Option } from 'commander';
+import { applyInstall, changesOf } from '../../install/apply.ts';
+import type { Installer, InstallPlan, InstallScope } from '../../install/installer.ts';
+import { INSTALLERS } from '../../install/installers.ts';
+import { showPlan } from '../../install/show-plan.ts';
+import { CliError, type Io, print, printJson } from '../../io.ts';
+import { examples, rootOf, rootOption } from '../../options.ts';
+
+export interface InstallOptions {
+  readonly root: string;
+  readonly scope: InstallScope;
+  readonly dryRun?: boolean;
+}
+
+export const clients = (): string => Object.keys(INSTALLERS).sort().join(', ');
+
+export const scopeOption = (): Option =>
+  new Option('--scope <scope>', 'user: every repository of this account; project: this one')
+    .choices(['project', 'user'])
+    .default('user');
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('install')
+    .summary('put hopgate into a client program for good')
+    .description(
+      `Makes a client program (${clients()}) start every conversation in a session, and shows what is written for it. Settings that are not\nhopgate's stay as they are. Run again it changes nothing, or what a newer hopgate writes otherwise.`,
+    )
+    .argument('<client>', clients())
+    .addOption(scopeOption())
+    .addOption(rootOption())
+    .option('--dry-run', 'show what would be written, and write nothing')
+    .addHelpText('after', examples('hopgate install claude --dry-run', 'hopgate install claude --scope project'))
+    .action((client: string, options: InstallOptions) => change(io, client, options, 'install'));
+}
+
+/** Shows what is to change, and changes it. */
+export async function change(
+  io: Io,
+  client: string,
+  options: InstallOptions,
+  what: 'install' | 'uninstall',
+): Promise<void> {
+  const installer = await installerOf(client);
+  const { scope } = options;
+  const plan: InstallPlan = await installer[what]({ io, root: rootOf(io, options), scope });
+  const changes = changesOf(plan.changes);
+  const written = options.dryRun !== true && changes.length > 0;
+  if (written) applyInstall(changes, plan.keep);
+  if (io.json) {
+    const files = changes.map(({ path, before, after }) => ({
+      path,
+      change: after === null ? 'removed' : before === null ? 'created' : 'changed',
+    }));
+    printJson(io, { client, scope, written, files, notes: plan.notes });
+    return;
+  }
+  showPlan(io, { changes });
+  if (changes.length === 0)
+    print(io, `Nothing to do: ${client} ${what === 'install' ? 'has it already' : 'has nothing of hopgate'}.`);
+  else if (!written) print(io, 'Nothing was written (--dry-run).');
+  for (const note of plan.notes) print(io, note);
+}
+
+async function installerOf(client: string): Promise<Installer> {
+  const load = Object.hasOwn(INSTALLERS, client) ? INSTALLERS[client] : undefined;
+  if (load) return load();
+  throw new CliError('unknown-client', `hopgate cannot be installed into "${client}"`, `It knows: ${clients()}.`, {
+    exitCode: 2,
+  });
+}

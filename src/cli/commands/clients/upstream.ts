@@ -1,0 +1,196 @@
+import type { Command } from 'commander';
+import manifest from '../../../../package.json' with { type: 'json' };
+import { visible } from '../../../base/text.ts';
+import { withWritePaths } from '../../../gate/decide-step.ts';
+import { openProject, type Project } from '../../../project/open-project.ts';
+import { CONFIG_FILE } from '../../../project/root.ts';
+import { suggest } from '../../../spec/names.ts';
+import type { ToolSpec, UpstreamServer, UpstreamTool } from '../../../spec/types.ts';
+import { type Comparison, compareTool } from '../../../tools/upstream/compare-tool.ts';
+import { UpstreamConnection, UpstreamDown } from '../../../tools/upstream/connection.ts';
+import { fragments } from '../../../tools/upstream/fragment.ts';
+import type { ListedTool } from '../../../tools/upstream/listed-tool.ts';
+import { writableProgram } from '../../../tools/upstream/writable-program.ts';
+import { CliError, heading, type Io, note, paint, print, printJson, type Style } from '../../io.ts';
+import { examples, rootOf, rootOption } from '../../options.ts';
+import { table } from '../../table.ts';
+
+interface Options {
+  readonly root: string;
+}
+
+export function register(program: Command, io: Io): void {
+  const upstream = program
+    .command('upstream')
+    .summary('MCP servers whose tools the specs use')
+    .description(
+      `Shows the MCP servers that ${CONFIG_FILE} names under upstream, and makes entries of tools.yaml out of what they offer. A tool that the specs\ndo not name does not exist for an agent.`,
+    )
+    .addHelpText('after', examples('hopgate upstream list', 'hopgate upstream import files'));
+  upstream
+    .command('list')
+    .summary('show the servers, and how the tools of the specs stand to theirs')
+    .description(
+      'Asks each server what it has and compares: which tools of the specs it serves, which are missing, changed since they were accepted, or take\nother arguments. Exit code 1 if a server is down or a tool cannot be called.',
+    )
+    .addOption(rootOption())
+    .addHelpText('after', examples('hopgate upstream list', 'hopgate upstream list --json'))
+    .action((options: Options) => list(io, options));
+  upstream
+    .command('import')
+    .summary('print entries of tools.yaml for the tools of a server')
+    .description(
+      'Prints an entry of tools.yaml for each tool that the server lists: its arguments with guessed roles, its effect, and the hash that pins it. What is\nguessed is marked CHECK. Put what you want into tools.yaml, and the names into the tools of a peripheral.',
+    )
+    .argument('<server>', `a name under upstream in ${CONFIG_FILE}`)
+    .option('--prefix <prefix>', 'what the tools’ names begin with; the server’s name if left out')
+    .addOption(rootOption())
+    .addHelpText(
+      'after',
+      examples('hopgate upstream import files', 'hopgate upstream import files --prefix fs > fs.yaml'),
+    )
+    .action((server: string, options: Options & { readonly prefix?: string }) => importTools(io, server, options));
+}
+
+async function importTools(io: Io, name: string, options: Options & { readonly prefix?: string }): Promise<void> {
+  const project = await openProject(rootOf(io, options), io.env);
+  const server = serverNamed(project, name);
+  const prefix = options.prefix ?? name;
+  if (!/^[a-z][a-z0-9-]*$/.test(prefix))
+    throw new CliError('usage', `"${prefix}" cannot begin a tool's name`, 'Use lower-case letters, digits and -.', {
+      exitCode: 2,
+    });
+  const tools = await ask(io, project, name, server, (connection) => connection.tools());
+  const made = fragments(name, tools.values(), prefix);
+  if (io.json) return printJson(io, { server: name, tools: made });
+  print(io, ['tools:', ...made.map(({ yaml }) => yaml)].join('\n'));
+  note(io, `${made.length} tools; look at every CHECK, keep what you want, and name it in the tools of a peripheral.`);
+}
+
+function serverNamed({ config, narrowed, ignored }: Project, name: string): UpstreamServer {
+  const servers = config.upstream ?? {};
+  if (Object.hasOwn(servers, name)) return servers[name]!;
+  if (narrowed && ignored.includes('upstream'))
+    throw new CliError(
+      'not-trusted',
+      `${CONFIG_FILE} is not trusted, so its upstream does not hold`,
+      'Read it, then run "hopgate trust".',
+    );
+  throw new CliError(
+    'unknown-upstream',
+    `${CONFIG_FILE} names no upstream "${name}" (${suggest(name, Object.keys(servers))})`,
+    `Add it to ${CONFIG_FILE}: upstream: { ${name}: { command: [npx, some-mcp-server] } }`,
+  );
+}
+
+/** Gives `work` a connection for as long as it takes. */
+async function ask<T>(
+  io: Io,
+  { root, specs, config }: Project,
+  name: string,
+  server: UpstreamServer,
+  work: (connection: UpstreamConnection) => Promise<T>,
+): Promise<T> {
+  const writable = writableProgram(server, root, withWritePaths(specs, config).scopes);
+  if (writable)
+    throw new CliError(
+      'upstream-writable',
+      `agents may write ${writable}, which the upstream "${name}" runs outside of the sandbox`,
+      'Move it out of what they may write.',
+    );
+  const clock = { now: () => Date.now() };
+  const connection = new UpstreamConnection(name, server, {
+    root,
+    env: io.env,
+    clock,
+    random: Math.random,
+    version: manifest.version,
+  });
+  try {
+    return await work(connection);
+  } catch (error) {
+    if (!(error instanceof UpstreamDown)) throw error;
+    throw new CliError('upstream-down', error.message, 'Start it by hand with the same command to see what it lacks.');
+  } finally {
+    await connection.close();
+  }
+}
+
+interface Server {
+  readonly name: string;
+  readonly at: string;
+  /** null: it answers. */
+  readonly problem: string | null;
+  readonly tools: ReadonlyMap<string, ListedTool> | null;
+}
+
+async function list(io: Io, options: Options): Promise<void> {
+  const project = await openProject(rootOf(io, options), io.env);
+  const configured = Object.entries(project.config.upstream ?? {});
+  const servers = await Promise.all(configured.map(([name, server]) => lookAt(io, project, name, server)));
+  const bound = Object.values(project.specs.tools).filter(
+    (tool): tool is ToolSpec & { readonly upstream: UpstreamTool } => tool.upstream !== undefined,
+  );
+  const compared = bound.map((tool) => compare(tool, servers));
+  const ok = servers.every(({ problem }) => problem === null) && compared.every(({ standing }) => standing === 'ok');
+  io.exitCode = ok ? 0 : 1;
+  const untrusted = project.ignored.includes('upstream');
+  if (untrusted && !io.json)
+    note(io, `${CONFIG_FILE} is not trusted, so its upstream does not hold; read it, then run "hopgate trust".`);
+  if (io.json) {
+    printJson(io, {
+      ok,
+      servers: servers.map(({ name, at, problem, tools }) => ({
+        name,
+        at,
+        problem,
+        tools: tools && [...tools.keys()],
+      })),
+      tools: compared,
+    });
+    return;
+  }
+  if (servers.length === 0 && compared.length === 0) return print(io, `${CONFIG_FILE} names no upstream.`);
+  print(io, servers.map((server) => serverLine(io, server, compared)).join('\n'));
+  if (compared.length === 0) return;
+  const rows = compared.map(({ tool, upstream, standing, remarks }) => [
+    paint(io, STYLES[standing], standing),
+    tool,
+    visible(`${upstream.server}: ${upstream.tool}`),
+    visible(remarks.join('; ')),
+  ]);
+  print(io, `\n${heading(io, 'Tools of the specs')}\n${table(io, ['', 'tool', 'upstream', ''], rows)}`);
+}
+
+const STYLES: { readonly [standing in Comparison['standing']]: Style } = {
+  ok: 'green',
+  missing: 'red',
+  changed: 'red',
+  differs: 'yellow',
+  unknown: 'yellow',
+};
+
+async function lookAt(io: Io, project: Project, name: string, server: UpstreamServer): Promise<Server> {
+  const at = 'url' in server ? server.url : server.command.join(' ');
+  try {
+    return { name, at, problem: null, tools: await ask(io, project, name, server, (connection) => connection.tools()) };
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return { name, at, problem: error.message, tools: null };
+  }
+}
+
+function compare(tool: ToolSpec & { readonly upstream: UpstreamTool }, servers: readonly Server[]): Comparison {
+  const server = servers.find(({ name }) => name === tool.upstream.server);
+  if (!server)
+    return { ...compareTool(tool, null), remarks: [`${CONFIG_FILE} names no upstream "${tool.upstream.server}"`] };
+  return compareTool(tool, server.tools === null ? null : server.tools.get(tool.upstream.tool));
+}
+
+function serverLine(io: Io, { name, at, problem, tools }: Server, compared: readonly Comparison[]): string {
+  const used = new Set(compared.flatMap(({ upstream }) => (upstream.server === name ? [upstream.tool] : [])));
+  const has = [...(tools?.keys() ?? [])].filter((tool) => used.has(tool)).length;
+  const mark = problem === null ? paint(io, 'green', 'answers') : paint(io, 'red', 'down   ');
+  const told = problem === null ? `${tools!.size} tools, ${has} of them used by the specs` : visible(problem);
+  return `${mark}  ${heading(io, name)}  ${visible(at)}\n         ${told}`;
+}

@@ -1,0 +1,168 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import { excerpt, visible } from '../../../base/text.ts';
+import { toActivity } from '../../../evidence/musn/activity.ts';
+import { printEntryForm, toEntryForm } from '../../../evidence/musn/entry-form.ts';
+import { planImport } from '../../../evidence/musn/plan-import.ts';
+import { type EdnValue, printEdn } from '../../../evidence/musn/print-edn.ts';
+import type { FoundEntry } from '../../../evidence/query.ts';
+import type { EvidenceStore } from '../../../ports/evidence-store.ts';
+import { ensureStateDir } from '../../../project/state-dir.ts';
+import type { Json } from '../../../spec/types.ts';
+import { sqliteStore } from '../../../stores/sqlite.ts';
+import { noSessions } from '../../chosen-sessions.ts';
+import { CliError, type Io, note, print, printJson } from '../../io.ts';
+import { evidenceFile, findSession, withStore } from '../../open-store.ts';
+import { examples, rootOf, rootOption } from '../../options.ts';
+import { table } from '../../table.ts';
+
+interface Options {
+  readonly root: string;
+  readonly limit: number;
+  readonly after?: string;
+  readonly edn?: boolean;
+  readonly entries?: boolean;
+  readonly import?: string;
+}
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('activity')
+    .summary("list a session's activity events, the newest first; import a foreign log")
+    .description(
+      'Lists what happened in a session as events of an activity log (agent/interaction, session/par, …), the newest first, a page at a time. With --entries the\nevidence itself in the form {:evidence/type …}. --import makes a session of evidence that others wrote: entries or events, JSON or EDN.',
+    )
+    .argument('<session>', 'its id, or the beginning of it; with --import its whole id')
+    .addOption(rootOption())
+    .addOption(new Option('--limit <n>', 'how many, 1 to 1000').default(20).argParser(Number))
+    .option('--after <cursor>', 'go on behind this page; the cursor stands at its end')
+    .option('--entries', 'entries instead of events')
+    .option('--edn', 'print EDN, one form a line')
+    .addOption(
+      new Option('--import <file>', 'append what the file says to a session of foreign evidence').conflicts([
+        'after',
+        'edn',
+      ]),
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'hopgate activity 01J',
+        'hopgate activity 01J --limit 100 --json',
+        'hopgate activity 01J --entries --edn > 01J.edn',
+        'hopgate activity musn-7 --import activity.edn',
+      ),
+    )
+    .action((session: string, options: Options) =>
+      options.import === undefined ? list(io, session, options) : importLog(io, session, options.import, options),
+    );
+}
+
+async function list(io: Io, id: string, options: Options): Promise<void> {
+  const root = rootOf(io, options);
+  const page = await withStore(root, io.env, null, async (store) => {
+    const { sessionId } = findSession(await store.sessions(), id);
+    const { limit, after } = options;
+    return store.query({ sessionId, limit, ephemeral: true, ...(after === undefined ? {} : { after }) });
+  });
+  if (page === null) throw noSessions(root);
+  const forms = page.entries.map(({ entry }) => (options.entries ? toEntryForm(entry) : toActivity(entry)));
+  if (options.edn) {
+    for (const form of forms) {
+      print(
+        io,
+        options.entries ? printEntryForm(form as { [key: string]: Json }) : printEdn(form as unknown as EdnValue),
+      );
+    }
+  } else if (io.json) {
+    printJson(io, { [options.entries ? 'entries' : 'events']: forms, next: page.next });
+    return;
+  } else print(io, overview(io, page.entries));
+  if (page.next !== null) note(io, `there is more: --after ${page.next}`);
+}
+
+const overview = (io: Io, entries: readonly FoundEntry[]): string =>
+  table(
+    io,
+    ['at', 'event', 'agent', 'what'],
+    entries.map(({ entry }) => {
+      const event = toActivity(entry) as { readonly [key: string]: Json };
+      const {
+        'event/type': type = 'agent/interaction',
+        agent = entry.author,
+        source: _source,
+        at: _at,
+        ...rest
+      } = event;
+      const { metadata = rest } = event;
+      return [entry.at, visible(String(type)), visible(String(agent)), excerpt(JSON.stringify(metadata), 100)];
+    }),
+  );
+
+async function importLog(io: Io, sessionId: string, file: string, options: Options): Promise<void> {
+  const root = rootOf(io, options);
+  const plan = planImport(readText(io, file), { sessionId, source: file });
+  if (!plan.ok) {
+    const lines = plan.issues.slice(0, 20).map(({ path, message }) => `${path === '' ? file : path}: ${message}`);
+    const more = plan.issues.length > 20 ? [`and ${plan.issues.length - 20} more`] : [];
+    throw new CliError(
+      'invalid-import',
+      [...lines, ...more].join('\n'),
+      'Nothing was imported; correct these and try again.',
+    );
+  }
+  ensureStateDir(root, io.env);
+  const store = sqliteStore(evidenceFile(root, io.env));
+  try {
+    const added = await append(store, sessionId, plan);
+    if (plan.dropped.length > 0)
+      note(io, `left out, because entries have no place for it: ${plan.dropped.map(visible).join(', ')}`);
+    if (io.json) printJson(io, { sessionId, imported: added, dropped: plan.dropped });
+    else
+      print(
+        io,
+        added === 0
+          ? `${visible(file)} was imported before; nothing was added`
+          : `${added} imported as session ${visible(sessionId)}`,
+      );
+  } finally {
+    await store.close();
+  }
+}
+
+async function append(
+  store: EvidenceStore,
+  sessionId: string,
+  { drafts, ephemeral }: Pick<Extract<ReturnType<typeof planImport>, { ok: true }>, 'drafts' | 'ephemeral'>,
+): Promise<number> {
+  const known = (await store.sessions()).find((session) => session.sessionId === sessionId);
+  if (known !== undefined && known.pin !== '') {
+    throw new CliError(
+      'own-session',
+      `session ${sessionId} is one that hopgate wrote; foreign evidence is kept apart from it`,
+      'Import under another session id.',
+    );
+  }
+  if ((await store.get(drafts[0]!.id)) !== null) return 0;
+  const lease = await store.acquire(sessionId, `import-${process.pid}`, 60_000);
+  try {
+    await store.append(lease, await store.head(sessionId), drafts);
+    await store.appendEphemeral(sessionId, ephemeral);
+    return drafts.length - 1 + ephemeral.length;
+  } finally {
+    await store.release(lease);
+  }
+}
+
+function readText(io: Io, file: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(resolve(io.cwd, file)));
+  } catch (error) {
+    throw new CliError(
+      'unreadable-file',
+      `cannot read ${file}: ${(error as Error).message}`,
+      'Name a file of JSON or EDN in UTF-8.',
+    );
+  }
+}

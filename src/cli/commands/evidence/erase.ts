@@ -1,0 +1,65 @@
+import { rmSync } from 'node:fs';
+import type { Command } from 'commander';
+import { transcriptPath } from '../../../adapters/core/transcript/transcript-file.ts';
+import { visible } from '../../../base/text.ts';
+import { approvalsFolder } from '../../../operator/approvals-folder.ts';
+import { stateDir } from '../../../project/state-dir.ts';
+import { noSessions } from '../../chosen-sessions.ts';
+import { CliError, type Io, print, printJson } from '../../io.ts';
+import { findSession, withStore } from '../../open-store.ts';
+import { examples, rootOf, rootOption } from '../../options.ts';
+
+interface Options {
+  readonly root: string;
+  readonly yes?: boolean;
+}
+
+/** A blob that was put a moment ago may belong to an append that is still to come. */
+const GRACE_MS = 60_000;
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('erase')
+    .summary("erase what a session's entries say; its chain still verifies")
+    .description(
+      'Erases the bodies of all entries of a session, the large values that only they referred to, its transcript and its waiting requests. What stays: who, when, which kind of entry, the\nhashes, and the pinned spec. It cannot be undone, and the session cannot be resumed.',
+    )
+    .argument('<session>', 'its id, or the beginning of it')
+    .addOption(rootOption())
+    .option('--yes', 'do it; without this it only says what it would do')
+    .addHelpText('after', examples('hopgate erase 01J', 'hopgate erase 01J --yes'))
+    .action((session: string, options: Options) => erase(io, session, options));
+}
+
+/** What of a session lies beside its evidence: its transcript, and requests that wait for the operator. */
+function forgetBeside(dir: string, sessionId: string): void {
+  rmSync(transcriptPath(dir, sessionId), { force: true });
+  const { pending, dropPending } = approvalsFolder(dir);
+  for (const { request } of pending()) if (request.sessionId === sessionId) dropPending(request.hash);
+}
+
+async function erase(io: Io, id: string, options: Options): Promise<void> {
+  const root = rootOf(io, options);
+  const done = await withStore(root, io.env, null, async (store) => {
+    const { sessionId, entries } = findSession(await store.sessions(), id);
+    if (options.yes !== true) {
+      throw new CliError(
+        'not-confirmed',
+        `this would erase the bodies of ${entries} entries of session ${sessionId} for good`,
+        'Add --yes to do it.',
+        { exitCode: 2 },
+      );
+    }
+    const { erased } = await store.erase({ sessionId });
+    const { collected } = await store.collectBlobs({ olderThan: new Date(Date.now() - GRACE_MS).toISOString() });
+    forgetBeside(stateDir(root, io.env), sessionId);
+    return { sessionId, erased, blobs: collected };
+  });
+  if (done === null) throw noSessions(root);
+  if (io.json) printJson(io, done);
+  else
+    print(
+      io,
+      `${done.erased} bodies of session ${visible(done.sessionId)} erased, ${done.blobs} blobs that nothing refers to any more removed`,
+    );
+}

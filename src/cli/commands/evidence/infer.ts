@@ -1,0 +1,111 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { type Inferred, inferSpecs } from '../../../audit/infer/infer.ts';
+import { authored } from '../../../audit/infer/print-specs.ts';
+import { addUsage, Usage } from '../../../audit/infer/usage.ts';
+import { excerpt, visible } from '../../../base/text.ts';
+import { openProject } from '../../../project/open-project.ts';
+import type { SpecSet } from '../../../spec/types.ts';
+import { chosenSessions, noSessions, readPin } from '../../chosen-sessions.ts';
+import { CliError, heading, type Io, note, paint, print, printJson } from '../../io.ts';
+import { lineDiff } from '../../line-diff.ts';
+import { withStore } from '../../open-store.ts';
+import { examples, rootOf, rootOption } from '../../options.ts';
+import { table } from '../../table.ts';
+
+interface Options {
+  readonly root: string;
+  readonly out?: string;
+  readonly diff?: boolean;
+}
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('infer')
+    .summary('propose the tightest spec that admits what sessions did')
+    .description(
+      "Reads what was done and what was seen to happen, and takes away from the repository's current specs whatever no session used: tools, places, commands,\nhosts, exits, entries, modes. Prints the files, or with --diff what would go; and what was granted and never used.",
+    )
+    .argument('[session...]', 'their ids, or the beginnings of them; all sessions if left out')
+    .addOption(rootOption())
+    .option('--out <dir>', 'write the files there')
+    .option('--diff', 'print the difference from the current specs instead of the files')
+    .addHelpText(
+      'after',
+      examples(
+        'hopgate infer',
+        'hopgate infer 01J --diff',
+        'hopgate infer --out specs-tight && hopgate check specs-tight',
+      ),
+    )
+    .action((sessions: readonly string[], options: Options) => infer(io, sessions, options));
+}
+
+async function infer(io: Io, ids: readonly string[], options: Options): Promise<void> {
+  const root = rootOf(io, options);
+  const { specs } = await openProject(root, io.env);
+  const usage = await withStore(root, io.env, null, async (store) => {
+    const found = new Usage();
+    for (const session of await chosenSessions(store, ids)) {
+      const pin = await readPin(store, session);
+      if (typeof pin === 'string')
+        throw new CliError('no-pin', `${session.sessionId}: ${pin}`, `Run "hopgate verify ${session.sessionId}".`);
+      await addUsage(found, pin, store.entries(session.sessionId));
+    }
+    return found;
+  });
+  if (usage === null || usage.sessions === 0) throw noSessions(root);
+  const inferred = inferSpecs(specs, usage);
+  const files = authored(inferred.specs);
+  if (options.out !== undefined) writeFiles(resolve(io.cwd, options.out), files);
+  if (io.json) printJson(io, { files: Object.fromEntries(files), slack: inferred.slack, seen: inferred.seen });
+  else if (options.diff) printDiff(io, specs, files);
+  else if (options.out === undefined) for (const [name, text] of files) print(io, `# ${name}\n${text}`);
+  if (!io.json) printSlack(io, inferred);
+  if (options.out !== undefined)
+    note(io, `wrote ${files.size} files to ${options.out}; check them with "hopgate check ${options.out}"`);
+}
+
+function writeFiles(folder: string, files: ReadonlyMap<string, string>): void {
+  for (const [name, text] of files) {
+    const file = join(folder, name);
+    mkdirSync(dirname(file), { recursive: true });
+    try {
+      writeFileSync(file, text, { flag: 'wx' });
+    } catch (cause) {
+      throw new CliError('file-exists', `cannot write ${file}`, 'Name a new folder with --out.', { cause });
+    }
+  }
+}
+
+/** Both sides in the same hand, so that only what is meant differs. */
+function printDiff(io: Io, specs: SpecSet, files: ReadonlyMap<string, string>): void {
+  const current = authored(specs);
+  for (const name of new Set([...current.keys(), ...files.keys()])) {
+    const lines = lineDiff(current.get(name) ?? '', files.get(name) ?? '');
+    if (!lines.some((line) => !line.startsWith(' '))) continue;
+    print(io, heading(io, name));
+    for (const line of lines) {
+      if (line.startsWith('-')) print(io, paint(io, 'red', visible(line)));
+      else if (line.startsWith('+')) print(io, paint(io, 'green', visible(line)));
+    }
+  }
+}
+
+const WIDTH = 60;
+
+function printSlack(io: Io, { slack, seen }: Inferred): void {
+  print(io, heading(io, `\nGranted, never used (${slack.length})`));
+  if (slack.length > 0) {
+    const rows = slack.map(({ peripheral, what, granted }) => [visible(peripheral ?? '-'), what, visible(granted)]);
+    print(io, table(io, ['peripheral', 'what', 'granted'], rows));
+  }
+  print(io, heading(io, '\nSeen'));
+  const rows = Object.entries(seen).map(([id, { visits, reads, writes, commands, hosts }]) => [
+    visible(id),
+    String(visits),
+    ...[reads, writes, commands, hosts].map((list) => excerpt(list.join(' ') || '-', WIDTH)),
+  ]);
+  print(io, table(io, ['peripheral', 'visits', 'read', 'written', 'commands', 'hosts'], rows));
+}

@@ -1,0 +1,79 @@
+import type { Command } from 'commander';
+import { excerpt, visible } from '../../../base/text.ts';
+import type { StoredEntry } from '../../../evidence/entry.ts';
+import { CliError, type Io, paint, print, printJsonLine } from '../../io.ts';
+import { findSession, withStore } from '../../open-store.ts';
+import { examples, rootOf, rootOption } from '../../options.ts';
+import { table } from '../../table.ts';
+import { tellInOneLine } from '../../thread/tell.ts';
+
+interface Options {
+  readonly root: string;
+  readonly full?: boolean;
+}
+
+const SUMMARY = 100;
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('log')
+    .summary("print a session's evidence")
+    .description(
+      'Prints the entries of a session in order: when, where, what was claimed, what happened. With --json, one entry a line as it is stored.',
+    )
+    .argument('<session>', 'its id, or the beginning of it')
+    .addOption(rootOption())
+    .option('--full', 'print whole bodies')
+    .addHelpText(
+      'after',
+      examples('hopgate log 01J', 'hopgate log 01J --full', 'hopgate log 01J --json | jq .body.event'),
+    )
+    .action((session: string, options: Options) => log(io, session, options));
+}
+
+async function log(io: Io, id: string, options: Options): Promise<void> {
+  const root = rootOf(io, options);
+  const found = await withStore(root, io.env, false, async (store) => {
+    const { sessionId } = findSession(await store.sessions(), id);
+    const stored: StoredEntry[] = [];
+    for await (const entry of store.entries(sessionId)) {
+      if (io.json) printJsonLine(io, entry.entry);
+      else stored.push(entry);
+    }
+    if (!io.json) print(io, options.full ? stored.map((entry) => whole(io, entry)).join('\n\n') : overview(io, stored));
+    return true;
+  });
+  if (!found)
+    throw new CliError(
+      'unknown-session',
+      `there is no session "${id}": ${root} has none yet`,
+      'Start one with "hopgate run".',
+    );
+}
+
+const COLUMNS = ['seq', 'time', 'peripheral', 'mode', 'claim', 'event', 'summary'];
+
+const overview = (io: Io, stored: readonly StoredEntry[]): string =>
+  table(
+    io,
+    COLUMNS,
+    stored.map((entry) => cells(io, entry)),
+  );
+
+function cells(io: Io, stored: StoredEntry): readonly string[] {
+  const { seq, at, peripheral, mode, claim } = stored.entry;
+  const { event, text } = tellInOneLine(stored.entry);
+  const name = visible(event);
+  const styled = event === 'denial' ? paint(io, 'red', name) : name;
+  return [String(seq), at, visible(peripheral ?? '-'), mode ?? '-', claim, styled, excerpt(text, SUMMARY)];
+}
+
+/** JSON escapes what does not show, apart from bidirectional and zero-width characters; `visible` takes those. */
+function whole(io: Io, stored: StoredEntry): string {
+  const body = stored.body === null ? '(erased)' : JSON.stringify(stored.entry.body, null, 2);
+  const head = cells(io, stored).slice(0, -1).join('  ');
+  return [
+    `${paint(io, 'bold', head)}  ${stored.entry.id}`,
+    ...body.split('\n').map((line) => `  ${visible(line)}`),
+  ].join('\n');
+}

@@ -1,0 +1,116 @@
+import type { Command } from 'commander';
+import { excerpt, visible } from '../../../base/text.ts';
+import {
+  type Aggregate,
+  aggregatePars,
+  type PatternRecord,
+  type Recurring,
+} from '../../../evidence/patterns/aggregate-pars.ts';
+import { bodyOf } from '../../../evidence/bodies.ts';
+import { type Par, readPar } from '../../../evidence/patterns/par.ts';
+import { chosenSessions } from '../../chosen-sessions.ts';
+import { CliError, heading, type Io, print, printJson } from '../../io.ts';
+import { withStore } from '../../open-store.ts';
+import { examples, rootOf, rootOption } from '../../options.ts';
+import { table } from '../../table.ts';
+
+interface Options {
+  readonly root: string;
+  readonly since?: string;
+}
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('par')
+    .summary('add up the reviews of sessions: what keeps going wrong, which patterns help')
+    .description(
+      'Reads the post-action reviews (PAR) of sessions and shows what they have in common. A review is written whenever reflect is left.',
+    )
+    .argument('[session...]', 'their ids, or the beginnings of them; all sessions if left out')
+    .addOption(rootOption())
+    .option('--since <when>', 'only reviews from then on: a date, or an age such as 90m, 24h, 7d, 2w')
+    .addHelpText('after', examples('hopgate par', 'hopgate par --since 7d', 'hopgate par 01J --json'))
+    .action((sessions: readonly string[], options: Options) => par(io, sessions, options));
+}
+
+async function par(io: Io, ids: readonly string[], options: Options): Promise<void> {
+  const root = rootOf(io, options);
+  const since = options.since === undefined ? Number.NEGATIVE_INFINITY : instant(options.since, Date.now());
+  const pars = await withStore(root, io.env, [], async (store) => {
+    const found: Par[] = [];
+    for (const { sessionId, lastAt } of await chosenSessions(store, ids)) {
+      if (Date.parse(lastAt) < since) continue;
+      for await (const { entry, body } of store.entries(sessionId)) {
+        if (body === null || entry.type !== 'reflection' || Date.parse(entry.at) < since) continue;
+        const own = bodyOf(entry.body);
+        const review = own === null || own.event === 'par' ? readPar(entry.body) : null;
+        if (review) found.push(review);
+      }
+    }
+    return found;
+  });
+  const sum = aggregatePars(pars);
+  if (io.json) printJson(io, sum);
+  else print(io, sum.reviews === 0 ? 'No reviews yet: a session writes one when it leaves reflect.' : shown(io, sum));
+}
+
+const UNITS: { readonly [unit: string]: number } = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+
+/** A date, or an age before now, in epoch milliseconds. */
+function instant(when: string, now: number): number {
+  const [, count, unit = ''] = /^(\d+)([mhdw])$/.exec(when) ?? [];
+  const at = count === undefined ? Date.parse(when) : now - Number(count) * UNITS[unit]!;
+  if (Number.isNaN(at))
+    throw new CliError(
+      'usage',
+      `"${when}" is no time`,
+      'Give a date, such as 2026-01-31, or an age: 90m, 24h, 7d, 2w.',
+      {
+        exitCode: 2,
+      },
+    );
+  return at;
+}
+
+const WIDTH = 120;
+const MOST = 15;
+
+function shown(io: Io, { reviews, wrong, well, suggestions, patterns }: Aggregate): string {
+  const list = (title: string, items: readonly Recurring[]) =>
+    items.length === 0
+      ? []
+      : [
+          heading(io, title),
+          table(
+            io,
+            ['reviews', 'times', 'what'],
+            items.slice(0, MOST).map(({ text, times, reviews: in_ }) => [`${in_}`, `${times}`, excerpt(text, WIDTH)]),
+          ),
+          '',
+        ];
+  return [
+    `${reviews} ${reviews === 1 ? 'review' : 'reviews'}`,
+    '',
+    ...list('What keeps going wrong', wrong),
+    ...(patterns.length === 0 ? [] : [heading(io, 'Which patterns help'), patternTable(io, patterns), '']),
+    ...list('What goes well', well),
+    ...list('Suggestions', suggestions),
+  ]
+    .join('\n')
+    .trimEnd();
+}
+
+function patternTable(io: Io, patterns: readonly PatternRecord[]): string {
+  const rows = patterns.map(({ pattern, selected, inferred, outcomes, held, errorsWith, errorsWithout }) => [
+    visible(pattern),
+    `${selected}`,
+    `${inferred}`,
+    Object.entries(outcomes)
+      .flatMap(([outcome, times]) => (times > 0 ? [`${times} ${outcome}`] : []))
+      .join(', ') || '-',
+    held === null ? '-' : `${Math.round(held * 100)} %`,
+    `${errorsWith}`,
+    errorsWithout === null ? '-' : `${errorsWithout}`,
+  ]);
+  return table(io, ['pattern', 'selected', 'seen', 'outcomes', 'held', 'errors with', 'without'], rows);
+}

@@ -1,0 +1,75 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { excerpt, visible } from '../../../base/text.ts';
+import { type Replay, replay } from '../../../session/replay.ts';
+import { loadProjectConfig } from '../../../spec/load/load-project-config.ts';
+import { loadSpecs } from '../../../spec/load/load-specs.ts';
+import { chosenSessions, noSessions, readPin } from '../../chosen-sessions.ts';
+import { namedSpecs } from '../../chosen-specs.ts';
+import { CliError, type Io, paint, print, printJson } from '../../io.ts';
+import { withStore } from '../../open-store.ts';
+import { examples, rootOf, rootOption } from '../../options.ts';
+import { table } from '../../table.ts';
+
+interface Options {
+  readonly root: string;
+  readonly specs: string;
+  readonly config?: string;
+}
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('replay')
+    .summary('decide old sessions again under other specs')
+    .description(
+      'Takes every decision of the sessions again under another spec set, each where it was taken, and shows those that would turn out otherwise. Nothing is run.\nExit code 1 if there are any: keep sessions that have to stay possible, and a change of policy that breaks them fails in CI.',
+    )
+    .argument('[session...]', 'their ids, or the beginnings of them; all sessions if left out')
+    .requiredOption('--specs <dir>', 'the spec set to decide by')
+    .option('--config <dir>', 'the folder of the hopgate.yaml to decide by; that of each session if left out')
+    .addOption(rootOption())
+    .addHelpText('after', examples('hopgate replay --specs stricter/', 'hopgate replay --specs stricter/ 01J --json'))
+    .action((sessions: readonly string[], options: Options) => replayAll(io, sessions, options));
+}
+
+async function replayAll(io: Io, ids: readonly string[], options: Options): Promise<void> {
+  const root = rootOf(io, options);
+  const specs = await loadSpecs(namedSpecs(io, options.specs));
+  const config =
+    options.config === undefined ? null : (await loadProjectConfig(resolve(io.cwd, options.config))).config;
+  const replayed = await withStore(root, io.env, null, async (store) => {
+    const all: Replay[] = [];
+    for (const session of await chosenSessions(store, ids)) {
+      const pin = await readPin(store, session);
+      if (typeof pin === 'string')
+        throw new CliError('no-pin', `${session.sessionId}: ${pin}`, `Run "hopgate verify ${session.sessionId}".`);
+      const entries = store.entries(session.sessionId);
+      all.push(await replay(pin, { specs, config: config ?? pin.config }, session.sessionId, entries));
+    }
+    return all;
+  });
+  if (replayed === null) {
+    if (ids.length > 0) throw noSessions(root);
+    if (io.json) printJson(io, []);
+    else print(io, 'No sessions yet.');
+    return;
+  }
+  if (replayed.some(({ changes }) => changes.length > 0)) io.exitCode = 1;
+  if (io.json) printJson(io, replayed);
+  else for (const one of replayed) show(io, one);
+}
+
+function show(io: Io, { sessionId, decisions, changes }: Replay): void {
+  const word = changes.length === 0 ? paint(io, 'green', 'same') : paint(io, 'yellow', 'changed');
+  print(io, `${word}  ${visible(sessionId)}  ${decisions} decisions, ${changes.length} would change`);
+  if (changes.length === 0) return;
+  const rows = changes.map(({ seq, peripheral, request, was, now, why }) => [
+    String(seq),
+    visible(peripheral ?? '-'),
+    excerpt(request, 60),
+    visible(was),
+    visible(now),
+    excerpt(why ?? '', 100),
+  ]);
+  print(io, table(io, ['seq', 'peripheral', 'request', 'was', 'would be', 'why'], rows));
+}

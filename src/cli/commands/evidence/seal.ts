@@ -1,0 +1,116 @@
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { verifyChain } from '../../../evidence/chain.ts';
+import type { StoredEntry } from '../../../evidence/entry.ts';
+import { entryLeaf, MerkleFrontier } from '../../../evidence/merkle.ts';
+import { newSealKey, publicKeyOf, type Seal, SealError, sealHead } from '../../../evidence/seal.ts';
+import type { EvidenceStore } from '../../../ports/evidence-store.ts';
+import { ensureStateDir } from '../../../project/state-dir.ts';
+import { chosenSessions, noSessions } from '../../chosen-sessions.ts';
+import { CliError, type Io, note, print, printJson } from '../../io.ts';
+import { withStore } from '../../open-store.ts';
+import { examples, rootOf, rootOption } from '../../options.ts';
+
+interface Options {
+  readonly root: string;
+  readonly key?: string;
+  readonly out?: string;
+}
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('seal')
+    .summary("sign where a session's log stands")
+    .description(
+      "Signs the head of a session's chain and the Merkle root over its entries (Ed25519). Keep the seal and the public key where whoever can write the evidence\ncannot: against them, every later change of the sealed entries shows, entries cut off included. The key is made on first use.",
+    )
+    .argument('<session>', 'its id, or the beginning of it')
+    .addOption(rootOption())
+    .option('--key <file>', 'an Ed25519 private key in PEM; made in the state folder if left out')
+    .option('--out <file>', 'write the seal there instead of to the terminal')
+    .addHelpText(
+      'after',
+      examples('hopgate seal 01J --out 01J.seal.json', 'hopgate verify 01J --seal 01J.seal.json --key seal.pub.pem'),
+    )
+    .action((session: string, options: Options) => seal(io, session, options));
+}
+
+async function seal(io: Io, id: string, options: Options): Promise<void> {
+  const root = rootOf(io, options);
+  const made = await withStore(root, io.env, null, async (store) => {
+    const [session] = await chosenSessions(store, [id]);
+    const privateKey = options.key === undefined ? ownKey(io, root) : readKey(io, options.key);
+    return sealSession(store, session!.sessionId, privateKey);
+  });
+  if (made === null) throw noSessions(root);
+  if (options.out === undefined) {
+    printJson(io, made);
+    return;
+  }
+  const file = resolve(io.cwd, options.out);
+  writeFileSync(file, `${JSON.stringify(made, null, 2)}\n`);
+  if (io.json) printJson(io, made);
+  else print(io, `${made.statement.size} entries of ${made.statement.sessionId} sealed: ${file}`);
+}
+
+/** A damaged log is not sealed: the seal would vouch for the damage. */
+async function sealSession(store: EvidenceStore, sessionId: string, privateKey: string): Promise<Seal> {
+  const tree = new MerkleFrontier();
+  const verdict = await verifyChain(growing(tree, store.entries(sessionId)));
+  if (!verdict.ok)
+    throw new CliError(
+      'damaged',
+      `the log of ${sessionId} is damaged: ${verdict.problems[0]?.message}`,
+      `Run "hopgate verify ${sessionId}".`,
+    );
+  try {
+    return sealHead({ sessionId, head: verdict.head, root: tree.root() }, privateKey, Date.now());
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error;
+    throw new CliError('invalid-key', error.message, 'Name an Ed25519 private key in PEM with --key.', {
+      cause: error,
+    });
+  }
+}
+
+async function* growing(tree: MerkleFrontier, entries: AsyncIterable<StoredEntry>): AsyncGenerator<StoredEntry> {
+  for await (const stored of entries) {
+    tree.add(entryLeaf(stored.entry));
+    yield stored;
+  }
+}
+
+function readKey(io: Io, file: string): string {
+  try {
+    return readFileSync(resolve(io.cwd, file), 'utf8');
+  } catch (cause) {
+    throw new CliError('unreadable', `cannot read the key ${file}`, 'Name a file that is there.', {
+      cause,
+      exitCode: 2,
+    });
+  }
+}
+
+/** The repository's own key, outside of the root (0600). Whoever can read the state folder can sign with it. */
+function ownKey(io: Io, root: string): string {
+  const folder = join(ensureStateDir(root, io.env), 'keys');
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const file = join(folder, 'seal.pem');
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  const { privateKey } = newSealKey();
+  const fd = openSync(file, 'wx', 0o600);
+  try {
+    writeSync(fd, privateKey);
+  } finally {
+    closeSync(fd);
+  }
+  const publicFile = join(folder, 'seal.pub.pem');
+  writeFileSync(publicFile, publicKeyOf(privateKey));
+  note(io, `made a key; keep a copy of ${publicFile} elsewhere`);
+  return privateKey;
+}

@@ -1,0 +1,154 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { visible } from '../../../base/text.ts';
+import { type Entry, SUBJECT_TYPES, type Subject } from '../../../evidence/entry.ts';
+import { checkInvariants } from '../../../evidence/invariants.ts';
+import { isAbout, projectThread, type Thread } from '../../../evidence/threads.ts';
+import type { EvidenceStore } from '../../../ports/evidence-store.ts';
+import { chosenSessions, noSessions, readPin } from '../../chosen-sessions.ts';
+import { CliError, heading, type Io, paint, print, printJson } from '../../io.ts';
+import { withStore } from '../../open-store.ts';
+import { examples, rootOf, rootOption } from '../../options.ts';
+import { table } from '../../table.ts';
+import { outline } from '../../thread/outline.ts';
+import { printFindings } from '../../thread/print-findings.ts';
+import { renderHtml } from '../../thread/render-html.ts';
+import { columnsOf, renderText } from '../../thread/render-text.ts';
+import type { ParameterOrder } from '../../thread/spell-call.ts';
+
+interface Options {
+  readonly root: string;
+  readonly staleAfter: number;
+  readonly html?: boolean;
+}
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('thread')
+    .summary('read the evidence of a subject as one thread')
+    .description(
+      'Shows the tree of what was claimed about a subject, who took part, whether it is open, closed, stalled or forked, what became of its conjectures, and how\nthe applied patterns turned out; and checks the seven invariants of the tree. Exit code 1 if one is broken.',
+    )
+    .argument('<subject>', 'a session (its id, or the beginning of it), or <type>/<id>: mission/m-1')
+    .addOption(rootOption())
+    .option('--stale-after <hours>', 'an open thread without an entry for longer is stalled', hours, 24)
+    .option('--html', 'print a page for a browser; it needs no other file')
+    .addHelpText(
+      'after',
+      examples(
+        'hopgate thread 01J',
+        'hopgate thread 01J --html > thread.html',
+        'hopgate thread mission/m-1 --stale-after 2',
+      ),
+    )
+    .action((subject: string, options: Options) => showThread(io, subject, options));
+}
+
+function hours(text: string): number {
+  const value = Number(text);
+  if (!Number.isFinite(value) || value <= 0) throw new InvalidArgumentError('Give a number of hours.');
+  return value;
+}
+
+async function showThread(io: Io, name: string, options: Options): Promise<void> {
+  const root = rootOf(io, options);
+  const found = await withStore(root, io.env, null, async (store) => {
+    const subject = subjectOf(name) ?? {
+      type: 'session' as const,
+      id: (await chosenSessions(store, [name]))[0]!.sessionId,
+    };
+    const entries = await about(store, subject);
+    const thread = projectThread(entries, subject, { now: Date.now(), staleAfter: options.staleAfter * 3_600_000 });
+    return { subject, thread, order: await orderOf(store, entries) };
+  });
+  if (found === null) throw noSessions(root);
+  const { subject, thread, order } = found;
+  if (thread === null)
+    throw new CliError(
+      'no-thread',
+      `there is no goal about ${subject.type}/${visible(subject.id)}`,
+      'List the sessions with "hopgate sessions".',
+    );
+  const { violations } = checkInvariants(rooted(thread.entries), {
+    count: thread.count,
+    participants: thread.participants,
+  });
+  if (violations.length > 0) io.exitCode = 1;
+  if (io.json) printJson(io, { ...thread, violations });
+  else if (options.html) print(io, renderHtml(titleOf(thread), outline(thread.entries, order)));
+  else {
+    show(io, thread, order);
+    for (const { rule, entryId, message } of violations)
+      print(io, `${paint(io, 'red', rule)}  ${visible(entryId)}  ${visible(message)}`);
+  }
+}
+
+/** Of what a subject's entries reply to, only its own entries are here: what leads out of the thread begins it, or goes on from its goal. */
+function rooted(entries: readonly Entry[]): Entry[] {
+  const here = new Set(entries.map(({ id }) => id));
+  const goal = entries[0]?.id;
+  return entries.map((entry) => {
+    const { inReplyTo, ...rest } = entry;
+    if (inReplyTo === undefined || here.has(inReplyTo) || entry.subject.type === 'session') return entry;
+    return entry.id === goal || goal === undefined ? rest : { ...rest, inReplyTo: goal };
+  });
+}
+
+function subjectOf(name: string): Subject | null {
+  const at = name.indexOf('/');
+  const type = SUBJECT_TYPES.find((one) => one === name.slice(0, at));
+  return at > 0 && type ? { type, id: name.slice(at + 1) } : null;
+}
+
+async function about(store: EvidenceStore, subject: Subject): Promise<Entry[]> {
+  const ids = subject.type === 'session' ? [subject.id] : (await store.sessions()).map(({ sessionId }) => sessionId);
+  const found: Entry[] = [];
+  for (const id of ids) {
+    for await (const { entry } of store.entries(id)) if (isAbout(entry, subject)) found.push(entry);
+  }
+  return found;
+}
+
+/** How the pinned specs order the parameters of a tool. */
+async function orderOf(store: EvidenceStore, entries: readonly Entry[]): Promise<ParameterOrder> {
+  const names = new Map<string, readonly string[]>();
+  const ids = new Set(entries.map(({ sessionId }) => sessionId));
+  for (const summary of (await store.sessions()).filter(({ sessionId }) => ids.has(sessionId))) {
+    const pin = await readPin(store, summary);
+    if (typeof pin === 'string') continue; // the order is a courtesy; "verify" reports what is wrong with a pin
+    for (const { id, parameters } of Object.values(pin.specs.tools))
+      names.set(
+        id,
+        parameters.map(({ name }) => name),
+      );
+  }
+  return (tool) => names.get(tool) ?? null;
+}
+
+const titleOf = ({ subject, status, count, participants }: Thread): string =>
+  `${subject.type} ${subject.id}  ${status}, ${count} entries, by ${participants.join(', ')}`;
+
+function show(io: Io, thread: Thread, order: ParameterOrder): void {
+  const { entries, conjectures, patterns, forks } = thread;
+  print(io, heading(io, visible(titleOf(thread))));
+  print(io, renderText(io, outline(entries, order), columnsOf(io)));
+  printFindings(io, entries);
+  if (conjectures.length > 0)
+    print(
+      io,
+      table(
+        io,
+        ['conjecture', 'outcome'],
+        conjectures.map(({ entry, outcome }) => [visible(entry.id), outcome]),
+      ),
+    );
+  if (patterns.length > 0)
+    print(
+      io,
+      table(
+        io,
+        ['pattern', 'applied', 'stands'],
+        patterns.map((one) => [visible(one.patternId), String(one.applied), one.lastOutcome ?? '-']),
+      ),
+    );
+  for (const fork of forks) print(io, `fork  ${visible(fork.id)}  ${fork.status}, ${fork.count} entries`);
+}

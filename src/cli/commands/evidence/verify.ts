@@ -1,0 +1,224 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { Violation } from '../../../audit/verify/verdict.ts';
+import { type SessionVerdict, type VerifyOptions, verifySession } from '../../../audit/verify/verify-session.ts';
+import { excerpt, visible } from '../../../base/text.ts';
+import { verifyChain } from '../../../evidence/chain.ts';
+import { parseSeal, SealError } from '../../../evidence/seal.ts';
+import type { Shipment, ShippedCommit } from '../../../evidence/shipments.ts';
+import type { EvidenceStore, SessionSummary } from '../../../ports/evidence-store.ts';
+import { chosenSessions, readPin } from '../../chosen-sessions.ts';
+import { inhabitationOf, printInhabitation } from '../../inhabitation.ts';
+import { CliError, type Io, paint, print, printJsonLine } from '../../io.ts';
+import { withStore } from '../../open-store.ts';
+import { examples, rootOf, rootOption } from '../../options.ts';
+import { table } from '../../table.ts';
+import { findingLine } from '../../thread/print-findings.ts';
+
+interface Options {
+  readonly root: string;
+  readonly seal?: string;
+  readonly key?: string;
+  readonly strict?: boolean;
+  readonly inhabited?: boolean;
+  readonly transcript?: string;
+}
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('verify')
+    .summary('check evidence: is it whole, and did the sessions keep to their specs?')
+    .description(
+      'Reads sessions to the end and checks the chain of their entries, then holds what was done, and what was seen to happen, against the spec that each was\npinned to. Exit code 1 if anything is wrong. What nobody observed is listed as a gap. With --json, one verdict a line.',
+    )
+    .argument('[session...]', 'their ids, or the beginnings of them; all sessions if left out')
+    .addOption(rootOption())
+    .option('--seal <file>', 'a seal of the session that was kept elsewhere (see hopgate seal)')
+    .option('--key <file>', 'the public key that the seal has to be signed with')
+    .option('--strict', 'exit 1 also for gaps')
+    .option('--inhabited', 'judge also whether an agent lived in it (P-1 to P-6), by its transcript')
+    .option('--transcript <file>', 'the transcript, if not the one that was recorded beside the evidence')
+    .addHelpText(
+      'after',
+      examples(
+        'hopgate verify',
+        'hopgate verify 01J --strict',
+        'hopgate verify 01J --seal 01J.seal.json --key seal.pub.pem',
+        'hopgate verify 01J --inhabited',
+      ),
+    )
+    .action((sessions: readonly string[], options: Options) => verify(io, sessions, options));
+}
+
+async function verify(io: Io, ids: readonly string[], options: Options): Promise<void> {
+  const root = rootOf(io, options);
+  const seal = readSeal(io, options);
+  if (seal && ids.length !== 1)
+    throw new CliError('usage', 'a seal is of one session', 'Name the session that --seal belongs to.', {
+      exitCode: 2,
+    });
+  if (options.transcript !== undefined && (!options.inhabited || ids.length !== 1))
+    throw new CliError(
+      'usage',
+      'a transcript is of one session, for --inhabited',
+      'Name the session, and --inhabited.',
+      {
+        exitCode: 2,
+      },
+    );
+  const found = await withStore(root, io.env, 0, async (store) => {
+    const chosen = await chosenSessions(store, ids);
+    for (const session of chosen) {
+      const verdict = await verifyOne(io, store, session, seal);
+      if (!verdict.ok || (options.strict && verdict.audit.counts.gaps > 0)) io.exitCode = 1;
+      const inhabited = options.inhabited ? await inhabitationOf(io, store, session, root, options.transcript) : null;
+      if (inhabited?.some(({ verdict }) => verdict === 'fails')) io.exitCode = 1;
+      if (io.json) printJsonLine(io, inhabited ? { ...verdict, inhabited } : verdict);
+      else {
+        printVerdict(io, verdict);
+        if (inhabited) printInhabitation(io, inhabited);
+      }
+    }
+    return chosen.length;
+  });
+  if (found === 0 && ids.length > 0)
+    throw new CliError('unknown-session', `there is no session "${ids[0]}"`, 'List them with "hopgate sessions".');
+  if (found === 0 && !io.json) print(io, 'No sessions yet.');
+}
+
+function readSeal(io: Io, { seal, key }: Options): NonNullable<VerifyOptions['seal']> | null {
+  if (seal === undefined && key === undefined) return null;
+  if (seal === undefined || key === undefined)
+    throw new CliError('usage', '--seal and --key go together', 'Give the seal and the public key.', { exitCode: 2 });
+  try {
+    return { seal: parseSeal(read(io, seal)), publicKey: read(io, key) };
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error;
+    throw new CliError('invalid-seal', `${seal}: ${error.message}`, 'Name the file that "hopgate seal" wrote.', {
+      cause: error,
+    });
+  }
+}
+
+function read(io: Io, file: string): string {
+  try {
+    return readFileSync(resolve(io.cwd, file), 'utf8');
+  } catch (cause) {
+    throw new CliError('unreadable', `cannot read ${file}`, 'Name a file that is there.', { cause, exitCode: 2 });
+  }
+}
+
+async function verifyOne(
+  io: Io,
+  store: EvidenceStore,
+  session: SessionSummary,
+  seal: VerifyOptions['seal'] | null,
+): Promise<SessionVerdict> {
+  const { sessionId } = session;
+  const pin = await readPin(store, session);
+  if (typeof pin === 'string') return unpinned(store, session, pin);
+  const shows = io.isTty && !io.json;
+  const verdict = await verifySession(sessionId, pin, store.entries(sessionId), {
+    ...(seal ? { seal } : {}),
+    getBlob: (hash) => store.getBlob(hash),
+    ...(shows
+      ? {
+          progress: (entries) =>
+            void io.stderr.write(`\r${visible(sessionId)}  ${entries} of ${session.entries} entries`),
+        }
+      : {}),
+  });
+  if (shows && session.entries >= 10_000) io.stderr.write('\r\u001b[K');
+  return verdict;
+}
+
+/** Without its pin a session cannot be held against anything; its chain still can. */
+async function unpinned(store: EvidenceStore, { sessionId }: SessionSummary, why: string): Promise<SessionVerdict> {
+  const checked = await verifyChain(store.entries(sessionId));
+  const violation: Violation = {
+    rule: 'pin',
+    entryId: '',
+    seq: 0,
+    constraint: 'the spec that the session was opened with',
+    message: why,
+  };
+  const counts = {
+    entries: checked.ok ? checked.count : 0,
+    steps: 0,
+    denials: 0,
+    visits: 0,
+    hops: 0,
+    approvals: 0,
+    violations: 1,
+    gaps: 0,
+  };
+  return {
+    sessionId,
+    ok: false,
+    chain: checked.ok ? [] : checked.problems,
+    seal: null,
+    audit: { ok: false, violations: [violation], gaps: [], counts },
+    head: checked.ok ? checked.head : { seq: -1, hash: '' },
+    shipments: [],
+  };
+}
+
+/** `at 41, in deploy: tested 1a2b…; approved 3c4d…; committed 5e6f… (tree 3c4d…)`. */
+function shipmentLine(io: Io, { seq, peripheral, tested, approved, committed, pushed, deployed }: Shipment): string {
+  const short = (id: string | null) => (id === null ? 'unknown' : visible(id.slice(0, 12)));
+  const commits = (verb: string, all: readonly ShippedCommit[]) =>
+    all.map(({ sha, tree }) => {
+      const text = `${verb} ${short(sha)} (tree ${short(tree)})`;
+      return approved === null || tree === approved ? text : paint(io, 'red', `${text}, which was not approved`);
+    });
+  const shipped = [
+    ...commits('committed', committed),
+    ...commits('pushed', pushed),
+    ...deployed.map((name) => `ran ${visible(name)}`),
+  ];
+  const before = [
+    tested === null ? 'not tested' : `tested ${short(tested)}`,
+    approved === null ? 'not approved' : `approved ${short(approved)}`,
+  ];
+  const all = [...before, ...(shipped.length > 0 ? shipped : ['nothing shipped'])];
+  return `at ${seq}, in ${visible(peripheral)}: ${all.join('; ')}`;
+}
+
+const WIDTH = 160;
+
+function printVerdict(io: Io, verdict: SessionVerdict): void {
+  const { sessionId, ok, chain, seal, audit, findings = [] } = verdict;
+  const { entries, steps, denials, visits, violations, gaps } = audit.counts;
+  const word = ok
+    ? gaps === 0
+      ? paint(io, 'green', 'clean')
+      : paint(io, 'yellow', 'gaps')
+    : paint(io, 'red', 'violated');
+  const wrong = chain.length + violations + (seal === null ? 0 : 1);
+  const found = [...(wrong > 0 ? [`${wrong} violations`] : []), ...(gaps > 0 ? [`${gaps} gaps`] : [])];
+  print(
+    io,
+    [
+      `${word}  ${visible(sessionId)}  ${entries} entries, ${steps} steps, ${denials} denials, ${visits} visits`,
+      ...found,
+    ].join('; '),
+  );
+  if (seal !== null) print(io, `  ${paint(io, 'red', 'seal')}  ${excerpt(seal, WIDTH)}`);
+  for (const shipment of verdict.shipments) print(io, `  ${shipmentLine(io, shipment)}`);
+  for (const finding of findings) print(io, findingLine(io, finding));
+  const rows = [
+    ...chain.map(({ seq, rule, message }) => [String(seq), `chain: ${rule}`, '', message, '']),
+    ...audit.violations.map(({ seq, rule, tool = '', argument, message, constraint }) => [
+      String(seq),
+      rule,
+      argument === undefined ? tool : `${tool} ${argument}`.trim(),
+      message,
+      constraint,
+    ]),
+    ...audit.gaps.map(({ seq, kind, tool = '', message }) => [String(seq), `gap: ${kind}`, tool, message, '']),
+  ];
+  if (rows.length === 0) return;
+  const cells = rows.map((row) => row.map((cell) => excerpt(cell, WIDTH)));
+  print(io, table(io, ['seq', 'rule', 'tool', 'what', 'the spec says'], cells));
+}

@@ -1,0 +1,138 @@
+import type { Command } from 'commander';
+import { excerpt } from '../../../base/text.ts';
+import { bodyOf } from '../../../evidence/bodies.ts';
+import { decide } from '../../../gate/decide.ts';
+import type { Denial } from '../../../gate/denial.ts';
+import type { SessionView } from '../../../gate/view.ts';
+import { openProject } from '../../../project/open-project.ts';
+import { getPin } from '../../../session/pin.ts';
+import { loadSpecs } from '../../../spec/load/load-specs.ts';
+import { nearest } from '../../../spec/names.ts';
+import { type Json, MODES, type Mode, type ProjectConfig, type SpecSet } from '../../../spec/types.ts';
+import { namedSpecs } from '../../chosen-specs.ts';
+import { CliError, type Io, paint, print, printJson } from '../../io.ts';
+import { findSession, withStore } from '../../open-store.ts';
+import { examples, rootOf, rootOption } from '../../options.ts';
+import { describeResultRefusal } from '../../run/show-result.ts';
+import { parseArguments } from '../../shell/parse-line.ts';
+
+interface Options {
+  readonly root: string;
+  readonly peripheral: string;
+  readonly tool: string;
+  readonly mode?: string;
+  readonly specs?: string;
+  readonly session?: string;
+}
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('explain')
+    .summary('would a call be let through?')
+    .description(
+      'Asks the gate whether a tool call would be let through, without running anything. The mode is the one that allows the most unless named.\nUses the current files, or with --session the spec that the session was opened with. Exit code 1 if it would be refused.',
+    )
+    .argument('[args...]', 'its arguments in order, or name=value')
+    .requiredOption('-p, --peripheral <id>', 'where the call is made')
+    .requiredOption('-t, --tool <id>', 'the tool')
+    .option('-m, --mode <mode>', `the mode: ${MODES.join(', ')}`)
+    .option('--specs <dir>', 'another spec set')
+    .option('--session <id>', 'under the spec of this session')
+    .addOption(rootOption())
+    .addHelpText(
+      'after',
+      examples(
+        'hopgate explain --peripheral explore --tool write src/a.ts',
+        'hopgate explain -p edit -t edit path=src/a.ts old=a new=b',
+        'hopgate explain -p edit -t write -m diagnose docs/a.md text --json',
+      ),
+    )
+    .action((args: string[], options: Options) => explain(io, args, options));
+}
+
+async function explain(io: Io, words: readonly string[], options: Options): Promise<void> {
+  const root = rootOf(io, options);
+  const { specs, config } = await pinOf(io, root, options);
+  if (!Object.hasOwn(specs.peripherals, options.peripheral)) {
+    const near = nearest(options.peripheral, Object.keys(specs.peripherals));
+    throw new CliError(
+      'unknown-peripheral',
+      `there is no peripheral "${options.peripheral}"`,
+      near ? `Did you mean ${near}?` : `Peripherals: ${Object.keys(specs.peripherals).join(', ')}.`,
+      { exitCode: 2 },
+    );
+  }
+  const mode = modeOf(specs, options.mode);
+  const args = parseArguments(specs.tools[options.tool], words);
+  const view = imagine(root, options.peripheral, mode);
+  const decision = decide({ specs, config, view, unsafeNoSandbox: false }, { kind: 'step', tool: options.tool, args });
+  const question = { peripheral: options.peripheral, mode, tool: options.tool, args };
+  if (!decision.ok) io.exitCode = 1;
+  if (io.json)
+    return printJson(
+      io,
+      decision.ok ? { allowed: true, ...question } : { allowed: false, ...question, denial: decision.denial },
+    );
+  const call = `${excerpt(options.tool, 100)} in ${options.peripheral}${mode === null ? '' : `, mode ${mode}`}`;
+  if (decision.ok) return print(io, `${paint(io, 'green', 'allowed')}  ${call}`);
+  print(io, `${paint(io, 'red', 'refused')}  ${call}`);
+  print(io, describeResultRefusal(io, decision.denial satisfies Denial, '  '));
+}
+
+async function pinOf(io: Io, root: string, options: Options): Promise<{ specs: SpecSet; config: ProjectConfig }> {
+  if (options.session === undefined) {
+    const project = await openProject(root, io.env);
+    return {
+      config: project.config,
+      specs: options.specs === undefined ? project.specs : await loadSpecs(namedSpecs(io, options.specs)),
+    };
+  }
+  const id = options.session;
+  const pin = await withStore(root, io.env, null, async (store) => {
+    const { sessionId } = findSession(await store.sessions(), id);
+    for await (const { entry } of store.entries(sessionId)) {
+      const body = bodyOf(entry.body);
+      return body?.event === 'session-open' ? getPin(store, body.pin) : null;
+    }
+    return null;
+  });
+  if (!pin)
+    throw new CliError('unknown-session', `there is no session "${id}" here`, 'List them with "hopgate sessions".');
+  return pin;
+}
+
+function modeOf({ modeGate: gate }: SpecSet, named: string | undefined): Mode | null {
+  if (named === undefined) return gate ? 'execute' : null;
+  if (gate && MODES.some((mode) => mode === named)) return named as Mode;
+  throw new CliError(
+    'unknown-mode',
+    gate ? `there is no mode "${named}"` : 'this spec set has no mode gate',
+    gate ? `Modes: ${MODES.join(', ')}.` : 'Leave --mode out.',
+    { exitCode: 2 },
+  );
+}
+
+/** A session that has just entered the peripheral: what a dry run is judged against. */
+function imagine(root: string, peripheral: string, mode: Mode | null): SessionView {
+  const nothing: { readonly [name: string]: Json } = {};
+  return {
+    sessionId: 'dry-run',
+    agent: 'anyone',
+    root,
+    now: 0,
+    closed: false,
+    mode,
+    visit: { peripheral, status: 'active', steps: 0, denials: 0, deadline: null, observed: {} },
+    visits: { [peripheral]: 1 },
+    steps: 0,
+    denials: 0,
+    naturalClose: false,
+    tests: { passed: false, count: 0, failed: 0 },
+    patterns: {},
+    backpack: nothing,
+    fruits: {},
+    files: [],
+    changes: {},
+    usedNonces: [],
+  };
+}

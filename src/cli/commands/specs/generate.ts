@@ -1,0 +1,90 @@
+import { existsSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { readRegularFile } from '../../../base/read-file.ts';
+import { type GeneratedFiles, generateFiles } from '../../../compile/generate-files.ts';
+import { checkGenerated, writeGenerated } from '../../../compile/generated-files.ts';
+import { jsonSchemas } from '../../../spec/schema/json-schemas.ts';
+import { defaultSpecsFolder, loadSpecs } from '../../../spec/load/load-specs.ts';
+import { MAX_SETTINGS_BYTES } from '../../../spec/policy/limits.ts';
+import { CliError, type Io, print, printJson } from '../../io.ts';
+import { examples } from '../../options.ts';
+
+interface Options {
+  readonly specs: string;
+  readonly out: string;
+  readonly check?: boolean;
+}
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('generate')
+    .summary('write the machines of a spec set')
+    .description(
+      'Writes, for each machine of a spec set, a *.machine.ts that Stately opens, its config as *.json and a Mermaid diagram as *.mmd. With\n--check it writes nothing, names what is stale, and exits with 1.',
+    )
+    .option('--specs <dir>', 'the spec set', 'specs')
+    .option('--out <dir>', 'where the machines go', 'machines')
+    .option('--check', 'only compare')
+    .addHelpText(
+      'after',
+      examples(
+        'hopgate generate',
+        'hopgate generate --specs team/specs --out team/machines',
+        'hopgate generate --check',
+      ),
+    )
+    .action((options: Options) => generate(io, options));
+}
+
+async function generate(io: Io, options: Options): Promise<void> {
+  const targets = await targetsOf(resolve(io.cwd, options.specs), resolve(io.cwd, options.out));
+  const changed: string[] = [];
+  for (const { folder, files } of targets) {
+    const difference = await checkGenerated(folder, files);
+    const names = [...difference.missing, ...difference.stale, ...difference.extra].sort();
+    changed.push(...names.map((name) => relative(io.cwd, join(folder, name))));
+    if (!options.check) await writeGenerated(folder, files);
+  }
+  const count = targets.reduce((sum, { files }) => sum + Object.keys(files).length, 0);
+  if (options.check && changed.length > 0)
+    throw new CliError(
+      'stale',
+      `not what the specs say: ${changed.join(', ')}`,
+      `Run "hopgate generate --specs ${options.specs} --out ${options.out}".`,
+    );
+  if (io.json) printJson(io, { ok: true, files: count, changed });
+  else if (options.check || changed.length === 0) print(io, `${count} files are up to date.`);
+  else print(io, [`Wrote ${changed.length} of ${count} files:`, ...changed.map((name) => `  ${name}`)].join('\n'));
+}
+
+async function targetsOf(
+  specs: string,
+  out: string,
+): Promise<readonly { readonly folder: string; readonly files: GeneratedFiles }[]> {
+  const machines = { folder: out, files: generateFiles(await loadSpecs(specs), { guardsImport: guardsImport(out) }) };
+  // Only the shipped specs carry the schemas that every spec file names.
+  return specs === defaultSpecsFolder()
+    ? [machines, { folder: join(specs, 'schemas'), files: schemaFiles() }]
+    : [machines];
+}
+
+const schemaFiles = (): GeneratedFiles =>
+  Object.fromEntries(
+    Object.entries(jsonSchemas()).map(([name, schema]) => [name, `${JSON.stringify(schema, null, 2)}\n`]),
+  );
+
+/** Machines inside hopgate's own sources import the guards from there; everywhere else they come with the package. */
+function guardsImport(out: string): string {
+  const guards = join(dirname(defaultSpecsFolder()), 'src', 'compile', 'guards.ts');
+  if (nearestPackage(out) !== 'hopgate' || !existsSync(guards)) return 'hopgate';
+  const way = relative(out, guards).replaceAll('\\', '/');
+  return way.startsWith('.') ? way : `./${way}`;
+}
+
+function nearestPackage(folder: string): string | null {
+  const file = join(folder, 'package.json');
+  if (existsSync(file))
+    return (JSON.parse(readRegularFile(file, MAX_SETTINGS_BYTES).toString('utf8')) as { name?: string }).name ?? null;
+  return dirname(folder) === folder ? null : nearestPackage(dirname(folder));
+}

@@ -1,0 +1,65 @@
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import { DRAWN_FORMATS, type DrawnFormat, drawGraph } from '../../../compile/draw-graph.ts';
+import { OUTSIDE } from '../../../compile/special-states.ts';
+import { loadSpecs } from '../../../spec/load/load-specs.ts';
+import type { SpecSet } from '../../../spec/types.ts';
+import { chosenSpecs } from '../../chosen-specs.ts';
+import { CliError, type Io } from '../../io.ts';
+import { examples, rootOf, rootOption } from '../../options.ts';
+
+interface Options {
+  readonly root: string;
+  readonly specs?: string;
+  readonly format?: DrawnFormat;
+  readonly current?: string;
+  readonly out?: string;
+}
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('graph')
+    .summary('print the hop graph')
+    .description(
+      'Prints the hop graph: the peripherals, and on each arrow the exits that lead along it with what they need.',
+    )
+    .argument('[specs]', 'a spec folder or file (default: what hopgate.yaml names)')
+    .addOption(new Option('--format <format>', 'how').choices(DRAWN_FORMATS).default('mermaid'))
+    .addOption(new Option('--specs <dir>', 'the same as the argument').hideHelp())
+    .option('--current <peripheral>', 'mark where a session stands (outside: in none)')
+    .option('--out <file>', 'write to a file instead')
+    .addOption(rootOption())
+    .addHelpText(
+      'after',
+      examples(
+        'hopgate graph > hops.mmd',
+        'hopgate graph specs | less',
+        'hopgate graph --format svg --out hops.svg',
+        'hopgate graph --format html --current test --out hops.html',
+        'hopgate graph --format stately > hop-graph.ts   # open it in Stately Studio',
+        'hopgate graph --json',
+      ),
+    )
+    .action((specs: string | undefined, options: Options) => graph(io, specs ?? options.specs, options));
+}
+
+async function graph(io: Io, path: string | undefined, options: Options): Promise<void> {
+  const root = rootOf(io, options);
+  const folder = await chosenSpecs(io, root, path);
+  const specs = await loadSpecs(folder);
+  const format = io.json ? 'json' : (options.format ?? 'mermaid');
+  const text = await drawGraph(specs, format, placeOf(specs, options.current));
+  if (options.out === undefined) io.stdout.write(text);
+  else await writeFile(resolve(io.cwd, options.out), text);
+}
+
+function placeOf(specs: SpecSet, current: string | undefined): { readonly current?: string | null } {
+  if (current === undefined) return {};
+  if (current === OUTSIDE) return { current: null };
+  if (Object.hasOwn(specs.peripherals, current)) return { current };
+  const names = Object.keys(specs.peripherals).join(', ');
+  throw new CliError('no-peripheral', `there is no peripheral "${current}"`, `Name one of ${names}, or ${OUTSIDE}.`, {
+    exitCode: 2,
+  });
+}

@@ -1,0 +1,67 @@
+import type { Command } from 'commander';
+import { visible } from '../../../base/text.ts';
+import { resumeSession } from '../../../session/open.ts';
+import { noSessions } from '../../chosen-sessions.ts';
+import { addWatchOptions, startWatch, untilInterrupted } from '../../inspect/watch.ts';
+import { type Io, print, printJson } from '../../io.ts';
+import { findSession, withStore } from '../../open-store.ts';
+import { examples, rootOf, rootOption } from '../../options.ts';
+
+interface Options {
+  readonly root: string;
+  readonly port: number;
+  readonly url?: string;
+}
+
+export function register(program: Command, io: Io): void {
+  const command = program
+    .command('inspect')
+    .summary("watch a session's machines")
+    .description(
+      "Shows the life of a session's machines (mode gate, hop graph, visits) in the Stately inspector, from its first event to its last. A bridge on\nthis machine serves the page and the messages until Ctrl-C; with --url the messages go to a receiver that is there already. Machine events\nand their facts are shown, never what a step was given or gave. The inspector's page itself comes from stately.ai.",
+    )
+    .argument('[session]', 'its id, or the beginning of it; the latest if left out');
+  addWatchOptions(command)
+    .addOption(rootOption())
+    .addHelpText(
+      'after',
+      examples('hopgate inspect', 'hopgate inspect 01J --port 0', 'hopgate inspect --url ws://127.0.0.1:8080'),
+    )
+    .action((session: string | undefined, options: Options) => inspect(io, session, options));
+}
+
+async function inspect(io: Io, id: string | undefined, options: Options): Promise<void> {
+  const root = rootOf(io, options);
+  const found = await withStore(root, io.env, false, async (store) => {
+    const sessions = await store.sessions();
+    const session = id === undefined ? sessions[0] : findSession(sessions, id);
+    if (session === undefined) return false;
+    const watch = await startWatch(io, options);
+    try {
+      // Read anew from its evidence, by the same fold; nothing is written, and no tool is at hand.
+      await resumeSession(
+        {
+          store,
+          clock: { now: () => Date.now() },
+          ids: { next: (kind) => kind },
+          backends: [],
+          approver: null,
+          inspector: watch.inspector,
+        },
+        session.sessionId,
+      );
+      const shown = { session: session.sessionId, address: watch.address, socket: watch.socket };
+      if (io.json) printJson(io, shown);
+      else
+        print(
+          io,
+          `session ${visible(session.sessionId)}\n${watch.address === null ? `shown to ${watch.socket}` : `${watch.address}  (messages: ${watch.socket})`}`,
+        );
+      await untilInterrupted(io, watch);
+    } finally {
+      await watch.close();
+    }
+    return true;
+  });
+  if (!found) throw noSessions(root);
+}

@@ -1,0 +1,138 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { loadSpecs } from '../../../spec/load/load-specs.ts';
+import type { CoverageRow } from '../../../testing/plan/coverage.ts';
+import { emitTestFiles } from '../../../testing/emit-test-files.ts';
+import { junitReport, type TestResult } from '../../../testing/junit.ts';
+import { type GeneratedTests, generateTests } from '../../../testing/test-specs.ts';
+import { chosenSpecs } from '../../chosen-specs.ts';
+import { type Io, paint, print, printJson } from '../../io.ts';
+import { examples, rootOf, rootOption } from '../../options.ts';
+import { table } from '../../table.ts';
+
+interface Options {
+  readonly root: string;
+  readonly emit?: string;
+  readonly junit?: string;
+  readonly deaths?: boolean;
+}
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('test')
+    .summary('run the tests that a spec set generates')
+    .description(
+      'Generates tests from the specs and runs them on real sessions with canned tools: every edge by a shortest way, every hop’s round trip, every rule\nthat can refuse, every limit. Each answer is compared with what the spec says by a second judgement. Exit code 1 if they disagree anywhere.',
+    )
+    .argument('[specs]', 'a spec folder or file (default: what hopgate.yaml names)')
+    .option('--deaths', 'kill the writer in every call, too, on SQLite (slower)')
+    .option('--junit <file>', 'write a JUnit report')
+    .option('--emit <dir>', 'write the tests as vitest files instead of running them')
+    .addOption(rootOption())
+    .addHelpText(
+      'after',
+      examples(
+        'hopgate test',
+        'hopgate test specs --deaths',
+        'hopgate test --junit report.xml',
+        'hopgate test specs --emit test/generated',
+      ),
+    )
+    .action((specs: string | undefined, options: Options) => test(io, specs, options));
+}
+
+async function test(io: Io, path: string | undefined, options: Options): Promise<void> {
+  const root = rootOf(io, options);
+  const folder = await chosenSpecs(io, root, path);
+  const specs = await loadSpecs(folder);
+  const generated = await generateTests(specs, { deaths: options.deaths ?? false });
+  if (options.emit !== undefined) return emit(io, generated, folder, resolve(io.cwd, options.emit));
+  const results = await runAll(io, generated);
+  const failed = results.filter(({ failure }) => failure !== null);
+  const { requests, rows } = generated.coverage();
+  const uncovered = rows.some(({ what, missing }) => what !== 'gates' && missing.length > 0);
+  if (failed.length > 0 || uncovered) io.exitCode = 1;
+  if (options.junit !== undefined) writeFile(resolve(io.cwd, options.junit), junitReport(results));
+  if (io.json) {
+    printJson(io, {
+      ok: io.exitCode === 0,
+      specs: folder,
+      hash: specs.hash,
+      tests: results.length,
+      failed,
+      requests,
+      coverage: rows,
+    });
+    return;
+  }
+  for (const { group, name, failure } of failed)
+    print(io, `${paint(io, 'red', 'failed')}  ${group}: ${name}\n${indent(failure ?? '')}\n`);
+  printCoverage(io, rows);
+  const word = io.exitCode === 0 ? paint(io, 'green', 'ok') : paint(io, 'red', 'failed');
+  const how = generated.large ? 'walked' : 'by shortest ways';
+  print(
+    io,
+    `${word}  ${results.length - failed.length} of ${results.length} tests pass, ${requests} requests judged, ${how} (${folder})`,
+  );
+}
+
+async function runAll(io: Io, { tests }: GeneratedTests): Promise<readonly TestResult[]> {
+  const results: TestResult[] = [];
+  const shows = io.isTty && !io.json;
+  for (const { group, name, run } of tests) {
+    if (shows) io.stderr.write(`\r\u001b[K${results.length} of ${tests.length}  ${group}`);
+    const began = performance.now();
+    const failure = await run().then(
+      () => null,
+      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    );
+    results.push({ group, name, seconds: (performance.now() - began) / 1000, failure });
+  }
+  if (shows) io.stderr.write('\r\u001b[K');
+  return results;
+}
+
+function printCoverage(io: Io, rows: readonly CoverageRow[]): void {
+  const cells = rows.map(({ what, covered, reachable, unreachable }) => [
+    what,
+    `${covered} of ${reachable}`,
+    unreachable.length === 0 ? '' : String(unreachable.length),
+  ]);
+  print(io, table(io, ['what', 'covered of reachable', 'unreachable'], cells));
+  const list = (title: string, names: readonly string[]) => {
+    if (names.length === 0) return;
+    print(io, `\n${title}`);
+    for (const name of names.slice(0, SHOWN)) print(io, `  ${name}`);
+    if (names.length > SHOWN) print(io, `  and ${names.length - SHOWN} more (--json lists them)`);
+  };
+  list(
+    'Not covered:',
+    rows.flatMap(({ what, missing }) => (what === 'gates' ? [] : missing)),
+  );
+  list(
+    'Never refused alone (another rule always refuses first):',
+    rows.flatMap(({ what, missing }) => (what === 'gates' ? missing : [])),
+  );
+  list(
+    'Beyond the reach of every session:',
+    rows.flatMap(({ unreachable }) => unreachable),
+  );
+  print(io);
+}
+
+const SHOWN = 20;
+const indent = (text: string): string => text.replaceAll(/^/gm, '  ');
+
+function emit(io: Io, { tests }: GeneratedTests, specs: string, folder: string): void {
+  const named = specs === 'default' ? specs : relative(io.cwd, specs) || '.';
+  const files = Object.entries(emitTestFiles(tests, named));
+  for (const [file, text] of files) writeFile(join(folder, file), text);
+  if (io.json) return printJson(io, { files: files.map(([file]) => join(folder, file)), tests: tests.length });
+  print(io, `${paint(io, 'green', 'written')}  ${files.length} files with ${tests.length} tests in ${folder}`);
+}
+
+function writeFile(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}

@@ -1,0 +1,123 @@
+import { hash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Conversation, ConversationRecord } from '../adapters/core/hook-context.ts';
+import { canonical } from '../evidence/canonical.ts';
+import { ensureStateDir } from '../project/state-dir.ts';
+import type { Env } from '../project/state-home.ts';
+import type { Json } from '../spec/types.ts';
+import type { ProcessMark } from './hook/client-process.ts';
+import { ensurePrivateDir } from './places.ts';
+import { readRecord, takeRecord, writeRecord, writeTicket } from './record-file.ts';
+
+/** A seat as it is kept. */
+export interface SeatRecord extends ConversationRecord {
+  /** The client program's process; null where the system does not tell. */
+  readonly client: ProcessMark | null;
+}
+
+/** What is known of a session that hooks use, beside its evidence. */
+export interface SessionOwner {
+  readonly sessionId: string;
+  readonly agent: string;
+  /** The session whose envelope bounds this one. */
+  readonly parent: string | null;
+  /** Destinations and modes that the operator has approved ahead, or `all`. */
+  readonly approve: readonly string[];
+  /** The client program that an MCP server opened it for before any hook had come. */
+  readonly client: ProcessMark | null;
+  /** The `hopgate claude` or `hopgate codex` that works, or has worked, in it. */
+  readonly program?: ProcessMark | null;
+}
+
+/** How long a client may take from the hook about a call to the call, in milliseconds. */
+const EXPECTED_MS = 60_000;
+/** Events that a seat remembers. */
+const MAX_EVENTS = 50;
+
+const short = (...parts: readonly (string | null)[]): string => hash('sha256', JSON.stringify(parts)).slice(0, 24);
+
+const keyOf = ({ client, id, agentId }: Conversation): string => short(client, id, agentId);
+
+/** The seats of one root, in its state folder, where every process of this user finds them. */
+export class SeatFiles {
+  readonly #folder: string;
+  /** Taken by whoever makes or changes a seat. */
+  readonly lock: string;
+
+  constructor(root: string, env: Env) {
+    this.#folder = ensurePrivateDir(join(ensureStateDir(root, env), 'seats'));
+    this.lock = join(this.#folder, 'lock');
+  }
+
+  read(conversation: Conversation): SeatRecord | null {
+    return readRecord(this.#seat(keyOf(conversation)));
+  }
+
+  write(seat: SeatRecord): void {
+    writeRecord(this.#seat(keyOf(seat.conversation)), seat);
+  }
+
+  /** Every seat, the one that was last heard of first. */
+  all(): readonly SeatRecord[] {
+    const seats = this.#named('seat-').flatMap((name) => readRecord<SeatRecord>(join(this.#folder, name)) ?? []);
+    const last = ({ events }: SeatRecord): string => events.at(-1)?.at ?? '';
+    return seats.sort((a, b) => (last(a) < last(b) ? 1 : -1));
+  }
+
+  binding(sessionId: string): SessionOwner | null {
+    return readRecord(join(this.#folder, `session-${short(sessionId)}.json`));
+  }
+
+  bind(binding: SessionOwner): void {
+    writeRecord(join(this.#folder, `session-${short(binding.sessionId)}.json`), binding);
+  }
+
+  bindings(): readonly SessionOwner[] {
+    return this.#named('session-').flatMap((name) => readRecord<SessionOwner>(join(this.#folder, name)) ?? []);
+  }
+
+  keep({ conversation }: ConversationRecord, key: string, value: Json): void {
+    writeTicket(this.#ticket(conversation, key), { value });
+  }
+
+  take({ conversation }: ConversationRecord, key: string): Json {
+    return takeRecord<{ value: Json }>(this.#ticket(conversation, key))?.value ?? null;
+  }
+
+  /** A call over this session's connection is meant for another session. */
+  expect(sessionId: string, call: Json, forSession: string): void {
+    writeRecord(this.#expected(sessionId, call), { session: forSession, at: Date.now() });
+  }
+
+  /** The session that such a call is meant for, once; null: none. */
+  takeExpected(sessionId: string, call: Json): string | null {
+    const expected = takeRecord<{ session: string; at: number }>(this.#expected(sessionId, call));
+    return expected && Date.now() - expected.at < EXPECTED_MS ? expected.session : null;
+  }
+
+  #seat(key: string): string {
+    return join(this.#folder, `seat-${key}.json`);
+  }
+
+  #ticket(conversation: Conversation, key: string): string {
+    return join(ensurePrivateDir(join(this.#folder, 'tickets')), `${keyOf(conversation)}-${short(key)}.json`);
+  }
+
+  #expected(sessionId: string, call: Json): string {
+    return join(ensurePrivateDir(join(this.#folder, 'tickets')), `${short(sessionId)}-${short(canonical(call))}.json`);
+  }
+
+  #named(start: string): readonly string[] {
+    return readdirSync(this.#folder).filter((name) => name.startsWith(start) && name.endsWith('.json'));
+  }
+}
+
+/** A seat after one more event. */
+export function withEvent(
+  seat: SeatRecord,
+  event: ConversationRecord['events'][number],
+  notes?: ConversationRecord['notes'],
+): SeatRecord {
+  return { ...seat, events: [...seat.events, event].slice(-MAX_EVENTS), notes: notes ?? seat.notes };
+}

@@ -1,0 +1,70 @@
+import type { HookAnswer, HookContext } from '../../adapters/core/hook-context.ts';
+import type { Env } from '../../project/state-home.ts';
+
+type Handle = (event: unknown, desk: HookContext, env: Env) => Promise<HookAnswer>;
+
+/** The client programs whose hooks are answered. */
+export const HANDLERS: { readonly [client: string]: () => Promise<Handle> } = {
+  'claude-code': async () => (await import('../../adapters/claude-code/hooks.ts')).handleClaudeEvent,
+  codex: async () => (await import('../../adapters/codex/hooks.ts')).handleCodexEvent,
+};
+
+/** The answer to any fault of ours: both clients take it for a refusal, with the reason for the model. */
+export const faultAnswer = (why: string): HookAnswer => ({
+  exit: 2,
+  stdout: '',
+  stderr: `hopgate could not decide this call, so it is refused: ${why.trim() || 'no reason was given'}\n`,
+});
+
+/**
+ * Answers one hook event. Never throws, and never lets through by mistake: what cannot be read, a handler that fails, an answer that is none, or
+ * no answer in time are refusals.
+ *
+ * @param deadlineMs how long the handler has
+ */
+export async function answerHook(
+  client: string,
+  rawStdin: string,
+  env: Env,
+  desk: HookContext,
+  {
+    deadlineMs = 7_500,
+    handlers = HANDLERS,
+  }: { readonly deadlineMs?: number; readonly handlers?: typeof HANDLERS } = {},
+): Promise<HookAnswer> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<HookAnswer>((resolve) => {
+    timer = setTimeout(() => resolve(faultAnswer(`it took longer than ${deadlineMs / 1000} s; try again`)), deadlineMs);
+  });
+  try {
+    return await Promise.race([handled(client, rawStdin, env, desk, handlers), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function handled(
+  client: string,
+  rawStdin: string,
+  env: Env,
+  desk: HookContext,
+  handlers: typeof HANDLERS,
+): Promise<HookAnswer> {
+  try {
+    const load = Object.hasOwn(handlers, client) ? handlers[client] : undefined;
+    if (!load)
+      return faultAnswer(`there is no client program "${client}" (known: ${Object.keys(handlers).sort().join(', ')})`);
+    const handle = await load();
+    return checked(await handle(JSON.parse(rawStdin), desk, env));
+  } catch (error) {
+    if (error instanceof SyntaxError) return faultAnswer(`its input is not JSON (${error.message})`);
+    return faultAnswer(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** An answer that both the hook process and the client read as it is meant. */
+function checked({ exit, stdout, stderr }: HookAnswer): HookAnswer {
+  if (exit === 0 && typeof stdout === 'string') return { exit, stdout, stderr: '' };
+  if (exit === 2 && typeof stderr === 'string' && stderr.trim() !== '') return { exit, stdout: '', stderr };
+  return faultAnswer(exit === 2 ? 'no reason was given' : 'the answer makes no sense');
+}

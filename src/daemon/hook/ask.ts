@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import type { Env } from '../../project/state-home.ts';
+import { buildId, encoded } from '../own-files.ts';
+import { daemonFolder } from '../places.ts';
+
+/** No daemon answered: none is there, it is finishing, or it went away. `asked`: it may have begun the work. */
+export class NoDaemon extends Error {
+  override readonly name = 'NoDaemon';
+  readonly asked: boolean;
+  constructor(message: string, asked: boolean) {
+    super(message);
+    this.asked = asked;
+  }
+}
+
+export interface DaemonRequest {
+  readonly env: Env;
+  readonly pid?: number;
+  readonly signal?: AbortSignal;
+  /** Sent as it is; without it, the request is a GET. */
+  readonly body?: string;
+}
+
+export const socketOf = (env: Env): string => join(daemonFolder(env), 'socket');
+export const tokenFileOf = (env: Env): string => join(daemonFolder(env), 'token');
+
+/**
+ * Asks this user's daemon.
+ *
+ * @throws NoDaemon where there is none that answers
+ */
+export async function askDaemon(
+  path: string,
+  { env, pid = process.pid, signal, body }: DaemonRequest,
+): Promise<Buffer> {
+  let token: string;
+  try {
+    token = readFileSync(tokenFileOf(env), 'utf8').trim();
+  } catch {
+    throw new NoDaemon('no daemon is there', false);
+  }
+  const request = httpRequest({
+    socketPath: socketOf(env),
+    path,
+    method: body === undefined ? 'GET' : 'POST',
+    agent: false,
+    headers: {
+      Host: 'hopgate',
+      Authorization: `Bearer ${token}`,
+      'X-Hopgate-Build': buildId(),
+      'X-Hopgate-Pid': pid,
+      'X-Hopgate-Env': passedVariables(env),
+      ...(body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }),
+    },
+    ...(signal ? { signal } : {}),
+  });
+  let connected = false;
+  request.once('socket', (socket) => socket.once('connect', () => (connected = true)));
+  const answer = new Promise<IncomingMessage>((resolve, reject) => {
+    request.on('response', resolve).on('error', reject).end(body);
+  });
+  let status: number | undefined;
+  let bytes: Buffer;
+  try {
+    const response = await answer;
+    status = response.statusCode;
+    bytes = await buffer(response);
+  } catch {
+    if (signal?.aborted) throw signal.reason;
+    throw new NoDaemon(connected ? 'the daemon went away' : 'the daemon does not answer', connected);
+  }
+  if (status === 200) return bytes;
+  if (status === 503) throw new NoDaemon('the daemon is finishing', false);
+  throw new Error(`the daemon answered ${status}: ${bytes.toString()}`);
+}
+
+/** The variables that hooks read; never one whose name says that it holds a secret. */
+const passedVariables = (env: Env): string[] =>
+  Object.entries(env).flatMap(([name, value]) =>
+    /^(HOPGATE|CLAUDE|CODEX)_/.test(name) && !/TOKEN|KEY|SECRET|PASSWORD/.test(name) && value !== undefined
+      ? [encoded(`${name}=${value}`)]
+      : [],
+  );

@@ -1,0 +1,162 @@
+import { readSync, writeSync } from 'node:fs';
+import type { Env } from '../../project/state-home.ts';
+import { type Framed, unframe } from './framed.ts';
+import { runCommand } from '../run-command.ts';
+
+/** Shorter than the time that client programs give a hook. */
+const DEADLINE_MS = 8_000;
+const MAX_INPUT = 32 << 20;
+/** Each process that answers by itself reads the store's write-ahead log anew. */
+const CHECKPOINT_PAGES = 128;
+
+/**
+ * The one program that client programs, command lines and the daemon's starter run.
+ *
+ * - `hook CLIENT`: asks the daemon; where there is none, answers by itself. `alone CLIENT`… the same without asking.
+ * - `run TICKET`: runs a ticket's call, likewise.
+ * - `daemon`: becomes this user's daemon.
+ */
+export async function main(argv: readonly string[], env: Env): Promise<void> {
+  const alone = argv[0] === 'alone';
+  const [kind, name = ''] = alone ? argv.slice(1) : argv;
+  if (kind === 'daemon') return becomeDaemon(env);
+  if (kind === 'run') return runOne(name, env, alone);
+  if (kind === 'hook') return hookOne(name, env, alone);
+  refuse(`hopgate's hook program was called with "${argv.join(' ')}"`);
+}
+
+async function hookOne(client: string, env: Env, alone: boolean): Promise<void> {
+  // A process that ends by itself has not answered: the launcher makes a refusal of any status but 0 and 2.
+  process.exitCode = 1;
+  const limit = Number(env['HOPGATE_DEADLINE_MS']) || DEADLINE_MS;
+  setTimeout(() => refuse(`it took longer than ${limit / 1000} s; try again`), limit);
+  process.on('uncaughtException', (error) => refuse(error.message));
+  process.on('unhandledRejection', (error) => refuse(String(error)));
+  try {
+    const input = readInput();
+    const wantsDaemon = env['HOPGATE_DAEMON'] !== 'off';
+    const asked = wantsDaemon && !alone ? await askFor(`/hook/${client}`, env, input) : null;
+    const answer = asked ?? (await answerAlone(client, input, env, limit));
+    if (answer.exit === 2 && answer.stderr.length === 0) refuse('no reason was given');
+    if (answer.exit !== 0 && answer.exit !== 2) refuse('the answer makes no sense');
+    end(answer);
+  } catch (error) {
+    refuse(error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function answerAlone(client: string, input: Buffer, env: Env, limit: number): Promise<Framed> {
+  const [{ answerHook }, { SessionHost }] = await Promise.all([import('./answer-hook.ts'), import('../host.ts')]);
+  const host = new SessionHost({
+    env,
+    keepOpenMs: limit,
+    waitMs: limit / 2,
+    runCommand: runCommand(env),
+    checkpointPages: CHECKPOINT_PAGES,
+  });
+  const desk = host.desk({ env, pid: process.pid });
+  const answer = await answerHook(client, input.toString('utf8'), env, desk, { deadlineMs: limit - 500 });
+  await host.letGo();
+  return { exit: answer.exit, stdout: Buffer.from(answer.stdout), stderr: Buffer.from(answer.stderr) };
+}
+
+async function runOne(ticket: string, env: Env, alone: boolean): Promise<void> {
+  try {
+    const asked = alone || env['HOPGATE_DAEMON'] === 'off' ? null : await askFor(`/run/${ticket}`, env, Buffer.of());
+    end(asked ?? (await runAlone(ticket, env)));
+  } catch (error) {
+    writeAll(2, Buffer.from(`hopgate: ${error instanceof Error ? error.message : String(error)}\n`));
+    process.exit(125);
+  }
+}
+
+async function runAlone(ticket: string, env: Env): Promise<Framed> {
+  const [{ runTicket }, { SessionHost }] = await Promise.all([import('../run-ticket.ts'), import('../host.ts')]);
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort());
+  const host = new SessionHost({ env, keepOpenMs: 0, runCommand: runCommand(env) });
+  const { exit, stdout, stderr } = await runTicket(host, ticket, stop.signal);
+  await host.close();
+  return { exit, stdout: Buffer.from(stdout), stderr: Buffer.from(stderr) };
+}
+
+/** null: no daemon is there, so that one is started for the next, and this one is answered here. */
+async function askFor(path: string, env: Env, input: Buffer): Promise<Framed | null> {
+  const { askDaemon, NoDaemon } = await import('./ask.ts');
+  try {
+    return unframe(await askDaemon(path, { env, body: input.toString('utf8') }));
+  } catch (error) {
+    if (!(error instanceof NoDaemon)) throw error;
+    if (error.asked && path.startsWith('/run/'))
+      throw new Error('the daemon went away in the middle of the command, and what came of it is not known', {
+        cause: error,
+      });
+    const { startDetached } = await import('../start.ts');
+    startDetached(env);
+    return null;
+  }
+}
+
+async function becomeDaemon(env: Env): Promise<void> {
+  const { scrubbed } = await import('../start.ts');
+  for (const name of Object.keys(process.env)) if (!Object.hasOwn(scrubbed(env), name)) delete process.env[name];
+  const { serve } = await import('../serve.ts');
+  const daemon = await serve({ env: { ...process.env } });
+  if (!daemon) return;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void daemon.stop());
+  process.on('SIGHUP', () => {});
+  await daemon.ended;
+  process.exit(0);
+}
+
+function readInput(): Buffer {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const chunk = Buffer.alloc(1 << 16);
+  for (;;) {
+    try {
+      const read = readSync(0, chunk);
+      if (read === 0) return Buffer.concat(chunks);
+      size += read;
+      if (size > MAX_INPUT) throw new Error('its input is larger than 32 MiB');
+      chunks.push(Buffer.from(chunk.subarray(0, read)));
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EOF') return Buffer.concat(chunks);
+      if (code !== 'EAGAIN') throw error;
+      pause();
+    }
+  }
+}
+
+/** Both streams whole, and the exit status; nothing is printed before everything is known. */
+function end({ exit, stdout, stderr }: Framed): never {
+  try {
+    writeAll(1, stdout);
+    writeAll(2, stderr);
+  } catch {
+    process.exit(2);
+  }
+  process.exit(exit);
+}
+
+function refuse(why: string): never {
+  try {
+    writeAll(2, Buffer.from(`hopgate could not decide this call, so it is refused: ${why}\n`));
+  } finally {
+    process.exit(2);
+  }
+}
+
+function writeAll(fd: 1 | 2, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(fd, bytes, at);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+      pause();
+    }
+  }
+}
+
+const pause = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);

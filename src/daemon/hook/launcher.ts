@@ -1,0 +1,124 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { accessSync, chmodSync, constants, existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { writeAtomically } from '../../base/files.ts';
+import { findProgram } from '../../base/process.ts';
+import { quoteShell } from '../../base/text.ts';
+import { type Env, stateHome } from '../../project/state-home.ts';
+import { socketOf, tokenFileOf } from './ask.ts';
+import { entryFile, packageFolder } from '../own-files.ts';
+import { ensurePrivateDir } from '../places.ts';
+import { launcherFile } from '../run-command.ts';
+
+/** Shorter than the time that client programs give a hook, which is 10 s or more. */
+const DEADLINE_MS = 8_000;
+
+export interface Launcher {
+  /** Absolute path of the script that client programs run. */
+  readonly file: string;
+  /** What asks the daemon: the compiled client, or Node where there is no C compiler. */
+  readonly client: 'compiled' | 'node';
+}
+
+/**
+ * The command line for a client program's settings. Whatever happens to what it starts (not there, killed, crashed), it ends in 0 with the whole
+ * answer or in 2 with a reason on standard error, before the client's own time is up.
+ *
+ * @param client `claude-code`, `codex`
+ */
+export function hookCommand(client: string, env: Env): string {
+  const { file } = installLauncher(env);
+  const otherwise = "echo 'hopgate could not answer, so this is refused; run: hopgate daemon status' >&2";
+  return `${quoteShell(file)} ${quoteShell(client)}; s=$?; [ $s -eq 0 ] && exit 0; [ $s -eq 2 ] || ${otherwise}; exit 2`;
+}
+
+/** Writes the script that client programs run, and compiles its client where there is a C compiler. Idempotent. */
+export function installLauncher(env: Env, log: (line: string) => void = () => {}): Launcher {
+  const folder = ensurePrivateDir(join(stateHome(env), 'bin'));
+  const compiled = compiledClient(folder, env, log);
+  const file = launcherFile(env);
+  put(file, script(compiled, env), 0o700);
+  return { file, client: compiled ? 'compiled' : 'node' };
+}
+
+/** The compiled client of this very source; null where none can be had. */
+function compiledClient(folder: string, env: Env, log: (line: string) => void): string | null {
+  const source = join(packageFolder(), 'src', 'daemon', 'client', 'hook-client.c');
+  if (!existsSync(source) || env['HOPGATE_HOOK_CLIENT'] === 'node') return null;
+  const name = createHash('sha256').update(readFileSync(source)).update(process.arch).digest('hex').slice(0, 16);
+  const file = join(folder, `hook-client-${name}`);
+  if (existsSync(file)) return isMine(file) ? file : null;
+  const cc = ['cc', 'gcc', 'clang'].map((name) => findProgram(name, env['PATH'])).find((path) => path !== null);
+  if (!cc) return null;
+  const made = `${file}.${process.pid}`;
+  const build = (flags: readonly string[]) =>
+    spawnSync(cc, ['-O2', ...flags, '-o', made, source], {
+      timeout: 30_000,
+      encoding: 'utf8',
+      env: { PATH: env['PATH'] },
+    });
+  let result = build(['-static']);
+  if (result.status !== 0) result = build([]);
+  if (result.status !== 0) {
+    log(`the hook client could not be compiled: ${(result.stderr ?? '').slice(0, 500)}`);
+    rmSync(made, { force: true });
+    return null;
+  }
+  chmodSync(made, 0o700);
+  renameSync(made, file);
+  return file;
+}
+
+function isMine(file: string): boolean {
+  const { uid, mode } = statSync(file);
+  if (uid !== (process.getuid?.() ?? uid) || (mode & 0o022) !== 0) return false;
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** @param client the compiled client; null if Node asks */
+function script(client: string | null, env: Env): string {
+  const timeout = findProgram('timeout', env['PATH']);
+  const limited = timeout ? `${quoteShell(timeout)} -s KILL ${Math.ceil(DEADLINE_MS / 1000) + 1} ` : '';
+  return `#!/bin/sh
+# Written by hopgate: what client programs run for their hooks. Do not edit; "hopgate daemon start" writes it anew.
+unset NODE_OPTIONS ENV BASH_ENV LD_PRELOAD LD_AUDIT
+export XDG_STATE_HOME=${quoteShell(dirname(stateHome(env)))} # whatever the settings of a repository say
+node=${quoteShell(process.execPath)}
+entry=${quoteShell(entryFile())}
+socket=${quoteShell(socketOf(env))}
+token=${quoteShell(tokenFileOf(env))}
+refuse() {
+  printf 'hopgate could not decide this call, so it is refused: %s\\n' "$1" >&2
+  exit 2
+}
+alone() {
+  if [ "$kind" = run ]; then "$node" "$entry" run "$name"; else ${limited}"$node" "$entry" "$kind" "$name"; fi
+}
+[ "$#" -ge 1 ] || refuse 'it was called without the name of a client program'
+if [ "$1" = run ]; then kind=run name=\${2-}; else kind=hook name=$1; fi
+${client ? askBy(client) : 'alone'}
+status=$?
+[ "$kind" = run ] && exit "$status"
+case $status in 0|2) exit "$status" ;; esac
+refuse "the hook ended with status $status; run: hopgate daemon status"
+`;
+}
+
+const askBy = (client: string): string => `client=${quoteShell(client)}
+if [ -r "$client" ]; then
+  "$client" "$socket" "$token" "$entry" ${DEADLINE_MS} "$node" "$kind" "$name"
+else
+  alone
+fi`;
+
+/** All or nothing, and only where it is not so already. */
+function put(file: string, text: string, mode: number): void {
+  if (existsSync(file) && isMine(file) && readFileSync(file, 'utf8') === text) return;
+  writeAtomically(file, text, mode);
+}

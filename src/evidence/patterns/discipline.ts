@@ -1,0 +1,98 @@
+import { fieldsOf } from '../../base/json.ts';
+import type { Json } from '../../spec/types.ts';
+import type { Body, OutcomeRecord } from '../bodies.ts';
+import type { ClaimType, EvidenceType } from '../entry.ts';
+import { HELD, outcomeOf } from './pur.ts';
+
+/** The role of a discipline tool's entry in the thread. */
+export interface DisciplineRule {
+  readonly type: EvidenceType;
+  readonly claim: ClaimType;
+  readonly tag: string;
+  /** The entry's subject: the pattern that it names, or the session. */
+  readonly subject: 'pattern' | 'session';
+  /**
+   * `selection`: the entry replies to the selection of its pattern. `visit`: it replies to the head of the visit, like
+   * any step.
+   */
+  readonly repliesTo: 'visit' | 'selection';
+  /** Effect of a successful call on the pattern. */
+  readonly does: 'selects' | 'settles' | null;
+}
+
+/** The tools that select patterns and record their outcomes. Any peripheral of a spec set may offer them. */
+export const DISCIPLINE: { readonly [tool: string]: DisciplineRule } = {
+  'psr-search': {
+    type: 'pattern-selection',
+    claim: 'question',
+    tag: 'psr',
+    subject: 'session',
+    repliesTo: 'visit',
+    does: null,
+  },
+  'psr-select': {
+    type: 'pattern-selection',
+    claim: 'goal',
+    tag: 'psr',
+    subject: 'pattern',
+    repliesTo: 'visit',
+    does: 'selects',
+  },
+  'pur-update': {
+    type: 'pattern-outcome',
+    claim: 'evidence',
+    tag: 'pur',
+    subject: 'pattern',
+    repliesTo: 'selection',
+    does: 'settles',
+  },
+  'pur-mark-pivot': {
+    type: 'correction',
+    claim: 'correction',
+    tag: 'pivot',
+    subject: 'pattern',
+    repliesTo: 'selection',
+    does: 'settles',
+  },
+  'par-punctuate': {
+    type: 'reflection',
+    claim: 'conclusion',
+    tag: 'par',
+    subject: 'session',
+    repliesTo: 'visit',
+    does: null,
+  },
+};
+
+/** Syntax of a pattern id: `read-before-edit`, `agent/scope-before-action`. */
+export const PATTERN_ID = /^[a-z0-9][a-z0-9._-]*(\/[a-z0-9][a-z0-9._-]*)*$/;
+
+/** Returns the role of a discipline tool's entry; null for every other entry and for a failed call. */
+export function disciplineOf(body: Body): (DisciplineRule & { readonly pattern: string | null }) | null {
+  if (body.event !== 'step' || body.outcome?.status !== 'ok' || !Object.hasOwn(DISCIPLINE, body.tool)) return null;
+  const rule = DISCIPLINE[body.tool];
+  return rule
+    ? { ...rule, pattern: rule.subject === 'pattern' ? patternIn(body.outcome.result, body.args) : null }
+    : null;
+}
+
+/** Returns the status of a pattern after a call; null if the call does not change one. */
+export function patternStatusAfter(
+  tool: string,
+  outcome: OutcomeRecord,
+): { readonly pattern: string; readonly standing: 'selected' | 'held' | 'failed'; readonly selects: boolean } | null {
+  const does = Object.hasOwn(DISCIPLINE, tool) ? DISCIPLINE[tool]?.does : null;
+  if (!does || outcome?.status !== 'ok') return null;
+  const pattern = patternIn(outcome.result);
+  if (pattern === null) return null;
+  if (does === 'selects') return { pattern, standing: 'selected', selects: true };
+  const { held, outcome: word } = fieldsOf(outcome.result);
+  const told = outcomeOf(word);
+  const holds = typeof held === 'boolean' ? held : told ? HELD[told] : false;
+  return { pattern, standing: holds === null ? 'selected' : holds ? 'held' : 'failed', selects: false };
+}
+
+function patternIn(result: Json, args: { readonly [name: string]: Json } = {}): string | null {
+  const pattern = fieldsOf(result)['pattern'] ?? args['pattern'];
+  return typeof pattern === 'string' && PATTERN_ID.test(pattern) ? pattern : null;
+}

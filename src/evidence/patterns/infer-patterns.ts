@@ -1,0 +1,81 @@
+import type { Json } from '../../spec/types.ts';
+import type { Body } from '../bodies.ts';
+import { normalisedFields } from '../dialects/fields.ts';
+import type { Entry } from '../entry.ts';
+import type { PatternUse } from './par.ts';
+
+export interface RecordedEntry {
+  readonly entry: Entry;
+  readonly body: Body;
+}
+
+/** One action, reduced to what the recognisers of patterns need. */
+interface Action {
+  readonly entry: string;
+  readonly kind: 'look' | 'change' | 'test' | 'reframe';
+  readonly paths: readonly string[];
+  readonly verdict: string | null;
+}
+
+/** For each recognisable pattern: the actions that show it. The ids are those of the shipped pattern files. */
+const RECOGNISERS: { readonly [pattern: string]: (actions: readonly Action[]) => readonly Action[] } = {
+  'read-before-edit': (actions) => {
+    const seen = new Set<string>();
+    const found: Action[] = [];
+    for (const action of actions) {
+      if (action.kind === 'change' && action.paths.some((path) => seen.has(path))) found.push(action);
+      if (action.kind === 'look') for (const path of action.paths) seen.add(path);
+    }
+    return found;
+  },
+  'reproduce-first': (actions) => {
+    const change = actions.findIndex(({ kind }) => kind === 'change');
+    const before = change < 0 ? [] : actions.slice(0, change);
+    return before.filter(({ kind, verdict }) => kind === 'test' && verdict === 'fail').slice(-1);
+  },
+  'test-after-change': (actions) =>
+    actions.filter(({ kind }, at) => kind === 'test' && lastOf(actions, at) === 'change'),
+  'reframe-on-failure': (actions) => actions.filter(({ kind }) => kind === 'reframe'),
+};
+
+/** Kind of the last change or test before an action. */
+const lastOf = (actions: readonly Action[], at: number): Action['kind'] | null =>
+  actions.slice(0, at).findLast(({ kind }) => kind === 'change' || kind === 'test')?.kind ?? null;
+
+/**
+ * Returns the patterns that a session's actions show without a selection by name.
+ * @param here ids of the entries whose actions count; earlier ones are their context
+ */
+export function inferPatterns(recorded: readonly RecordedEntry[], here: ReadonlySet<string>): PatternUse[] {
+  const actions = recorded.flatMap(({ entry, body }) => actionsOf(entry.id, body));
+  return Object.entries(RECOGNISERS).flatMap(([pattern, recognise]) => {
+    const count = recognise(actions).filter(({ entry }) => here.has(entry)).length;
+    return count > 0 ? [{ pattern, count, inferred: true, outcome: null }] : [];
+  });
+}
+
+const CHANGES = ['create', 'modify', 'delete', 'mode', 'link'];
+
+function actionsOf(entry: string, body: Body): Action[] {
+  if (body.event === 'hop') return body.reframe ? [{ entry, kind: 'reframe', paths: [], verdict: null }] : [];
+  if ((body.event !== 'step' && body.event !== 'outcome') || body.outcome.status !== 'ok') return [];
+  const result = normalisedFields(body.outcome.result) ?? {};
+  const effects = body.effects === 'unobserved' ? [] : body.effects;
+  const changed = effects.filter(({ op }) => CHANGES.includes(op)).map(({ path }) => path);
+  const looked = [
+    ...effects.filter(({ op }) => op === 'read').map(({ path }) => path),
+    ...matchesIn(result['matches']),
+  ];
+  const { verdict } = result;
+  return [
+    ...(looked.length > 0 ? [{ entry, kind: 'look' as const, paths: looked, verdict: null }] : []),
+    ...(changed.length > 0 ? [{ entry, kind: 'change' as const, paths: changed, verdict: null }] : []),
+    ...(verdict === 'pass' || verdict === 'fail' ? [{ entry, kind: 'test' as const, paths: [], verdict }] : []),
+  ];
+}
+
+const matchesIn = (value: Json | undefined): string[] =>
+  (Array.isArray(value) ? value : []).flatMap((match) => {
+    const path = normalisedFields(match)?.['path'];
+    return typeof path === 'string' ? [path] : [];
+  });

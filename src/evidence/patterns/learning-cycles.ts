@@ -1,0 +1,65 @@
+import { bodyOf } from '../bodies.ts';
+import { DISCIPLINE, disciplineOf } from './discipline.ts';
+import type { EntryDraft } from '../entry.ts';
+import { type Psr, readPsr } from './psr.ts';
+import { type Pur, readPur } from './pur.ts';
+
+/** One learning cycle: the selection of a pattern and its outcome. */
+export interface Cycle {
+  readonly pattern: string;
+  /** Id of the entry that selected it. */
+  readonly psrEntry: string;
+  readonly psr: Psr;
+  /** The last recorded outcome; null if there is none yet. */
+  readonly pur: Pur | null;
+  readonly purEntry: string | null;
+  /** True if no outcome was recorded, or the last one is `deferred`. */
+  readonly open: boolean;
+}
+
+/**
+ * Returns the learning cycles in a session's entries, in order of selection. Entries written by other programs count by
+ * their type (`pattern-selection`, `pattern-outcome`), in any dialect.
+ */
+export function learningCycles(
+  entries: Iterable<Pick<EntryDraft, 'id' | 'type' | 'patternId' | 'body'>>,
+): readonly Cycle[] {
+  const cycles: Cycle[] = [];
+  for (const entry of entries) {
+    const told = recordOf(entry);
+    if (told?.psr) {
+      const pattern = told.pattern ?? told.psr.pattern;
+      if (pattern !== null && told.psr.kind === 'selection')
+        cycles.push({ pattern, psrEntry: entry.id, psr: told.psr, pur: null, purEntry: null, open: true });
+    } else if (told?.pur) {
+      const { pur } = told;
+      const pattern = told.pattern ?? pur.pattern;
+      const named = cycles.findIndex(({ psrEntry }) => psrEntry === pur.psr);
+      const at = named >= 0 ? named : cycles.findLastIndex((cycle) => cycle.open && cycle.pattern === pattern);
+      const cycle = cycles[at];
+      if (cycle) cycles[at] = { ...cycle, pur, purEntry: entry.id, open: pur.held === null };
+    }
+  }
+  return cycles;
+}
+
+function recordOf({ type, patternId, body }: Pick<EntryDraft, 'type' | 'patternId' | 'body'>) {
+  const own = bodyOf(body);
+  if (own) {
+    const rule = disciplineOf(own);
+    if (!rule?.does || own.event !== 'step' || own.outcome.status !== 'ok') return null;
+    const result = own.outcome.result;
+    return rule.does === 'selects'
+      ? { pattern: rule.pattern, psr: readPsr(result), pur: null }
+      : { pattern: rule.pattern, psr: null, pur: readPur(result) };
+  }
+  const pattern = patternId ?? null;
+  if (type === 'pattern-selection') return { pattern, psr: readPsr(body), pur: null };
+  if (type === 'pattern-outcome') return { pattern, psr: null, pur: readPur(body) };
+  return null;
+}
+
+/** The tools that settle a selection, for remedies. */
+export const SETTLING_TOOLS: readonly string[] = Object.keys(DISCIPLINE).filter(
+  (tool) => DISCIPLINE[tool]?.does === 'settles',
+);

@@ -1,0 +1,205 @@
+import type { Json } from '../../spec/types.ts';
+import { type Body, bodyOf } from '../bodies.ts';
+import { type Cycle, learningCycles } from './learning-cycles.ts';
+import { normalisedFields, text, texts } from '../dialects/fields.ts';
+import type { Entry } from '../entry.ts';
+import { inferPatterns, type RecordedEntry } from './infer-patterns.ts';
+import { errorsOf, type Par, type PatternUse, type PredictionError } from './par.ts';
+
+/**
+ * Builds a post-action review from a session's evidence since its last review. The agent's own words are added to the
+ * facts and never replace them. Pure: the same entries give the same review.
+ *
+ * @param entries all entries of the session, in order
+ * @param stated the agent's own words: `what-went-well`, `what-could-improve`, `suggestions`, `prediction-errors`,
+ *   `questions`
+ */
+export function minePar(entries: readonly Entry[], stated: { readonly [field: string]: Json }): Par {
+  const all = entries.flatMap((entry): RecordedEntry[] => {
+    const body = bodyOf(entry.body);
+    return body ? [{ entry, body }] : [];
+  });
+  const lastReview = all.findLastIndex(({ body }) => body.event === 'par');
+  const recent = all.slice(lastReview + 1);
+  const first = recent[0]?.entry ?? null;
+  const last = recent.at(-1)?.entry ?? null;
+  const cycles = learningCycles(entries);
+  const here = new Set(recent.map(({ entry }) => entry.id));
+  const recentCycles = cycles.filter(
+    ({ psrEntry, purEntry, open }) => open || here.has(psrEntry) || here.has(purEntry ?? ''),
+  );
+  const open = recentCycles.filter((cycle) => cycle.open).map(({ pattern }) => pattern);
+  const own: { readonly [field: string]: Json | undefined } = normalisedFields(stated) ?? {};
+  return {
+    'event/type': 'session/par',
+    'par/id': null,
+    'session/id': first?.sessionId ?? null,
+    at: last?.at ?? null,
+    'par/sequence': entriesOf(all, 'par').length + 1,
+    'par/span': { from: first?.id ?? null, to: last?.id ?? null },
+    'par/tags': [],
+    problem: null,
+    approach: entriesOf(recent, 'start').map(({ body }) => body.peripheral),
+    result: null,
+    patterns_used: [...recordedUses(recentCycles), ...inferPatterns(all, here)],
+    what_went_well: [...wentWell(recent, recentCycles), ...texts(own['what-went-well'])],
+    what_could_improve: [...couldImprove(recent, recentCycles), ...texts(own['what-could-improve'])],
+    prediction_errors: [...predictionErrors(recent, recentCycles), ...errorsOf(own['prediction-errors'])],
+    suggestions: [...suggestions(recent, open), ...texts(own['suggestions'])],
+    open_selections: open,
+    files_touched: filesTouched(recent),
+    commits: commits(recent),
+    questions: normalisedFields(own['questions']) ? (own['questions'] as { [question: string]: Json }) : {},
+    lineage_trace: {
+      entries: recent.length,
+      peripherals: entriesOf(recent, 'start').map(({ body }) => body.peripheral),
+      hops: entriesOf(recent, 'hop').map(({ entry, body }) => ({
+        entry: entry.id,
+        from: body.from,
+        exit: body.exit,
+        to: body.to,
+        ...(body.reframe ? { reframe: { ...body.reframe } } : {}),
+      })),
+    },
+  };
+}
+
+type Of<E extends Body['event']> = { readonly entry: Entry; readonly body: Extract<Body, { event: E }> };
+
+const entriesOf = <E extends Body['event']>(recent: readonly RecordedEntry[], event: E): Of<E>[] =>
+  recent.flatMap(({ entry, body }) => (body.event === event ? [{ entry, body } as Of<E>] : []));
+
+const results = (recent: readonly RecordedEntry[]) => [...entriesOf(recent, 'step'), ...entriesOf(recent, 'outcome')];
+
+/** Counts equal items as `2 × out-of-scope`; the most frequent first. */
+function counted(items: readonly string[]): string[] {
+  const counts = new Map<string, number>();
+  for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1);
+  return [...counts].sort(([, a], [, b]) => b - a).map(([item, times]) => `${times} × ${item}`);
+}
+
+function recordedUses(cycles: readonly Cycle[]): PatternUse[] {
+  const uses = new Map<string, PatternUse>();
+  for (const { pattern, pur } of cycles) {
+    const before = uses.get(pattern);
+    const outcome = pur?.outcome ?? before?.outcome ?? null;
+    uses.set(pattern, { pattern, count: (before?.count ?? 0) + 1, inferred: false, outcome });
+  }
+  return [...uses.values()];
+}
+
+function wentWell(recent: readonly RecordedEntry[], cycles: readonly Cycle[]): string[] {
+  const fruits = entriesOf(recent, 'stop').flatMap(({ body: { peripheral, fruit } }) => {
+    const said: string[] = [];
+    const { result, pushed, deployed } = fruit;
+    if (result === 'pass') said.push(`${peripheral}: the tests passed`);
+    if (pushed === true) said.push(`${peripheral}: the change was pushed`);
+    if (deployed === true) said.push(`${peripheral}: the deployment ran`);
+    return said;
+  });
+  const held = cycles.filter(({ pur }) => pur?.held).map(({ pattern }) => `pattern ${pattern} held`);
+  return counted([...fruits, ...held]);
+}
+
+function couldImprove(recent: readonly RecordedEntry[], cycles: readonly Cycle[]): string[] {
+  return counted([
+    ...entriesOf(recent, 'denial').map(({ body }) => {
+      const { tool } = body.about;
+      return `denied: ${body.code}${typeof tool === 'string' ? ` (${tool})` : ''}`;
+    }),
+    ...results(recent).flatMap(({ body: { tool, outcome } }) =>
+      outcome.status === 'failed' ? [`failed: ${tool}, ${outcome.code}`] : [],
+    ),
+    ...entriesOf(recent, 'interrupted').map(({ body }) => `interrupted: ${body.tool}, its outcome is unknown`),
+    ...entriesOf(recent, 'expired').map(({ body }) => `time limit of ${body.peripheral} passed`),
+    ...entriesOf(recent, 'stop').flatMap(({ body: { peripheral, fruit } }) =>
+      fruit['result'] === 'flaky' ? [`${peripheral}: a test run was flaky`] : [],
+    ),
+    ...entriesOf(recent, 'hop').flatMap(({ body: { from, to, reframe } }) =>
+      reframe ? [`reframe: ${from} back to ${to}, expected ${reframe.expected}, got ${reframe.actual}`] : [],
+    ),
+    ...cycles.flatMap(({ pattern, pur, open }) => {
+      if (open) return [`pattern ${pattern}: its outcome was ${pur ? 'deferred' : 'not recorded'}`];
+      return pur && pur.outcome !== 'success' ? [`pattern ${pattern}: ${pur.outcome}`] : [];
+    }),
+  ]);
+}
+
+/** Compares expected with actual exits, and the expectation of each pattern with its outcome. */
+function predictionErrors(recent: readonly RecordedEntry[], cycles: readonly Cycle[]): PredictionError[] {
+  const patterns = cycles.flatMap(({ pattern, pur }) =>
+    pur && (pur.predictionError ?? 0) > 0
+      ? [
+          {
+            expected: pur.expected ?? `${pattern} holds`,
+            actual: pur.actual ?? pur.outcome,
+            magnitude: pur.predictionError,
+          },
+        ]
+      : [],
+  );
+  return [...exitErrors(recent), ...patterns];
+}
+
+/** One error per visit that hopped back because an exit did not hold, or that claimed a pass while the tests failed. */
+function exitErrors(recent: readonly RecordedEntry[]): PredictionError[] {
+  const errors = new Map<string, PredictionError>();
+  let visit = 0;
+  let verdict: string | null = null;
+  let fruit: { readonly [field: string]: Json } = {};
+  const add = (expected: string, actual: string, magnitude: number) =>
+    errors.set(JSON.stringify([visit, expected, actual]), { expected, actual, magnitude });
+  for (const { body } of recent) {
+    if (body.event === 'start') visit += 1;
+    if (body.event === 'stop') fruit = body.fruit;
+    if ((body.event === 'step' || body.event === 'outcome') && body.outcome.status === 'ok')
+      verdict = text(normalisedFields(body.outcome.result)?.['verdict']) ?? verdict;
+    if (body.event === 'denial' && body.code === 'exit-not-met' && body.about['exit'] === 'pass')
+      if (verdict !== null && verdict !== 'pass') add('pass', verdict, 1);
+    if (body.event === 'hop' && body.reframe)
+      add(body.reframe.expected, body.reframe.actual, howFarOff(body.reframe.actual, fruit));
+  }
+  return [...errors.values()];
+}
+
+/** Share of failed tests if known; 0.5 for a flaky run, 1 for anything else. */
+function howFarOff(actual: string, fruit: { readonly [field: string]: Json }): number {
+  if (actual === 'flaky') return 0.5;
+  const { failures, 'test-count': count } = fruit;
+  if (!Array.isArray(failures) || typeof count !== 'number' || count < 1 || failures.length < 1) return 1;
+  return Math.round(Math.min(1, failures.length / count) * 100) / 100;
+}
+
+const MOST_SUGGESTIONS = 5;
+
+/** The remedies of the denials, the most frequent first, and a reminder of selections without an outcome. */
+function suggestions(recent: readonly RecordedEntry[], open: readonly string[]): string[] {
+  return [
+    ...counted(entriesOf(recent, 'denial').map(({ body }) => `${body.code}: ${body.remedy}`)).slice(
+      0,
+      MOST_SUGGESTIONS,
+    ),
+    ...open.map((pattern) => `tell what came of ${pattern} (pur-update), so that it can be judged`),
+  ];
+}
+
+function filesTouched(recent: readonly RecordedEntry[]): string[] {
+  const files = entriesOf(recent, 'outcome').flatMap(({ body }) =>
+    body.effects === 'unobserved'
+      ? []
+      : body.effects.filter(({ op }) => !UNTOUCHED.includes(op)).map(({ path }) => path),
+  );
+  return [...new Set(files)];
+}
+
+const UNTOUCHED = ['ref', 'connect', 'read', 'execute'];
+
+function commits(recent: readonly RecordedEntry[]): string[] {
+  const shas = recent.flatMap(({ body }) => {
+    if (body.event === 'stop') return [body.fruit['sha']];
+    if (body.event !== 'outcome' || body.outcome.status !== 'ok') return [];
+    const { committed, sha } = normalisedFields(body.outcome.result) ?? {};
+    return committed === true ? [sha] : [];
+  });
+  return [...new Set(shas.filter((sha) => typeof sha === 'string'))];
+}

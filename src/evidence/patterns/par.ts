@@ -1,0 +1,140 @@
+import { isObject } from '../../base/json.ts';
+import type { Json } from '../../spec/types.ts';
+import { type DialectRecord, normalisedFields, magnitude, patternId, pick, text, texts } from '../dialects/fields.ts';
+import { outcomeOf, type PatternOutcome } from './pur.ts';
+
+/** The use of a pattern, as a review records it. */
+export type PatternUse = {
+  readonly pattern: string;
+  readonly count: number;
+  /** True if the pattern was inferred from actions, not selected by name. */
+  readonly inferred: boolean;
+  /** The outcome; null if none was recorded, or the pattern was only inferred. */
+  readonly outcome: PatternOutcome | null;
+};
+
+/** An expectation and the actual result. */
+export type PredictionError = {
+  readonly expected: string | null;
+  readonly actual: string | null;
+  /** Size of the error, 0 to 1; null if not given. */
+  readonly magnitude: number | null;
+};
+
+/**
+ * A post-action review: the superset of its dialects, in the JSON form of MUSN's `session/par`. Lists of strings hold
+ * mined facts (`N × fact`) and the words of people and agents.
+ */
+export type Par = {
+  readonly 'event/type': 'session/par';
+  readonly 'par/id': string | null;
+  readonly 'session/id': string | null;
+  readonly at: string | null;
+  /** Number of the review in its session, from 1. */
+  readonly 'par/sequence': number | null;
+  readonly 'par/span': { readonly from: string | null; readonly to: string | null } | null;
+  readonly 'par/tags': string[];
+  readonly problem: string | null;
+  readonly approach: string[];
+  readonly result: string | null;
+  readonly patterns_used: PatternUse[];
+  readonly what_went_well: string[];
+  readonly what_could_improve: string[];
+  readonly prediction_errors: PredictionError[];
+  readonly suggestions: string[];
+  /** Selected patterns without a recorded outcome. */
+  readonly open_selections: string[];
+  readonly files_touched: string[];
+  readonly commits: string[];
+  /** Answers to the questions of a review (intention, happening, perspectives, learned, forward), by question. */
+  readonly questions: { readonly [question: string]: Json };
+  readonly lineage_trace: { readonly [field: string]: Json };
+};
+
+/** Fields that only a review has. */
+const MARKS = [
+  'what-went-well',
+  'what-could-improve',
+  'what-worked',
+  'what-didnt',
+  'prediction-errors',
+  'suggestions',
+  'patterns-used',
+  'par-questions',
+  'questions',
+  'lineage-trace',
+];
+
+/**
+ * Reads a review in any of its dialects: the spec draft's and the slash commands' (`what_went_well`, …), the gate's
+ * (`par/id, session-ref, what-worked, what-didnt`), MUSN's `session/par` (`par/questions`, `par/span`), the
+ * peripheral's (`problem, approach, result`), also inside `{ par }`.
+ * @returns null if the value is no review
+ */
+export function readPar(value: Json): Par | null {
+  const fields = normalisedFields(value);
+  if (!fields) return null;
+  const inner = pick(fields, ['par']);
+  const nested = normalisedFields(inner) ? readPar(inner as Json) : null;
+  if (nested) return nested;
+  const peripheral = fields['problem'] !== undefined && fields['approach'] !== undefined;
+  const marked = text(fields['event-type']) === 'session/par' || MARKS.some((mark) => fields[mark] !== undefined);
+  if (!peripheral && !marked) return null;
+  const span = normalisedFields(pick(fields, ['par-span', 'span']));
+  const sequence = pick(fields, ['par-sequence', 'sequence']);
+  return {
+    'event/type': 'session/par',
+    'par/id': text(pick(fields, ['par-id', 'id'])),
+    'session/id': text(pick(fields, ['session-id', 'session-ref', 'session'])),
+    at: text(pick(fields, ['at', 'timestamp'])),
+    'par/sequence': typeof sequence === 'number' ? sequence : null,
+    'par/span': span && { from: text(pick(span, ['from', 'from-eid'])), to: text(pick(span, ['to', 'to-eid'])) },
+    'par/tags': texts(pick(fields, ['par-tags', 'tags'])),
+    problem: text(fields['problem']),
+    approach: texts(fields['approach']),
+    result: text(fields['result']),
+    patterns_used: usesOf(pick(fields, ['patterns-used', 'patterns'])),
+    what_went_well: texts(pick(fields, ['what-went-well', 'what-worked'])),
+    what_could_improve: texts(pick(fields, ['what-could-improve', 'what-didnt'])),
+    prediction_errors: errorsOf(fields['prediction-errors']),
+    suggestions: texts(fields['suggestions']),
+    open_selections: texts(fields['open-selections']),
+    files_touched: texts(pick(fields, ['files-touched', 'changed-files'])),
+    commits: texts(fields['commits']),
+    questions: { ...(record(pick(fields, ['par-questions', 'questions'])) ?? {}) },
+    lineage_trace: record(fields['lineage-trace']) ?? {},
+  };
+}
+
+const record = (value: Json | undefined): { readonly [field: string]: Json } | null => (isObject(value) ? value : null);
+
+const listOf = (value: Json | undefined): readonly Json[] =>
+  value === undefined || value === null ? [] : Array.isArray(value) ? value : [value];
+
+function usesOf(value: Json | undefined): PatternUse[] {
+  return listOf(value).flatMap((one) => {
+    const fields: DialectRecord = normalisedFields(one) ?? {};
+    const pattern = patternId(normalisedFields(one) ? pick(fields, ['pattern', 'pattern-id', 'id']) : one);
+    if (pattern === null) return [];
+    const count = fields['count'];
+    return [
+      {
+        pattern,
+        count: typeof count === 'number' ? count : 1,
+        inferred: fields['inferred'] === true,
+        outcome: outcomeOf(fields['outcome']),
+      },
+    ];
+  });
+}
+
+/** Reads the prediction errors of a review; a plain string is the actual result. */
+export const errorsOf = (value: Json | undefined): PredictionError[] =>
+  listOf(value).flatMap((one) => {
+    const fields = normalisedFields(one);
+    if (!fields) return text(one) === null ? [] : [{ expected: null, actual: text(one), magnitude: null }];
+    const expected = text(fields['expected']);
+    const actual = text(fields['actual']);
+    if (expected === null && actual === null) return [];
+    return [{ expected, actual, magnitude: magnitude(pick(fields, ['magnitude', 'prediction-error'])) }];
+  });

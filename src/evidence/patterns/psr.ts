@@ -1,0 +1,63 @@
+import type { Json } from '../../spec/types.ts';
+import { normalisedFields, patternId, pick, text, texts } from '../dialects/fields.ts';
+
+/** Confidence of a selection. */
+export const CONFIDENCES = ['low', 'medium', 'high'] as const;
+export type Confidence = (typeof CONFIDENCES)[number];
+
+/**
+ * A pattern-selection record: the chosen pattern, its candidates, the purpose and the reason. The superset of its
+ * dialects.
+ */
+export type Psr = {
+  /** null if the dialect has no id; the entry's id identifies the record then. */
+  readonly id: string | null;
+  /** `gap`: no pattern fits; `pattern` is null or names what is missing. */
+  readonly kind: 'selection' | 'gap';
+  readonly pattern: string | null;
+  /** The search that led to the selection. */
+  readonly query: string | null;
+  /** The goal of using the pattern. */
+  readonly goal: string | null;
+  /** The result to expect if the pattern works; the outcome is compared with it. */
+  readonly expected: string | null;
+  readonly candidates: readonly string[];
+  readonly rationale: string | null;
+  readonly confidence: Confidence | null;
+  readonly task: string | null;
+  readonly sigil: string | null;
+};
+
+/**
+ * Reads a selection in any of its dialects: the slash commands' (`query, selected, candidates, rationale, confidence,
+ * sigil`), the gate's (`psr/id, task-id, type, pattern-ref, candidates, rationale`), MUSN's `turn/select`, the
+ * discipline peripheral's records, and our own. Keys may be spelled with `:`, `/`, `_` or `-`.
+ * @returns null if the value names no pattern and no gap
+ */
+export function readPsr(value: Json): Psr | null {
+  const fields = normalisedFields(value);
+  if (!fields) return null;
+  const inner = pick(fields, ['result']);
+  const nested = normalisedFields(inner) ? readPsr(inner as Json) : null;
+  if (nested) return nested;
+  const pattern = patternId(pick(fields, ['pattern', 'selected', 'pattern-id', 'pattern-ref', 'selected-pattern']));
+  const gap = [text(fields['type']), text(fields['kind']), text(fields['psr-type'])].includes('gap');
+  if (pattern === null && !gap) return null;
+  const confidence = text(pick(fields, ['confidence']))?.toLowerCase() ?? null;
+  return {
+    id: text(pick(fields, ['psr-id', 'id'])),
+    kind: gap ? 'gap' : 'selection',
+    pattern,
+    query: text(pick(fields, ['query', 'intent', 'question'])),
+    goal: text(pick(fields, ['goal'])),
+    expected: text(pick(fields, ['expected', 'expects', 'expectation'])),
+    candidates: candidatesOf(pick(fields, ['candidates', 'psr-candidates'])),
+    rationale: text(pick(fields, ['rationale', 'reason', 'psr-rationale', 'why'])),
+    confidence: CONFIDENCES.find((word) => word === confidence) ?? null,
+    task: text(pick(fields, ['task', 'task-id'])),
+    sigil: text(pick(fields, ['sigil'])),
+  };
+}
+
+const candidatesOf = (value: Json | undefined): string[] =>
+  Array.isArray(value) ? value.flatMap((one) => patternId(one) ?? []) : texts(value);

@@ -1,0 +1,107 @@
+import type { Json } from '../../spec/types.ts';
+import { type DialectRecord, normalisedFields, magnitude, patternId, pick, text, texts } from '../dialects/fields.ts';
+
+/** Outcomes of a pattern. */
+export const PATTERN_OUTCOMES = ['success', 'partial', 'failed', 'pivoted', 'deferred'] as const;
+export type PatternOutcome = (typeof PATTERN_OUTCOMES)[number];
+
+/** For each outcome: true if the pattern held, false if not, null if undecided, so that the selection stays open. */
+export const HELD: { readonly [outcome in PatternOutcome]: boolean | null } = {
+  success: true,
+  partial: false,
+  failed: false,
+  pivoted: false,
+  deferred: null,
+};
+
+/** The words for each outcome, in all dialects. */
+const WORDS: { readonly [outcome in PatternOutcome]: readonly string[] } = {
+  success: [
+    'success',
+    'succeeded',
+    'successful',
+    'ok',
+    'held',
+    'holds',
+    'pass',
+    'passed',
+    'worked',
+    'confirmed',
+    'done',
+    'true',
+    'yes',
+  ],
+  partial: ['partial', 'partially', 'partial-success', 'partly', 'mixed'],
+  failed: ['failed', 'fail', 'failure', 'error', 'not-held', 'refuted', 'false', 'no'],
+  pivoted: ['pivoted', 'pivot', 'abandoned', 'replaced'],
+  deferred: ['deferred', 'defer', 'postponed', 'pending', 'open'],
+};
+
+/** Returns the outcome that a word or boolean names; null if none. */
+export function outcomeOf(value: Json | undefined): PatternOutcome | null {
+  const word = text(value)?.toLowerCase().replaceAll(/[\s_]/g, '-');
+  return PATTERN_OUTCOMES.find((outcome) => word !== undefined && WORDS[outcome].includes(word)) ?? null;
+}
+
+/** A pattern-use record: the outcome of a selected pattern. The superset of its dialects. */
+export type Pur = {
+  /** null if the dialect has no id; the entry's id identifies the record then. */
+  readonly id: string | null;
+  /** The selection that it answers. */
+  readonly psr: string | null;
+  readonly pattern: string | null;
+  readonly outcome: PatternOutcome;
+  /** See {@link HELD}. */
+  readonly held: boolean | null;
+  readonly actions: readonly string[];
+  readonly expected: string | null;
+  readonly actual: string | null;
+  /** 0 to 1; null if not given. */
+  readonly predictionError: number | null;
+  /** The criteria of the outcome, verbatim. */
+  readonly criteria: Json;
+  readonly notes: string | null;
+};
+
+/** Flags that give the outcome if no word does. */
+const BOOLEANS = ['held', 'success', 'ok'];
+
+/** Returns the outcome of a record, from its word or a flag; null if it has none. */
+function outcomeIn(fields: DialectRecord): PatternOutcome | null {
+  const word = outcomeOf(pick(fields, ['outcome', 'pur-outcome', 'result-outcome', 'status']));
+  if (word !== null) return word;
+  for (const name of BOOLEANS) {
+    const flag = typeof fields[name] === 'object' ? null : outcomeOf(fields[name]);
+    if (flag !== null) return flag;
+  }
+  return null;
+}
+
+/**
+ * Reads an outcome in any of its dialects: the slash commands' (`outcome, actions, expected, actual, prediction-error,
+ * notes`), the gate's (`pur/id, psr-ref, outcome, criteria-eval, prediction-error`), MUSN's `turn/use`, the booleans
+ * `success?`, `success`, `ok` and `held`, and our own.
+ * @returns null if the value has no outcome
+ */
+export function readPur(value: Json): Pur | null {
+  const fields = normalisedFields(value);
+  if (!fields) return null;
+  const inner = pick(fields, ['result']);
+  const nested = normalisedFields(inner) ? readPur(inner as Json) : null;
+  if (nested) return nested;
+  const outcome = outcomeIn(fields);
+  if (outcome === null) return null;
+  return {
+    id: text(pick(fields, ['pur-id', 'id'])),
+    psr: text(pick(fields, ['psr', 'psr-ref', 'psr-id', 'in-reply-to', 'inreplyto'])),
+    pattern: patternId(pick(fields, ['pattern', 'pattern-id', 'pattern-ref', 'selected'])),
+    outcome,
+    held: HELD[outcome],
+    actions: texts(pick(fields, ['actions'])),
+    expected: text(pick(fields, ['expected'])),
+    actual: text(pick(fields, ['actual'])),
+    predictionError: magnitude(pick(fields, ['prediction-error', 'predictionerror'])),
+    criteria: pick(fields, ['criteria', 'criteria-eval']) ?? null,
+    notes: text(pick(fields, ['notes', 'note', 'reason'])),
+  };
+}

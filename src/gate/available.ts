@@ -1,0 +1,115 @@
+import { edgesFrom } from '../spec/edges-from.ts';
+import { type Edge, MODES, type Mode, type SpecSet } from '../spec/types.ts';
+import type { Available, WayLeg } from './denial.ts';
+import { describeRequirement, type Requirement } from './requirements/requirement.ts';
+import { requirementsOf, startRequirements, transitionRequirements } from './requirements/requirements.ts';
+import type { SessionView } from './view.ts';
+
+const ASKED_BY_OPERATOR: Requirement = { kind: 'principal', is: 'operator' };
+
+const legOf = (specs: SpecSet, edge: Edge): WayLeg => ({
+  from: edge.from,
+  exit: edge.exit,
+  to: edge.to,
+  needs: needsOf(specs, edge).map(describeRequirement),
+});
+
+/** What an edge still needs. Its source is where one stands, unless it admits nobody from there but by the operator's word. */
+function needsOf(specs: SpecSet, edge: Edge): Requirement[] {
+  const others = requirementsOf(specs, edge).filter(({ kind }) => kind !== 'source');
+  const asked = edge.sources.every(({ kind }) => kind === 'user-request');
+  return asked && !others.some(({ kind }) => kind === 'principal') ? [ASKED_BY_OPERATOR, ...others] : others;
+}
+
+const startLeg = (specs: SpecSet, to: string): WayLeg => ({
+  from: null,
+  exit: null,
+  to,
+  needs: startRequirements(specs, to)
+    .filter((requirement) => requirement.kind !== 'source')
+    .map(describeRequirement),
+});
+
+/** The peripherals that the agent itself could start from outside. */
+function startable(specs: SpecSet, view: SessionView): string[] {
+  const source = view.steps === 0 && Object.keys(view.visits).length === 0 ? 'default' : 'session-close';
+  return Object.values(specs.peripherals)
+    .filter((peripheral) => peripheral.entry.sources.some(({ kind }) => kind === source))
+    .map(({ id }) => id);
+}
+
+const effectAllowed = (specs: SpecSet, mode: Mode | null, tool: string): boolean => {
+  const effect = specs.tools[tool]?.effect;
+  return effect !== undefined && (!specs.modeGate || !mode || specs.modeGate.effects[mode].includes(effect));
+};
+
+/** Whether something runs a tool in this session. */
+export const isServed = ({ unserved }: SessionView, tool: string): boolean => !unserved?.has(tool);
+
+/** What can be done from where the session stands. */
+export function available(specs: SpecSet, view: SessionView): Available {
+  const peripheral = view.visit?.peripheral ?? null;
+  const spec = peripheral === null ? undefined : specs.peripherals[peripheral];
+  const idle = view.closed || view.visit?.status === 'expired';
+  return {
+    peripheral,
+    mode: view.mode,
+    tools:
+      idle || !spec ? [] : spec.tools.filter((tool) => isServed(view, tool) && effectAllowed(specs, view.mode, tool)),
+    hops: view.closed
+      ? []
+      : peripheral === null
+        ? startable(specs, view).map((to) => startLeg(specs, to))
+        : edgesFrom(specs, peripheral).map((edge) => legOf(specs, edge)),
+    modes: view.closed ? [] : modesFrom(specs, view.mode),
+  };
+}
+
+function modesFrom(specs: SpecSet, mode: Mode | null): Available['modes'] {
+  if (!specs.modeGate || mode === null) return [];
+  const forward = specs.modeGate.transitions.filter(({ from }) => from === mode);
+  const back =
+    MODES.includes(mode) && mode !== specs.modeGate.reset && !forward.some(({ to }) => to === specs.modeGate?.reset);
+  return [
+    ...forward.map((transition) => ({
+      to: transition.to,
+      needs: transitionRequirements(transition).map(describeRequirement),
+    })),
+    ...(back ? [{ to: specs.modeGate.reset, needs: ['a reset by operator'] }] : []),
+  ];
+}
+
+/**
+ * The shortest way by the hop graph from where the session stands to a peripheral that `wanted` accepts (breadth first; among equals the way
+ * with fewer needs). null: there is none. Pure: the needs along the way are named, not judged.
+ */
+export function shortestWay(
+  specs: SpecSet,
+  view: SessionView,
+  wanted: (peripheral: string) => boolean,
+): readonly WayLeg[] | null {
+  const here = view.visit?.peripheral ?? null;
+  const first: WayLeg[] =
+    here === null
+      ? startable(specs, view).map((to) => startLeg(specs, to))
+      : edgesFrom(specs, here).map((edge) => legOf(specs, edge));
+  const needs = (way: WayLeg[]) => way.reduce((sum, leg) => sum + leg.needs.length, 0);
+  const byNeeds = (ways: WayLeg[][]) => ways.toSorted((a, b) => needs(a) - needs(b));
+  let frontier = byNeeds(first.map((leg) => [leg]));
+  const seen = new Set(here === null ? [] : [here]);
+  while (frontier.length > 0) {
+    const next: WayLeg[][] = [];
+    for (const way of frontier) {
+      const at = way.at(-1)?.to;
+      if (at === undefined || seen.has(at)) continue;
+      if (wanted(at)) return way;
+      seen.add(at);
+      const onward = edgesFrom(specs, at)
+        .filter(({ to }) => !seen.has(to))
+        .map((edge) => legOf(specs, edge));
+      next.push(...onward.map((leg) => [...way, leg]));
+    }
+    frontier = byNeeds(next);
+  }
+  return null;
+}

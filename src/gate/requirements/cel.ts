@@ -1,0 +1,48 @@
+import { createRequire } from 'node:module';
+import type { Environment } from '@marcbachmann/cel-js';
+import type { Json } from '../../spec/types.ts';
+
+/** The facts that CEL rules see, each a map. Names are written with `_` for `-`. */
+export type CelFacts = Readonly<Record<(typeof ROOTS)[number], { readonly [name: string]: Json }>>;
+const ROOTS = ['fruit', 'session', 'visit', 'tests', 'backpack', 'visits'] as const;
+
+const programs = new Map<string, (facts: object) => unknown>();
+let environment: Environment | undefined;
+
+/** Loaded for the first rule: most decisions meet none, and a hook process pays for what it loads. */
+function evaluator(): Environment {
+  if (environment) return environment;
+  const cel = createRequire(import.meta.url)('@marcbachmann/cel-js') as typeof import('@marcbachmann/cel-js');
+  environment = ROOTS.reduce((made, root) => made.registerVariable(root, 'map'), new cel.Environment());
+  return environment;
+}
+
+/** JSON numbers that are whole become CEL ints, names get `_` for `-`. */
+function celValue(value: Json): unknown {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
+  if (Array.isArray(value)) return value.map(celValue);
+  if (value !== null && typeof value === 'object') {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.replaceAll('-', '_'), celValue(item)]));
+  }
+  return value;
+}
+
+/**
+ * Whether a CEL rule holds over the facts. A rule that cannot be evaluated (an absent fact, a type that does not fit) does not hold: it denies.
+ * Pure; compiled programs are kept by their text.
+ *
+ * @example holds('fruit.test_count > 0', facts)
+ */
+export function evaluateRule(cel: string, facts: CelFacts): boolean {
+  let program = programs.get(cel);
+  const parser = program ? null : evaluator();
+  try {
+    if (parser) {
+      program = parser.parse(cel);
+      programs.set(cel, program);
+    }
+    return program?.(Object.fromEntries(ROOTS.map((root) => [root, celValue({ ...facts[root] })]))) === true;
+  } catch {
+    return false;
+  }
+}

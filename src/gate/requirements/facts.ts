@@ -1,0 +1,70 @@
+import { type Json, type Principal, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
+import { type CelFacts, evaluateRule } from './cel.ts';
+import type { Fruit } from '../fruit.ts';
+import type { Requirement, RequirementFacts } from './requirement.ts';
+import type { SessionView } from '../view.ts';
+
+/** What CEL rules see of a session, with the prospective fruit of the visit being left. */
+export function celFacts(view: SessionView, fruit: Fruit): CelFacts {
+  return {
+    fruit,
+    session: {
+      agent: view.agent,
+      steps: view.steps,
+      visits: Object.values(view.visits).reduce((sum, count) => sum + count, 0),
+      denials: view.denials,
+      mode: view.mode,
+      peripheral: view.visit?.peripheral ?? null,
+    },
+    visit: {
+      steps: view.visit?.steps ?? 0,
+      denials: view.visit?.denials ?? 0,
+      peripheral: view.visit?.peripheral ?? null,
+    },
+    tests: { passed: view.tests.passed, count: view.tests.count, failed: view.tests.failed },
+    backpack: view.backpack,
+    visits: view.visits,
+  };
+}
+
+interface FactOptions {
+  readonly by: Principal;
+  readonly fruit?: Fruit;
+  readonly approved?: boolean;
+  readonly summary?: string | null;
+}
+
+/** The facts that a request's event carries into the machines: plain data, every rule named by `requirements` already evaluated. */
+export function requirementFacts(
+  specs: SpecSet,
+  view: SessionView,
+  requirements: readonly Requirement[],
+  { by, fruit = {}, approved = false, summary = null }: FactOptions,
+): RequirementFacts {
+  const cel = celFacts(view, fruit);
+  const conditions: Record<string, boolean> = {};
+  const when: Record<string, boolean> = {};
+  for (const requirement of requirements) {
+    if (requirement.kind === 'when') when[requirement.cel] = evaluateRule(requirement.cel, cel);
+    if (requirement.kind === 'condition') {
+      const rule = specs.conditions[requirement.name];
+      conditions[requirement.name] =
+        requirement.name === TESTS_PASSED ? view.tests.passed : rule !== undefined && evaluateRule(rule, cel);
+    }
+  }
+  const visited = Object.keys(view.visits).length > 0;
+  return {
+    by,
+    source: view.visit?.peripheral ?? null,
+    agent: view.agent,
+    firstVisit: !visited,
+    atSessionClose: visited && view.visit === null,
+    naturalClose: view.naturalClose,
+    fruit: fruit as { [field: string]: Json },
+    conditions,
+    when,
+    approved,
+    summary,
+    patterns: { ...view.patterns },
+  };
+}

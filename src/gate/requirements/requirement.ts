@@ -1,0 +1,144 @@
+import type { Json, Principal } from '../../spec/types.ts';
+
+/**
+ * What has to hold before a machine moves: plain JSON, so that it can stand in a machine's config as a guard's params.
+ *
+ * `source`: one of the entry sources applies. `natural-close`: an agent's own request for a peripheral whose entry names `agent-request` needs
+ * a natural close, whichever other source would admit it. `when`: the CEL text holds over the session's facts.
+ */
+export type Requirement =
+  | { readonly kind: 'source'; readonly any: readonly string[] }
+  | { readonly kind: 'natural-close' }
+  | { readonly kind: 'fruit'; readonly field: string; readonly value: string }
+  | { readonly kind: 'condition'; readonly name: string }
+  | { readonly kind: 'when'; readonly cel: string }
+  | { readonly kind: 'approval'; readonly by: 'operator'; readonly action: 'hop' | 'mode' }
+  | { readonly kind: 'pattern'; readonly pattern: string; readonly is: 'selected' | 'held' }
+  | { readonly kind: 'summary' }
+  | { readonly kind: 'principal'; readonly is: Principal }
+  | { readonly kind: 'agent'; readonly any: readonly string[] };
+
+/** What is so, now, for one request. Plain JSON: it rides in the event as `event.facts`. Whatever is missing does not hold. */
+export interface RequirementFacts {
+  readonly by: Principal;
+  /** The peripheral being left; null outside of any. */
+  readonly source: string | null;
+  readonly agent: string;
+  /** No peripheral was visited in this session yet. */
+  readonly firstVisit: boolean;
+  readonly atSessionClose: boolean;
+  /** A successful step since the last PAR and nothing pending. */
+  readonly naturalClose: boolean;
+  /** The prospective fruit of the visit being left. */
+  readonly fruit: { readonly [field: string]: Json };
+  /** Entry conditions by name, evaluated; `tests-passed` among them. */
+  readonly conditions: { readonly [name: string]: boolean };
+  /** CEL gates by their text, evaluated. */
+  readonly when: { readonly [cel: string]: boolean };
+  /** A valid approval record for exactly this request is at hand. */
+  readonly approved: boolean;
+  readonly summary: string | null;
+  /** Where each pattern stands: selected (a PSR), or what its last PUR says. */
+  readonly patterns: { readonly [pattern: string]: 'selected' | 'held' | 'failed' };
+}
+
+/** Whether one requirement holds. */
+export function meets(requirement: Requirement, facts: RequirementFacts): boolean {
+  switch (requirement.kind) {
+    case 'source':
+      return requirement.any.some((source) => applies(source, facts));
+    case 'natural-close':
+      return facts.by !== 'agent' || facts.naturalClose || facts.atSessionClose;
+    case 'fruit':
+      return Object.hasOwn(facts.fruit, requirement.field) && facts.fruit[requirement.field] === requirement.value;
+    case 'condition':
+      return holds(facts.conditions, requirement.name);
+    case 'when':
+      return holds(facts.when, requirement.cel);
+    case 'approval':
+      return facts.approved === true;
+    case 'pattern':
+      return patternIs(requirement, facts);
+    case 'summary':
+      return typeof facts.summary === 'string' && facts.summary.trim() !== '';
+    case 'principal':
+      return facts.by === requirement.is;
+    case 'agent':
+      return requirement.any.includes(facts.agent);
+    default:
+      throw new Error(`unknown requirement ${JSON.stringify(requirement satisfies never)}`);
+  }
+}
+
+/** The requirements that do not hold, in their order; empty means that the way is open. */
+export function unmet(requirements: readonly Requirement[], facts: RequirementFacts): readonly Requirement[] {
+  return requirements.filter((requirement) => !meets(requirement, facts));
+}
+
+/**
+ * A requirement in a few words, for denials, labels and diagrams.
+ * @example describeRequirement({ kind: 'fruit', field: 'result', value: 'pass' }) // 'result is pass'
+ */
+export function describeRequirement(requirement: Requirement): string {
+  switch (requirement.kind) {
+    case 'source':
+      return sourcesInWords(requirement.any);
+    case 'natural-close':
+      return 'a natural close';
+    case 'fruit':
+      return `${requirement.field} is ${requirement.value}`;
+    case 'condition':
+      return requirement.name;
+    case 'when':
+      return `when ${requirement.cel}`;
+    case 'approval':
+      return `approval by ${requirement.by}`;
+    case 'pattern':
+      return `pattern ${requirement.pattern} ${requirement.is}`;
+    case 'summary':
+      return 'a summary';
+    case 'principal':
+      return `by ${requirement.is}`;
+    case 'agent':
+      return `agent ${either(requirement.any)}`;
+    default:
+      throw new Error(`unknown requirement ${JSON.stringify(requirement satisfies never)}`);
+  }
+}
+
+const holds = (values: { readonly [name: string]: boolean }, name: string): boolean =>
+  Object.hasOwn(values, name) && values[name] === true;
+
+/** Whether an entry source, by its name in the spec, applies. An unknown name never does. */
+function applies(source: string, facts: RequirementFacts): boolean {
+  switch (source) {
+    case 'default':
+      return facts.firstVisit;
+    case 'from-any':
+      return facts.source !== null;
+    case 'user-request':
+      return facts.by === 'operator';
+    case 'agent-request':
+      return facts.by === 'agent' && facts.naturalClose && facts.source !== null;
+    case 'session-close':
+      return facts.atSessionClose;
+    default:
+      return facts.source !== null && source === `from-${facts.source}`;
+  }
+}
+
+function patternIs(
+  { pattern, is }: Extract<Requirement, { kind: 'pattern' }>,
+  { patterns }: RequirementFacts,
+): boolean {
+  if (!Object.hasOwn(patterns, pattern)) return false;
+  // A pattern with an outcome was selected, whatever came of it.
+  return is === 'selected' || patterns[pattern] === 'held';
+}
+
+/** Entry sources read as places and askers: `from test`, `user-request`. */
+function sourcesInWords(any: readonly string[]): string {
+  return either(any.map((source) => (source.startsWith('from-') ? `from ${source.slice('from-'.length)}` : source)));
+}
+
+const either = (words: readonly string[]): string => (words.length === 0 ? 'nobody' : words.join(' or '));

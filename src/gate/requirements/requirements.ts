@@ -1,0 +1,102 @@
+import {
+  type Edge,
+  type EntrySource,
+  type ModeTransition,
+  type PeripheralSpec,
+  type SpecSet,
+  TESTS_PASSED,
+} from '../../spec/types.ts';
+import type { Requirement } from './requirement.ts';
+
+/** How a source is written in a spec: `default`, `from-test`, … */
+export const sourceName = (source: EntrySource): string =>
+  source.kind === 'from' ? `from-${source.peripheral}` : source.kind;
+
+/** An exit of this name is the operator's word alone. */
+const USER_REQUEST = 'user-request';
+
+/** An agent may ask for a peripheral that lists `agent-request` (reflect) only at a natural close, whatever else admits it. */
+const naturalCloseOf = (peripheral: PeripheralSpec): Requirement[] =>
+  peripheral.entry.sources.some(({ kind }) => kind === 'agent-request') ? [{ kind: 'natural-close' }] : [];
+
+const agentsOf = (peripheral: PeripheralSpec): Requirement[] =>
+  peripheral.agents === null ? [] : [{ kind: 'agent', any: peripheral.agents }];
+
+/** What has to hold for an edge, in the order in which a hop is judged. */
+export interface EdgeRequirements {
+  readonly exit: readonly Requirement[];
+  readonly entry: readonly Requirement[];
+  readonly gates: readonly Requirement[];
+}
+
+export function edgeRequirements(specs: SpecSet, edge: Edge): EdgeRequirements {
+  const target = specs.peripherals[edge.to];
+  return {
+    exit: [
+      ...(edge.implies ? [{ kind: 'fruit' as const, ...edge.implies }] : []),
+      ...(edge.exit === USER_REQUEST ? [{ kind: 'principal' as const, is: 'operator' as const }] : []),
+      ...(edge.when === null ? [] : [{ kind: 'when' as const, cel: edge.when }]),
+    ],
+    entry: [
+      ...(target ? agentsOf(target) : []),
+      { kind: 'source', any: edge.sources.map(sourceName) },
+      ...(target ? naturalCloseOf(target) : []),
+      ...edge.conditions.map((name) => ({ kind: 'condition' as const, name })),
+    ],
+    gates: edge.gates.map(gateRequirement),
+  };
+}
+
+/** All requirements of an edge in one list: what its guard in the hop graph checks. */
+export function requirementsOf(specs: SpecSet, edge: Edge): Requirement[] {
+  const { exit, entry, gates } = edgeRequirements(specs, edge);
+  return [...exit, ...entry, ...gates];
+}
+
+function gateRequirement(gate: Edge['gates'][number]): Requirement {
+  switch (gate.kind) {
+    case 'approval':
+      return { kind: 'approval', by: gate.by, action: 'hop' };
+    case 'when':
+      return { kind: 'when', cel: gate.cel };
+    case 'pattern':
+      return { kind: 'pattern', pattern: gate.pattern, is: gate.is };
+  }
+}
+
+/**
+ * Whether a hop or start depends on the working tree as it is: tests have to have passed on it, or it is approved that it is shipped.
+ */
+export function dependsOnTree(specs: SpecSet, requirements: readonly Requirement[], to: string): boolean {
+  const ships = specs.peripherals[to]?.scope.rule.command === 'deploy';
+  return requirements.some((requirement) => {
+    if (requirement.kind === 'approval') return ships;
+    if (requirement.kind === 'when') return MENTIONS_TESTS.test(requirement.cel);
+    if (requirement.kind !== 'condition') return false;
+    return requirement.name === TESTS_PASSED || MENTIONS_TESTS.test(specs.conditions[requirement.name] ?? '');
+  });
+}
+
+/** A rule that could ask whether tests passed; to observe the tree for one that does not costs time only. */
+const MENTIONS_TESTS = /\btests\b/;
+
+/** Everything that has to hold to start a peripheral from outside. */
+export function startRequirements(specs: SpecSet, to: string): Requirement[] {
+  const target = specs.peripherals[to];
+  if (!target) return [];
+  return [
+    ...agentsOf(target),
+    { kind: 'source', any: target.entry.sources.map(sourceName) },
+    ...target.entry.conditions.map((name) => ({ kind: 'condition' as const, name })),
+  ];
+}
+
+/** Everything that has to hold for a transition of the mode gate. */
+export function transitionRequirements(transition: ModeTransition): Requirement[] {
+  return [
+    ...(transition.approval === null
+      ? []
+      : [{ kind: 'approval' as const, by: transition.approval, action: 'mode' as const }]),
+    ...(transition.summary ? [{ kind: 'summary' as const }] : []),
+  ];
+}

@@ -1,0 +1,167 @@
+import { compileGlob, expandBraces, type Glob } from '../../base/glob.ts';
+import { BACKUP_MARKS } from '../../spec/policy/default-masks.ts';
+import { GIT_CREDENTIALS, OWN_PACKAGES, PROTECTED_NAMES, REPOSITORY_MARK } from '../../spec/policy/protected-names.ts';
+
+const protectedNames: ReadonlySet<string> = new Set(PROTECTED_NAMES);
+
+/** A pattern of the masks; an exception begins with `!`. */
+interface Mask {
+  readonly excepts: boolean;
+  readonly matches: Glob;
+}
+
+/** So many folders are remembered; a walk asks about each file of the same folder. */
+const REMEMBERED = 4096;
+
+/**
+ * Compiles `mask` patterns into a test of root-relative paths (`/` between segments). A pattern without a slash matches at any depth; one that
+ * matches a folder masks everything in it; `!` makes an exception of what the patterns before it mask, but nothing in a masked folder can be excepted.
+ * Letter case, streams and trailing dots never matter, because on some file systems they do not; a backup is masked with its file. The files where git
+ * keeps credentials are always masked.
+ *
+ * @example
+ * const masked = maskMatcher(['.env', 'secrets/', '**' + '/*.pem', '!test/fixtures']);
+ * masked('deploy/.env'); // true
+ */
+export function maskMatcher(patterns: readonly string[]): (relPath: string) => boolean {
+  const masks = patterns.flatMap((pattern): (Mask & { readonly globs: readonly string[] })[] => {
+    const excepts = pattern.startsWith('!');
+    const glob = anchored(foldPattern(excepts ? pattern.slice(1) : pattern));
+    return glob === null ? [] : [{ excepts, matches: compileGlob(glob), globs: expandBraces(glob) }];
+  });
+  const mayBeMasked = lastNameTest(masks.flatMap(({ excepts, globs }) => (excepts ? [] : globs)));
+  const folders = new Map<string, boolean>();
+  const isMaskedFolder = (path: string): boolean => {
+    let is = folders.get(path);
+    if (is === undefined) {
+      is = isMaskedPath(path);
+      if (folders.size >= REMEMBERED) folders.clear();
+      folders.set(path, is);
+    }
+    return is;
+  };
+  const isMaskedPath = (path: string): boolean => {
+    const slash = path.lastIndexOf('/');
+    if (slash > 0 && isMaskedFolder(path.slice(0, slash))) return true;
+    const last = path.slice(slash + 1);
+    const spellings = spellingsOf(last);
+    return spellings.some(mayBeMasked) && hides(masks, path, spellings);
+  };
+  return (relPath) => relPath !== '' && (isCredential(relPath) || isMaskedPath(relPath));
+}
+
+/** Whether the last pattern that speaks of a path masks it; of the folders above, only exceptions are asked about. */
+function hides(masks: readonly Mask[], path: string, spellings: readonly string[]): boolean {
+  const written = path.split('/').map((name) => name.toLowerCase());
+  const above = path.split('/').slice(0, -1).map(foldName);
+  const forms = [written, ...spellings.map((name) => [...above, name])];
+  let masked = false;
+  for (const { excepts, matches } of masks) {
+    if (excepts !== masked) continue;
+    masked = excepts ? !written.some((_, at) => matches(written.slice(0, at + 1))) : forms.some(matches);
+  }
+  return masked;
+}
+
+/** Whether a name can be the last of a path that one of the globs matches. Most names are not, and this is quick to say. */
+function lastNameTest(globs: readonly string[]): (name: string) => boolean {
+  const lasts = [...new Set(globs.map((glob) => glob.slice(glob.lastIndexOf('/') + 1)))];
+  if (lasts.includes('**')) return () => true;
+  const names = new Set(lasts.filter((last) => !/[*?[(]/.test(last)));
+  const endings = new Set(lasts.filter((last) => /^\*\.[^*?[(.]+$/.test(last)).map((last) => last.slice(2)));
+  const others = lasts
+    .filter((last) => !names.has(last) && !endings.has(last.slice(2)))
+    .map((last) => compileGlob(last));
+  return (name) =>
+    names.has(name) || endings.has(name.slice(name.lastIndexOf('.') + 1)) || others.some((test) => test([name]));
+}
+
+/** The forms in which a name is compared: as written but for letter case, as a forgiving file system reads it, and the files that it backs up. */
+function spellingsOf(name: string): readonly string[] {
+  if (PLAIN.test(name) && !IS_BACKUP.test(name)) return [name.toLowerCase()];
+  const folded = foldName(name);
+  const spellings = new Set([name.toLowerCase(), folded]);
+  for (const original of originalsOf(folded)) {
+    spellings.add(original);
+    for (const first of originalsOf(original)) spellings.add(first);
+  }
+  return [...spellings];
+}
+
+function originalsOf(name: string): readonly string[] {
+  if (!IS_BACKUP.test(name)) return [];
+  return BACKUP_MARKS.filter(
+    ([before, after]) => name.length > before.length + after.length && name.startsWith(before) && name.endsWith(after),
+  ).map(([before, after]) => name.slice(before.length, name.length - after.length));
+}
+
+/** A quick look that most names do not pass. */
+const IS_BACKUP = /[~#]$|^\.[#~]|\.[a-z-]{3,8}$/;
+
+/** Whether a root-relative path is one that no tool of an agent may write, whatever its scope says. */
+export function isProtected(relPath: string): boolean {
+  const written = relPath.split('/');
+  if (written.at(-1) === REPOSITORY_MARK) return true;
+  const names = written.map(foldName);
+  return names.some((name) => protectedNames.has(name)) || isOwnPackage(names);
+}
+
+const isOwnPackage = (names: readonly string[]): boolean =>
+  OWN_PACKAGES.some((own) => names.some((_, at) => own.every((name, i) => names[at + i] === name)));
+
+/** Whether a root-relative path lies in, or is, a `.git`. */
+export function isGitInternal(relPath: string): boolean {
+  return relPath.split('/').some((name) => foldName(name) === '.git');
+}
+
+/** Whether git keeps credentials in a file of this name in a folder of its own, whatever that is called. */
+export const isGitCredential = (name: string): boolean =>
+  spellingsOf(name).some((spelling) => (GIT_CREDENTIALS.inGit as readonly string[]).includes(spelling));
+
+/** A pattern as a glob from the root; null if it says nothing. */
+function anchored(pattern: string): string | null {
+  const bare = pattern.replace(/^(\.\/)+/, '').replace(/\/+$/, '');
+  if (bare === '') return null;
+  return bare.includes('/') ? bare.replace(/^\/+/, '') : `**/${bare}`;
+}
+
+const gitCredentials: ReadonlySet<string> = new Set([GIT_CREDENTIALS.anywhere, ...GIT_CREDENTIALS.inGit]);
+
+function isCredential(relPath: string): boolean {
+  const spellings = spellingsOf(relPath.slice(relPath.lastIndexOf('/') + 1)).filter((name) => gitCredentials.has(name));
+  return (
+    spellings.length > 0 &&
+    (spellings.includes(GIT_CREDENTIALS.anywhere) || relPath.split('/').slice(0, -1).map(foldName).includes('.git'))
+  );
+}
+
+/** A name that every file system reads as it stands, but for the case of its letters. */
+const PLAIN = /^[\w.-]*\w$/;
+
+/** A name as the most forgiving file system reads it (letter case, ignorable characters, streams, trailing dots, the short name of `.git`). */
+function foldName(name: string): string {
+  if (PLAIN.test(name)) return name.toLowerCase();
+  const folded = foldPattern(name)
+    .replace(/:.*$/s, '')
+    .replace(/(?<=[^. ])[. ]+$/, '');
+  return /^git~\d+$/.test(folded) ? '.git' : folded;
+}
+
+/** Letters as the most forgiving file system reads them. */
+const foldPattern = (text: string): string =>
+  text
+    .normalize('NFKC')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .toLowerCase();
+
+const matchers = new WeakMap<readonly string[], (relPath: string) => boolean>();
+
+/** Whether a root-relative path is masked by the config's patterns; the compiled patterns are kept by identity. */
+export function isMasked(relPath: string, patterns: readonly string[]): boolean {
+  let matches = matchers.get(patterns);
+  if (!matches) {
+    matches = maskMatcher(patterns);
+    matchers.set(patterns, matches);
+  }
+  return matches(relPath);
+}

@@ -1,0 +1,151 @@
+import type { Body, EffectRecord } from '../../evidence/bodies.ts';
+import { decide } from '../../gate/decide.ts';
+import { effectiveScope, type StepPlan } from '../../gate/decide-step.ts';
+import { deny } from '../../gate/deny.ts';
+import type { Request } from '../../gate/request.ts';
+import type { NativeWatch, ToolCall } from '../../ports/tool-backend.ts';
+import type { Json } from '../../spec/types.ts';
+import { asJson, asText } from '../as-json.ts';
+import { aboutRefusal, type SessionCore } from '../session-calls.ts';
+import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native-ticket.ts';
+import { keepFields, keepOutcome } from '../run-tool.ts';
+import { isSessionClosed } from '../state/state.ts';
+
+/** Calls that the gate lets through and another program runs: see {@link Session.admit} and {@link Session.conclude}. */
+export class NativeSteps {
+  readonly #core: SessionCore;
+
+  constructor(core: SessionCore) {
+    this.#core = core;
+  }
+
+  /**
+   * Decides a call that another program will run: an agent's own Edit or Read. Let through, an acting tool's intent is durable; `conclude`
+   * records what came of it. Whatever comes in between interrupts it, but for other admitted calls that only look.
+   *
+   * @param call `above`: a refusal by an envelope that this session lies within; it is recorded as the answer
+   * @throws Error where the tool's backend cannot watch such a run (see {@link ToolBackend.native}).
+   */
+  admit(call: NativeCall): Promise<AdmitResult> {
+    return this.#core.serially(
+      async () => {
+        const request: Request = { kind: 'step', tool: asText(call.tool), args: asJson(call.args ?? {}) };
+        const { above } = call;
+        const look = above ? null : await this.#admitLook(request);
+        if (look) return look;
+        await this.#core.settle();
+        if (above) return this.#core.refuse(request, above);
+        return this.#admit(request);
+      },
+      { settle: false },
+    );
+  }
+
+  /**
+   * Records what came of an admitted call; its effects are observed from the tree. What comes too late (its visit is over, its intent was
+   * interrupted) is not recorded: the evidence then says that the outcome is unknown.
+   */
+  conclude(ticket: NativeTicket, outcome: NativeOutcome): Promise<ConcludeResult> {
+    return this.#core.serially(
+      async () => {
+        const { facts } = this.#core.writer.state;
+        const late = { ok: true as const, recorded: false, evidence: [] };
+        const call = this.#watchedCall(ticket);
+        if (!call || isSessionClosed(this.#core.writer.state) || ticket.visit !== this.#visitName()) return late;
+        const acts = ticket.intent !== null;
+        if (acts ? facts.pending?.id !== ticket.intent : !this.#maySayThatItLooked(ticket)) return late;
+        const { store } = this.#core.parts;
+        const { tool } = ticket;
+        const effects = await this.#effectsOf(call, ticket.before);
+        const kept = await keepOutcome(store, asJson(outcome) as unknown as NativeOutcome);
+        if (acts) {
+          const bodies: Body[] = [{ event: 'outcome', tool, outcome: kept, effects }, ...this.#core.heldBack];
+          this.#core.heldBack = [];
+          return { ok: true, recorded: true, evidence: await this.#core.writer.append(bodies) };
+        }
+        const step: Body = { event: 'step', tool, args: await keepFields(store, ticket.args), outcome: kept, effects };
+        if (facts.pending) {
+          // Nothing stands between an intent and its outcome; it is recorded behind that, at the latest when the session is let go.
+          this.#core.heldBack.push(step);
+          return { ok: true, recorded: true, evidence: [] };
+        }
+        return { ok: true, recorded: true, evidence: await this.#core.writer.append([step]) };
+      },
+      { settle: false },
+    );
+  }
+
+  /** Admits a call that only looks while an acting one is under way, which it leaves alone; null where it is none of these. */
+  async #admitLook(request: Extract<Request, { kind: 'step' }>): Promise<AdmitResult | null> {
+    const { pending } = this.#core.writer.state.facts;
+    const decision = decide(this.#core.context(), request);
+    if (!pending || !decision.ok || decision.plan.tool.effect === 'act') return null;
+    const seen = await this.#nativeWatch(decision.plan.tool.id).before(this.#core.toolCall(decision.plan));
+    return 'refused' in seen
+      ? null
+      : { ok: true, ticket: this.#ticket(decision.plan, null, seen.before), evidence: [] };
+  }
+
+  async #admit(request: Extract<Request, { kind: 'step' }>): Promise<AdmitResult> {
+    const decision = decide(this.#core.context(), request);
+    if (!decision.ok) return this.#core.refuse(request, decision.denial);
+    const { plan } = decision;
+    const tool = plan.tool.id;
+    const seen = await this.#nativeWatch(tool).before(this.#core.toolCall(plan));
+    if ('refused' in seen)
+      return this.#core.refuse(
+        request,
+        deny(this.#core.context(), seen.refused.code, aboutRefusal(tool, seen.refused)).denial,
+      );
+    const args = plan.tool.effect === 'act' ? await keepFields(this.#core.parts.store, plan.args) : null;
+    const evidence = args ? await this.#core.writer.append([{ event: 'intent', tool, args }]) : [];
+    return { ok: true, ticket: this.#ticket(plan, evidence[0]?.id ?? null, seen.before), evidence };
+  }
+
+  #ticket({ tool, args }: StepPlan, intent: string | null, before: Json): NativeTicket {
+    return { visit: this.#visitName(), intent, tool: tool.id, args, before };
+  }
+
+  /** A look is recorded as a step of the visit, which has to be able to take one still. */
+  #maySayThatItLooked({ tool, args }: NativeTicket): boolean {
+    return decide(this.#core.context(), { kind: 'step', tool, args }).ok;
+  }
+
+  /** The call of a ticket as its backend knows it, whatever has changed in mode, time and limits since; null if it can be none. */
+  #watchedCall({ tool: id, args }: NativeTicket): ToolCall | null {
+    const tool = this.#core.tool(id);
+    const { visit, files } = this.#core.writer.state.facts;
+    if (!tool || !visit) return null;
+    const { peripheral } = visit;
+    const scope = effectiveScope(this.#core.parts.compiled.specs, this.#core.parts.config, peripheral);
+    return this.#core.toolCall({
+      tool,
+      args,
+      peripheral,
+      scope,
+      readableFiles: scope.read === 'session-log' ? files : null,
+    });
+  }
+
+  /** What a call that another program ran has changed; an acting one whose effects cannot be seen is a gap. */
+  async #effectsOf(call: ToolCall, before: Json): Promise<readonly EffectRecord[] | 'unobserved'> {
+    try {
+      const seen = await this.#nativeWatch(call.tool.id).after(call, before);
+      return seen === 'unobserved' ? seen : seen.map((effect) => ({ ...effect }));
+    } catch {
+      return call.tool.effect === 'act' ? 'unobserved' : [];
+    }
+  }
+
+  #nativeWatch(tool: string): NativeWatch {
+    const watch = this.#core.backendOf(tool)?.native;
+    if (!watch) throw new Error(`no backend can watch "${tool}" being run by another program; call step instead`);
+    return watch;
+  }
+
+  /** Tells one visit from every other of this session. */
+  #visitName(): string {
+    const { visit, visits } = this.#core.writer.state.facts;
+    return visit ? `${visit.peripheral} ${visits[visit.peripheral]}` : '';
+  }
+}

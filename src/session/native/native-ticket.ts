@@ -1,0 +1,39 @@
+import type { Entry } from '../../evidence/entry.ts';
+import type { Denial } from '../../gate/denial.ts';
+import type { ToolOutcome } from '../../ports/tool-backend.ts';
+import type { Json } from '../../spec/types.ts';
+import type { Refused } from '../results.ts';
+
+/** A call that another program would run. */
+export interface NativeCall {
+  readonly tool: string;
+  readonly args?: unknown;
+  /** The refusal by an envelope that the session lies within, such as that of the agent that started this one. */
+  readonly above?: Denial;
+}
+
+/** An admitted call that another program is running. Plain JSON: it may be concluded in another process. */
+export interface NativeTicket {
+  readonly visit: string;
+  /** Id of the intent's entry; null for a tool that does not act. */
+  readonly intent: string | null;
+  readonly tool: string;
+  readonly args: { readonly [name: string]: Json };
+  readonly before: Json;
+}
+
+export type AdmitResult =
+  | { readonly ok: true; readonly ticket: NativeTicket; readonly evidence: readonly Entry[] }
+  | Refused;
+
+/** What the other program says came of it. */
+export type NativeOutcome = Exclude<ToolOutcome, { readonly status: 'refused' }>;
+
+export type ConcludeResult =
+  | {
+      readonly ok: true;
+      /** False: it came too late, and the evidence says that the outcome is unknown. */
+      readonly recorded: boolean;
+      readonly evidence: readonly Entry[];
+    }
+  | Refused;

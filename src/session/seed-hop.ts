@@ -1,0 +1,36 @@
+import type { Json, Principal } from '../spec/types.ts';
+
+/** A hop as a caller asks for it. */
+export interface HopOptions {
+  readonly to: string;
+  /** Left out: inferred when only one exit opens the target. */
+  readonly exit?: string;
+  readonly reason: string;
+  /** The stated fields of the fruit. */
+  readonly fruit?: { readonly [field: string]: Json };
+  readonly by?: Principal;
+}
+
+/** The seeds' wire form, for agents that can only emit JSON: `{"hop": "edit", "reason": "found target file"}`. */
+export interface SeedHop {
+  readonly hop: string;
+  readonly reason: string;
+  readonly exit?: string;
+  /** What was done. Becomes the stated fruit field `summary`, where the peripheral yields one. */
+  readonly summary?: string;
+}
+
+/**
+ * A hop in our own words, whichever form it came in.
+ * @param fields the fruit fields of the peripheral being left
+ */
+export function readHop(hop: HopOptions | SeedHop, fields: readonly string[]): HopOptions {
+  if (!('hop' in hop)) return hop;
+  const { hop: to, reason, exit, summary } = hop;
+  return {
+    to,
+    reason,
+    ...(exit === undefined ? {} : { exit }),
+    ...(summary !== undefined && fields.includes('summary') ? { fruit: { summary } } : {}),
+  };
+}

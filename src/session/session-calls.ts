@@ -1,0 +1,312 @@
+import { type Body, bodyOf } from '../evidence/bodies.ts';
+import type { Entry } from '../evidence/entry.ts';
+import { decide } from '../gate/decide.ts';
+import { type StepPlan, withWritePaths } from '../gate/decide-step.ts';
+import type { Denial } from '../gate/denial.ts';
+import { deny } from '../gate/deny.ts';
+import { needsTree } from '../gate/decide-visit.ts';
+import type { Decision, GateContext, HopRequest, Request, StartRequest, WantedApproval } from '../gate/request.ts';
+import type { TreeNow } from '../gate/scope/tree.ts';
+import type { SessionView } from '../gate/view.ts';
+import type { Approver } from '../ports/approver.ts';
+import { StoreError } from '../ports/evidence-store.ts';
+import type { Inspector } from '../ports/inspector.ts';
+import type { Grant, Release, ToolBackend, ToolCall, ToolRefusal } from '../ports/tool-backend.ts';
+import type { Json, Principal, ProjectConfig, ToolSpec } from '../spec/types.ts';
+import { askApproval, type GivenApproval } from './approve.ts';
+import { asJson } from './as-json.ts';
+import { isReflective } from './state/drafts.ts';
+import { changedPaths } from './state/observe.ts';
+import type { Refused } from './results.ts';
+import { keepFields } from './run-tool.ts';
+import { isSessionClosed } from './state/state.ts';
+import { viewOf } from './state/view.ts';
+import type { Writer, WriterParts } from './writer.ts';
+
+type Fields = { readonly [field: string]: Json };
+
+export interface SessionParts extends Omit<WriterParts, 'pin' | 'tell'> {
+  readonly config: ProjectConfig;
+  readonly backends: readonly ToolBackend[];
+  readonly approver: Approver | null;
+  readonly inspector?: Inspector;
+  /** Frees what was opened for this session (a store, backends). */
+  readonly dispose?: () => Promise<void>;
+}
+
+/** What every call of a session goes through: one at a time, on what the gate is told, with refusals on record. */
+export class SessionCore {
+  readonly parts: SessionParts;
+  readonly writer: Writer;
+  /** Native steps that ended while an acting one was still running. */
+  heldBack: Body[] = [];
+  /** The config with every peripheral's write paths in it, so that git knows what may be shipped. */
+  readonly #writable: ProjectConfig;
+  readonly #unserved: ReadonlySet<string>;
+  readonly #tree: ToolBackend['tree'];
+  #queue: Promise<unknown> = Promise.resolve();
+  #detached = false;
+
+  constructor(parts: SessionParts, writer: Writer) {
+    this.parts = parts;
+    this.writer = writer;
+    this.#writable = withWritePaths(parts.compiled.specs, parts.config);
+    const served = new Set(parts.backends.flatMap(({ tools }) => tools));
+    this.#tree = parts.backends.find(({ tree }) => tree)?.tree;
+    this.#unserved = new Set(Object.keys(parts.compiled.specs.tools).filter((id) => !served.has(id)));
+  }
+
+  /** When the calls that were made so far have been answered. */
+  get idle(): Promise<unknown> {
+    return this.#queue.catch(() => {});
+  }
+
+  /** What runs a tool that the gate let through: it refuses those that nothing runs. */
+  backendOf(tool: string): ToolBackend {
+    const backend = this.parts.backends.find(({ tools }) => tools.includes(tool));
+    if (!backend) throw new Error(`no backend serves "${tool}", and the gate let it through`);
+    return backend;
+  }
+
+  tool(id: string): ToolSpec | undefined {
+    const { tools } = this.parts.compiled.specs;
+    return Object.hasOwn(tools, id) ? tools[id] : undefined;
+  }
+
+  async evidence(): Promise<readonly Entry[]> {
+    const entries: Entry[] = [];
+    for await (const { entry } of this.parts.store.entries(this.writer.state.facts.sessionId)) entries.push(entry);
+    return entries;
+  }
+
+  async detach(): Promise<void> {
+    await this.idle;
+    if (this.#detached) return;
+    if (this.heldBack.length > 0) await this.serially(async () => ({ ok: true as const }));
+    this.#detached = true;
+    await this.writer.release();
+    await this.parts.dispose?.();
+  }
+
+  view(tree?: TreeNow): SessionView {
+    const view = viewOf(this.parts.compiled, this.writer.state, this.parts.clock.now(), tree);
+    return this.#unserved.size === 0 ? view : { ...view, unserved: this.#unserved };
+  }
+
+  context(tree?: TreeNow): GateContext {
+    const { unsafeNoSandbox } = this.writer.state.facts;
+    return { specs: this.parts.compiled.specs, config: this.parts.config, view: this.view(tree), unsafeNoSandbox };
+  }
+
+  /** The context as it will be once the PAR is recorded: the visit's fruit holds it. `tree`: the working tree, where it was observed. */
+  contextWith(review: { readonly par: Fields } | null, tree?: TreeNow): GateContext {
+    const context = this.context(tree);
+    if (!review) return context;
+    const { par } = review;
+    const { visit } = context.view;
+    const spec = visit && context.specs.peripherals[visit.peripheral];
+    if (!visit || !spec) return context;
+    const observed = { ...visit.observed };
+    for (const [field, rule] of Object.entries(spec.fruit))
+      if (rule.kind === 'observed' && rule.from === 'par') observed[field] = par;
+    return { ...context, view: { ...context.view, visit: { ...visit, observed } } };
+  }
+
+  /** The working tree, where a hop or start depends on it and something observes it. */
+  async treeFor(request: HopRequest | StartRequest): Promise<TreeNow | undefined> {
+    return this.#tree && needsTree(this.context(), request) ? this.tree(await this.#own()) : undefined;
+  }
+
+  /** The working tree as it is; undefined where nothing observes it. `own`: the paths of what would be shipped, if that is asked. */
+  async tree(own?: Release['own']): Promise<TreeNow | undefined> {
+    const { root, unsafeNoSandbox } = this.writer.state.facts;
+    const place = { root, config: this.#writable, unsafeNoSandbox, signal: new AbortController().signal };
+    return this.writer.during(async () => this.#tree?.({ ...place, ...(own ? { own } : {}) }));
+  }
+
+  /** What may be shipped from where the session stands; nothing to be said of it where nothing is shipped. */
+  async release({ scope }: StepPlan): Promise<Pick<Grant, 'release'>> {
+    const { visit } = this.writer.state.facts;
+    if (scope.command !== 'deploy' || !visit) return {};
+    return { release: { own: await this.#own(), tree: visit.tree, message: visit.tree && visit.message } };
+  }
+
+  /** Which paths this session and its sub-agents changed; all, where nobody saw what they changed. */
+  async #own(): Promise<Release['own']> {
+    const { changes, blind, agent, sessionId } = this.writer.state.facts;
+    const paths = new Set(Object.keys(changes));
+    let unseen = blind;
+    for (const kin of await this.parts.store.sessions()) {
+      if (!kin.agent.startsWith(`${agent}/`)) continue;
+      for await (const { entry } of this.parts.store.entries(kin.sessionId)) {
+        const body = bodyOf(entry.body);
+        if (body?.event === 'session-open' && body.parent !== sessionId) break;
+        if (body?.event !== 'step' && body?.event !== 'outcome') continue;
+        if (body.effects === 'unobserved' && body.event === 'outcome') unseen = true;
+        for (const path of changedPaths(body.effects)) paths.add(path);
+      }
+    }
+    return (path) => unseen || paths.has(path);
+  }
+
+  grant(plan: StepPlan): Grant {
+    const { root, unsafeNoSandbox } = this.writer.state.facts;
+    const { peripheral, scope, readableFiles } = plan;
+    return { root, peripheral, scope, readableFiles, config: this.#writable, unsafeNoSandbox };
+  }
+
+  toolCall(plan: StepPlan): ToolCall {
+    const { tool, args } = plan;
+    let signal: AbortSignal | undefined;
+    return {
+      tool,
+      args,
+      grant: this.grant(plan),
+      sessionId: this.writer.state.facts.sessionId,
+      // Nothing ends it, and loading what could takes a while.
+      get signal() {
+        signal ??= new AbortController().signal;
+        return signal;
+      },
+    };
+  }
+
+  /** The PAR that a reflecting visit yields when it ends: mined from the evidence, the agent's own words added. */
+  async review(stated: Fields | undefined): Promise<Extract<Body, { event: 'par' }> | null> {
+    const { specs } = this.parts.compiled;
+    const { visit } = this.writer.state.facts;
+    if (!visit || !isReflective(specs.peripherals[visit.peripheral])) return null;
+    const { minePar } = await import('../evidence/patterns/mine-par.ts');
+    return { event: 'par', par: minePar(await this.evidence(), stated ?? {}) };
+  }
+
+  /** Decides; where only an approval is missing, asks for it and decides once more, on what `again` has observed since. */
+  async decideWithApproval<Plan>(
+    context: () => GateContext,
+    request: { readonly by: Principal },
+    approver: Approver | null = this.parts.approver,
+    decideWith: (grant: GivenApproval['grant'] | null) => Decision<Plan>,
+    again: () => Promise<unknown> = async () => {},
+  ): Promise<{ decision: Decision<Plan>; approval: GivenApproval | null }> {
+    const first = decideWith(null);
+    if (first.ok || !first.wanted) return { decision: first, approval: null };
+    const approval = approver && (await this.#ask(approver, first.wanted));
+    if (approval && 'grant' in approval) {
+      await again();
+      return { decision: decideWith(approval.grant), approval };
+    }
+    const { denial } = deny(context(), 'approval-required', {
+      ...first.denial.about,
+      ...(approval ?? { answer: approver ? 'it was not given' : 'nobody is there to give it' }),
+      by: request.by,
+    });
+    return { decision: { ok: false, denial, wanted: null }, approval: null };
+  }
+
+  #ask(approver: Approver, wanted: WantedApproval): ReturnType<typeof askApproval> {
+    const { ids, clock } = this.parts;
+    const { agent } = this.writer.state.facts;
+    return this.writer.during(() => askApproval(approver, wanted, agent, { ids, now: () => clock.now() }));
+  }
+
+  async refuse(request: Request, denial: Denial): Promise<Refused> {
+    const { store, clock } = this.parts;
+    const { code, message, remedy, about } = denial;
+    if (code === 'session-closed') {
+      // The chain of a closed session is finished; what is tried on it goes to the operator log.
+      await store.note({
+        at: new Date(clock.now()).toISOString(),
+        code,
+        sessionId: this.writer.state.facts.sessionId,
+        message: `${request.kind}: ${message}`,
+      });
+      return { ok: false, denial, evidence: [] };
+    }
+    const asked = await keepFields(store, asJson(request) as Record<string, Json>);
+    const evidence = await this.writer.append([
+      { event: 'denial', request: asked, code, message, remedy, about: asJson(about) as Fields },
+    ]);
+    return { ok: false, denial, evidence };
+  }
+
+  /** One call at a time; the clock's events and an earlier writer's broken step are recorded first. */
+  serially<T extends { readonly ok: boolean }>(
+    work: () => Promise<T>,
+    { settle = true }: { readonly settle?: boolean } = {},
+  ): Promise<T | Refused> {
+    const run = this.#queue.then(async (): Promise<T | Refused> => {
+      if (this.#detached) throw new Error('this session handle is detached; open the session again with its id');
+      try {
+        await this.writer.hold();
+        if (settle) await this.settle();
+        return await work();
+      } catch (error) {
+        const refused = this.#storeRefusal(error);
+        if (refused) return refused;
+        throw error;
+      }
+    });
+    this.#queue = run.catch(() => {});
+    return run;
+  }
+
+  /** A second writer is turned away with a value; the store has noted it in the operator log. */
+  #storeRefusal(error: unknown): Refused | null {
+    if (!(error instanceof StoreError)) return null;
+    if (error.code !== 'session-busy' && error.code !== 'lease-expired' && error.code !== 'chain-conflict') return null;
+    const code = error.code === 'session-busy' ? 'session-busy' : 'lease-expired';
+    return { ok: false, denial: deny(this.context(), code, { why: error.message }).denial, evidence: [] };
+  }
+
+  /** Records what happened without the agent: an interrupted step, a passed deadline, the mode's timeout. */
+  async settle(): Promise<void> {
+    const { clock, compiled } = this.parts;
+    if (isSessionClosed(this.writer.state)) return;
+    const { pending } = this.writer.state.facts;
+    if (pending) {
+      const reason =
+        'nobody recorded an outcome after the intent; the outcome is unknown and the step is not run again';
+      await this.writer.append([{ event: 'interrupted', tool: pending.tool, reason }, ...this.heldBack]);
+    }
+    this.heldBack = [];
+    const { visit, lastAt } = this.writer.state.facts;
+    const lifecycle = this.writer.state.lifecycle;
+    if (visit?.deadline && clock.now() >= visit.deadline && lifecycle === 'active') {
+      await this.writer.append([{ event: 'expired', peripheral: visit.peripheral, deadline: visit.deadline }]);
+    }
+    const { modeGate: gate } = compiled.specs;
+    const { mode } = this.writer.state;
+    if (
+      gate &&
+      mode &&
+      gate.timeoutMinutes !== null &&
+      mode !== gate.reset &&
+      clock.now() - lastAt >= gate.timeoutMinutes * 60_000
+    ) {
+      const decision = decide(this.context(), { kind: 'mode', to: gate.reset, by: 'clock' });
+      if (!decision.ok) throw new Error(`the clock could not reset the mode: ${decision.denial.message}`);
+      await this.writer.append([
+        {
+          event: 'mode',
+          from: mode,
+          to: gate.reset,
+          how: 'timeout',
+          by: 'clock',
+          summary: null,
+          reason: `no entry for ${gate.timeoutMinutes} minutes`,
+          exitCriteria: null,
+          approval: null,
+          facts: decision.plan.event.facts as never,
+        },
+      ]);
+    }
+  }
+}
+
+/** What a denial tells of a tool's own refusal. */
+export const aboutRefusal = (tool: string, { message, remedy, argument }: ToolRefusal) => ({
+  tool,
+  why: message,
+  remedy,
+  ...(argument ? { argument } : {}),
+});

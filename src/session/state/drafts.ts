@@ -1,0 +1,98 @@
+import type { Body } from '../../evidence/bodies.ts';
+import { disciplineOf } from '../../evidence/patterns/discipline.ts';
+import type { ClaimType, EntryDraft, EvidenceType } from '../../evidence/entry.ts';
+import type { Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
+import type { SessionState } from './state.ts';
+
+/** A peripheral that yields a PAR reflects: its entries are of type `reflection`. */
+export const isReflective = (spec: PeripheralSpec | undefined): boolean =>
+  spec !== undefined && Object.values(spec.fruit).some((field) => field.kind === 'observed' && field.from === 'par');
+
+const CLAIMS: { readonly [event in Body['event']]: ClaimType } = {
+  'session-open': 'goal',
+  start: 'goal',
+  step: 'step',
+  intent: 'step',
+  outcome: 'evidence',
+  interrupted: 'evidence',
+  denial: 'observation',
+  stop: 'conclusion',
+  hop: 'step',
+  mode: 'step',
+  approval: 'step',
+  expired: 'observation',
+  par: 'evidence',
+  'session-closed': 'observation',
+};
+
+function typeOf(specs: SpecSet, peripheral: string | null, body: Body): EvidenceType {
+  if (body.event === 'hop' || body.event === 'approval') return 'gate-traversal';
+  if (body.event === 'mode') return 'mode-transition';
+  if (body.event === 'par') return 'reflection';
+  return peripheral !== null && isReflective(specs.peripherals[peripheral]) ? 'reflection' : 'coordination';
+}
+
+/** Returns what an entry replies to. `last` is the id of the entry before it, in this batch or in the chain. */
+function replyTarget({ facts }: SessionState, body: Body, last: string | null): string | null {
+  const { visit, pending, hopId, visits } = facts;
+  const rule = disciplineOf(body);
+  const selection = rule?.repliesTo === 'selection' && rule.pattern !== null ? facts.selections[rule.pattern] : null;
+  if (selection) return selection;
+  switch (body.event) {
+    case 'session-open':
+      return null;
+    case 'start':
+      return hopId ?? (Object.keys(visits).length === 0 ? facts.openedId : last);
+    case 'step':
+    case 'intent':
+    case 'stop':
+      return visit?.headId ?? last;
+    case 'outcome':
+    case 'interrupted':
+      return pending?.id ?? last;
+    default:
+      return last;
+  }
+}
+
+/** The draft of the next entry after `state`. Pure. */
+export function draftEntry(
+  specs: SpecSet,
+  state: SessionState,
+  body: Body,
+  { id, now }: { readonly id: string; readonly now: number },
+): EntryDraft {
+  const { facts } = state;
+  const rule = disciplineOf(body);
+  const peripheral = body.event === 'start' ? body.peripheral : (facts.visit?.peripheral ?? null);
+  const inReplyTo = replyTarget(state, body, facts.lastId);
+  const author = body.event === 'session-open' ? body.agent : authorOf(body, facts.agent);
+  return {
+    id,
+    at: new Date(Math.max(now, facts.lastAt)).toISOString(),
+    type: rule?.type ?? typeOf(specs, peripheral, body),
+    claim: rule?.claim ?? CLAIMS[body.event],
+    subject: rule?.pattern ? { type: 'pattern', id: rule.pattern } : { type: 'session', id: facts.sessionId },
+    author,
+    sessionId: facts.sessionId,
+    peripheral,
+    mode: state.mode,
+    body: body as unknown as Json,
+    tags: [
+      ...(peripheral === null ? [] : ['peripheral', peripheral]),
+      ...(rule ? [rule.tag] : []),
+      body.event,
+      ...(facts.unsafeNoSandbox ? ['unsafe-no-sandbox'] : []),
+    ],
+    ...(rule?.pattern ? { patternId: rule.pattern } : {}),
+    ...(inReplyTo === null ? {} : { inReplyTo }),
+  };
+}
+
+/** The agent acts; where the operator or the clock did, they are the author. */
+function authorOf(body: Body, agent: string): string {
+  if (body.event === 'expired') return 'clock';
+  if (body.event === 'approval') return body.record.by;
+  if ('by' in body && body.by !== 'agent') return body.by;
+  return agent;
+}

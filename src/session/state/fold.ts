@@ -1,0 +1,265 @@
+import { type Draft, original, produce } from 'immer';
+import { fieldsOf, textOf } from '../../base/json.ts';
+import { type SpecTables, stateAfter } from '../../compile/tables.ts';
+import { type Body, bodyOf, type EffectRecord, type OutcomeRecord } from '../../evidence/bodies.ts';
+import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
+import type { Entry, StoredEntry } from '../../evidence/entry.ts';
+import { fewerTests } from '../../evidence/findings.ts';
+import { backpackOf } from '../../gate/decide-visit.ts';
+import type { RequirementFacts } from '../../gate/requirements/requirement.ts';
+import type { TreeSeen, TreeToShip } from '../../gate/scope/tree.ts';
+import { MAX_NAMED_FILES } from '../../spec/policy/limits.ts';
+import type { Json } from '../../spec/types.ts';
+import {
+  changedPaths,
+  NOTHING_OBSERVED,
+  observeStep,
+  type TestRun,
+  testRuns,
+  withFiles,
+  trustedReportOf,
+} from './observe.ts';
+import type { SessionFacts, SessionState } from './state.ts';
+
+/** The evidence tells of something that the machines of its spec do not do. The chain was written by another program, or altered. */
+export class FoldError extends Error {
+  override readonly name = 'FoldError';
+}
+
+/**
+ * The state after one more entry: the machines take the event that the entry tells of, the facts are counted. Pure, and the only way a
+ * session's state ever changes, live or on resume.
+ */
+export function applyEntry(tables: SpecTables, state: SessionState, { entry }: StoredEntry): SessionState {
+  const body = bodyOf(entry.body);
+  const moved = body ? moveMachines(tables, state, entry, body) : state;
+  return {
+    ...moved,
+    head: { seq: entry.seq, hash: entry.hash },
+    facts: produce(moved.facts, (draft) => {
+      if (body) count(tables, draft, entry, body);
+      draft.lastId = entry.id;
+      draft.lastAt = Math.max(draft.lastAt, Date.parse(entry.at));
+    }),
+  };
+}
+
+type Machine = 'mode' | 'hopGraph' | 'lifecycle';
+
+function moveMachines(tables: SpecTables, state: SessionState, entry: Entry, body: Body): SessionState {
+  const take = (machine: Machine, type: string, facts?: Json): Partial<SessionState> => {
+    const table = tableOf(tables, state, machine);
+    const at = state[machine];
+    const event = facts === undefined ? { type } : { type, facts: facts as unknown as RequirementFacts };
+    const next = table && at !== null ? stateAfter(table, at, event) : null;
+    if (next === null) {
+      throw new FoldError(
+        `entry ${entry.seq} (${entry.id}) tells of "${type}", which ${table?.id ?? machine} does not take in "${at ?? 'nowhere'}"; run hopgate verify ${entry.sessionId}`,
+      );
+    }
+    return { [machine]: next };
+  };
+  switch (body.event) {
+    case 'mode':
+      return { ...state, ...take('mode', body.how === 'transition' ? `to.${body.to}` : body.how, body.facts) };
+    case 'hop':
+      return { ...state, ...take('hopGraph', `${body.exit}.${body.to}`, body.facts) };
+    case 'start': {
+      const visit = tables.lifecycle[body.peripheral];
+      if (!visit) throw new FoldError(`entry ${entry.seq} starts "${body.peripheral}", which its spec does not have`);
+      const begun = stateAfter(visit, visit.initial, { type: 'start' });
+      const entered = body.facts === null ? {} : take('hopGraph', `start.${body.peripheral}`, body.facts);
+      return { ...state, ...entered, lifecycle: begun };
+    }
+    case 'stop':
+      return { ...state, ...take('lifecycle', 'stop'), ...(body.exit === null ? take('hopGraph', 'stop') : {}) };
+    case 'step':
+    case 'intent': {
+      if (state.lifecycle !== 'interrupted') return { ...state, ...take('lifecycle', 'step') };
+      const resumed = { ...state, ...take('lifecycle', 'resume') };
+      return moveMachines(tables, resumed, entry, body);
+    }
+    case 'interrupted':
+      return state.lifecycle === 'active' ? { ...state, ...take('lifecycle', 'interrupt') } : state;
+    case 'expired':
+      return state.lifecycle === 'active' ? { ...state, ...take('lifecycle', 'expire') } : state;
+    case 'session-closed':
+      return { ...state, ...take('hopGraph', 'close') };
+    default:
+      return state;
+  }
+}
+
+function tableOf(tables: SpecTables, { facts: { visit } }: SessionState, machine: Machine) {
+  if (machine === 'mode') return tables.modeGate;
+  if (machine === 'hopGraph') return tables.hopGraph;
+  return visit ? (tables.lifecycle[visit.peripheral] ?? null) : null;
+}
+
+function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, body: Body): void {
+  const { visit } = draft;
+  switch (body.event) {
+    case 'session-open':
+      draft.agent = body.agent;
+      draft.root = body.root;
+      draft.unsafeNoSandbox = body.unsafeNoSandbox;
+      draft.openedId = entry.id;
+      draft.backpack = { 'session-id': entry.sessionId, author: body.agent };
+      return;
+    case 'start':
+      draft.visit = {
+        peripheral: body.peripheral,
+        deadline: body.deadline,
+        steps: 0,
+        denials: 0,
+        headId: entry.id,
+        observations: NOTHING_OBSERVED as Draft<typeof NOTHING_OBSERVED>,
+        tree: (body.tree as unknown as Draft<TreeToShip> | undefined) ?? draft.hopTree,
+        message: textOf(body.context['commit-message']),
+      };
+      draft.visits[body.peripheral] = (draft.visits[body.peripheral] ?? 0) + 1;
+      pack(draft, body.context);
+      draft.hopId = null;
+      draft.hopTree = null;
+      return;
+    case 'step':
+    case 'outcome': {
+      draft.pending = null;
+      draft.steps += 1;
+      if (body.outcome.status === 'ok') draft.successes += 1;
+      const witness = trustedReportOf(specs, visit?.peripheral, body.tool);
+      const mayChange = body.event === 'outcome' || changedPaths(body.effects).length > 0;
+      const changes = mayChange && countChanges(draft, body.effects);
+      // What ships reaches out, and changes nothing here.
+      if (body.effects === 'unobserved' && mayChange && witness !== 'deploy') draft.blind = true;
+      const counts = body.outcome.status === 'ok' && witness === 'test';
+      if (counts) {
+        const result = fieldsOf(body.outcome.result);
+        countTree(draft, fieldsOf(result['tree']) as unknown as TreeSeen);
+        countRuns(draft, testRuns(result, draft.change));
+      }
+      rememberFiles(
+        draft,
+        body.effects === 'unobserved'
+          ? []
+          : body.effects.filter(({ op }) => op !== 'ref' && op !== 'connect').map(({ path }) => path),
+      );
+      if (visit) {
+        visit.steps += 1;
+        // What answers a selection, or concludes, stands beside the visit's line.
+        if (body.event === 'outcome' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))
+          visit.headId = entry.id;
+        const before = original(visit)?.observations ?? NOTHING_OBSERVED;
+        visit.observations = observeStep(before, body, draft.change, witness) as Draft<typeof visit.observations>;
+      }
+      if (changes) mergeChanged(draft, changedPaths(body.effects));
+      if (body.effects !== 'unobserved') countFindings(draft, body.effects);
+      countPattern(draft, entry.id, body.tool, body.outcome);
+      return;
+    }
+    case 'intent':
+      draft.pending = { id: entry.id, tool: body.tool };
+      if (visit) visit.headId = entry.id;
+      return;
+    case 'interrupted':
+      draft.pending = null;
+      draft.change += 1;
+      if (visit) {
+        visit.steps += 1;
+        visit.headId = entry.id;
+      }
+      return;
+    case 'denial':
+      draft.denials += 1;
+      if (visit) {
+        visit.denials += 1;
+        visit.observations.refusals += 1;
+      }
+      return;
+    case 'par':
+      draft.successes = 0;
+      if (visit) {
+        visit.headId = entry.id;
+        visit.observations.par = body.par as Draft<Json>;
+      }
+      return;
+    case 'stop':
+      draft.fruits[body.peripheral] = body.fruit as Draft<{ [field: string]: Json }>;
+      pack(draft, backpackOf(body.fruit));
+      draft.visit = null;
+      return;
+    case 'hop':
+      draft.hopId = entry.id;
+      draft.hopTree = (body.tree as unknown as Draft<TreeToShip> | undefined) ?? null;
+      return;
+    case 'approval':
+      draft.usedNonces.push(body.record.nonce);
+      return;
+    default:
+      specs satisfies object;
+  }
+}
+
+/** Who the session is, and what adds up step by step: nothing that is carried in or yielded takes their place. */
+const KEPT = ['session-id', 'author', 'changed-files'];
+
+function pack(draft: Draft<SessionFacts>, fields: { readonly [field: string]: Json }): void {
+  for (const [field, value] of Object.entries(fields))
+    if (!KEPT.includes(field) || draft.backpack[field] === undefined) draft.backpack[field] = value as Draft<Json>;
+}
+
+/** A change of the tree, or a chance of one: test results older than it prove nothing any more. */
+function countChanges(draft: Draft<SessionFacts>, effects: Parameters<typeof changedPaths>[0]): boolean {
+  const paths = changedPaths(effects);
+  if (effects !== 'unobserved' && paths.length === 0) return false;
+  draft.change += 1;
+  if (effects !== 'unobserved') {
+    for (const effect of effects) if (paths.includes(effect.path)) draft.changes[effect.path] = effect.after ?? null;
+  }
+  return true;
+}
+
+/** A run on another tree than the one before is of other code: somebody else has changed it. */
+function countTree(draft: Draft<SessionFacts>, tree: TreeSeen): void {
+  const seen = typeof tree.id === 'string' ? tree : null;
+  if (draft.tested?.id !== seen?.id) draft.change += 1;
+  draft.tested = seen as Draft<TreeSeen> | null;
+}
+
+/** A file that is gone runs nowhere; of others a finding stays, because the change that it was about may still be there. */
+function countFindings(draft: Draft<SessionFacts>, effects: readonly EffectRecord[]): void {
+  for (const { path, op, finding } of effects) {
+    if (finding !== undefined) draft.findings[path] = finding;
+    else if (op === 'delete') delete draft.findings[path];
+  }
+}
+
+/** Adds test runs, and a finding for a command that counted fewer tests than before. */
+function countRuns(draft: Draft<SessionFacts>, runs: readonly TestRun[]): void {
+  for (const run of runs) {
+    const earlier = draft.runs.filter(({ command, narrowed }) => command === run.command && !narrowed);
+    const finding = run.narrowed
+      ? null
+      : fewerTests(run.command, run.total, Math.max(0, ...earlier.map((one) => one.total ?? 0)));
+    if (finding) draft.findings[finding.path] = finding.why;
+    else if (!run.narrowed) delete draft.findings[run.command];
+    draft.runs.push(run as Draft<TestRun>);
+  }
+}
+
+function mergeChanged(draft: Draft<SessionFacts>, paths: readonly string[]): void {
+  const before = draft.backpack['changed-files'];
+  draft.backpack['changed-files'] = [...new Set([...(Array.isArray(before) ? before : []), ...paths])] as Json[];
+}
+
+function rememberFiles(draft: Draft<SessionFacts>, paths: readonly string[]): void {
+  draft.files = withFiles(original(draft)?.files ?? [], paths, MAX_NAMED_FILES) as string[];
+}
+
+/** PSR selects a pattern; a PUR says whether it held. */
+function countPattern(draft: Draft<SessionFacts>, id: string, tool: string, outcome: OutcomeRecord): void {
+  const after = patternStatusAfter(tool, outcome);
+  if (!after) return;
+  draft.patterns[after.pattern] = after.standing;
+  if (after.selects) draft.selections[after.pattern] = id;
+}

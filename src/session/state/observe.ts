@@ -1,0 +1,232 @@
+import { fieldsOf, textOf } from '../../base/json.ts';
+import type { EffectRecord, OutcomeRecord } from '../../evidence/bodies.ts';
+import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
+import { FILE_CHANGES } from '../../spec/policy/closed-lists.ts';
+import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
+import type { Json, Observation, PeripheralSpec, SpecSet } from '../../spec/types.ts';
+
+/** One run of a configured test command. */
+export interface TestRun {
+  readonly command: string;
+  /** Arguments narrowed what was run: such a run can fail, but it does not prove that the tests pass. */
+  readonly narrowed: boolean;
+  /** `error`: nothing can be concluded from it. */
+  readonly verdict: 'pass' | 'fail' | 'error';
+  /** The configured commands that have to pass besides; none where this one is all. */
+  readonly others: readonly string[];
+  /** null: the report does not tell. */
+  readonly total: number | null;
+  readonly failures: readonly Json[];
+  /** The number of changes that this session had made when it ran: equal numbers mean the same code. */
+  readonly change: number;
+}
+
+/** What one visit has shown so far: the ground of its observed fruit. */
+export interface Observations {
+  readonly read: readonly string[];
+  readonly matched: readonly string[];
+  readonly listed: readonly string[];
+  readonly changedFiles: readonly string[];
+  readonly runs: readonly TestRun[];
+  readonly committed: boolean;
+  readonly pushed: boolean;
+  readonly sha: string | null;
+  readonly deployed: boolean;
+  readonly steps: number;
+  readonly refusals: number;
+  readonly patterns: readonly string[];
+  readonly par: Json;
+}
+
+export const NOTHING_OBSERVED: Observations = {
+  read: [],
+  matched: [],
+  listed: [],
+  changedFiles: [],
+  runs: [],
+  committed: false,
+  pushed: false,
+  sha: null,
+  deployed: false,
+  steps: 0,
+  refusals: 0,
+  patterns: [],
+  par: null,
+};
+
+const asList = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
+
+/** The files of the tree that effects say were changed. */
+export const changedPaths = (effects: readonly EffectRecord[] | 'unobserved'): readonly string[] =>
+  effects === 'unobserved' ? [] : effects.filter(({ op }) => FILE_CHANGES.includes(op)).map(({ path }) => path);
+
+/** What a command tool's report is a witness of: test runs where the scope runs tests, shipping where it ships. Nothing else is believed. */
+export type TrustedReport = 'test' | 'deploy' | null;
+
+export function trustedReportOf(specs: SpecSet, peripheral: string | undefined, tool: string): TrustedReport {
+  const command = peripheral === undefined ? undefined : specs.peripherals[peripheral]?.scope.rule.command;
+  const runsCommands = specs.tools[tool]?.parameters.some(({ role }) => role === 'command') ?? false;
+  return runsCommands && (command === 'test' || command === 'deploy') ? command : null;
+}
+
+/** The visit's observations after one more step. Pure. */
+export function observeStep(
+  before: Observations,
+  step: {
+    readonly tool: string;
+    readonly outcome: OutcomeRecord;
+    readonly effects: readonly EffectRecord[] | 'unobserved';
+  },
+  change: number,
+  witness: TrustedReport,
+): Observations {
+  const seen = {
+    ...before,
+    steps: before.steps + 1,
+    changedFiles: withFiles(before.changedFiles, changedPaths(step.effects), MAX_FRUIT_FILES),
+  };
+  if (step.outcome.status !== 'ok') return seen;
+  const result = fieldsOf(step.outcome.result);
+  const path = step.tool === 'read' ? textOf(result['path']) : null;
+  const runs = witness === 'test' ? testRuns(result, change) : [];
+  const committed = witness === 'deploy' && result['committed'] === true;
+  const pushed = witness === 'deploy' && result['pushed'] === true;
+  return {
+    ...seen,
+    read: path === null ? seen.read : withFiles(seen.read, [path], MAX_FRUIT_FILES),
+    matched: withFiles(seen.matched, pathsIn(result['matches']), MAX_FRUIT_FILES),
+    listed: withFiles(seen.listed, pathsIn(result['files']), MAX_FRUIT_FILES),
+    runs: [...seen.runs, ...runs],
+    committed: seen.committed || committed,
+    pushed: seen.pushed || pushed,
+    sha: (committed || pushed ? textOf(result['sha']) : null) ?? seen.sha,
+    patterns: withFiles(seen.patterns, patternOf(step.tool, step.outcome), MAX_FRUIT_FILES),
+    deployed: seen.deployed || (witness === 'deploy' && step.tool === 'bash-deploy' && result['exit'] === 0),
+  };
+}
+
+const patternOf = (tool: string, outcome: OutcomeRecord): readonly string[] => {
+  const after = patternStatusAfter(tool, outcome);
+  return after ? [after.pattern] : [];
+};
+
+/** The files with more of them, each once, up to a number; the same list if none is new. */
+export function withFiles(files: readonly string[], more: readonly string[], max: number): readonly string[] {
+  if (more.length === 0 || files.length >= max) return files;
+  const all = new Set(files);
+  for (const file of more) if (all.size < max) all.add(file);
+  return all.size === files.length ? files : [...all];
+}
+
+/** The paths in a list of files or matches; one that is kept in a blob has them beside the reference. */
+export function pathsIn(list: Json | undefined): readonly string[] {
+  const items = Array.isArray(list) ? list : asList(fieldsOf(list)['paths']);
+  return items.flatMap((item) => textOf(item) ?? textOf(fieldsOf(item)['path']) ?? []);
+}
+
+/** Test runs are recognised by what their backend reports, never by words in their output. */
+export function testRuns(result: { readonly [key: string]: Json }, change: number): readonly TestRun[] {
+  const { verdict, runs } = result;
+  if (Array.isArray(runs)) return runs.flatMap((run) => testRuns(fieldsOf(run), change));
+  if (verdict !== 'pass' && verdict !== 'fail' && verdict !== 'error') return [];
+  const report = fieldsOf(result['report']);
+  const { total, failures } = report;
+  const run: TestRun = {
+    command: asList(result['command']).join(' '),
+    narrowed: result['narrowed'] === true,
+    verdict,
+    others: asList(result['others']).map(String),
+    total: typeof total === 'number' ? total : null,
+    // Too many for the entry: the reference to them.
+    failures: failures !== undefined && 'blob' in fieldsOf(failures) ? [failures] : asList(failures),
+    change,
+  };
+  return [run];
+}
+
+const latestByCommand = (runs: readonly TestRun[]): readonly TestRun[] => [
+  ...new Map(runs.map((run) => [run.command, run])).values(),
+];
+
+/** Two runs of one command on the same code that disagree. */
+export function disagree(runs: readonly TestRun[], command: string, change: number): boolean {
+  const verdicts = new Set(
+    runs.filter((run) => run.command === command && run.change === change).map(({ verdict }) => verdict),
+  );
+  return verdicts.has('pass') && verdicts.has('fail');
+}
+
+/** True if every command that has to pass did, in full, when it was run last. */
+export function allPassed(runs: readonly TestRun[]): boolean {
+  const whole = latestByCommand(runs.filter(({ narrowed }) => !narrowed));
+  const passed = new Set(whole.filter(({ verdict }) => verdict === 'pass').map(({ command }) => command));
+  return passed.size === whole.length && runs.every(({ others }) => others.every((command) => passed.has(command)));
+}
+
+/** pass, fail or flaky; null when nothing that counts was run. Flaky means that a re-run of the same code disagreed. */
+function result(visit: Observations, sessionRuns: readonly TestRun[]): Json {
+  const latest = latestByCommand(visit.runs);
+  if (latest.some((run) => disagree(sessionRuns, run.command, run.change))) return 'flaky';
+  if (latest.some(({ verdict }) => verdict === 'fail')) return 'fail';
+  return latest.some(({ verdict }) => verdict === 'pass') && allPassed(visit.runs) ? 'pass' : null;
+}
+
+function testCount(runs: readonly TestRun[]): Json {
+  const latest = latestByCommand(runs);
+  if (latest.some(({ total }) => total === null)) return null;
+  return latest.reduce((sum, { total }) => sum + (total ?? 0), 0);
+}
+
+/** What was looked at closely; only if nothing was, what was listed. */
+const found = ({ read, matched, listed }: Observations): string[] => {
+  const close = [...new Set([...matched, ...read])];
+  return close.length > 0 ? close : [...listed];
+};
+
+function observation(name: Observation, visit: Observations, sessionRuns: readonly TestRun[]): Json {
+  switch (name) {
+    case 'found':
+      return found(visit);
+    case 'changed-files':
+      return [...visit.changedFiles];
+    case 'changes':
+      return visit.changedFiles.length;
+    case 'result':
+      return result(visit, sessionRuns);
+    case 'test-count':
+      return testCount(visit.runs);
+    case 'failures':
+      return latestByCommand(visit.runs).flatMap(({ failures }) => failures) as Json[];
+    case 'committed':
+      return visit.committed;
+    case 'pushed':
+      return visit.pushed;
+    case 'sha':
+      return visit.sha;
+    case 'deployed':
+      return visit.deployed;
+    case 'steps':
+      return visit.steps;
+    case 'refusals':
+      return visit.refusals;
+    case 'patterns':
+      return [...visit.patterns];
+    case 'par':
+      return visit.par;
+    default:
+      return name satisfies never;
+  }
+}
+
+/** The observed fields of a visit's fruit. */
+export function observedFruit(
+  spec: PeripheralSpec,
+  visit: Observations,
+  sessionRuns: readonly TestRun[],
+): { readonly [field: string]: Json } {
+  return Object.fromEntries(
+    Object.entries(spec.fruit).flatMap(([field, rule]) =>
+      rule.kind === 'observed' ? [[field, observation(rule.from, visit, sessionRuns)]] : [],
+    ),
+  );
+}

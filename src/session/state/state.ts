@@ -1,0 +1,114 @@
+import { CLOSED, OUTSIDE } from '../../compile/special-states.ts';
+import type { SpecTables } from '../../compile/tables.ts';
+import { type ChainHead, EMPTY_CHAIN } from '../../evidence/entry.ts';
+import type { TreeSeen, TreeToShip } from '../../gate/scope/tree.ts';
+import type { PatternStanding } from '../../gate/view.ts';
+import type { Json, Mode } from '../../spec/types.ts';
+import type { Observations, TestRun } from './observe.ts';
+
+/** One stay in a peripheral. */
+export interface VisitState {
+  readonly peripheral: string;
+  readonly deadline: number | null;
+  readonly steps: number;
+  readonly denials: number;
+  /** The entry that the next step, or the stop, replies to. */
+  readonly headId: string;
+  readonly observations: Observations;
+  /** What may be shipped from here: the tree that the way in depended on; null where it did not. */
+  readonly tree: TreeToShip | null;
+  /** The commit message that came along. */
+  readonly message: string | null;
+}
+
+/** What is counted and remembered: a fold over the evidence, nothing else. */
+export interface SessionFacts {
+  readonly sessionId: string;
+  readonly agent: string;
+  readonly root: string;
+  readonly unsafeNoSandbox: boolean;
+  readonly openedId: string;
+  /** Epoch milliseconds of the last entry. */
+  readonly lastAt: number;
+  readonly lastId: string | null;
+  readonly visit: VisitState | null;
+  readonly visits: { readonly [peripheral: string]: number };
+  readonly steps: number;
+  readonly denials: number;
+  /** Successful steps since the last PAR. */
+  readonly successes: number;
+  /** An intent whose outcome is not recorded. */
+  readonly pending: { readonly id: string; readonly tool: string } | null;
+  /** How often the tree was changed, or may have been. */
+  readonly change: number;
+  readonly changes: { readonly [path: string]: string | null };
+  /** What a person must know about the changes before they ship, by path or test command. */
+  readonly findings: { readonly [path: string]: string };
+  readonly runs: readonly TestRun[];
+  /** The tree that the last test run was of; null: it did not say. */
+  readonly tested: TreeSeen | null;
+  /** Something changed the tree, and nobody saw what. */
+  readonly blind: boolean;
+  readonly files: readonly string[];
+  readonly patterns: { readonly [pattern: string]: PatternStanding };
+  /** The entry that last selected each pattern; what is told of the pattern replies to it. */
+  readonly selections: { readonly [pattern: string]: string };
+  readonly backpack: { readonly [field: string]: Json };
+  readonly fruits: { readonly [peripheral: string]: { readonly [field: string]: Json } };
+  readonly usedNonces: readonly string[];
+  /** The last hop's target; its start replies to the hop. */
+  readonly hopId: string | null;
+  /** The tree that the last hop depended on; its start takes it along. */
+  readonly hopTree: TreeToShip | null;
+}
+
+/** A session's state: where its machines are, where its chain stands, and the fold. JSON, so that it can be kept. */
+export interface SessionState {
+  /** null: the spec set has no mode gate. */
+  readonly mode: Mode | null;
+  readonly hopGraph: string;
+  /** null: before the first visit. */
+  readonly lifecycle: string | null;
+  readonly head: ChainHead;
+  readonly facts: SessionFacts;
+}
+
+export function initialState({ specs }: Pick<SpecTables, 'specs'>, sessionId: string): SessionState {
+  return {
+    mode: specs.modeGate?.initial ?? null,
+    hopGraph: OUTSIDE,
+    lifecycle: null,
+    head: EMPTY_CHAIN,
+    facts: {
+      sessionId,
+      agent: '',
+      root: '/',
+      unsafeNoSandbox: false,
+      openedId: '',
+      lastAt: 0,
+      lastId: null,
+      visit: null,
+      visits: {},
+      steps: 0,
+      denials: 0,
+      successes: 0,
+      pending: null,
+      change: 0,
+      changes: {},
+      findings: {},
+      runs: [],
+      tested: null,
+      blind: false,
+      files: [],
+      patterns: {},
+      selections: {},
+      backpack: {},
+      fruits: {},
+      usedNonces: [],
+      hopId: null,
+      hopTree: null,
+    },
+  };
+}
+
+export const isSessionClosed = ({ hopGraph }: SessionState): boolean => hopGraph === CLOSED;

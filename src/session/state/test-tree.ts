@@ -1,0 +1,44 @@
+import { fieldsOf } from '../../base/json.ts';
+import { changedSince, namesOf, type TreeNow, type TreeSeen } from '../../gate/scope/tree.ts';
+import type { ToolReport } from '../../ports/tool-backend.ts';
+import type { Json } from '../../spec/types.ts';
+
+/** The verdict of a run from which nothing can be concluded. */
+const NOTHING = 'error';
+
+/**
+ * The report of a test run with the tree that it was of. A pass of files that somebody changed meanwhile is none; what a run without a sandbox
+ * changed itself, it is of the tree as it left it.
+ */
+export async function onOneTree(
+  before: TreeNow,
+  report: ToolReport,
+  observe: () => Promise<TreeNow>,
+): Promise<ToolReport> {
+  const { outcome } = report;
+  if (outcome.status !== 'ok') return report;
+  const result = fieldsOf(outcome.result);
+  const now = result['verdict'] === 'pass' ? await observe() : before;
+  const told = (more: { readonly [field: string]: Json }): ToolReport => ({
+    ...report,
+    outcome: { status: 'ok', result: { ...result, ...more } },
+  });
+  if ('problem' in before || 'problem' in now) {
+    const { problem } = ('problem' in now ? now : before) as { readonly problem: string };
+    return told({ treeProblem: `it is not known which files were tested: ${problem}` });
+  }
+  if (result['unsandboxed'] === true || before.id === now.id) return told({ tree: seen(now) });
+  const paths = changedSince(before, now);
+  const what = paths === null ? 'files were changed' : `${namesOf(paths)} changed`;
+  return told({ ...withoutPass(result, `${what} while the tests ran; run them again`), tree: seen(now) });
+}
+
+const seen = ({ kind, id, head, changed }: TreeSeen): Json => ({ kind, id, head, changed });
+
+function withoutPass(result: { readonly [key: string]: Json }, why: string): { readonly [key: string]: Json } {
+  const own: { [key: string]: Json } = result['verdict'] === 'pass' ? { verdict: NOTHING, reportProblem: why } : {};
+  const { runs } = result;
+  return Array.isArray(runs)
+    ? { ...own, runs: runs.map((run) => ({ ...fieldsOf(run), ...withoutPass(fieldsOf(run), why) })) }
+    : own;
+}

@@ -1,0 +1,66 @@
+import type { SpecTables } from '../../compile/tables.ts';
+import { type TreeNow, treeMismatch } from '../../gate/scope/tree.ts';
+import type { SessionView, TestsView, VisitView } from '../../gate/view.ts';
+import { allPassed, disagree, observedFruit } from './observe.ts';
+import { isSessionClosed, type SessionFacts, type SessionState } from './state.ts';
+
+type Specs = Pick<SpecTables, 'specs'>;
+
+/**
+ * Whether the code as it is now has passed its tests: full runs of all commands since the last change, none of them disagreeing, and all of the
+ * tree as it is (if it was observed).
+ */
+function testsView({ runs, change, tested }: SessionFacts, tree: TreeNow | undefined): TestsView {
+  const current = runs.filter((run) => run.change === change);
+  const full = current.filter(({ narrowed }) => !narrowed);
+  const flaky = full.some(({ command }) => disagree(runs, command, change));
+  const passed = full.length > 0 && allPassed(current) && !flaky;
+  const stale = passed && tree ? treeMismatch(tested, tree) : null;
+  return {
+    passed: passed && stale === null,
+    ...(stale === null ? {} : { stale }),
+    count: current.length,
+    failed: current.filter(({ verdict }) => verdict === 'fail').length,
+  };
+}
+
+function visitView({ specs }: Specs, state: SessionState): VisitView | null {
+  const { visit, runs } = state.facts;
+  const spec = visit && specs.peripherals[visit.peripheral];
+  if (!visit || !spec) return null;
+  return {
+    peripheral: visit.peripheral,
+    status: (state.lifecycle ?? 'active') as VisitView['status'],
+    steps: visit.steps,
+    denials: visit.denials,
+    deadline: visit.deadline,
+    observed: observedFruit(spec, visit.observations, runs),
+  };
+}
+
+/** What the gate is told of a session now. Pure. `tree`: the working tree, where it was observed. */
+export function viewOf(compiled: Specs, state: SessionState, now: number, tree?: TreeNow): SessionView {
+  const { facts } = state;
+  return {
+    sessionId: facts.sessionId,
+    agent: facts.agent,
+    root: facts.root,
+    now,
+    closed: isSessionClosed(state),
+    mode: state.mode,
+    visit: visitView(compiled, state),
+    visits: facts.visits,
+    steps: facts.steps,
+    denials: facts.denials,
+    naturalClose: facts.successes > 0 && facts.pending === null,
+    tests: testsView(facts, tree),
+    ...(tree ? { tree } : {}),
+    patterns: facts.patterns,
+    backpack: facts.backpack,
+    fruits: facts.fruits,
+    files: facts.files,
+    changes: facts.changes,
+    findings: facts.findings,
+    usedNonces: facts.usedNonces,
+  };
+}

@@ -1,0 +1,99 @@
+import { hopTarget } from '../resolve/derive-edges.ts';
+import { checkCel } from '../facts.ts';
+import type { IssueReport } from './issues.ts';
+import type { KnownNames } from './known-names.ts';
+import { own } from '../names.ts';
+import type { Edge, FruitType, PeripheralSpec } from '../types.ts';
+
+type Peripherals = { readonly [id: string]: PeripheralSpec };
+/** The report of each peripheral's own document. */
+type Reports = { readonly [id: string]: IssueReport };
+
+/**
+ * What only shows once the edges are known: hops that lead nowhere, gates that guard nothing.
+ * @param isSound whether that key of that peripheral had no problem so far: one problem is not reported twice
+ */
+export function checkEdges(
+  peripherals: Peripherals,
+  edges: readonly Edge[],
+  reports: Reports,
+  isSound: (id: string, key: 'id' | 'entry' | 'exit') => boolean,
+): void {
+  for (const { id, exits, gates } of Object.values(peripherals)) {
+    if (!isSound(id, 'id')) continue;
+    const report = reports[id]!;
+    for (const { name, bound, opens } of exits) {
+      const hop = hopTarget(name);
+      if (!bound || hop === null || !opens.some(({ to }) => to === hop)) continue;
+      if (!own(peripherals, hop) || !isSound(hop, 'entry')) continue;
+      if (edges.some((edge) => edge.from === id && edge.exit === name && edge.to === hop)) continue;
+      report(
+        ['exit', name],
+        `${name} opens nothing: ${hop} does not admit ${id}`,
+        `add from-${id} to the entry of ${hop}`,
+      );
+    }
+    for (const to of Object.keys(gates)) {
+      if (opened(peripherals, to).length > 0 || !isSound(id, 'exit')) continue;
+      report(['gates', to], `no exit opens "${to}"`, `let an exit open ${to}, or remove the gate`);
+    }
+  }
+}
+
+/** Checks every CEL rule of the peripherals against the facts it may speak of. */
+export function checkRules(peripherals: Peripherals, known: KnownNames, reports: Reports): void {
+  const ids = [...known.peripherals];
+  const fruitTypes = fruitTypesOf(known);
+  for (const peripheral of Object.values(peripherals)) {
+    const report = reports[peripheral.id]!;
+    for (const { name, opens } of peripheral.exits) {
+      opens.forEach(({ when }, index) => {
+        if (when === null) return;
+        const issue = checkCel(when, { fruit: fruitTypes([peripheral]), peripherals: ids });
+        const path = opens.length === 1 ? ['exit', name, 'when'] : ['exit', name, index, 'when'];
+        if (issue) report(path, issue.message, issue.suggestion);
+      });
+    }
+    for (const [to, rules] of Object.entries(peripheral.gates)) {
+      const fruit = fruitTypes([peripheral, ...opened(peripherals, to)]);
+      rules.forEach((rule, index) => {
+        const issue = rule.kind === 'when' ? checkCel(rule.cel, { fruit, peripherals: ids }) : null;
+        if (issue) report(['gates', to, index, 'when'], issue.message, issue.suggestion);
+      });
+    }
+  }
+}
+
+/** Checks the conditions that a set defines itself; they may speak of any peripheral's fruit. */
+export function checkConditions(
+  conditions: { readonly [name: string]: string },
+  peripherals: Peripherals,
+  known: KnownNames,
+  report: IssueReport,
+): void {
+  const scope = { fruit: fruitTypesOf(known)(Object.values(peripherals)), peripherals: [...known.peripherals] };
+  for (const [name, cel] of Object.entries(conditions)) {
+    const issue = checkCel(cel, scope);
+    if (issue) report(['conditions', name], issue.message, issue.suggestion);
+  }
+}
+
+/** The peripherals that have an exit to `to`. */
+function opened(peripherals: Peripherals, to: string): PeripheralSpec[] {
+  return Object.values(peripherals).filter(({ exits }) =>
+    exits.some(({ opens }) => opens.some((open) => open.to === to)),
+  );
+}
+
+/** Fields of several peripherals as one set. A field whose types differ, or whose own definition is faulty, may be anything. */
+const fruitTypesOf = (known: KnownNames) => (peripherals: readonly PeripheralSpec[]) => {
+  const types: { [field: string]: FruitType } = {};
+  for (const { id, fruit } of peripherals) {
+    for (const field of own(known.fruitFields, id) ?? []) {
+      const type = own(fruit, field)?.type ?? 'number';
+      const other = own(types, field) ?? type;
+      types[field] = JSON.stringify(other) === JSON.stringify(type) ? type : 'number';
+    }
+  }
+  return types;
+};

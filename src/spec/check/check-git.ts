@@ -1,0 +1,42 @@
+import type { IssueReport } from './issues.ts';
+import type { ProjectFile } from '../schema/project-file.ts';
+import type { PartialParse } from '../schema/parse-partial.ts';
+
+type Git = PartialParse<NonNullable<ProjectFile['git']>>;
+
+const HTTPS = ['env', 'file', 'helper'] as const;
+const SSH = ['key', 'agent'] as const;
+
+/** The tokens of hosting services begin like this. */
+const LOOKS_SECRET = /^(?:gh[a-z]_|github_pat_|glpat|gldt|ATATT|ATBB)/;
+
+/** What no single value of `git` shows to be wrong: a secret goes to one stated address only, in a form that it takes. */
+export function checkGit({ url, credential, ca }: Git, report: IssueReport): void {
+  const isHttps = url === undefined ? null : /^https:/i.test(url);
+  if (ca !== undefined && isHttps !== true)
+    report(['git', 'ca'], 'goes with an https:// url', 'state git.url, or remove it');
+  if (credential === undefined) return;
+  const at = ['git', 'credential'];
+  const stated = [...HTTPS, ...SSH].filter((kind) => credential[kind] !== undefined);
+  if (stated.length !== 1) {
+    report(at, 'needs exactly one of env, file, helper, key and agent', 'keep one of them');
+    return;
+  }
+  const program = credential.helper?.[0];
+  if (program !== undefined && !/^(?:\/|~\/)/.test(program))
+    report([...at, 'helper', 0], 'is not the path of a program', 'begin with / or with ~/ for the home folder');
+  if (credential.env !== undefined && LOOKS_SECRET.test(credential.env))
+    report([...at, 'env'], 'looks like a secret itself', 'name the variable that holds it; and renew that secret');
+  const forHttps = HTTPS.some((kind) => kind === stated[0]);
+  if (credential.username !== undefined && stated[0] !== 'env' && stated[0] !== 'file')
+    report([...at, 'username'], 'goes with env or file', forHttps ? 'the helper names the user' : 'write it into url');
+  if (credential['known-hosts'] !== undefined && forHttps)
+    report([...at, 'known-hosts'], 'goes with key or agent', 'for the certificates of an https remote write git.ca');
+  if (isHttps === null) report(at, 'goes to one address only, and none is stated', 'state git.url');
+  else if (isHttps !== forHttps)
+    report(
+      [...at, stated[0]!],
+      `is for ${forHttps ? 'https' : 'ssh'}, and url is an ${isHttps ? 'https' : 'ssh'} address`,
+      `use one of ${(isHttps ? HTTPS : SSH).join(', ')}`,
+    );
+}

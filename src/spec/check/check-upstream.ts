@@ -1,0 +1,43 @@
+import type { IssueReport } from './issues.ts';
+import type { ProjectFile } from '../schema/project-file.ts';
+import type { PartialParse } from '../schema/parse-partial.ts';
+
+type Servers = PartialParse<NonNullable<ProjectFile['upstream']>>;
+
+/** hopgate.yaml is committed, and pinned with each session: nothing secret may stand in it. */
+const SECRET_NAME =
+  /(?:^|[_-])(?:token|secret|password|passwd|authorization|cookie|credentials?|(?:api|access|private)[_-]?key)$/i;
+
+const LOOKS_SECRET = [
+  'looks like a secret, and this file is no place for one',
+  'write ${NAME}, and set NAME where hopgate is started',
+] as const;
+
+/** `--token=abc` in a command line, `?api_key=abc` in an address. */
+const SECRET_VALUE =
+  /(?:^-{1,2}|[?&])(?:[\w-]*[_-])?(?:token|secret|password|passwd|(?:api|access|private)[_-]?key)=(?!\$\{)./i;
+
+/** What no single value of a server shows to be wrong. */
+export function checkUpstream(servers: Servers, report: IssueReport): void {
+  for (const [name, server] of Object.entries(servers)) {
+    if (server === undefined) continue;
+    const at = ['upstream', name];
+    if ((server.command === undefined) === (server.url === undefined))
+      report(at, 'needs either a command or a url', 'keep one of them');
+    else if (server.url === undefined && server.headers !== undefined)
+      report([...at, 'headers'], 'goes with a url', 'a program is given env');
+    else if (server.url !== undefined)
+      for (const key of ['env', 'cwd'] as const)
+        if (server[key] !== undefined) report([...at, key], 'goes with a command', 'an address is given headers');
+    const words = [
+      ...(server.command ?? []).map((word, index) => ({ path: [...at, 'command', index], word })),
+      ...(server.url === undefined ? [] : [{ path: [...at, 'url'], word: server.url }]),
+    ];
+    for (const { path, word } of words)
+      if (word !== undefined && SECRET_VALUE.test(word)) report(path, ...LOOKS_SECRET);
+    for (const part of ['env', 'headers'] as const)
+      for (const [key, value] of Object.entries(server[part] ?? {}))
+        if (SECRET_NAME.test(key) && value !== undefined && !value.includes('${'))
+          report([...at, part, key], ...LOOKS_SECRET);
+  }
+}

@@ -1,0 +1,62 @@
+/** One thing wrong in an authored file. */
+export interface SpecIssue {
+  /** The file as it was given. */
+  readonly file: string;
+  /** Where in the spec set: `peripherals.edit.exit.pass`. */
+  readonly path: string;
+  /** From 1; absent where the place has no line (a missing file). */
+  readonly line?: number;
+  readonly message: string;
+  /** What to write instead; null where nothing better is known than the message. */
+  readonly suggestion: string | null;
+}
+
+/** A finding that does not stop a spec set from loading. */
+export interface SpecWarning {
+  readonly code:
+    | 'unbound-exit'
+    | 'hop-opens-nothing'
+    | 'no-edge'
+    | 'unused-source'
+    | 'unreachable'
+    | 'never-in-mode'
+    | 'never-in-scope'
+    | 'beside-its-scope'
+    | 'unserved'
+    | 'unknown-upstream';
+  readonly path: string;
+  readonly message: string;
+  readonly suggestion: string | null;
+}
+
+export type Path = readonly (string | number)[];
+
+/** Reports a problem at a place inside one document. */
+export type IssueReport = (path: Path, message: string, suggestion?: string | null) => void;
+
+/** The issues as a text for people, one paragraph a file. */
+export function formatIssues(issues: readonly SpecIssue[]): string {
+  const files = [...new Set(issues.map((issue) => issue.file))];
+  const count = `${issues.length} problem${issues.length === 1 ? '' : 's'}`;
+  const blocks = files.map((file) => {
+    const inFile = issues.filter((issue) => issue.file === file).sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
+    const lines = inFile.map(formatIssue);
+    return `${file}\n${lines.join('\n')}`;
+  });
+  return `${count} in the spec files\n\n${blocks.join('\n\n')}`;
+}
+
+function formatIssue({ path, line, message, suggestion }: SpecIssue): string {
+  const where = [line === undefined ? '' : `line ${line}`, path].filter(Boolean).join('  ');
+  return `  ${where && `${where}: `}${message}${suggestion ? `\n      ${suggestion}` : ''}`;
+}
+
+/** Authored files are wrong. `issues` holds all problems of all files; `message` is the same as a readable report. */
+export class SpecError extends Error {
+  readonly issues: readonly SpecIssue[];
+  constructor(issues: readonly SpecIssue[]) {
+    super(formatIssues(issues));
+    this.name = 'SpecError';
+    this.issues = issues;
+  }
+}

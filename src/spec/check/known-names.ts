@@ -1,0 +1,18 @@
+import type { ScopeRule } from '../types.ts';
+
+/** Every name that authored files may refer to, also those whose own definition is faulty: one bad file poisons no other. */
+export interface KnownNames {
+  readonly peripherals: ReadonlySet<string>;
+  /** The set has a mode gate, sound or not. */
+  readonly modes: boolean;
+  readonly tools: ReadonlySet<string>;
+  readonly scopeNames: ReadonlySet<string>;
+  /** The scopes that are sound. */
+  readonly scopes: { readonly [name: string]: ScopeRule };
+  /** With the built-in one. */
+  readonly conditions: ReadonlySet<string>;
+  /** The values that each peripheral's observed fruit may take, where it is one of a list. */
+  readonly fruitValues: { readonly [peripheral: string]: readonly string[] };
+  /** Fruit fields by peripheral; null where its file cannot be read. */
+  readonly fruitFields: { readonly [peripheral: string]: readonly string[] | null };
+}

@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+import { realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { readRegularFile, UnreadableFile } from '../../base/read-file.ts';
+import { SpecError } from '../check/issues.ts';
+import { DEFAULT_PROJECT_CONFIG, parseProjectConfig } from '../resolve/parse-project-config.ts';
+import { MAX_AUTHORED_BYTES } from '../policy/limits.ts';
+import type { ProjectConfig } from '../types.ts';
+
+export { DEFAULT_PROJECT_CONFIG, parseProjectConfig } from '../resolve/parse-project-config.ts';
+
+/**
+ * Loads `hopgate.yaml` from a repository's root.
+ *
+ * @returns `hash` is sha256 (hex) of the file's bytes; without a file the defaults, `found: false` and null
+ * @throws {@link SpecError} with all problems of the file
+ */
+export async function loadProjectConfig(
+  root: string,
+): Promise<{ config: ProjectConfig; found: boolean; hash: string | null }> {
+  const file = join(root, 'hopgate.yaml');
+  const bytes = readProjectFile(root);
+  if (bytes === null) return { config: DEFAULT_PROJECT_CONFIG, found: false, hash: null };
+  const parsed = parseProjectConfig(bytes.toString('utf8'), file);
+  if (!parsed.ok) throw new SpecError(parsed.issues);
+  return { config: parsed.config, found: true, hash: createHash('sha256').update(bytes).digest('hex') };
+}
+
+/**
+ * The bytes of a root's `hopgate.yaml`; null if there is none.
+ * @throws {@link SpecError} if it is not a regular file, too large, or a link that leads out of the root
+ */
+export function readProjectFile(root: string): Buffer | null {
+  const file = join(root, 'hopgate.yaml');
+  try {
+    return readRegularFile(file, MAX_AUTHORED_BYTES, realpathSync(root));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (!(error instanceof UnreadableFile)) throw error;
+    throw new SpecError([{ file, path: '', message: error.problem, suggestion: error.remedy }]);
+  }
+}

@@ -1,0 +1,103 @@
+import { existsSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readRegularFile } from '../../base/read-file.ts';
+import { SpecError, type SpecIssue } from '../check/issues.ts';
+import { suggest } from '../names.ts';
+import { parseSpecSet } from '../resolve/parse-spec-set.ts';
+import { MAX_AUTHORED_BYTES, MAX_SPEC_FILES } from '../policy/limits.ts';
+import type { SpecSource } from './source-document.ts';
+import type { SpecSet } from '../types.ts';
+
+export { lintSpecs } from '../check/lint-specs.ts';
+
+const SET_FILES = ['gate.yaml', 'tools.yaml', 'scopes.yaml', 'conditions.yaml', 'properties.yaml'];
+const OTHER_FILES = ['hopgate.yaml'];
+
+/**
+ * Loads a spec set and returns it checked and resolved.
+ *
+ * @param path `default` for the specs that come with this package, a folder (`gate.yaml`, `tools.yaml`, `scopes.yaml`,
+ *   `conditions.yaml`, `peripherals/*.yaml`, `*.edn`), or a single file with peripherals. Tools and scopes that the set does
+ *   not define are those of the shipped catalogue.
+ * @throws {@link SpecError} with all problems of all files
+ * @example
+ * const specs = await loadSpecs('default');
+ * specs.edges.filter(({ from }) => from === 'test').map(({ exit, to }) => `${exit} → ${to}`);
+ */
+export async function loadSpecs(path: string): Promise<SpecSet> {
+  const { sources, issues } = await readSet(path === 'default' ? defaultSpecsFolder() : path);
+  const parsed = issues.length > 0 && sources.length === 0 ? null : parseSpecSet(sources, await loadCatalogue());
+  const all = [...issues, ...(parsed?.ok === false ? parsed.issues : [])];
+  if (!parsed?.ok || all.length > 0) throw new SpecError(all);
+  return parsed.specs;
+}
+
+/** The folder of the specs that come with this package; found from the sources and from the bundle alike. */
+export function defaultSpecsFolder(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, 'package.json')) || !existsSync(join(folder, 'specs', 'tools.yaml'))) {
+    const parent = dirname(folder);
+    if (parent === folder) throw new Error('hopgate is not installed whole: its specs folder is missing; reinstall it');
+    folder = parent;
+  }
+  return join(folder, 'specs');
+}
+
+/** The shipped `tools.yaml` and `scopes.yaml`, which every spec set falls back on. */
+export async function loadCatalogue(): Promise<SpecSource[]> {
+  const folder = defaultSpecsFolder();
+  return Promise.all(['tools.yaml', 'scopes.yaml'].map((name) => readSource(join(folder, name))));
+}
+
+interface SetOnDisk {
+  readonly sources: SpecSource[];
+  readonly issues: SpecIssue[];
+}
+
+async function readSet(path: string): Promise<SetOnDisk> {
+  const found = await stat(path).catch(() => null);
+  if (found === null) {
+    const suggestion = 'name a folder of spec files, an .edn or .yaml file, or default';
+    return { sources: [], issues: [{ file: path, path: '', message: 'there is no such file or folder', suggestion }] };
+  }
+  const issues: SpecIssue[] = [];
+  if (!found.isDirectory()) return { sources: readSources([path], issues), issues };
+  const files: string[] = [];
+  for (const name of (await readdir(path)).sort()) {
+    if (SET_FILES.includes(name) || name.endsWith('.edn')) files.push(join(path, name));
+    else if (/\.ya?ml$/.test(name) && !OTHER_FILES.includes(name)) issues.push(strayFile(join(path, name), name));
+  }
+  for (const name of (await readdir(join(path, 'peripherals')).catch(() => [])).sort()) {
+    const file = join(path, 'peripherals', name);
+    if (name.endsWith('.yaml')) files.push(file);
+    else if (name.endsWith('.yml'))
+      issues.push({ file, path: '', message: 'ends in .yml', suggestion: 'rename it to .yaml' });
+  }
+  return { sources: readSources(files, issues), issues };
+}
+
+function strayFile(file: string, name: string): SpecIssue {
+  const suggestion = `${suggest(name, SET_FILES)}; peripherals go into the folder peripherals`;
+  return { file, path: '', message: 'is no file of a spec set', suggestion };
+}
+
+function readSources(files: readonly string[], issues: SpecIssue[]): SpecSource[] {
+  const more = files[MAX_SPEC_FILES];
+  if (more !== undefined)
+    issues.push({ file: more, path: '', message: `is one more than ${MAX_SPEC_FILES} files`, suggestion: null });
+  return files.slice(0, MAX_SPEC_FILES).flatMap((file) => {
+    try {
+      return [readSource(file)];
+    } catch (error) {
+      issues.push({ file, path: '', message: `cannot be read: ${(error as Error).message}`, suggestion: null });
+      return [];
+    }
+  });
+}
+
+const readSource = (file: string): SpecSource => ({
+  file,
+  text: readRegularFile(file, MAX_AUTHORED_BYTES).toString('utf8'),
+});

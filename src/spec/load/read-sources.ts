@@ -1,0 +1,99 @@
+import type { z } from 'zod';
+import { isObject } from '../../base/json.ts';
+import { ConditionsFile } from '../schema/conditions-file.ts';
+import { readEdnPeripherals } from '../edn/edn-peripherals.ts';
+import { kindOfFile, stemOf } from '../schema/file-kinds.ts';
+import { GateFile } from '../schema/gate-file.ts';
+import type { IssueReport, SpecIssue } from '../check/issues.ts';
+import { PeripheralFile } from '../schema/peripheral-file.ts';
+import { PropertiesFile } from '../schema/properties-file.ts';
+import { readYaml } from './read-yaml.ts';
+import { type PartialParse, parsePartial } from '../schema/parse-partial.ts';
+import { ScopesFile } from '../schema/scopes-file.ts';
+import { reporter, type SourceDocument, type SpecSource } from './source-document.ts';
+import { ToolsFile } from '../schema/tools-file.ts';
+
+/** One file's content as far as it is sound, what it looked like before, and where its problems go. */
+interface Draft<T> {
+  readonly file: PartialParse<T> | undefined;
+  readonly raw: { readonly [key: string]: unknown };
+  readonly report: IssueReport;
+}
+
+export interface PeripheralDraft extends Draft<PeripheralFile> {
+  readonly id: string;
+  /** The name of its file, or of its key; the same as `id` unless that is an issue. */
+  readonly alias: string;
+}
+
+/** The authored files of a spec set, read and checked one by one. */
+export interface Drafts {
+  readonly gate: Draft<GateFile> | null;
+  readonly tools: readonly Draft<ToolsFile>[];
+  readonly scopes: readonly Draft<ScopesFile>[];
+  readonly conditions: Draft<ConditionsFile> | null;
+  readonly properties: Draft<PropertiesFile> | null;
+  readonly peripherals: readonly PeripheralDraft[];
+}
+
+/** Reads every source; problems go into `issues`, what is sound into the drafts. */
+export function readSources(sources: readonly SpecSource[], issues: SpecIssue[]): Drafts {
+  const drafts = {
+    gate: null as Draft<GateFile> | null,
+    tools: [] as Draft<ToolsFile>[],
+    scopes: [] as Draft<ScopesFile>[],
+    conditions: null as Draft<ConditionsFile> | null,
+    properties: null as Draft<PropertiesFile> | null,
+    peripherals: [] as PeripheralDraft[],
+  };
+  for (const source of sources) {
+    const kind = kindOfFile(source.file);
+    if (kind === 'edn') {
+      const { documents, issues: found } = readEdnPeripherals(source);
+      issues.push(...found);
+      drafts.peripherals.push(...documents.map((document) => peripheralDraft(document, null, issues)));
+      continue;
+    }
+    const { document, issues: found } = readYaml(source);
+    if (found.length > 0) {
+      const prefix = kind === 'peripheral' ? `peripherals.${stemOf(source.file)}` : (kind ?? '');
+      issues.push(...found.map((issue) => ({ ...issue, path: prefix })));
+    }
+    if (kind === 'gate') drafts.gate = draft(GateFile, document, ['gate'], found.length > 0, issues);
+    else if (kind === 'tools') drafts.tools.push(draft(ToolsFile, document, [], found.length > 0, issues));
+    else if (kind === 'scopes') drafts.scopes.push(draft(ScopesFile, document, [], found.length > 0, issues));
+    else if (kind === 'conditions') drafts.conditions = draft(ConditionsFile, document, [], found.length > 0, issues);
+    else if (kind === 'properties') drafts.properties = draft(PropertiesFile, document, [], found.length > 0, issues);
+    else if (found.length > 0) {
+      const id = stemOf(source.file);
+      const report = reporter(document, ['peripherals', id], issues);
+      drafts.peripherals.push({ id, alias: id, file: undefined, raw: {}, report });
+    } else drafts.peripherals.push(peripheralDraft(document, stemOf(source.file), issues));
+  }
+  return drafts;
+}
+
+function draft<S extends z.ZodType>(
+  schema: S,
+  document: SourceDocument,
+  prefix: readonly string[],
+  unreadable: boolean,
+  issues: SpecIssue[],
+): Draft<z.output<S>> {
+  const report = reporter(document, prefix, issues);
+  const file = unreadable ? undefined : parsePartial(schema, document.value, report);
+  return { file, raw: mapping(document.value), report };
+}
+
+function peripheralDraft(document: SourceDocument, stem: string | null, issues: SpecIssue[]): PeripheralDraft {
+  const raw = mapping(document.value);
+  const id = typeof raw['id'] === 'string' ? raw['id'] : (stem ?? '?');
+  const made = draft(PeripheralFile, document, ['peripherals', id], false, issues);
+  if (stem !== null && id !== stem)
+    made.report(['id'], `"${id}" stands in ${stem}.yaml`, `rename the file to ${id}.yaml`);
+  return { ...made, id, alias: stem ?? id };
+}
+
+function mapping(value: unknown): { readonly [key: string]: unknown } {
+  return isObject(value) ? (value as { [key: string]: unknown }) : {};
+}

@@ -1,0 +1,45 @@
+import { isNode, LineCounter, parseDocument, type YAMLError } from 'yaml';
+import type { Path, SpecIssue } from '../check/issues.ts';
+import type { SourceDocument, SpecSource } from './source-document.ts';
+
+/**
+ * Reads one YAML file into plain data. Syntax errors, duplicate keys, several documents, aliases that expand without
+ * bound and unknown tags are issues.
+ */
+export function readYaml({ file, text }: SpecSource): { document: SourceDocument; issues: SpecIssue[] } {
+  const lines = new LineCounter();
+  const parsed = parseDocument(text, { lineCounter: lines, uniqueKeys: true, prettyErrors: false, strict: true });
+  const issues: SpecIssue[] = tellingProblems([...parsed.errors, ...parsed.warnings]).map((problem) => ({
+    file,
+    path: '',
+    line: lines.linePos(problem.pos[0]).line,
+    message: problem.code === 'DUPLICATE_KEY' ? `key stands twice: ${keyAt(text, problem.pos[0])}` : problem.message,
+    suggestion: problem.code === 'DUPLICATE_KEY' ? 'keep one of them' : null,
+  }));
+  const lineOf = (path: Path): number | undefined => {
+    for (let length = path.length; length >= 0; length--) {
+      const node = length === 0 ? parsed.contents : parsed.getIn(path.slice(0, length), true);
+      if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
+    }
+    return undefined;
+  };
+  let value: unknown;
+  if (issues.length === 0) {
+    try {
+      value = parsed.toJS({ maxAliasCount: 100 });
+    } catch (error) {
+      issues.push({ file, path: '', line: 1, message: (error as Error).message, suggestion: null });
+    }
+  }
+  return { document: { file, value, lineOf }, issues };
+}
+
+/** After the first syntax error the parser is lost, and what it says of the rest is noise; duplicate keys are told in full. */
+function tellingProblems(problems: readonly YAMLError[]): readonly YAMLError[] {
+  const lost = problems.find(({ code }) => code !== 'DUPLICATE_KEY');
+  return lost === undefined ? problems : problems.filter((problem) => problem === lost || problem.pos[0] < lost.pos[0]);
+}
+
+function keyAt(text: string, offset: number): string {
+  return /^[^\s:]*/.exec(text.slice(offset))?.[0] ?? '';
+}

@@ -1,0 +1,25 @@
+import type { Path, IssueReport, SpecIssue } from '../check/issues.ts';
+
+/** The text of one authored file. */
+export interface SpecSource {
+  /** As it shall stand in messages; its last segments decide what kind of file it is. */
+  readonly file: string;
+  readonly text: string;
+}
+
+/** A file (or a part of one) as plain data, with the line of each of its places. */
+export interface SourceDocument {
+  readonly file: string;
+  readonly value: unknown;
+  /** The line of the nearest place that stands in the text. */
+  readonly lineOf: (path: Path) => number | undefined;
+}
+
+/** Makes the {@link IssueReport} of one document; `prefix` is where the document stands in the spec set. */
+export function reporter(document: SourceDocument, prefix: Path, into: SpecIssue[]): IssueReport {
+  return (path, message, suggestion = null) => {
+    const line = document.lineOf(path);
+    const full = [...prefix, ...path].join('.');
+    into.push({ file: document.file, path: full, ...(line === undefined ? {} : { line }), message, suggestion });
+  };
+}

@@ -1,0 +1,112 @@
+import { checkGit } from '../check/check-git.ts';
+import { checkUpstream } from '../check/check-upstream.ts';
+import type { SpecIssue } from '../check/issues.ts';
+import type { Parsed } from './parse-spec-set.ts';
+import { DEFAULT_MASKS } from '../policy/default-masks.ts';
+import { ProjectFile } from '../schema/project-file.ts';
+import { readYaml } from '../load/read-yaml.ts';
+import { parsePartial } from '../schema/parse-partial.ts';
+import { reporter } from '../load/source-document.ts';
+import type { CommandEnv, GitConfig, GitCredential, ProjectConfig, UpstreamServer } from '../types.ts';
+
+/** What holds where `hopgate.yaml` says nothing. */
+export const DEFAULT_PROJECT_CONFIG: ProjectConfig = {
+  specs: 'default',
+  scopes: {},
+  test: [],
+  deploy: {},
+  git: null,
+  web: { allow: [] },
+  mask: DEFAULT_MASKS,
+  toolchains: [],
+};
+
+/** Reads the text of a `hopgate.yaml`. Pure. All problems are reported at once. */
+export function parseProjectConfig(text: string, file = 'hopgate.yaml'): Parsed<'config', ProjectConfig> {
+  const { document, issues: found } = readYaml({ file, text });
+  const issues: SpecIssue[] = found;
+  if (issues.length > 0) return { ok: false, issues };
+  const report = reporter(document, [], issues);
+  const authored = parsePartial(ProjectFile, document.value ?? {}, report);
+  // What was left out of it because it is wrong is not missing.
+  if (!issues.some(({ path }) => path.startsWith('git.'))) checkGit(authored?.git ?? {}, report);
+  checkUpstream(authored?.upstream ?? {}, report);
+  if (issues.length > 0) return { ok: false, issues };
+  return { ok: true, config: resolveConfig(authored as ProjectFile) };
+}
+
+function resolveConfig(authored: ProjectFile): ProjectConfig {
+  const { scopes, test, deploy, git, web, mask, cache, upstream, ...rest } = authored;
+  return {
+    ...DEFAULT_PROJECT_CONFIG,
+    ...rest,
+    scopes: scopes ?? {},
+    test: (test ?? []).map(({ run, report = 'none', env, minutes }) => ({
+      run,
+      report,
+      ...resolveEnv(env),
+      ...(minutes === undefined ? {} : { minutes }),
+    })),
+    deploy: Object.fromEntries(
+      Object.entries(deploy ?? {}).map(([name, command]) => [
+        name,
+        Array.isArray(command)
+          ? { run: command, network: false }
+          : { run: command.run, network: command.network ?? false, ...resolveEnv(command.env) },
+      ]),
+    ),
+    git: git === undefined ? null : resolveGit(git),
+    web: web ?? DEFAULT_PROJECT_CONFIG.web,
+    mask: resolveMasks(mask),
+    ...(cache === undefined
+      ? {}
+      : {
+          cache: cache.map((stated) =>
+            typeof stated === 'string' ? { folder: stated, read: false } : { folder: stated.read, read: true },
+          ),
+        }),
+    ...(upstream === undefined ? {} : { upstream: mapValues(upstream, resolveServer) }),
+  };
+}
+
+/** `default` stands for the default list; so does nothing, and a list of exceptions goes on from it. */
+function resolveMasks(stated: readonly string[] | undefined): readonly string[] {
+  if (stated === undefined) return DEFAULT_MASKS;
+  const all = stated.length > 0 && stated.every((mask) => mask.startsWith('!')) ? ['default', ...stated] : stated;
+  return all.flatMap((mask) => (mask === 'default' ? DEFAULT_MASKS : [mask]));
+}
+
+type AuthoredEnv = NonNullable<ProjectFile['test']>[number]['env'];
+
+/** A name alone takes the variable of that name. */
+function resolveEnv(env: AuthoredEnv): { env?: CommandEnv } {
+  if (env === undefined) return {};
+  return { env: Array.isArray(env) ? Object.fromEntries(env.map((name) => [name, `\${${name}}`])) : env };
+}
+
+type AuthoredGit = NonNullable<ProjectFile['git']>;
+
+function resolveGit({ credential, ...rest }: AuthoredGit): GitConfig {
+  return { ...rest, ...(credential === undefined ? {} : { credential: resolveCredential(credential) }) };
+}
+
+/** What GitHub takes a token for; others take any user name. */
+const TOKEN_USER = 'x-access-token';
+
+function resolveCredential(stated: NonNullable<AuthoredGit['credential']>): GitCredential {
+  const { env, file, helper, key, username = TOKEN_USER, 'known-hosts': knownHosts = '~/.ssh/known_hosts' } = stated;
+  if (env !== undefined) return { kind: 'env', name: env, username };
+  if (file !== undefined) return { kind: 'file', path: file, username };
+  if (helper !== undefined) return { kind: 'helper', command: helper };
+  return key === undefined ? { kind: 'agent', knownHosts } : { kind: 'key', path: key, knownHosts };
+}
+
+type AuthoredServer = NonNullable<ProjectFile['upstream']>[string];
+
+function resolveServer({ command, env, cwd, url, headers, contained = false }: AuthoredServer): UpstreamServer {
+  if (url !== undefined) return { url, headers: headers ?? {}, contained };
+  return { command: command ?? [], env: env ?? {}, cwd: cwd ?? null, contained };
+}
+
+const mapValues = <From, To>(record: { [key: string]: From }, map: (value: From) => To): { [key: string]: To } =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));

@@ -1,0 +1,62 @@
+import type { SpecIssue } from '../check/issues.ts';
+import type { Parsed } from './parse-spec-set.ts';
+import { readYaml } from '../load/read-yaml.ts';
+import { parsePartial } from '../schema/parse-partial.ts';
+import { SCENARIO_VERBS, type Scenario, type ScenarioAction, ScenarioFile } from '../schema/scenario-file.ts';
+import { reporter, type SpecSource } from '../load/source-document.ts';
+
+/** Reads a scenario. Pure. All problems are reported at once. */
+export function parseScenario(source: SpecSource): Parsed<'scenario', Scenario> {
+  const { document, issues: found } = readYaml(source);
+  const issues: SpecIssue[] = found;
+  if (issues.length > 0) return { ok: false, issues };
+  const report = reporter(document, [], issues);
+  const { value } = document;
+  const wrong = verbProblems(value);
+  for (const { index, verbs } of wrong) {
+    const message =
+      verbs.length === 0 ? 'the step has no verb' : `the step has ${verbs.length} verbs: ${verbs.join(', ')}`;
+    report(['steps', index], message, `write exactly one of ${SCENARIO_VERBS.join(', ')}`);
+  }
+  if (wrong.length > 0) return { ok: false, issues };
+  const authored = parsePartial(ScenarioFile, value, report);
+  if (issues.length > 0) return { ok: false, issues };
+  const { title, agent = 'scripted', fixture = null, specs = null, steps } = authored as ScenarioFile;
+  return {
+    ok: true,
+    scenario: {
+      title,
+      agent,
+      fixture,
+      specs,
+      steps: steps.map((step, index) => ({
+        action: actionOf(step),
+        say: step.say ?? null,
+        approve: step.approve ?? null,
+        expect: step.expect ?? null,
+        line: document.lineOf(['steps', index]) ?? null,
+      })),
+    },
+  };
+}
+
+function verbProblems(value: unknown): { index: number; verbs: string[] }[] {
+  const steps = (value as { steps?: unknown } | null)?.steps;
+  if (!Array.isArray(steps)) return [];
+  return steps.flatMap((step: unknown, index) => {
+    if (typeof step !== 'object' || step === null) return [];
+    const verbs = SCENARIO_VERBS.filter((verb) => Object.hasOwn(step, verb));
+    return verbs.length === 1 ? [] : [{ index, verbs }];
+  });
+}
+
+function actionOf(step: ScenarioFile['steps'][number]): ScenarioAction {
+  if ('mode' in step) return { verb: 'mode', ...(typeof step.mode === 'string' ? { to: step.mode } : step.mode) };
+  if ('start' in step) {
+    return { verb: 'start', ...(typeof step.start === 'string' ? { peripheral: step.start } : step.start) };
+  }
+  if ('step' in step) return { verb: 'step', tool: step.step.tool, args: step.step.args ?? {} };
+  if ('hop' in step) return { verb: 'hop', ...step.hop };
+  if ('stop' in step) return { verb: 'stop', ...(typeof step.stop === 'string' ? { reason: step.stop } : step.stop) };
+  return { verb: 'close', ...(step.close === true ? {} : { reason: step.close }) };
+}

@@ -1,0 +1,147 @@
+import { checkConditions, checkEdges, checkRules } from '../check/check-edges.ts';
+import { deriveEdges, openUnboundExits } from './derive-edges.ts';
+import { hashSpecs } from '../hash-specs.ts';
+import type { IssueReport, SpecIssue } from '../check/issues.ts';
+import type { KnownNames } from '../check/known-names.ts';
+import { type Drafts, type PeripheralDraft, readSources } from '../load/read-sources.ts';
+import { resolveGate, resolveScopes, resolveTools } from './resolve-catalogue.ts';
+import { isSourceName } from './resolve-entry.ts';
+import { resolvePeripheral } from './resolve-peripheral.ts';
+import type { SpecSource } from '../load/source-document.ts';
+import { resolveProperties } from '../schema/properties-file.ts';
+import { type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../types.ts';
+
+/** What came of reading authored files: a trusted value, or everything that is wrong with them. */
+export type Parsed<Name extends string, Value> =
+  | ({ readonly ok: true } & { readonly [key in Name]: Value })
+  | { readonly ok: false; readonly issues: readonly SpecIssue[] };
+
+/**
+ * Turns the texts of a spec set into the trusted value, or reports all problems of all files at once. Pure: reads nothing.
+ *
+ * @param sources the files of the set; their names decide their kind (`gate.yaml`, `peripherals/edit.yaml`, `all.edn`)
+ * @param catalogue `tools.yaml` and `scopes.yaml` to fall back on, entry by entry; `loadSpecs` gives the shipped ones
+ * @example
+ * const parsed = parseSpecSet([{ file: 'peripherals/look.yaml', text }], await loadCatalogue());
+ * if (!parsed.ok) console.error(formatIssues(parsed.issues));
+ */
+export function parseSpecSet(
+  sources: readonly SpecSource[],
+  catalogue: readonly SpecSource[] = [],
+): Parsed<'specs', SpecSet> {
+  const issues: SpecIssue[] = [];
+  const fallback = readSources(catalogue, issues);
+  const drafts = readSources(sources, issues);
+  const own = readCatalogue(drafts);
+  const shipped = readCatalogue(fallback);
+  const tools = { ...shipped.tools, ...own.tools };
+  const scopes = { ...shipped.scopes, ...own.scopes };
+  const conditions = readConditions(drafts);
+
+  const unique = uniquePeripherals(drafts.peripherals);
+  const known: KnownNames = {
+    modes: drafts.gate !== null,
+    peripherals: new Set(unique.flatMap(({ id, alias }) => [id, alias])),
+    tools: new Set([...Object.keys(tools), ...own.toolNames, ...shipped.toolNames]),
+    scopeNames: new Set([...Object.keys(scopes), ...own.scopeNames, ...shipped.scopeNames]),
+    scopes,
+    conditions: new Set([TESTS_PASSED, ...Object.keys(conditions)]),
+    fruitValues: Object.fromEntries(unique.map(({ id, raw }) => [id, observedValues(raw['fruit'])])),
+    fruitFields: Object.fromEntries(
+      unique.flatMap(({ id, alias, raw, file }) => {
+        const fields = file ? Object.keys(raw['fruit'] ?? {}) : null;
+        return [id, alias].map((name) => [name, fields]);
+      }),
+    ),
+  };
+  const gate = drafts.gate?.file ? resolveGate(drafts.gate.file, known.peripherals, drafts.gate.report) : null;
+
+  const reports: { [id: string]: IssueReport } = {};
+  const resolved: { [id: string]: PeripheralSpec } = {};
+  for (const { id, file, report } of unique) {
+    if (file === undefined) continue;
+    reports[id] = report;
+    resolved[id] = resolvePeripheral(id, file, known, report);
+  }
+  const peripherals = openUnboundExits(resolved);
+  const edges = deriveEdges(peripherals);
+  const isSound = (id: string, key: string): boolean => {
+    const place = `peripherals.${id}.${key}`;
+    return !issues.some(({ path }) => path === place || path.startsWith(`${place}.`));
+  };
+  checkEdges(peripherals, edges, reports, isSound);
+  checkRules(peripherals, known, reports);
+  if (drafts.conditions) checkConditions(conditions, peripherals, known, drafts.conditions.report);
+  const properties = drafts.properties?.file
+    ? resolveProperties(
+        { ...drafts.properties.file, authored: listIn(drafts.properties.raw) },
+        known,
+        drafts.properties.report,
+      )
+    : null;
+  if (unique.length === 0 && issues.length === 0) issues.push(noPeripherals(sources));
+
+  if (issues.length > 0) return { ok: false, issues };
+  const specs = {
+    modeGate: gate,
+    tools,
+    scopes,
+    conditions,
+    peripherals,
+    edges,
+    ...(properties ? { properties } : {}),
+  };
+  return { ok: true, specs: { hash: hashSpecs(specs), ...specs } };
+}
+
+const listIn = ({ properties }: { readonly [key: string]: unknown }): readonly unknown[] =>
+  Array.isArray(properties) ? properties : [];
+
+/** The words of every observed fruit field that is one of a list, read from the authored form. */
+function observedValues(fruit: unknown): readonly string[] {
+  const fields = typeof fruit === 'object' && fruit !== null ? Object.values(fruit) : [];
+  return fields.flatMap((field: unknown) => {
+    const type = typeof field === 'object' && field !== null ? (field as { observed?: unknown }).observed : null;
+    return Array.isArray(type) ? type.map(String) : [];
+  });
+}
+
+function readCatalogue(drafts: Drafts) {
+  const names = (kind: 'tools' | 'scopes') =>
+    drafts[kind].flatMap(({ raw }) => Object.keys((raw[kind] as object | null | undefined) ?? {}));
+  return {
+    tools: Object.assign({}, ...drafts.tools.map(({ file, report }) => resolveTools(file, report))) as SpecSet['tools'],
+    scopes: Object.assign(
+      {},
+      ...drafts.scopes.map(({ file, report }) => resolveScopes(file, report)),
+    ) as SpecSet['scopes'],
+    toolNames: names('tools'),
+    scopeNames: names('scopes'),
+  };
+}
+
+function readConditions({ conditions }: Drafts): { [name: string]: string } {
+  const rules: { [name: string]: string } = {};
+  for (const [name, cel] of Object.entries(conditions?.file?.conditions ?? {})) {
+    if (name === TESTS_PASSED) conditions?.report(['conditions', name], `"${name}" is built in`, 'choose another name');
+    else if (isSourceName(name)) {
+      conditions?.report(['conditions', name], `"${name}" is an entry source`, 'choose another name');
+    } else if (cel !== undefined) rules[name] = cel;
+  }
+  return rules;
+}
+
+function uniquePeripherals(drafts: readonly PeripheralDraft[]): PeripheralDraft[] {
+  const unique = new Map<string, PeripheralDraft>();
+  for (const draft of drafts) {
+    if (unique.has(draft.id)) draft.report(['id'], `"${draft.id}" is the id of two peripherals`, 'rename one of them');
+    else unique.set(draft.id, draft);
+  }
+  return [...unique.values()];
+}
+
+function noPeripherals(sources: readonly SpecSource[]): SpecIssue {
+  const file = sources[0]?.file ?? '';
+  const suggestion = 'add peripherals/<id>.yaml, or a file with peripherals in EDN';
+  return { file, path: 'peripherals', message: 'the spec set has no peripherals', suggestion };
+}

@@ -1,0 +1,142 @@
+import { z } from 'zod';
+import type { GateFile } from '../schema/gate-file.ts';
+import type { Path, IssueReport } from '../check/issues.ts';
+import { suggest } from '../names.ts';
+import type { PartialParse } from '../schema/parse-partial.ts';
+import type { ScopesFile } from '../schema/scopes-file.ts';
+import type { ToolsFile } from '../schema/tools-file.ts';
+import {
+  type GateSpec,
+  type Json,
+  MODES,
+  type Mode,
+  type ScopeRule,
+  type ToolParameter,
+  type ToolSpec,
+  type UpstreamTool,
+} from '../types.ts';
+
+type UpstreamPart = NonNullable<ToolsFile['tools'][string]['upstream']>;
+
+/** Resolves `tools.yaml` as far as it is sound. */
+export function resolveTools(
+  file: PartialParse<ToolsFile> | undefined,
+  report: IssueReport,
+): { [id: string]: ToolSpec } {
+  const tools: { [id: string]: ToolSpec } = {};
+  for (const [id, tool] of Object.entries(file?.tools ?? {})) {
+    if (tool === undefined) continue;
+    const at: Path = ['tools', id];
+    const parameters = (tool.parameters ?? []).map((parameter, index): ToolParameter => {
+      const schema = (parameter.schema ?? { type: 'string' }) as { [keyword: string]: Json };
+      const problem = schemaProblem(schema);
+      if (problem) report([...at, 'parameters', index, 'schema'], `is not a JSON Schema: ${problem}`);
+      const { name = '', role = 'text', description = '', optional = false, as } = parameter;
+      if (as !== undefined && tool.upstream === undefined)
+        report(
+          [...at, 'parameters', index, 'as'],
+          'names an argument of an upstream, and the tool has none',
+          'remove it',
+        );
+      return { name, role, schema, required: !optional, description, ...(as === undefined ? {} : { as }) };
+    });
+    checkOrder(parameters, [...at, 'parameters'], report);
+    if (tool.upstream !== undefined) checkTheirNames(parameters, [...at, 'parameters'], report);
+    tools[id] = {
+      id,
+      purpose: tool.purpose ?? '',
+      effect: tool.effect ?? 'act',
+      parameters,
+      limits: { seconds: tool.limits?.seconds ?? 0, outputBytes: tool.limits?.['output-bytes'] ?? 0 },
+      ...(tool.upstream === undefined ? {} : { upstream: upstreamOf(tool.upstream) }),
+    };
+  }
+  return tools;
+}
+
+const upstreamOf = (authored: PartialParse<UpstreamPart>): UpstreamTool => ({
+  server: authored.server ?? '',
+  tool: authored.tool ?? '',
+  schemaHash: authored['schema-hash'] ?? null,
+  folders: authored.folders ?? 'contents',
+});
+
+function checkOrder(parameters: readonly ToolParameter[], at: Path, report: IssueReport): void {
+  const names = parameters.map(({ name }) => name);
+  let optional: string | null = null;
+  parameters.forEach(({ name, required }, index) => {
+    if (names.indexOf(name) !== index) report([...at, index, 'name'], `"${name}" stands twice`, 'rename one of them');
+    if (required && optional !== null) {
+      report([...at, index], `"${name}" is required but follows the optional "${optional}"`, 'put optional ones last');
+    }
+    if (!required) optional ??= name;
+  });
+}
+
+/** Two parameters cannot fill one argument of the upstream. */
+function checkTheirNames(parameters: readonly ToolParameter[], at: Path, report: IssueReport): void {
+  const theirs = parameters.map(({ name, as }) => as ?? name);
+  theirs.forEach((name, index) => {
+    if (theirs.indexOf(name) === index || parameters[index]!.as === undefined) return;
+    report([...at, index, 'as'], `the upstream's "${name}" is filled twice`, 'keep one of them');
+  });
+}
+
+function schemaProblem(schema: { [keyword: string]: Json }): string | null {
+  try {
+    z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** What the inline `{ paths }` of a peripheral is called. */
+export const INLINE_SCOPE = 'paths';
+
+/** Resolves `scopes.yaml` as far as it is sound. */
+export function resolveScopes(
+  file: PartialParse<ScopesFile> | undefined,
+  report: IssueReport,
+): { [name: string]: ScopeRule } {
+  const scopes: { [name: string]: ScopeRule } = {};
+  for (const [name, scope] of Object.entries(file?.scopes ?? {})) {
+    if (scope === undefined) continue;
+    if (name === INLINE_SCOPE) report(['scopes', name], `"${name}" names the inline form`, 'choose another name');
+    const { read = 'none', write = [], command = 'none', url = 'none' } = scope;
+    scopes[name] = { read, write, command, url };
+  }
+  return scopes;
+}
+
+/** Resolves `gate.yaml` as far as it is sound. */
+export function resolveGate(
+  file: PartialParse<GateFile>,
+  peripherals: ReadonlySet<string>,
+  report: IssueReport,
+): GateSpec {
+  for (const mode of MODES) {
+    file.modes?.[mode]?.peripherals?.forEach((id, index) => {
+      if (peripherals.has(id)) return;
+      report(['modes', mode, 'peripherals', index], `unknown peripheral "${id}"`, suggest(id, peripherals));
+    });
+  }
+  const effects = (mode: Mode) => file.modes?.[mode]?.effects ?? [];
+  const allowed = (mode: Mode) => file.modes?.[mode]?.peripherals ?? null;
+  const transitions = (file.transitions ?? []).flatMap((transition, index) => {
+    const { from, to, approval = null, summary = false } = transition;
+    if (from === undefined || to === undefined) return [];
+    if (from === to) report(['transitions', index, 'to'], `leads from ${from} to itself`, 'name another mode');
+    const first = file.transitions!.findIndex((other) => other.from === from && other.to === to);
+    if (first !== index) report(['transitions', index], `${from} to ${to} stands twice`, 'keep one of them');
+    return [{ from, to, approval, summary }];
+  });
+  return {
+    initial: file.initial ?? 'discuss',
+    effects: { discuss: effects('discuss'), diagnose: effects('diagnose'), execute: effects('execute') },
+    peripherals: { discuss: allowed('discuss'), diagnose: allowed('diagnose'), execute: allowed('execute') },
+    transitions,
+    reset: file.reset ?? 'discuss',
+    timeoutMinutes: file['timeout-minutes'] ?? null,
+  };
+}

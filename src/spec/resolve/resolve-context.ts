@@ -1,0 +1,52 @@
+import type { IssueReport } from '../check/issues.ts';
+import { nearest, own, suggest } from '../names.ts';
+import type { PeripheralFile } from '../schema/peripheral-file.ts';
+import type { PartialParse } from '../schema/parse-partial.ts';
+import type { KnownNames } from '../check/known-names.ts';
+import type { ContextRule } from '../types.ts';
+
+/** Resolves `context`: where each field comes from on entry. */
+export function resolveContext(
+  context: PartialParse<PeripheralFile>['context'],
+  known: KnownNames,
+  report: IssueReport,
+): { [field: string]: ContextRule } {
+  const rules: { [field: string]: ContextRule } = {};
+  for (const [field, value] of Object.entries(context ?? {})) {
+    if (value === undefined) continue;
+    const take = typeof value === 'string' ? value : value.take;
+    const optional = typeof value === 'string' ? false : (value.optional ?? false);
+    if (take === undefined) continue;
+    const path = typeof value === 'string' ? ['context', field] : ['context', field, 'take'];
+    const rule = contextRule(field, take, known, (message, suggestion) => report(path, message, suggestion));
+    if (rule) rules[field] = { ...rule, optional: rule.optional || optional };
+  }
+  return rules;
+}
+
+function contextRule(
+  field: string,
+  take: string,
+  known: KnownNames,
+  report: (message: string, suggestion: string) => void,
+): ContextRule | null {
+  if (take === 'inherit') return { source: { kind: 'inherit' }, optional: false };
+  if (take === 'resumable') return { source: { kind: 'inherit' }, optional: true };
+  if (take === 'fetch-from-musn') return { source: { kind: 'session-log' }, optional: true };
+  const words = ['inherit', 'resumable', 'fetch-from-musn', ...[...known.peripherals].map((id) => `from-${id}`)];
+  if (!take.startsWith('from-') || nearest(take, words.slice(0, 3)) !== null) {
+    report(`unknown context source "${take}"`, suggest(take, words));
+    return null;
+  }
+  const peripheral = take.slice('from-'.length);
+  if (!known.peripherals.has(peripheral)) {
+    report(`unknown peripheral "${peripheral}"`, suggest(peripheral, known.peripherals));
+    return null;
+  }
+  const fields = own(known.fruitFields, peripheral) ?? null;
+  if (fields !== null && !fields.includes(field)) {
+    report(`${peripheral} yields no fruit "${field}"`, suggest(field, fields));
+    return null;
+  }
+  return { source: { kind: 'fruit', peripheral }, optional: false };
+}

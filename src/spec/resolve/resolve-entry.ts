@@ -1,0 +1,45 @@
+import type { IssueReport } from '../check/issues.ts';
+import { suggest } from '../names.ts';
+import type { KnownNames } from '../check/known-names.ts';
+import type { EntryRule, EntrySource } from '../types.ts';
+
+const PLAIN_SOURCES = ['default', 'from-any', 'user-request', 'agent-request', 'session-close'] as const;
+
+/** Resolves `entry`: which names are sources and which are conditions. */
+export function resolveEntry(
+  entry: string | readonly string[] | undefined,
+  known: KnownNames,
+  report: IssueReport,
+): EntryRule {
+  const sources: EntrySource[] = [];
+  const conditions: string[] = [];
+  const names = typeof entry === 'string' ? [entry] : (entry ?? []);
+  names.forEach((name, index) => {
+    const path = typeof entry === 'string' ? ['entry'] : ['entry', index];
+    const plain = PLAIN_SOURCES.find((kind) => kind === name);
+    if (names.indexOf(name) !== index) report(path, `"${name}" stands twice`, 'keep one of them');
+    else if (plain) sources.push({ kind: plain });
+    else if (known.conditions.has(name)) conditions.push(name);
+    else if (known.peripherals.has(name.replace(/^from-/, '')) && name.startsWith('from-')) {
+      sources.push({ kind: 'from', peripheral: name.slice('from-'.length) });
+    } else {
+      const from = [...known.peripherals].map((id) => `from-${id}`);
+      report(
+        path,
+        `unknown source or condition "${name}"`,
+        suggest(name, [...PLAIN_SOURCES, ...from, ...known.conditions]),
+      );
+    }
+  });
+  return { sources, conditions };
+}
+
+/** Whether a name is (or looks like) a source, so that no condition may have it. */
+export function isSourceName(name: string): boolean {
+  return name.startsWith('from-') || PLAIN_SOURCES.some((kind) => kind === name);
+}
+
+/** Whether an authored entry names a source at all; conditions alone let nobody in. */
+export function namesNoSource(entry: EntryRule): boolean {
+  return entry.sources.length === 0 && entry.conditions.length > 0;
+}

@@ -1,0 +1,85 @@
+import { hopTarget } from './derive-edges.ts';
+import type { Path, IssueReport } from '../check/issues.ts';
+import type { KnownNames } from '../check/known-names.ts';
+import { suggest } from '../names.ts';
+import type { PeripheralFile } from '../schema/peripheral-file.ts';
+import type { PartialParse } from '../schema/parse-partial.ts';
+import type { Exit, FruitField } from '../types.ts';
+
+type Authored = NonNullable<PartialParse<PeripheralFile>['exit']>;
+
+/** Resolves `exit`. The exits of a plain list come out unbound and open nothing yet. */
+export function resolveExits(
+  exit: Authored | undefined,
+  fruit: { readonly [field: string]: FruitField },
+  known: KnownNames,
+  report: IssueReport,
+): Exit[] {
+  if (exit === undefined) return [];
+  if (typeof exit === 'string' || Array.isArray(exit)) {
+    const names = typeof exit === 'string' ? [exit] : exit;
+    return names.flatMap((name, index) => {
+      const path = typeof exit === 'string' ? ['exit'] : ['exit', index];
+      if (names.indexOf(name) !== index) {
+        report(path, `"${name}" stands twice`, 'keep one of them');
+        return [];
+      }
+      const hop = hopTarget(name);
+      if (hop !== null && !known.peripherals.has(hop)) {
+        report(path, `unknown peripheral "${hop}" in ${name}`, suggest(name, hopNames(known)));
+        return [];
+      }
+      return [{ name, opens: [], implies: implied(name, fruit, path, report), bound: false }];
+    });
+  }
+  return Object.entries(exit).map(([name, destinations]) => ({
+    name,
+    opens: opensOf(name, destinations, known, report),
+    implies: implied(name, fruit, ['exit', name], report),
+    bound: true,
+  }));
+}
+
+function hopNames(known: KnownNames): string[] {
+  return [...known.peripherals].map((id) => `hop-${id}`);
+}
+
+function opensOf(
+  name: string,
+  destinations: unknown,
+  known: KnownNames,
+  report: IssueReport,
+): { to: string; when: string | null }[] {
+  const opens: { to: string; when: string | null }[] = [];
+  const list = Array.isArray(destinations) ? destinations : [destinations];
+  list.forEach((destination: string | { to?: string; when?: string } | undefined, index) => {
+    const path: Path = Array.isArray(destinations) ? ['exit', name, index] : ['exit', name];
+    const to = typeof destination === 'string' ? destination : destination?.to;
+    if (to === undefined) return;
+    const at = typeof destination === 'string' ? path : [...path, 'to'];
+    if (!known.peripherals.has(to)) report(at, `unknown peripheral "${to}"`, suggest(to, known.peripherals));
+    else if (opens.some((open) => open.to === to)) report(at, `"${to}" stands twice`, 'keep one of them');
+    else opens.push({ to, when: typeof destination === 'string' ? null : (destination?.when ?? null) });
+  });
+  const hop = hopTarget(name);
+  if (hop !== null && !opens.some(({ to }) => to === hop)) {
+    const known = opens.length > 0 ? `it opens ${opens.map(({ to }) => to).join(', ')}; ` : '';
+    report(['exit', name], `${name} does not open "${hop}"`, `${known}an exit hop-x opens x`);
+  }
+  return opens;
+}
+
+function implied(
+  name: string,
+  fruit: { readonly [field: string]: FruitField },
+  path: Path,
+  report: IssueReport,
+): Exit['implies'] {
+  const fields = Object.entries(fruit)
+    .filter(([, field]) => field.kind === 'observed' && typeof field.type !== 'string' && field.type.includes(name))
+    .map(([field]) => field);
+  if (fields.length > 1) {
+    report(path, `"${name}" is a value of ${fields.join(' and of ')}`, 'rename a value, so that the exit implies one');
+  }
+  return fields[0] === undefined ? null : { field: fields[0], value: name };
+}

@@ -1,0 +1,37 @@
+import type { IssueReport } from '../check/issues.ts';
+import { suggest } from '../names.ts';
+import type { PeripheralFile } from '../schema/peripheral-file.ts';
+import type { PartialParse } from '../schema/parse-partial.ts';
+import { type FruitField, type FruitType, OBSERVATIONS } from '../types.ts';
+
+/** Resolves `fruit`: each field's type, and for an observed one the observation that it draws on. */
+export function resolveFruit(
+  fruit: PartialParse<PeripheralFile>['fruit'],
+  report: IssueReport,
+): { [field: string]: FruitField } {
+  const fields: { [field: string]: FruitField } = {};
+  for (const [field, value] of Object.entries(fruit ?? {})) {
+    if (value === undefined) continue;
+    if ('observed' in value && value.observed !== undefined) {
+      const from = OBSERVATIONS.find((name) => name === (value.from ?? field));
+      const type = distinctValues(value.observed as FruitType, ['fruit', field, 'observed'], report);
+      if (from) fields[field] = { kind: 'observed', type, from };
+      else if (value.from === undefined) {
+        const near = suggest(field, OBSERVATIONS);
+        report(['fruit', field], `"${field}" is not an observation`, `name one with from, or state it; ${near}`);
+      } else report(['fruit', field, 'from'], `unknown observation "${value.from}"`, suggest(value.from, OBSERVATIONS));
+    } else if ('stated' in value && value.stated !== undefined) {
+      const type = distinctValues(value.stated as FruitType, ['fruit', field, 'stated'], report);
+      fields[field] = { kind: 'stated', type, optional: value.optional ?? false };
+    }
+  }
+  return fields;
+}
+
+function distinctValues(type: FruitType, path: readonly string[], report: IssueReport): FruitType {
+  if (typeof type === 'string') return type;
+  type.forEach((value, index) => {
+    if (type.indexOf(value) !== index) report([...path, index], `"${value}" stands twice`, 'keep one of them');
+  });
+  return type;
+}

@@ -1,0 +1,84 @@
+import type { IssueReport } from '../check/issues.ts';
+import type { KnownNames } from '../check/known-names.ts';
+import { own, RESERVED_PERIPHERALS, suggest } from '../names.ts';
+import type { PeripheralFile } from '../schema/peripheral-file.ts';
+import { INLINE_SCOPE } from './resolve-catalogue.ts';
+import { resolveContext } from './resolve-context.ts';
+import { namesNoSource, resolveEntry } from './resolve-entry.ts';
+import { resolveExits } from './resolve-exits.ts';
+import { resolveFruit } from './resolve-fruit.ts';
+import type { PartialParse } from '../schema/parse-partial.ts';
+import type { GateRule, Json, PeripheralSpec, Scope } from '../types.ts';
+
+/** Resolves one authored peripheral as far as it is sound, and reports every name that means nothing. */
+export function resolvePeripheral(
+  id: string,
+  file: PartialParse<PeripheralFile>,
+  known: KnownNames,
+  report: IssueReport,
+): PeripheralSpec {
+  if (RESERVED_PERIPHERALS.includes(id)) report(['id'], `"${id}" is reserved`, 'choose another id');
+  const fruit = resolveFruit(file.fruit, report);
+  let misnamed = 0;
+  const entry = resolveEntry(file.entry, known, (...issue) => {
+    misnamed += 1;
+    report(...issue);
+  });
+  if (misnamed === 0 && namesNoSource(entry))
+    report(['entry'], 'names only conditions', 'add a source, such as from-any or user-request');
+  return {
+    id,
+    purpose: file.purpose ?? '',
+    tools: resolveTools(file.tools ?? [], known, report),
+    scope: resolveScope(file.scope, known, report),
+    entry,
+    exits: resolveExits(file.exit, fruit, known, report),
+    context: resolveContext(file.context, known, report),
+    fruit,
+    gates: resolveGates(file.gates, known, report),
+    limits: { steps: file.limits?.steps ?? null, minutes: file.limits?.minutes ?? null },
+    agents: file.agents ?? null,
+    config: (file.config ?? {}) as { [key: string]: Json },
+    output: (file.output ?? null) as { [key: string]: Json } | null,
+  };
+}
+
+function resolveTools(tools: readonly string[], known: KnownNames, report: IssueReport): string[] {
+  return tools.filter((tool, index) => {
+    if (tools.indexOf(tool) !== index) report(['tools', index], `"${tool}" stands twice`, 'keep one of them');
+    else if (!known.tools.has(tool)) report(['tools', index], `unknown tool "${tool}"`, suggest(tool, known.tools));
+    return known.tools.has(tool);
+  });
+}
+
+const NOTHING: Scope = { name: 'none', rule: { read: 'none', write: [], command: 'none', url: 'none' } };
+
+function resolveScope(scope: PartialParse<PeripheralFile>['scope'], known: KnownNames, report: IssueReport): Scope {
+  if (scope === undefined) return NOTHING;
+  if (typeof scope !== 'string') {
+    return { name: INLINE_SCOPE, rule: { read: 'root', write: scope.paths ?? [], command: 'contained', url: 'none' } };
+  }
+  if (!known.scopeNames.has(scope)) report(['scope'], `unknown scope "${scope}"`, suggest(scope, known.scopeNames));
+  return { name: scope, rule: own(known.scopes, scope) ?? NOTHING.rule };
+}
+
+function resolveGates(
+  gates: PartialParse<PeripheralFile>['gates'],
+  known: KnownNames,
+  report: IssueReport,
+): { [peripheral: string]: GateRule[] } {
+  const resolved: { [peripheral: string]: GateRule[] } = {};
+  for (const [to, rules] of Object.entries(gates ?? {})) {
+    if (!known.peripherals.has(to)) {
+      report(['gates', to], `unknown peripheral "${to}"`, suggest(to, known.peripherals));
+      continue;
+    }
+    resolved[to] = (rules ?? []).flatMap((rule): GateRule[] => {
+      if ('approval' in rule) return [{ kind: 'approval', by: 'operator' }];
+      if ('when' in rule && rule.when !== undefined) return [{ kind: 'when', cel: rule.when }];
+      if (!('pattern' in rule) || rule.pattern === undefined || rule.is === undefined) return [];
+      return [{ kind: 'pattern', pattern: rule.pattern, is: rule.is }];
+    });
+  }
+  return resolved;
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { Name } from './name-schema.ts';
+import { MODES, TOOL_EFFECTS } from '../types.ts';
+
+const Mode = z.enum(MODES);
+const ModeRule = z.strictObject({
+  effects: z.array(z.enum(TOOL_EFFECTS)).describe('The tool effects that this mode allows.'),
+  peripherals: z.array(Name).optional().describe('The peripherals that may be entered in this mode; any if left out.'),
+});
+
+/** The authored form of `gate.yaml`: the mode gate. */
+export const GateFile = z
+  .strictObject({
+    initial: Mode.describe('The mode in which a session opens.'),
+    modes: z
+      .strictObject({
+        discuss: ModeRule.describe('In DISCUSS.'),
+        diagnose: ModeRule.describe('In DIAGNOSE.'),
+        execute: ModeRule.describe('In EXECUTE.'),
+      })
+      .describe('What each mode allows.'),
+    transitions: z
+      .array(
+        z.strictObject({
+          from: Mode.describe('The mode that is left.'),
+          to: Mode.describe('The mode that is entered.'),
+          approval: z.literal('operator').optional().describe('The operator has to approve it.'),
+          summary: z.boolean().optional().describe('A summary has to be given.'),
+        }),
+      )
+      .describe('Every lawful change of mode; any other is refused.'),
+    reset: Mode.describe('Where the operator’s reset and the timeout lead, from any mode.'),
+    'timeout-minutes': z
+      .number()
+      .positive('must be more than 0')
+      .optional()
+      .describe('Minutes without a step after which the mode is reset; never if left out.'),
+  })
+  .describe('The mode gate.');
+export type GateFile = z.output<typeof GateFile>;

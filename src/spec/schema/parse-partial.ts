@@ -1,0 +1,172 @@
+import type { z } from 'zod';
+import { isObject } from '../../base/json.ts';
+import type { Path, IssueReport } from '../check/issues.ts';
+import { nearest, suggest } from '../names.ts';
+
+/** What is left of a value when the bad parts were taken out. */
+export type PartialParse<T> = T extends readonly (infer Item)[]
+  ? PartialParse<Item>[]
+  : T extends object
+    ? { [Key in keyof T]?: PartialParse<T[Key]> | undefined }
+    : T;
+
+/**
+ * Checks data against a schema and keeps every good part, so that one bad name never hides the rest: each problem is
+ * reported at its own place, and what is returned can still be checked for meaning.
+ */
+export function parsePartial<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  report: IssueReport,
+): PartialParse<z.output<S>> | undefined {
+  return descend(schema, value, [], report) as PartialParse<z.output<S>> | undefined;
+}
+
+function descend(schema: z.ZodType, value: unknown, path: Path, report: IssueReport): unknown {
+  const { def } = schema as z.ZodType & { def: Definition };
+  switch (def.type) {
+    case 'optional':
+      return value === undefined ? undefined : descend(def.innerType!, value, path, report);
+    case 'default':
+      return value === undefined ? def.defaultValue : descend(def.innerType!, value, path, report);
+    case 'object':
+      return isMapping(value) ? inObject(def, value, path, report) : refuse('a mapping', value, path, report);
+    case 'record':
+      return isMapping(value) ? inRecord(def, value, path, report) : refuse('a mapping', value, path, report);
+    case 'array': {
+      if (!Array.isArray(value)) return refuse('a list', value, path, report);
+      const kept = value.flatMap((item, index) => {
+        const good = descend(def.element!, item, [...path, index], report);
+        return good === undefined ? [] : [good];
+      });
+      leaf(schema, value, path, (at, message) => at.length === path.length && report(at, message));
+      return kept;
+    }
+    case 'union': {
+      const fit = def.options!.filter((option) => accepts(option, value));
+      const best = fit.sort((a, b) => keysInCommon(b, value) - keysInCommon(a, value))[0];
+      if (best) return descend(best, value, path, report);
+      return refuse([...new Set(def.options!.map(kindName))].join(' or '), value, path, report);
+    }
+    default:
+      return leaf(schema, value, path, report);
+  }
+}
+
+interface Definition {
+  readonly type: string;
+  readonly innerType?: z.ZodType;
+  readonly defaultValue?: unknown;
+  readonly shape?: { readonly [key: string]: z.ZodType };
+  readonly element?: z.ZodType;
+  readonly keyType?: z.ZodType;
+  readonly valueType?: z.ZodType;
+  readonly options?: readonly z.ZodType[];
+  readonly catchall?: z.ZodType;
+}
+
+type Mapping = { readonly [key: string]: unknown };
+
+function isMapping(value: unknown): value is Mapping {
+  return isObject(value);
+}
+
+function inObject(def: Definition, value: Mapping, path: Path, report: IssueReport): Mapping {
+  const shape = def.shape!;
+  const kept: { [key: string]: unknown } = {};
+  const unknown = Object.keys(value).filter((key) => !Object.hasOwn(shape, key));
+  for (const key of unknown) report([...path, key], `unknown key "${key}"`, suggest(key, Object.keys(shape)));
+  const misspelt = new Set(unknown.map((key) => nearest(key, Object.keys(shape))));
+  for (const [key, schema] of Object.entries(shape)) {
+    if (!Object.hasOwn(value, key) && isRequired(schema)) {
+      if (!misspelt.has(key)) report(path, `"${key}" is missing`, descriptionOf(schema));
+      continue;
+    }
+    const good = descend(schema, Object.hasOwn(value, key) ? value[key] : undefined, [...path, key], report);
+    if (good !== undefined) kept[key] = good;
+  }
+  return kept;
+}
+
+function inRecord(def: Definition, value: Mapping, path: Path, report: IssueReport): Mapping {
+  const kept: { [key: string]: unknown } = {};
+  for (const [key, item] of Object.entries(value)) {
+    const named = def.keyType!.safeParse(key);
+    if (!named.success) report([...path, key], `"${key}" ${named.error.issues[0]!.message}`);
+    const good = descend(def.valueType!, item, [...path, key], report);
+    if (named.success && good !== undefined) kept[key] = good;
+  }
+  return kept;
+}
+
+function leaf(schema: z.ZodType, value: unknown, path: Path, report: IssueReport): unknown {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  for (const issue of parsed.error.issues) {
+    const at = [...path, ...(issue.path as (string | number)[])];
+    if (issue.code === 'invalid_value' && typeof value === 'string') {
+      report(at, `unknown value "${value}"`, suggest(value, issue.values.map(String)));
+    } else if (issue.code === 'invalid_type') {
+      report(at, `expected ${article(issue.expected)}, got ${show(value)}`);
+    } else if (issue.code === 'too_small' && (issue.origin === 'array' || issue.origin === 'string')) {
+      report(at, Number(issue.minimum) > 1 ? issue.message : 'must not be empty');
+    } else if (issue.message.startsWith('is ')) {
+      report(at, `${show(value)} ${issue.message}`);
+    } else {
+      report(at, issue.message);
+    }
+  }
+  return undefined;
+}
+
+function refuse(expected: string, value: unknown, path: Path, report: IssueReport): undefined {
+  report(path, `expected ${expected}, got ${show(value)}`);
+}
+
+/** An outer kind, so that a union's members can be told apart by what was written. */
+function kindOf(schema: z.ZodType): string {
+  const { def } = schema as z.ZodType & { def: Definition };
+  if (def.type === 'object' || def.type === 'record') return 'mapping';
+  if (def.type === 'array') return 'list';
+  if (def.type === 'enum' || def.type === 'literal' || def.type === 'string') return 'string';
+  if (def.type === 'optional' || def.type === 'default') return kindOf(def.innerType!);
+  return def.type;
+}
+
+function kindName(schema: z.ZodType): string {
+  const kind = kindOf(schema);
+  return kind === 'string' ? 'a name' : article(kind);
+}
+
+function accepts(option: z.ZodType, value: unknown): boolean {
+  const kind = kindOf(option);
+  if (kind === 'mapping') return isMapping(value);
+  if (kind === 'list') return Array.isArray(value);
+  if (kind === 'union') return true;
+  if (kind === 'literal' || option.safeParse(value).success) return true;
+  return kind === typeof value;
+}
+
+function keysInCommon(option: z.ZodType, value: unknown): number {
+  const { def } = option as z.ZodType & { def: Definition };
+  if (def.shape && isMapping(value)) return Object.keys(value).filter((key) => Object.hasOwn(def.shape!, key)).length;
+  return option.safeParse(value).success ? 1 : 0;
+}
+
+function isRequired(schema: z.ZodType): boolean {
+  return !schema.safeParse(undefined).success;
+}
+
+function descriptionOf(schema: z.ZodType): string | null {
+  return schema.description ?? null;
+}
+
+function article(kind: string): string {
+  return kind === 'int' ? 'a whole number' : /^[aeio]/.test(kind) ? `an ${kind}` : `a ${kind}`;
+}
+
+function show(value: unknown): string {
+  if (Array.isArray(value)) return 'a list';
+  if (isMapping(value)) return 'a mapping';
+  return value === undefined || value === null ? 'nothing' : JSON.stringify(value);
+}

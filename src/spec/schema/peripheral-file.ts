@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { Name } from './name-schema.ts';
+import { RelativePath } from '../paths.ts';
+import { FRUIT_TYPES } from '../types.ts';
+
+const Cel = z.string().min(1).describe('A rule in CEL over the session facts; - in names is written _.');
+
+const Destination = z.union([
+  Name,
+  z.strictObject({
+    to: Name.describe('The peripheral that this exit opens.'),
+    when: Cel.optional().describe('The exit opens it only while this CEL rule holds.'),
+  }),
+]);
+
+const ExitOpens = z
+  .union([Destination, z.array(Destination).min(1)])
+  .describe('The destinations that this exit opens: a peripheral, { to, when }, or a list of these.');
+
+const FruitType = z
+  .union([z.enum(FRUIT_TYPES), z.array(z.string().min(1)).min(1)])
+  .describe(`One of ${FRUIT_TYPES.join(', ')}, or the list of values that it may take.`);
+
+const FruitField = z.union([
+  z.strictObject({
+    observed: FruitType.describe('Computed from what happened; the type.'),
+    from: z.string().optional().describe('The observation it draws on; the field’s own name if left out.'),
+  }),
+  z.strictObject({
+    stated: FruitType.describe('The agent’s word, checked against this type.'),
+    optional: z.boolean().optional().describe('The agent may leave it out.'),
+  }),
+]);
+
+const ContextSource = z.string().min(1).describe('inherit, from-<peripheral>, fetch-from-musn, or resumable.');
+
+const GateRule = z.union([
+  z.strictObject({ approval: z.literal('operator').describe('The operator has to approve the hop.') }),
+  z.strictObject({ when: Cel.describe('A CEL rule that has to hold.') }),
+  z.strictObject({
+    pattern: Name.describe('A pattern by name.'),
+    is: z.enum(['selected', 'held']).describe('selected: chosen in this session; held: its last outcome was good.'),
+  }),
+]);
+
+/** The authored form of `peripherals/<id>.yaml`. */
+export const PeripheralFile = z
+  .strictObject({
+    id: Name.describe('The peripheral’s name; the file is named for it.'),
+    purpose: z.string().min(1).describe('One sentence that an agent reads: what one does here.'),
+    tools: z.array(Name).describe('The tools that exist here, by their name in tools.yaml.'),
+    scope: z
+      .union([
+        Name.describe('A scope by its name in scopes.yaml.'),
+        z.strictObject({
+          paths: z
+            .array(RelativePath)
+            .min(1)
+            .describe('Folders and files, relative to the root, that may be written; all of the root may be read.'),
+        }),
+      ])
+      .describe('What the tools may touch: the name of a scope, or { paths }.'),
+    entry: z
+      .union([Name, z.array(Name).min(1)])
+      .describe(
+        'Sources, of which one must apply (default, from-<peripheral>, from-any, user-request, agent-request, session-close), and conditions, which must all hold (tests-passed, and those of conditions.yaml).',
+      ),
+    exit: z
+      .union([z.record(Name, ExitOpens), z.array(Name), Name])
+      .describe('Each exit with the destinations that it opens. A plain list of names leaves the exits unbound.'),
+    context: z
+      .record(
+        Name,
+        z.union([
+          ContextSource,
+          z.strictObject({
+            take: ContextSource,
+            optional: z.boolean().optional().describe('Enter also without it.'),
+          }),
+        ]),
+      )
+      .optional()
+      .describe('What is brought in on entry, by field; demanded unless optional.'),
+    fruit: z.record(Name, FruitField).optional().describe('What a visit yields, by field: observed or stated.'),
+    gates: z
+      .record(Name, z.array(GateRule).min(1))
+      .optional()
+      .describe('By destination: what has to hold besides for any exit to it.'),
+    limits: z
+      .strictObject({
+        steps: z.int().positive('must be more than 0').optional().describe('Steps in one visit.'),
+        minutes: z.number().positive('must be more than 0').optional().describe('Minutes that one visit may last.'),
+      })
+      .optional()
+      .describe('At a limit only stop and lawful hops remain.'),
+    agents: z.array(z.string().min(1)).min(1).optional().describe('Agent ids that may enter; any if left out.'),
+    config: z.record(z.string(), z.json()).optional().describe('Settings for tool backends; the gate ignores them.'),
+    output: z.record(z.string(), z.json()).optional().describe('Where the fruit goes; the gate ignores it.'),
+  })
+  .describe('A peripheral: which tools exist, what they may touch, how one gets in and out.');
+export type PeripheralFile = z.output<typeof PeripheralFile>;

@@ -1,0 +1,204 @@
+import { z } from 'zod';
+import { globProblem } from '../../base/glob.ts';
+import { Name } from './name-schema.ts';
+import { RelativePath } from '../paths.ts';
+import { MAX_MASK_LENGTH, MAX_MASKS } from '../policy/limits.ts';
+
+const Argv = z.array(z.string().regex(/^[^\0]+$/, 'is not a word of a command: not empty, no NUL')).min(1);
+// What git would take for an option, a range or a pattern is none.
+const Remote = z.string().regex(/^[^-\s\0][^\s\0]*$/, 'is not a remote: no blank, no - in front');
+const Branch = z
+  .string()
+  .regex(/^(?![-/.])(?!.*(?:\.\.|\/\/|@\{|\.lock$|\/$))[^\s\0~^:?*[\\]+$/, 'is not the name of a branch');
+const Host = z
+  .string()
+  .regex(
+    /^(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*$/,
+    'is not a host: write docs.example.com or *.example.com, without https:// and without a path',
+  );
+const Folder = z
+  .string()
+  .regex(/^(?:\/|~\/)[^\0]*$/, 'is not an absolute folder: begin with / or with ~/ for the home folder');
+const File = z
+  .string()
+  .regex(/^(?:\/|~\/)[^\0]+$/, 'is not the path of a file: begin with / or with ~/ for the home folder');
+// It stands in a command line of ssh's, where other characters mean something.
+const SshFile = z
+  .string()
+  .regex(
+    /^(?:\/|~\/)[\p{L}\p{N}_./@+:,=~-]+$/u,
+    'is not the path of a file: begin with / or ~/; letters, digits and . _ - / only, no blanks',
+  );
+const RemoteUrl = z
+  .string()
+  .regex(
+    /^(?:https:\/\/(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?\/[^\s\0]+|ssh:\/\/(?:[\w.-]+@)?(?:\w[\w.-]*|\[[\da-f:.]+\])(?::\d+)?\/[^\s\0]+|(?:[\w.-]+@)?\w[\w.-]*:(?![:/]\/)[^\s\0:]+)$/i,
+    'is not an https:// or ssh address of a repository, or holds a user name or password before an https host',
+  );
+const ProgramName = z.string().regex(/^[\w+][\w.+-]*$/, 'is not the name of a program: no path, no blank');
+const EnvName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not the name of a variable');
+const Value = z.string().regex(/^[^\0\r\n]*$/, 'is not one line of text');
+const Env = z
+  .union([z.array(EnvName), z.record(EnvName, Value)])
+  .optional()
+  .describe(
+    'Its environment besides: names of variables to take from hopgate’s own, or values; ${NAME} in a value takes one from hopgate’s own.',
+  );
+const CacheFolder = z
+  .string()
+  .regex(
+    /^(?:~\/)?(?!\/|~)(?!(?:.*\/)?\.{1,2}(?:\/|$))(?!(?:.*\/)?\.git(?:\/|$))[^\0\\]+$/,
+    'is not a folder of the home folder (~/…) or of the tree: no .., nothing in .git',
+  );
+const Mask = z
+  .string()
+  .max(MAX_MASK_LENGTH, `is longer than ${MAX_MASK_LENGTH} characters`)
+  .regex(/^!?[^/\\\0!][^\\\0]*$/, 'is not a pattern beneath the root: no leading /, no backslash, not empty')
+  .superRefine((pattern, context) => {
+    const problem = globProblem(pattern);
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+  });
+
+const Credential = z.strictObject({
+  env: EnvName.optional().describe(
+    'For https: the variable of hopgate’s own environment that holds the token or password.',
+  ),
+  file: File.optional().describe(
+    'For https: the file whose first line is the token or password; outside the repository.',
+  ),
+  helper: Argv.optional().describe(
+    'For https: a credential helper as a list of words, asked as git asks it; it runs as you, outside the sandbox.',
+  ),
+  username: z
+    .string()
+    .regex(/^[^\0\r\n:]+$/, 'is not a user name')
+    .optional()
+    .describe('With env or file: the user name; x-access-token if left out.'),
+  key: SshFile.optional().describe('For ssh: a private key without a passphrase; outside the repository.'),
+  agent: z.literal(true).optional().describe('For ssh: ask the ssh agent of SSH_AUTH_SOCK.'),
+  'known-hosts': SshFile.optional().describe(
+    'With key or agent: where the host’s key stands; ~/.ssh/known_hosts if left out.',
+  ),
+});
+
+const Server = z.strictObject({
+  command: Argv.optional().describe(
+    'The program that is started, as a list of words; it speaks MCP over its standard streams.',
+  ),
+  env: z
+    .record(EnvName, Value)
+    .optional()
+    .describe('Its environment beside HOME, PATH and the like; ${NAME} takes a value from hopgate’s own.'),
+  cwd: z
+    .string()
+    .regex(/^[^\0]+$/, 'is not a folder: not empty, no NUL')
+    .optional()
+    .describe('Where it runs: relative to the root, absolute, or from ~/; the root if left out.'),
+  url: z
+    .string()
+    .regex(
+      /^(?:https:\/\/[^\s@]+|http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:[/?]\S*)?)$/,
+      'is not an https:// address (http:// only on this machine), or holds a user name',
+    )
+    .optional()
+    .describe('Instead of a command: the address of a server that speaks Streamable HTTP.'),
+  headers: z
+    .record(z.string().regex(/^[A-Za-z0-9-]+$/, 'is not the name of a header'), Value)
+    .optional()
+    .describe('Headers of every request; ${NAME} takes a value from hopgate’s own environment.'),
+  contained: z
+    .boolean()
+    .optional()
+    .describe(
+      'Your word that what this server runs cannot reach this machine, so that its command arguments may be used.',
+    ),
+});
+
+/** The authored form of `hopgate.yaml`, at a repository's root: how it is tested and shipped. Every key is optional. */
+export const ProjectFile = z
+  .strictObject({
+    specs: RelativePath.optional().describe('default, or a folder of spec files relative to the root.'),
+    scopes: z
+      .record(Name, z.array(RelativePath))
+      .optional()
+      .describe('By peripheral: the paths that may be written in this repository, instead of the spec’s.'),
+    test: z
+      .array(
+        z.strictObject({
+          run: Argv.describe('The command as a list of words; {args} marks where arguments may be added.'),
+          report: z
+            .union([z.enum(['tap', 'none']), z.strictObject({ junit: RelativePath.describe('The report’s path.') })])
+            .optional()
+            .describe('tap, { junit: path }, or none (exit status only: the count is unknown).'),
+          env: Env,
+          minutes: z
+            .number()
+            .positive()
+            .max(24 * 60)
+            .optional()
+            .describe('How long it may take; the limit of bash-test (ten minutes) if left out.'),
+        }),
+      )
+      .optional()
+      .describe('The test commands.'),
+    deploy: z
+      .record(
+        Name,
+        z.union([
+          Argv,
+          z.strictObject({
+            run: Argv.describe('The command as a list of words.'),
+            network: z.boolean().optional().describe('Whether it may reach the network; no if left out.'),
+            env: Env,
+          }),
+        ]),
+      )
+      .optional()
+      .describe(
+        'The deploy commands by name: a list of words, or { run, network: true } for one that ships over the network.',
+      ),
+    git: z
+      .strictObject({
+        remote: Remote.describe('The remote that may be pushed to.'),
+        branch: Branch.describe('The branch that may be pushed.'),
+        url: RemoteUrl.optional().describe('The remote’s address, whatever .git/config says.'),
+        credential: Credential.optional().describe(
+          'What a push shows the remote at url: one of env, file and helper (https) or key and agent (ssh). Never the secret itself.',
+        ),
+        ca: File.optional().describe('For https: a file of certificates to trust instead of the system’s.'),
+      })
+      .optional()
+      .describe('Where pushes go; no push if left out.'),
+    web: z
+      .strictObject({ allow: z.array(Host).describe('Hosts; *.example.com for all beneath one.') })
+      .optional()
+      .describe('What web-fetch may reach; nothing if left out.'),
+    mask: z
+      .array(Mask)
+      .max(MAX_MASKS, `has more than ${MAX_MASKS} patterns`)
+      .optional()
+      .describe(
+        'Files that no tool sees, instead of the default list; the word default stands for that list. A pattern without / holds at any depth; !pattern makes an exception, and a list of exceptions alone keeps the default list.',
+      ),
+    toolchains: z.array(Folder).optional().describe('Further read-only folders for the sandbox.'),
+    programs: z
+      .array(ProgramName)
+      .optional()
+      .describe(
+        'Programs of yours that commands need, by name; your own PATH says which, and its installation is shown read-only.',
+      ),
+    cache: z
+      .array(z.union([CacheFolder, z.strictObject({ read: CacheFolder.describe('The folder, shown read-only.') })]))
+      .optional()
+      .describe(
+        'Folders that test runs of a session share, begun empty, in the sandbox’s home folder (~/…) or the tree; { read: ~/… } shows one of yours instead.',
+      ),
+    upstream: z
+      .record(Name, Server)
+      .optional()
+      .describe(
+        'MCP servers by name; a tool of tools.yaml may be bound to a tool of one. They run outside the sandbox.',
+      ),
+  })
+  .describe('How a repository is tested and shipped.');
+export type ProjectFile = z.output<typeof ProjectFile>;

@@ -1,0 +1,175 @@
+import { z } from 'zod';
+import type { IssueReport } from '../check/issues.ts';
+import type { KnownNames } from '../check/known-names.ts';
+import { Name } from './name-schema.ts';
+import { suggest } from '../names.ts';
+import { MODES, type Mode, type Property, type PropertyAtom, type PropertyPlace } from '../types.ts';
+
+const Place = Name.describe('A peripheral, or a mode.');
+
+const Without = z.array(z.string()).describe('What has to hold whenever it is: all of these.');
+
+/** The authored form of `properties.yaml`: what `hopgate check` has to prove. */
+export const PropertiesFile = z
+  .strictObject({
+    properties: z
+      .array(
+        z.strictObject({
+          never: z
+            .union([
+              z.strictObject({ hop: Name.describe('The peripheral that is entered.'), without: Without }),
+              z.strictObject({ mode: z.enum(MODES).describe('The mode that is entered.'), without: Without }),
+              z.strictObject({ change: Name.describe('The peripheral that must not be able to change files.') }),
+              z.strictObject({ ship: Name.describe('The peripheral that must not be able to ship.') }),
+            ])
+            .optional()
+            .describe('Something that no session ever does.'),
+          always: z
+            .strictObject({ eventually: Name.describe('The peripheral that stays in reach.') })
+            .optional()
+            .describe('From everywhere there is a way by hops to a peripheral.'),
+          before: z
+            // biome-ignore lint/suspicious/noThenProperty: a word of the language, never awaited
+            .strictObject({ first: Place, then: Place })
+            .optional()
+            .describe('No session comes to the second without having been in the first.'),
+          exclusive: z
+            .array(Name)
+            .min(2, 'needs two names')
+            .optional()
+            .describe('Peripherals with no hop between them, or tools that no peripheral has together.'),
+        }),
+      )
+      .describe('The properties, in any order; each has one key.'),
+  })
+  .describe('What holds for every session under this spec set.');
+export type PropertiesFile = z.output<typeof PropertiesFile>;
+
+/** `authored`: as it stands in the file. */
+type Draft = { readonly properties?: readonly unknown[] | undefined; readonly authored: readonly unknown[] };
+
+const isEmpty = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+
+/** Resolves every name in the properties; each problem at its own place. */
+export function resolveProperties(file: Draft, known: KnownNames, report: IssueReport): readonly Property[] {
+  return (file.properties ?? []).flatMap((raw, index): readonly Property[] => {
+    const at = (...path: string[]) => ['properties', index, ...path];
+    const keys = Object.entries(raw as { [kind: string]: unknown }).filter(([, value]) => value !== undefined);
+    if (keys.length > 1) {
+      report(at(), `it says ${keys.map(([key]) => key).join(' and ')} at once`, 'make two properties of it');
+      return [];
+    }
+    const [kind = '', body] = keys[0] ?? [];
+    // What else is empty had something wrong in it, which is reported.
+    if (kind === '' && isEmpty(file.authored[index]))
+      report(at(), 'says nothing', 'write never, always, before or exclusive');
+    const text = JSON.stringify(raw);
+    const peripheral = (name: unknown, path: string[]): string | null => {
+      if (name === undefined) return null; // reported as missing
+      if (known.peripherals.has(String(name))) return String(name);
+      report(at(...path), `there is no peripheral "${name}"`, suggest(String(name), known.peripherals));
+      return null;
+    };
+    const needsGate = (path: string[]): void => {
+      if (!known.modes) report(at(...path), 'this spec set has no gate.yaml, so no modes', 'add one, or leave it out');
+    };
+    const fields = body as { readonly [field: string]: unknown };
+    switch (kind) {
+      case 'never': {
+        for (const what of ['change', 'ship'] as const) {
+          if (!(what in fields)) continue;
+          const id = peripheral(fields[what], ['never', what]);
+          return id === null ? [] : [{ kind: 'never-can', what, peripheral: id, text }];
+        }
+        const mode = 'mode' in fields;
+        if (mode) needsGate(['never', 'mode']);
+        if (Array.isArray(fields['without']) && fields['without'].length === 0)
+          report(
+            at('never', 'without'),
+            'names nothing, so it always holds',
+            'name what has to hold, such as approval',
+          );
+        const name = mode ? String(fields['mode']) : peripheral(fields['hop'], ['never', 'hop']);
+        const without = ((fields['without'] ?? []) as readonly string[]).map((atom, number) =>
+          resolveAtom(atom, known, (message, hint) => report([...at('never', 'without'), number], message, hint)),
+        );
+        without.forEach((atom, number) => {
+          if (atom?.kind === 'mode') needsGate(['never', 'without', String(number)]);
+        });
+        if (name === null || without.some((atom) => atom === null)) return [];
+        const target: PropertyPlace = mode
+          ? { kind: 'mode', mode: name as Mode }
+          : { kind: 'peripheral', peripheral: name };
+        return [{ kind: 'never-enter', target, without: without as PropertyAtom[], text }];
+      }
+      case 'always': {
+        const to = peripheral(fields['eventually'], ['always', 'eventually']);
+        return to === null ? [] : [{ kind: 'eventually', peripheral: to, text }];
+      }
+      case 'before': {
+        const place = (key: 'first' | 'then'): PropertyPlace | null => {
+          if (fields[key] === undefined) return null;
+          const name = String(fields[key]);
+          if (known.peripherals.has(name)) return { kind: 'peripheral', peripheral: name };
+          if (MODES.some((mode) => mode === name)) {
+            needsGate(['before', key]);
+            return { kind: 'mode', mode: name as Mode };
+          }
+          const names = [...known.peripherals, ...MODES];
+          report(at('before', key), `there is no peripheral or mode "${name}"`, suggest(name, names));
+          return null;
+        };
+        const first = place('first');
+        const then = place('then');
+        return first && then ? [{ kind: 'before', first, then, text }] : [];
+      }
+      case 'exclusive': {
+        const names = (Array.isArray(body) ? body : []).map(String);
+        const all = (set: ReadonlySet<string>) => names.every((name) => set.has(name));
+        if (all(known.peripherals)) return [{ kind: 'exclusive', of: 'peripherals', names, text }];
+        if (all(known.tools)) return [{ kind: 'exclusive', of: 'tools', names, text }];
+        names.forEach((name, number) => {
+          if (known.peripherals.has(name)) return;
+          const hint = known.tools.has(name)
+            ? 'name peripherals only, or tools only'
+            : suggest(name, [...known.peripherals, ...known.tools]);
+          report([...at('exclusive'), number], `there is no peripheral "${name}"`, hint);
+        });
+        return [];
+      }
+      default:
+        return [];
+    }
+  });
+}
+
+function resolveAtom(
+  atom: string,
+  known: KnownNames,
+  report: (message: string, suggestion: string) => void,
+): PropertyAtom | null {
+  if (atom === 'approval') return { kind: 'approval' };
+  if (MODES.some((mode) => mode === atom)) return { kind: 'mode', mode: atom as Mode };
+  if (known.conditions.has(atom)) return { kind: 'condition', name: atom };
+  const [id = '', value] = atom.split('.');
+  if (value !== undefined && known.peripherals.has(id)) {
+    const values = known.fruitValues[id] ?? [];
+    if (values.includes(value)) return { kind: 'result', peripheral: id, value };
+    report(
+      `${id} never observes "${value}"`,
+      suggest(
+        atom,
+        values.map((each) => `${id}.${each}`),
+      ),
+    );
+    return null;
+  }
+  if (value === undefined && known.peripherals.has(id)) return { kind: 'visited', peripheral: id };
+  const names = ['approval', ...MODES, ...known.conditions, ...known.peripherals];
+  const results = Object.entries(known.fruitValues).flatMap(([name, values]) =>
+    values.map((each) => `${name}.${each}`),
+  );
+  report(`"${atom}" is nothing that can hold`, suggest(atom, [...names, ...results]));
+  return null;
+}

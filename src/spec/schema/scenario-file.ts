@@ -1,0 +1,156 @@
+import { z } from 'zod';
+import { Name } from './name-schema.ts';
+import { type Json, MODES, type Mode, PRINCIPALS, type Principal } from '../types.ts';
+
+const Values = z.record(z.string(), z.json());
+const By = z.enum(PRINCIPALS).optional().describe('Who asks; the agent if left out.');
+
+const Expect = z
+  .union([
+    z.strictObject({ denied: Name.describe('The code of the denial that has to come.') }),
+    z.strictObject({
+      result: Values.describe('Parts of the result by key or dotted path (visit.steps); each has to be equal.'),
+    }),
+  ])
+  .describe('What has to come of the step: { denied: code } or { result: { … } }.');
+
+const beside = {
+  say: z.string().min(1).optional().describe('A line for the viewer: what the agent thinks.'),
+  approve: z
+    .enum(['given', 'refused'])
+    .optional()
+    .describe('The operator’s answer, for runs where nobody can be asked.'),
+  expect: Expect.optional(),
+};
+
+const Step = z.union([
+  z.strictObject({
+    ...beside,
+    mode: z
+      .union([
+        z.enum(MODES),
+        z.strictObject({
+          to: z.enum(MODES).describe('The mode to enter.'),
+          summary: z.string().optional().describe('What was done.'),
+          reset: z.boolean().optional().describe('The operator’s reset.'),
+          reason: z.string().optional().describe('Why.'),
+          exitCriteria: z.string().optional().describe('When the new mode is to be left.'),
+          by: By,
+        }),
+      ])
+      .describe('Changes the mode.'),
+  }),
+  z.strictObject({
+    ...beside,
+    start: z
+      .union([
+        Name,
+        z.strictObject({
+          peripheral: Name.describe('The peripheral to enter.'),
+          context: Values.optional().describe('Context given by hand, by field.'),
+          by: By,
+        }),
+      ])
+      .describe('Enters a peripheral.'),
+  }),
+  z.strictObject({
+    ...beside,
+    step: z
+      .strictObject({
+        tool: Name.describe('The tool to call.'),
+        args: z
+          .union([Values, z.array(z.json())])
+          .optional()
+          .describe('Its arguments by name, or in positional order.'),
+      })
+      .describe('Calls a tool.'),
+  }),
+  z.strictObject({
+    ...beside,
+    hop: z
+      .strictObject({
+        to: Name.describe('The destination.'),
+        exit: Name.optional().describe('The exit; inferred where only one opens the destination.'),
+        reason: z.string().optional().describe('Why.'),
+        fruit: Values.optional().describe('Stated fruit by field.'),
+        by: By,
+      })
+      .describe('Leaves for another peripheral.'),
+  }),
+  z.strictObject({
+    ...beside,
+    stop: z
+      .union([
+        z.string().min(1),
+        z.strictObject({
+          reason: z.string().min(1).describe('Why.'),
+          fruit: Values.optional().describe('Stated fruit by field.'),
+        }),
+      ])
+      .describe('Ends the visit: a reason, or { reason, fruit }.'),
+  }),
+  z.strictObject({
+    ...beside,
+    close: z.union([z.literal(true), z.string().min(1)]).describe('Closes the session: true, or a reason.'),
+  }),
+]);
+
+/** The authored form of `scenarios/*.yaml`: a chain as data, with modes, approvals and expected denials. */
+export const ScenarioFile = z
+  .strictObject({
+    title: z.string().min(1).describe('What the scenario shows, in one sentence.'),
+    agent: z.string().min(1).optional().describe('The agent’s id; scripted if left out.'),
+    fixture: Name.optional().describe('The fixture repository to run in when no root is given.'),
+    specs: z.string().min(1).optional().describe('The spec set to run under; that of the repository if left out.'),
+    steps: z.array(Step).min(1).describe('What happens, in order; each step has exactly one verb.'),
+  })
+  .describe('A scenario: a chain of steps as data.');
+export type ScenarioFile = z.output<typeof ScenarioFile>;
+
+/** The verbs of a scenario step. */
+export const SCENARIO_VERBS = ['mode', 'start', 'step', 'hop', 'stop', 'close'] as const;
+
+type Values = { readonly [key: string]: Json };
+
+/** What one step does; optional things that were left out are absent. */
+export type ScenarioAction =
+  | {
+      readonly verb: 'mode';
+      readonly to: Mode;
+      readonly summary?: string;
+      readonly reset?: boolean;
+      readonly reason?: string;
+      readonly exitCriteria?: string;
+      readonly by?: Principal;
+    }
+  | { readonly verb: 'start'; readonly peripheral: string; readonly context?: Values; readonly by?: Principal }
+  | { readonly verb: 'step'; readonly tool: string; readonly args: Values | readonly Json[] }
+  | {
+      readonly verb: 'hop';
+      readonly to: string;
+      readonly exit?: string;
+      readonly reason?: string;
+      readonly fruit?: Values;
+      readonly by?: Principal;
+    }
+  | { readonly verb: 'stop'; readonly reason: string; readonly fruit?: Values }
+  | { readonly verb: 'close'; readonly reason?: string };
+
+export interface ScenarioStep {
+  readonly action: ScenarioAction;
+  readonly say: string | null;
+  /** The operator's answer, for runs where nobody can be asked; null: no answer is recorded. */
+  readonly approve: 'given' | 'refused' | null;
+  readonly expect: { readonly denied: string } | { readonly result: Values } | null;
+  /** Where it stands in the file, from 1. */
+  readonly line: number | null;
+}
+
+/** A scenario, checked, with its short forms written out. */
+export interface Scenario {
+  readonly title: string;
+  readonly agent: string;
+  readonly fixture: string | null;
+  readonly specs: string | null;
+  readonly steps: readonly ScenarioStep[];
+}

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import { Name } from './name-schema.ts';
+import { RelativePath } from '../paths.ts';
+
+/** The authored form of `scopes.yaml`: what each scope lets a tool's arguments reach. */
+export const ScopesFile = z
+  .strictObject({
+    scopes: z
+      .record(
+        Name,
+        z.strictObject({
+          read: z
+            .enum(['root', 'session-log', 'none'])
+            .describe('root: all but the masks; session-log: only files that this session’s entries name.'),
+          write: z.array(RelativePath).describe('Folders and files, relative to the root, that may be written.'),
+          command: z
+            .enum(['none', 'read-only', 'contained', 'test', 'deploy'])
+            .describe('test and deploy: only the configured commands; contained: writes only within write.'),
+          url: z.enum(['none', 'allow-list']).describe('allow-list: only hosts that the repository’s config names.'),
+        }),
+      )
+      .describe('Each scope by its name.'),
+  })
+  .describe('The table of scopes.');
+export type ScopesFile = z.output<typeof ScopesFile>;

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { Name } from './name-schema.ts';
+import { ARGUMENT_ROLES, TOOL_EFFECTS } from '../types.ts';
+
+const Parameter = z.strictObject({
+  name: Name.describe('The argument’s name.'),
+  role: z
+    .enum(ARGUMENT_ROLES)
+    .describe('What the argument is, so that the scope binds it: path:read, path:write, command, url or text.'),
+  description: z.string().min(1).describe('What the agent has to put here.'),
+  schema: z.record(z.string(), z.json()).optional().describe('JSON Schema of the value; { type: string } if left out.'),
+  optional: z.boolean().optional().describe('The argument may be left out.'),
+  as: z.string().min(1).optional().describe('What the upstream calls the argument, where its name is another one.'),
+});
+
+const Upstream = z.strictObject({
+  server: Name.describe('The server’s name under upstream in hopgate.yaml.'),
+  tool: z.string().min(1).describe('The tool’s name there.'),
+  'schema-hash': z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, 'is not a sha256: 64 hexadecimal digits, as "hopgate upstream import" prints them')
+    .optional()
+    .describe('The tool’s description and schema as they were read; when they change, the tool is refused.'),
+  folders: z
+    .enum(['contents', 'names'])
+    .optional()
+    .describe(
+      'What it does to a folder: contents (reaches all beneath; the default) or names (shows or makes names only).',
+    ),
+});
+
+/** The authored form of `tools.yaml`: the catalogue of tools. */
+export const ToolsFile = z
+  .strictObject({
+    tools: z
+      .record(
+        Name,
+        z.strictObject({
+          purpose: z.string().min(1).describe('One sentence that an agent reads: what the tool does.'),
+          effect: z.enum(TOOL_EFFECTS).describe('observe looks, act changes the world, coordinate talks.'),
+          parameters: z.array(Parameter).describe('In positional order.'),
+          limits: z
+            .strictObject({
+              seconds: z.number().positive('must be more than 0').describe('How long one call may take.'),
+              'output-bytes': z.int().positive('must be more than 0').describe('How much output is kept.'),
+            })
+            .describe('What one call may use.'),
+          upstream: Upstream.optional().describe('The tool of an MCP server that does the work.'),
+        }),
+      )
+      .describe('Each tool by its name.'),
+  })
+  .describe('The catalogue of tools.');
+export type ToolsFile = z.output<typeof ToolsFile>;

@@ -1,0 +1,68 @@
+import { sameJson } from '../../audit/rules/json.ts';
+import { type AuditState, scopeNow } from '../../audit/rules/state.ts';
+import { bodyOf } from '../../evidence/bodies.ts';
+import type { Entry } from '../../evidence/entry.ts';
+import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import type { Json } from '../../spec/types.ts';
+
+/** What a canned tool knows of the session that calls it. */
+interface Scene {
+  /** Where the session stood before the call. */
+  readonly state: () => AuditState;
+  /** The last entry that is durable. */
+  readonly last: () => Promise<Entry | null>;
+  /** What it shall answer; null: it breaks. */
+  readonly report: () => ToolReport | null;
+  /** To be told of what is wrong with the call. */
+  readonly complain: (problem: string) => void;
+}
+
+/** In place of every tool of a spec set: it does nothing and answers as it is told, and looks at what it is called with. */
+export function cannedBackend(tools: readonly string[], scene: Scene): ToolBackend {
+  return {
+    name: 'canned',
+    tools,
+    run: async (call) => {
+      const problem = (await intentProblem(call, scene)) ?? grantProblem(call, scene);
+      if (problem) scene.complain(problem);
+      const report = scene.report();
+      if (!report) throw new Error('the canned tool broke, as it was told');
+      return report;
+    },
+  };
+}
+
+/** Never act before the intent is durable. */
+async function intentProblem({ tool }: ToolCall, { last }: Scene): Promise<string | null> {
+  if (tool.effect !== 'act') return null;
+  const entry = await last();
+  const body = entry && bodyOf(entry.body);
+  return body?.event === 'intent' && body.tool === tool.id
+    ? null
+    : `${tool.id} was run while the last entry told of ${body?.event ?? 'nothing'}, not of the intent`;
+}
+
+/** A tool is told what it may touch: by that it refuses what no argument shows. */
+function grantProblem({ grant }: ToolCall, { state }: Scene): string | null {
+  const now = state();
+  const { root, peripheral, scope, readableFiles, unsafeNoSandbox } = grant;
+  const due = scopeNow(now);
+  const told: Json = {
+    root,
+    peripheral,
+    scope: scope as never,
+    readableFiles: readableFiles as never,
+    unsafeNoSandbox,
+  };
+  const files = due.read === 'session-log' ? [...now.files] : null;
+  const right: Json = {
+    root: now.root,
+    peripheral: now.visit?.peripheral ?? null,
+    scope: due as never,
+    readableFiles: files,
+    unsafeNoSandbox: false,
+  };
+  return sameJson(told, right)
+    ? null
+    : `a tool was granted ${JSON.stringify(told)} where it is ${JSON.stringify(right)}`;
+}

@@ -1,0 +1,22 @@
+import type { Clock } from '../../ports/clock.ts';
+
+/** A clock that stands still until it is moved; it never goes back. */
+export class FixedClock implements Clock {
+  #now: number;
+
+  /** @param at epoch milliseconds, or an ISO 8601 time */
+  constructor(at: number | string = '2026-01-01T00:00:00.000Z') {
+    this.#now = typeof at === 'number' ? at : Date.parse(at);
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  /** Moves the clock forward. Throws for a negative or non-finite step. */
+  advance(milliseconds: number): void {
+    if (!(milliseconds >= 0 && Number.isFinite(milliseconds)))
+      throw new Error(`a clock cannot go ${milliseconds} ms on`);
+    this.#now += milliseconds;
+  }
+}

@@ -1,0 +1,49 @@
+import type { EvidenceStore } from '../../ports/evidence-store.ts';
+
+/** What a writer's death looks like from inside. */
+export class Died extends Error {
+  override readonly name = 'Died';
+}
+
+/** When in an append the writer dies: before it is durable, or after it is and before anybody hears of it. */
+export type Death = 'before' | 'after';
+
+/** A store as one process sees it, which can be made to die in the middle of a call. A new one over the same store is a new process. */
+export class MortalProcess {
+  #death: Death | null = null;
+  #dead = false;
+  readonly store: EvidenceStore;
+
+  constructor(store: EvidenceStore) {
+    const alive = () => {
+      if (this.#dead) throw new Died('the writer is dead');
+    };
+    const own: Partial<EvidenceStore> = {
+      append: async (lease, after, drafts) => {
+        alive();
+        this.#dead = this.#death !== null;
+        if (this.#death === 'before') throw new Died('the writer died before it wrote');
+        const stored = await store.append(lease, after, drafts);
+        if (this.#death === 'after') throw new Died('the writer died after it wrote');
+        return stored;
+      },
+      acquire: async (...args) => {
+        alive();
+        return store.acquire(...args);
+      },
+    };
+    this.store = new Proxy(store, {
+      get(target, name) {
+        const replaced = own[name as keyof EvidenceStore];
+        if (replaced) return replaced;
+        const value = Reflect.get(target, name, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+  }
+
+  /** The writer dies at its next append. */
+  dieAt(death: Death): void {
+    this.#death = death;
+  }
+}

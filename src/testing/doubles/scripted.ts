@@ -1,0 +1,49 @@
+import { isObject } from '../../base/json.ts';
+import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import type { Json } from '../../spec/types.ts';
+
+/** A canned result, a whole report, or what makes one of a call's arguments. */
+export type ScriptedResult =
+  | Json
+  | ToolReport
+  | ((args: ToolCall['args'], call: ToolCall) => Json | ToolReport | Promise<Json | ToolReport>);
+
+export interface ScriptedBackend extends ToolBackend {
+  /** What it was asked to run, in order. */
+  readonly calls: readonly { readonly tool: string; readonly args: ToolCall['args'] }[];
+}
+
+/**
+ * A backend that answers from a table and touches nothing, for tests and rehearsals. A bare value is an `ok` result without effects; a tool
+ * without an entry answers `null`.
+ * @param tools the tool ids it serves; by default those of the table
+ *
+ * @example
+ * const backend = scriptedBackend({ read: { text: 'hello' }, write: (args) => ({ path: args.path }) });
+ */
+export function scriptedBackend(
+  results: { readonly [tool: string]: ScriptedResult },
+  tools: readonly string[] = Object.keys(results),
+): ScriptedBackend {
+  const calls: { tool: string; args: ToolCall['args'] }[] = [];
+  return {
+    name: 'scripted',
+    tools,
+    calls,
+    async run(call) {
+      if (call.signal.aborted)
+        return { outcome: { status: 'failed', code: 'aborted', message: 'The call was aborted.' }, effects: [] };
+      calls.push({ tool: call.tool.id, args: structuredClone(call.args) });
+      const scripted = Object.hasOwn(results, call.tool.id) ? results[call.tool.id]! : null;
+      const result = typeof scripted === 'function' ? await scripted(call.args, call) : scripted;
+      return isReport(result) ? result : { outcome: { status: 'ok', result }, effects: [] };
+    },
+  };
+}
+
+function isReport(value: Json | ToolReport): value is ToolReport {
+  if (!isObject(value)) return false;
+  const { outcome, effects } = value;
+  const known = typeof outcome === 'object' && outcome !== null && 'status' in outcome;
+  return known && (Array.isArray(effects) || effects === 'unobserved');
+}

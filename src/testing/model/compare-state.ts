@@ -1,0 +1,54 @@
+import { sameJson } from '../../audit/rules/json.ts';
+import { auditedFruit } from '../../audit/rules/observations.ts';
+import type { AuditState, Pinned } from '../../audit/rules/state.ts';
+import type { SessionStatus } from '../../session/session.ts';
+import type { Json } from '../../spec/types.ts';
+
+type Facts = { readonly [name: string]: Json };
+
+/** What a session says of itself, where it is not what its evidence tells; null: it is. */
+export function compareState(
+  { specs }: Pinned,
+  state: AuditState,
+  status: SessionStatus,
+): { readonly due: string; readonly said: string } | null {
+  const { visit, backpack } = state;
+  const spec = visit && specs.peripherals[visit.peripheral];
+  const due: Facts = {
+    sessionId: state.sessionId,
+    agent: state.agent,
+    mode: state.mode,
+    peripheral: visit?.peripheral ?? null,
+    expired: visit?.expired ?? false,
+    closed: state.closed,
+    steps: state.steps,
+    denials: state.denials,
+    visits: state.visits,
+    backpack: backpack as Json,
+    fruits: state.fruits as Json,
+    here:
+      visit && spec
+        ? { steps: visit.steps, deadline: visit.deadline, observed: auditedFruit(spec, visit.observed) }
+        : null,
+    // Whatever is handed to a visit, a session stays itself.
+    who: { 'session-id': state.sessionId, author: state.agent },
+  };
+  const said: Facts = {
+    sessionId: status.sessionId,
+    agent: status.agent,
+    mode: status.mode,
+    peripheral: status.peripheral,
+    expired: status.visit === 'expired',
+    closed: status.closed,
+    steps: status.steps,
+    denials: status.denials,
+    visits: status.visits,
+    backpack: status.backpack as Json,
+    fruits: status.fruits as Json,
+    here: status.here as Json,
+    who: { 'session-id': status.backpack['session-id'] ?? null, author: status.backpack['author'] ?? null },
+  };
+  const name = Object.keys(due).find((fact) => !sameJson(due[fact], said[fact]));
+  if (name === undefined) return null;
+  return { due: `${name}: ${JSON.stringify(due[name])}`, said: `${name}: ${JSON.stringify(said[name])}` };
+}

@@ -1,0 +1,84 @@
+import { auditedFruit } from '../../audit/rules/observations.ts';
+import { type AuditState, type Pinned, testsOf } from '../../audit/rules/state.ts';
+import type { ApprovalGrant } from '../../gate/approval.ts';
+import { decide } from '../../gate/decide.ts';
+import type { GateContext, HopRequest, ModeRequest } from '../../gate/request.ts';
+import type { Move } from '../plan/moves.ts';
+
+/** A nonce that the session has seen. */
+const USED = 'approval-used';
+const HOUR = 3_600_000;
+
+/** Approvals that hold for something else, by what is wrong with them; and one that holds. */
+const forgeries = (good: ApprovalGrant): { readonly [what: string]: ApprovalGrant } => ({
+  'another session': { ...good, sessionId: `${good.sessionId}-other` },
+  'something else': { ...good, requestHash: good.requestHash.replace(/^./, (digit) => (digit === '0' ? '1' : '0')) },
+  'a time that is over': { ...good, expiresAt: good.expiresAt - 2 * HOUR },
+  'another use': { ...good, nonce: USED },
+});
+
+/**
+ * Puts a hop or a change of mode that only lacks an approval to the gate, with approvals that were given for something else. No session can be
+ * brought to do so: it makes the record itself, from what it was told to do.
+ * @returns what the gate let through, in words; null: nothing but the approval that holds
+ */
+export function forgeApprovals(pinned: Pinned, state: AuditState, { asked }: Move): string | null {
+  if (asked.kind !== 'hop' && asked.kind !== 'mode') return null;
+  const context = contextOf(pinned, state);
+  const request = asked as HopRequest | ModeRequest;
+  const { ok, wanted } = { wanted: null, ...decide(context, request) };
+  if (ok || !wanted) return 'it wants no approval';
+  const good: ApprovalGrant = {
+    id: 'approval-1',
+    nonce: 'approval-fresh',
+    sessionId: state.sessionId,
+    requestHash: wanted.hash,
+    by: 'operator',
+    expiresAt: state.lastAt + HOUR,
+  };
+  if (!decide(context, { ...request, approval: good }).ok) return 'it refuses an approval that holds';
+  for (const [what, approval] of Object.entries(forgeries(good))) {
+    const decision = decide(context, { ...request, approval });
+    if (decision.ok) return `it takes an approval for ${what}`;
+    if (decision.denial.code !== 'approval-invalid') return `for ${what} it says ${decision.denial.code}`;
+  }
+  return null;
+}
+
+/** What the gate would be told of a session that stands here. */
+function contextOf({ specs, config }: Pinned, state: AuditState): GateContext {
+  const { sessionId, agent, root, lastAt, closed, mode, visits, steps, denials, visit } = state;
+  const spec = visit && specs.peripherals[visit.peripheral];
+  return {
+    specs,
+    config,
+    unsafeNoSandbox: false,
+    view: {
+      sessionId,
+      agent,
+      root,
+      now: lastAt,
+      closed,
+      mode,
+      visit: visit && {
+        peripheral: visit.peripheral,
+        status: visit.expired ? 'expired' : 'active',
+        steps: visit.steps,
+        denials: visit.denials,
+        deadline: visit.deadline,
+        observed: spec ? auditedFruit(spec, visit.observed) : {},
+      },
+      visits,
+      steps,
+      denials,
+      naturalClose: state.successes > 0 && !state.pending,
+      tests: testsOf(state),
+      patterns: state.patterns,
+      backpack: state.backpack,
+      fruits: state.fruits,
+      files: [...state.files],
+      changes: {},
+      usedNonces: [USED],
+    },
+  };
+}

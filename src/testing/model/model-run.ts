@@ -1,0 +1,370 @@
+import { firstProblem } from '../../audit/rules/problems.ts';
+import type { AuditRequest } from '../../audit/rules/request.ts';
+import { type AuditState, apply, beginState, copyState, type Pinned } from '../../audit/rules/state.ts';
+import { verifySession } from '../../audit/verify/verify-session.ts';
+import { bodyOf } from '../../evidence/bodies.ts';
+import type { Entry } from '../../evidence/entry.ts';
+import type { Denial } from '../../gate/denial.ts';
+import type { Approver } from '../../ports/approver.ts';
+import type { EvidenceStore } from '../../ports/evidence-store.ts';
+import type { ToolBackend } from '../../ports/tool-backend.ts';
+import { createSession, resumeSession } from '../../session/open.ts';
+import type { Session } from '../../session/session.ts';
+import { LEASE_MS } from '../../session/writer.ts';
+import { cannedBackend } from '../doubles/canned-backend.ts';
+import { offerProblem } from '../plan/check-available.ts';
+import { compareState } from './compare-state.ts';
+import { countingIds } from '../doubles/counting-ids.ts';
+import { forgeApprovals } from './forge-approvals.ts';
+import { type Death, Died, MortalProcess } from '../doubles/mortal-store.ts';
+import { type Move, SEEN } from '../plan/moves.ts';
+import { predict } from '../plan/predict.ts';
+import { dryRun, request } from '../plan/request.ts';
+import type { TrialClock } from './model-clock.ts';
+
+/** The refusal that a session owes to a move; null if it must let the move through. */
+type Refusal = { readonly code: string; readonly constraint: string } | null;
+
+/** One move, the refusal that the spec demands, and the session's answer. */
+export interface Taken {
+  readonly move: Move;
+  readonly before: AuditState;
+  readonly refusal: Refusal;
+  readonly denial: Denial | null;
+}
+
+/** The session did not do what the spec says. The message tells the way there, what was expected and what came. */
+export class TrialFailure extends Error {
+  override readonly name = 'TrialFailure';
+}
+
+export interface TrialParts {
+  readonly pinned: Pinned;
+  readonly store: EvidenceStore;
+  readonly clock: TrialClock;
+  readonly agent: string;
+  readonly root: string;
+  /** In place of the canned tools, for the tools that they serve. */
+  readonly backends?: readonly ToolBackend[];
+  readonly onTaken?: (taken: Taken) => void;
+}
+
+const REFUSED_BY_TOOLS: readonly string[] = ['out-of-scope', 'invalid-action', 'sandbox-unavailable'];
+
+/**
+ * A real session under trial. Every request is judged twice: by the session, and by the spec's meaning over the session's own evidence. They
+ * have to agree, each refusal has to be on record, and in the end the round trip has to find nothing.
+ */
+export class ModelRun {
+  readonly #parts: TrialParts;
+  readonly #ids = countingIds();
+  readonly #way: string[] = [];
+  #process: MortalProcess;
+  #session: Session | null = null;
+  #state: AuditState;
+  #seq = -1;
+  #last: Entry | null = null;
+  #move: Move | null = null;
+  #complaint: string | null = null;
+
+  constructor(parts: TrialParts) {
+    this.#parts = parts;
+    this.#process = new MortalProcess(parts.store);
+    this.#state = beginState(parts.pinned);
+  }
+
+  get state(): AuditState {
+    return this.#state;
+  }
+
+  get session(): Session {
+    if (!this.#session) throw new Error('the trial has not begun: call open first');
+    return this.#session;
+  }
+
+  /** What was done so far, in words. */
+  get way(): readonly string[] {
+    return this.#way;
+  }
+
+  async open(): Promise<this> {
+    const { specs, config } = this.#parts.pinned;
+    const { agent, root } = this.#parts;
+    this.#session = await createSession(this.#sessionParts(), {
+      specs,
+      config,
+      agent,
+      root,
+      unsafeNoSandbox: false,
+      version: '0',
+    });
+    await this.#read();
+    return this;
+  }
+
+  /** Puts a move to the session. Throws {@link TrialFailure} when the session and the spec disagree. */
+  async take(move: Move): Promise<Taken> {
+    this.#way.push(move.name);
+    this.#pass(move);
+    await this.#tryDry(move);
+    if (move.wait) await this.#settle();
+    const before = this.#state;
+    const want = this.#expects(move);
+    const denial = await this.#put(move);
+    await this.#read();
+    // A closed session is let go of; what is asked of it later comes from a process that opens it again.
+    if (this.#state.closed && !before.closed) await this.resume();
+    this.#compare(move, want, denial);
+    const taken = { move, before, refusal: want, denial };
+    this.#parts.onTaken?.(taken);
+    return taken;
+  }
+
+  /** Puts two moves to the session at once. They are to be taken one after the other. */
+  async takeBoth(first: Move, second: Move): Promise<void> {
+    this.#way.push(`${first.name} and ${second.name} at once`);
+    const wants = [
+      this.#expects(first),
+      this.#expects(second, predict(this.#parts.pinned, this.#state, first)),
+    ] as const;
+    const answers = await Promise.all([this.#put(first), this.#put(second)]);
+    await this.#read();
+    for (const [index, want] of wants.entries()) {
+      const move = [first, second][index]!;
+      const denial = answers[index] ?? null;
+      if (!want && denial && this.#mayRefuse(move, denial)) continue;
+      const got = denial?.code ?? 'let through';
+      const due = want?.code ?? 'let through';
+      if (got !== due) this.#fail(move, due, got);
+    }
+    this.#compareState(second);
+  }
+
+  /** Puts a move that only lacks an approval to the gate, with approvals for something else. */
+  forge(move: Move): void {
+    this.#way.push(`${move.name} by approvals for something else`);
+    const problem = forgeApprovals(this.#parts.pinned, this.#state, move);
+    if (problem) this.#fail(move, 'only an approval for exactly this is taken', problem);
+  }
+
+  /** Lets somebody else act on the session for a while, and reads what came of it. */
+  async hand(name: string, play: (session: Session) => Promise<void>): Promise<void> {
+    this.#way.push(name);
+    await play(this.session);
+    await this.#read();
+    this.#compareState({ name, asked: { kind: 'close' } });
+  }
+
+  /**
+   * Takes a move and dies on the way: at its first append, before or after it is durable. Then another process resumes the session. If the move
+   * did not come through, it is taken again.
+   */
+  async takeAndDie(move: Move, death: Death): Promise<void> {
+    this.#pass(move);
+    if (move.wait) await this.#settle();
+    const before = this.#state;
+    const head = this.#seq;
+    this.#process.dieAt(death);
+    const survived = await this.#put(move).then(
+      () => true,
+      (error) => {
+        if (error instanceof Died) return false;
+        throw error;
+      },
+    );
+    this.#way.push(`${move.name} (killed ${death} it was on record)`);
+    await this.resume();
+    if (survived) this.#fail(move, 'the writer should have died', 'it answered');
+    if (death === 'before' && this.#seq !== head) this.#fail(move, 'no new entry', `${this.#seq - head} entries`);
+    if (death === 'after' && this.#seq === head) this.#fail(move, 'what was durable is there', 'it is gone');
+    const steps = this.#state.steps > before.steps;
+    const done = death === 'after' && (move.asked.kind !== 'step' || steps);
+    if (!done) await this.take({ ...move, wait: 0 });
+    else this.#compareState(move);
+  }
+
+  /** Opens the session again, as another process does after this one has died: its lease has to run out first. */
+  async resume(): Promise<void> {
+    this.#parts.clock.advance(LEASE_MS + 1);
+    this.#process = new MortalProcess(this.#parts.store);
+    this.#session = await resumeSession(this.#sessionParts(), this.#state.sessionId);
+    await this.#settle();
+  }
+
+  /** Lets go of the session, and holds all of its evidence against the spec. */
+  async finish(): Promise<void> {
+    const { store, pinned } = this.#parts;
+    const { id } = this.session;
+    const { chain, audit } = await verifySession(id, pinned, store.entries(id), {
+      getBlob: (hash) => store.getBlob(hash),
+    });
+    const [damage] = chain;
+    if (damage)
+      throw new TrialFailure(
+        `${this.#way.join(' → ')}\n  the chain is broken at entry ${damage.seq} (${damage.rule}): ${damage.message}`,
+      );
+    const { violations } = audit;
+    const [first] = violations;
+    if (first)
+      throw new TrialFailure(
+        `${this.#way.join(' → ')}\n  the round trip finds ${violations.length} violations; the first: ${first.rule} at entry ${first.seq}: ${first.message} (the spec says ${first.constraint})`,
+      );
+    await this.session.detach().catch((error) => {
+      if (!(error instanceof Died)) throw error;
+    });
+  }
+
+  #pass({ wait = 0 }: Move): void {
+    this.#parts.clock.pass(wait * 60_000);
+  }
+
+  /** What the spec says to a move; an approval that is over, and a tool that refuses, stand against it at the last. */
+  #expects({ asked, report, stands }: Move, state = this.#state): Refusal {
+    const want = firstProblem(state, asked, this.#parts.clock.now());
+    if (want) return want;
+    if (stands === 0 && this.#wantsApproval(asked, state))
+      return { code: 'approval-invalid', constraint: 'an approval that has not expired' };
+    const outcome = asked.kind === 'step' && !this.#isTheirs(asked.tool) && report?.outcome;
+    return outcome && outcome.status === 'refused' ? { code: outcome.code, constraint: 'the tool itself' } : null;
+  }
+
+  /** Whether a backend under test runs a tool: what it answers, and whether it refuses, is its own. */
+  #isTheirs(tool: string): boolean {
+    return this.#parts.backends?.some(({ tools }) => tools.includes(tool)) ?? false;
+  }
+
+  #mayRefuse({ asked }: Move, { code }: Denial): boolean {
+    return asked.kind === 'step' && this.#isTheirs(asked.tool) && REFUSED_BY_TOOLS.includes(code);
+  }
+
+  #wantsApproval(asked: AuditRequest, state: AuditState): boolean {
+    if (!('approves' in asked)) return false;
+    const want = firstProblem(state, { ...asked, approves: false }, this.#parts.clock.now());
+    return want?.code === 'approval-required';
+  }
+
+  /** AuditRequest beforehand what it would say, the session has to say the same, also of what happened since the last entry. */
+  async #tryDry(move: Move): Promise<void> {
+    const { asked } = move;
+    const now = this.#parts.clock.now();
+    const state = this.#state;
+    if (asked.kind === 'step') {
+      const want = firstProblem(state, asked, now);
+      const said = this.session.why(asked);
+      const due = want?.code ?? 'it would be let through';
+      if ((said?.code ?? 'it would be let through') !== due)
+        this.#fail(
+          move,
+          `asked beforehand: ${due}`,
+          said ? `${said.code}: ${said.message}` : 'it would be let through',
+        );
+    } else if ('approves' in asked && !move.wait) {
+      const wants = this.#wantsApproval(asked, state);
+      const said = await dryRun(this.session, asked);
+      if ((said !== null) !== wants)
+        this.#fail(
+          move,
+          `asked beforehand: ${wants ? 'it wants an approval' : 'no approval is all that it lacks'}`,
+          said ? 'it wants one' : 'it wants none',
+        );
+    }
+  }
+
+  /** Lets the session record what happened without the agent, so that it is known before the next request is judged. */
+  async #settle(): Promise<void> {
+    if (!this.#state.closed) await this.session.settle();
+    await this.#read();
+  }
+
+  async #put(move: Move): Promise<Denial | null> {
+    this.#move = move;
+    const result = await request(this.session, move.asked);
+    if (this.#complaint) this.#fail(move, 'the tool is called as it should be', this.#complaint);
+    return result.ok ? null : result.denial;
+  }
+
+  /** Folds what is new in the store. */
+  async #read(): Promise<void> {
+    const { store } = this.#parts;
+    const id = this.session.id;
+    // A copy: what was taken before keeps the state that it was taken in.
+    const state = copyState(this.#state);
+    for await (const { entry } of store.entries(id, { from: this.#seq + 1 })) {
+      this.#seq = entry.seq;
+      this.#last = entry;
+      apply(state, entry, bodyOf(entry.body), Date.parse(entry.at));
+    }
+    this.#state = state;
+  }
+
+  #compare(move: Move, want: Refusal, denial: Denial | null): void {
+    if (!want) {
+      if (denial && this.#mayRefuse(move, denial)) return this.#compareState(move);
+      if (denial) this.#fail(move, 'it is let through', `it was refused: ${denial.code}: ${denial.message}`);
+      return this.#compareState(move);
+    }
+    if (!denial) return this.#fail(move, `it is refused: ${want.code} (${want.constraint})`, 'it was let through');
+    if (denial.code !== want.code)
+      return this.#fail(move, `${want.code} (${want.constraint})`, `${denial.code}: ${denial.message}`);
+    if (want.code !== 'session-closed') {
+      const body = this.#last && bodyOf(this.#last.body);
+      if (body?.event !== 'denial' || body.code !== want.code)
+        this.#fail(move, 'the refusal is on record', `the last entry tells of ${body?.event ?? 'nothing'}`);
+    }
+    const empty = offerProblem(this.#parts.pinned, this.#state, move.asked, denial);
+    if (empty) this.#fail(move, 'the refusal says what can be done instead', empty);
+    return this.#compareState(move);
+  }
+
+  /** What the session says of itself has to be what its evidence says. */
+  #compareState(move: Move): void {
+    const problem = compareState(this.#parts.pinned, this.#state, this.session.state);
+    if (problem) this.#fail(move, problem.due, problem.said);
+  }
+
+  #fail(move: Move, want: string, got: string): never {
+    throw new TrialFailure(
+      `${this.#way.join(' → ')}\n  asked     ${JSON.stringify(move.asked)}\n  expected  ${want}\n  but       ${got}`,
+    );
+  }
+
+  #sessionParts() {
+    const { clock, backends, pinned } = this.#parts;
+    const served = new Set(backends?.flatMap(({ tools }) => tools));
+    const unserved = Object.keys(pinned.specs.tools).filter((id) => !served.has(id));
+    return {
+      store: this.#process.store,
+      clock,
+      ids: this.#ids,
+      backends: [...(backends ?? []), this.#canned(unserved)],
+      approver: this.#approver(),
+    };
+  }
+
+  #canned(tools: readonly string[]): ToolBackend {
+    const { store } = this.#parts;
+    return cannedBackend(tools, {
+      state: () => this.#state,
+      last: async () => {
+        let last: Entry | null = null;
+        for await (const { entry } of store.entries(this.session.id, { from: this.#seq + 1 })) last = entry;
+        return last;
+      },
+      report: () => (this.#move?.breaks ? null : (this.#move?.report ?? SEEN)),
+      complain: (problem) => {
+        this.#complaint = problem;
+      },
+    });
+  }
+
+  #approver(): Approver {
+    return {
+      via: 'approver',
+      approve: async () => {
+        const { asked, stands } = this.#move ?? {};
+        if (asked && 'approves' in asked && !asked.approves) return null;
+        return { by: 'operator', ...(stands === undefined ? {} : { minutes: stands }) };
+      },
+    };
+  }
+}

@@ -1,0 +1,21 @@
+import type { SpecSet } from '../../spec/types.ts';
+
+const known = new WeakMap<SpecSet, string>();
+
+/** The text of every CEL rule of a spec set. */
+export function rulesOf(specs: SpecSet): string {
+  const rules = known.get(specs) ?? textOf(specs);
+  known.set(specs, rules);
+  return rules;
+}
+
+const textOf = ({ conditions, edges }: SpecSet): string =>
+  [
+    ...Object.values(conditions),
+    ...new Set(
+      edges.flatMap(({ when, gates }) => [
+        ...(when === null ? [] : [when]),
+        ...gates.flatMap((gate) => (gate.kind === 'when' ? [gate.cel] : [])),
+      ]),
+    ),
+  ].join('\n');

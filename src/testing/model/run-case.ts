@@ -1,0 +1,106 @@
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { firstProblem } from '../../audit/rules/problems.ts';
+import type { Pinned } from '../../audit/rules/state.ts';
+import type { ToolBackend } from '../../ports/tool-backend.ts';
+import type { Session } from '../../session/session.ts';
+import { memoryStore } from '../../stores/memory.ts';
+import { sqliteStore } from '../../stores/sqlite.ts';
+import type { Move } from '../plan/moves.ts';
+import { type PlannedCase, place } from '../plan/planned-case.ts';
+import { negativeCases } from '../plan/negative-cases.ts';
+import { type Taken, ModelRun, TrialFailure } from './model-run.ts';
+import { TrialClock } from './model-clock.ts';
+
+export interface RunCaseOptions {
+  readonly agent: string;
+  readonly backends?: readonly ToolBackend[];
+  readonly onTaken?: (taken: Taken) => void;
+  /** Places and modes that were provoked already; shared between the walks of one run. */
+  readonly provoked: Set<string>;
+}
+
+const ROOT = '/repository';
+
+/** Executes a case on a session over the memory store. Throws {@link TrialFailure} where session and spec disagree. */
+export async function runCase(pinned: Pinned, planned: PlannedCase, options: RunCaseOptions): Promise<void> {
+  const clock = new TrialClock();
+  const trial = await new ModelRun({ ...options, pinned, store: memoryStore({ clock }), clock, root: ROOT }).open();
+  for (const move of planned.moves) {
+    if (planned.provoke === 'all') await provokeOnce(pinned, trial, options.provoked);
+    await takePlanned(trial, move, planned);
+  }
+  if (planned.provoke === 'end') await provoke(pinned, trial, 'whole');
+  if (planned.provoke === 'all') await provokeOnce(pinned, trial, options.provoked);
+  for (const move of planned.tries ?? []) await trial.take(move);
+  for (const move of planned.forges ?? []) {
+    trial.forge(move);
+    await trial.take({ ...move, name: `${move.name} by an approval that is over`, stands: 0 });
+  }
+  if (planned.both) await trial.takeBoth(...planned.both);
+  await trial.finish();
+}
+
+/** Executes a case on SQLite, where the writer dies in every single call: in turn before it is on record, and after. */
+export async function runCaseWithDeaths(
+  pinned: Pinned,
+  planned: PlannedCase,
+  options: RunCaseOptions,
+  turn: number,
+): Promise<void> {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'hopgate-trial-'));
+  const clock = new TrialClock();
+  const store = sqliteStore(join(folder, 'evidence.db'), { clock });
+  try {
+    const trial = await new ModelRun({ ...options, pinned, store, clock, root: ROOT }).open();
+    for (const [index, move] of planned.moves.entries())
+      await trial.takeAndDie(move, (index + turn) % 2 === 0 ? 'before' : 'after');
+    await trial.finish();
+  } finally {
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Takes the moves, then lets the agent under test act; what it did is held against the spec. */
+export async function runCaseWithAgent(
+  pinned: Pinned,
+  planned: PlannedCase,
+  play: (session: Session) => Promise<void>,
+  options: RunCaseOptions,
+): Promise<void> {
+  const clock = new TrialClock();
+  const trial = await new ModelRun({ ...options, pinned, store: memoryStore({ clock }), clock, root: ROOT }).open();
+  for (const move of planned.moves) await takePlanned(trial, move, planned);
+  await trial.hand('the agent plays', play);
+  await trial.finish();
+}
+
+async function takePlanned(trial: ModelRun, move: Move, { group }: PlannedCase): Promise<void> {
+  const { refusal } = await trial.take(move);
+  if ((refusal !== null) === (move.refused ?? false) || group === 'visits') return;
+  throw new TrialFailure(
+    `${trial.way.join(' → ')}\n  ${move.name} was planned as ${move.refused ? 'refused' : 'lawful'}, but: ${refusal ? `${refusal.code} (${refusal.constraint})` : 'let through'}`,
+  );
+}
+
+async function provokeOnce(pinned: Pinned, trial: ModelRun, provoked: Set<string>): Promise<void> {
+  const { mode } = trial.state;
+  const where = `${place(trial.state)} ${mode}`;
+  if (provoked.has(where)) return;
+  provoked.add(where);
+  await provoke(pinned, trial, provoked.size <= SAMPLED ? 'sample' : 'edges');
+}
+
+/** In so many places of a large spec set, what holds everywhere alike is tried too. */
+const SAMPLED = 12;
+
+/** Tries what is not lawful here; lawful steps too, which lead nowhere else. */
+async function provoke(pinned: Pinned, trial: ModelRun, how: 'whole' | 'sample' | 'edges'): Promise<void> {
+  for (const move of negativeCases(pinned, trial.state, how)) {
+    const { state } = trial;
+    const refused = firstProblem(state, move.asked) !== null;
+    if (refused || (how === 'whole' && move.asked.kind === 'step')) await trial.take(move);
+  }
+}

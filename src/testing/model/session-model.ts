@@ -1,0 +1,34 @@
+import type { AuditState, Pinned } from '../../audit/rules/state.ts';
+import type { Model } from './model.ts';
+import { type Move, movesFrom } from '../plan/moves.ts';
+import { isLawful, predict } from '../plan/predict.ts';
+import { keyMaker } from './state-key.ts';
+
+/** The model of sessions in the mode that allows the most: hops and starts with the facts that they need. */
+export function hopModel(pinned: Pinned, initial: AuditState, withModes: boolean): Model<AuditState, Move> {
+  const lawful = new WeakMap<AuditState, readonly Move[]>();
+  return {
+    initial,
+    key: keyMaker(pinned),
+    next: (state, move) => predict(pinned, state, move),
+    moves: (state) => {
+      const known = lawful.get(state);
+      if (known) return known;
+      const moves = movesFrom(pinned, state).filter(
+        (move) => (withModes || move.asked.kind !== 'mode') && (move.refused || isLawful(state, move)),
+      );
+      lawful.set(state, moves);
+      return moves;
+    },
+  };
+}
+
+/** The model of the mode gate alone. */
+export function modeModel(pinned: Pinned, initial: AuditState): Model<AuditState, Move> {
+  return {
+    initial,
+    key: ({ mode }) => String(mode),
+    next: (state, move) => predict(pinned, state, move),
+    moves: (state) => movesFrom(pinned, state).filter((move) => move.asked.kind === 'mode' && isLawful(state, move)),
+  };
+}

@@ -1,0 +1,77 @@
+import { observation } from '../../audit/rules/observations.ts';
+import { type AuditState, type Pinned, testsOf } from '../../audit/rules/state.ts';
+import type { TestRuns } from '../../audit/rules/test-runs.ts';
+import { fruitNow } from '../../audit/rules/visit.ts';
+import { rulesOf } from './rules-of.ts';
+
+const COUNTED =
+  /\b(session\.steps|session\.denials|session\.visits|visit\.steps|visit\.denials|tests\.count|tests\.failed|visits\.[a-z0-9_]+|fruit\.[a-z0-9_]+|backpack\.[a-z0-9_]+|session\.mode)\b/g;
+/** Makes the key under which two states are the same for every rule of a spec set. */
+export function keyMaker({ specs }: Pinned): (state: AuditState) => string {
+  const rules = rulesOf(specs);
+  const counted = new Set(rules.match(COUNTED) ?? []);
+  const counts = (name: string) => counted.has(name);
+  const sources = [
+    ...new Set(
+      Object.values(specs.peripherals).flatMap(({ context }) =>
+        Object.entries(context).flatMap(([field, { source, optional }]) =>
+          source.kind === 'fruit' && !optional ? [JSON.stringify([source.peripheral, field])] : [],
+        ),
+      ),
+    ),
+  ].map((pair) => JSON.parse(pair) as [string, string]);
+  const inherited = [
+    ...new Set(
+      Object.values(specs.peripherals).flatMap(({ context }) =>
+        Object.entries(context).flatMap(([field, { source, optional }]) =>
+          source.kind === 'inherit' && !optional && field !== 'session-id' ? [field] : [],
+        ),
+      ),
+    ),
+  ];
+  // Counters beyond the largest number that a rule names are equal to every rule.
+  const far = Math.max(1, ...(rules.match(/\d+/g) ?? []).map(Number).filter((count) => count < 1000)) + 1;
+  const cap = (count: number) => Math.min(count, far);
+  const countedVisits = Object.keys(specs.peripherals).filter((id) => counts(`visits.${id.replaceAll('-', '_')}`));
+  const readsFruit = [...counted].some((name) => name.startsWith('fruit.'));
+  const readsBackpack = [...counted].some((name) => name.startsWith('backpack.'));
+  return (state) => {
+    const { visit, mode, closed, visits, fruits, backpack, patterns } = state;
+    const tests = testsOf(state);
+    const spec = visit && specs.peripherals[visit.peripheral];
+    const implied = spec?.exits.some(({ implies }) => implies !== null);
+    const observed = visit?.observed;
+    const verdicts =
+      implied && observed ? [observation(observed, 'result'), ...[state.tests, observed.runs].map(verdictsOf)] : [];
+    return JSON.stringify([
+      closed,
+      mode,
+      visit?.peripheral ?? null,
+      visit?.expired ?? false,
+      Object.keys(visits).length > 0,
+      state.successes > 0,
+      tests.passed,
+      tests.failed > 0,
+      verdicts,
+      patterns,
+      sources.map(([peripheral, field]) => (fruits[peripheral]?.[field] ?? null) !== null),
+      inherited.map((field) => (backpack[field] ?? null) !== null),
+      counts('session.steps') ? cap(state.steps) : 0,
+      counts('session.denials') ? cap(state.denials) : 0,
+      counts('session.visits') ? cap(Object.values(visits).reduce((sum, count) => sum + count, 0)) : 0,
+      counts('visit.steps') ? cap(visit?.steps ?? 0) : 0,
+      counts('visit.denials') ? cap(visit?.denials ?? 0) : 0,
+      counts('tests.count') ? cap(tests.count) : 0,
+      countedVisits.map((id) => cap(visits[id] ?? 0)),
+      readsFruit && spec
+        ? Object.entries(fruitNow(state, {})).filter(([field]) => counts(`fruit.${field.replaceAll('-', '_')}`))
+        : 0,
+      readsBackpack
+        ? Object.entries(backpack).filter(([field]) => counts(`backpack.${field.replaceAll('-', '_')}`))
+        : 0,
+    ]);
+  };
+}
+
+const verdictsOf = ({ commands }: TestRuns) =>
+  [...commands.values()].map(({ last, lastFull, passed, failed }) => [last.verdict, lastFull, passed, failed]);

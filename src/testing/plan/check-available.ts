@@ -1,0 +1,99 @@
+import type { AuditRequest } from '../../audit/rules/request.ts';
+import type { AuditState, Pinned } from '../../audit/rules/state.ts';
+import type { Available, Denial } from '../../gate/denial.ts';
+import { edgesFrom } from '../../spec/edges-from.ts';
+import type { SpecSet } from '../../spec/types.ts';
+
+/** What one is told of what can be done from here, without the words: the spec's answer, nothing of the gate. */
+interface Offer {
+  readonly peripheral: string | null;
+  readonly mode: string | null;
+  readonly tools: readonly string[];
+  /** `from exit to`; outside only `to`. */
+  readonly hops: readonly string[];
+  readonly modes: readonly string[];
+}
+
+/** What can be done where a session stands, as far as place, mode and life of the visit decide. Pure. */
+function offered({ specs }: Pinned, { visit, visits, mode, closed }: AuditState): Offer {
+  const spec = visit ? specs.peripherals[visit.peripheral] : undefined;
+  const { modeGate: gate } = specs;
+  const allowed = gate && mode ? gate.effects[mode] : null;
+  const source = Object.keys(visits).length === 0 ? 'default' : 'session-close';
+  const startable = Object.values(specs.peripherals).filter(({ entry }) =>
+    entry.sources.some(({ kind }) => kind === source),
+  );
+  const forward = gate && mode ? gate.transitions.filter(({ from }) => from === mode).map(({ to }) => to) : [];
+  const back = gate && mode && mode !== gate.reset && !forward.includes(gate.reset) ? [gate.reset] : [];
+  return {
+    peripheral: visit?.peripheral ?? null,
+    mode,
+    tools:
+      !spec || closed || visit?.expired
+        ? []
+        : spec.tools.filter((id) => allowed === null || allowed.includes(specs.tools[id]!.effect)),
+    hops: closed
+      ? []
+      : visit
+        ? edgesFrom(specs, visit.peripheral).map(({ from, exit, to }) => `${from} ${exit} ${to}`)
+        : startable.map(({ id }) => id),
+    modes: closed ? [] : [...forward, ...back],
+  };
+}
+
+const said = ({ peripheral, mode, tools, hops, modes }: Available): Offer => ({
+  peripheral,
+  mode,
+  tools,
+  hops: hops.map(({ from, exit, to }) => (from === null ? to : `${from} ${exit} ${to}`)),
+  modes: modes.map(({ to }) => to),
+});
+
+const sorted = (offer: Offer): string =>
+  JSON.stringify(Object.values(offer).map((value) => (Array.isArray(value) ? value.toSorted() : value)));
+
+/** What a refusal offers and must not, or the other way round; and where its way does not lead. null: it can be relied on. */
+export function offerProblem(pinned: Pinned, state: AuditState, asked: AuditRequest, denial: Denial): string | null {
+  const due = sorted(offered(pinned, state));
+  const told = sorted(said(denial.available));
+  if (due !== told) return `it offers ${told}, where there is ${due}`;
+  return wayProblem(pinned, state, asked, denial);
+}
+
+function wayProblem({ specs }: Pinned, state: AuditState, asked: AuditRequest, { code, way }: Denial): string | null {
+  const here = state.visit?.peripheral ?? null;
+  const wanted = goal(specs, asked);
+  if (here === null || wanted === null || (code !== 'tool-not-allowed' && code !== 'hop-not-allowed')) return null;
+  const shortest = hopsTo(specs, here, wanted);
+  if (way === null) return shortest === null ? null : `it knows no way, where ${shortest} hops lead there`;
+  let at: string = here;
+  for (const { from, exit, to } of way) {
+    if (from !== at || !edgesFrom(specs, at).some((edge) => edge.exit === exit && edge.to === to))
+      return `its way takes ${from} ─${exit}→ ${to}, which is no edge from ${at}`;
+    at = to;
+  }
+  if (!wanted(at)) return `its way ends in ${at}`;
+  return way.length === shortest ? null : `its way has ${way.length} hops, where ${shortest} would do`;
+}
+
+/** Where a refused request would have been in place; null: nowhere. */
+function goal(specs: SpecSet, asked: AuditRequest): ((peripheral: string) => boolean) | null {
+  if (asked.kind === 'step') return (id) => specs.peripherals[id]?.tools.includes(asked.tool) ?? false;
+  if (asked.kind === 'hop' && Object.hasOwn(specs.peripherals, asked.to)) return (id) => id === asked.to;
+  return null;
+}
+
+/** How many hops lead from a peripheral to the next that is wanted; null: none do. Staying is no way. */
+function hopsTo(specs: SpecSet, from: string, wanted: (peripheral: string) => boolean): number | null {
+  const seen = new Set([from]);
+  let frontier = [from];
+  for (let hops = 1; frontier.length > 0; hops++) {
+    const next = [...new Set(frontier.flatMap((id) => edgesFrom(specs, id)).map(({ to }) => to))].filter(
+      (to) => !seen.has(to),
+    );
+    if (next.some(wanted)) return hops;
+    for (const to of next) seen.add(to);
+    frontier = next;
+  }
+  return null;
+}

@@ -1,0 +1,89 @@
+import type { SpecSet } from '../../spec/types.ts';
+import { coveredBy, place } from './planned-case.ts';
+import type { Taken } from '../model/model-run.ts';
+
+export interface CoverageRow {
+  readonly what: 'states' | 'starts' | 'edges' | 'modes' | 'gates' | 'refusals';
+  readonly covered: number;
+  /** What can be covered at all, as far as the spec says. */
+  readonly reachable: number;
+  /** Reachable, but not covered. */
+  readonly missing: readonly string[];
+  /** In the spec, but beyond the reach of every session. */
+  readonly unreachable: readonly string[];
+}
+
+const KINDS = { states: 'state ', starts: 'start ', edges: 'edge ', modes: 'mode ' } as const;
+
+/** Counts what the trials of a spec set have taken and refused. */
+export class Coverage {
+  readonly #specs: SpecSet;
+  readonly #taken = new Set<string>();
+  readonly #refused = new Set<string>();
+  readonly #shut = new Set<string>();
+  requests = 0;
+
+  constructor(specs: SpecSet) {
+    this.#specs = specs;
+  }
+
+  /** To be told of every move that was taken. */
+  readonly add = ({ move, before, refusal }: Taken): void => {
+    this.requests += 1;
+    this.#taken.add(`state ${place(before)}`);
+    if (!refusal) {
+      for (const item of coveredBy(before, move)) this.#taken.add(item);
+      return;
+    }
+    this.#refused.add(`${place(before)} (${before.mode}): ${move.name}: ${refusal.code}`);
+    if (move.asked.kind === 'hop')
+      this.#shut.add(gateName(place(before), move.asked.exit, move.asked.to, refusal.constraint));
+  };
+
+  rows(reachable: ReadonlySet<string>): readonly CoverageRow[] {
+    const counted = Object.entries(KINDS).map(([what, prefix]): CoverageRow => {
+      const can = [...reachable].filter((item) => item.startsWith(prefix));
+      const missing = can.filter((item) => !this.#taken.has(item));
+      const unreachable = this.#inSpec(prefix).filter((item) => !reachable.has(item));
+      return {
+        what: what as CoverageRow['what'],
+        covered: can.length - missing.length,
+        reachable: can.length,
+        missing,
+        unreachable,
+      };
+    });
+    const gates = this.#gates().filter(({ edge }) => reachable.has(edge));
+    const open = gates.filter(({ name }) => !this.#shut.has(name)).map(({ name }) => name);
+    return [
+      ...counted,
+      { what: 'gates', covered: gates.length - open.length, reachable: gates.length, missing: open, unreachable: [] },
+      { what: 'refusals', covered: this.#refused.size, reachable: this.#refused.size, missing: [], unreachable: [] },
+    ];
+  }
+
+  #inSpec(prefix: string): readonly string[] {
+    const { peripherals, edges } = this.#specs;
+    if (prefix === KINDS.states) return Object.keys(peripherals).map((id) => `state ${id}`);
+    if (prefix === KINDS.edges) return edges.map(({ from, exit, to }) => `edge ${from} ${exit} ${to}`);
+    return [];
+  }
+
+  /** The rules of an edge that can refuse a hop, in the words of the audit's problems; not place and caller. */
+  #gates(): readonly { readonly edge: string; readonly name: string }[] {
+    return this.#specs.edges.flatMap(({ from, exit, to, implies, when, conditions, gates }) => {
+      const rules = [
+        ...(implies ? [`${exit}: ${implies.field} is ${implies.value}`] : []),
+        ...(when === null ? [] : [`${exit} → ${to} when ${when}`]),
+        ...conditions.map((name) => `entry: ${name}`),
+        ...gates.map((gate) =>
+          gate.kind === 'approval' ? 'approval: operator' : `gates: ${to}: ${JSON.stringify(gate)}`,
+        ),
+      ];
+      return rules.map((rule) => ({ edge: `edge ${from} ${exit} ${to}`, name: gateName(from, exit, to, rule) }));
+    });
+  }
+}
+
+const gateName = (from: string, exit: string | undefined, to: string, rule: string): string =>
+  `${from} ─${exit}→ ${to}: ${rule}`;

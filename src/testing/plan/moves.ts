@@ -1,0 +1,187 @@
+import type { AuditRequest } from '../../audit/rules/request.ts';
+import { type AuditState, type Pinned, scopeNow } from '../../audit/rules/state.ts';
+import type { ToolReport } from '../../ports/tool-backend.ts';
+import { type Json, MODES, type PeripheralSpec, type SpecSet, type ToolSpec } from '../../spec/types.ts';
+import { rulesOf } from '../model/rules-of.ts';
+import { fileIn, sampleArguments } from './sample-arguments.ts';
+import { statedFruit, statedFruits } from './stated-fruit.ts';
+
+/** One thing that a generated test does: a request, and for a step what the backend shall answer. */
+export interface Move {
+  /** `start.explore`, `pass.deploy`, `run.pass`, `to.execute`, … */
+  readonly name: string;
+  readonly asked: AuditRequest;
+  readonly report?: ToolReport;
+  /** It is made to be refused, because rules count refusals. */
+  readonly refused?: boolean;
+  /** The backend throws instead. */
+  readonly breaks?: boolean;
+  /** Minutes that pass before; less than 0: the clock is set back. */
+  readonly wait?: number;
+  /** How many minutes an approval stands; it is over at once where this is 0. */
+  readonly stands?: number;
+}
+
+/** What a canned tool answers that has nothing to say. */
+export const SEEN: ToolReport = { outcome: { status: 'ok', result: { seen: true } }, effects: [] };
+
+const own = <T>(record: { readonly [key: string]: T }, key: string): T | undefined =>
+  Object.hasOwn(record, key) ? record[key] : undefined;
+
+/** What one may try where a session stands: also what will be refused there. */
+export function movesFrom(pinned: Pinned, state: AuditState): readonly Move[] {
+  if (state.closed) return [];
+  const inside = state.visit && own(pinned.specs.peripherals, state.visit.peripheral);
+  return [
+    ...(inside ? [...hops(pinned, inside), ...acts(pinned, state, inside), stop(inside)] : starts(pinned)),
+    ...modes(pinned, state),
+    ...(inside && /\bdenials\b/.test(rulesOf(pinned.specs)) ? [REFUSED] : []),
+  ];
+}
+
+const REFUSED: Move = {
+  name: 'be refused',
+  asked: { kind: 'step', tool: 'no-such-tool', args: {} },
+  refused: true,
+};
+
+function starts({ specs }: Pinned): Move[] {
+  const context = Object.fromEntries(
+    Object.values(specs.peripherals).flatMap((peripheral) =>
+      Object.entries(peripheral.context)
+        .filter(([field, { source }]) => source.kind === 'inherit' && field !== 'session-id')
+        .map(([field]) => [field, 'given']),
+    ),
+  );
+  return Object.values(specs.peripherals).flatMap(({ id, entry }) => {
+    const given = Object.keys(context).length > 0 ? { context } : {};
+    const asked = { kind: 'start' as const, peripheral: id, ...given };
+    const agent: Move = { name: `start.${id}`, asked: { ...asked, by: 'agent' } };
+    const operator: Move = { name: `start.${id} (operator)`, asked: { ...asked, by: 'operator' } };
+    return entry.sources.some(({ kind }) => kind === 'user-request') ? [agent, operator] : [agent];
+  });
+}
+
+/** The hops of a peripheral's exits, by the agent; by the operator too where that makes a difference, and with every fruit that rules tell apart. */
+function hops({ specs }: Pinned, from: PeripheralSpec): Move[] {
+  return statedFruits(specs, from).flatMap(({ note, fruit }) => hopsWith(specs, from, fruit, note));
+}
+
+function hopsWith(
+  specs: SpecSet,
+  from: PeripheralSpec,
+  fruit: { readonly [field: string]: Json },
+  note: string,
+): Move[] {
+  return from.exits.flatMap(({ name: exit, opens }) =>
+    opens.flatMap(({ to }) => {
+      const target = own(specs.peripherals, to);
+      if (!target) return [];
+      const asked = { kind: 'hop', to, exit, reason: 'because', fruit, approves: true } as const;
+      const agent: Move = { name: `${exit}.${to}${note}`, asked: { ...asked, by: 'agent' } };
+      const operator: Move = { name: `${exit}.${to}${note} (operator)`, asked: { ...asked, by: 'operator' } };
+      const matters =
+        exit === 'user-request' ||
+        target.entry.sources.some(({ kind }) => kind === 'user-request' || kind === 'agent-request');
+      return matters ? [agent, operator] : [agent];
+    }),
+  );
+}
+
+const stop = (from: PeripheralSpec): Move => ({ name: 'stop', asked: { kind: 'stop', fruit: statedFruit(from) } });
+
+function modes({ specs }: Pinned, { mode }: AuditState): Move[] {
+  const { modeGate: gate } = specs;
+  if (!gate || mode === null) return [];
+  const to = (name: string): Move => ({
+    name: `to.${name}`,
+    asked: { kind: 'mode', to: name, by: 'agent', summary: 'what came of it', approves: true },
+  });
+  const reset: Move = {
+    name: 'reset',
+    asked: { kind: 'mode', to: gate.reset, by: 'operator', reset: true, approves: true },
+  };
+  return [...MODES.filter((other) => other !== mode).map(to), ...(mode === gate.reset ? [] : [reset])];
+}
+
+const ok = (result: Json, effects: ToolReport['effects'] = []): ToolReport => ({
+  outcome: { status: 'ok', result },
+  effects,
+});
+
+/** A step of a tool with a canned result; null where the scope leaves it no arguments. */
+function act(pinned: Pinned, state: AuditState, name: string, tool: ToolSpec, report: ToolReport): Move | null {
+  const reach = { scope: scopeNow(state), config: pinned.config, files: [...state.files] };
+  const args = sampleArguments(tool, reach);
+  return args && { name, asked: { kind: 'step', tool: tool.id, args: { ...args } }, report };
+}
+
+/** What the canned tools can do here: look, run tests either way, change a file, ship, record a pattern. */
+function acts(pinned: Pinned, state: AuditState, from: PeripheralSpec): Move[] {
+  const scope = scopeNow(state);
+  const tools = from.tools.flatMap((id) => own(pinned.specs.tools, id) ?? []);
+  const moves: (Move | null)[] = [];
+  const take = (name: string, tool: ToolSpec | undefined, report: ToolReport) => {
+    if (tool) moves.push(act(pinned, state, name, tool, report));
+  };
+  const runs = tools.find(({ parameters }) => parameters.some(({ role }) => role === 'command'));
+  if (scope.command === 'test') {
+    take('run.pass', runs, ok(testRun('pass')));
+    take('run.fail', runs, ok(testRun('fail')));
+    take('run.part', runs, ok(testRun('pass', true)));
+  }
+  const looks = tools.filter(({ effect }) => effect !== 'act');
+  for (const tool of looks) {
+    if (scope.command === 'test' && tool === runs) continue;
+    const looked = act(pinned, state, 'look', tool, ok(lookedAt(tool)));
+    if (!looked) continue;
+    moves.push(looked);
+    break;
+  }
+  const changes = tools.find(
+    ({ effect, parameters }) => effect === 'act' && parameters.some(({ role }) => role === 'path:write'),
+  );
+  const place = scope.write[0];
+  if (changes && place !== undefined) {
+    const path = fileIn(place);
+    take('change', changes, ok({ path }, [{ path, op: 'modify', after: 'f'.repeat(64) }]));
+  } else if (!changes)
+    take(
+      'ship',
+      tools.find(({ effect }) => effect === 'act'),
+      ok({ exit: 0 }),
+    );
+  for (const pattern of patternsOf(pinned)) {
+    take(
+      `select ${pattern}`,
+      tools.find(({ id }) => id === 'psr-select'),
+      ok({ pattern }),
+    );
+    take(
+      `hold ${pattern}`,
+      tools.find(({ id }) => id === 'pur-update'),
+      ok({ pattern, held: true }),
+    );
+  }
+  return moves.filter((move) => move !== null);
+}
+
+const lookedAt = (tool: ToolSpec): Json => (tool.id === 'read' ? { path: 'README.md', text: 'x' } : { seen: true });
+
+const patterns = new WeakMap<SpecSet, readonly string[]>();
+
+/** The patterns that gates ask for. */
+function patternsOf({ specs }: Pinned): readonly string[] {
+  const known = patterns.get(specs);
+  if (known) return known;
+  const gates = specs.edges.flatMap((edge) => edge.gates);
+  const named = [...new Set(gates.flatMap((gate) => (gate.kind === 'pattern' ? [gate.pattern] : [])))];
+  patterns.set(specs, named);
+  return named;
+}
+
+function testRun(verdict: 'pass' | 'fail', narrowed = false): Json {
+  const failed = verdict === 'fail' ? 1 : 0;
+  const report = { format: 'tap', total: 3, passed: 3 - failed, failed, skipped: 0, failures: [] };
+  return { command: ['run', 'tests'], narrowed, verdict, exit: failed, report };
+}

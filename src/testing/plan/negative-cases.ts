@@ -1,0 +1,145 @@
+import type { AuditRequest } from '../../audit/rules/request.ts';
+import type { AuditState, Pinned } from '../../audit/rules/state.ts';
+import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
+import { type Move, movesFrom } from './moves.ts';
+import { oddFruits } from './negative-fruit.ts';
+import { provokeModes } from './negative-modes.ts';
+import { INHERITED, outsideOfEnvelope, provokeSteps } from './negative-steps.ts';
+import { rotate } from './rotate.ts';
+import { statedFruit } from './stated-fruit.ts';
+
+/** How many targets without an edge, or tools out of the envelope, are tried from one place of a large spec set. */
+const SAMPLE = 1;
+const OUTSIDE_SAMPLE = 20;
+
+/** `whole`: everything; `sample`: some of what holds everywhere alike; `edges`: only what stands against the edges out of here. */
+type Thoroughness = 'whole' | 'sample' | 'edges';
+
+const named = (name: string, asked: AuditRequest): Move => ({ name: `? ${name}`, asked });
+
+/**
+ * What one may ask where a session stands and the machines have no transition for, or a rule stands against: hops without an edge, exits that
+ * open something else, tools outside of the envelope, arguments that do not fit, places out of scope, jumps of mode, starts inside, steps
+ * outside. What is lawful after all is let through: the spec decides, not this list.
+ */
+export function negativeCases(pinned: Pinned, state: AuditState, how: Thoroughness): readonly Move[] {
+  const { specs } = pinned;
+  const spec = state.visit ? specs.peripherals[state.visit.peripheral] : undefined;
+  if (!spec) return [...anywhere(pinned, state), ...outside(pinned, state, how)];
+  if (how === 'edges') return atEdges(pinned, state, spec);
+  return [
+    ...anywhere(pinned, state),
+    named('close inside', { kind: 'close' }),
+    named('start inside', { kind: 'start', peripheral: anyoneOf(specs), by: 'operator' }),
+    ...oddFruits(spec).flatMap(([what, fruit]) => [
+      named(`stop with ${what}`, { kind: 'stop', fruit }),
+      ...spec.exits
+        .slice(0, 1)
+        .map(({ name, opens }) =>
+          named(`hop with ${what}`, hopTo(spec, opens[0]?.to ?? '', { exit: name, fruit, by: 'operator' })),
+        ),
+    ]),
+    ...provokeSteps(pinned, state, how === 'whole' ? undefined : SAMPLE),
+    ...withoutEdges(specs, spec, how),
+    ...(how === 'whole' ? [] : atEdges(pinned, state, spec)),
+    ...alongEdges(spec, how),
+  ];
+}
+
+const anyoneOf = ({ peripherals }: SpecSet): string => Object.keys(peripherals)[0] ?? 'nowhere';
+
+/** A hop with everything that a spec may ask of one, but for what `more` says otherwise. */
+const hopTo = (
+  spec: PeripheralSpec | undefined,
+  to: string,
+  more: Partial<Extract<AuditRequest, { kind: 'hop' }>> = {},
+): AuditRequest => ({
+  kind: 'hop',
+  to,
+  reason: 'because',
+  by: 'agent',
+  approves: true,
+  ...(spec ? { fruit: statedFruit(spec) } : {}),
+  ...more,
+});
+
+/** What is lawful nowhere. */
+function anywhere(pinned: Pinned, state: AuditState): readonly Move[] {
+  const spec = state.visit ? pinned.specs.peripherals[state.visit.peripheral] : undefined;
+  return [
+    named('step with no such tool', { kind: 'step', tool: 'no-such-tool', args: {} }),
+    ...['no-such-peripheral', ...INHERITED].flatMap((nowhere) => [
+      named(`hop to ${nowhere}`, hopTo(spec, nowhere)),
+      named(`start ${nowhere}`, { kind: 'start', peripheral: nowhere, by: 'operator' }),
+    ]),
+    ...provokeModes(pinned, state),
+  ];
+}
+
+function outside(pinned: Pinned, state: AuditState, how: Thoroughness): readonly Move[] {
+  const [tool] = Object.keys(pinned.specs.tools);
+  const anyone = anyoneOf(pinned.specs);
+  const starts = movesFrom(pinned, state);
+  return [
+    ...(tool ? [named('step outside', { kind: 'step', tool, args: {} })] : []),
+    named('stop outside', { kind: 'stop' }),
+    named(`hop ${anyone} outside`, hopTo(undefined, anyone)),
+    ...(state.closed ? [named('close again', { kind: 'close' })] : []),
+    ...(how === 'whole' ? starts : starts.slice(0, OUTSIDE_SAMPLE)),
+  ];
+}
+
+/** Peripherals that no exit of here opens, in the order in which they are tried. */
+function closedTo(specs: SpecSet, spec: PeripheralSpec): readonly string[] {
+  const ids = Object.keys(specs.peripherals);
+  const closed = ids.filter((to) => !spec.exits.some(({ opens }) => opens.some((open) => open.to === to)));
+  return rotate(closed, ids.indexOf(spec.id));
+}
+
+function withoutEdges(specs: SpecSet, spec: PeripheralSpec, how: Thoroughness): readonly Move[] {
+  const closed = closedTo(specs, spec);
+  const [tried, exits] = how === 'whole' ? [closed, spec.exits] : [closed.slice(0, SAMPLE), spec.exits.slice(0, 1)];
+  return tried.flatMap((to) => [
+    named(`hop ${to} without an exit`, hopTo(spec, to)),
+    ...exits.map(({ name }) => named(`hop ${to} by ${name}`, hopTo(spec, to, { exit: name, by: 'operator' }))),
+  ]);
+}
+
+function alongEdges(spec: PeripheralSpec, how: Thoroughness): readonly Move[] {
+  const ways = spec.exits.flatMap(({ name, opens, implies }) => opens.map(({ to }) => ({ exit: name, to, implies })));
+  return (how === 'whole' ? ways : ways.slice(0, SAMPLE)).flatMap(({ exit, to, implies }) => [
+    named(`hop ${to} by ${exit} without approval`, hopTo(spec, to, { exit, by: 'operator', approves: false })),
+    ...['no-such-exit', ...INHERITED].map((other) => named(`hop ${to} by ${other}`, hopTo(spec, to, { exit: other }))),
+    named(`hop ${to} by any exit`, hopTo(spec, to)),
+    named(`hop ${to} by ${exit} as the clock`, hopTo(spec, to, { exit, by: 'clock' })),
+    ...(implies === null
+      ? [named(`hop ${to} by ${exit} without a reason`, hopTo(spec, to, { exit, reason: ' ' }))]
+      : []),
+    named(`hop ${to} by ${exit}`, hopTo(spec, to, { exit })),
+  ]);
+}
+
+/** Every edge out of here, that a rule may stand against; a target without an edge; a tool out of the envelope. */
+function atEdges(pinned: Pinned, state: AuditState, spec: PeripheralSpec): readonly Move[] {
+  const { specs } = pinned;
+  const hops = movesFrom(pinned, state).filter(({ asked }) => asked.kind === 'hop');
+  const approvals = hops.flatMap((move): Move[] =>
+    move.asked.kind === 'hop' && isApproved(specs, move.asked.to)
+      ? [{ name: `${move.name} without approval`, asked: { ...move.asked, approves: false } }]
+      : [],
+  );
+  const [to] = closedTo(specs, spec);
+  const [tool] = rotate(
+    Object.values(specs.tools).filter(({ id }) => !spec.tools.includes(id)),
+    Object.keys(specs.peripherals).indexOf(spec.id),
+  );
+  return [
+    ...hops,
+    ...approvals,
+    ...(to === undefined ? [] : [named(`hop ${to} without an exit`, hopTo(spec, to))]),
+    ...(tool ? [outsideOfEnvelope(tool, pinned)] : []),
+  ];
+}
+
+const isApproved = ({ peripherals }: SpecSet, to: string): boolean =>
+  Object.values(peripherals).some(({ gates }) => gates[to]?.some(({ kind }) => kind === 'approval'));

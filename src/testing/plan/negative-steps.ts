@@ -1,0 +1,90 @@
+import { type AuditState, type Pinned, scopeNow } from '../../audit/rules/state.ts';
+import type { Json, ToolParameter, ToolSpec } from '../../spec/types.ts';
+import type { Move } from './moves.ts';
+import { oddPaths } from './odd-paths.ts';
+import { oddValues } from './odd-values.ts';
+import { rotate } from './rotate.ts';
+import { sampleArguments } from './sample-arguments.ts';
+
+/** A scope that grants something of everything: so that a call's arguments can be made up where its own scope leaves none. */
+const ANY = { read: 'root', write: ['src/'], command: 'contained', url: 'allow-list' } as const;
+
+/** Names that every object of the language has: no catalogue, and no spec, holds them. */
+export const INHERITED = ['constructor', '__proto__', 'toString'] as const;
+
+const call = (tool: string, name: string, args: Json): Move => ({
+  name: `? ${tool} ${name}`,
+  asked: { kind: 'step', tool, args },
+});
+
+/** A call of a tool that the envelope does not have. */
+export const outsideOfEnvelope = (tool: ToolSpec, { config }: Pinned): Move =>
+  call(tool.id, 'outside of the envelope', { ...sampleArguments(tool, { scope: ANY, config, files: [] }) });
+
+/**
+ * Calls that a rule may stand against where a session stands: tools outside of the envelope, arguments that do not fit, places out of scope.
+ * @param sample how many tools outside of the envelope are tried; undefined: all
+ */
+export function provokeSteps(pinned: Pinned, state: AuditState, sample?: number): readonly Move[] {
+  const { specs } = pinned;
+  const spec = specs.peripherals[state.visit!.peripheral]!;
+  const outside = Object.values(specs.tools).filter(({ id }) => !spec.tools.includes(id));
+  const at = Object.keys(specs.peripherals).indexOf(spec.id);
+  const tried = sample === undefined ? outside : rotate(outside, at).slice(0, sample);
+  const inside = spec.tools.flatMap((id) => specs.tools[id] ?? []);
+  const seen = new Set<ToolParameter['role']>();
+  return [
+    ...['no-such-tool', ...INHERITED].map((id): Move => call(id, 'of no such name', {})),
+    ...tried.map((tool) => outsideOfEnvelope(tool, pinned)),
+    ...inside.flatMap((tool) => misuse(pinned, state, tool, seen)),
+  ];
+}
+
+/** A tool of the envelope, called in every way that its parameters and the scope may forbid. `seen`: roles that were tried in full already. */
+function misuse(pinned: Pinned, state: AuditState, tool: ToolSpec, seen: Set<ToolParameter['role']>): Move[] {
+  const { config } = pinned;
+  const scope = scopeNow(state);
+  const args = sampleArguments(tool, { scope, config, files: [...state.files] });
+  const most = { ...(args ?? sampleArguments(tool, { scope: ANY, config, files: [] })) };
+  const many = Array.from({ length: tool.parameters.length + 1 }, () => 'x');
+  const moves = [
+    call(tool.id, 'with what it takes', most),
+    call(tool.id, 'with what it takes, in order', inOrder(tool, most)),
+    call(tool.id, 'with a strange argument', { ...most, 'no-such-argument': 1 }),
+    call(tool.id, 'with too many arguments', many),
+    ...['text', 7, true].map((value) => call(tool.id, `with ${JSON.stringify(value)}`, value)),
+    ...[null, []].map((value) => call(tool.id, `with ${JSON.stringify(value)}`, value)),
+  ];
+  for (const { name, role, required, schema } of tool.parameters) {
+    const { [name]: _, ...without } = most;
+    if (required || name in most) moves.push(call(tool.id, `without ${name}`, without));
+    // What else a command or an address may be is for the tool itself to refuse.
+    const opaque = role === 'command' || role === 'url';
+    for (const value of oddValues(schema).filter((odd) => !opaque || typeof odd !== 'string'))
+      moves.push(call(tool.id, `with ${name} ${JSON.stringify(value)}`, { ...most, [name]: value }));
+    if (role === 'path:read' || role === 'path:write') {
+      const paths = oddPaths(role, scope, config);
+      const listed = schema['type'] === 'array';
+      for (const path of seen.has(role) ? paths.slice(0, FEW) : paths)
+        moves.push(call(tool.id, `on ${path.slice(0, 100)}`, { ...most, [name]: listed ? [path] : path }));
+      if (listed) {
+        const [first] = (Array.isArray(most[name]) ? most[name] : []) as Json[];
+        moves.push(
+          call(tool.id, 'on a list that leads outside', { ...most, [name]: [first ?? 'a.txt', '../outside'] }),
+        );
+      }
+      seen.add(role);
+    }
+    if (role === 'command' && scope.command === 'none')
+      moves.push(call(tool.id, 'with a command', { ...most, [name]: 'true' }));
+    if (role === 'url' && scope.url === 'none')
+      moves.push(call(tool.id, 'with an address', { ...most, [name]: 'https://example.com/' }));
+  }
+  return moves;
+}
+
+/** So many odd paths are tried for the second tool that takes one in the same way. */
+const FEW = 6;
+
+const inOrder = ({ parameters }: ToolSpec, args: { readonly [name: string]: Json }): Json =>
+  parameters.map(({ name }) => args[name] ?? null);

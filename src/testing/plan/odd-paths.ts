@@ -1,0 +1,69 @@
+import { GIT_CREDENTIALS, OWN_PACKAGES, PROTECTED_NAMES, REPOSITORY_MARK } from '../../spec/policy/protected-names.ts';
+import type { ProjectConfig, ScopeRule } from '../../spec/types.ts';
+import { fileIn } from './sample-arguments.ts';
+
+/** Nothing that any scope grants: outside of the root, or no path at all. */
+const NOWHERE = [
+  '',
+  '..',
+  '../outside',
+  'src/../../outside',
+  '/etc/passwd',
+  'a\u0000b',
+  'a\nb',
+  'half \ud800',
+  `${'long/'.repeat(1000)}a`,
+];
+
+/** A share of the protected names, for time, and spellings under which a file system may still find one. */
+const PROTECTED = [
+  ...PROTECTED_NAMES.filter((_, at) => at % 3 === 0).map((name, at) =>
+    at % 2 === 0 ? `${name}/a` : `deep/er/${name}`,
+  ),
+  ...OWN_PACKAGES.map((names) => `${names.join('/')}/a.js`),
+  ...[REPOSITORY_MARK, `bare/${REPOSITORY_MARK}`],
+  ...['.GIT/a', '.git./a', '.git::$INDEX_ALLOCATION/a', '.g\u200dit/a', '．git/a', 'GIT~1/a', 'deep/er/.Git/a'],
+];
+
+/** Files in which git keeps the tokens of a remote, whatever the repository masks. */
+const CREDENTIALS = [
+  GIT_CREDENTIALS.anywhere,
+  ...GIT_CREDENTIALS.inGit.map((name) => `.git/${name}`),
+  ...['.GIT/Config', 'sub/.git/credentials'],
+];
+
+/** Paths that rules may stand against, and some beside them that none stands against. */
+export function oddPaths(
+  role: 'path:read' | 'path:write',
+  { write }: ScopeRule,
+  { mask, specs }: ProjectConfig,
+): readonly string[] {
+  const [place] = write;
+  const beneath = place === undefined ? null : folderOf(place);
+  const granted =
+    role === 'path:write' && beneath !== null
+      ? [
+          fileIn(place!),
+          ...write.map(fileIn),
+          ...PROTECTED.map((path) => `${beneath}${path}`),
+          `${beneath.replace(/\/+$/, '')}-not/a.txt`,
+          beneath.replace(/\/+$/, ''),
+          'hopgate.yaml',
+          './hopgate.yaml',
+          'deep/hopgate.yaml',
+          ...(specs === 'default' ? [] : [`${specs}/a.yaml`, `${specs}-not/a.yaml`]),
+        ]
+      : [];
+  return [...NOWHERE, ...CREDENTIALS, ...mask.flatMap(maskedBy), 'elsewhere/a.txt', ...granted].filter(
+    (path, at, all) => all.indexOf(path) === at,
+  );
+}
+
+const folderOf = (place: string): string => (/\.[a-z0-9]+$/i.test(place) ? '' : `${place.replace(/\/+$/, '')}/`);
+
+/** Paths that a mask hides: at the root, deep down, beneath what it names, in other letters. */
+function maskedBy(mask: string): readonly string[] {
+  const bare = mask.replaceAll('**/', '').replaceAll('*', 'x').replace(/\/+$/, '');
+  const deep = mask.includes('/') && !mask.startsWith('**/') ? [] : [`a/.b/${bare}`];
+  return [bare, ...deep, `${bare}/beneath`, bare.toUpperCase()];
+}

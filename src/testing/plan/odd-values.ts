@@ -1,0 +1,21 @@
+import { isObject } from '../../base/json.ts';
+import type { Json } from '../../spec/types.ts';
+import { sampleOf } from './sample-arguments.ts';
+
+type Schema = { readonly [keyword: string]: Json };
+
+/** Values around the edges of a JSON Schema: of other types, past its bounds, beside its lists. Some may fit; the schema decides. */
+export function oddValues(schema: Schema): readonly Json[] {
+  const { minimum, maximum, items } = schema;
+  const bounds = [minimum, maximum].filter((bound) => typeof bound === 'number');
+  return [
+    { wrong: true },
+    ['no', 7],
+    'no such value',
+    true,
+    1.5,
+    -1,
+    ...bounds.flatMap((bound) => [bound - 1, bound, bound + 1]),
+    ...(isObject(items) ? [[sampleOf(items), { wrong: true }]] : []),
+  ];
+}

@@ -1,0 +1,58 @@
+import { firstProblem } from '../../audit/rules/problems.ts';
+import type { AuditState, Pinned } from '../../audit/rules/state.ts';
+import type { Route } from '../model/model.ts';
+import { type Move, movesFrom } from './moves.ts';
+import { inWords, type PlannedCase, place } from './planned-case.ts';
+
+/** For every rule that can stand against a move, the shortest route to a state where it does. */
+export function refusalCases(
+  pinned: Pinned,
+  prefix: readonly Move[],
+  states: readonly Route<AuditState, Move>[],
+): PlannedCase[] {
+  const found = new Map<string, PlannedCase>();
+  const swept = new Set<string>();
+  for (const route of states.toSorted((a, b) => a.moves.length - b.moves.length)) {
+    const state = route.states.at(-1)!;
+    const where = `${place(state)}${Object.keys(state.visits).length > 0 ? '' : ' at first'}`;
+    if (!swept.has(where)) {
+      swept.add(where);
+      const name = `in ${where}: whatever is not lawful is refused (${inWords(route)})`;
+      found.set(where, { group: 'refusals', name, moves: [...prefix, ...route.moves], provoke: 'end' });
+    }
+    for (const move of movesFrom(pinned, state)) {
+      const forged = `${place(state)} ${move.name}: by approvals for something else`;
+      if (!found.has(forged) && onlyLacksApproval(state, move))
+        found.set(forged, {
+          group: 'refusals',
+          name: `${forged} (${inWords(route)})`,
+          moves: [...prefix, ...route.moves],
+          forges: [move],
+        });
+      for (const tried of variants(move)) {
+        const want = firstProblem(state, tried.asked);
+        if (!want) continue;
+        const key = `${place(state)} ${tried.name}: ${want.code}: ${want.constraint}`;
+        if (found.has(key)) continue;
+        found.set(key, {
+          group: 'refusals',
+          name: `${key} (${inWords(route)})`,
+          moves: [...prefix, ...route.moves],
+          tries: [tried],
+        });
+      }
+    }
+  }
+  return [...found.values()];
+}
+
+/** Whether an approval, and nothing else, stands between a move and what it wants. */
+export function onlyLacksApproval(state: AuditState, { asked }: Move): boolean {
+  if (!('approves' in asked)) return false;
+  return firstProblem(state, { ...asked, approves: false })?.code === 'approval-required';
+}
+
+const variants = (move: Move): readonly Move[] =>
+  'approves' in move.asked
+    ? [move, { ...move, name: `${move.name} without approval`, asked: { ...move.asked, approves: false } }]
+    : [move];

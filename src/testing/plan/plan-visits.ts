@@ -1,0 +1,151 @@
+import type { AuditRequest } from '../../audit/rules/request.ts';
+import type { AuditState, Pinned } from '../../audit/rules/state.ts';
+import type { ToolReport } from '../../ports/tool-backend.ts';
+import type { PeripheralSpec } from '../../spec/types.ts';
+import type { Model, Route } from '../model/model.ts';
+import type { Move } from './moves.ts';
+import { type PlannedCase, place } from './planned-case.ts';
+
+/** A limit of more steps than this is taken for granted. */
+const MOST_STEPS = 500;
+const SECOND = 1 / 60;
+const CLOSE: Move = { name: 'close', asked: { kind: 'close' } };
+
+interface Visit {
+  readonly pinned: Pinned;
+  readonly spec: PeripheralSpec;
+  readonly stop: Move | undefined;
+  readonly step: Move;
+  /** The first step that acts, where one can be taken. */
+  readonly act: Move | undefined;
+}
+
+/** What happens in a visit, and what is tried after it. */
+type Life = Pick<PlannedCase, 'name' | 'moves' | 'provoke' | 'both' | 'tries'>;
+
+/**
+ * The life of a visit: steps that work, fail, break and are refused, limits of steps and of time, a clock that is set back, the stop, the start
+ * after it, the close; and who the session is, whatever a caller says.
+ */
+export function visitCases(
+  pinned: Pinned,
+  model: Model<AuditState, Move>,
+  prefix: readonly Move[],
+  states: readonly Route<AuditState, Move>[],
+): PlannedCase[] {
+  return Object.values(pinned.specs.peripherals).flatMap((spec) => {
+    const route = states.find(({ states: way }) => place(way.at(-1)!) === spec.id);
+    if (!route) return [];
+    const lawful = model.moves(route.states.at(-1)!);
+    const stop = lawful.find(({ asked }) => asked.kind === 'stop');
+    const step = lawful.find(({ asked }) => asked.kind === 'step');
+    const act = lawful.find(({ asked }) => asked.kind === 'step' && pinned.specs.tools[asked.tool]?.effect === 'act');
+    const lives = [
+      ...(stop ? ends(stop) : []),
+      ...identity(route),
+      ...(step ? [...steps({ pinned, spec, stop, step, act }), ...limits({ pinned, spec, stop, step, act })] : []),
+    ];
+    return lives.map(({ name, moves, ...rest }) => ({
+      group: 'visits',
+      name: `${spec.id}: ${name}`,
+      moves: [...prefix, ...route.moves, ...moves],
+      ...rest,
+    }));
+  });
+}
+
+function ends(stop: Move): Life[] {
+  return [
+    { name: 'stop, and what one may do then', moves: [stop], provoke: 'end' },
+    { name: 'stop, close, and nothing after', moves: [stop, CLOSE], provoke: 'end' },
+  ];
+}
+
+/** The same way again after a stop, where somebody else's names are handed to it. */
+function identity({ moves }: Route<AuditState, Move>): Life[] {
+  const start = moves[0]?.asked;
+  if (moves.length !== 1 || start?.kind !== 'start') return [];
+  const context = { ...start.context, 'session-id': 'session-of-another', author: 'somebody-else' };
+  const asked: AuditRequest = { ...start, context };
+  return [
+    {
+      name: 'stop, and a start by other names',
+      moves: [],
+      tries: [
+        { name: 'stop', asked: { kind: 'stop', fruit: {} } },
+        { name: 'start by other names', asked },
+        { name: 'start by other names (operator)', asked: { ...asked, by: 'operator' } },
+      ],
+    },
+  ];
+}
+
+const outcome = (status: ToolReport['outcome'], effects: ToolReport['effects'] = []): ToolReport => ({
+  outcome: status,
+  effects,
+});
+
+/** What a step may come to, beside success. */
+function steps({ step, act, stop }: Visit): Life[] {
+  const failed = outcome({
+    status: 'failed',
+    code: 'no-luck',
+    message: 'it did not work',
+    result: { verdict: 'pass' },
+  });
+  const refused = outcome({ status: 'refused', code: 'out-of-scope', message: 'not here', remedy: 'elsewhere' });
+  const end = stop ? [stop] : [];
+  return [act, step].flatMap((move): Life[] => {
+    if (move?.asked.kind !== 'step' || (move === step && step === act)) return [];
+    const { tool } = move.asked;
+    const may = (name: string, more: Partial<Move>): Life => ({
+      name: `${tool} ${name}`,
+      moves: [{ ...move, ...more, name: `${tool} ${name}` }, move],
+      tries: end,
+    });
+    return [
+      { name: `${tool}, and again`, moves: [move, move] },
+      { name: `${tool} twice at once`, moves: [], both: [move, move] },
+      may('fails', { report: failed }),
+      may('breaks', { breaks: true }),
+      may('is seen by nobody', { report: { ...outcome({ status: 'ok', result: null }), effects: 'unobserved' } }),
+      { name: `${tool} refuses`, moves: [], tries: [{ ...move, report: refused }, move, ...end] },
+    ];
+  });
+}
+
+function limits({ pinned, spec, step }: Visit): Life[] {
+  const { steps: most, minutes } = spec.limits;
+  const { modeGate: gate } = pinned.specs;
+  const idle = gate?.timeoutMinutes ?? null;
+  return [
+    ...(most === null || most > MOST_STEPS
+      ? []
+      : [
+          {
+            name: `${most} steps are the limit`,
+            moves: Array.from({ length: most }, () => step),
+            provoke: 'end' as const,
+          },
+        ]),
+    ...(minutes === null
+      ? []
+      : [
+          {
+            name: `${minutes} minutes are the limit`,
+            moves: [{ ...step, wait: minutes }],
+            // A clock that is set back gives nothing back.
+            tries: [{ ...step, wait: -minutes - 1 }],
+            provoke: 'end' as const,
+          },
+          { name: `just before ${minutes} minutes`, moves: [{ ...step, wait: minutes - SECOND }] },
+        ]),
+    { name: 'the clock is set back', moves: [step, { ...step, wait: -10 }, step] },
+    ...(idle === null
+      ? []
+      : [
+          { name: `after ${idle} idle minutes the mode is reset`, moves: [{ ...step, wait: idle }] },
+          { name: `just before ${idle} idle minutes`, moves: [{ ...step, wait: idle - SECOND }] },
+        ]),
+  ];
+}

@@ -1,0 +1,80 @@
+import type { Fields } from '../../audit/rules/json.ts';
+import { looksBack } from '../../audit/rules/observations.ts';
+import { firstProblem } from '../../audit/rules/problems.ts';
+import type { AuditRequest } from '../../audit/rules/request.ts';
+import { type AuditState, apply, copyState, type Pinned } from '../../audit/rules/state.ts';
+import { contextFor, fruitNow } from '../../audit/rules/visit.ts';
+import type { Body } from '../../evidence/bodies.ts';
+import type { ToolReport } from '../../ports/tool-backend.ts';
+import { type Move, SEEN } from './moves.ts';
+
+/** The state after a lawful move, or one that is made to be refused: for a planner, before anything runs. Pure. */
+export function predict(pinned: Pinned, state: AuditState, { asked, report, refused }: Move): AuditState {
+  const next = copyState(state);
+  if (refused) take(next, REFUSAL);
+  else takeMove(pinned, next, asked, report ?? SEEN);
+  return next;
+}
+
+const REFUSAL: Body = { event: 'denial', request: {}, code: 'unknown-tool', message: '', remedy: '', about: {} };
+
+/** An entry with this body, at the time of the last one. */
+function take(state: AuditState, body: Body): void {
+  const head = { sessionId: state.sessionId || 'planned', peripheral: null, tags: [] };
+  apply(state, head, body, state.lastAt);
+}
+
+function takeMove(pinned: Pinned, state: AuditState, asked: AuditRequest, report: ToolReport): void {
+  const enter = (peripheral: string, given: Fields = {}): void => {
+    const { context } = contextFor(pinned.specs.peripherals[peripheral]!, state, given);
+    take(state, { event: 'start', peripheral, by: 'agent', context, deadline: null, facts: null });
+  };
+  const leave = (stated: Fields = {}): void => {
+    const spec = state.visit?.spec;
+    if (!spec) return;
+    if (looksBack(spec)) take(state, { event: 'par', par: {} });
+    const fruit = fruitNow(state, stated);
+    take(state, { event: 'stop', peripheral: spec.id, reason: 'because', by: 'agent', fruit, exit: null });
+  };
+  switch (asked.kind) {
+    case 'start':
+      enter(asked.peripheral, asked.context);
+      return;
+    case 'hop':
+      leave(asked.fruit);
+      enter(asked.to);
+      return;
+    case 'stop':
+      leave(asked.fruit);
+      return;
+    case 'step': {
+      const { outcome, effects } = report;
+      const result = { tool: asked.tool, outcome: outcome as never, effects: effects as never };
+      const acting = pinned.specs.tools[asked.tool]?.effect === 'act';
+      take(state, acting ? { event: 'outcome', ...result } : { event: 'step', args: {}, ...result });
+      return;
+    }
+    case 'mode':
+      take(state, {
+        event: 'mode',
+        from: state.mode!,
+        to: asked.to as never,
+        how: 'transition',
+        by: asked.by,
+        summary: null,
+        reason: null,
+        exitCriteria: null,
+        approval: null,
+        facts: {},
+      });
+      return;
+    case 'close':
+      take(state, { event: 'session-closed', reason: 'done', by: 'agent' });
+      return;
+    default:
+      asked satisfies never;
+  }
+}
+
+/** True if the spec lets a move through in a state. */
+export const isLawful = (state: AuditState, { asked }: Move): boolean => firstProblem(state, asked) === null;

@@ -1,0 +1,34 @@
+import type { AuditRequest } from '../../audit/rules/request.ts';
+import type { Denial } from '../../gate/denial.ts';
+import type { ApprovalRequest } from '../../ports/approver.ts';
+import type { Session } from '../../session/session.ts';
+
+type Answer = { readonly ok: true } | { readonly ok: false; readonly denial: Denial };
+
+/** Puts a request to a session. */
+export async function request(session: Session, asked: AuditRequest): Promise<Answer> {
+  switch (asked.kind) {
+    case 'start':
+      return session.start(asked.peripheral, asked);
+    case 'step':
+      return session.step(asked);
+    case 'hop':
+      return session.hop(asked);
+    case 'stop':
+      return session.stop('enough', asked);
+    case 'mode':
+      return session.setMode({ ...asked, to: asked.to as never });
+    case 'close':
+      return session.close();
+    default:
+      return asked satisfies never;
+  }
+}
+
+/** Asks a session which approval a request lacks, without taking it. */
+export async function dryRun(
+  session: Session,
+  asked: Extract<AuditRequest, { kind: 'hop' | 'mode' }>,
+): Promise<ApprovalRequest | null> {
+  return session.wants(asked.kind === 'hop' ? { hop: asked } : { mode: { ...asked, to: asked.to as never } });
+}

@@ -1,0 +1,86 @@
+import type { Json, ProjectConfig, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
+
+/** What a call may reach where it is made. */
+export interface SampleScope {
+  readonly scope: ScopeRule;
+  readonly config: ProjectConfig;
+  /** Files that the session has named. */
+  readonly files: readonly string[];
+}
+
+/** Arguments that the catalogue and the scope both accept; null where the scope leaves no such arguments. */
+export function sampleArguments(tool: ToolSpec, reach: SampleScope): { readonly [name: string]: Json } | null {
+  const args: { [name: string]: Json } = {};
+  for (const parameter of tool.parameters) {
+    const needed = parameter.required || (parameter.role === 'path:read' && reach.scope.read !== 'root');
+    if (!needed) continue;
+    const value = sampleValue(tool, parameter, reach);
+    if (value === null) return null;
+    args[parameter.name] = value;
+  }
+  return args;
+}
+
+function sampleValue(
+  tool: ToolSpec,
+  { role, schema }: ToolParameter,
+  { scope, config, files }: SampleScope,
+): Json | null {
+  switch (role) {
+    case 'path:read':
+      if (scope.read === 'none') return null;
+      return asList(schema, scope.read === 'root' ? 'README.md' : (files[0] ?? null));
+    case 'path:write':
+      return asList(schema, scope.write[0] === undefined ? null : fileIn(scope.write[0]));
+    case 'command':
+      return scope.command === 'none' ? null : sampleCommand(tool, scope, config);
+    case 'url':
+      return scope.url === 'none' || !config.web.allow[0] ? null : `https://${config.web.allow[0].replace('*.', '')}/`;
+    case 'text':
+      return sampleOf(schema);
+    default:
+      return role satisfies never;
+  }
+}
+
+/** A file in a folder, or the file that is named. */
+export const fileIn = (place: string): string =>
+  /\.[a-z0-9]+$/i.test(place) ? place : `${place.replace(/\/+$/, '')}/a.txt`;
+
+const asList = (schema: ToolParameter['schema'], value: string | null): Json | null =>
+  value !== null && schema['type'] === 'array' ? [value] : value;
+
+function sampleCommand({ id }: ToolSpec, { command }: ScopeRule, { test, deploy }: ProjectConfig): Json | null {
+  if (command === 'test') return test[0]?.run.filter((word) => word !== '{args}').join(' ') ?? null;
+  if (command === 'deploy' && id === 'bash-deploy') return Object.keys(deploy)[0] ?? null;
+  return command === 'deploy' ? 'status' : 'true';
+}
+
+/** A value that a JSON Schema accepts, for the schemas that tools use. */
+export function sampleOf(schema: { readonly [keyword: string]: Json }): Json {
+  const { enum: values, const: fixed, anyOf, oneOf, default: fallback } = schema;
+  if (fixed !== undefined) return fixed;
+  if (Array.isArray(values) && values[0] !== undefined) return values[0];
+  if (fallback !== undefined) return fallback;
+  const alternatives = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : null;
+  if (alternatives?.[0]) return sampleOf(alternatives[0] as typeof schema);
+  const type = Array.isArray(schema['type']) ? schema['type'][0] : schema['type'];
+  switch (type) {
+    case 'integer':
+    case 'number':
+      return Math.max(1, Number(schema['minimum'] ?? 1));
+    case 'boolean':
+      return true;
+    case 'array':
+      return Array.from({ length: Number(schema['minItems'] ?? 0) }, () => sampleOf((schema['items'] ?? {}) as never));
+    case 'object':
+      return Object.fromEntries(
+        (Array.isArray(schema['required']) ? schema['required'] : []).map((name) => [
+          String(name),
+          sampleOf(((schema['properties'] as { [key: string]: never } | undefined)?.[String(name)] ?? {}) as never),
+        ]),
+      );
+    default:
+      return 'x'.repeat(Math.max(1, Number(schema['minLength'] ?? 1)));
+  }
+}

@@ -1,0 +1,65 @@
+import type { Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
+import { rulesOf } from '../model/rules-of.ts';
+
+/** Every stated field of a fruit, filled. */
+export function statedFruit({ fruit }: PeripheralSpec): { [field: string]: Json } {
+  return Object.fromEntries(
+    Object.entries(fruit).flatMap(([field, rule]) => (rule.kind === 'stated' ? [[field, filled(rule.type)]] : [])),
+  );
+}
+
+function filled(type: PeripheralSpec['fruit'][string]['type']): Json {
+  if (Array.isArray(type)) return (type as readonly string[])[0] ?? '';
+  const values: { readonly [name: string]: Json } = {
+    string: 'stated',
+    integer: 1,
+    number: 1,
+    boolean: true,
+    list: ['stated'],
+    object: { stated: true },
+  };
+  return values[type as string] ?? null;
+}
+
+const variants = new WeakMap<
+  PeripheralSpec,
+  readonly { readonly note: string; readonly fruit: { [field: string]: Json } }[]
+>();
+
+/** The stated fruits that a spec set's rules could tell apart: each stated field that a rule names, at each value that a rule names. */
+export function statedFruits(specs: SpecSet, from: PeripheralSpec) {
+  const known = variants.get(from);
+  if (known) return known;
+  const base = statedFruit(from);
+  const rules = rulesOf(specs);
+  const more = Object.entries(from.fruit).flatMap(([field, rule]) => {
+    const name = field.replaceAll('-', '_');
+    if (rule.kind !== 'stated' || !new RegExp(`\\b${name}\\b`).test(rules)) return [];
+    return valuesFor(rule.type, rules)
+      .filter((value) => value !== base[field])
+      .map((value) => ({ note: ` {${field}: ${JSON.stringify(value)}}`, fruit: { ...base, [field]: value } }));
+  });
+  const all = [{ note: '', fruit: base }, ...more.slice(0, MOST_VARIANTS)];
+  variants.set(from, all);
+  return all;
+}
+
+const MOST_VARIANTS = 12;
+
+function valuesFor(type: PeripheralSpec['fruit'][string]['type'], rules: string): readonly Json[] {
+  if (typeof type !== 'string') return type;
+  const numbers = (rules.match(/\b\d+\b/g) ?? []).map(Number);
+  switch (type) {
+    case 'integer':
+    case 'number':
+      return [...new Set([0, ...numbers.flatMap((number) => [number - 1, number, number + 1])])];
+    case 'boolean':
+      return [true, false];
+    case 'string':
+      return ['', ...[...rules.matchAll(/"([^"]*)"|'([^']*)'/g)].map((match) => match[1] ?? match[2] ?? '')];
+    case 'list':
+      return [[]];
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,32 @@
+import { lstatSync, realpathSync } from 'node:fs';
+import { isWithin } from '../../../base/paths.ts';
+import { fromHome } from '../../sandbox/mounts/layout.ts';
+import { failed, type Stop } from '../../workspace/outcome.ts';
+
+export interface Places {
+  readonly env: { readonly [name: string]: string | undefined };
+  /** What agents can read, or write. */
+  readonly reach: readonly string[];
+}
+
+/** The real path of a file that the operator named, which has to lie where no agent reads or writes. */
+export function fileOutside({ reach }: Places, key: string, stated: string): { readonly path: string } | Stop {
+  let path: string;
+  try {
+    path = realpathSync(fromHome(stated));
+    if (!lstatSync(path).isFile())
+      return failed('no-credential', `${key}: ${stated} is not a file; ask the operator to correct it.`);
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code;
+    return failed(
+      'no-credential',
+      `${key}: ${stated} cannot be read (${code}); ask the operator to correct hopgate.yaml.`,
+    );
+  }
+  const holder = reach.find((folder) => isWithin(folder, path));
+  if (holder === undefined) return { path };
+  return failed(
+    'credential-in-reach',
+    `${key}: ${stated} lies in ${holder}, where agents can get at it; ask the operator to keep it elsewhere.`,
+  );
+}

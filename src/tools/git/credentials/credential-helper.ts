@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process';
+import type { ToolCall } from '../../../ports/tool-backend.ts';
+import { failed, type Stop } from '../../workspace/outcome.ts';
+import type { NetworkTarget } from './push-target.ts';
+
+const ANSWER_BYTES = 64 << 10;
+const SECONDS = 60;
+
+/** A helper has nobody to ask: no terminal, no window. */
+const UNATTENDED = { GIT_TERMINAL_PROMPT: '0', GCM_INTERACTIVE: 'never', GIT_ASKPASS: 'true', SSH_ASKPASS: 'true' };
+
+/**
+ * Asks a program of the operator's for the user name and the password, in the way in which git asks its credential helpers. It runs as we do,
+ * outside the sandbox and outside the repository.
+ */
+export async function askHelper(
+  command: readonly string[],
+  { url }: NetworkTarget,
+  call: Pick<ToolCall, 'signal' | 'tool'>,
+): Promise<{ readonly username: string; readonly password: string } | Stop> {
+  const { host, pathname } = new URL(url);
+  const request = `protocol=https\nhost=${host}\npath=${pathname.slice(1)}\n\n`;
+  const seconds = Math.min(SECONDS, call.tool.limits.seconds);
+  const answer = await run(
+    [...command, 'get'],
+    request,
+    AbortSignal.any([call.signal, AbortSignal.timeout(seconds * 1000)]),
+  );
+  if (call.signal.aborted) return failed('aborted', 'The call was aborted.');
+  const fields = new Map(
+    answer?.split(/\r?\n/).map((line) => [line.split('=', 1)[0]!, line.slice(line.indexOf('=') + 1)]),
+  );
+  const [username, password] = [fields.get('username'), fields.get('password')];
+  if (username !== undefined && password !== undefined) return { username, password };
+  return failed(
+    'no-credential',
+    `git.credential: ${command[0]} ${answer === null ? 'failed' : `knows no user name and password for ${host}`}; ask the operator to run it with "get" and to mend it.`,
+  );
+}
+
+/** What it printed; null if it failed. */
+function run([program, ...words]: readonly string[], stdin: string, signal: AbortSignal): Promise<string | null> {
+  return new Promise((resolve) => {
+    // A session of its own: no terminal that it could ask at.
+    const child = spawn(program!, words, {
+      cwd: '/',
+      env: { ...process.env, ...UNATTENDED },
+      stdio: ['pipe', 'pipe', 'ignore'],
+      detached: true,
+    });
+    const end = (answer: string | null) => {
+      signal.removeEventListener('abort', stop);
+      resolve(answer);
+    };
+    const stop = () => {
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+      } catch {
+        // already gone
+      }
+      child.stdout.destroy();
+      end(null);
+    };
+    let answer = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      answer += chunk.toString('utf8');
+      if (answer.length > ANSWER_BYTES) stop();
+    });
+    child.stdin.on('error', () => {});
+    child.stdin.end(stdin);
+    child.once('error', () => end(null));
+    child.once('close', (code) => end(code === 0 ? answer : null));
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+}

@@ -1,0 +1,105 @@
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import type { ToolCall } from '../../../ports/tool-backend.ts';
+import type { GitConfig, GitCredential } from '../../../spec/types.ts';
+import { fromHome } from '../../sandbox/mounts/layout.ts';
+import { failed, isStop, type Stop } from '../../workspace/outcome.ts';
+import { fileOutside, type Places } from './credential-file.ts';
+import { askHelper } from './credential-helper.ts';
+import { describeCredential, type Login, NO_LOGIN, readOnly } from './login.ts';
+import type { NetworkTarget } from './push-target.ts';
+import type { Repository } from '../repository.ts';
+import { sshLogin } from './ssh-login.ts';
+
+const SECRET_BYTES = 64 << 10;
+/** What the operator configured for this remote, read now and kept no longer than the call. */
+export async function loginFor(
+  repository: Repository,
+  call: ToolCall,
+  git: GitConfig,
+  target: NetworkTarget,
+): Promise<Login | Stop> {
+  const toolchains = call.grant.config.toolchains.map(fromHome).flatMap((folder) => realPaths(folder));
+  const places: Places = {
+    env: process.env,
+    reach: [repository.root, repository.gitDir, repository.commonDir, ...toolchains],
+  };
+  if (target.scheme === 'ssh') return sshLogin(git, target, places);
+  const ca = git.ca === undefined ? null : fileOutside(places, 'git.ca', git.ca);
+  if (ca !== null && isStop(ca)) return ca;
+  const password = await passwordFor(git.credential, target, call, places);
+  if (password !== null && isStop(password)) return password;
+  return {
+    ...NO_LOGIN,
+    shown: password === null ? null : describeCredential(git.credential),
+    password,
+    env: ca === null ? {} : { GIT_SSL_CAINFO: ca.path },
+    mounts: ca === null ? [] : [readOnly(ca.path)],
+  };
+}
+
+async function passwordFor(
+  credential: GitCredential | undefined,
+  target: NetworkTarget,
+  call: ToolCall,
+  places: Places,
+): Promise<Login['password'] | Stop> {
+  switch (credential?.kind) {
+    case undefined: {
+      const { name, password } = target.user ?? { name: '', password: null };
+      return password === null ? null : checked({ username: name, password }, "the remote's address in .git/config");
+    }
+    case 'env': {
+      const { name, username } = credential;
+      const password = places.env[name];
+      if (password === undefined || password === '')
+        return failed(
+          'no-credential',
+          `git.credential names the variable ${name}, and hopgate was started without it; ask the operator to set it where hopgate (or its daemon) is started, or to use git.credential: { file: … }.`,
+        );
+      return checked({ username, password }, `the variable ${name}`);
+    }
+    case 'file': {
+      const file = fileOutside(places, 'git.credential.file', credential.path);
+      if (isStop(file)) return file;
+      const password = firstLine(file.path);
+      if (password === null)
+        return failed(
+          'no-credential',
+          `${credential.path} cannot be read; ask the operator to correct git.credential.file.`,
+        );
+      return checked({ username: credential.username, password }, credential.path);
+    }
+    case 'helper': {
+      const [program = '', ...words] = credential.command;
+      const file = fileOutside(places, 'git.credential.helper', program);
+      if (isStop(file)) return file;
+      const answer = await askHelper([file.path, ...words], target, call);
+      return isStop(answer) ? answer : checked(answer, program);
+    }
+    default:
+      // hopgate.yaml is refused with a key for an https address.
+      return failed('no-credential', NO_HTTPS);
+  }
+}
+
+const NO_HTTPS =
+  'The remote is reached over https, and git.credential in hopgate.yaml is for ssh; ask the operator to correct it.';
+
+const realPaths = (folder: string): string[] => (existsSync(folder) ? [realpathSync(folder)] : []);
+
+function firstLine(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8').slice(0, SECRET_BYTES).split('\n')[0]!.replace(/\r$/, '');
+  } catch {
+    return null;
+  }
+}
+
+/** A secret that git's credential protocol can carry. */
+function checked(secret: NonNullable<Login['password']>, where: string): NonNullable<Login['password']> | Stop {
+  if (secret.password !== '' && !/[\0\r\n]/.test(`${secret.username}${secret.password}`)) return secret;
+  return failed(
+    'no-credential',
+    `What git.credential leads to (${where}) is empty or not one line of text; ask the operator to mend it.`,
+  );
+}

@@ -1,0 +1,113 @@
+import { realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isWithin } from '../../../base/paths.ts';
+import type { GitConfig } from '../../../spec/types.ts';
+import { failed, outOfScope, type Stop } from '../../workspace/outcome.ts';
+import { type ConfigValue, configValues, pushKeys } from '../judge-config.ts';
+import type { Repository } from '../repository.ts';
+
+/** A remote that is reached over the network. */
+export interface NetworkTarget {
+  readonly kind: 'network';
+  readonly scheme: 'https' | 'ssh';
+  /** Holds no password, and over https no user either. */
+  readonly url: string;
+  readonly host: string;
+  /** What stood in the address before the host. */
+  readonly user: { readonly name: string; readonly password: string | null } | null;
+}
+
+/** Where a push goes. */
+export type PushTarget = NetworkTarget | { readonly kind: 'local'; readonly url: string; readonly path: string };
+
+const NETWORK =
+  /^(?<scheme>ssh|https):\/\/(?:(?<user>[^/@\s]*)@)?(?<rest>(?<host>[\w.-]+|\[[\da-f:.]+\])(?::\d+)?\/.*)$/is;
+const SCP_LIKE = /^(?:(?<user>[\w.-]+)@)?(?<host>[\w][\w.-]*):(?!:|\/\/)/;
+
+/**
+ * The one address that a push goes to: the one in hopgate.yaml, else the one that the repository's configuration gives the remote; or why a push
+ * there is refused.
+ */
+export function pushTarget(
+  repository: Repository,
+  { remote, url: stated }: Pick<GitConfig, 'remote' | 'url'>,
+  config: readonly ConfigValue[],
+): PushTarget | Stop {
+  if (stated !== undefined) return judgeAddress(repository, stated);
+  const unclear = pushKeys(config);
+  if (unclear.length > 0)
+    return outOfScope(
+      'args',
+      `the repository's configuration rewrites where a push goes: ${unclear.join(', ')}`,
+      'Ask the operator to remove these keys from .git/config, or to state git.url in hopgate.yaml.',
+    );
+  const own = configValues(config, `remote.${remote}.pushurl`);
+  const urls = own.length > 0 ? own : configValues(config, `remote.${remote}.url`);
+  const url = urls[0];
+  if (url === undefined)
+    return failed(
+      'no-such-remote',
+      `The repository has no remote "${remote}"; ask the operator to add it, or to correct git.remote in hopgate.yaml.`,
+    );
+  if (urls.length > 1)
+    return outOfScope('args', `the remote "${remote}" has several addresses`, 'Ask the operator to leave it one.');
+  return judgeAddress(repository, url);
+}
+
+function judgeAddress(repository: Repository, url: string): PushTarget | Stop {
+  if (url.includes('::') || url.startsWith('-') || /[\0\r\n]/.test(url)) return notAllowed(url);
+  const hasScheme = /^[a-z+.-]+:\/\//i.test(url);
+  const found = (hasScheme ? NETWORK : SCP_LIKE).exec(url)?.groups;
+  if (found === undefined) return localTarget(repository, url);
+  const scheme = found['scheme']?.toLowerCase() === 'https' ? 'https' : 'ssh';
+  const host = found['host']!.toLowerCase();
+  const user = found['user'] === undefined ? null : splitUser(found['user']);
+  if (host.startsWith('-') || user?.name.startsWith('-')) return notAllowed(url);
+  const name = scheme === 'ssh' && user !== null ? `${found['user']!.split(':')[0]}@` : '';
+  const plain = hasScheme ? `${scheme}://${name}${found['rest']}` : url;
+  return { kind: 'network', scheme, url: plain, host, user };
+}
+
+function splitUser(text: string): NonNullable<NetworkTarget['user']> {
+  const at = text.indexOf(':');
+  return { name: decoded(at < 0 ? text : text.slice(0, at)), password: at < 0 ? null : decoded(text.slice(at + 1)) };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function localTarget(repository: Repository, url: string): PushTarget | Stop {
+  const isFileUrl = /^file:\/\//i.test(url);
+  if (!isFileUrl && /^[a-z+.-]+:\/\//i.test(url)) return notAllowed(url);
+  let path: string;
+  try {
+    path = realpathSync(isFileUrl ? fileURLToPath(url) : resolve(repository.root, url));
+  } catch (cause) {
+    return failed(
+      'no-such-remote',
+      `There is nothing at ${url} (${(cause as NodeJS.ErrnoException).code ?? 'not a path'}); ask the operator to correct the remote.`,
+    );
+  }
+  // A repository that lies where agents write may hold hooks that they wrote.
+  if (isWithin(repository.root, path) || isWithin(path, repository.root))
+    return outOfScope(
+      'args',
+      `the remote ${url} lies inside the work tree`,
+      'Ask the operator to choose a remote elsewhere.',
+    );
+  return { kind: 'local', url: path, path };
+}
+
+function notAllowed(url: string): Stop {
+  return outOfScope(
+    'args',
+    `a push to ${url.replace(/\/\/[^/]*@/, '//')} is not allowed`,
+    'Ask the operator for a remote with an https or ssh address, or a local path.',
+  );
+}

@@ -1,0 +1,66 @@
+import { lstatSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import type { GitConfig } from '../../../spec/types.ts';
+import { failed, isStop, type Stop } from '../../workspace/outcome.ts';
+import { fileOutside, type Places } from './credential-file.ts';
+import { describeCredential, type Login, NO_LOGIN, readOnly } from './login.ts';
+import type { NetworkTarget } from './push-target.ts';
+
+/** Nothing that a shell or ssh would read more into. */
+const PLAIN_PATH = /^\/[\p{L}\p{N}_./@+:,=~-]+$/u;
+
+/** How ssh is to log in, or why it cannot. */
+export function sshLogin({ remote, credential }: GitConfig, target: NetworkTarget, places: Places): Login | Stop {
+  if (credential?.kind !== 'key' && credential?.kind !== 'agent')
+    return failed(
+      'no-credential',
+      `The remote "${remote}" (${target.url}) is reached by ssh, and no key is configured for it; ask the operator to set git.url and git.credential: { key: ~/.ssh/id_ed25519 } in hopgate.yaml, and to accept the file ("hopgate trust").`,
+    );
+  const hosts = fileOutside(places, 'git.credential.known-hosts', credential.knownHosts);
+  if (isStop(hosts)) return hosts;
+  const common = [`UserKnownHostsFile=${hosts.path}`, ...(target.user === null ? [`User=${userInfo().username}`] : [])];
+  if (credential.kind === 'key') {
+    const key = fileOutside(places, 'git.credential.key', credential.path);
+    if (isStop(key)) return key;
+    const odd = [hosts.path, key.path].find((path) => !PLAIN_PATH.test(path));
+    if (odd !== undefined) return oddPath(odd);
+    const options = [...common, `IdentityFile=${key.path}`, 'IdentitiesOnly=yes', 'IdentityAgent=none'];
+    return {
+      ...NO_LOGIN,
+      shown: describeCredential(credential),
+      env: sshEnvironment(options),
+      mounts: [readOnly(hosts.path), readOnly(key.path)],
+    };
+  }
+  if (!PLAIN_PATH.test(hosts.path)) return oddPath(hosts.path);
+  const socket = places.env['SSH_AUTH_SOCK'];
+  if (socket === undefined || !lstatSync(socket, { throwIfNoEntry: false })?.isSocket())
+    return failed(
+      'no-credential',
+      'git.credential asks for the ssh agent, and hopgate was started without one (SSH_AUTH_SOCK); ask the operator to start it with one, or to use git.credential: { key: … }.',
+    );
+  const env = { ...sshEnvironment([...common, 'IdentityAgent=SSH_AUTH_SOCK']), SSH_AUTH_SOCK: socket };
+  return {
+    ...NO_LOGIN,
+    shown: describeCredential(credential),
+    env,
+    mounts: [readOnly(hosts.path), readOnly(socket)],
+    unixSockets: true,
+  };
+}
+
+/** Neither the user's nor the system's configuration of ssh is read, and nobody is asked anything. */
+function sshEnvironment(options: readonly string[]): { readonly [name: string]: string } {
+  const all = [
+    ...['BatchMode=yes', 'StrictHostKeyChecking=yes', 'UpdateHostKeys=no', 'GlobalKnownHostsFile=/dev/null'],
+    ...['ForwardAgent=no', 'ClearAllForwardings=yes', 'PreferredAuthentications=publickey'],
+    ...options,
+  ];
+  return { GIT_SSH_COMMAND: ['ssh -F none', ...all.map((option) => `-o ${option}`)].join(' '), GIT_SSH_VARIANT: 'ssh' };
+}
+
+const oddPath = (path: string): Stop =>
+  failed(
+    'no-credential',
+    `ssh cannot be given the path ${path}; ask the operator for one of letters, digits and . _ - / only.`,
+  );

@@ -1,0 +1,93 @@
+import { hash } from 'node:crypto';
+import { chmodSync, chownSync, lstatSync, mkdirSync, rmSync, type Stats, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { LayoutError } from '../layout-error.ts';
+import { hiddenFolder } from './temp-folder.ts';
+
+/** A file of a layer: root-relative path, and what a command reads there. */
+export interface LayerFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+interface Layer {
+  readonly key: string;
+  readonly folder: string;
+  /** How its folders looked when it was done. */
+  readonly stamp: string;
+  usedAt: number;
+}
+
+const layers = new Map<string, Layer[]>();
+/** Longer than any command runs: what covers its files may not go before it. */
+const KEPT_MS = 24 * 3_600_000;
+
+/**
+ * A folder to lie over the repository in an overlay, with what stands in for its masked files. Unlike a mount such a file can be deleted with the folder
+ * that it is in, as `npm ci` does, and there may be any number of them. Its folders look like the repository's own.
+ *
+ * @param root absolute path of the repository
+ * @throws LayoutError if it cannot be written
+ */
+export function maskLayer(root: string, files: readonly LayerFile[]): string {
+  const folders = new Map<string, Stats>();
+  const note = (path: string): void => {
+    if (folders.has(path)) return;
+    if (path !== '') note(parentOf(path));
+    folders.set(path, lstatSync(join(root, path)));
+  };
+  try {
+    for (const { path } of files) note(parentOf(path));
+    const looks = [...folders].map(([path, { mode, uid, gid }]) => [path, mode, uid, gid]);
+    const key = hash('sha256', JSON.stringify([looks, files]), 'hex');
+    const made = layers.get(root) ?? [];
+    const known = made.find((layer) => layer.key === key);
+    // A cleaner of temporary files may have taken some of it.
+    if (known && known.stamp === stampOf(known.folder, folders.keys())) {
+      known.usedAt = Date.now();
+      return known.folder;
+    }
+    const folder = hiddenFolder();
+    try {
+      build(folder, root, folders, files);
+    } catch (error) {
+      rmSync(folder, { recursive: true, force: true });
+      throw error;
+    }
+    const isOld = ({ usedAt }: Layer) => usedAt < Date.now() - KEPT_MS;
+    for (const { folder: old } of made.filter(isOld)) rmSync(old, { recursive: true, force: true });
+    const layer = { key, folder, stamp: stampOf(folder, folders.keys()), usedAt: Date.now() };
+    layers.set(root, [...made.filter((each) => each !== known && !isOld(each)), layer]);
+    return folder;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    throw new LayoutError(`what covers the masked files cannot be put down: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+function build(folder: string, root: string, folders: ReadonlyMap<string, Stats>, files: readonly LayerFile[]): void {
+  for (const path of folders.keys()) mkdirSync(join(folder, path), { recursive: true });
+  const { uid, gid } = lstatSync(root);
+  for (const { path, text } of files) {
+    writeFileSync(join(folder, path), text, { mode: 0o444 });
+    own(join(folder, path), { uid, gid });
+  }
+  for (const [path, stats] of [...folders].reverse()) {
+    own(join(folder, path), stats);
+    // Ours to remove again; whose folder it is may change it in an overlay anyway.
+    chmodSync(join(folder, path), (stats.mode & 0o7777) | (process.getuid!() === 0 ? 0 : 0o700));
+  }
+}
+
+function stampOf(folder: string, paths: Iterable<string>): string {
+  const stats = [...paths].map((path) => lstatSync(join(folder, path), { bigint: true, throwIfNoEntry: false }));
+  return stats.map((each) => `${each?.ino} ${each?.ctimeNs}`).join();
+}
+
+const parentOf = (path: string): string => (path.includes('/') ? dirname(path) : '');
+
+function own(path: string, { uid, gid }: Pick<Stats, 'uid' | 'gid'>): void {
+  if (process.getuid!() === 0) chownSync(path, uid, gid);
+}

@@ -1,0 +1,68 @@
+import { hash } from 'node:crypto';
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemSecrets } from '../host-secrets.ts';
+import type { Mount } from '../mount.ts';
+import { makeTempFolder } from './temp-folder.ts';
+import { type FilterArch, seccompFilter } from '../seccomp.ts';
+
+/** Who the command is inside, whoever we are outside. */
+export const SANDBOX_ID = 1000;
+
+/** The few files that a sandbox needs beside the system's own, and the folder where overlays are mounted (each run in its own mount namespace). */
+export interface SupportFiles {
+  readonly folder: string;
+  readonly emptyFile: string;
+  readonly overlayBase: string;
+  /** What lies at which path of `/etc`. */
+  readonly etc: readonly { readonly source: string; readonly target: string }[];
+  /** What covers the secrets of the host in the folders that every sandbox shows. */
+  readonly secrets: readonly Mount[];
+  /** The system-call filters, as bubblewrap reads them. */
+  readonly filters: { readonly plain: string; readonly unixSockets: string };
+}
+
+const ETC = {
+  passwd: `agent:x:${SANDBOX_ID}:${SANDBOX_ID}:agent:/home/agent:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n`,
+  group: `agent:x:${SANDBOX_ID}:\nnogroup:x:65534:\n`,
+  hosts: '127.0.0.1 localhost\n::1 localhost\n',
+  'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
+};
+
+/** Puts the furniture into a fresh folder that is removed when the process exits. */
+export function makeFurniture(): SupportFiles {
+  const folder = makeTempFolder();
+  const emptyFile = join(folder, 'empty');
+  const overlayBase = join(folder, 'overlay');
+  mkdirSync(overlayBase, { mode: 0o755 });
+  writeFileSync(emptyFile, '', { mode: 0o444 });
+  const etc = Object.entries(ETC).map(([name, text]) => {
+    const source = join(folder, name);
+    writeFileSync(source, text, { mode: 0o444 });
+    return { source, target: `/etc/${name}` };
+  });
+  const filter = (name: string, unixSockets: boolean) => {
+    const file = join(folder, name);
+    writeFileSync(file, seccompFilter({ arch: process.arch as FilterArch, unixSockets }), { mode: 0o444 });
+    return file;
+  };
+  const filters = { plain: filter('filter', false), unixSockets: filter('filter-unix-sockets', true) };
+  return { folder, emptyFile, overlayBase, etc, secrets: systemSecrets(), filters };
+}
+
+/** Whether nobody has cleared anything of it away. */
+export const isComplete = ({ emptyFile, overlayBase, etc, filters }: SupportFiles): boolean =>
+  [emptyFile, overlayBase, filters.plain, filters.unixSockets, ...etc.map(({ source }) => source)].every((path) =>
+    existsSync(path),
+  );
+
+/** A file of the furniture that holds exactly this text; the same text is written once. */
+export function textFile({ folder }: SupportFiles, text: string): string {
+  const file = join(folder, `text-${hash('sha256', text, 'hex')}`);
+  if (!existsSync(file)) {
+    // Under its name it is there whole, or not at all.
+    writeFileSync(`${file}.new`, text, { mode: 0o555 });
+    renameSync(`${file}.new`, file);
+  }
+  return file;
+}

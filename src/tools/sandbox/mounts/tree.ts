@@ -1,0 +1,181 @@
+import { type Dirent, statSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { readIfAny, realpathIfAny } from '../../../base/files.ts';
+import { isWithin } from '../../../base/paths.ts';
+import { isGitCredential, isProtected, maskMatcher } from '../../../gate/scope/masks.ts';
+import { findRepository } from '../../git/repository.ts';
+import { isGitFolder, isGitPlace, isObjectStore, SKIPPED_IN_GIT } from '../../git-place.ts';
+import { isStop } from '../../workspace/outcome.ts';
+import { formatOnly } from './git-format.ts';
+import { LayoutError } from '../layout-error.ts';
+import { maskLayer } from './mask-layer.ts';
+import { maskedInModules } from './modules.ts';
+import type { Mount } from '../mount.ts';
+import { isUnlistable, readFolder } from './read-folder.ts';
+import { isUnnameable, refuseMaskedUnnameable } from './non-utf8-names.ts';
+
+/** What a walk of the repository found that the sandbox has to treat specially. Root-relative paths. */
+export interface TreeScan {
+  readonly maskedFiles: readonly string[];
+  readonly maskedFolders: readonly string[];
+  /** The topmost of each: nothing beneath a protected folder is listed. */
+  readonly protectedPaths: readonly string[];
+  /** Folders that look like git repositories, but for those in `node_modules`. */
+  readonly repositories: readonly string[];
+  /** Folders that look like the objects of a repository and belong to none of these. */
+  readonly stores: readonly string[];
+  /** Files `.git`, which name the repository of the folder that they lie in. */
+  readonly gitFiles: readonly string[];
+}
+
+/** More entries than this and a command would wait for the walk longer than for itself. */
+const MAX_ENTRIES = 400_000;
+
+/**
+ * Finds the masked and the protected paths of a repository. In `node_modules` only masked ones are looked for, and folders that have not changed
+ * are not read again; of a git folder, whatever its name is, only the places where it keeps credentials are read.
+ *
+ * @throws LayoutError if the tree is too large to walk: masks that could not be found would not be covered.
+ */
+export function scanTree(root: string, masks: readonly string[], maxEntries = MAX_ENTRIES): TreeScan {
+  const masked = maskMatcher(masks);
+  const found = {
+    maskedFiles: [] as string[],
+    maskedFolders: [] as string[],
+    protectedPaths: [] as string[],
+    repositories: [] as string[],
+    stores: [] as string[],
+    gitFiles: [] as string[],
+  };
+  let left = maxEntries;
+
+  const walk = (folder: string, isFree: boolean): void => {
+    const entries = readFolder(join(root, folder));
+    if (entries.length === 0 && isUnlistable(join(root, folder))) {
+      found.maskedFolders.push(folder);
+      return;
+    }
+    const isGit = isGitPlace(join(root, folder), entries);
+    if (isGit && isGitFolder(entries)) found.repositories.push(folder);
+    else if (isObjectStore(entries)) found.stores.push(folder);
+    const isOpen = isFree && !(isGit && folder !== '');
+    if (isFree && !isOpen) found.protectedPaths.push(folder);
+    for (const entry of entries) {
+      left -= 1;
+      if (left < 0)
+        throw new LayoutError(
+          `${root} holds more than ${maxEntries} files outside node_modules; start hopgate in a smaller folder of it`,
+        );
+      if (isUnnameable(join(root, folder), entry.name)) {
+        refuseMaskedUnnameable(root, folder, entry.name, masked);
+        continue;
+      }
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+      if (masked(path) || (isGit && isGitCredential(entry.name))) {
+        cover(path, entry);
+        continue;
+      }
+      const free = isOpen && !isProtected(path) && !(isGit && isGitOwn(entry.name));
+      // Whatever a link leads to would be mounted in its place.
+      if (isOpen && !free && !entry.isSymbolicLink()) found.protectedPaths.push(path);
+      if (entry.name === '.git' && entry.isFile()) found.gitFiles.push(path);
+      if (!entry.isDirectory() || (isGit && SKIPPED_IN_GIT.has(entry.name))) continue;
+      if (entry.name === 'node_modules')
+        for (const hit of maskedInModules(root, path, masks, masked)) cover(hit.path, hit.entry);
+      else walk(path, free);
+    }
+  };
+  const cover = (path: string, entry: Pick<Dirent, 'isDirectory' | 'isSymbolicLink'>) => {
+    if (entry.isDirectory()) found.maskedFolders.push(path);
+    // A link is harmless in itself: where it leads to inside the tree it is matched there. Unless only its own name is masked.
+    else if (entry.isSymbolicLink()) coverTarget(path);
+    else found.maskedFiles.push(path);
+  };
+  const coverTarget = (path: string) => {
+    const real = realpathIfAny(join(root, path));
+    if (real === null || real === root || !isWithin(root, real)) return;
+    const stats = statSync(real, { throwIfNoEntry: false });
+    if (stats?.isFile()) found.maskedFiles.push(relative(root, real));
+    if (stats?.isDirectory()) found.maskedFolders.push(relative(root, real));
+  };
+
+  walk('', true);
+  const [files, folders] = [new Set(found.maskedFiles), new Set(found.maskedFolders)];
+  const isWithinOne = beneathOneOf(folders);
+  return {
+    ...found,
+    maskedFiles: [...files].filter((path) => !isWithinOne(path)),
+    maskedFolders: [...folders].filter((path) => !path.includes('/') || !isWithinOne(dirname(path))),
+  };
+}
+
+/** Whether a root-relative path is one of these, or lies beneath one. */
+export const beneathOneOf = (paths: ReadonlySet<string>): ((path: string) => boolean) => {
+  const isBeneath = (path: string): boolean =>
+    paths.has(path) || (path.includes('/') && isBeneath(path.slice(0, path.lastIndexOf('/'))));
+  return paths.size === 0 ? () => false : isBeneath;
+};
+
+/** Mounts that cover what a scan found masked; they go on top of the tree's own mount. */
+export function maskMounts(root: string, scan: TreeScan): Mount[] {
+  return [
+    ...scan.maskedFolders.map((path): Mount => ({ kind: 'empty-folder', target: join(root, path) })),
+    ...scan.maskedFiles.map((path) => coverMount(join(root, path))),
+  ];
+}
+
+/** The same on an overlay, of which a layer covers the files. */
+export function maskOverlay(
+  root: string,
+  scan: TreeScan,
+): { readonly layer: { readonly layer?: string }; readonly mounts: readonly Mount[] } {
+  const files = scan.maskedFiles.map((path) => ({ path, text: coverText(join(root, path)) }));
+  return {
+    layer: files.length > 0 ? { layer: maskLayer(root, files) } : {},
+    mounts: maskMounts(root, { ...scan, maskedFiles: [] }),
+  };
+}
+
+/** What a masked file holds in a sandbox: nothing, or, of what is called as a repository's configuration, what git cannot do without. */
+const coverText = (path: string): string => (/\/config(?:\.worktree)?$/.test(path) ? formatOnly(readIfAny(path)) : '');
+
+function coverMount(target: string): Mount {
+  const text = coverText(target);
+  return text === '' ? { kind: 'empty-file', target } : { kind: 'text-file', target, text };
+}
+
+/**
+ * The repository that a linked work tree belongs to, and a submodule's: it lies outside of the root, so it is shown beside it, read-only, without the
+ * credentials in it. Nothing where the root holds its own.
+ */
+export function outerGitMounts(root: string, masks: readonly string[]): Mount[] {
+  const repository = findRepository(root);
+  if (isStop(repository)) return [];
+  const outer = [...new Set([repository.commonDir, repository.gitDir])].filter((folder) => !isWithin(root, folder));
+  const topmost = outer.filter((folder) => !outer.some((other) => other !== folder && isWithin(other, folder)));
+  return topmost.flatMap((folder): Mount[] => [
+    { kind: 'read-only', source: folder, target: folder },
+    ...maskedInGit(folder, masks).map((path) => coverMount(join(folder, path))),
+  ]);
+}
+
+/** The files of a git folder that are masked, and its sockets. */
+function maskedInGit(folder: string, masks: readonly string[]): string[] {
+  const masked = maskMatcher(masks);
+  const found: string[] = [];
+  const walk = (below: string): void => {
+    const entries = readFolder(join(folder, below));
+    const isGit = isGitPlace(join(folder, below), entries);
+    for (const entry of entries) {
+      const path = below === '' ? entry.name : `${below}/${entry.name}`;
+      if (entry.isDirectory()) {
+        if (!isGit || !SKIPPED_IN_GIT.has(entry.name)) walk(path);
+      } else if (entry.isSocket() || masked(`.git/${path}`)) found.push(path);
+    }
+  };
+  walk('');
+  return found;
+}
+
+/** What steers git, in a repository that is the root itself. */
+const isGitOwn = (name: string) => isGitCredential(name) || SKIPPED_IN_GIT.has(name);

@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { expect, it } from 'vitest';
+
+/** Names that two folders export on purpose, with the reason. */
+const SHARED: { readonly [name: string]: string } = {
+  register: 'each command of the command line registers itself under this name',
+};
+
+const DECLARATION =
+  /^export (?:declare )?(?:abstract )?(?:async )?(?:const|let|function\*?|class|interface|type|enum) ([A-Za-z_$][\w$]*)/gm;
+
+/** The folders that declare each exported name. */
+function foldersByName(sources: ReadonlyMap<string, string>): ReadonlyMap<string, ReadonlySet<string>> {
+  const folders = new Map<string, Set<string>>();
+  for (const [file, source] of sources)
+    for (const [, name] of source.matchAll(DECLARATION))
+      folders.set(name!, (folders.get(name!) ?? new Set()).add(dirname(file)));
+  return folders;
+}
+
+const sharedNames = (sources: ReadonlyMap<string, string>): readonly string[] =>
+  [...foldersByName(sources)].filter(([, folders]) => folders.size > 1).map(([name]) => name);
+
+it('one exported name has one meaning: no two folders export the same name', () => {
+  const files = (readdirSync('src', { recursive: true }) as string[]).filter((file) => file.endsWith('.ts'));
+  const sources = new Map(files.map((file) => [file, readFileSync(`src/${file}`, 'utf8')]));
+  expect(sources.size).toBeGreaterThan(100);
+  expect([...sharedNames(sources)].sort()).toEqual(Object.keys(SHARED).sort());
+});
+
+it('the same name in two folders is found, and in one folder it is not', () => {
+  const sources = (...files: string[]) => new Map(files.map((file) => [file, 'export interface Plan {}\n']));
+  expect(sharedNames(sources('a/x.ts', 'b/y.ts'))).toEqual(['Plan']);
+  expect(sharedNames(sources('a/x.ts', 'a/y.ts'))).toEqual([]);
+});

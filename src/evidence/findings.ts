@@ -1,10 +1,10 @@
 import { posix } from 'node:path';
 import { compileGlob, type Glob } from '../base/glob.ts';
-import { isObject } from '../base/json.ts';
+import { fieldsOf } from '../base/json.ts';
 import { INSTRUCTION_FILES } from '../spec/policy/instruction-files.ts';
 import { isTestFile } from '../spec/test-files.ts';
 import type { Json, ProjectConfig } from '../spec/types.ts';
-import { bodyOf } from './bodies.ts';
+import { bodyOf, type EffectRecord } from './bodies.ts';
 import type { Entry } from './entry.ts';
 
 /** Something that a person must know about a changed file before it ships, and that no rule forbids. */
@@ -254,50 +254,56 @@ export function weakenedTests(before: TestSignals | null, after: TestSignals | n
 const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
 const short = (text: string): string => (text.length > 100 ? `${text.slice(0, 99)}…` : text);
 
-/** A full run that counted fewer tests than an earlier one of the same command; null if it did not. */
-export function fewerTests(command: string, total: number | null, most: number): Finding | null {
-  return total !== null && total < most
-    ? { path: command, why: `${count(most - total, 'test')} less ran than before (${total} of ${most})` }
+/** Fewer tests passed in a whole run of a test command than in the runs before it, as `fewerTests` in a result says; null if not. */
+export function fewerTestsIn(run: { readonly [key: string]: Json }): string | null {
+  const { before, now } = fieldsOf(run['fewerTests']);
+  return typeof before === 'number' && typeof now === 'number'
+    ? `${count(before - now, 'test')} less passed than before (${now} of ${before})`
     : null;
 }
 
-/** Findings by path or test command, from entries in their order. */
-export class SessionFindings {
-  readonly #found = new Map<string, string>();
-  readonly #most = new Map<string, number>();
+/** Findings by path or test command. */
+export interface FindingsByPath {
+  [path: string]: string;
+}
 
-  add({ body }: Pick<Entry, 'body'>): void {
-    const known = bodyOf(body);
-    if (known?.event !== 'outcome' && known?.event !== 'step') return;
-    // A forged body may lack its effects or its outcome: the audit reports that, and reading must not fail.
-    for (const { path, op, finding } of known.effects === 'unobserved' ? [] : (known.effects ?? [])) {
-      if (finding !== undefined) this.#found.set(path, finding);
-      // A file that is gone runs nowhere. Of others a finding stays: the change that it was about may still be there.
-      else if (op === 'delete') this.#found.delete(path);
-    }
-    if (known.outcome?.status === 'ok') for (const run of fullRunsIn(known.outcome.result)) this.#run(run);
+/** Adds what a step found, and drops what no longer holds. A forged body may lack its effects: the audit reports that, and reading must not fail. */
+export function countFindings(
+  found: FindingsByPath,
+  effects: readonly EffectRecord[] | 'unobserved' | undefined,
+  result: Json | undefined,
+): void {
+  for (const { path, op, finding } of effects === 'unobserved' ? [] : (effects ?? [])) {
+    if (finding !== undefined) found[path] = finding;
+    // A file that is gone runs nowhere. Of others a finding stays: the change that it was about may still be there.
+    else if (op === 'delete') delete found[path];
   }
-
-  list(): readonly Finding[] {
-    return [...this.#found].map(([path, why]) => ({ path, why }));
-  }
-
-  #run({ command, total }: { readonly command: string; readonly total: number }): void {
-    const most = this.#most.get(command) ?? 0;
-    const finding = fewerTests(command, total, most);
-    if (finding) this.#found.set(command, finding.why);
-    else this.#found.delete(command);
-    this.#most.set(command, Math.max(most, total));
+  for (const run of wholePassesIn(result)) {
+    const command = (run['command'] as Json[]).join(' ');
+    const why = fewerTestsIn(run);
+    if (why !== null) found[command] = why;
+    else delete found[command];
   }
 }
 
-/** Runs of whole test commands that say how many tests they counted. */
-function fullRunsIn(result: Json | undefined): { readonly command: string; readonly total: number }[] {
-  if (!isObject(result)) return [];
-  const { runs, verdict, command, narrowed, report } = result;
-  if (Array.isArray(runs)) return runs.flatMap(fullRunsIn);
-  const total = isObject(report) ? report?.['total'] : null;
-  if (typeof verdict !== 'string' || !Array.isArray(command) || narrowed === true || typeof total !== 'number')
-    return [];
-  return [{ command: command.join(' '), total }];
+/** The findings of entries in their order. */
+export class SessionFindings {
+  readonly #found: FindingsByPath = Object.create(null);
+
+  add({ body }: Pick<Entry, 'body'>): void {
+    const known = bodyOf(body);
+    if (known?.event === 'outcome' || known?.event === 'step')
+      countFindings(this.#found, known.effects, known.outcome?.status === 'ok' ? known.outcome.result : undefined);
+  }
+
+  list(): readonly Finding[] {
+    return Object.entries(this.#found).map(([path, why]) => ({ path, why }));
+  }
+}
+
+/** Whole runs of test commands that passed. */
+function wholePassesIn(result: Json | undefined): { readonly [key: string]: Json }[] {
+  const { runs, verdict, command, narrowed } = fieldsOf(result);
+  if (Array.isArray(runs)) return runs.flatMap(wholePassesIn);
+  return verdict === 'pass' && narrowed !== true && Array.isArray(command) ? [fieldsOf(result)] : [];
 }

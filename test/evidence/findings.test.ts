@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fewerTests, runsLater, SessionFindings, testSignals, weakenedTests } from '../../src/evidence/findings.ts';
+import { runsLater, SessionFindings, testSignals, weakenedTests } from '../../src/evidence/findings.ts';
 import { isTestFile } from '../../src/spec/test-files.ts';
 
 const PLAIN = { executable: false, deploy: {} };
@@ -116,11 +116,6 @@ describe('weakened tests', () => {
     expect(weakened(path, before, after)).toBeNull(),
   );
 
-  it('are seen by the number that ran', () => {
-    expect(fewerTests('npm test', 9, 12)).toEqual({ path: 'npm test', why: '3 tests less ran than before (9 of 12)' });
-    for (const total of [12, 13, null]) expect(fewerTests('npm test', total, 12)).toBeNull();
-  });
-
   it.each(['test/a.ts', 'a/__tests__/b.js', 'a.test.ts', 'a_test.go', 'test_a.py', 'ATest.java', 'spec/a_spec.rb'])(
     'are those of %s',
     (path) => expect(isTestFile(path)).toBe(true),
@@ -134,8 +129,8 @@ describe('the findings of a session', () => {
   const entry = (effects: object[], result: object = {}) => ({
     body: { event: 'outcome', tool: 'x', outcome: { status: 'ok', result }, effects } as never,
   });
-  const run = (total: number, more = {}) =>
-    entry([], { verdict: 'pass', command: ['npm', 'test'], report: { total }, ...more });
+  const run = (more: object) => entry([], { verdict: 'pass', command: ['npm', 'test'], report: { total: 9 }, ...more });
+  const fewer = { fewerTests: { before: 12, now: 9 } };
 
   it('are those of its changes, until the file is gone', () => {
     const findings = new SessionFindings();
@@ -145,13 +140,18 @@ describe('the findings of a session', () => {
     expect(findings.list()).toEqual([{ path: 'Makefile', why: 'a build tool runs it' }]);
   });
 
-  it('hold that fewer tests ran, until as many run again', () => {
+  it('hold that fewer tests passed, until as many pass again', () => {
     const findings = new SessionFindings();
-    for (const each of [run(12), run(3, { narrowed: true }), entry([], { runs: [] })]) findings.add(each);
-    expect(findings.list()).toEqual([]);
-    findings.add(run(9));
-    expect(findings.list()).toEqual([{ path: 'npm test', why: '3 tests less ran than before (9 of 12)' }]);
-    findings.add(run(12));
-    expect(findings.list()).toEqual([]);
+    const seen = (more: object) => {
+      findings.add(run(more));
+      return findings.list();
+    };
+    const drop = [{ path: 'npm test', why: '3 tests less passed than before (9 of 12)' }];
+    expect(seen({})).toEqual([]);
+    expect(seen({ runs: [{ verdict: 'pass', command: ['npm', 'test'], ...fewer }] })).toEqual(drop);
+    expect(seen({ narrowed: true })).toEqual(drop);
+    expect(seen({ verdict: 'fail' })).toEqual(drop);
+    expect(seen({})).toEqual([]);
+    expect(seen(fewer)).toEqual(drop);
   });
 });

@@ -1,5 +1,6 @@
 import { fieldsOf, isObject } from '../../base/json.ts';
 import { excerpt, visible } from '../../base/text.ts';
+import { fewerTestsIn } from '../../evidence/findings.ts';
 import type { Denial } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
 import type { ScenarioAction } from '../../spec/schema/scenario-file.ts';
@@ -98,8 +99,8 @@ export function describeValue(value: Json): string {
   if (Array.isArray(files)) return `${files.length} files: ${short(files.join(' '), 120)}`;
   if (typeof verdict === 'string') {
     if (Array.isArray(value['runs'])) return `verdict ${verdict}: ${short(value['runs'].map(eachRun).join('; '), 140)}`;
-    const fewer = fieldsOf(value['fewerTests']);
-    const drop = fewer['before'] === undefined ? '' : `, ${short(fewer['before'])} tests passed before`;
+    const fewer = fewerTestsIn(value);
+    const drop = fewer === null ? '' : `, ${fewer}`;
     const problem = value['reportProblem'] ? `: ${short(value['reportProblem'], 140)}` : '';
     return `verdict ${verdict}${report ? `${timedOut || flooded ? `, ${ended}` : ''}, ${short(summaryOf(report), 140)}` : `, ${ended}, no report`}${drop}${problem}`;
   }

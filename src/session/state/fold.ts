@@ -1,10 +1,10 @@
 import { type Draft, original, produce } from 'immer';
 import { fieldsOf, textOf } from '../../base/json.ts';
 import { type SpecTables, stateAfter } from '../../compile/tables.ts';
-import { type Body, bodyOf, type EffectRecord, type OutcomeRecord } from '../../evidence/bodies.ts';
+import { type Body, bodyOf, type OutcomeRecord } from '../../evidence/bodies.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import type { Entry, StoredEntry } from '../../evidence/entry.ts';
-import { fewerTests } from '../../evidence/findings.ts';
+import { countFindings } from '../../evidence/findings.ts';
 import { backpackOf } from '../../gate/decide-visit.ts';
 import type { RequirementFacts } from '../../gate/requirements/requirement.ts';
 import type { TreeSeen, TreeToShip } from '../../gate/scope/tree.ts';
@@ -136,7 +136,7 @@ function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, 
       if (counts) {
         const result = fieldsOf(body.outcome.result);
         countTree(draft, fieldsOf(result['tree']) as unknown as TreeSeen);
-        countRuns(draft, testRuns(result, draft.change));
+        draft.runs.push(...(testRuns(result, draft.change) as Draft<TestRun>[]));
       }
       rememberFiles(
         draft,
@@ -153,7 +153,7 @@ function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, 
         visit.observations = observeStep(before, body, draft.change, witness) as Draft<typeof visit.observations>;
       }
       if (changes) mergeChanged(draft, changedPaths(body.effects));
-      if (body.effects !== 'unobserved') countFindings(draft, body.effects);
+      countFindings(draft.findings, body.effects, counts ? body.outcome.result : undefined);
       countPattern(draft, entry.id, body.tool, body.outcome);
       return;
     }
@@ -224,27 +224,6 @@ function countTree(draft: Draft<SessionFacts>, tree: TreeSeen): void {
   const seen = typeof tree.id === 'string' ? tree : null;
   if (draft.tested?.id !== seen?.id) draft.change += 1;
   draft.tested = seen as Draft<TreeSeen> | null;
-}
-
-/** A file that is gone runs nowhere; of others a finding stays, because the change that it was about may still be there. */
-function countFindings(draft: Draft<SessionFacts>, effects: readonly EffectRecord[]): void {
-  for (const { path, op, finding } of effects) {
-    if (finding !== undefined) draft.findings[path] = finding;
-    else if (op === 'delete') delete draft.findings[path];
-  }
-}
-
-/** Adds test runs, and a finding for a command that counted fewer tests than before. */
-function countRuns(draft: Draft<SessionFacts>, runs: readonly TestRun[]): void {
-  for (const run of runs) {
-    const earlier = draft.runs.filter(({ command, narrowed }) => command === run.command && !narrowed);
-    const finding = run.narrowed
-      ? null
-      : fewerTests(run.command, run.total, Math.max(0, ...earlier.map((one) => one.total ?? 0)));
-    if (finding) draft.findings[finding.path] = finding.why;
-    else if (!run.narrowed) delete draft.findings[run.command];
-    draft.runs.push(run as Draft<TestRun>);
-  }
 }
 
 function mergeChanged(draft: Draft<SessionFacts>, paths: readonly string[]): void {

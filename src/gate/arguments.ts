@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
 import { isObject } from '../base/json.ts';
 import { excerpt } from '../base/text.ts';
+import { ROLE_FACTS } from '../spec/policy/argument-roles.ts';
 import type { Json, ToolSpec } from '../spec/types.ts';
 
 export type Arguments = { readonly [name: string]: Json };
@@ -63,7 +64,9 @@ function nameThem(tool: ToolSpec, given: unknown): BoundArguments {
 /** A null means that nothing is said, but where it is a value like any other (a tracker's "assignee: nobody"). */
 function takesNull({ parameters }: ToolSpec, name: string): boolean {
   const parameter = parameters.find((each) => each.name === name);
-  return parameter?.role === 'text' && valueProblem(null, parameter.schema) === null;
+  return (
+    parameter !== undefined && ROLE_FACTS[parameter.role].takesNull && valueProblem(null, parameter.schema) === null
+  );
 }
 
 let ajv: Ajv2020 | undefined;

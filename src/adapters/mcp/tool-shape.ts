@@ -1,5 +1,5 @@
 import type { Tool } from '@modelcontextprotocol/server';
-import type { SpecSet, ToolSpec } from '../../spec/types.ts';
+import type { ArgumentRole, SpecSet, ToolSpec } from '../../spec/types.ts';
 import type { AgentTool } from '../core/agent-session.ts';
 
 /** What moves the session: it changes nothing outside, but the calls around it must not overtake it. */
@@ -28,14 +28,17 @@ export function mcpTool(tool: AgentTool, name: string, specs: SpecSet | null): T
 /** Does it touch more than the repository? What takes a url, what ships, and what another server does. */
 function reachesOut(tool: ToolSpec | null, specs: SpecSet | null): boolean {
   if (tool === null || tool.upstream !== undefined) return true;
-  if (tool.parameters.some(({ role }) => role === 'url')) return true;
-  const takesCommand = tool.parameters.some(({ role }) => role === 'command');
-  return (
-    takesCommand &&
-    Object.values(specs?.peripherals ?? {}).some(
-      ({ tools, scope }) => scope.rule.command === 'deploy' && tools.includes(tool.id),
-    )
+  const ships = Object.values(specs?.peripherals ?? {}).some(
+    ({ tools, scope }) => scope.rule.command === 'deploy' && tools.includes(tool.id),
   );
+  const leaves: { readonly [role in ArgumentRole]: boolean } = {
+    'path:read': false,
+    'path:write': false,
+    command: ships,
+    url: true,
+    text: false,
+  };
+  return tool.parameters.some(({ role }) => leaves[role]);
 }
 
 const titleOf = (name: string): string => {

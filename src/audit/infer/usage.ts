@@ -1,5 +1,6 @@
 import { bodyOf, type EffectRecord } from '../../evidence/bodies.ts';
-import type { Json, Mode, ToolEffect, ToolSpec } from '../../spec/types.ts';
+import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
+import type { ArgumentRole, Json, Mode, ToolEffect, ToolSpec } from '../../spec/types.ts';
 import { argumentWords } from '../rules/commands.ts';
 import { type Fields, textOf } from '../rules/json.ts';
 import { isFileChange } from '../rules/observations.ts';
@@ -80,7 +81,7 @@ export async function addUsage(
         if (!here) break;
         here.tools.set(body.tool, (here.tools.get(body.tool) ?? 0) + 1);
         if (tool && mode) usage.effects[mode].add(tool.effect);
-        for (const { name, role } of tool?.parameters ?? []) addArgument(here, role, root, body.args, name);
+        for (const { name, role } of tool?.parameters ?? []) addArgument(here, role, root, body.args[name]);
         addCommand(here, tool, body.args);
         if (body.event === 'step') addEffects(here, body.effects);
         if (body.event === 'step') steps += 1;
@@ -113,22 +114,33 @@ export async function addUsage(
   }
 }
 
-function addArgument(here: PeripheralUsage, role: string, root: string, args: Fields, name: string): void {
-  const value: Json | undefined = args[name];
-  if (role === 'path:read' || role === 'path:write') {
-    for (const path of value === undefined ? [] : [value].flat()) {
-      const place = placeOf(root, path);
-      if (place.inside) here[role === 'path:read' ? 'reads' : 'writes'].add(place.path === '' ? '.' : place.path);
+function addArgument(here: PeripheralUsage, role: ArgumentRole, root: string, value: Json | undefined): void {
+  switch (role) {
+    case 'path:read':
+    case 'path:write':
+      for (const path of value === undefined ? [] : [value].flat()) {
+        const place = placeOf(root, path);
+        if (place.inside) here[role === 'path:read' ? 'reads' : 'writes'].add(place.path === '' ? '.' : place.path);
+      }
+      break;
+    case 'url': {
+      const host = value === undefined ? null : URL.parse(String(value))?.host;
+      if (host) here.hosts.add(host);
+      break;
     }
-  } else if (role === 'url' && value !== undefined) {
-    const host = URL.parse(String(value))?.host;
-    if (host) here.hosts.add(host);
+    case 'command': // All words of a command together: see addCommand.
+    case 'text':
+      break;
+    default:
+      role satisfies never;
   }
 }
 
 /** A command as one reads it: its words in the order of the parameters. */
 function addCommand(here: PeripheralUsage, tool: ToolSpec | undefined, args: Fields): void {
-  const values = (tool?.parameters ?? []).filter(({ role }) => role === 'command').map(({ name }) => args[name]);
+  const values = (tool?.parameters ?? [])
+    .filter(({ role }) => ROLE_FACTS[role].runsCommands)
+    .map(({ name }) => args[name]);
   const words = values.flatMap((value) => argumentWords(value) ?? [textOf(value) ?? '']);
   if (words.length > 0) here.commands.add(words.join(' '));
 }

@@ -1,3 +1,4 @@
+import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import { type Edge, type Mode, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
 import { canHold } from './satisfiable.ts';
 
@@ -192,9 +193,7 @@ export class AbstractSessions {
 
 /** The tools that run tests in a peripheral. */
 export const testers = ({ tools }: SpecSet, { tools: granted, scope }: PeripheralSpec): readonly string[] =>
-  scope.rule.command === 'test'
-    ? granted.filter((id) => tools[id]?.parameters.some(({ role }) => role === 'command'))
-    : [];
+  scope.rule.command === 'test' ? granted.filter((id) => takesCommand(tools[id])) : [];
 
 /** Whether a peripheral can change files of the repository. */
 export const canChange = ({ tools }: SpecSet, { tools: granted, scope }: PeripheralSpec): boolean =>

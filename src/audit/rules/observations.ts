@@ -1,6 +1,7 @@
 import type { EffectRecord, OutcomeRecord } from '../../evidence/bodies.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import { own } from '../../spec/names.ts';
+import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import { FILE_CHANGES } from '../../spec/policy/closed-lists.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
 import type { Json, Observation, PeripheralSpec, ScopeRule, SpecSet } from '../../spec/types.ts';
@@ -75,7 +76,7 @@ export const copyObserved = (observed: Observed): Observed => ({
 export function trustedReport(scope: ScopeRule, { tools }: SpecSet, tool: string): 'test' | 'deploy' | null {
   const { command } = scope;
   if (command !== 'test' && command !== 'deploy') return null;
-  return own(tools, tool)?.parameters.some(({ role }) => role === 'command') ? command : null;
+  return takesCommand(own(tools, tool)) ? command : null;
 }
 
 /** Counts a step's result. `tests` are those of the code after the step's own changes. */

@@ -1,5 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { own } from '../../spec/names.ts';
+import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { Json, ToolParameter, ToolSpec } from '../../spec/types.ts';
 import { commandProblem } from './commands.ts';
 import { hostProblem } from './hosts.ts';
@@ -52,7 +53,7 @@ export function stepProblems(
   addArgumentProblems(tool, named, found);
   // What is left out reaches nothing, unless it is a path to read: that means the whole tree.
   for (const parameter of tool.parameters)
-    if (named[parameter.name] !== undefined || parameter.role === 'path:read')
+    if (named[parameter.name] !== undefined || ROLE_FACTS[parameter.role].absentMeansRoot)
       addReachProblems(state, visit, id, parameter, named[parameter.name], found);
   return found;
 }
@@ -72,7 +73,7 @@ function argumentsByName({ parameters }: ToolSpec, args: Json): Fields | null {
   // A null says that an argument is left out, unless it is a value like any other (the assignee "nobody" of a tracker).
   const isValue = (name: string) =>
     !Array.isArray(args) &&
-    parameters.some((one) => one.name === name && one.role === 'text' && fitsSchema(one.schema, null));
+    parameters.some((one) => one.name === name && ROLE_FACTS[one.role].takesNull && fitsSchema(one.schema, null));
   return Object.fromEntries(pairs.filter(([name, value]) => value !== null || isValue(name)));
 }
 
@@ -209,16 +210,26 @@ export function refusedByTool({ visit, pinned }: AuditState, id: string, args: F
   if (!visit || !tool) return null;
   const { scope } = visit;
   const { config } = pinned;
-  if (scope.url !== 'none') {
-    for (const { name, role } of tool.parameters) {
-      const why = role === 'url' && args[name] !== undefined ? hostProblem(String(args[name]), config.web.allow) : null;
-      if (why) return why;
+  // Where the scope runs no commands, one may still run that nobody had to name.
+  let runs = scope.command === 'none' && id === 'bash-test' && args['command'] === undefined;
+  for (const { name, role } of tool.parameters) {
+    switch (role) {
+      case 'url': {
+        if (scope.url === 'none' || args[name] === undefined) break;
+        const why = hostProblem(String(args[name]), config.web.allow);
+        if (why) return why;
+        break;
+      }
+      case 'command':
+        runs ||= scope.command !== 'none';
+        break;
+      case 'path:read':
+      case 'path:write':
+      case 'text':
+        break;
+      default:
+        role satisfies never;
     }
   }
-  // Where the scope runs no commands, one may still run that nobody had to name.
-  const runs =
-    scope.command === 'none'
-      ? id === 'bash-test' && args['command'] === undefined
-      : tool.parameters.some(({ role }) => role === 'command');
   return runs ? commandProblem(scope.command, id, args, config) : null;
 }

@@ -2,6 +2,7 @@ import type { Body, HopBody, ModeBody, StartBody, StopBody } from '../../evidenc
 import type { Entry, StoredEntry } from '../../evidence/entry.ts';
 import { hashSpecs } from '../../spec/hash-specs.ts';
 import { own } from '../../spec/names.ts';
+import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
 import { fieldsOf, fits, sameJson, show } from '../rules/json.ts';
@@ -334,7 +335,7 @@ export class SessionAudit {
     const { tools } = state.pinned.specs;
     const claimed = unconfirmed(outcome, effects);
     if (body.effects === 'unobserved') report.gap('unobserved', `nobody watched what ${id} did`, id);
-    else if (state.unsafeNoSandbox && own(tools, id)?.parameters.some(({ role }) => role === 'command'))
+    else if (state.unsafeNoSandbox && takesCommand(own(tools, id)))
       report.gap('unobserved', `${id} ran without a sandbox`, id);
     if (claimed && body.effects !== 'unobserved') report.gap('unconfirmed', claimed, id);
     if (state.visit) checkEffects(state, state.visit, id, effects, report);

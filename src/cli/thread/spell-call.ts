@@ -1,12 +1,19 @@
 import { isObject } from '../../base/json.ts';
 import { excerpt } from '../../base/text.ts';
-import type { Json } from '../../spec/types.ts';
+import { ARGUMENT_ROLES, type ArgumentRole, type Json } from '../../spec/types.ts';
 
 /** The names of a tool's parameters in their order; null for a tool that is not known. */
 export type ParameterOrder = (tool: string) => readonly string[] | null;
 
 /** What a call is about comes first where nobody knows the order: keys of stored JSON are sorted. */
-const FIRST = ['path', 'command', 'url', 'sub', 'name', 'pattern', 'query'];
+const NAMES: { readonly [role in ArgumentRole]: readonly string[] } = {
+  'path:read': ['path'],
+  'path:write': ['path'],
+  command: ['command', 'sub'],
+  url: ['url'],
+  text: ['name', 'pattern', 'query'],
+};
+const FIRST = [...new Set(ARGUMENT_ROLES.flatMap((role) => NAMES[role]))];
 const MAIN = 100;
 const OTHER = 40;
 

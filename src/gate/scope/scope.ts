@@ -1,5 +1,6 @@
 import { shorten } from '../../base/text.ts';
-import type { Json, ProjectConfig, ScopeRule, ToolSpec } from '../../spec/types.ts';
+import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
+import type { ArgumentRole, Json, ProjectConfig, ScopeRule, ToolSpec } from '../../spec/types.ts';
 import type { Arguments } from '../arguments.ts';
 import type { Denial } from '../denial.ts';
 import { isMasked, isProtected } from './masks.ts';
@@ -32,7 +33,6 @@ const shown = (value: Json): string => {
 export function scopeProblem(call: Call): ScopeProblem | null {
   for (const parameter of call.tool.parameters) {
     const value = call.args[parameter.name];
-    if (parameter.role === 'text') continue;
     const why = value === undefined ? absentProblem(call, parameter.role) : roleProblem(call, parameter.role, value);
     if (!why) continue;
     return {
@@ -57,13 +57,13 @@ interface Why {
 }
 
 /** A path that is left out means the root: the scope has to grant reading it. */
-function absentProblem({ scope }: Call, role: ToolSpec['parameters'][number]['role']): Why | null {
-  if (role === 'path:read' && scope.read !== 'root')
+function absentProblem({ scope }: Call, role: ArgumentRole): Why | null {
+  if (ROLE_FACTS[role].absentMeansRoot && scope.read !== 'root')
     return { why: 'this scope does not read the whole tree', scope: [] };
   return null;
 }
 
-function roleProblem(call: Call, role: ToolSpec['parameters'][number]['role'], value: Json): Why | null {
+function roleProblem(call: Call, role: ArgumentRole, value: Json): Why | null {
   switch (role) {
     case 'path:read':
     case 'path:write':

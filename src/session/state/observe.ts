@@ -1,6 +1,7 @@
 import { fieldsOf, textOf } from '../../base/json.ts';
 import type { EffectRecord, OutcomeRecord } from '../../evidence/bodies.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
+import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import { FILE_CHANGES } from '../../spec/policy/closed-lists.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
 import type { Json, Observation, PeripheralSpec, SpecSet } from '../../spec/types.ts';
@@ -65,8 +66,7 @@ export type TrustedReport = 'test' | 'deploy' | null;
 
 export function trustedReportOf(specs: SpecSet, peripheral: string | undefined, tool: string): TrustedReport {
   const command = peripheral === undefined ? undefined : specs.peripherals[peripheral]?.scope.rule.command;
-  const runsCommands = specs.tools[tool]?.parameters.some(({ role }) => role === 'command') ?? false;
-  return runsCommands && (command === 'test' || command === 'deploy') ? command : null;
+  return takesCommand(specs.tools[tool]) && (command === 'test' || command === 'deploy') ? command : null;
 }
 
 /** The visit's observations after one more step. Pure. */

@@ -1,6 +1,7 @@
 import type { AuditRequest } from '../../audit/rules/request.ts';
 import { type AuditState, type Pinned, scopeNow } from '../../audit/rules/state.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
+import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import { type Json, MODES, type PeripheralSpec, type SpecSet, type ToolSpec } from '../../spec/types.ts';
 import { rulesOf } from '../model/rules-of.ts';
 import { fileIn, sampleArguments } from './sample-arguments.ts';
@@ -124,7 +125,7 @@ function acts(pinned: Pinned, state: AuditState, from: PeripheralSpec): Move[] {
   const take = (name: string, tool: ToolSpec | undefined, report: ToolReport) => {
     if (tool) moves.push(act(pinned, state, name, tool, report));
   };
-  const runs = tools.find(({ parameters }) => parameters.some(({ role }) => role === 'command'));
+  const runs = tools.find(takesCommand);
   if (scope.command === 'test') {
     take('run.pass', runs, ok(testRun('pass')));
     take('run.fail', runs, ok(testRun('fail')));

@@ -58,27 +58,44 @@ function misuse(pinned: Pinned, state: AuditState, tool: ToolSpec, seen: Set<Too
   for (const { name, role, required, schema } of tool.parameters) {
     const { [name]: _, ...without } = most;
     if (required || name in most) moves.push(call(tool.id, `without ${name}`, without));
-    // What else a command or an address may be is for the tool itself to refuse.
-    const opaque = role === 'command' || role === 'url';
-    for (const value of oddValues(schema).filter((odd) => !opaque || typeof odd !== 'string'))
-      moves.push(call(tool.id, `with ${name} ${JSON.stringify(value)}`, { ...most, [name]: value }));
-    if (role === 'path:read' || role === 'path:write') {
-      const paths = oddPaths(role, scope, config);
-      const listed = schema['type'] === 'array';
-      for (const path of seen.has(role) ? paths.slice(0, FEW) : paths)
-        moves.push(call(tool.id, `on ${path.slice(0, 100)}`, { ...most, [name]: listed ? [path] : path }));
-      if (listed) {
-        const [first] = (Array.isArray(most[name]) ? most[name] : []) as Json[];
-        moves.push(
-          call(tool.id, 'on a list that leads outside', { ...most, [name]: [first ?? 'a.txt', '../outside'] }),
-        );
+    const odd = (values: readonly Json[]) => {
+      for (const value of values)
+        moves.push(call(tool.id, `with ${name} ${JSON.stringify(value)}`, { ...most, [name]: value }));
+    };
+    // Other strings of a command or an address are for the tool itself to refuse.
+    const oddNoStrings = () => odd(oddValues(schema).filter((value) => typeof value !== 'string'));
+    switch (role) {
+      case 'path:read':
+      case 'path:write': {
+        odd(oddValues(schema));
+        const paths = oddPaths(role, scope, config);
+        const listed = schema['type'] === 'array';
+        for (const path of seen.has(role) ? paths.slice(0, FEW) : paths)
+          moves.push(call(tool.id, `on ${path.slice(0, 100)}`, { ...most, [name]: listed ? [path] : path }));
+        if (listed) {
+          const [first] = (Array.isArray(most[name]) ? most[name] : []) as Json[];
+          moves.push(
+            call(tool.id, 'on a list that leads outside', { ...most, [name]: [first ?? 'a.txt', '../outside'] }),
+          );
+        }
+        seen.add(role);
+        break;
       }
-      seen.add(role);
+      case 'command':
+        oddNoStrings();
+        if (scope.command === 'none') moves.push(call(tool.id, 'with a command', { ...most, [name]: 'true' }));
+        break;
+      case 'url':
+        oddNoStrings();
+        if (scope.url === 'none')
+          moves.push(call(tool.id, 'with an address', { ...most, [name]: 'https://example.com/' }));
+        break;
+      case 'text':
+        odd(oddValues(schema));
+        break;
+      default:
+        role satisfies never;
     }
-    if (role === 'command' && scope.command === 'none')
-      moves.push(call(tool.id, 'with a command', { ...most, [name]: 'true' }));
-    if (role === 'url' && scope.url === 'none')
-      moves.push(call(tool.id, 'with an address', { ...most, [name]: 'https://example.com/' }));
   }
   return moves;
 }

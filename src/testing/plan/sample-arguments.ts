@@ -1,3 +1,4 @@
+import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
 
 /** What a call may reach where it is made. */
@@ -12,7 +13,7 @@ export interface SampleScope {
 export function sampleArguments(tool: ToolSpec, reach: SampleScope): { readonly [name: string]: Json } | null {
   const args: { [name: string]: Json } = {};
   for (const parameter of tool.parameters) {
-    const needed = parameter.required || (parameter.role === 'path:read' && reach.scope.read !== 'root');
+    const needed = parameter.required || (ROLE_FACTS[parameter.role].absentMeansRoot && reach.scope.read !== 'root');
     if (!needed) continue;
     const value = sampleValue(tool, parameter, reach);
     if (value === null) return null;

@@ -9,10 +9,17 @@ export interface Guess {
   readonly check: string | null;
 }
 
-const URL_NAME = /(?:^|_)(?:url|uri|href|link|endpoint)s?(?:_|$)/;
-const COMMAND_NAME = /(?:^|_)(?:command|cmd|script|shell|code|expression|sql|query_string)s?(?:_|$)/;
 const PATH_NAME =
   /(?:^|_)(?:path|file|filename|dir|directory|folder|source|destination|src|dest|target|root|cwd)s?(?:_|$)/;
+
+/** Usual names of arguments, in the order in which they are tried. null if any name may have the role. */
+const NAMES: { readonly [role in ArgumentRole]: RegExp | null } = {
+  url: /(?:^|_)(?:url|uri|href|link|endpoint)s?(?:_|$)/,
+  command: /(?:^|_)(?:command|cmd|script|shell|code|expression|sql|query_string)s?(?:_|$)/,
+  'path:read': PATH_NAME,
+  'path:write': PATH_NAME,
+  text: null,
+};
 
 const spoken = (name: string): string => name.replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase();
 
@@ -20,9 +27,10 @@ const spoken = (name: string): string => name.replaceAll(/([a-z0-9])([A-Z])/g, '
 export function guessRole(name: string, property: SchemaProperty, looks: boolean): Guess {
   if (holdsText(property)) {
     const word = spoken(name).replaceAll('-', '_');
-    if (property['format'] === 'uri' || URL_NAME.test(word)) return { role: 'url', check: 'CHECK the role' };
-    if (COMMAND_NAME.test(word)) return { role: 'command', check: 'CHECK the role' };
-    if (PATH_NAME.test(word)) return { role: looks ? 'path:read' : 'path:write', check: 'CHECK the role' };
+    if (property['format'] === 'uri') return { role: 'url', check: 'CHECK the role' };
+    const other = looks ? 'path:write' : 'path:read';
+    const named = (Object.keys(NAMES) as ArgumentRole[]).find((role) => role !== other && NAMES[role]?.test(word));
+    if (named) return { role: named, check: 'CHECK the role' };
     return { role: 'text', check: property['enum'] ? null : 'CHECK the role: nothing binds a text' };
   }
   const plain = ['number', 'integer', 'boolean', 'null'].includes(String(property['type']));

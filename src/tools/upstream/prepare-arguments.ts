@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { ToolCall } from '../../ports/tool-backend.ts';
+import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { Json, ToolParameter, ToolSpec, UpstreamServer, UpstreamTool } from '../../spec/types.ts';
 import { judgeUrl } from '../web/judge-url.ts';
 import type { Anchors } from '../workspace/anchors.ts';
@@ -37,18 +38,32 @@ export async function prepareArguments(
   for (const parameter of parameters) {
     const { name, role, as } = parameter;
     const value = call.args[name];
-    if (value === undefined && role !== 'path:read') continue;
-    if (role === 'path:read' || role === 'path:write') {
-      const handed = await handPaths(call, parameter, role === 'path:read' ? 'read' : 'write', upstream, anchors);
-      if (isStop(handed)) return handed;
-      paths.push(...handed.paths);
-      if (value !== undefined) args[as ?? name] = handed.value;
-      continue;
+    if (value === undefined && !ROLE_FACTS[role].absentMeansRoot) continue;
+    let stop: Stop | null = null;
+    let handed = value;
+    switch (role) {
+      case 'path:read':
+      case 'path:write': {
+        const access = role === 'path:read' ? 'read' : 'write';
+        const found = await handPaths(call, parameter, access, upstream, anchors);
+        if (isStop(found)) return found;
+        paths.push(...found.paths);
+        if (value !== undefined) handed = found.value;
+        break;
+      }
+      case 'url':
+        stop = urlProblem(call, name);
+        break;
+      case 'command':
+        stop = commandProblem(call, name, server);
+        break;
+      case 'text':
+        break;
+      default:
+        role satisfies never;
     }
-    const stop =
-      role === 'url' ? urlProblem(call, name) : role === 'command' ? commandProblem(call, name, server) : null;
     if (stop) return stop;
-    args[as ?? name] = value!;
+    if (handed !== undefined) args[as ?? name] = handed;
   }
   return { args, paths };
 }

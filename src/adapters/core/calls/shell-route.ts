@@ -1,4 +1,5 @@
 import { own } from '../../../spec/names.ts';
+import { ROLE_FACTS } from '../../../spec/policy/argument-roles.ts';
 import type { Json, Mode, ProjectConfig, SpecSet, ToolSpec } from '../../../spec/types.ts';
 
 /** A tool of a spec set that takes commands. */
@@ -15,8 +16,8 @@ interface CommandTool {
  * that its id ends with (`bash-git` runs git), by sub-command and arguments. null: it takes none, or needs more than a command.
  */
 function commandTool(tool: ToolSpec): CommandTool | null {
-  const [line, rest] = tool.parameters.filter(({ role }) => role === 'command');
-  if (!line || tool.parameters.some(({ role, required }) => required && role !== 'command')) return null;
+  const [line, rest] = tool.parameters.filter(({ role }) => ROLE_FACTS[role].runsCommands);
+  if (!line || tool.parameters.some(({ role, required }) => required && !ROLE_FACTS[role].runsCommands)) return null;
   const name = tool.id.split('-').at(-1) ?? tool.id;
   return { tool, line: line.name, program: rest ? { name, rest: rest.name } : null };
 }

@@ -1,5 +1,12 @@
 import { shorten } from '../../../base/text.ts';
-import type { ProjectConfig, ScopeRule, ToolParameter, ToolSpec } from '../../../spec/types.ts';
+import {
+  ARGUMENT_ROLES,
+  type ArgumentRole,
+  type ProjectConfig,
+  type ScopeRule,
+  type ToolParameter,
+  type ToolSpec,
+} from '../../../spec/types.ts';
 
 /** A list as people read it, at most `most` of it. */
 export function listed(items: readonly string[], most: number = Number.POSITIVE_INFINITY): string {
@@ -71,11 +78,13 @@ function commandsOf({ command, write }: ScopeRule, { test, deploy, git }: Projec
 /** What a tool's arguments may touch, by their roles. */
 export function touchesOf({ parameters }: ToolSpec, reach: ScopeWords): string {
   const roles = new Set(parameters.map(({ role }) => role));
-  const parts = [
-    roles.has('path:read') ? `reads ${reach.reads}` : '',
-    roles.has('path:write') ? `writes ${reach.writes}` : '',
-    roles.has('command') ? `commands: ${reach.commands}` : '',
-    roles.has('url') ? `hosts: ${reach.urls}` : '',
-  ];
-  return parts.filter((part) => part !== '').join('; ') || 'nothing of the repository';
+  const touched: { readonly [role in ArgumentRole]: string | null } = {
+    'path:read': `reads ${reach.reads}`,
+    'path:write': `writes ${reach.writes}`,
+    command: `commands: ${reach.commands}`,
+    url: `hosts: ${reach.urls}`,
+    text: null,
+  };
+  const parts = ARGUMENT_ROLES.flatMap((role) => (roles.has(role) && touched[role]) || []);
+  return parts.join('; ') || 'nothing of the repository';
 }

@@ -1,0 +1,25 @@
+import type { ArgumentRole, ToolSpec } from '../types.ts';
+
+interface RoleFacts {
+  /** The tool runs the argument as a command, or as words of one. */
+  readonly runsCommands: boolean;
+  /** A missing argument means the root of the tree, so the scope must grant reading it. */
+  readonly absentMeansRoot: boolean;
+  /** A null may be the value itself, if the schema allows it; elsewhere it means that the argument is left out. */
+  readonly takesNull: boolean;
+}
+
+const NOTHING: RoleFacts = { runsCommands: false, absentMeansRoot: false, takesNull: false };
+
+/** The yes-or-no facts of each role. Judgements of values are switches in `gate/scope.ts` and in the audit's rules. */
+export const ROLE_FACTS: { readonly [role in ArgumentRole]: RoleFacts } = {
+  'path:read': { ...NOTHING, absentMeansRoot: true },
+  'path:write': NOTHING,
+  command: { ...NOTHING, runsCommands: true },
+  url: NOTHING,
+  text: { ...NOTHING, takesNull: true },
+};
+
+/** True if a tool takes a command. */
+export const takesCommand = (tool: ToolSpec | undefined): boolean =>
+  tool?.parameters.some(({ role }) => ROLE_FACTS[role].runsCommands) ?? false;

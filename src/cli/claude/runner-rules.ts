@@ -5,9 +5,28 @@ import type { Io } from '../io.ts';
  * Claude Code's permissions with hopgate's runner among what needs no question, and the `exit` behind it: what is left to ask about is the agent's
  * own command, which stands after these two.
  */
-export function withRunner(permissions: object | undefined, env: Io['env']): { readonly [key: string]: unknown } {
-  const { allow } = (permissions ?? {}) as { readonly allow?: unknown };
-  return { ...permissions, allow: [...(Array.isArray(allow) ? allow : []), ...runnerRules(env)] };
+export function withRunner(permissions: object | undefined, env: Io['env']): Permissions {
+  const rules = runnerRules(env);
+  const allow = allowed(permissions);
+  return { ...permissions, allow: [...allow, ...rules.filter((rule) => !allow.includes(rule))] };
 }
 
-export const runnerRules = (env: Io['env']): readonly string[] => [`Bash(${runCommand(env)} *)`, 'Bash(exit)'];
+/** The same without them; a list that is empty then goes. */
+export function withoutRunner(permissions: object, env: Io['env']): Permissions {
+  const rules: readonly unknown[] = runnerRules(env);
+  const [runner] = rules;
+  const allow = allowed(permissions);
+  if (!allow.includes(runner)) return { ...permissions };
+  const { allow: _, ...others } = permissions as Permissions;
+  const left = allow.filter((rule) => !rules.includes(rule));
+  return left.length > 0 ? { ...permissions, allow: left } : others;
+}
+
+type Permissions = { readonly [key: string]: unknown };
+
+function allowed(permissions: object = {}): readonly unknown[] {
+  const { allow } = permissions as Permissions;
+  return Array.isArray(allow) ? allow : [];
+}
+
+const runnerRules = (env: Io['env']): readonly string[] => [`Bash(${runCommand(env)} *)`, 'Bash(exit)'];

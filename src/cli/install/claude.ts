@@ -1,9 +1,12 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { GUARD_FILE, GUARD_SCRIPT, guardHooks } from '../../adapters/claude-code/plugin/hook-config.ts';
+import { isObject } from '../../base/json.ts';
 import { quoteShell } from '../../base/text.ts';
 import { ownPluginFiles } from '../claude/plugin-folder.ts';
+import { withoutRunner, withRunner } from '../claude/runner-rules.ts';
 import { readText } from './apply.ts';
 import { withGuard } from './claude-guard.ts';
 import type { FileChange, Installer, InstallTarget } from './installer.ts';
@@ -11,7 +14,8 @@ import { objectIn, withKey } from './json-settings.ts';
 
 /**
  * The plugin goes where Claude Code looks for skills that are plugins, so that no settings have to name it. The settings that are written keep hooks
- * on, and in a repository let nothing through where Claude Code would not find the plugin.
+ * on, allow hopgate's runner (the user is asked about the agent's own command alone), and in a repository let nothing through where Claude Code would
+ * not find the plugin.
  */
 export const claudeInstaller: Installer = {
   client: 'claude',
@@ -21,18 +25,20 @@ export const claudeInstaller: Installer = {
       ([path, text]) => [join(folder, path), text] as const,
     );
     const guard = place.scope === 'project' ? [[join(place.root, GUARD_FILE), GUARD_SCRIPT] as const] : [];
-    const files = [...plugin, ...guard].map(([path, text]) => change(path, text));
+    const files = [...plugin, ...guard, [keptFile(place), textToKeep(place)] as const].map(([path, text]) =>
+      change(path, text),
+    );
     const left = filesIn(folder).filter((path) => !files.some((file) => file.path === path));
     return {
       keep: keptFolder(place),
-      changes: [...files, ...left.map((path) => change(path, null)), settingsChange(place, false)],
+      changes: [...files, ...left.map((path) => change(path, null)), settingsChange(place, true)],
       notes: place.scope === 'project' ? projectNotes(place) : userNotes,
     };
   },
   async uninstall(place) {
     return {
       keep: keptFolder(place),
-      changes: [...filesIn(pluginFolder(place)).map((path) => change(path, null)), settingsChange(place, undefined)],
+      changes: [...filesIn(pluginFolder(place)).map((path) => change(path, null)), settingsChange(place, false)],
       notes: ['The evidence stays where it is. Conversations that run keep the hooks until they end.'],
     };
   },
@@ -79,15 +85,50 @@ const filesIn = (folder: string): readonly string[] =>
 const settingsFile = (place: InstallTarget): string =>
   join(configFolder(place), place.scope === 'project' ? 'settings.local.json' : 'settings.json');
 
-/** @param value what disableAllHooks is to be; undefined: it goes, where it says what we wrote, and our guard with it */
-function settingsChange(place: InstallTarget, value: false | undefined): FileChange {
+function settingsChange(place: InstallTarget, installs: boolean): FileChange {
   const path = settingsFile(place);
   const before = readText(path);
-  const isOurs = before !== null && objectIn(before, path)['disableAllHooks'] === false;
-  const switched = value === undefined && !isOurs ? before : withKey(before, path, 'disableAllHooks', value);
-  const after = withGuard(switched, path, value === undefined ? {} : guardOf(place));
+  const kept = readText(keptFile(place));
+  if (installs) return { path, before, after: withOurs(place, path, before) };
+  if (kept !== null && withOurs(place, path, kept) === before) return { path, before, after: kept };
+  const after = withoutOurs(place, path, before);
   const isLeft = after === null || after === before || Object.keys(objectIn(after, path)).length > 0;
   return { path, before, after: isLeft ? after : null };
+}
+
+/** The settings as they were before they were ours, for as long as nobody changes what was written. */
+const keptFile = (place: InstallTarget): string => join(pluginFolder(place), 'settings.before');
+
+/** The text for {@link keptFile}. Settings that are installed already are not what was there before. */
+function textToKeep(place: InstallTarget): string | null {
+  const [path, kept] = [settingsFile(place), readText(keptFile(place))];
+  const before = readText(path);
+  return before === withOurs(place, path, before) ? kept : before;
+}
+
+function withOurs(place: InstallTarget, path: string, text: string | null): string | null {
+  const switched = withKey(text, path, 'disableAllHooks', false);
+  return withGuard(withAllowedRunner(switched, path, place.io.env, true), path, guardOf(place));
+}
+
+function withoutOurs({ io }: InstallTarget, path: string, text: string | null): string | null {
+  const isOurs = text !== null && objectIn(text, path)['disableAllHooks'] === false;
+  const switched = isOurs ? withKey(text, path, 'disableAllHooks', undefined) : text;
+  return withGuard(withAllowedRunner(switched, path, io.env, false), path, {});
+}
+
+/** The settings with the rules that allow hopgate's runner, or without them; what is empty without them goes. */
+function withAllowedRunner(
+  text: string | null,
+  path: string,
+  env: InstallTarget['io']['env'],
+  wanted: boolean,
+): string | null {
+  const stated = text === null || text.trim() === '' ? undefined : objectIn(text, path)['permissions'];
+  if (stated !== undefined && !isObject(stated)) return text;
+  const changed = wanted ? withRunner(stated, env) : withoutRunner(stated ?? {}, env);
+  if (isDeepStrictEqual(changed, stated ?? {})) return text;
+  return withKey(text, path, 'permissions', Object.keys(changed).length > 0 ? (changed as never) : undefined);
 }
 
 const guardOf = ({ root, scope }: InstallTarget) =>

@@ -57,13 +57,37 @@ describe.each([
     const ran = await hopgate('install', 'claude', '--scope', scope);
     expect(ran.out).toContain('-    "disableAllHooks": true');
     expect(ran.out).toContain('+    "disableAllHooks": false');
-    expect(readFileSync(file, 'utf8')).toContain(before.slice(0, -2).replace('true', 'false').trimEnd());
+    expect(readFileSync(file, 'utf8')).toContain(',\n    "disableAllHooks": false,\n    "model": "opus"');
     expect(tree(config())).not.toContain('skills/hopgate/hooks/left-over.sh');
     await hopgate('uninstall', 'claude', '--scope', scope);
     expect(tree(config())).toEqual([settings, 'skills/mine/SKILL.md']);
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ permissions: { allow: ['Bash(ls)'] }, model: 'opus' });
+    expect(readFileSync(file, 'utf8')).toBe(before);
     expect((await hopgate('uninstall', 'claude', '--scope', scope)).out).toContain('Nothing to do');
   });
+
+  it('allows hopgate’s runner, and takes that out of settings that were changed meanwhile', async () => {
+    const file = join(config(), settings);
+    put(file, '{"permissions":{"allow":["Bash(ls)"],"deny":["Bash(rm:*)"]}}');
+    await hopgate('install', 'claude', '--scope', scope);
+    const installed = JSON.parse(readFileSync(file, 'utf8'));
+    const runner = `Bash('${join(on.env['XDG_STATE_HOME'] ?? '', 'hopgate/bin/hook')}' run *)`;
+    expect(installed.permissions).toEqual({ allow: ['Bash(ls)', runner, 'Bash(exit)'], deny: ['Bash(rm:*)'] });
+    put(file, JSON.stringify({ ...installed, permissions: { allow: [runner, 'Bash(exit)'] }, model: 'opus' }));
+    await hopgate('uninstall', 'claude', '--scope', scope);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ model: 'opus' });
+  });
+
+  it.each(['{"permissions":{}}', '{ "permissions" : { "allow": [ ] } }\n', '\n', '{"permissions":7}'])(
+    'gives settings back to the byte: %j',
+    async (before) => {
+      const file = join(config(), settings);
+      put(file, before);
+      for (let times = 0; times < 2; times++) await hopgate('install', 'claude', '--scope', scope);
+      expect(readFileSync(file, 'utf8')).not.toBe(before);
+      await hopgate('uninstall', 'claude', '--scope', scope);
+      expect(readFileSync(file, 'utf8')).toBe(before);
+    },
+  );
 
   it('leaves no trace where there was nothing, and no more than that', async () => {
     await hopgate('install', 'claude', '--scope', scope);

@@ -12,7 +12,10 @@ export function packageFolder(): string {
 /** The one file that Node runs for hooks, runs and the daemon: built, or in a checkout its source. */
 export function entryFile(): string {
   const fromSource = import.meta.filename.endsWith('.ts');
-  return join(packageFolder(), ...(fromSource ? ['src', 'daemon', 'hook', 'hook-main.ts'] : ['dist', 'hook', 'main.cjs']));
+  return join(
+    packageFolder(),
+    ...(fromSource ? ['src', 'daemon', 'hook', 'hook-main.ts'] : ['dist', 'hook', 'main.cjs']),
+  );
 }
 
 /** Tells one installed hopgate from another, as the C client spells it too: the entry's path, size and time. */

@@ -70,20 +70,16 @@ describe.skipIf(!CLAUDE_BIN)('the rules that a user of Claude Code has', () => {
   });
 
   it('hold under an installed plugin too, which asks about the agent’s own command alone', async () => {
-    const allow = ['Bash(touch src/b.js)'];
+    const allow = ['Bash(node -p 6*7)'];
     world.write('.claude/settings.local.json', `{ "permissions": ${JSON.stringify({ allow })} }`);
     expect((await world.hopgate('install', 'claude', '--scope', 'project')).code).toBe(0);
-    const steps = [
-      call(own('mode'), { to: 'diagnose', reason: 'look' }),
-      bash('touch src/b.js'),
-      bash('touch src/c.js'),
-    ];
+    const steps = [call(own('mode'), { to: 'diagnose', reason: 'look' }), bash('node -p 6*7'), bash('node -p 7*7')];
     const run = await world.run([...steps, done, done], { bare: true, permissionMode: 'default' });
     expect(
       run.results.map(({ failed }) => !failed),
       JSON.stringify(run),
     ).toEqual([true, true, false]);
-    expect([world.read('src/b.js'), world.read('src/c.js')]).toEqual([null, null]);
+    expect(run.results[1]?.text).toBe('42');
     expect(run.results[2]?.text).not.toMatch(/hopgate\/bin\/hook/);
     await world.hopgate('uninstall', 'claude', '--scope', 'project');
     expect(world.read('.claude/settings.local.json')).toBe(`{ "permissions": ${JSON.stringify({ allow })} }`);

@@ -13,6 +13,7 @@ export function defaultBackends(
   store: EvidenceStore,
   options: {
     readonly unsafeNoSandbox: boolean;
+    readonly env?: (() => NodeJS.ProcessEnv) | undefined;
     readonly specs?: Pick<SpecSet, 'tools'>;
     readonly config?: Pick<ProjectConfig, 'upstream'>;
   },
@@ -29,7 +30,7 @@ export function defaultBackends(
     workspaceBackend(),
     onFirstUse('shell', ['bash-readonly', 'bash', 'bash-test', 'bash-deploy'], async () => {
       const { shellBackend } = await import('./tools/shell/backend.ts');
-      return shellBackend(await detect());
+      return shellBackend(await detect(), options.env);
     }),
     {
       ...onFirstUse('git', ['bash-git'], async () => {

@@ -48,6 +48,8 @@ export interface OpenOptions {
   readonly session?: string;
   /** The session whose sub-agent is to work in this one: it may ship what is changed here. */
   readonly parent?: string;
+  /** The operator's environment: by it commands find their programs and variables. Asked for each command. Default: that of this process. */
+  readonly env?: () => NodeJS.ProcessEnv;
   /** Run shell tools without a sandbox where there is none. Every entry says so. */
   readonly unsafeNoSandbox?: boolean;
   /** Told of each entry once it is durable. */
@@ -86,7 +88,9 @@ export async function openSession(options: OpenOptions): Promise<Session> {
   try {
     const point = options.session === undefined ? null : await resumePoint(store, options.session);
     const pin = point ? point.pin : await pinOf(options, root);
-    backends = backendsOf(options.backends, () => defaultBackends(store, { unsafeNoSandbox, ...pin }));
+    backends = backendsOf(options.backends, () =>
+      defaultBackends(store, { unsafeNoSandbox, env: options.env, ...pin }),
+    );
     const parts = {
       store,
       clock,

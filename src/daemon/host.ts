@@ -10,9 +10,17 @@ import { StoreError } from '../ports/evidence-store.ts';
 import { type Env, stateHome } from '../project/state-home.ts';
 import type { Session } from '../session/session.ts';
 import type { Json, SpecSet } from '../spec/types.ts';
-import { ancestry, clientOf, isRunning, type ProcessMark, sameProcess, thisProcess } from './hook/client-process.ts';
+import {
+  ancestry,
+  clientOf,
+  environmentOf,
+  isRunning,
+  type ProcessMark,
+  sameProcess,
+  thisProcess,
+} from './hook/client-process.ts';
 import { exclusively } from './exclusive.ts';
-import { OpenSessions, SessionBusy } from './open-sessions.ts';
+import { type Opening, OpenSessions, SessionBusy } from './open-sessions.ts';
 import { operatorOf } from './operator-of.ts';
 import { ensurePrivateDir } from './places.ts';
 import { takeRecord, writeRecord } from './record-file.ts';
@@ -162,7 +170,7 @@ export class SessionHost {
     return exclusively(files.lock, this.#deadline(), async () => {
       const line = caller.pid === null ? [] : ancestry(caller.pid);
       const named = caller.env['HOPGATE_SESSION'];
-      if (named) return (await this.#bound(files, root, named)).sessionId;
+      if (named) return (await this.#workedIn(files, root, named, clientOf(line))).sessionId;
       const found = await this.#ofClient(files, root, (client) =>
         line.slice(1).some((process) => sameProcess(process, client)),
       );
@@ -212,7 +220,7 @@ export class SessionHost {
   async #seat(conversation: Conversation, caller: Caller): Promise<ConversationRecord> {
     const files = this.#files(conversation.root);
     const known = files.read(conversation);
-    if (known && !isElsewhere(known, caller.env)) return known;
+    if (known && !isElsewhere(known, caller.env)) return this.#resumed(files, known, caller);
     // Before the lock is taken: a parent's seat is made under the same one.
     const parent = conversation.agentId === null ? null : await this.#seat({ ...conversation, agentId: null }, caller);
     return exclusively(files.lock, this.#deadline(), async () => {
@@ -238,6 +246,29 @@ export class SessionHost {
     });
   }
 
+  /** A conversation may go on in another process, which another terminal has started. */
+  async #resumed(files: SeatFiles, known: SeatRecord, { pid }: Caller): Promise<ConversationRecord> {
+    if (pid === null || known.parent !== null || (known.client && isRunning(known.client))) return known;
+    const client = clientOf(ancestry(pid));
+    if (client === null) return known;
+    return exclusively(files.lock, this.#deadline(), async () => {
+      const seat = { ...(files.read(known.conversation) ?? known), client };
+      files.write(seat);
+      await this.#workedIn(files, seat.conversation.root, seat.sessionId, client);
+      return seat;
+    });
+  }
+
+  /** A session that a client program works in which did not open it. */
+  async #workedIn(files: SeatFiles, root: string, sessionId: string, client: ProcessMark | null) {
+    const known = await this.#bound(files, root, sessionId);
+    const isThere = [known.program, known.client].some((process) => process && isRunning(process));
+    if (client === null || isThere) return known;
+    const binding = { ...known, client };
+    files.bind(binding);
+    return binding;
+  }
+
   /** What the person has to be told of a new conversation; whoever names the session has told it already. */
   async #asides({ root, agentId }: Conversation, { env }: Caller): Promise<ConversationRecord['notes']> {
     if (agentId !== null || env['HOPGATE_SESSION']) return {};
@@ -247,7 +278,7 @@ export class SessionHost {
 
   async #main(files: SeatFiles, { root, client: name }: Conversation, client: ProcessMark | null, env: Env) {
     const named = env['HOPGATE_SESSION'];
-    if (named) return this.#bound(files, root, named);
+    if (named) return this.#workedIn(files, root, named, client);
     const found = client && (await this.#ofClient(files, root, (other) => sameProcess(other, client)));
     return found ? this.#bound(files, root, found) : this.#openMain(files, root, name, client, env);
   }
@@ -273,11 +304,24 @@ export class SessionHost {
     client: ProcessMark | null,
     env: Env,
   ): Promise<SessionOwner> {
-    const session = await this.#sessions.open(
-      { root, agent, approver: operatorOf(files, root, this.#options.env) },
-      (session) => start(session, firstPeripheral(session.specs, env['HOPGATE_PERIPHERAL'])),
+    const opening = { root, agent, approver: operatorOf(files, root, this.#options.env) };
+    return this.#open(files, opening, client, (session) =>
+      start(session, firstPeripheral(session.specs, env['HOPGATE_PERIPHERAL'])),
     );
-    const binding = { sessionId: session.id, agent, parent: null, approve: [], client };
+  }
+
+  /** Opens a session, and writes down whose it is. */
+  async #open(
+    files: SeatFiles,
+    opening: Omit<Opening, 'env'>,
+    client: ProcessMark | null,
+    begin: (session: Session) => Promise<void>,
+  ): Promise<SessionOwner> {
+    let id: string | null = null;
+    const env = () => (id === null ? process.env : this.#environment(files, id));
+    const session = await this.#sessions.open({ ...opening, env }, begin);
+    id = session.id;
+    const binding = { sessionId: id, agent: opening.agent, parent: opening.parent ?? null, approve: [], client };
     files.bind(binding);
     return binding;
   }
@@ -294,12 +338,9 @@ export class SessionHost {
       peripheral: session.state.peripheral,
     }));
     const above = { parent: parent.sessionId, specs, config, trustConfig: true };
-    const session = await this.#sessions.open({ root, agent, ...above }, async (session) => {
+    return this.#open(files, { root, agent, ...above }, null, async (session) => {
       if (peripheral !== null) await start(session, peripheral);
     });
-    const binding = { sessionId: session.id, agent, parent: parent.sessionId, approve: [], client: null };
-    files.bind(binding);
-    return binding;
   }
 
   /** What is known of a session that exists; an opened-elsewhere one is looked up in its evidence. */
@@ -347,7 +388,19 @@ export class SessionHost {
   async #opening(root: string, sessionId: string) {
     const files = this.#files(root);
     const { agent } = await this.#bound(files, root, sessionId);
-    return { root, session: sessionId, agent, approver: operatorOf(files, root, this.#options.env) };
+    const env = () => this.#environment(files, sessionId);
+    return { root, session: sessionId, agent, approver: operatorOf(files, root, this.#options.env), env };
+  }
+
+  /** The environment of the terminal that a session is worked in from, and not the daemon's, which another terminal may have started. */
+  #environment(files: SeatFiles, sessionId: string): NodeJS.ProcessEnv {
+    const binding = files.binding(sessionId);
+    if (binding?.parent) return this.#environment(files, binding.parent);
+    for (const process of [binding?.program, binding?.client]) {
+      const env = process && environmentOf(process);
+      if (env) return env;
+    }
+    return process.env;
   }
 
   #keepRun(ticket: RunTicket): string {

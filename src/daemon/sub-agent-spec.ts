@@ -22,7 +22,7 @@ export function subAgentSpecs({ specs, state }: Pick<Session, 'specs' | 'state'>
   const { properties: _, hash: __, ...rest } = specs;
   const cut = {
     ...rest,
-    gate: specs.modeGate && fixedAt(specs.modeGate, state.mode ?? specs.modeGate.initial),
+    modeGate: specs.modeGate && fixedAt(specs.modeGate, state.mode ?? specs.modeGate.initial),
     peripherals: { [only.id]: only },
     edges: [],
   };

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -7,9 +9,22 @@ import { StoreError } from '../../src/ports/evidence-store.ts';
 import type { NativeTicket } from '../../src/session/native/native-ticket.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
-import { makeWorld } from './world.ts';
+import { makeWorld, type World } from './world.ts';
 
 const event = (name: string, toolUseId: string | null = null) => ({ name, at: '2026-01-01T00:00:00.000Z', toolUseId });
+
+/** A client program in a terminal with this folder on its PATH, and a process that it starts by way of a package runner with another PATH. */
+async function client(world: World, folder: string) {
+  const hook = "require('child_process').spawn('sleep', ['600'], { stdio: 'ignore' }).pid";
+  const runner = `process.title = 'npm exec hopgate'; console.log(${hook}); setInterval(() => {}, 1e6)`;
+  const code = `process.env.PATH = '/of/settings:' + process.env.PATH; require('child_process').spawn(process.execPath, ['-e', ${JSON.stringify(runner)}], { stdio: 'inherit' }); setInterval(() => {}, 1e6)`;
+  const env = { ...process.env, PATH: `${folder}:${process.env['PATH']}` };
+  const child = spawn(process.execPath, ['-e', code], { env, stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+  const end = () => void (child.exitCode === null && child.signalCode === null && process.kill(-child.pid!, 'SIGKILL'));
+  world.later(end);
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  return { hook: Number(line), end };
+}
 
 describe('a seat', () => {
   it('opens a session in the default peripheral, for the client program as the agent', async () => {
@@ -79,6 +94,27 @@ describe('a seat', () => {
     const seat = await host().desk(caller).conversation(conversation('before-clear'));
     expect((await host().desk(caller).conversation(conversation('after-clear'))).sessionId).toBe(seat.sessionId);
     expect(await host().attach(root, 'claude-code', caller)).toBe(seat.sessionId);
+  });
+
+  it('finds programs as the terminal does that its client program was started in, also when it goes on in another', async () => {
+    const world = makeWorld();
+    const { conversation } = world;
+    const daemon = world.host({ keepOpenMs: 60_000 });
+    const pathOf = async (pid: number, id: string) => {
+      const seat = await daemon.desk({ env: { PATH: '/of/settings' }, pid }).conversation(conversation(id));
+      return daemon.useSession(world.root, seat.sessionId, 'a test', async (session) => {
+        await session.setMode({ to: 'diagnose' });
+        const step = await session.step({ tool: 'bash-readonly', args: { command: 'echo $PATH' } });
+        return JSON.stringify(step);
+      });
+    };
+    const [one, other] = [await client(world, '/node/v20/bin'), await client(world, '/node/v22/bin')];
+    expect(await pathOf(one.hook, 'c1')).toContain('/node/v20/bin');
+    expect(await pathOf(other.hook, 'c2')).toContain('/node/v22/bin');
+    one.end();
+    const resumed = await client(world, '/node/v24/bin');
+    await expect.poll(() => pathOf(resumed.hook, 'c1')).toContain('/node/v24/bin');
+    expect(await pathOf(other.hook, 'c2')).not.toMatch('of/settings');
   });
 
   it('is a new one for the next conversation of a client whose session was closed', async () => {

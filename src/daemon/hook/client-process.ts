@@ -1,5 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
+import type { Env } from '../../project/state-home.ts';
 
 /** A process, told apart from every later one of the same number by when it started. */
 export interface ProcessMark {
@@ -10,9 +11,12 @@ export interface ProcessMark {
 
 const SHELLS = new Set(['sh', 'dash', 'bash', 'zsh', 'ksh', 'fish', 'busybox', 'hook', 'timeout']);
 
+/** What starts an MCP server in the place of the client program, whose environment is the client's no more: `npx hopgate mcp`. */
+const RUNNERS = /^(?:npm|npx|pnpm|pnpx|yarn|bunx?|uvx?)(?:-cli)?(?:\.c?js)?$/;
+
 interface Stat extends ProcessMark {
   readonly parent: number;
-  readonly isShell: boolean;
+  readonly isWrapper: boolean;
 }
 
 function statOf(pid: number): Stat | null {
@@ -21,11 +25,15 @@ function statOf(pid: number): Stat | null {
     const end = stat.lastIndexOf(')');
     const fields = stat.slice(end + 2).split(' ');
     const names = [stat.slice(stat.indexOf('(') + 1, end), programOf(pid)];
+    // As "npm exec hopgate" it is one word.
+    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split(/[\0 ]/, 2);
     return {
       pid,
       parent: Number(fields[1]),
       start: fields[19] ?? '',
-      isShell: names.some((name) => SHELLS.has(name) || name.startsWith('hook-client')),
+      isWrapper:
+        names.some((name) => SHELLS.has(name) || name.startsWith('hook-client')) ||
+        words.some((word) => RUNNERS.test(basename(word))),
     };
   } catch {
     return null;
@@ -41,7 +49,7 @@ function programOf(pid: number): string {
 }
 
 /** A process and those that it descends from, itself first; empty where the kernel does not tell (not Linux). */
-export function ancestry(pid: number): readonly (ProcessMark & { readonly isShell: boolean })[] {
+export function ancestry(pid: number): readonly (ProcessMark & { readonly isWrapper: boolean })[] {
   const line: Stat[] = [];
   for (let next = pid; next > 1 && line.length < 64; ) {
     const stat = statOf(next);
@@ -49,13 +57,30 @@ export function ancestry(pid: number): readonly (ProcessMark & { readonly isShel
     line.push(stat);
     next = stat.parent;
   }
-  return line.map(({ pid, start, isShell }) => ({ pid, start, isShell }));
+  return line.map(({ pid, start, isWrapper }) => ({ pid, start, isWrapper }));
 }
 
-/** The client program that a hook, or an MCP server, belongs to: the nearest process above it that is not a shell. */
+/** The client program that a hook, or an MCP server, belongs to: the nearest process above it that is no shell and no package runner. */
 export function clientOf(line: ReturnType<typeof ancestry>): ProcessMark | null {
-  const client = line.slice(1).find(({ isShell }) => !isShell);
+  const client = line.slice(1).find(({ isWrapper }) => !isWrapper);
   return client ? { pid: client.pid, start: client.start } : null;
+}
+
+/**
+ * The environment that a process was started with, as the kernel keeps it: nothing that the process did later, such as reading a repository's settings,
+ * changes it. null if that very process has ended, or belongs to another user.
+ */
+export function environmentOf(process: ProcessMark): Env | null {
+  try {
+    const text = readFileSync(`/proc/${process.pid}/environ`, 'utf8');
+    if (!isRunning(process)) return null;
+    const pairs = text.split('\0').filter((pair) => pair.includes('='));
+    return Object.fromEntries(
+      pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
+    );
+  } catch {
+    return null;
+  }
 }
 
 export const sameProcess = (a: ProcessMark | null, b: ProcessMark | null): boolean =>

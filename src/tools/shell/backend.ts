@@ -25,17 +25,18 @@ const TOOLS: { readonly [id: string]: (context: ShellContext) => Promise<ToolRep
  * Where the host cannot contain commands every call is refused with `sandbox-unavailable`, unless the operator opened the tools regardless
  * (`grant.unsafeNoSandbox`): then results carry `unsandboxed: true` and effects are `unobserved`.
  *
+ * @param env the operator's environment: by it commands find their programs and variables
  * @example
  * const shell = shellBackend(await detectSandbox());
  */
-export function shellBackend(sandbox: Sandbox): ToolBackend {
+export function shellBackend(sandbox: Sandbox, env = () => process.env): ToolBackend {
   return {
     name: 'shell',
     tools: Object.keys(TOOLS),
     async run(call: ToolCall): Promise<ToolReport> {
       const tool = TOOLS[call.tool.id];
       if (!tool) throw new Error(`[tools/shell] does not serve ${call.tool.id}`);
-      const context = outsideOfScope(call) ?? shellContext(sandbox, forCommands(call));
+      const context = outsideOfScope(call) ?? shellContext(sandbox, forCommands(call), env());
       const report = isStop(context) ? context : await attempt(() => tool(context), call.signal);
       return isStop(report) ? { outcome: report.stop, effects: [] } : report;
     },

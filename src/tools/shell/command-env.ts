@@ -10,10 +10,10 @@ export interface FilledEnv {
 }
 
 /** Puts the operator's values into a command's variables. One that refers to a variable that is not set is left out, as it would be outside. */
-export function fillEnv(stated: CommandEnv = {}, operator: NodeJS.ProcessEnv = process.env): FilledEnv {
+export function fillEnv(stated: CommandEnv | undefined, operator: NodeJS.ProcessEnv): FilledEnv {
   const secrets = new Map<string, string>();
   const env: { [name: string]: string } = {};
-  for (const [name, text] of Object.entries(stated)) {
+  for (const [name, text] of Object.entries(stated ?? {})) {
     let isWhole = true;
     const value = text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (reference, from: string) => {
       const taken = operator[from];

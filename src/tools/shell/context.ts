@@ -14,6 +14,8 @@ import { type Covered, watchCovered } from './late-masked-files.ts';
 export interface ShellContext {
   readonly call: ToolCall;
   readonly sandbox: Sandbox;
+  /** The operator's. */
+  readonly env: NodeJS.ProcessEnv;
   /** False: the operator opened the shell tools on a host that cannot contain them. */
   readonly contained: boolean;
   /** Layouts with an overlay work here. */
@@ -28,7 +30,11 @@ export interface ShellContext {
 }
 
 /** The context of a call; a refusal if this host cannot contain commands and the operator did not open it regardless. */
-export function shellContext(sandbox: Sandbox, call: ToolCall): ShellContext | Stop {
+export function shellContext(
+  sandbox: Sandbox,
+  call: ToolCall,
+  env: NodeJS.ProcessEnv = process.env,
+): ShellContext | Stop {
   const { availability } = sandbox;
   if (!availability.ok && !call.grant.unsafeNoSandbox) {
     const message = `Commands cannot be contained here: ${availability.reason}.`;
@@ -39,6 +45,7 @@ export function shellContext(sandbox: Sandbox, call: ToolCall): ShellContext | S
   return {
     call,
     sandbox,
+    env,
     contained: availability.ok,
     overlay: availability.ok && availability.overlay,
     run: async (tree, layout, argv, options = {}) => {
@@ -70,10 +77,10 @@ export interface CallTree extends TreeRequest, Covered {
  *
  * @throws the call's reason if it is aborted meanwhile
  */
-export async function treeOf({ call, sandbox, overlay }: ShellContext): Promise<CallTree> {
+export async function treeOf({ call, sandbox, env, overlay }: ShellContext): Promise<CallTree> {
   const { root, config } = call.grant;
   const { mask: masks, toolchains } = config;
-  const programs = programsOf(root, config);
+  const programs = programsOf(root, config, env);
   const startedAt = performance.now();
   const scan = scanTree(root, masks);
   const scanMs = performance.now() - startedAt;
@@ -87,7 +94,7 @@ export async function treeOf({ call, sandbox, overlay }: ShellContext): Promise<
 }
 
 /** The operator's programs for the commands of a repository. */
-export function programsOf(root: string, config: ProjectConfig, env = process.env): Programs {
+export function programsOf(root: string, config: ProjectConfig, env: NodeJS.ProcessEnv): Programs {
   const { mask: masks, programs = [], test, deploy } = config;
   const commands = [...test, ...Object.values(deploy)].flatMap(({ run }) => run[0] ?? []);
   const toolchains = config.toolchains.map(fromHome);

@@ -22,7 +22,7 @@ export async function deployTool(context: ShellContext): Promise<ToolReport | St
   const changed = await changedSinceTested(context);
   if (changed) return changed;
   const { run, network } = chosen.command;
-  const filled = fillEnv(chosen.command.env);
+  const filled = fillEnv(chosen.command.env, context.env);
   const tree = await treeOf(context);
   // In the host's network the abstract sockets of its services lie, too.
   const layout = { ...readOnlyLayout({ ...tree, unixSockets: tree.unixSockets && !network }), name: 'deploy', network };

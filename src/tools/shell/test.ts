@@ -109,7 +109,7 @@ async function runTest(
   let junit: string | null = null;
   let changed: readonly string[] = [];
   const before = path === null || context.contained ? null : stamp(join(grant.root, path));
-  const filled = fillEnv(env);
+  const filled = fillEnv(env, context.env);
   const layout = withMounts(testLayout(tree), context.contained ? cacheMounts(context.call) : []);
   const result = await context.run(tree, layout, words, {
     ...(minutes === undefined ? {} : { seconds: minutes * 60 }),

@@ -11,7 +11,7 @@ import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { gitLayout } from '../../src/tools/git/layouts.ts';
 import { bwrapArguments } from '../../src/tools/sandbox/mounts/bwrap-arguments.ts';
 import { detectSandbox } from '../../src/tools/sandbox/detect.ts';
-import { type SupportFiles, makeFurniture } from '../../src/tools/sandbox/mounts/support-files.ts';
+import { type SupportFiles, makeSupportFiles } from '../../src/tools/sandbox/mounts/support-files.ts';
 import { overlayOf } from '../../src/tools/sandbox/launch.ts';
 import type { SandboxLayout } from '../../src/tools/sandbox/mounts/layout.ts';
 import { editLayout, readOnlyLayout, testLayout } from '../../src/tools/sandbox/mounts/layouts.ts';
@@ -47,7 +47,7 @@ export async function sandboxBench(): Promise<SandboxBench | null> {
   fs.writeFileSync(join(root, '.env'), 'masked');
   const request = { root, masks: ['.env'] };
   const gitDir = join(root, '.git');
-  const furniture = makeFurniture();
+  const supportFiles = makeSupportFiles();
   const layouts: { readonly [what: string]: () => SandboxLayout } = {
     explore: () => readOnlyLayout(request),
     ...(sandbox.availability.overlay ? { edit: () => editLayout(request), test: () => testLayout(request) } : {}),
@@ -55,20 +55,20 @@ export async function sandboxBench(): Promise<SandboxBench | null> {
     deploy: () => ({ ...readOnlyLayout(request), name: 'deploy' }),
   };
   const ways = Object.entries(layouts).map(([what, layout]): Way => {
-    const typed = commandLine(layout(), furniture, COMMAND);
+    const typed = commandLine(layout(), supportFiles, COMMAND);
     return {
       what: `sandboxed commands, ${what}`,
       sandboxed: () => runOnce(sandbox, layout()),
-      byHand: () => typeIt(typed, furniture.filters.plain),
+      byHand: () => typeIt(typed, supportFiles.filters.plain),
     };
   });
   const stores = [memoryStore(), sqliteStore(`${root}-store.db`)];
-  const typed = commandLine(readOnlyLayout(request), furniture, ['bash', '-c', 'true']);
+  const typed = commandLine(readOnlyLayout(request), supportFiles, ['bash', '-c', 'true']);
   for (const [at, kind] of ['in memory', 'in SQLite'].entries())
     ways.push({
       what: `steps of bash-readonly, evidence ${kind}`,
       sandboxed: await steps(sandbox, stores[at]!, root),
-      byHand: () => typeIt(typed, furniture.filters.plain),
+      byHand: () => typeIt(typed, supportFiles.filters.plain),
     });
   return {
     ways,
@@ -131,14 +131,14 @@ mount -t overlay -o "lowerdir=.,upperdir=$2/upper,workdir=$2/work$3" hopgate "$2
 `;
 
 /** What one would type: an overlay has to be mounted first. */
-function commandLine(layout: SandboxLayout, furniture: SupportFiles, command: readonly string[]): string[] {
-  const contained = ['bwrap', ...bwrapArguments(layout, furniture, {}), '--', ...command];
+function commandLine(layout: SandboxLayout, supportFiles: SupportFiles, command: readonly string[]): string[] {
+  const contained = ['bwrap', ...bwrapArguments(layout, supportFiles, {}), '--', ...command];
   const overlay = overlayOf(layout);
   if (!overlay) return contained;
   const isRoot = process.getuid?.() === 0;
   return [
     ...['unshare', '--mount', ...(isRoot ? [] : ['--user', '--map-root-user']), 'sh', '-c', MOUNT_OVERLAY, 'sh'],
-    ...[overlay.source, furniture.overlayBase, isRoot ? '' : ',userxattr', ...contained],
+    ...[overlay.source, supportFiles.overlayBase, isRoot ? '' : ',userxattr', ...contained],
   ];
 }
 

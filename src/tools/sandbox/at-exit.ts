@@ -1,6 +1,6 @@
 const tasks = new Set<() => void>();
 
-/** Has something done when the process exits, with a single listener however many there are. What it throws is lost. */
+/** Runs a task when the process exits. All tasks share a single listener; an error that a task throws is ignored. */
 export function atExit(task: () => void): void {
   if (tasks.size === 0) process.once('exit', runAll);
   tasks.add(task);
@@ -11,7 +11,7 @@ function runAll(): void {
     try {
       task();
     } catch {
-      // the others still have theirs to do
+      // the other tasks must still run
     }
   }
 }

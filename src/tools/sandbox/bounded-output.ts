@@ -1,12 +1,12 @@
-/** What was kept of a stream. */
+/** The kept parts of a stream. */
 export interface KeptOutput {
   readonly text: string;
   readonly truncated: boolean;
 }
 
 /**
- * Keeps the head and the tail of a byte stream in at most about `capBytes` of memory, however long the stream is. Bytes are counted before
- * they are decoded, and the cut never splits a UTF-8 character.
+ * Keeps the head and the tail of a byte stream in at most about `capBytes` of memory, however long the stream is. Bytes
+ * are counted before they are decoded, and the cut never splits a UTF-8 character.
  */
 export class BoundedOutput {
   readonly #headBytes: number;
@@ -72,7 +72,7 @@ function wholeCharacters(bytes: Buffer): number {
   return start + size > bytes.length ? start : bytes.length;
 }
 
-/** Where the first whole character starts. */
+/** The index at which the first whole character starts. */
 function firstCharacter(bytes: Buffer): number {
   let start = 0;
   while (start < 3 && start < bytes.length && isContinuation(bytes[start]!)) start += 1;

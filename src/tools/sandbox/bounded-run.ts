@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { BoundedOutput } from './bounded-output.ts';
 
-/** Why we killed a command. */
+/** The reason for which hopgate killed a command. */
 export type KillReason = 'timed-out' | 'aborted' | 'flooded';
 
 export interface Bounds {
@@ -10,7 +10,10 @@ export interface Bounds {
   readonly signal: AbortSignal;
 }
 
-/** A command that keeps writing past this is killed; up to it, it runs on and only its head and tail are kept. */
+/**
+ * Maximum output of a command. A command that writes more is killed. Up to this size it continues, and only the head
+ * and the tail are kept.
+ */
 const floodBytes = (outputBytes: number) => Math.max(256 << 20, 16 * outputBytes);
 
 /** Watches over one command: its output is bounded, and it is killed on timeout, abort or flood. */
@@ -19,7 +22,7 @@ export class BoundedRun {
   readonly stderr: BoundedOutput;
   /** Settles when both output streams have ended. */
   readonly outputEnded: Promise<void>;
-  /** Why it was killed; the first reason counts. */
+  /** The reason for the kill; the first one counts. */
   killed: KillReason | null = null;
   readonly #since = performance.now();
   readonly #bounds: Bounds;
@@ -42,7 +45,7 @@ export class BoundedRun {
     if (bounds.signal.aborted) this.#kill('aborted');
   }
 
-  /** Stops watching the clock and the caller's signal: from here on nothing kills it. */
+  /** Stops watching the clock and the caller's signal; after this call nothing kills the command. */
   settle(): void {
     clearTimeout(this.#timer);
     this.#bounds.signal.removeEventListener('abort', this.#onAbort);

@@ -4,14 +4,20 @@ import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LayoutLimits } from './mounts/layout.ts';
 
-/** A cgroup hierarchy in which we may make groups, and the file that holds each limit there (null: not here). */
+/**
+ * A cgroup hierarchy in which this process may create groups, and the file of each limit (null if the hierarchy lacks
+ * that limit).
+ */
 interface Hierarchy {
   readonly folder: string;
   readonly processes: string | null;
   readonly memory: string | null;
 }
 
-/** Limits that the kernel puts on a whole process tree; uid 0 escapes the per-user ones, so as root these are the only ones that bite. */
+/**
+ * Kernel limits for a whole process tree. Per-user limits do not apply to uid 0, so these are the only effective ones
+ * for root.
+ */
 export interface Cgroups {
   readonly processes: boolean;
   readonly memory: boolean;
@@ -21,9 +27,9 @@ export interface Cgroups {
 
 /** The groups of one run. */
 export interface ControlGroup {
-  /** Moves a process into them; one that is gone already is none. */
+  /** Moves a process into the groups. A process that has already exited is ignored. */
   join(pid: number): Promise<void>;
-  /** True if that process is the only one in them. */
+  /** True if the groups contain this process and no other. */
   holdsOnly(pid: number): boolean;
   remove(): Promise<void>;
   /** The same where nothing can be waited for. */
@@ -33,10 +39,13 @@ export interface ControlGroup {
 const MOUNT = '/sys/fs/cgroup';
 const PREFIX = 'hopgate-';
 
-/** Names the process, so that what a killed one left can be told; random besides, as pids come back and threads share theirs. */
+/**
+ * The name contains the pid, so that groups left by a killed process are recognised, and a random part, because pids
+ * are reused and threads share one.
+ */
 const newName = (): string => `${PREFIX}${process.pid}-${randomUUID()}`;
 
-/** The cgroups that can be made here, found by making one; null if none can. */
+/** Creates a test group to find the usable cgroups; null if none can be created. */
 export function probeCgroups(): Cgroups | null {
   const hierarchies = candidates().filter(isWritable);
   if (hierarchies.length === 0) return null;
@@ -48,7 +57,8 @@ export function probeCgroups(): Cgroups | null {
       const name = newName();
       const groups = hierarchies.map((hierarchy) => makeGroup(hierarchy, name, limits));
       return {
-        // One after the other: the first waits some 10 ms until every processor has taken notice, the others go along.
+        // Sequentially: the first write waits some 10 ms for all processors to synchronise; the following writes are
+        // then fast.
         join: async (pid) => {
           for (const group of groups) await moveTo(group, pid);
         },
@@ -111,7 +121,7 @@ function processesIn(group: string): string | null {
 const ATTEMPTS = 100;
 const PAUSE_MS = 5;
 
-/** The kernel lets go of a group shortly after its last process is gone. */
+/** The kernel frees a group shortly after its last process has exited. */
 async function removeAll(groups: readonly string[]): Promise<void> {
   for (const group of groups)
     for (let attempt = 0; attempt < ATTEMPTS && !isRemoved(group); attempt += 1) await sleep(PAUSE_MS);
@@ -133,7 +143,7 @@ function isRemoved(group: string): boolean {
   }
 }
 
-/** Groups of engines that were killed: rmdir refuses those that are still in use. */
+/** Removes the groups of killed processes; rmdir refuses groups that are still in use. */
 function removeStale(folder: string): void {
   for (const name of readdirSync(folder)) {
     const pid = /^hopgate-(\d+)-/.exec(name)?.[1];
@@ -141,7 +151,7 @@ function removeStale(folder: string): void {
     try {
       rmdirSync(`${folder}/${name}`);
     } catch {
-      // in use after all
+      // still in use
     }
   }
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { openSync, readdirSync, readFileSync } from 'node:fs';
 
-/** Starts a process in a process group of its own, which inherits nothing but what it is given. */
+/** Starts a process in its own process group; it inherits only the given descriptors. */
 export function start(
   command: readonly string[],
   spawning: {
@@ -14,7 +14,7 @@ export function start(
   return spawn(command[0]!, command.slice(1), { cwd, env, detached: true, stdio: withoutLeaks([...stdio]) });
 }
 
-/** Settles when a process is gone; rejects if it could not be started. */
+/** Settles when the process has exited; rejects if it could not be started. */
 export function exitOf(
   child: ChildProcess,
 ): Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }> {
@@ -24,17 +24,20 @@ export function exitOf(
   });
 }
 
-/** Kills whatever is left of its process group. */
+/** Kills the remaining processes of its group. */
 export function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // already gone
+    // already exited
   }
 }
 
-/** Descriptors that our own parent left open in us without close-on-exec would be inherited by the command: puts /dev/null in their place. */
+/**
+ * Replaces leaked descriptors by /dev/null: those that our parent left open without close-on-exec would otherwise reach
+ * the command.
+ */
 function withoutLeaks(stdio: ('pipe' | 'ignore' | number)[]): ('pipe' | 'ignore' | number)[] {
   inherited ??= findInherited();
   const leaking = inherited.fds.filter((fd) => fd >= stdio.length || stdio[fd] === 'ignore');

@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Cgroups, probeCgroups } from './cgroup.ts';
-import { isComplete, makeFurniture } from './mounts/support-files.ts';
+import { isComplete, makeSupportFiles } from './mounts/support-files.ts';
 import type { SandboxHost, HostIdentity } from './launch.ts';
 import { baseLayout, type SandboxLayout, withMounts } from './mounts/layout.ts';
 import { runSandboxed } from './run-sandboxed.ts';
@@ -16,15 +16,22 @@ const INSTALL = 'install bubblewrap (`apt-get install bubblewrap`, `dnf install 
 const PROBE_SECONDS = 20;
 
 export interface DetectOptions {
-  /** Path of bubblewrap; default: `/usr/bin/bwrap` (the path that distributions' security profiles know), else the one on PATH. */
+  /**
+   * Path of bubblewrap; default: `/usr/bin/bwrap` (the path that distributions' security profiles know), else the one
+   * on PATH.
+   */
   readonly bwrap?: string;
-  /** The operator's flag: where no sandbox is to be had, `run` runs commands without one. `availability` still says so. */
+  /**
+   * The operator's flag: if no sandbox is available, `run` runs commands without one. `availability` still reports
+   * that.
+   */
   readonly unsafe?: boolean;
 }
 
 /**
- * Finds bubblewrap and tries it for real: a command that attempts to write, to change a kernel setting and to connect must fail at all three.
- * Never throws; a host that cannot contain commands gives a sandbox whose `availability` says why and what to do.
+ * Finds bubblewrap and tests it with a real command, whose attempts to write, to change a kernel setting and to connect
+ * must all fail. Never throws: on a host that cannot contain commands, `availability` of the returned sandbox holds the
+ * reason and the remedy.
  */
 export async function detectSandbox(options: DetectOptions = {}): Promise<Sandbox> {
   const bwrap = options.bwrap ?? findBwrap();
@@ -38,7 +45,7 @@ export async function detectSandbox(options: DetectOptions = {}): Promise<Sandbo
   });
   if (process.platform !== 'linux') return unavailable('commands can be contained on Linux only', 'use Linux or WSL 2');
   if (process.arch !== 'x64' && process.arch !== 'arm64')
-    return unavailable(`there is no system-call filter for ${process.arch}`, 'use an x86-64 or arm64 machine');
+    return unavailable(`hopgate has no system-call filter for ${process.arch}`, 'use an x86-64 or arm64 machine');
   if (bwrap === null || !existsSync(bwrap)) return unavailable('bubblewrap is not installed', INSTALL);
   try {
     accessSync(bwrap, constants.X_OK);
@@ -58,17 +65,17 @@ export async function detectSandbox(options: DetectOptions = {}): Promise<Sandbo
 async function tryOut(bwrap: string): Promise<Sandbox> {
   const version = (await promisify(execFile)(bwrap, ['--version'])).stdout.replace(/^bubblewrap\s*/, '').trim();
   const self = { uid: process.getuid!(), gid: process.getgid!() };
-  let host: SandboxHost = { bwrap, furniture: makeFurniture(), self };
+  let host: SandboxHost = { bwrap, supportFiles: makeSupportFiles(), self };
   const cgroups = self.uid === 0 ? probeCgroups() : null;
-  const folder = join(host.furniture.folder, 'probe');
+  const folder = join(host.supportFiles.folder, 'probe');
   mkdirSync(folder);
   let runners = makeRunners(host, cgroups);
   await probeContainment(host, runners, folder);
   const { overlay, unixSockets } = await probeOverlay(host, runners, folder);
-  // Where temporary files are cleared away our own may go, too, while we are idle.
-  const refurnish = () => {
-    if (isComplete(host.furniture)) return;
-    host = { ...host, furniture: makeFurniture() };
+  // A cleaner of temporary files may have removed the support files while the process was idle.
+  const recreateSupportFiles = () => {
+    if (isComplete(host.supportFiles)) return;
+    host = { ...host, supportFiles: makeSupportFiles() };
     runners = makeRunners(host, cgroups);
   };
   const identities = new Map<string, Promise<HostIdentity | null>>();
@@ -86,7 +93,7 @@ async function tryOut(bwrap: string): Promise<Sandbox> {
   return {
     availability,
     run: async (layout, argv, options) => {
-      refurnish();
+      recreateSupportFiles();
       return runSandboxed(host, runners, await identityFor(layout.root), layout, argv, options);
     },
   };
@@ -97,7 +104,7 @@ function findBwrap(): string | null {
   return places.map((folder) => join(folder, 'bwrap')).find((path) => existsSync(path)) ?? null;
 }
 
-/** Each line that it prints is an escape. Opening the setting for writing changes nothing. */
+/** Each printed line is an escape. Opening the setting for writing changes nothing. */
 const ATTEMPTS = `
 ( : > "$1/escape" ) 2>/dev/null && echo 'it can write a read-only folder'
 ( : >> /proc/sys/kernel/core_pattern ) 2>/dev/null && echo 'it can change kernel settings'
@@ -114,7 +121,9 @@ async function probeContainment(host: SandboxHost, runners: Runners, folder: str
     const argv = ['bash', '-c', ATTEMPTS, 'probe', folder, `${port}`];
     const { stdout, stderr } = await runSandboxed(host, runners, null, layout, argv, probeOptions());
     if (stdout !== 'done\n')
-      throw new SandboxError(`the sandbox does not hold on this host: ${stdout.trim()} ${stderr.trim()}`.trim());
+      throw new SandboxError(
+        `the sandbox does not contain commands on this host: ${stdout.trim()} ${stderr.trim()}`.trim(),
+      );
   } finally {
     server.close();
   }
@@ -149,7 +158,7 @@ async function probeOverlay(
   }
 }
 
-/** Why no socket listens at a path, as far as the kernel says; null if one does. */
+/** The kernel's error for a connection to the socket at a path; null if a socket listens there. */
 function connectError(path: string): Promise<string | null> {
   return new Promise((resolve) => {
     const socket = connect(path, () => {
@@ -161,8 +170,8 @@ function connectError(path: string): Promise<string | null> {
 }
 
 /**
- * As root we run as the repository's owner where that works: uid 0 without capabilities could not write an owner's files, and some limits do not
- * bind it. null: stay who we are.
+ * As root, commands run as the repository's owner if that works: uid 0 without capabilities cannot write another
+ * owner's files, and some limits do not apply to it. Null if the uid must not change.
  */
 async function ownerIfUsable(host: SandboxHost, runners: Runners, root: string): Promise<HostIdentity | null> {
   if (host.self.uid !== 0) return null;

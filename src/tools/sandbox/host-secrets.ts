@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Mount } from './mount.ts';
 import { readFolder } from './mounts/read-folder.ts';
 
-/** What of `/etc` programs need, to run and to check certificates. Nothing else of it is in a sandbox. */
+/** The allow-list for `/etc`: programs need these files to run and to check certificates. A sandbox shows no other. */
 export const ETC: readonly string[] = [
   ...['alternatives', 'ld.so.cache', 'localtime', 'mime.types', 'crypto-policies'],
   ...['ca-certificates', 'ca-certificates.conf'],
@@ -12,10 +12,10 @@ export const ETC: readonly string[] = [
   ...['pki/ca-trust', 'pki/java'],
 ];
 
-/** Files that hold keys or tokens wherever they lie. */
+/** Files that hold keys or tokens in any folder. */
 const SECRET =
   /^(?:\.?(?:npmrc|netrc|pypirc|pgpass|git-credentials)|pip\.conf|gitconfig|credentials(?:\.toml|\.json)?|auth\.json|id_(?:rsa|dsa|ecdsa|ed25519)|.*\.(?:key|p12|pfx)|(?:.*-)?(?:priv)?key\d*\.pem)$/i;
-/** Programs and their data: very many files, none of them written by hand. */
+/** Folders of programs and their data: very many files, none written by hand. */
 const PROGRAMS = new Set([
   'bin',
   'sbin',
@@ -29,26 +29,29 @@ const PROGRAMS = new Set([
   'node_modules',
 ]);
 const DEPTH = { system: 4, toolchain: 2 };
-/** Each is a mount. Where there are more, all of the folder is covered. */
-const MOST = 50;
+/** Maximum number of covered files, because each is a mount. If there are more, the whole folder is covered. */
+const MAX_MOUNTS = 50;
 
-/** What covers the secrets in the folders of the system that every sandbox shows: what not everybody may read, and keys and tokens. */
+/**
+ * Mounts that cover the secrets in the system folders of every sandbox: files that are not world-readable, keys and
+ * tokens.
+ */
 export function systemSecrets(): Mount[] {
   const etc = ETC.map((name) => `/etc/${name}`);
   return [...etc, '/usr/local'].flatMap((folder) => secretsIn(folder, DEPTH.system, true));
 }
 
-/** The same in a toolchain, which may be closed to others as a whole. */
+/** The same for a toolchain. The toolchain as a whole may be closed to other users. */
 export const toolchainSecrets = (folder: string): Mount[] => secretsIn(folder, DEPTH.toolchain, false);
 
-/** @param openToAll everybody may read the folder, so what not everybody may read in it is a secret */
+/** @param openToAll the folder is world-readable, so a file in it that is not world-readable is a secret */
 export function secretsIn(top: string, depth: number, openToAll: boolean): Mount[] {
   const found: Mount[] = [];
   const walk = (folder: string, left: number): void => {
     for (const entry of readFolder(folder)) {
       const target = join(folder, entry.name);
       const isFolder = entry.isDirectory();
-      // Where a link leads to is in the sandbox for a reason of its own, or not at all.
+      // The target of a link is mounted separately or is not in the sandbox.
       if (entry.isSymbolicLink()) continue;
       if (entry.isSocket() || (!isFolder && SECRET.test(entry.name))) found.push({ kind: 'empty-file', target });
       else if (openToAll && (entry.name === 'private' || !isOpen(target, isFolder)))
@@ -57,7 +60,7 @@ export function secretsIn(top: string, depth: number, openToAll: boolean): Mount
     }
   };
   walk(top, depth);
-  return found.length > MOST && openToAll ? [{ kind: 'empty-folder', target: top }] : found;
+  return found.length > MAX_MOUNTS && openToAll ? [{ kind: 'empty-folder', target: top }] : found;
 }
 
 function isOpen(path: string, isFolder: boolean): boolean {

@@ -6,16 +6,16 @@ import type { SandboxLayout, LayoutLimits } from './mounts/layout.ts';
 import type { Mount } from './mount.ts';
 import { SandboxError } from './sandbox.ts';
 
-/** Who runs the sandbox on the host. */
+/** The uid and gid that run the sandbox on the host. */
 export interface HostIdentity {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** How this host runs a sandbox: found out once. */
+/** How this host runs a sandbox; detected once. */
 export interface SandboxHost {
   readonly bwrap: string;
-  readonly furniture: SupportFiles;
+  readonly supportFiles: SupportFiles;
   /** Ours. */
   readonly self: HostIdentity;
 }
@@ -40,7 +40,10 @@ next() {
 }
 `;
 
-/** Each line that it reads is where a command's input comes from (in a layout with an overlay, the next what lies over the root); each that it writes, how bubblewrap ended. */
+/**
+ * Protocol: the script reads the path of a command's stdin, one per line (with an overlay, the lowerdirs follow on the
+ * next line), and writes the exit code of bubblewrap.
+ */
 const PLAIN = `${START}
 while next /; do
   input=$line
@@ -50,8 +53,8 @@ while next /; do
 done
 `;
 
-// Each command has a fresh upper folder, which stays after it until the next line: what it wrote can be read through /proc/<pid>/root. Nothing of the
-// repository is looked at before there is a command.
+// Each command has a fresh upper folder. It is kept until the next line, so its files can be read through
+// /proc/<pid>/root. The repository is not accessed before there is a command.
 const WITH_OVERLAY = `${START}
 root=$1 base=$2 bytes=$3 mode=$4 owner=$5 options=$6
 shift 6
@@ -80,11 +83,12 @@ export const overlayOf = (layout: SandboxLayout): OverlayMount | null =>
   layout.mounts.find((mount): mount is OverlayMount => mount.kind === 'overlay') ?? null;
 
 /**
- * The command line of a runner: a shell of ours that starts one bubblewrap after the other, each of which knows already how it will contain and reads
- * the rest of its arguments from a file. It names nothing of any command. It is killed if we are, and with it bubblewrap and everything in the sandbox.
+ * The command line of a runner: a shell that starts one bubblewrap after the other. The arguments that contain are
+ * fixed; bubblewrap reads the remaining ones from a file, so the command line reveals nothing about the command. If
+ * hopgate is killed, the parent-death signal kills the runner, bubblewrap and everything in the sandbox.
  *
- * @param runAs another uid for bubblewrap to run as; only root can
- * @param folder where it is told what to run, and its pipes are
+ * @param runAs the uid that bubblewrap runs as; only root can change it
+ * @param folder holds the message with the command, and the pipes
  */
 export function runnerCommand(
   host: SandboxHost,
@@ -92,12 +96,12 @@ export function runnerCommand(
   runAs: HostIdentity | null,
 ): (folder: string) => string[] {
   const overlay = overlayOf(layout);
-  const filter = host.furniture.filters[layout.unixSockets ? 'unixSockets' : 'plain'];
+  const filter = host.supportFiles.filters[layout.unixSockets ? 'unixSockets' : 'plain'];
   const unshared = overlay ? ['unshare', '--mount', '--propagation', 'slave', ...mapRoot(host), '--'] : [];
   const contained = [
     ...(overlay ? overlayParameters(host, overlay) : []),
     ...(runAs ? dropTo(runAs) : []),
-    ...[host.bwrap, ...fixedArguments(layout, host.furniture), '--args', `${FD.args}`],
+    ...[host.bwrap, ...fixedArguments(layout, host.supportFiles), '--args', `${FD.args}`],
     ...['--', '/bin/sh', '-c', `eval "\${${RUN}:?}"`],
   ];
   return (folder) => [
@@ -112,7 +116,7 @@ const mapRoot = (host: SandboxHost): string[] => (isRoot(host) ? [] : ['--user',
 function overlayParameters(host: SandboxHost, { source, bytes }: OverlayMount): string[] {
   const { mode, uid, gid } = statSync(source);
   return [
-    ...[source, host.furniture.overlayBase, `${bytes}`, (mode & 0o777).toString(8)],
+    ...[source, host.supportFiles.overlayBase, `${bytes}`, (mode & 0o777).toString(8)],
     ...(isRoot(host) ? [`${uid}:${gid}`, ''] : ['', ',userxattr']),
   ];
 }
@@ -124,13 +128,14 @@ const dropTo = ({ uid, gid }: HostIdentity) => [
 const RUN = 'HOPGATE_RUN';
 const word = (index: number): string => `HOPGATE_${index}`;
 
-/** In a shell's units, which POSIX gives; where we may not have as much ourselves, as much as we may. The data size binds each process. */
+/** In the units of POSIX `ulimit`; a limit above our own is lowered to ours. The data size applies to each process. */
 function limitsOf({ openFiles, fileBytes, memoryBytes, processes }: LayoutLimits, cpuSeconds: number): string {
   return [
     'at_most() { ulimit "$1" "$2" 2>/dev/null || ulimit "$1" "$(ulimit -H "$1")"; }',
     ...['ulimit -c 0', `at_most -n ${openFiles}`, `at_most -f ${Math.ceil(fileBytes / 512)}`],
     ...[`at_most -d ${Math.ceil(memoryBytes / 1024)}`, `at_most -t ${cpuSeconds}`],
-    // Counted for this sandbox alone, as we are inside; the number does not bind host uid 0. Some shells know it as -u, some as -p.
+    // Counted for this sandbox alone, because the shell runs in its user namespace; the limit does not apply to uid 0
+    // of the host. Some shells call it -u, some -p.
     `{ at_most -u ${processes} 2>/dev/null || at_most -p ${processes}; }`,
   ].join(' && ');
 }
@@ -140,12 +145,15 @@ export interface CommandOptions {
   readonly cpuSeconds: number;
 }
 
-/** The kernel takes no longer word, variable or command line (128 KiB, and 2 MiB where nobody says otherwise); what we add has room beside it. */
-const MOST = { word: 131_000, packed: 96_000, line: 1_800_000 };
+/**
+ * Below the kernel's maximum for a word or variable (128 KiB) and for a command line (2 MiB by default), with room for
+ * the words that hopgate adds.
+ */
+const MAX_BYTES = { word: 131_000, packed: 96_000, line: 1_800_000 };
 
 /**
- * The words of a command as variables of the sandbox, and how its shell names them: short ones quoted and packed together, because bubblewrap takes
- * only so many arguments.
+ * The words of a command as variables of the sandbox, and the shell text that reads them. Short words are quoted and
+ * packed together, because bubblewrap limits the number of its arguments.
  */
 function variablesOf(argv: readonly string[]): { readonly values: readonly string[]; readonly set: string } {
   const values: string[] = [];
@@ -154,18 +162,22 @@ function variablesOf(argv: readonly string[]): { readonly values: readonly strin
   for (const text of argv) {
     const quoted = quoteShell(text);
     const [bytes, last] = [Buffer.byteLength(text), values.at(-1)];
-    if (bytes > MOST.word) throw tooLong();
-    if (bytes > MOST.packed / 4) {
+    if (bytes > MAX_BYTES.word) throw tooLong();
+    if (bytes > MAX_BYTES.packed / 4) {
       set.push(`\\"\\$${word(values.push(text) - 1)}\\"`);
       isPacked = false;
-    } else if (isPacked && last !== undefined && Buffer.byteLength(last) + Buffer.byteLength(quoted) < MOST.packed) {
+    } else if (
+      isPacked &&
+      last !== undefined &&
+      Buffer.byteLength(last) + Buffer.byteLength(quoted) < MAX_BYTES.packed
+    ) {
       values[values.length - 1] = `${last} ${quoted}`;
     } else {
       set.push(`$${word(values.push(quoted) - 1)}`);
       isPacked = true;
     }
   }
-  if (values.reduce((sum, value) => sum + Buffer.byteLength(value), 0) > MOST.line) throw tooLong();
+  if (values.reduce((sum, value) => sum + Buffer.byteLength(value), 0) > MAX_BYTES.line) throw tooLong();
   return { values, set: `eval "set -- ${set.join(' ')}"` };
 }
 
@@ -175,11 +187,12 @@ const tooLong = () =>
   });
 
 /**
- * What a runner is told: the rest of bubblewrap's arguments, each followed by a NUL. The command's words reach the shell in the sandbox as
- * variables, so nothing of them is parsed outside. What it is to do comes last: of a message that was cut off nothing runs. It begins by waiting for
- * us: were we killed before bubblewrap has asked to die along, the sandbox would outlive us, but the command does not start.
+ * The message to a runner: the remaining arguments of bubblewrap, each followed by a NUL. The command's words reach the
+ * shell in the sandbox as variables, so they are not parsed outside. The script comes last, so a truncated message runs
+ * nothing. The script waits for our "go", so the command never starts if hopgate is killed before bubblewrap has set
+ * its parent-death signal.
  *
- * @throws SandboxError if a word holds a NUL, or if there is too much of them (its cause's code is `E2BIG`)
+ * @throws SandboxError if a word contains a NUL, or the words are too long (then the cause's code is `E2BIG`)
  */
 export function commandMessage(
   host: SandboxHost,
@@ -196,7 +209,7 @@ export function commandMessage(
     'exec "$@"',
   ].join('; ');
   const words = [
-    ...layoutArguments(layout, host.furniture, env),
+    ...layoutArguments(layout, host.supportFiles, env),
     ...values.flatMap((text, index) => ['--setenv', word(index), text]),
     ...['--setenv', RUN, run],
   ];

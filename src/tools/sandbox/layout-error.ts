@@ -1,4 +1,4 @@
-/** A layout cannot be built: `message` says what is wrong with the repository or its configuration and what to do. */
+/** A layout cannot be built: `message` names the fault of the repository or its configuration, and the remedy. */
 export class LayoutError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

@@ -1,15 +1,15 @@
 /**
- * One thing that a layout puts into the sandbox's file system, in order: a later mount lies on top of an earlier one.
+ * One mount of a layout. The order matters: a later mount covers an earlier one.
  *
- * - `read-only`, `writable`: a file or folder of the host, by its real path: what a link in a repository leads to is never mounted. `optional`: left
- *   out when the host has none, or it is a link.
- * - `empty-file`, `empty-folder`: covers what is there with nothing, read-only. What it covers has to exist.
- * - `text-file`: covers what is there with a text that holds no secret, read-only.
- * - `link`: a symbolic link, where nothing is.
- * - `sealed`: what the layout's overlay shows at `target`, read-only; left out when that is not there.
+ * - `read-only`, `writable`: a file or folder of the host, by its real path: the target of a link in a repository is
+ *   never mounted. `optional`: skipped if it does not exist or is a link.
+ * - `empty-file`, `empty-folder`: covers the target with an empty one, read-only. The target must exist.
+ * - `text-file`: covers the target with a text that contains no secret, read-only.
+ * - `link`: a symbolic link at a path that does not exist.
+ * - `sealed`: the overlay's file or folder at `target`, read-only; skipped if it does not exist.
  * - `scratch`: a fresh writable folder in memory of at most `bytes`.
- * - `overlay`: `source` with writes that stay in memory (at most `bytes`) and vanish with the command, unless the caller picks them up
- *   (`inspect` of its options). One per layout.
+ * - `overlay`: `source` with writes that stay in memory (at most `bytes`) and are discarded after the command; the
+ *   caller can read them before (`inspect` of the options). One per layout.
  */
 export type Mount =
   | {
@@ -27,8 +27,8 @@ export type Mount =
       readonly source: string;
       readonly target: string;
       readonly bytes: number;
-      /** A folder that lies between the source and what is written: its files cover the source's. */
+      /** A folder between the source and the writes; its files cover those of the source. */
       readonly layer?: string;
-      /** Nothing can be written after all: the layer alone is wanted. */
+      /** Mount the overlay read-only; only its `layer` is needed. */
       readonly readOnly?: boolean;
     };

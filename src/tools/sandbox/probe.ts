@@ -28,13 +28,13 @@ export interface ProbeResult {
   readonly layout: string;
   readonly name: string;
   readonly stopped: boolean;
-  /** What the attempt was told, or that it could not be made (which is not "stopped"). */
+  /** The error that the attempt met, or that it could not be made (which does not count as stopped). */
   readonly detail: string;
 }
 
-/** What the attempts aim at. */
+/** The targets of the attempts. */
 interface Target {
-  /** A name for what an attempt makes, of its own for each layout. */
+  /** A name for files that an attempt creates, unique for each layout. */
   readonly mine: string;
   readonly root: string;
   readonly outside: string;
@@ -45,14 +45,14 @@ interface Target {
 }
 
 interface AttemptAt<T> {
-  /** Ends with status 0 if it got out, as far as it can tell. */
+  /** Exits with status 0 if it escaped, as far as it can detect. */
   readonly argv: (target: T) => readonly string[];
-  /** Files of ours that tell better: it got out if one of them is there. */
+  /** Files that prove an escape: it escaped if one of them exists. */
   readonly makes?: (target: T) => readonly string[];
 }
 
 interface Attempt extends AttemptAt<Target> {
-  /** Where it means anything; default: everywhere. */
+  /** The layouts to which it applies; default: all. */
   readonly of?: readonly string[];
 }
 
@@ -60,14 +60,17 @@ interface Attempt extends AttemptAt<Target> {
 const PROCESSES = 64;
 const BOMB = 300;
 
-/** Sends from one of a pair of sockets, which needs no `socket()`. What listens there takes streams: that it is of another kind shows that it was reached. */
+/**
+ * Sends from one of a pair of sockets, which needs no `socket()`. The listener is a stream socket, so a wrong-type
+ * error proves that it was reached.
+ */
 const PAIR = 'socketpair(A, B, AF_UNIX, SOCK_DGRAM, 0) or die "$!\\n";';
 const SEND = `${PAIR} send(A, 'x', 0, pack_sockaddr_un($ARGV[0])) or $!{EPROTOTYPE} or die "$!\\n"`;
 const PERL = '/usr/bin/perl';
 
-/** None of them changes anything outside if it gets out, but files in a folder of ours. */
+/** An attempt that escapes changes only files in a folder of this probe. */
 const OFFLINE = ['read-only', 'edit', 'test', 'deploy', 'git-commit', 'git-push'];
-/** Layouts of commands that an agent writes or has had a hand in. */
+/** Layouts of commands that an agent writes or influences. */
 const COMMANDS = ['read-only', 'edit', 'test', 'deploy', 'deploy-online'];
 const KEYS = [
   '/etc/ssl/private',
@@ -131,7 +134,7 @@ const ATTEMPTS: { readonly [name: string]: Attempt } = {
   },
   ...(existsSync(PERL) && {
     'send to a unix socket': { argv: ({ socket }: Target) => [PERL, '-MSocket', '-e', SEND, socket] },
-    // From there it could be sent to abstract ones.
+    // Such a socket could send to abstract sockets.
     'have a datagram socket in the network of the host': {
       argv: () => [PERL, '-MSocket', '-e', PAIR],
       of: ['deploy-online'],
@@ -155,7 +158,7 @@ const ATTEMPTS: { readonly [name: string]: Attempt } = {
   },
 };
 
-/** A piece of JavaScript that got out if it ends without an error. */
+/** A piece of JavaScript that has escaped if it ends without an error. */
 function node(code: string): string[] {
   const say = '(error) => { console.error(error.message); process.exit(1); }';
   return [process.execPath, '-e', `process.on('uncaughtException', ${say}); const fs = require('node:fs'); ${code}`];
@@ -167,12 +170,12 @@ const connect = (to: string) =>
   );
 
 /**
- * Tries to escape from every layout in every way we know, for real. For `hopgate doctor --probe`.
+ * Really tries every known escape from every layout. For `hopgate doctor --probe`.
  *
  * @throws SandboxError if the sandbox is not available
  */
 export async function probeSandbox(sandbox: Sandbox): Promise<ProbeResult[]> {
-  // Without one the attempts would be made on the host.
+  // Without a sandbox the attempts would run on the host.
   if (!sandbox.availability.ok) throw new SandboxError(sandbox.availability.reason);
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-probe-')));
   const target = await makeTarget(folder);
@@ -220,7 +223,7 @@ function layoutsFor(
   ];
 }
 
-/** A repository, a folder beside it, and two services, for the attempts to aim at. */
+/** Creates the targets of the attempts: a repository, a sibling folder and two services. */
 async function makeTarget(folder: string): Promise<Omit<Target, 'mine'> & { close(): void }> {
   const [root, outside] = [join(folder, 'tree'), join(folder, 'outside')];
   for (const path of [join(root, '.git', 'hooks'), outside, join(folder, 'remote')])
@@ -246,7 +249,7 @@ async function makeTarget(folder: string): Promise<Omit<Target, 'mine'> & { clos
   };
 }
 
-/** What is enough for git to take a folder for a repository; its configuration and its pack say what must not be read. */
+/** Makes the minimum that git accepts as a repository, with secrets in its configuration and its pack. */
 function makeGitFolder(folder: string): void {
   for (const name of ['hooks', 'objects/info', 'objects/pack', 'refs/heads'])
     mkdirSync(join(folder, name), { recursive: true });
@@ -256,7 +259,10 @@ function makeGitFolder(folder: string): void {
   writeFileSync(join(folder, 'objects/pack/pack-1234.pack'), 'secret');
 }
 
-/** Ways in which the git folder of a root may name another repository, `other`, and where that would then show. */
+/**
+ * Ways in which the git folder of a root can refer to another repository, `other`; each returns the path at which
+ * `other` would then be visible.
+ */
 const HOSTILE: { readonly [how: string]: (root: string, other: string) => string } = {
   'a commondir': (root, other) => {
     makeGitFolder(join(root, '.git'));
@@ -276,7 +282,7 @@ const HOSTILE: { readonly [how: string]: (root: string, other: string) => string
   },
   'links among its objects': (root, other) => {
     makeGitFolder(join(root, '.git'));
-    // Something to hide, so that its objects are shown by a copy.
+    // A file to hide, so that the objects are shown as a copy.
     writeFileSync(join(root, '.git/objects/left-over'), '');
     const pack = join(root, '.git/objects/pack');
     rmSync(pack, { recursive: true });
@@ -305,7 +311,7 @@ async function tryHostileRepositories(sandbox: Sandbox, folder: string): Promise
 
 const DEEP = `i=0; while [ $i -lt 60 ]; do mkdir ${'d'.repeat(99)} && cd ${'d'.repeat(99)}; i=$((i+1)); done;`;
 
-/** What a command changes is brought into the tree by us, who are not contained. */
+/** Tests the application of a command's changes, which runs in hopgate itself, outside the sandbox. */
 async function tryChanges(sandbox: Sandbox, folder: string): Promise<ProbeResult[]> {
   if (!sandbox.availability.ok || !sandbox.availability.overlay) return [];
   const root = join(folder, 'changed');
@@ -360,13 +366,13 @@ async function tryEscape<T extends Target | null>(
   return { stopped: true, detail: said || (exit === 0 ? 'nothing of it is there' : `it ended with ${exit}`) };
 }
 
-/** The entry of the home folder that our own Node lies beneath; the sandbox makes it, and nothing beside it. */
+/** The entry of the home folder that contains our own Node. The sandbox creates this entry and no other. */
 function nodeUnderHome(): string | null {
   const way = relative(homedir(), realpathSync(process.execPath));
   return way.startsWith('..') ? null : way.split(sep)[0]!;
 }
 
-/** Our own Node, where the sandbox does not see it anyway. */
+/** Our own Node as a toolchain, unless the sandbox shows it already. */
 function ownNode(): string[] {
   const folder = dirname(realpathSync(process.execPath));
   return isWithin('/usr', folder) ? [] : [folder];

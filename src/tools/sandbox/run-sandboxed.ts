@@ -21,7 +21,7 @@ export async function runSandboxed(
   const message = prepared(() =>
     commandMessage(host, layout, argv, {
       env: options.env ?? {},
-      // Wall time is what ends a command; this only ends one that burns every core after we are gone or stuck.
+      // Normally wall time ends a command. This limit ends one that uses every core after hopgate is gone or blocked.
       cpuSeconds: Math.ceil(options.seconds + 10) * availableParallelism(),
     }),
   );
@@ -41,12 +41,12 @@ async function supervise(
   const child = new BoundedRun(command, options, () => runner.kill());
   const status = readStatus(command.status);
   try {
-    // Each stream to its end: the runner's next command writes into the same pipes.
+    // Read each stream to its end: the runner's next command writes into the same pipes.
     const [code] = await Promise.all([command.ended, child.outputEnded, status.ended]);
     child.settle();
     if (status.childPid !== null) await processGone(status.childPid);
     if (overlay && options.inspect && child.killed === null && status.exit !== null) {
-      const base = `/proc/${runner.process.pid}/root${host.furniture.overlayBase}`;
+      const base = `/proc/${runner.process.pid}/root${host.supportFiles.overlayBase}`;
       await options.inspect({ upper: `${base}/upper`, merged: `${base}/merged` });
     }
     const stderr = child.stderr.kept();
@@ -71,7 +71,10 @@ async function supervise(
   }
 }
 
-/** What bubblewrap reports: the sandbox's first process, and how the command ended (null while, or if, it did not). */
+/**
+ * The status report of bubblewrap: the first process of the sandbox, and the exit code of the command (null until it
+ * ends, or if it never ends).
+ */
 interface Status {
   childPid: number | null;
   exit: number | null;
@@ -99,7 +102,10 @@ function readStatus(stream: Readable): Status {
   return status;
 }
 
-/** The first process of a pid namespace is gone (or a zombie nobody reaps) only after everything in the namespace is. */
+/**
+ * Waits for the first process of a pid namespace. It exits (or stays a zombie that is not reaped) only after all other
+ * processes of the namespace.
+ */
 async function processGone(pid: number): Promise<void> {
   for (let attempt = 0; ; attempt += 1) {
     let stat: string;
@@ -109,7 +115,7 @@ async function processGone(pid: number): Promise<void> {
       return;
     }
     if (/^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2))) return;
-    if (attempt > 2000) throw new SandboxError(`process ${pid} of the sandbox does not die`);
+    if (attempt > 2000) throw new SandboxError(`process ${pid} of the sandbox does not exit`);
     await sleep(attempt < 20 ? 1 : 5);
   }
 }

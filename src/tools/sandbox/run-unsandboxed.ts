@@ -4,12 +4,12 @@ import { exitOf, killGroup, start } from './child.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
 import { type CommandResult, type CommandOptions, SandboxError } from './sandbox.ts';
 
-/** How long a process that left the group may keep our pipes open. */
+/** How long a process that has left the group may keep our pipes open. */
 const SURVIVOR_GRACE_MS = 500;
 
 /**
- * Runs `argv` with no sandbox at all: only the time and output limits hold, and a process that leaves its group survives. For the operator who
- * opened the shell tools on a host without bubblewrap.
+ * Runs `argv` without a sandbox: only the time and output limits apply, and a process that leaves its group survives.
+ * For operators who allowed the shell tools on a host without bubblewrap.
  */
 export async function runUnsandboxed(
   layout: SandboxLayout,
@@ -29,7 +29,7 @@ export async function runUnsandboxed(
   try {
     const { code, signal } = await exited;
     child.settle();
-    // What it left in the background goes with it.
+    // Kill background processes that the command left.
     killGroup(started);
     await Promise.race([child.outputEnded, sleep(SURVIVOR_GRACE_MS, undefined, { ref: false })]);
     out!.destroy();

@@ -11,19 +11,21 @@ const ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 const FIFOS = ['stdout', 'stderr', 'status'];
 const COMPLAINT = 2000;
 
-/** What bubblewrap says of one command, as it comes. */
+/** The streams and the end of one running command. */
 export interface RunningCommand {
-  /** Real pipes: what opens `/dev/stdout` or `/dev/stderr` by its path cannot open a socket. */
+  /** Real pipes, because programs that open `/dev/stdout` or `/dev/stderr` by path cannot open a socket. */
   readonly stdout: Socket;
   readonly stderr: Socket;
   readonly status: Socket;
-  /** Settles when bubblewrap is gone: its exit status, or null if it was killed. Rejects if nothing could be started. */
+  /**
+   * Settles when bubblewrap has exited: its exit status, or null if it was killed. Rejects if it could not be started.
+   */
   readonly ended: Promise<number | null>;
 }
 
 /**
- * A shell of ours, in a control group of its own, that runs commands one after the other: what it starts is in the group from its first moment, and
- * moving a process into one takes longer than a short command.
+ * A shell in its own control group that runs commands one after the other. Its children are in the group from their
+ * start; moving a process into a group takes longer than a short command.
  */
 export class Runner {
   readonly folder: string;
@@ -36,10 +38,10 @@ export class Runner {
   #failure: Error | null = null;
   #answer: (line: string | null) => void = () => {};
   #isKilled = false;
-  /** How many commands it has run. */
+  /** Number of commands run so far. */
   runs = 0;
 
-  /** @param parent where it may have a folder of its own */
+  /** @param parent where the runner may create its own folder */
   constructor(command: (folder: string) => string[], parent: string, group: ControlGroup | null) {
     this.folder = mkdtempSync(join(parent, 'run-'));
     this.#group = group;
@@ -62,9 +64,9 @@ export class Runner {
   }
 
   /**
-   * Settles once its limits are in force and it can run a command.
+   * Settles once the limits are in force and the runner can run a command.
    *
-   * @throws SandboxError if it never can
+   * @throws SandboxError if that fails
    */
   async ready(): Promise<void> {
     try {
@@ -76,8 +78,8 @@ export class Runner {
   }
 
   /**
-   * Runs a command, when the one before has ended.
-   * @param layers in a layout with an overlay: what lies over the root, as overlayfs writes it
+   * Runs a command; the previous one must have ended.
+   * @param layers the lowerdirs over the root in overlayfs syntax; null in a layout without an overlay
    */
   run(message: string, stdin: string | Uint8Array | undefined, layers: string | null): RunningCommand {
     this.runs += 1;
@@ -92,7 +94,8 @@ export class Runner {
     });
     const done = () => input?.destroy();
     ended.then(done, done);
-    // Its first word is that the sandbox's first process is there: whoever reads the input has it open, and what we close is not lost.
+    // The first status report means that the sandbox's first process has started: the input is open for reading, so
+    // closing our end loses nothing.
     status!.once('data', () => {
       this.#tell('go');
       input?.end(stdin ?? '');
@@ -102,12 +105,12 @@ export class Runner {
     return { stdout: stdout!, stderr: stderr!, status: status!, ended };
   }
 
-  /** What it said itself, beside what bubblewrap said. */
+  /** The stderr of the runner itself, without that of bubblewrap. */
   get complaint(): string {
     return this.#complaint.trim();
   }
 
-  /** Lets go of what the command before left, in a layout with an overlay. */
+  /** Frees the overlay of the previous command. */
   release(): void {
     this.#tell('release');
   }
@@ -122,13 +125,13 @@ export class Runner {
     return FIFOS.every((name) => existsSync(join(this.folder, name)));
   }
 
-  /** True if everything of the command before is gone from its group. */
+  /** True if no process of the previous command is left in the group. */
   get isEmpty(): boolean {
     return this.#group?.holdsOnly(this.process.pid!) ?? true;
   }
 
-  /** Keep the process that we are alive, or not. */
-  set keepsUsAlive(keeps: boolean) {
+  /** True if the runner must keep the hopgate process alive (ref/unref). */
+  set keepsProcessAlive(keeps: boolean) {
     for (const each of [this.process, ...this.#streams]) keeps ? each.ref() : each.unref();
   }
 
@@ -178,23 +181,26 @@ export class Runner {
   }
 }
 
-/** Our end; as long as nobody has opened the other it has not ended. */
+/** The reading end; without a writer it stays open. */
 function readFifo(path: string): Socket {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   return new Socket({ fd, readable: true, writable: false });
 }
 
-/** Our end of what a command reads: a pipe, because what passes through it (a password) lies in no file. Open for both, so that nobody waits. */
+/**
+ * The writing end of a command's stdin: a pipe, so that a password never lies in a file. Opened for reading and
+ * writing, so that opening does not block.
+ */
 function writeFifo(path: string): Socket {
   const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
   return new Socket({ fd, readable: false, writable: true }).on('error', () => {});
 }
 
-/** Ends the wait for a writer that never came. */
+/** Ends the wait for a writer that never opened the pipe. */
 function pokeFifo(path: string): void {
   try {
     closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));
   } catch {
-    // nobody waits any more
+    // no reader waits any more
   }
 }

@@ -6,21 +6,24 @@ import type { SandboxLayout } from './mounts/layout.ts';
 import { Runner } from './runner.ts';
 import { prepared } from './sandbox.ts';
 
-/** Runners, kept for a while after a command for the next one of the same sort. */
+/** A pool of runners: each is kept for a while for the next command with the same fixed arguments. */
 export interface Runners {
   /**
-   * Has `work` done with a runner that runs nothing else meanwhile.
+   * Calls `work` with a runner that runs nothing else meanwhile.
    *
-   * @throws SandboxError if there is none to be had, or its limits cannot be put in force
+   * @throws SandboxError if no runner can be started, or its limits cannot be enforced
    */
   use<T>(layout: SandboxLayout, runAs: HostIdentity | null, work: (runner: Runner) => Promise<T>): Promise<T>;
 }
 
 const IDLE_MS = 5 * 60_000;
 const MOST_IDLE = 4;
-/** What commands had cached counts towards the memory of a group until it is gone. */
+/**
+ * Maximum number of commands per runner: the page cache of earlier commands counts towards the memory of the group
+ * until the group is removed.
+ */
 const MOST_RUNS = 500;
-/** What a sandbox leaves to the kernel to clear away takes a moment. */
+/** Attempts to find the group empty: the kernel needs a moment to remove a sandbox's processes. */
 const ATTEMPTS = 50;
 
 interface Idle {
@@ -50,7 +53,7 @@ export function makeRunners(host: SandboxHost, cgroups: Cgroups | null): Runners
   const take = async (key: string, make: () => Runner): Promise<Runner> => {
     const known = takeIdle((each) => each.key === key);
     if (known?.isAlive && known.isReachable) {
-      known.keepsUsAlive = true;
+      known.keepsProcessAlive = true;
       return known;
     }
     if (known) void end(known);
@@ -68,7 +71,7 @@ export function makeRunners(host: SandboxHost, cgroups: Cgroups | null): Runners
     for (let attempt = 0; runner.isAlive && !runner.isEmpty && attempt < ATTEMPTS; attempt += 1) await sleep(2);
     if (!runner.isAlive || !runner.isEmpty || runner.runs >= MOST_RUNS) return end(runner);
     if (hasOverlay) runner.release();
-    runner.keepsUsAlive = false;
+    runner.keepsProcessAlive = false;
     const drop = () => {
       if (takeIdle((each) => each.runner === runner)) void end(runner);
     };
@@ -81,14 +84,14 @@ export function makeRunners(host: SandboxHost, cgroups: Cgroups | null): Runners
       const { processes, memoryBytes } = layout.limits;
       const key = JSON.stringify([command(''), processes, memoryBytes]);
       const group = () => cgroups?.create(layout.limits) ?? null;
-      const runner = await take(key, () => new Runner(command, host.furniture.folder, group()));
+      const runner = await take(key, () => new Runner(command, host.supportFiles.folder, group()));
       try {
         return await work(runner);
       } catch (error) {
         runner.kill();
         throw error;
       } finally {
-        // Nobody waits for that; a runner that cannot be given back is ended when we exit.
+        // Not awaited; a runner that cannot be given back is killed at exit.
         giveBack(key, runner, overlayOf(layout) !== null).catch(() => {});
       }
     },

@@ -1,11 +1,11 @@
 import type { SandboxLayout } from './mounts/layout.ts';
 
-/** What came of a command. A command that exits non-zero is a result, not an error. */
+/** The result of a command. A non-zero exit is a result, not an error. */
 export interface CommandResult {
   /** null when a signal ended it. */
   readonly exit: number | null;
   readonly signal: string | null;
-  /** UTF-8; head and tail with a marker between them where it was longer than the cap. */
+  /** UTF-8; if longer than the cap, head and tail with a marker between them. */
   readonly stdout: string;
   readonly stderr: string;
   /** Output was left out. */
@@ -13,15 +13,21 @@ export interface CommandResult {
   readonly timedOut: boolean;
   /** The caller's signal ended it. */
   readonly aborted: boolean;
-  /** It was ended because it flooded its output. */
+  /** Killed because its output exceeded the flood limit. */
   readonly flooded: boolean;
   /** Wall time. */
   readonly seconds: number;
 }
 
-/** What a command wrote to its layout's overlay: host paths that stand until `inspect` settles, when no process of the sandbox lives any more. */
+/**
+ * A command's writes to the overlay, as host paths that are valid until `inspect` settles. No process of the sandbox
+ * runs at that time.
+ */
 export interface OverlayView {
-  /** Only what changed: overlayfs's upper folder (deletions are character devices 0/0). Never follow a link in it. */
+  /**
+   * The upper folder of overlayfs with only the changes (deletions are character devices 0/0). Never follow a link in
+   * it.
+   */
   readonly upper: string;
   /** The tree as the command left it. */
   readonly merged: string;
@@ -30,31 +36,34 @@ export interface OverlayView {
 export interface CommandOptions {
   /** Wall time after which the whole process tree is killed. */
   readonly seconds: number;
-  /** How many bytes of stdout and stderr each are kept. */
+  /** Maximum number of kept bytes for each of stdout and stderr. */
   readonly outputBytes: number;
   readonly stdin?: string | Uint8Array;
   /** On top of the layout's environment. */
   readonly env?: { readonly [name: string]: string };
   readonly signal: AbortSignal;
-  /** Called after the command ended by itself (not killed), in a layout with an overlay, while what it wrote is still there. */
+  /**
+   * Called in a layout with an overlay after the command has ended by itself (was not killed), before its writes are
+   * discarded.
+   */
   readonly inspect?: (view: OverlayView) => Promise<void>;
 }
 
 export type SandboxAvailability =
   | {
       readonly ok: true;
-      /** Of bubblewrap, such as `0.8.0`. */
+      /** Version of bubblewrap, such as `0.8.0`. */
       readonly version: string;
-      /** Which limits hold here (`processes: cgroup`, `memory: none`, …), and how. */
+      /** How each limit is enforced on this host (`processes: cgroup`, `memory: none`, …). */
       readonly limits: { readonly [limit: string]: string };
       /** Layouts with an overlay work here. */
       readonly overlay: boolean;
-      /** And no socket of the host can be reached through one. */
+      /** True if no socket of the host can be reached through an overlay. */
       readonly unixSockets: boolean;
     }
   | { readonly ok: false; readonly reason: string; readonly remedy: string };
 
-/** The sandbox itself failed, as opposed to the command in it. */
+/** The sandbox itself failed, not the command in it. */
 export class SandboxError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(`[tools/sandbox] ${message}`, options);
@@ -63,9 +72,9 @@ export class SandboxError extends Error {
 }
 
 /**
- * Does what has to be done before a command.
+ * Runs a preparation step and turns its error into a SandboxError.
  *
- * @throws SandboxError where there is no place for temporary files, say
+ * @throws SandboxError if there is no room for temporary files, for example
  */
 export function prepared<T>(work: () => T): T {
   try {
@@ -80,9 +89,9 @@ export function prepared<T>(work: () => T): T {
 export interface Sandbox {
   readonly availability: SandboxAvailability;
   /**
-   * Runs `argv` (no shell) in `layout`; settles when no process of it lives any more.
+   * Runs `argv` (without a shell) in `layout`; settles when all of its processes have exited.
    *
-   * @throws SandboxError if the sandbox is not available or cannot be set up (the command did not run then).
+   * @throws SandboxError if the sandbox is not available or cannot be set up; the command did not run.
    */
   run(layout: SandboxLayout, argv: readonly string[], options: CommandOptions): Promise<CommandResult>;
 }

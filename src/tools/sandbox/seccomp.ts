@@ -1,6 +1,7 @@
 /**
- * The system-call filter, as classic BPF for `bwrap --seccomp`. It takes away what namespaces and capabilities leave open: sockets to the
- * host's services, setuid bits, new namespaces, mounting, tracing, terminal injection, and the kernel's widest doors.
+ * The system-call filter, as classic BPF for `bwrap --seccomp`. It closes the gaps that namespaces and capabilities
+ * leave: sockets to the host's services, setuid bits, new namespaces, mounting, tracing, terminal injection, and kernel
+ * interfaces with the largest attack surface.
  */
 
 export type FilterArch = 'x64' | 'arm64';
@@ -11,7 +12,10 @@ export interface FilterOptions {
   readonly unixSockets: boolean;
 }
 
-/** Syscall numbers by name: [x86-64, arm64]; null where the architecture has no such call. Checked against libseccomp in the tests. */
+/**
+ * Syscall numbers by name: [x86-64, arm64]; null where the architecture has no such call. Checked against libseccomp in
+ * the tests.
+ */
 export const SYSCALLS: { readonly [name: string]: readonly [x64: number, arm64: number | null] } = {
   // mounts and namespaces
   mount: [165, 40],
@@ -39,7 +43,7 @@ export const SYSCALLS: { readonly [name: string]: readonly [x64: number, arm64: 
   process_vm_writev: [311, 271],
   pidfd_getfd: [438, 438],
   kcmp: [312, 272],
-  // the kernel's widest doors
+  // kernel interfaces with the largest attack surface
   bpf: [321, 280],
   perf_event_open: [298, 241],
   userfaultfd: [323, 282],
@@ -70,7 +74,7 @@ export const SYSCALLS: { readonly [name: string]: readonly [x64: number, arm64: 
   ioperm: [173, null],
   uselib: [134, null],
   modify_ldt: [154, null],
-  // looked into below
+  // their arguments are checked below
   clone: [56, 220],
   clone3: [435, 435],
   openat2: [437, 437],
@@ -101,7 +105,7 @@ const MODE_ARGUMENT: { readonly [name: string]: number } = {
   openat: 3,
 };
 
-/** Their arguments lie behind pointers, where a filter cannot look; programs fall back to the older call. */
+/** Calls that pass arguments by pointer, which a filter cannot read; programs fall back to the older call. */
 const NOT_IMPLEMENTED = ['clone3', 'openat2'];
 
 const AUDIT_ARCH = { x64: 0xc000003e, arm64: 0xc00000b7 } as const;
@@ -112,7 +116,10 @@ const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
 const FAMILY = { unix: 1, inet: 2, inet6: 10, netlink: 16 } as const;
 const NETLINK_ROUTE = 0;
-/** Bit of a socket's type that datagram and raw ones have, and connected ones do not: those can send to any address. */
+/**
+ * Bit of a socket's type that is set for datagram and raw sockets, which can send to any address, and not for connected
+ * ones.
+ */
 const SENDS_ANYWHERE = 2;
 
 const EPERM = 1;
@@ -192,7 +199,10 @@ const socketpairBody = (unixSockets: boolean): Instruction[] => [
   ...(unixSockets ? [result(ALLOW)] : refuseIf(1, JUMP_ANY_BIT, SENDS_ANYWHERE, EACCES)),
 ];
 
-/** Builds the filter program in the byte form that `bwrap --seccomp` reads (an array of `struct sock_filter`, little-endian). */
+/**
+ * Builds the filter program in the byte form that `bwrap --seccomp` reads (an array of `struct sock_filter`,
+ * little-endian).
+ */
 export function seccompFilter({ arch, unixSockets }: FilterOptions): Buffer {
   const numberOf = (name: string): number | null => SYSCALLS[name]![arch === 'x64' ? 0 : 1];
   const call = (name: string, body: readonly Instruction[]): Instruction[] => {

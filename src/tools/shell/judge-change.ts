@@ -4,7 +4,7 @@ import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
 import { within } from '../../gate/scope/paths.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
 import { isTooDeep } from '../sandbox/mounts/read-folder.ts';
-import { beneathOneOf } from '../sandbox/mounts/tree.ts';
+import { isWithinOneOf } from '../sandbox/mounts/tree.ts';
 import type { Change } from './overlay-changes.ts';
 import { STAGE_PREFIX } from './change-journal.ts';
 
@@ -50,7 +50,7 @@ export function judgeChanges(
   protectedPaths: readonly string[] = [],
   contentProblem: (path: string) => string | null = () => null,
 ): Judgement {
-  const isSealed = beneathOneOf(new Set(protectedPaths));
+  const isSealed = isWithinOneOf(new Set(protectedPaths));
   const masked = maskMatcher(grant.config.mask);
   const folders: Extract<Change, { kind: 'folder' }>[] = [];
   const files: Extract<Change, { kind: 'file' }>[] = [];

@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs';
 import type { SandboxLayout } from '../sandbox/mounts/layout.ts';
-import { beneathOneOf, scanTree, type TreeScan } from '../sandbox/mounts/tree.ts';
+import { isWithinOneOf, scanTree, type TreeScan } from '../sandbox/mounts/tree.ts';
 
 /** A masked file came to be, or was put in another's place, while a command ran, and nothing covered it: the command may have read it. */
 export class UncoveredError extends Error {
@@ -39,7 +39,7 @@ export function watchCovered({ root, masks, scan, scanMs }: Covered, { mounts }:
     const changed = before.find(({ path, identity }) => identityOf(path) !== identity);
     if (changed) throw new UncoveredError(changed.path, 'was replaced');
     if ((performance.now() - startedAt) * SHARE < scanMs) return;
-    const isCovered = beneathOneOf(new Set([...scan.maskedFiles, ...scan.maskedFolders]));
+    const isCovered = isWithinOneOf(new Set([...scan.maskedFiles, ...scan.maskedFolders]));
     const now = scanTree(root, masks);
     const added = [...now.maskedFiles, ...now.maskedFolders].find((path) => !isCovered(path));
     if (added !== undefined) throw new UncoveredError(added, 'came to be');

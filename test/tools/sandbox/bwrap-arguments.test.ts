@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { bwrapArguments } from '../../../src/tools/sandbox/mounts/bwrap-arguments.ts';
 import { baseLayout } from '../../../src/tools/sandbox/mounts/layout.ts';
 
-const furniture = {
+const supportFiles = {
   folder: '/f',
   emptyFile: '/f/empty',
   overlayBase: '/f/overlay',
@@ -19,7 +19,7 @@ test('no layout goes without the fixed part', () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-test-')));
   onTestFinished(() => rmSync(root, { recursive: true }));
   const wide = { ...baseLayout('x', { root }), network: true, unixSockets: true };
-  const line = ` ${bwrapArguments(wide, furniture, {}).join(' ')} `;
+  const line = ` ${bwrapArguments(wide, supportFiles, {}).join(' ')} `;
   for (const part of [
     '--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup',
     '--disable-userns',
@@ -35,5 +35,5 @@ test('no layout goes without the fixed part', () => {
   ])
     expect(line).toContain(` ${part.trim()} `);
   expect(line).not.toMatch(/--(dev-)?bind\S* \/ /);
-  expect(bwrapArguments(baseLayout('x', { root }), furniture, {})).toContain('--unshare-net');
+  expect(bwrapArguments(baseLayout('x', { root }), supportFiles, {})).toContain('--unshare-net');
 });

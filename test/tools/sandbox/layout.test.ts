@@ -220,7 +220,10 @@ describe('a sandbox that cannot be used', () => {
     );
     chmodSync(fake, 0o755);
     const { availability } = await detectSandbox({ bwrap: fake });
-    expect(availability).toMatchObject({ ok: false, reason: expect.stringMatching(/does not hold on this host/) });
+    expect(availability).toMatchObject({
+      ok: false,
+      reason: expect.stringMatching(/does not contain commands on this host/),
+    });
   });
 
   test('is one that fails to start, with what it said', async () => {

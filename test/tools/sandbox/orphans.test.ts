@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { probeCgroups } from '../../../src/tools/sandbox/cgroup.ts';
-import { makeFurniture } from '../../../src/tools/sandbox/mounts/support-files.ts';
+import { makeSupportFiles } from '../../../src/tools/sandbox/mounts/support-files.ts';
 import { DEFAULT_LIMITS } from '../../../src/tools/sandbox/mounts/layout.ts';
 
 const linux = process.platform === 'linux';
@@ -17,7 +17,7 @@ test('ends what a killed engine left waiting, and clears its folder away', { ski
   mkdirSync(folder);
   const orphan = spawn('sleep', ['1000'], { argv0: `${folder}/empty`, stdio: 'ignore' });
   const other = spawn('sleep', ['1000'], { argv0: `${folder}-not-mine/empty`, stdio: 'ignore' });
-  makeFurniture();
+  makeSupportFiles();
   const [, signal] = await once(orphan, 'exit');
   expect(signal).toBe('SIGKILL');
   expect(existsSync(folder)).toBe(false);
@@ -29,7 +29,7 @@ test('leaves alone what bears such a name and is another user’s', { skip: proc
   const folder = join(tmpdir(), `hopgate-sandbox-${namespace}-${spawnSync('true').pid}-theirs`);
   mkdirSync(folder);
   chownSync(folder, 12_345, 12_345);
-  makeFurniture();
+  makeSupportFiles();
   expect(existsSync(folder)).toBe(true);
   rmdirSync(folder);
 });

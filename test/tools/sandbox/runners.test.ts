@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { probeCgroups } from '../../../src/tools/sandbox/cgroup.ts';
 import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
-import { makeFurniture } from '../../../src/tools/sandbox/mounts/support-files.ts';
+import { makeSupportFiles } from '../../../src/tools/sandbox/mounts/support-files.ts';
 import { commandMessage, type SandboxHost } from '../../../src/tools/sandbox/launch.ts';
 import { baseLayout, type SandboxLayout, withMounts } from '../../../src/tools/sandbox/mounts/layout.ts';
 import { makeRunners, type Runners } from '../../../src/tools/sandbox/runners.ts';
@@ -24,7 +24,7 @@ let runners: Runners;
 let sandbox: Sandbox;
 beforeAll(async () => {
   const self = { uid: process.getuid!(), gid: process.getgid!() };
-  host = { bwrap: '/usr/bin/bwrap', furniture: makeFurniture(), self };
+  host = { bwrap: '/usr/bin/bwrap', supportFiles: makeSupportFiles(), self };
   runners = makeRunners(host, asRoot ? probeCgroups() : null);
   sandbox = await detectSandbox();
 });

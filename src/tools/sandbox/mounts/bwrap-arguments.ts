@@ -7,7 +7,7 @@ import { type SandboxLayout, SANDBOX_HOME } from './layout.ts';
 import { LayoutError } from '../layout-error.ts';
 import type { Mount } from '../mount.ts';
 
-/** The file descriptors that bubblewrap is started with; what runs in the sandbox keeps none of them. */
+/** The file descriptors that bubblewrap is started with; the command in the sandbox inherits none of them. */
 export const FD = { seccomp: 3, status: 4, args: 5, go: 6 } as const;
 
 const NAMESPACES = ['user', 'pid', 'ipc', 'uts', 'cgroup'];
@@ -17,59 +17,60 @@ const PROC_COVERED = ['sys', 'irq', 'bus', 'acpi', 'scsi', 'fs', 'mtrr', 'sysrq-
 const HOME_BYTES = 64 << 20;
 const SHARED_MEMORY_BYTES = 64 << 20;
 
-/** What the fixed part still depends on. */
+/** The layout fields that change the fixed arguments. */
 export type Networking = Pick<SandboxLayout, 'network'>;
 
 /**
- * Everything of bubblewrap's command line up to `--`. Pure but for looking at which system paths the host has, and for the furniture.
+ * The command line of bubblewrap up to `--`. Pure, except that it reads which system paths the host has, and writes
+ * support files.
  */
 export function bwrapArguments(
   layout: SandboxLayout,
-  furniture: SupportFiles,
+  supportFiles: SupportFiles,
   env: Readonly<Record<string, string>>,
 ): string[] {
-  return [...fixedArguments(layout, furniture), ...layoutArguments(layout, furniture, env)];
+  return [...fixedArguments(layout, supportFiles), ...layoutArguments(layout, supportFiles, env)];
 }
 
-/** The part that contains, the same for every command; what follows it can only add to what the command sees. */
-export function fixedArguments({ network }: Networking, furniture: SupportFiles): string[] {
+/** The arguments that contain, the same for every command. Later arguments can only add paths that the command sees. */
+export function fixedArguments({ network }: Networking, supportFiles: SupportFiles): string[] {
   return [
     ...NAMESPACES.map((name) => `--unshare-${name}`),
     ...(network ? [] : ['--unshare-net']),
     ...['--disable-userns', '--cap-drop', 'ALL', '--uid', `${SANDBOX_ID}`, '--gid', `${SANDBOX_ID}`],
     ...['--die-with-parent', '--new-session', '--hostname', 'peripheral', '--clearenv'],
     ...['--seccomp', `${FD.seccomp}`, '--json-status-fd', `${FD.status}`],
-    ...systemArguments(furniture),
+    ...systemArguments(supportFiles),
     ...(network ? resolverArguments() : []),
     ...['--proc', '/proc', ...procCovers()],
     ...['--dev', '/dev', '--size', `${SHARED_MEMORY_BYTES}`, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
   ];
 }
 
-/** What one command sees. */
+/** The arguments for the mounts and the environment of one command. */
 export function layoutArguments(
   layout: SandboxLayout,
-  furniture: SupportFiles,
+  supportFiles: SupportFiles,
   env: Readonly<Record<string, string>>,
 ): string[] {
   return [
     ...Object.entries({ ...layout.env, ...env }).flatMap(([name, value]) => ['--setenv', name, value]),
     ...['--size', `${layout.limits.tmpBytes}`, '--perms', '1777', '--tmpfs', '/tmp'],
     ...['--size', `${HOME_BYTES}`, '--tmpfs', SANDBOX_HOME],
-    ...layout.mounts.flatMap((mount) => mountArguments(mount, layout.root, furniture)),
+    ...layout.mounts.flatMap((mount) => mountArguments(mount, layout.root, supportFiles)),
     ...['--remount-ro', '/', '--chdir', layout.chdir],
   ];
 }
 
-function systemArguments(furniture: SupportFiles): string[] {
+function systemArguments(supportFiles: SupportFiles): string[] {
   return [
     ...['--ro-bind', '/usr', '/usr'],
     ...USR_LINKS.filter((path) => existsSync(path)).flatMap((path) =>
       lstatSync(path).isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path],
     ),
     ...ETC.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
-    ...furniture.etc.flatMap(({ source, target }) => ['--ro-bind', source, target]),
-    ...furniture.secrets.flatMap((mount) => mountArguments(mount, '/', furniture)),
+    ...supportFiles.etc.flatMap(({ source, target }) => ['--ro-bind', source, target]),
+    ...supportFiles.secrets.flatMap((mount) => mountArguments(mount, '/', supportFiles)),
   ];
 }
 
@@ -81,7 +82,7 @@ function procCovers(): string[] {
   return covered.flatMap((path) => ['--ro-bind', path, path]);
 }
 
-function mountArguments(mount: Mount, root: string, furniture: SupportFiles): string[] {
+function mountArguments(mount: Mount, root: string, supportFiles: SupportFiles): string[] {
   switch (mount.kind) {
     case 'read-only':
     case 'writable': {
@@ -89,23 +90,25 @@ function mountArguments(mount: Mount, root: string, furniture: SupportFiles): st
       const real = realpathIfAny(source);
       if (optional && real !== source) return [];
       if (real !== null && real !== source)
-        throw new LayoutError(`${source} leads through a link to ${real}, which is not mounted; replace the link`);
+        throw new LayoutError(
+          `${source} leads through a link to ${real}, which is not mounted; replace the link by its target`,
+        );
       return [kind === 'writable' ? '--bind' : '--ro-bind', source, target];
     }
     case 'empty-file':
-      return ['--ro-bind', furniture.emptyFile, mount.target];
+      return ['--ro-bind', supportFiles.emptyFile, mount.target];
     case 'text-file':
-      return ['--ro-bind', textFile(furniture, mount.text), mount.target];
+      return ['--ro-bind', textFile(supportFiles, mount.text), mount.target];
     case 'link':
       return ['--symlink', mount.to, mount.target];
     case 'empty-folder':
       return ['--tmpfs', mount.target, '--remount-ro', mount.target];
     case 'sealed':
-      return ['--ro-bind-try', join(mergedOf(furniture), relative(root, mount.target)), mount.target];
+      return ['--ro-bind-try', join(mergedOf(supportFiles), relative(root, mount.target)), mount.target];
     case 'scratch':
       return ['--size', `${mount.bytes}`, '--tmpfs', mount.target];
     case 'overlay':
-      return [mount.readOnly ? '--ro-bind' : '--bind', mergedOf(furniture), mount.target];
+      return [mount.readOnly ? '--ro-bind' : '--bind', mergedOf(supportFiles), mount.target];
   }
 }
 

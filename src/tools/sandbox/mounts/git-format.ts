@@ -1,4 +1,7 @@
-/** What git has to know of a repository to read it at all: its format, and how its files are compared. Nothing here names a program or a place. */
+/**
+ * The settings without which git cannot read a repository: its format, and how files are compared. None of them names a
+ * program or a path.
+ */
 const KEPT: { readonly [section: string]: { readonly [key: string]: RegExp } } = {
   core: {
     repositoryformatversion: /^[01]$/,
@@ -20,7 +23,8 @@ const KEPT: { readonly [section: string]: { readonly [key: string]: RegExp } } =
 };
 
 /**
- * The part of a repository's configuration that says what format it has, and nothing else of it: what stands in for the whole where that is masked.
+ * Returns only the format settings of a repository's configuration. They replace the whole configuration if that is
+ * masked.
  *
  * @example formatOnly('[extensions]\n\tobjectformat = sha256\n[remote "o"]\n\turl = https://me:secret@host/')
  */

@@ -5,20 +5,20 @@ import { toolchainSecrets } from '../host-secrets.ts';
 import { LayoutError } from '../layout-error.ts';
 import type { Mount } from '../mount.ts';
 
-/** What one command may use up. */
+/** The resource limits of one command. */
 export interface LayoutLimits {
   readonly processes: number;
   readonly openFiles: number;
   readonly fileBytes: number;
   readonly memoryBytes: number;
-  /** Of `/tmp`, which is memory. */
+  /** Size of `/tmp`, which is memory. */
   readonly tmpBytes: number;
 }
 
 /**
- * What a command sees and may touch: data, built once and handed to {@link Sandbox.run}. Whatever a layout says, the sandbox adds the fixed
- * part: an allow-listed root (`/usr`, a few files of `/etc`), own namespaces, no capabilities, no nested user namespaces, a covered `/proc`,
- * a system-call filter, a cleared environment.
+ * The files and the network that a command can use, as data for {@link Sandbox.run}. To every layout the sandbox adds
+ * the fixed part: an allow-listed root (`/usr`, a few files of `/etc`), its own namespaces, no capabilities, no nested
+ * user namespaces, a covered `/proc`, a system-call filter, a cleared environment.
  */
 export interface SandboxLayout {
   readonly name: string;
@@ -27,11 +27,12 @@ export interface SandboxLayout {
   readonly mounts: readonly Mount[];
   readonly chdir: string;
   readonly env: { readonly [name: string]: string };
-  /** Share the host's network. False: an own one with nothing but loopback. */
+  /** Share the host's network. If false, the sandbox has its own network with only loopback. */
   readonly network: boolean;
   /**
-   * Let the command open unix sockets. A socket file of the host can be connected to through a read-only mount, but not through an overlay, and an
-   * abstract one in the same network namespace: so this is for layouts that show the tree by an overlay and share no network.
+   * Let the command open unix sockets. Only for layouts that show the tree through an overlay and do not share the
+   * network: a read-only mount allows connections to the host's socket files (an overlay does not), and a shared
+   * network namespace allows connections to its abstract sockets.
    */
   readonly unixSockets: boolean;
   readonly limits: LayoutLimits;
@@ -48,7 +49,7 @@ export const DEFAULT_LIMITS: LayoutLimits = {
 /** The home folder inside: empty, writable, in memory. */
 export const SANDBOX_HOME = '/home/agent';
 const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin'];
-// Granting one of these would undo the allow-list.
+// Folders so wide that granting one would defeat the allow-list.
 const TOO_WIDE = [
   '/',
   '/bin',
@@ -64,7 +65,7 @@ const TOO_WIDE = [
   '/root',
 ].concat(
   ['/run', '/sbin', '/srv', '/sys', '/tmp', '/usr', '/var', homedir()],
-  // Little else but keys and tokens.
+  // Folders that hold mostly keys and tokens.
   ['.ssh', '.aws', '.gnupg', '.config', '.docker', '.kube', '.azure'].map((name) => join(homedir(), name)),
 );
 
@@ -73,7 +74,7 @@ export interface BaseRequest {
   readonly root: string;
   /** Extra read-only folders; `<folder>/bin` (or the folder itself) goes in front of `PATH`. */
   readonly toolchains?: readonly string[];
-  /** The operator's own programs: after the toolchains on `PATH`. */
+  /** The operator's own programs; they follow the toolchains on `PATH`. */
   readonly programs?: {
     readonly path: readonly string[];
     readonly mounts: readonly Mount[];
@@ -84,17 +85,18 @@ export interface BaseRequest {
 }
 
 /**
- * A layout that sees the system's programs and the toolchains but nothing of the repository: add mounts with {@link withMounts}. It starts in
- * the root, so mount that, or set `chdir`.
+ * A layout with the system's programs and the toolchains, without the repository: add mounts with {@link withMounts}.
+ * Commands start in the root, so mount the root or set `chdir`.
  *
- * @throws LayoutError if the root is not a real absolute folder, or is so wide that it holds the system, or a toolchain is.
+ * @throws LayoutError if the root is not a real absolute folder, or if the root or a toolchain is so wide that it
+ *   contains the system.
  */
 export function baseLayout(name: string, request: BaseRequest): SandboxLayout {
   const { root } = request;
   if (!isAbsolute(root) || !existsSync(root) || realpathSync(root) !== root || !statSync(root).isDirectory())
     throw new LayoutError(`the root "${root}" is not the real path of a folder`);
   if (TOO_WIDE.includes(root))
-    throw new LayoutError(`"${root}" is too wide to be a repository; choose a folder beneath it`);
+    throw new LayoutError(`"${root}" is too wide to be a repository; choose a folder inside it`);
   const toolchains = (request.toolchains ?? []).map((folder) => checkFolder('toolchains', folder));
   const path = toolchains.map((folder) => (existsSync(join(folder, 'bin')) ? join(folder, 'bin') : folder));
   return {
@@ -128,7 +130,7 @@ export function withMounts(layout: SandboxLayout, mounts: readonly Mount[]): San
   return { ...layout, mounts: [...layout.mounts, ...mounts] };
 }
 
-/** Where hopgate keeps evidence, the operator's token and its socket: nothing of it may be seen in a sandbox. */
+/** The folders with hopgate's evidence, the operator's token and the socket. No sandbox may show any of them. */
 export const STATE_HOMES = (): readonly string[] => {
   const { XDG_STATE_HOME, XDG_RUNTIME_DIR, HOME } = process.env;
   const bases = [
@@ -145,14 +147,14 @@ export function fromHome(path: string): string {
   return path.replace(/^~(?=\/)/, process.env['HOME'] || homedir());
 }
 
-/** @throws LayoutError if a folder that hopgate.yaml names is not there, or so wide that it must not be shown */
+/** @throws LayoutError if a folder named in hopgate.yaml does not exist, or is too wide to be shown */
 export function checkFolder(key: string, stated: string): string {
   const folder = fromHome(stated);
   if (!isAbsolute(folder)) throw new LayoutError(`${key}: "${folder}" is not an absolute path`);
-  if (!existsSync(folder)) throw new LayoutError(`${key}: there is no "${folder}"; correct it in hopgate.yaml`);
+  if (!existsSync(folder)) throw new LayoutError(`${key}: "${folder}" does not exist; correct it in hopgate.yaml`);
   const real = realpathSync(folder);
-  if (TOO_WIDE.includes(real)) throw new LayoutError(`${key}: "${folder}" is too wide; name a folder of its own`);
+  if (TOO_WIDE.includes(real)) throw new LayoutError(`${key}: "${folder}" is too wide; name a more specific folder`);
   if (STATE_HOMES().some((state) => isBeneath(real, state) || isBeneath(state, real)))
-    throw new LayoutError(`${key}: "${folder}" holds hopgate's own state; name a folder of its own`);
+    throw new LayoutError(`${key}: "${folder}" holds hopgate's own state; name a different folder`);
   return folder;
 }

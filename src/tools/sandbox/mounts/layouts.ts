@@ -10,20 +10,23 @@ export interface TreeRequest extends BaseRequest {
   readonly masks: readonly string[];
   /** Overlays can be mounted here. */
   readonly overlay?: boolean;
-  /** In an overlay no socket of the host can be reached here, so commands may have their own. */
+  /** Commands may open unix sockets, because an overlay cannot reach the host's sockets on this machine. */
   readonly unixSockets?: boolean;
-  /** What {@link scanTree} found in it; default: looked up. */
+  /** The result of {@link scanTree}; by default the tree is scanned here. */
   readonly scan?: TreeScan;
-  /** What covers the git objects of masked files, on top of everything else. */
+  /** Mounts that cover the git objects of masked files; they come last. */
   readonly objects?: readonly Mount[];
 }
 
-/** More masked files than this are covered by an overlay's layer also where nothing is written: each mount takes longer than the one before. */
+/**
+ * More masked files than this are covered by the layer of an overlay, also in read-only layouts: each further mount
+ * takes longer than the previous one.
+ */
 const MOST_MOUNTED = 100;
-/** How much a command may write to an overlay. */
+/** Maximum bytes that a command may write to an overlay. */
 const OVERLAY_BYTES = 1 << 30;
 
-/** The tree can be read but for the masks; nothing of it can be written. */
+/** The tree is readable except for masked files, and not writable. */
 export function readOnlyLayout(request: TreeRequest): SandboxLayout {
   const { root, unixSockets = false } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
@@ -39,21 +42,27 @@ export function readOnlyLayout(request: TreeRequest): SandboxLayout {
   return isLayered ? base : { ...base, unixSockets: false };
 }
 
-/** ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS: others, such as those of networks, may be nothing that an overlay can lie on. */
+/**
+ * ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS. Others, such as network file systems, may not work as the lower layer
+ * of an overlay.
+ */
 const UNDER_OVERLAYS = [0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0xf2f52010, 0x2fc12fc1];
 
-/** Whether an overlay shows a folder as it is: it lies on a file system of the machine's, and no other one is mounted in it. */
+/**
+ * True if an overlay shows the folder completely: it is on a local file system, and no other file system is mounted
+ * inside it.
+ */
 function isPlain(folder: string): boolean {
   if (!UNDER_OVERLAYS.includes(statfsSync(folder).type >>> 0)) return false;
   const points = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
-  // Blanks and the like are written as octal numbers.
+  // The kernel escapes blanks and similar characters as octal numbers.
   const paths = points.map((line) =>
     (line.split(' ')[4] ?? '').replace(/\\(\d{3})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 8))),
   );
   return !paths.some((path) => path !== folder && isWithin(folder, path));
 }
 
-/** A layout of the tree, with what every one of them shows beside it. */
+/** A layout of the tree, with the mounts that every tree layout has. */
 const treeLayout = (name: string, request: TreeRequest, mounts: readonly Mount[]): SandboxLayout => ({
   ...withMounts(baseLayout(name, request), [
     ...mounts,
@@ -64,8 +73,8 @@ const treeLayout = (name: string, request: TreeRequest, mounts: readonly Mount[]
 });
 
 /**
- * The tree can be written, on an overlay: nothing reaches the repository but what the caller picks up afterwards. What may never be written
- * (`.git` and the like) is read-only already inside, so that a command learns of it at once.
+ * The tree is writable on an overlay; only the changes that the caller applies afterwards reach the repository.
+ * Protected paths (`.git` and others) are read-only in the sandbox too, so that a command fails at once.
  */
 export function editLayout(request: TreeRequest): SandboxLayout {
   const { root } = request;
@@ -78,7 +87,7 @@ export function editLayout(request: TreeRequest): SandboxLayout {
   ]);
 }
 
-/** The tree on an overlay that is thrown away, so that builds and tests can write wherever they like; `.git` is read-only. */
+/** The tree on a throwaway overlay, so that builds and tests can write anywhere; `.git` is read-only. */
 export function testLayout(request: TreeRequest): SandboxLayout {
   const { root } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
@@ -91,5 +100,5 @@ export function testLayout(request: TreeRequest): SandboxLayout {
   ]);
 }
 
-/** What it leads to would be mounted in its place. */
+/** Links are skipped, because bubblewrap would mount their target. */
 const isLink = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { LayoutError } from '../layout-error.ts';
 import { hiddenFolder } from './temp-folder.ts';
 
-/** A file of a layer: root-relative path, and what a command reads there. */
+/** A file of a layer: its root-relative path, and the text that a command reads there. */
 export interface LayerFile {
   readonly path: string;
   readonly text: string;
@@ -13,18 +13,19 @@ export interface LayerFile {
 interface Layer {
   readonly key: string;
   readonly folder: string;
-  /** How its folders looked when it was done. */
+  /** State of the layer's folders when it was complete. */
   readonly stamp: string;
   usedAt: number;
 }
 
 const layers = new Map<string, Layer[]>();
-/** Longer than any command runs: what covers its files may not go before it. */
+/** Longer than any command runs: a layer must not be removed while a command uses it. */
 const KEPT_MS = 24 * 3_600_000;
 
 /**
- * A folder to lie over the repository in an overlay, with what stands in for its masked files. Unlike a mount such a file can be deleted with the folder
- * that it is in, as `npm ci` does, and there may be any number of them. Its folders look like the repository's own.
+ * A folder that covers the repository in an overlay, with the replacements of masked files. Unlike a mount, such a file
+ * can be deleted with its folder, as `npm ci` does, and their number is not limited. The folders have the modes and
+ * owners of the repository's own.
  *
  * @param root absolute path of the repository
  * @throws LayoutError if it cannot be written
@@ -42,7 +43,7 @@ export function maskLayer(root: string, files: readonly LayerFile[]): string {
     const key = hash('sha256', JSON.stringify([looks, files]), 'hex');
     const made = layers.get(root) ?? [];
     const known = made.find((layer) => layer.key === key);
-    // A cleaner of temporary files may have taken some of it.
+    // A cleaner of temporary files may have removed parts of it.
     if (known && known.stamp === stampOf(known.folder, folders.keys())) {
       known.usedAt = Date.now();
       return known.folder;
@@ -61,7 +62,7 @@ export function maskLayer(root: string, files: readonly LayerFile[]): string {
     return folder;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
-    throw new LayoutError(`what covers the masked files cannot be put down: ${(error as Error).message}`, {
+    throw new LayoutError(`cannot write the covers of masked files: ${(error as Error).message}`, {
       cause: error,
     });
   }
@@ -76,7 +77,7 @@ function build(folder: string, root: string, folders: ReadonlyMap<string, Stats>
   }
   for (const [path, stats] of [...folders].reverse()) {
     own(join(folder, path), stats);
-    // Ours to remove again; whose folder it is may change it in an overlay anyway.
+    // We must be able to remove it. The owner of the folder may change its mode in an overlay anyway.
     chmodSync(join(folder, path), (stats.mode & 0o7777) | (process.getuid!() === 0 ? 0 : 0o700));
   }
 }

@@ -1,7 +1,7 @@
 import { type Dirent, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { isUnlistable, readFolder } from './read-folder.ts';
-import { isUnnameable, refuseMaskedUnnameable } from './non-utf8-names.ts';
+import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
 
 interface Hit {
   /** Root-relative. */
@@ -9,21 +9,24 @@ interface Hit {
   readonly entry: Pick<Dirent, 'isDirectory' | 'isSymbolicLink'>;
 }
 
-/** What a folder held when its change time was `stamp`. */
+/** The entries of a folder when its change time was `stamp`. */
 interface Listing {
   readonly stamp: bigint;
   readonly hits: readonly Hit[];
   readonly folders: readonly string[];
 }
 
-/** A folder that changed so shortly before it was read may change again within the same tick of its clock. */
+/**
+ * A folder that changed less than this before it was read may change again within the same tick of the file system's
+ * clock.
+ */
 const SETTLED_MS = 100;
 
 const known = new WeakMap<readonly string[], Map<string, Listing>>();
 
 /**
- * The masked paths beneath a `node_modules`. It holds thousands of folders that hardly ever change, so each is read again only when its change time
- * says so; no program can set that back.
+ * The masked paths in a `node_modules` folder. It contains thousands of folders that rarely change, so a folder is read
+ * again only if its change time (ctime) differs; programs cannot reset a ctime.
  */
 export function maskedInModules(
   root: string,
@@ -62,7 +65,7 @@ function list(
   if (entries.length === 0 && isUnlistable(path)) hits.push({ path: folder, entry: stat });
   for (const entry of entries) {
     const inner = `${folder}/${entry.name}`;
-    if (isUnnameable(path, entry.name)) refuseMaskedUnnameable(root, folder, entry.name, masked);
+    if (isNonUtf8Name(path, entry.name)) refuseMaskedNonUtf8(root, folder, entry.name, masked);
     else if (masked(inner)) hits.push({ path: inner, entry });
     else if (entry.isDirectory()) folders.push(inner);
   }

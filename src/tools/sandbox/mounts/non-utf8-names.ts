@@ -2,21 +2,21 @@ import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { LayoutError } from '../layout-error.ts';
 
-/** What stands where bytes are no UTF-8. */
+/** Replaces bytes that are not valid UTF-8 in a decoded name. */
 const REPLACEMENT = '\uFFFD';
 const SLASH = Buffer.from('/');
 
-/** Whether a name that was read as text does not lead back to what bears it, because its bytes are no UTF-8: then nothing can be mounted there. */
-export const isUnnameable = (parent: string, name: string): boolean =>
+/** True if the name is not valid UTF-8, so that the decoded path does not exist and cannot be mounted over. */
+export const isNonUtf8Name = (parent: string, name: string): boolean =>
   name.includes(REPLACEMENT) && lstatSync(join(parent, name), { throwIfNoEntry: false }) === undefined;
 
 /**
- * Makes sure that nothing masked bears a name that is no UTF-8, or lies beneath one: it could not be covered.
+ * Refuses masked paths that contain a name that is not valid UTF-8, because they could not be covered.
  *
  * @param folder root-relative
- * @throws LayoutError if something does
+ * @throws LayoutError if there is such a path
  */
-export function refuseMaskedUnnameable(
+export function refuseMaskedNonUtf8(
   root: string,
   folder: string,
   name: string,
@@ -25,7 +25,7 @@ export function refuseMaskedUnnameable(
   const walk = (bytes: Buffer, path: string): void => {
     for (const entry of list(bytes)) {
       const text = entry.name.toString('utf8');
-      // Of the folder we begin in only the one that bears the name.
+      // In the start folder, visit only the entry with this name.
       if (bytes === start && text !== name) continue;
       const inner = path === '' ? text : `${path}/${text}`;
       if (masked(inner))

@@ -6,17 +6,20 @@ import type { Mount } from '../mount.ts';
 import { makeTempFolder } from './temp-folder.ts';
 import { type FilterArch, seccompFilter } from '../seccomp.ts';
 
-/** Who the command is inside, whoever we are outside. */
+/** The uid and gid of the command in the sandbox, independent of the host user. */
 export const SANDBOX_ID = 1000;
 
-/** The few files that a sandbox needs beside the system's own, and the folder where overlays are mounted (each run in its own mount namespace). */
+/**
+ * The files that a sandbox needs in addition to the system's, and the folder where overlays are mounted (each run in
+ * its own mount namespace).
+ */
 export interface SupportFiles {
   readonly folder: string;
   readonly emptyFile: string;
   readonly overlayBase: string;
-  /** What lies at which path of `/etc`. */
+  /** Files to mount in `/etc`. */
   readonly etc: readonly { readonly source: string; readonly target: string }[];
-  /** What covers the secrets of the host in the folders that every sandbox shows. */
+  /** Mounts that cover the host's secrets in the folders of every sandbox. */
   readonly secrets: readonly Mount[];
   /** The system-call filters, as bubblewrap reads them. */
   readonly filters: { readonly plain: string; readonly unixSockets: string };
@@ -29,8 +32,8 @@ const ETC = {
   'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
 };
 
-/** Puts the furniture into a fresh folder that is removed when the process exits. */
-export function makeFurniture(): SupportFiles {
+/** Writes the support files into a fresh folder that is removed when the process exits. */
+export function makeSupportFiles(): SupportFiles {
   const folder = makeTempFolder();
   const emptyFile = join(folder, 'empty');
   const overlayBase = join(folder, 'overlay');
@@ -50,17 +53,17 @@ export function makeFurniture(): SupportFiles {
   return { folder, emptyFile, overlayBase, etc, secrets: systemSecrets(), filters };
 }
 
-/** Whether nobody has cleared anything of it away. */
+/** True if all support files still exist. */
 export const isComplete = ({ emptyFile, overlayBase, etc, filters }: SupportFiles): boolean =>
   [emptyFile, overlayBase, filters.plain, filters.unixSockets, ...etc.map(({ source }) => source)].every((path) =>
     existsSync(path),
   );
 
-/** A file of the furniture that holds exactly this text; the same text is written once. */
+/** A support file with exactly this text; equal texts share one file. */
 export function textFile({ folder }: SupportFiles, text: string): string {
   const file = join(folder, `text-${hash('sha256', text, 'hex')}`);
   if (!existsSync(file)) {
-    // Under its name it is there whole, or not at all.
+    // Write and rename, so that the file is complete or absent.
     writeFileSync(`${file}.new`, text, { mode: 0o555 });
     renameSync(`${file}.new`, file);
   }

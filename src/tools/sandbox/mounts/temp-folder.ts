@@ -14,12 +14,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { atExit } from '../at-exit.ts';
 
-/** Names the pid namespace as well: in another one a pid means nothing to us. */
+/** Contains the pid namespace too: a pid of another namespace means nothing here. */
 const PREFIX = `hopgate-sandbox-${/\d+/.exec(readlinkIfAny('/proc/self/ns/pid'))?.[0] ?? '0'}-`;
 
 /**
- * A fresh folder that everybody can look into, removed when the process exits, or by the next one if it was killed. Its path may stand in mount
- * options: it has neither a comma nor a colon.
+ * A fresh, world-readable folder. It is removed when the process exits, or by the next process if this one is killed.
+ * Its path contains no comma or colon, so it can be used in mount options.
  */
 export function makeTempFolder(): string {
   const parent = /^[\w./-]+$/.test(tmpdir()) ? tmpdir() : '/tmp';
@@ -32,7 +32,7 @@ export function makeTempFolder(): string {
 
 let hidden: string | null = null;
 
-/** The same, at a path that no other user can find: for what only the owner of a repository may see, whoever reads it in the sandbox. */
+/** The same at a path that no other user can find, for files that only the repository's owner may see on the host. */
 export function hiddenFolder(): string {
   if (hidden === null || !existsSync(hidden)) {
     hidden = makeTempFolder();
@@ -43,26 +43,26 @@ export function hiddenFolder(): string {
   return folder;
 }
 
-/** Folders of processes that were killed before they could remove them, and what of their sandboxes still waits for them. */
+/** Removes the folders of killed processes and the sandbox launchers that still wait for them. */
 function removeStale(parent: string): void {
   for (const name of readdirSync(parent).filter((each) => each.startsWith(PREFIX))) {
     const pid = Number.parseInt(name.slice(PREFIX.length), 10);
     if (!(pid > 0) || existsSync(`/proc/${pid}`)) continue;
     const folder = join(parent, name);
-    // Another user's may hold links, and change while we walk it.
+    // Skip folders of other users: they may contain links and change during the walk.
     if (lstatSync(folder, { throwIfNoEntry: false })?.uid !== process.getuid!()) continue;
     killOrphans(folder);
     try {
       rmSync(folder, { recursive: true, force: true });
     } catch {
-      // somebody else was faster
+      // another process removed it first
     }
   }
 }
 
 /**
- * A launcher whose engine is killed in the milliseconds before it has asked to die along waits for it for good. Its command line names the
- * engine's folder; nothing else does.
+ * Kills launchers whose hopgate process was killed in the milliseconds before they had set their parent-death signal:
+ * they would wait forever. Only their command lines contain the path of its folder.
  */
 function killOrphans(folder: string): void {
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
@@ -70,7 +70,7 @@ function killOrphans(folder: string): void {
       const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
       if (command.split('\0').some((word) => word.startsWith(`${folder}/`))) process.kill(Number(pid), 'SIGKILL');
     } catch {
-      // it has ended meanwhile, or is another user's
+      // it has exited, or belongs to another user
     }
   }
 }

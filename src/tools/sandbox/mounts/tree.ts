@@ -12,30 +12,30 @@ import { maskLayer } from './mask-layer.ts';
 import { maskedInModules } from './modules.ts';
 import type { Mount } from '../mount.ts';
 import { isUnlistable, readFolder } from './read-folder.ts';
-import { isUnnameable, refuseMaskedUnnameable } from './non-utf8-names.ts';
+import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
 
-/** What a walk of the repository found that the sandbox has to treat specially. Root-relative paths. */
+/** The paths of a repository that the sandbox treats specially, all root-relative. */
 export interface TreeScan {
   readonly maskedFiles: readonly string[];
   readonly maskedFolders: readonly string[];
-  /** The topmost of each: nothing beneath a protected folder is listed. */
+  /** Only the topmost paths: the contents of a protected folder are not listed. */
   readonly protectedPaths: readonly string[];
-  /** Folders that look like git repositories, but for those in `node_modules`. */
+  /** Folders that look like git repositories, except those in `node_modules`. */
   readonly repositories: readonly string[];
-  /** Folders that look like the objects of a repository and belong to none of these. */
+  /** Folders that look like git object stores and belong to none of these repositories. */
   readonly stores: readonly string[];
-  /** Files `.git`, which name the repository of the folder that they lie in. */
+  /** `.git` files, which name the repository of their folder. */
   readonly gitFiles: readonly string[];
 }
 
-/** More entries than this and a command would wait for the walk longer than for itself. */
+/** Maximum number of entries; beyond it the walk would take longer than the command. */
 const MAX_ENTRIES = 400_000;
 
 /**
- * Finds the masked and the protected paths of a repository. In `node_modules` only masked ones are looked for, and folders that have not changed
- * are not read again; of a git folder, whatever its name is, only the places where it keeps credentials are read.
+ * Finds the masked and the protected paths of a repository. In `node_modules` it only searches masked paths and does
+ * not read unchanged folders again. In a git folder of any name it only reads the places that hold credentials.
  *
- * @throws LayoutError if the tree is too large to walk: masks that could not be found would not be covered.
+ * @throws LayoutError if the tree is too large to walk, because masked files that are not found would not be covered.
  */
 export function scanTree(root: string, masks: readonly string[], maxEntries = MAX_ENTRIES): TreeScan {
   const masked = maskMatcher(masks);
@@ -66,8 +66,8 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
         throw new LayoutError(
           `${root} holds more than ${maxEntries} files outside node_modules; start hopgate in a smaller folder of it`,
         );
-      if (isUnnameable(join(root, folder), entry.name)) {
-        refuseMaskedUnnameable(root, folder, entry.name, masked);
+      if (isNonUtf8Name(join(root, folder), entry.name)) {
+        refuseMaskedNonUtf8(root, folder, entry.name, masked);
         continue;
       }
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
@@ -76,7 +76,7 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
         continue;
       }
       const free = isOpen && !isProtected(path) && !(isGit && isGitOwn(entry.name));
-      // Whatever a link leads to would be mounted in its place.
+      // For a link, bubblewrap would mount the target.
       if (isOpen && !free && !entry.isSymbolicLink()) found.protectedPaths.push(path);
       if (entry.name === '.git' && entry.isFile()) found.gitFiles.push(path);
       if (!entry.isDirectory() || (isGit && SKIPPED_IN_GIT.has(entry.name))) continue;
@@ -87,7 +87,8 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
   };
   const cover = (path: string, entry: Pick<Dirent, 'isDirectory' | 'isSymbolicLink'>) => {
     if (entry.isDirectory()) found.maskedFolders.push(path);
-    // A link is harmless in itself: where it leads to inside the tree it is matched there. Unless only its own name is masked.
+    // A link itself is harmless: a target inside the tree is matched at its own path. If only the link's name is
+    // masked, the target is covered.
     else if (entry.isSymbolicLink()) coverTarget(path);
     else found.maskedFiles.push(path);
   };
@@ -101,7 +102,7 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
 
   walk('', true);
   const [files, folders] = [new Set(found.maskedFiles), new Set(found.maskedFolders)];
-  const isWithinOne = beneathOneOf(folders);
+  const isWithinOne = isWithinOneOf(folders);
   return {
     ...found,
     maskedFiles: [...files].filter((path) => !isWithinOne(path)),
@@ -109,14 +110,14 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
   };
 }
 
-/** Whether a root-relative path is one of these, or lies beneath one. */
-export const beneathOneOf = (paths: ReadonlySet<string>): ((path: string) => boolean) => {
+/** True if a root-relative path is one of these or inside one of them. */
+export const isWithinOneOf = (paths: ReadonlySet<string>): ((path: string) => boolean) => {
   const isBeneath = (path: string): boolean =>
     paths.has(path) || (path.includes('/') && isBeneath(path.slice(0, path.lastIndexOf('/'))));
   return paths.size === 0 ? () => false : isBeneath;
 };
 
-/** Mounts that cover what a scan found masked; they go on top of the tree's own mount. */
+/** Mounts that cover the masked paths of a scan; they must follow the mount of the tree. */
 export function maskMounts(root: string, scan: TreeScan): Mount[] {
   return [
     ...scan.maskedFolders.map((path): Mount => ({ kind: 'empty-folder', target: join(root, path) })),
@@ -124,7 +125,7 @@ export function maskMounts(root: string, scan: TreeScan): Mount[] {
   ];
 }
 
-/** The same on an overlay, of which a layer covers the files. */
+/** The same for an overlay, whose layer covers the files. */
 export function maskOverlay(
   root: string,
   scan: TreeScan,
@@ -136,7 +137,10 @@ export function maskOverlay(
   };
 }
 
-/** What a masked file holds in a sandbox: nothing, or, of what is called as a repository's configuration, what git cannot do without. */
+/**
+ * The text of a masked file in a sandbox: empty, or only the format settings if its name is that of a git
+ * configuration, because git needs these.
+ */
 const coverText = (path: string): string => (/\/config(?:\.worktree)?$/.test(path) ? formatOnly(readIfAny(path)) : '');
 
 function coverMount(target: string): Mount {
@@ -145,8 +149,8 @@ function coverMount(target: string): Mount {
 }
 
 /**
- * The repository that a linked work tree belongs to, and a submodule's: it lies outside of the root, so it is shown beside it, read-only, without the
- * credentials in it. Nothing where the root holds its own.
+ * Mounts for the repository of a linked work tree or submodule. It is outside of the root, so it is mounted in
+ * addition, read-only, without its credentials. Empty if the root contains its own repository.
  */
 export function outerGitMounts(root: string, masks: readonly string[]): Mount[] {
   const repository = findRepository(root);
@@ -177,5 +181,5 @@ function maskedInGit(folder: string, masks: readonly string[]): string[] {
   return found;
 }
 
-/** What steers git, in a repository that is the root itself. */
+/** True for the files that control git, if the root itself is a git folder. */
 const isGitOwn = (name: string) => isGitCredential(name) || SKIPPED_IN_GIT.has(name);

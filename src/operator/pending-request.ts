@@ -44,7 +44,8 @@ export function parsePending(value: unknown): PendingRequest | null {
   if (![sessionId, agent, reason].every((text) => typeof text === 'string') || !isHash(hash)) return null;
   if (!isObject(action) || !isObject(view) || !isAction(action)) return null;
   try {
-    return approvalHash(request as never) === hash ? (value as unknown as PendingRequest) : null;
+    const pending = value as unknown as PendingRequest;
+    return approvalHash(pending.request) === hash ? pending : null;
   } catch {
     return null; // text that has no RFC 8785 form
   }

@@ -1,15 +1,11 @@
-import type { Json } from '../spec/types.ts';
+import type { ApprovalSubject } from '../gate/approval.ts';
 
-/** A request for approval. `hash` is sha256 of the RFC 8785 form of `version` (2), `sessionId`, `action`, `reason` and `view`. */
-export interface ApprovalRequest {
-  readonly sessionId: string;
+/**
+ * A request for approval. `hash` is sha256 of the RFC 8785 form of `version` (2) and the members of {@link
+ * ApprovalSubject}.
+ */
+export interface ApprovalRequest extends ApprovalSubject {
   readonly agent: string;
-  readonly action:
-    | { readonly kind: 'hop'; readonly from: string; readonly exit: string; readonly to: string }
-    | { readonly kind: 'mode'; readonly from: string; readonly to: string };
-  readonly reason: string;
-  /** Further data that the person sees: the diff and commit message for a deploy, the fruit, the exit criteria. */
-  readonly view: { readonly [title: string]: Json };
   readonly hash: string;
 }
 

@@ -4,7 +4,7 @@ import type { WantedApproval } from '../gate/request.ts';
 import type { Approver } from '../ports/approver.ts';
 import type { Ids } from '../ports/ids.ts';
 
-/** How long an approval stands when its giver does not say, in minutes. */
+/** Validity of an approval in minutes, if the approver does not state one. */
 const DEFAULT_MINUTES = 15;
 
 export interface GivenApproval {
@@ -12,7 +12,10 @@ export interface GivenApproval {
   readonly body: ApprovalBody;
 }
 
-/** Asks for an approval and makes the record of it. null: nobody answered; `declined`: who said no; `pending`: the id to answer it under. */
+/**
+ * Asks for an approval and returns its record; null if nobody answered. `declined`: the person who said no; `pending`:
+ * the id of the open request.
+ */
 export async function askApproval(
   approver: Approver,
   { subject, hash }: WantedApproval,

@@ -1,8 +1,9 @@
 import { type Json, PRINCIPALS, type Principal } from '../spec/types.ts';
 
 /**
- * A value from outside as plain JSON, so that it can be judged and recorded whatever it is: what JSON cannot say (a function, a cycle, a
- * bigint, NaN, an unpaired surrogate) becomes a text that says what it was. `undefined` members are left out.
+ * Converts a value from outside to plain JSON, so that it can be judged and recorded. A value that JSON cannot express
+ * (a function, a cycle, a bigint, NaN, an unpaired surrogate) becomes a text that names it. `undefined` members are
+ * left out.
  */
 export function asJson(value: unknown, above: readonly object[] = []): Json {
   switch (typeof value) {
@@ -11,7 +12,7 @@ export function asJson(value: unknown, above: readonly object[] = []): Json {
     case 'boolean':
       return value;
     case 'number':
-      // -0 is written as 0: what lives and what is read back have to be the same.
+      // JSON writes -0 as 0, so the value in memory must be 0 too: a resumed session must equal the live one.
       return Number.isFinite(value) ? value + 0 : `[${value}]`;
     case 'object':
       break;
@@ -29,13 +30,16 @@ export function asJson(value: unknown, above: readonly object[] = []): Json {
 
 const MAX_DEPTH = 64;
 
-/** A text from outside: itself if it is one; nothing is the empty text, anything else its JSON. */
+/**
+ * Converts a value from outside to text: a string stays as it is, null and undefined become the empty string, anything
+ * else its JSON.
+ */
 export function asText(value: unknown): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value.toWellFormed() : JSON.stringify(asJson(value));
 }
 
-/** Who asks. Whoever says anything else is taken for the agent, who may least. */
+/** Reads the principal of a request. An unknown value counts as the agent, which has the fewest rights. */
 export function asPrincipal(value: unknown): Principal {
   return PRINCIPALS.find((principal) => principal === value) ?? 'agent';
 }

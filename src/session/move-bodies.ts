@@ -8,7 +8,7 @@ import type { SessionState } from './state/state.ts';
 
 type Fields = { readonly [field: string]: Json };
 
-/** What a hop says, in one append: the stop of the visit, the hop, the start of the next. Pure. */
+/** The entries of a hop, for one append: the stop of the visit, the hop, the start of the next visit. Pure. */
 export function hopBodies(
   compiled: SpecTables,
   state: SessionState,
@@ -27,7 +27,7 @@ export function hopBodies(
       reason,
       by,
       approval: approval?.body.record.id ?? null,
-      facts: event.facts as never,
+      facts: event.facts,
       ...(tree ? { tree: tree as unknown as Fields } : {}),
       ...reframe(compiled, state, edge, fruit),
     },
@@ -35,7 +35,7 @@ export function hopBodies(
   ];
 }
 
-/** A hop back to where the session has been, because what was expected did not hold. */
+/** A hop back to a peripheral that the session has visited, because an expectation failed. */
 function reframe(
   { specs }: SpecTables,
   { facts: { visits, visit } }: SessionState,
@@ -49,7 +49,7 @@ function reframe(
   return { reframe: { expected: expected.value, actual, shownBy: visit?.headId ?? null } };
 }
 
-/** @param at.facts what the gate saw; null for the start that a hop leads to */
+/** @param at.facts the facts that the gate saw; null for the start that follows a hop */
 export function startBody(
   { specs }: SpecTables,
   peripheral: string,

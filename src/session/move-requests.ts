@@ -3,7 +3,7 @@ import type { Json, Mode, Principal } from '../spec/types.ts';
 import { asJson, asPrincipal, asText } from './as-json.ts';
 import { type HopOptions, readHop, type SeedHop } from './seed-hop.ts';
 
-/** What a mode change is asked with. */
+/** Arguments of a mode change. */
 export interface ModeOptions {
   readonly to: Mode;
   readonly summary?: string;
@@ -13,7 +13,10 @@ export interface ModeOptions {
   readonly by?: Principal;
 }
 
-/** A hop as the gate is asked for it; whatever the caller passed is made plain. `fields`: the fruit fields of the peripheral being left. */
+/**
+ * Builds the gate's request for a hop; everything that the caller passed is converted to plain JSON. `fields`: the
+ * fruit fields of the peripheral being left.
+ */
 export function hopRequest(hop: HopOptions | SeedHop, fields: readonly string[]): Extract<Request, { kind: 'hop' }> {
   const options = readHop(hop, fields);
   const { exit, fruit } = options;

@@ -5,10 +5,13 @@ import type { Inspector } from '../ports/inspector.ts';
 import type { Json, SpecSet } from '../spec/types.ts';
 import type { SessionState } from './state/state.ts';
 
-/** Tells an inspector of each entry that moved a session. */
+/** Notifies an inspector of each entry that moved a session. */
 export type Tell = (before: SessionState, after: SessionState, entry: Entry) => void;
 
-/** Introduces the machines that stand from the beginning: the mode gate and the hop graph; and the open visit's, if there is one. */
+/**
+ * Announces the machines of a session to the inspector: the mode gate, the hop graph and, if a visit is open, its
+ * machine.
+ */
 export function introduce(inspector: Inspector, specs: SpecSet, state: SessionState): Tell {
   const compiled = compileSpecs(specs);
   const { modeGate, hopGraph, lifecycle } = compiled;
@@ -20,8 +23,8 @@ export function introduce(inspector: Inspector, specs: SpecSet, state: SessionSt
 }
 
 /**
- * Tells the inspector what one entry did to the machines: which event each got, with the facts that rode in it, and where it stands then.
- * Arguments and results of steps are no part of an event.
+ * Reports to the inspector how one entry moved the machines: the event of each, with its facts, and the state after it.
+ * Events do not contain arguments and results of steps.
  */
 function tell(
   inspector: Inspector,
@@ -54,7 +57,7 @@ interface Move {
   readonly facts?: Json | null;
 }
 
-/** The events that an entry stands for, in the words of the machines. The fold takes the same ones. */
+/** The machine events of an entry; the same ones that the fold applies. */
 function moves(body: Body, { lifecycle }: SessionState): readonly Move[] {
   switch (body.event) {
     case 'mode':

@@ -17,7 +17,7 @@ export interface NewSession extends Pin {
   readonly root: string;
   readonly unsafeNoSandbox: boolean;
   readonly version: string;
-  /** The session whose sub-agent works in this one. */
+  /** Id of the session whose sub-agent works in this one. */
   readonly parent?: string;
 }
 
@@ -36,7 +36,7 @@ export async function createSession(
   return new Session({ ...parts, compiled, config }, writer);
 }
 
-/** Where a session is taken up: what it is pinned to, and the state that was kept of it. */
+/** The start of a resume: the session's pin and its stored state. */
 export interface ResumePoint {
   /** The sha256 of the pin's blob. */
   readonly hash: string;
@@ -45,7 +45,10 @@ export interface ResumePoint {
   readonly state: SessionState | null;
 }
 
-/** Finds where a session that exists is taken up. Only reads. Throws StoreError `session-not-found`, `blob-not-found`. */
+/**
+ * Finds the point from which an existing session is resumed. Only reads. Throws StoreError `session-not-found`,
+ * `blob-not-found`.
+ */
 export async function resumePoint(store: EvidenceStore, sessionId: string): Promise<ResumePoint> {
   const kept = await keptState(store, sessionId);
   const hash = kept ? kept.pin : await pinnedTo(store, sessionId);
@@ -53,17 +56,17 @@ export async function resumePoint(store: EvidenceStore, sessionId: string): Prom
 }
 
 /**
- * Opens a session that exists, under the spec and config that it was pinned to; its state is folded from its evidence. Opening only reads:
- * the first call takes the lease. Throws StoreError `session-not-found`.
+ * Resumes an existing session under the spec and config that it is pinned to; its state is folded from its evidence.
+ * Opening only reads: the first call takes the lease. Throws StoreError `session-not-found`.
  *
- * @param point where it is taken up, for who has looked already
+ * @param point the resume point, if the caller has already found it
  */
 export async function resumeSession(parts: Parts, sessionId: string, point?: ResumePoint): Promise<Session> {
   const { hash, pin, state: kept } = point ?? (await resumePoint(parts.store, sessionId));
   const { specs, config } = pin;
   const compiled = compileTables(specs);
   const { onEntry, ...quiet } = parts;
-  // Who looks on sees the session from its beginning.
+  // An inspector must see the session from its beginning.
   const state = (parts.inspector ? null : kept) ?? initialState(compiled, sessionId);
   const tell = await tellOf(parts.inspector, specs, state);
   let live = false;
@@ -85,7 +88,7 @@ async function pinnedTo(store: EvidenceStore, sessionId: string): Promise<string
   throw new StoreError('session-not-found', `there is no session "${sessionId}"`);
 }
 
-/** The machines themselves are needed only where somebody looks on. */
+/** Loads the machines only if there is an inspector. */
 async function tellOf(inspector: Inspector | undefined, specs: Pin['specs'], state: SessionState) {
   if (!inspector) return {};
   const { introduce } = await import('./notify-inspector.ts');

@@ -2,7 +2,7 @@ import canonicalize from 'canonicalize';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 
-/** What a session is pinned to for its whole life: changed files apply to new sessions only. */
+/** The spec set and config of a session for its whole life: changed files apply to new sessions only. */
 export interface Pin {
   readonly specs: SpecSet;
   readonly config: ProjectConfig;
@@ -13,7 +13,7 @@ export async function putPin(store: EvidenceStore, { specs, config }: Pin): Prom
   return store.putBlob(Buffer.from(canonicalize({ specs, config }) ?? ''));
 }
 
-/** The pin of a session that was opened before. Throws StoreError `blob-not-found`. */
+/** Returns the pin of an existing session. Throws StoreError `blob-not-found`. */
 export async function getPin(store: EvidenceStore, hash: string): Promise<Pin> {
   const bytes = await store.getBlob(hash);
   if (!bytes) throw new StoreError('blob-not-found', `the pinned spec ${hash} is not in the store`);

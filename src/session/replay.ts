@@ -13,19 +13,19 @@ import type { Pin } from './pin.ts';
 import { initialState, type SessionState } from './state/state.ts';
 import { viewOf } from './state/view.ts';
 
-/** What was decided: `allow`, or the code of a denial. */
+/** A decision: `allow`, or the code of a denial. */
 export type Decided = 'allow' | (string & {});
 
-/** One decision, as it was taken and as it would be taken under other specs. */
+/** One decision: the recorded one, and the one under other specs. */
 export interface ReplayedDecision {
   readonly seq: number;
   readonly entryId: string;
   readonly peripheral: string | null;
-  /** In words: `step write src/a.ts`, `hop test → deploy (pass)`. */
+  /** The request as text: `step write src/a.ts`, `hop test → deploy (pass)`. */
   readonly request: string;
   readonly was: Decided;
   readonly now: Decided;
-  /** Why, where it would be refused; null where it would be let through. */
+  /** The reason of the refusal; null if the request would be allowed. */
   readonly why: string | null;
 }
 
@@ -34,17 +34,20 @@ export interface Replay {
   readonly decisions: number;
   /** Those that would turn out otherwise. */
   readonly changes: readonly ReplayedDecision[];
-  /** Those that were let through, and that the gate as it is now would refuse under the session's own specs: the gate has changed, or was broken. */
+  /**
+   * Requests that were allowed, but that today's gate refuses under the session's own specs: the gate has changed, or
+   * it was faulty.
+   */
   readonly drift: readonly ReplayedDecision[];
 }
 
 /**
- * Takes every decision of a session again under another spec set and config. Each is judged where it was taken: what came before stays as it
- * happened, whatever the other specs would have made of it. An approval that was given counts as given.
+ * Repeats every decision of a session under another spec set and config. Each is judged on the recorded history,
+ * whatever the other specs would have decided before. A given approval counts as given.
  *
- * @param pinned what the session was pinned to
- * @param other what to decide by instead; the same gives no changes
- * @throws FoldError if the evidence tells of what its own spec does not allow: verify it first.
+ * @param pinned the session's own spec set and config
+ * @param other the spec set and config to decide by instead; if equal, nothing changes
+ * @throws FoldError if the evidence contains a move that its own spec does not have: verify it first.
  */
 export async function replay(
   pinned: Pin,
@@ -63,7 +66,8 @@ export async function replay(
   let decisions = 0;
   for await (const stored of entries) {
     const body = bodyOf(stored.entry.body);
-    // A hop is one decision over several entries: review, approval, stop, hop, start. It is judged before the first of them.
+    // A hop is one decision over several entries: review, approval, stop, hop, start. It is judged before the first of
+    // them.
     if (!isPart(body)) {
       before = state;
       batch = [];
@@ -72,7 +76,8 @@ export async function replay(
     for (const { request, was } of requestsOf(body, batch)) {
       decisions += 1;
       const taken = takeAgain(changed, before, stored.entry, request, batch);
-      // What the world refused (a link, a missing sandbox), or the operator, the gate did not decide: then and now it is held against the same.
+      // A refusal by a tool (a link, a missing sandbox) or by the operator was not the gate's decision, so both sides
+      // are compared by the gate alone.
       const then = takeAgain(old, before, stored.entry, request, batch);
       const decision = { ...about(stored.entry, before), request: inWords(request), was };
       if (taken.now !== then.now) changes.push({ ...decision, ...taken });
@@ -100,7 +105,7 @@ interface Asked {
   readonly was: Decided;
 }
 
-/** What was asked for where an entry tells of a decision; most entries tell of none, or of a part of one. */
+/** The requests behind an entry. Most entries record no decision, or only a part of one. */
 function requestsOf(body: Body | null, batch: readonly StoredEntry[]): readonly Asked[] {
   const allowed = (request: Request): Asked[] => [{ request, was: 'allow' }];
   switch (body?.event) {
@@ -140,7 +145,7 @@ function requestsOf(body: Body | null, batch: readonly StoredEntry[]): readonly 
 interface Judge {
   readonly compiled: SpecTables;
   readonly config: Pin['config'];
-  /** What the session was pinned to: it tells which fruit was stated. */
+  /** The session's own pin: it says which fruit fields were stated. */
   readonly pinned: Pin;
 }
 
@@ -172,7 +177,7 @@ const grantFor = ({ view }: GateContext, requestHash: string, by: string): Appro
   expiresAt: view.now + 1,
 });
 
-/** The session as the other specs see it; a text where they have no place for it. */
+/** The session under the other specs; a text with the reason if they lack its peripheral or mode. */
 function contextFor(
   { compiled, config }: Judge,
   state: SessionState,
@@ -183,7 +188,7 @@ function contextFor(
   const { visit } = state.facts;
   if (visit && !Object.hasOwn(specs.peripherals, visit.peripheral))
     return `the other specs have no peripheral ${visit.peripheral}`;
-  // The mode machine is the old one: where the other specs have no mode gate, they see no mode.
+  // The mode machine is the old one. If the other specs have no mode gate, there is no mode.
   const body = bodyOf(entry.body);
   const tree = body?.event === 'hop' || body?.event === 'start' ? body.tree : undefined;
   const view = viewOf(compiled, state, Date.parse(entry.at), tree as TreeNow | undefined);
@@ -201,7 +206,10 @@ function contextFor(
   };
 }
 
-/** A request as it was made: of a fruit, what the agent stated; what is observed is for each spec to say. */
+/**
+ * The request as it was made. Of its fruit only the fields that the agent stated, because each spec set decides which
+ * fields are observed.
+ */
 function asAsked({ specs }: Pin, { view }: GateContext, request: Request): Request {
   if (request.kind === 'step') return { ...request, args: inPlace(request.args) };
   if ((request.kind !== 'hop' && request.kind !== 'stop') || !request.fruit || !view.visit) return request;
@@ -212,7 +220,10 @@ function asAsked({ specs }: Pin, { view }: GateContext, request: Request): Reque
   return { ...request, fruit };
 }
 
-/** A large text was stored apart. The gate judges paths, commands and addresses, which never are: an empty one stands in for it. */
+/**
+ * Replaces a large text, which was stored as a blob, by the empty text. The gate judges only paths, commands and
+ * addresses, and these are never stored as blobs.
+ */
 function inPlace(args: unknown): unknown {
   if (!isObject(args)) return args;
   const apart = (value: unknown): boolean =>

@@ -19,7 +19,7 @@ export type StartResult = (Done & { readonly peripheral: string; readonly contex
 export type StepResult =
   | (Done & {
       readonly result: Json;
-      /** `failed`: the tool ran and could not do what was asked; `error` says why. */
+      /** `failed`: the tool ran but could not do the task; `error` gives the reason. */
       readonly outcome: 'ok' | 'failed';
       readonly error?: { readonly code: string; readonly message: string };
     })
@@ -37,7 +37,7 @@ export type HopResult =
 export type ModeResult = (Done & { readonly mode: Mode }) | Refused;
 export type CloseResult =
   | (Done & {
-      /** Patterns that were selected and whose outcome was never told. */
+      /** Patterns that were selected and whose outcome was never recorded. */
       readonly openSelections: readonly string[];
     })
   | Refused;

@@ -28,8 +28,8 @@ export type ChainResult = {
 );
 
 /**
- * Runs a sequence of visits: start the first, its actions, hop to the next with the link's exit, and so on; the last one is stopped. The first
- * refusal ends it; what was done until then stays in the result (and in the store).
+ * Runs a sequence of visits: start the first, its actions, hop to the next with the link's exit, and so on; the last
+ * one is stopped. The first refusal ends the chain; the result and the store keep the steps before it.
  */
 export async function runChain(session: Session, links: readonly ChainLink[]): Promise<ChainResult> {
   const evidence: Entry[] = [];

@@ -7,21 +7,21 @@ import type { Session } from './session.ts';
 
 type AnyResult = StartResult | StepResult | HopResult | StopResult | ModeResult | CloseResult;
 
-/** What came of one step of a scenario. */
+/** The outcome of one step of a scenario. */
 export interface ScenarioOutcome {
   /** From 1. */
   readonly number: number;
   readonly step: ScenarioStep;
   readonly result: AnyResult;
-  /** What was expected and did not come; empty when all is as the scenario says. */
+  /** Differences from the scenario; empty if the step went as expected. */
   readonly surprises: readonly string[];
 }
 
 /**
- * Plays a scenario's steps into a session, one after the other. A step that turns out otherwise than the scenario says (a denial nobody
- * expected, an expected one that did not come, another result) is a surprise; the scenario goes on, as an agent would.
+ * Runs a scenario's steps in a session, one after the other. A step that differs from the scenario (an unexpected
+ * denial, a missing one, another result) is a surprise; the scenario goes on, as an agent would.
  *
- * @param onStep is told of a step before it is taken; the caller's approver may look at its `approve`.
+ * @param onStep called with each step before it runs; the caller's approver may read its `approve`.
  */
 export async function* runScenario(
   session: Session,
@@ -79,7 +79,7 @@ function surprises({ expect }: ScenarioStep, result: AnyResult): string[] {
   });
 }
 
-/** What a scenario may look at: a step's result, a failed step's error, a visit's fruit and context. */
+/** The values that a scenario may check: a step's result, a failed step's error, a visit's fruit and context. */
 function asSeen(result: Extract<AnyResult, { ok: true }>): Json {
   const { evidence: _, ok: __, ...rest } = result;
   const own = 'result' in result && result.result !== null && typeof result.result === 'object' ? result.result : {};
@@ -92,7 +92,7 @@ const at = (value: Json | undefined, path: string): Json | undefined =>
     return Array.isArray(inner) ? inner[Number(key)] : inner[key];
   }, value);
 
-/** Equal; of an object only the keys that are wanted. */
+/** True if the values are equal; of an object only the wanted keys are compared. */
 function contains(value: Json | undefined, wanted: Json): boolean {
   if (!isObject(wanted)) return JSON.stringify(value) === JSON.stringify(wanted);
   if (!isObject(value)) return false;

@@ -12,8 +12,8 @@ import { pathsIn, withFiles } from './state/observe.ts';
 const INLINE_BYTES = 32 * 1024;
 
 /**
- * Runs one granted call. A backend that throws, or answers something else than a report, is a broken world: the outcome says so, and nothing is
- * known of its effects. What it reports is made plain JSON, so that it can be recorded whatever it is.
+ * Runs one granted call. If a backend throws or does not return a report, the outcome says so, and the effects are
+ * unobserved. The report is converted to plain JSON, so that it can always be recorded.
  */
 export async function runTool(
   backend: ToolBackend,
@@ -38,7 +38,7 @@ export async function runTool(
   }
 }
 
-/** A value as evidence keeps it: itself, or `{ blob, bytes }` where it is large. */
+/** The evidence form of a value: the value, or `{ blob, bytes }` if it is large. */
 export async function keep(store: EvidenceStore, value: Json): Promise<Json> {
   const text = JSON.stringify(value);
   if (text === undefined || text.length <= INLINE_BYTES) return value;
@@ -46,7 +46,7 @@ export async function keep(store: EvidenceStore, value: Json): Promise<Json> {
   return { blob: await store.putBlob(bytes), bytes: bytes.length };
 }
 
-/** Arguments as evidence keeps them: each large value on its own, so that paths and commands stay readable. */
+/** The evidence form of arguments: each large value becomes a blob of its own, so paths and commands stay readable. */
 export async function keepFields(
   store: EvidenceStore,
   fields: { readonly [name: string]: Json },
@@ -57,7 +57,10 @@ export async function keepFields(
   return Object.fromEntries(kept);
 }
 
-/** An outcome as evidence keeps it. What the session's fold reads (verdict, counts, sha, paths) stays beside the reference to a large result. */
+/**
+ * The evidence form of an outcome. The fields that the session's fold reads (verdict, counts, sha, paths) stay next to
+ * the reference to a large result.
+ */
 export async function keepOutcome(store: EvidenceStore, outcome: ToolReport['outcome']): Promise<OutcomeRecord> {
   if (outcome.status === 'refused') return { status: 'refused', code: outcome.code, message: outcome.message };
   if (outcome.result === undefined) return outcome as OutcomeRecord;

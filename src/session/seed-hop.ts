@@ -3,7 +3,7 @@ import type { Json, Principal } from '../spec/types.ts';
 /** A hop as a caller asks for it. */
 export interface HopOptions {
   readonly to: string;
-  /** Left out: inferred when only one exit opens the target. */
+  /** Inferred if absent and only one exit opens the target. */
   readonly exit?: string;
   readonly reason: string;
   /** The stated fields of the fruit. */
@@ -16,12 +16,12 @@ export interface SeedHop {
   readonly hop: string;
   readonly reason: string;
   readonly exit?: string;
-  /** What was done. Becomes the stated fruit field `summary`, where the peripheral yields one. */
+  /** Summary of the work. Becomes the stated fruit field `summary`, if the peripheral yields one. */
   readonly summary?: string;
 }
 
 /**
- * A hop in our own words, whichever form it came in.
+ * Converts either form of a hop to hop options.
  * @param fields the fruit fields of the peripheral being left
  */
 export function readHop(hop: HopOptions | SeedHop, fields: readonly string[]): HopOptions {

@@ -30,17 +30,17 @@ export interface SessionParts extends Omit<WriterParts, 'pin' | 'tell'> {
   readonly backends: readonly ToolBackend[];
   readonly approver: Approver | null;
   readonly inspector?: Inspector;
-  /** Frees what was opened for this session (a store, backends). */
+  /** Frees the resources that were opened for this session (a store, backends). */
   readonly dispose?: () => Promise<void>;
 }
 
-/** What every call of a session goes through: one at a time, on what the gate is told, with refusals on record. */
+/** Runs the calls of a session one at a time: builds the gate's context and records refusals. */
 export class SessionCore {
   readonly parts: SessionParts;
   readonly writer: Writer;
   /** Native steps that ended while an acting one was still running. */
   heldBack: Body[] = [];
-  /** The config with every peripheral's write paths in it, so that git knows what may be shipped. */
+  /** The config with every peripheral's write paths, so that git knows which files may be shipped. */
   readonly #writable: ProjectConfig;
   readonly #unserved: ReadonlySet<string>;
   readonly #tree: ToolBackend['tree'];
@@ -56,12 +56,12 @@ export class SessionCore {
     this.#unserved = new Set(Object.keys(parts.compiled.specs.tools).filter((id) => !served.has(id)));
   }
 
-  /** When the calls that were made so far have been answered. */
+  /** Resolves when all calls so far are answered. */
   get idle(): Promise<unknown> {
     return this.#queue.catch(() => {});
   }
 
-  /** What runs a tool that the gate let through: it refuses those that nothing runs. */
+  /** The backend of a tool that the gate allowed; the gate refuses tools without one. */
   backendOf(tool: string): ToolBackend {
     const backend = this.parts.backends.find(({ tools }) => tools.includes(tool));
     if (!backend) throw new Error(`no backend serves "${tool}", and the gate let it through`);
@@ -98,7 +98,10 @@ export class SessionCore {
     return { specs: this.parts.compiled.specs, config: this.parts.config, view: this.view(tree), unsafeNoSandbox };
   }
 
-  /** The context as it will be once the PAR is recorded: the visit's fruit holds it. `tree`: the working tree, where it was observed. */
+  /**
+   * The context as it will be once the PAR is recorded, because the visit's fruit contains it. `tree`: the working
+   * tree, if it was observed.
+   */
   contextWith(review: { readonly par: Fields } | null, tree?: TreeNow): GateContext {
     const context = this.context(tree);
     if (!review) return context;
@@ -112,26 +115,29 @@ export class SessionCore {
     return { ...context, view: { ...context.view, visit: { ...visit, observed } } };
   }
 
-  /** The working tree, where a hop or start depends on it and something observes it. */
+  /** The working tree, if a hop or start depends on it and a backend observes it. */
   async treeFor(request: HopRequest | StartRequest): Promise<TreeNow | undefined> {
     return this.#tree && needsTree(this.context(), request) ? this.tree(await this.#own()) : undefined;
   }
 
-  /** The working tree as it is; undefined where nothing observes it. `own`: the paths of what would be shipped, if that is asked. */
+  /**
+   * The current working tree; undefined if no backend observes it. `own`: the paths to be shipped, if a release is
+   * decided.
+   */
   async tree(own?: Release['own']): Promise<TreeNow | undefined> {
     const { root, unsafeNoSandbox } = this.writer.state.facts;
     const place = { root, config: this.#writable, unsafeNoSandbox, signal: new AbortController().signal };
     return this.writer.during(async () => this.#tree?.({ ...place, ...(own ? { own } : {}) }));
   }
 
-  /** What may be shipped from where the session stands; nothing to be said of it where nothing is shipped. */
+  /** The changes that may be shipped from the current peripheral; empty if its scope ships nothing. */
   async release({ scope }: StepPlan): Promise<Pick<Grant, 'release'>> {
     const { visit } = this.writer.state.facts;
     if (scope.command !== 'deploy' || !visit) return {};
     return { release: { own: await this.#own(), tree: visit.tree, message: visit.tree && visit.message } };
   }
 
-  /** Which paths this session and its sub-agents changed; all, where nobody saw what they changed. */
+  /** The paths that this session and its sub-agents changed; `all` if some of their changes were not observed. */
   async #own(): Promise<Release['own']> {
     const { changes, blind, agent, sessionId } = this.writer.state.facts;
     const paths = new Set(Object.keys(changes));
@@ -163,7 +169,7 @@ export class SessionCore {
       args,
       grant: this.grant(plan),
       sessionId: this.writer.state.facts.sessionId,
-      // Nothing ends it, and loading what could takes a while.
+      // A signal that never aborts; created lazily, because loading AbortSignal takes time.
       get signal() {
         signal ??= new AbortController().signal;
         return signal;
@@ -171,7 +177,9 @@ export class SessionCore {
     };
   }
 
-  /** The PAR that a reflecting visit yields when it ends: mined from the evidence, the agent's own words added. */
+  /**
+   * The PAR that a reflecting visit yields when it ends: mined from the evidence, with the agent's own fields added.
+   */
   async review(stated: Fields | undefined): Promise<Extract<Body, { event: 'par' }> | null> {
     const { specs } = this.parts.compiled;
     const { visit } = this.writer.state.facts;
@@ -180,7 +188,7 @@ export class SessionCore {
     return { event: 'par', par: minePar(await this.evidence(), stated ?? {}) };
   }
 
-  /** Decides; where only an approval is missing, asks for it and decides once more, on what `again` has observed since. */
+  /** Decides; if only an approval is missing, asks for it and decides again, on the context that `again` observes. */
   async decideWithApproval<Plan>(
     context: () => GateContext,
     request: { readonly by: Principal },
@@ -213,7 +221,7 @@ export class SessionCore {
     const { store, clock } = this.parts;
     const { code, message, remedy, about } = denial;
     if (code === 'session-closed') {
-      // The chain of a closed session is finished; what is tried on it goes to the operator log.
+      // The chain of a closed session is finished, so the attempt goes to the operator log.
       await store.note({
         at: new Date(clock.now()).toISOString(),
         code,
@@ -229,7 +237,7 @@ export class SessionCore {
     return { ok: false, denial, evidence };
   }
 
-  /** One call at a time; the clock's events and an earlier writer's broken step are recorded first. */
+  /** Runs one call at a time. Clock events and a step that an earlier writer left unfinished are recorded first. */
   serially<T extends { readonly ok: boolean }>(
     work: () => Promise<T>,
     { settle = true }: { readonly settle?: boolean } = {},
@@ -250,7 +258,7 @@ export class SessionCore {
     return run;
   }
 
-  /** A second writer is turned away with a value; the store has noted it in the operator log. */
+  /** The refusal for a second writer; the store has noted it in the operator log. */
   #storeRefusal(error: unknown): Refused | null {
     if (!(error instanceof StoreError)) return null;
     if (error.code !== 'session-busy' && error.code !== 'lease-expired' && error.code !== 'chain-conflict') return null;
@@ -296,14 +304,14 @@ export class SessionCore {
           reason: `no entry for ${gate.timeoutMinutes} minutes`,
           exitCriteria: null,
           approval: null,
-          facts: decision.plan.event.facts as never,
+          facts: decision.plan.event.facts,
         },
       ]);
     }
   }
 }
 
-/** What a denial tells of a tool's own refusal. */
+/** The facts of a tool's own refusal for a denial. */
 export const aboutRefusal = (tool: string, { message, remedy, argument }: ToolRefusal) => ({
   tool,
   why: message,

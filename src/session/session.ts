@@ -24,12 +24,12 @@ import type { Writer } from './writer.ts';
 
 type Fields = { readonly [field: string]: Json };
 
-/** Who answers, for this one call, if it needs an approval; left out: the session's approver. */
+/** The approver for this one call; by default the session's approver. */
 export interface Answering {
   readonly approver?: Approver | null;
 }
 
-/** Where a session stands, for people and prompts. */
+/** The status of a session, for people and prompts. */
 export interface SessionStatus {
   readonly sessionId: string;
   readonly agent: string;
@@ -43,15 +43,15 @@ export interface SessionStatus {
   readonly visits: { readonly [peripheral: string]: number };
   readonly backpack: Fields;
   readonly fruits: { readonly [peripheral: string]: Fields };
-  /** The visit under way: its steps so far, when its time is up (epoch milliseconds), and what it has yielded so far. */
+  /** The visit under way: its steps so far, when its time is up (epoch milliseconds), and its observed fruit so far. */
   readonly here: { readonly steps: number; readonly deadline: number | null; readonly observed: Fields } | null;
   /** Root-relative files that this session changed. */
   readonly changedFiles: readonly string[];
 }
 
 /**
- * One agent's session: the loop of decide, record, act, transition. Calls are taken one at a time, in the order they were made. Refusals are
- * values; an error thrown is a broken world (a full disk, a lost store).
+ * One agent's session: the loop of decide, record, act, transition. Calls are taken one at a time, in the order they
+ * were made. Refusals are values; a thrown error means a broken environment (a full disk, a lost store).
  */
 export class Session {
   readonly #core: SessionCore;
@@ -66,7 +66,7 @@ export class Session {
     return this.#core.writer.state.facts.sessionId;
   }
 
-  /** Where the session stands now. */
+  /** The current status. */
   get state(): SessionStatus {
     const view = this.#core.view();
     return {
@@ -90,12 +90,12 @@ export class Session {
     };
   }
 
-  /** What can be done from here: tools, hops with what they need, modes. */
+  /** The actions available now: tools, hops with their needs, modes. */
   available(): Available {
     return available(this.#core.parts.compiled.specs, this.#core.view());
   }
 
-  /** Would this call be let through? A dry run: nothing is recorded, nothing runs. null: yes. */
+  /** The denial that this call would get; null if it would be allowed. A dry run: nothing is recorded, nothing runs. */
   why(call: { readonly tool: string; readonly args?: unknown }): Denial | null {
     const decision = decide(this.#core.context(), {
       kind: 'step',
@@ -121,8 +121,9 @@ export class Session {
   }
 
   /**
-   * The approval that this hop or mode change lacks, everything else being met; null where it lacks none, or would be refused anyway. A dry
-   * run, for programs that ask a person first and then call `hop` or `setMode` with an `approver` that holds the answer.
+   * The approval that is the only thing this hop or mode change lacks; null if it needs none, or would be refused
+   * anyway. A dry run, for programs that ask a person first and then call `hop` or `setMode` with an `approver` that
+   * returns the answer.
    */
   async wants(
     move: { readonly hop: HopOptions | SeedHop } | { readonly mode: ModeOptions },
@@ -143,8 +144,8 @@ export class Session {
   }
 
   /**
-   * Takes the lease and records what happened without the agent: a step that was interrupted, a deadline that passed, the mode's timeout.
-   * Every other call does this first.
+   * Takes the lease and records events that happened without the agent: an interrupted step, a passed deadline, the
+   * mode's timeout. Every other call does this first.
    */
   settle(): Promise<{ readonly ok: true; readonly evidence: readonly Entry[] } | Refused> {
     const from = this.#core.writer.state.head.seq + 1;
@@ -152,8 +153,8 @@ export class Session {
   }
 
   /**
-   * Takes the lease and catches up with what other writers recorded, and nothing else: a step that another program is running under `admit`
-   * goes on. For hosts that open a session again and again.
+   * Takes the lease and reads the entries of other writers, nothing else: a step that another program is running under
+   * `admit` goes on. For hosts that open a session repeatedly.
    */
   attach(): Promise<{ readonly ok: true } | Refused> {
     return this.#core.serially(async () => ({ ok: true as const }), { settle: false });
@@ -180,7 +181,7 @@ export class Session {
       if (!decision.ok) return this.#core.refuse(request, decision.denial);
       const { context, event, tree } = decision.plan;
       const { compiled, clock } = this.#core.parts;
-      const at = { by: request.by, context, facts: event.facts as never, ...(tree ? { tree } : {}), now: clock.now() };
+      const at = { by: request.by, context, facts: event.facts, ...(tree ? { tree } : {}), now: clock.now() };
       const evidence = await this.#core.writer.append([startBody(compiled, request.peripheral, at)]);
       return { ok: true, peripheral: request.peripheral, context, evidence };
     });
@@ -198,24 +199,26 @@ export class Session {
   }
 
   /**
-   * Decides a call that another program will run: an agent's own Edit or Read. Let through, an acting tool's intent is durable; `conclude`
-   * records what came of it. Whatever comes in between interrupts it, but for other admitted calls that only look.
+   * Decides a call that another program will run, such as an agent's own Edit or Read. If an acting tool is allowed,
+   * its intent is durable when this returns; `conclude` records the outcome. Any other call in between interrupts it,
+   * except admitted calls that only observe.
    *
-   * @throws Error where the tool's backend cannot watch such a run (see {@link ToolBackend.native}).
+   * @throws Error if the tool's backend cannot watch such a run (see {@link ToolBackend.native}).
    */
   admit(call: NativeCall): Promise<AdmitResult> {
     return this.#native.admit(call);
   }
 
   /**
-   * Records what came of an admitted call; its effects are observed from the tree. What comes too late (its visit is over, its intent was
-   * interrupted) is not recorded: the evidence then says that the outcome is unknown.
+   * Records what came of an admitted call; its effects are observed from the tree. An outcome that comes too late
+   * (after the visit, or after its intent was interrupted) is not recorded: the evidence already says that it is
+   * unknown.
    */
   conclude(ticket: NativeTicket, outcome: NativeOutcome): Promise<ConcludeResult> {
     return this.#native.conclude(ticket, outcome);
   }
 
-  /** Ends the visit; the session is outside of any peripheral then. */
+  /** Ends the visit; the session is then outside of every peripheral. */
   stop(reason: string, options: { readonly fruit?: Fields; readonly by?: Principal } = {}): Promise<StopResult> {
     return this.#core.serially(async () => {
       const request: Extract<Request, { kind: 'stop' }> = {
@@ -235,7 +238,7 @@ export class Session {
     });
   }
 
-  /** Leaves this peripheral and enters another in one append: stop, hop, start. Refused, the visit goes on. */
+  /** Leaves this peripheral and enters another in one append: stop, hop, start. If refused, the visit goes on. */
   hop(hop: HopOptions | SeedHop, { approver }: Answering = {}): Promise<HopResult> {
     return this.#core.serially(async () => {
       const request = this.#hopRequest(hop);
@@ -295,14 +298,14 @@ export class Session {
           reason: request.reason ?? null,
           exitCriteria: request.exitCriteria ?? null,
           approval: approval?.body.record.id ?? null,
-          facts: event.facts as never,
+          facts: event.facts,
         },
       ]);
       return { ok: true, mode: request.to, evidence };
     });
   }
 
-  /** Ends the session for good and frees what it holds. Refused in the middle of a visit: stop first. */
+  /** Closes the session permanently and frees its resources. Refused in the middle of a visit: stop first. */
   async close(reason = 'done', options: { readonly by?: Principal } = {}): Promise<CloseResult> {
     const result = await this.#core.serially(async (): Promise<CloseResult> => {
       const request: Extract<Request, { kind: 'close' }> = {
@@ -326,7 +329,7 @@ export class Session {
     return result;
   }
 
-  /** Lets go of the session without ending it: it can be resumed, here or in another process. Idempotent. */
+  /** Releases the session without closing it: it can be resumed, here or in another process. Idempotent. */
   detach(): Promise<void> {
     return this.#core.detach();
   }

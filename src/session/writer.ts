@@ -9,7 +9,7 @@ import { foldOf } from './state/kept-state.ts';
 import type { SessionState } from './state/state.ts';
 import type { Tell } from './notify-inspector.ts';
 
-/** How long a writer's lease stands without a renewal, in milliseconds. */
+/** TTL of a writer's lease without a renewal, in milliseconds. */
 export const LEASE_MS = 30_000;
 
 export interface WriterParts {
@@ -17,17 +17,17 @@ export interface WriterParts {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly compiled: SpecTables;
-  /** The sha256 of what the session is pinned to. */
+  /** The sha256 of the session's pin. */
   readonly pin: string;
-  /** Told of each entry that moved the session. */
+  /** Called with each entry that moved the session. */
   readonly tell?: Tell;
-  /** Told of each entry once it is durable. */
+  /** Called with each entry once it is durable. */
   readonly onEntry?: (entry: Entry) => void;
 }
 
 /**
- * The one writer of a session: it holds the lease, seals what the session says into the chain, and folds every entry that became durable.
- * It catches up with what other writers appended before it took the lease.
+ * The one writer of a session: it holds the lease, seals the session's bodies into the chain, and folds every entry
+ * that became durable. It catches up with what other writers appended before it took the lease.
  */
 export class Writer {
   readonly #parts: WriterParts;
@@ -48,7 +48,7 @@ export class Writer {
     return this.#state;
   }
 
-  /** Folds what stands in the store behind our head. */
+  /** Folds the stored entries after the writer's head. */
   async catchUp(): Promise<void> {
     const from = this.#state.head.seq + 1;
     for await (const stored of this.#parts.store.entries(this.#state.facts.sessionId, { from })) {
@@ -57,7 +57,7 @@ export class Writer {
     }
   }
 
-  /** Makes sure that this writer holds the lease. Throws StoreError `session-busy`. */
+  /** Takes or renews the lease. Throws StoreError `session-busy`. */
   async hold(): Promise<void> {
     const { store, clock } = this.#parts;
     if (this.#lease && this.#lease.until > clock.now()) return;
@@ -66,8 +66,8 @@ export class Writer {
   }
 
   /**
-   * The lease in the middle of a call. One that ran out is taken again if nobody wrote meanwhile; otherwise what was decided stands on a state
-   * that is past.
+   * Returns the lease in the middle of a call. An expired lease is taken again if nobody wrote meanwhile; otherwise the
+   * decision rests on an outdated state, and the call fails.
    */
   async #keep(): Promise<Lease> {
     const { store, clock } = this.#parts;
@@ -86,7 +86,10 @@ export class Writer {
     return lease;
   }
 
-  /** Appends bodies in one durable batch and folds them. Throws StoreError `lease-expired` when another writer took the session over. */
+  /**
+   * Appends bodies in one durable batch and folds them. Throws StoreError `lease-expired` when another writer took the
+   * session over.
+   */
   async append(bodies: readonly Body[]): Promise<readonly Entry[]> {
     const lease = await this.#keep();
     const { store, clock, ids, compiled } = this.#parts;
@@ -98,7 +101,7 @@ export class Writer {
     for (const body of bodies) {
       const draft = draftEntry(compiled.specs, ahead, body, { id: ids.next('entry'), now });
       drafts.push(draft);
-      // Folded before it is written: an entry that the machines do not take must never reach the chain.
+      // Fold before writing: an entry that the machines reject must never reach the chain.
       ahead = applyEntry(compiled, ahead, unsealed(draft, ahead));
       states.push(ahead);
     }
@@ -116,7 +119,7 @@ export class Writer {
     }
   }
 
-  /** Runs something that may outlast the lease, renewing it meanwhile. */
+  /** Runs work that may outlast the lease, and renews the lease meanwhile. */
   async during<T>(work: () => Promise<T>): Promise<T> {
     const timer = setInterval(() => {
       const { store } = this.#parts;
@@ -135,7 +138,7 @@ export class Writer {
     }
   }
 
-  /** Gives the lease back, and leaves the state for whoever opens the session next. */
+  /** Gives the lease back and stores the state for the next writer. */
   async release(): Promise<void> {
     const lease = this.#lease;
     if (!lease) return;
@@ -154,7 +157,7 @@ export class Writer {
   }
 }
 
-/** A draft as the fold sees it before it is sealed; only its place in the chain is not known yet. */
+/** A draft in the form that the fold takes, before it is sealed; only its place in the chain is unknown. */
 function unsealed(draft: EntryDraft, { head }: SessionState): StoredEntry {
   const entry: Entry = { ...draft, seq: head.seq + 1, bodyHash: '', prev: head.hash, hash: '' };
   return { entry, head: '', body: null };

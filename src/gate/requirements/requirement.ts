@@ -19,7 +19,7 @@ export type Requirement =
   | { readonly kind: 'agent'; readonly any: readonly string[] };
 
 /** What is so, now, for one request. Plain JSON: it rides in the event as `event.facts`. Whatever is missing does not hold. */
-export interface RequirementFacts {
+export type RequirementFacts = {
   readonly by: Principal;
   /** The peripheral being left; null outside of any. */
   readonly source: string | null;
@@ -40,7 +40,7 @@ export interface RequirementFacts {
   readonly summary: string | null;
   /** Where each pattern stands: selected (a PSR), or what its last PUR says. */
   readonly patterns: { readonly [pattern: string]: 'selected' | 'held' | 'failed' };
-}
+};
 
 /** Whether one requirement holds. */
 export function meets(requirement: Requirement, facts: RequirementFacts): boolean {

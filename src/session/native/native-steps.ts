@@ -11,7 +11,7 @@ import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTick
 import { keepFields, keepOutcome } from '../run-tool.ts';
 import { isSessionClosed } from '../state/state.ts';
 
-/** Calls that the gate lets through and another program runs: see {@link Session.admit} and {@link Session.conclude}. */
+/** Calls that the gate allows and another program runs: see {@link Session.admit} and {@link Session.conclude}. */
 export class NativeSteps {
   readonly #core: SessionCore;
 
@@ -20,11 +20,12 @@ export class NativeSteps {
   }
 
   /**
-   * Decides a call that another program will run: an agent's own Edit or Read. Let through, an acting tool's intent is durable; `conclude`
-   * records what came of it. Whatever comes in between interrupts it, but for other admitted calls that only look.
+   * Decides a call that another program will run, such as an agent's own Edit or Read. If an acting tool is allowed,
+   * its intent is durable when this returns; `conclude` records the outcome. Any other call in between interrupts it,
+   * except admitted calls that only observe.
    *
-   * @param call `above`: a refusal by an envelope that this session lies within; it is recorded as the answer
-   * @throws Error where the tool's backend cannot watch such a run (see {@link ToolBackend.native}).
+   * @param call `above`: a refusal by an enclosing session; it is recorded as the answer
+   * @throws Error if the tool's backend cannot watch such a run (see {@link ToolBackend.native}).
    */
   admit(call: NativeCall): Promise<AdmitResult> {
     return this.#core.serially(
@@ -42,8 +43,9 @@ export class NativeSteps {
   }
 
   /**
-   * Records what came of an admitted call; its effects are observed from the tree. What comes too late (its visit is over, its intent was
-   * interrupted) is not recorded: the evidence then says that the outcome is unknown.
+   * Records what came of an admitted call; its effects are observed from the tree. An outcome that comes too late
+   * (after the visit, or after its intent was interrupted) is not recorded: the evidence already says that it is
+   * unknown.
    */
   conclude(ticket: NativeTicket, outcome: NativeOutcome): Promise<ConcludeResult> {
     return this.#core.serially(
@@ -53,7 +55,7 @@ export class NativeSteps {
         const call = this.#watchedCall(ticket);
         if (!call || isSessionClosed(this.#core.writer.state) || ticket.visit !== this.#visitName()) return late;
         const acts = ticket.intent !== null;
-        if (acts ? facts.pending?.id !== ticket.intent : !this.#maySayThatItLooked(ticket)) return late;
+        if (acts ? facts.pending?.id !== ticket.intent : !this.#canRecordLook(ticket)) return late;
         const { store } = this.#core.parts;
         const { tool } = ticket;
         const effects = await this.#effectsOf(call, ticket.before);
@@ -65,7 +67,8 @@ export class NativeSteps {
         }
         const step: Body = { event: 'step', tool, args: await keepFields(store, ticket.args), outcome: kept, effects };
         if (facts.pending) {
-          // Nothing stands between an intent and its outcome; it is recorded behind that, at the latest when the session is let go.
+          // No entry may come between an intent and its outcome. This step is recorded after the outcome, at the latest
+          // when the session is released.
           this.#core.heldBack.push(step);
           return { ok: true, recorded: true, evidence: [] };
         }
@@ -75,7 +78,10 @@ export class NativeSteps {
     );
   }
 
-  /** Admits a call that only looks while an acting one is under way, which it leaves alone; null where it is none of these. */
+  /**
+   * Admits a call that only observes while an acting call is under way, without interrupting that one. Returns null for
+   * any other call.
+   */
   async #admitLook(request: Extract<Request, { kind: 'step' }>): Promise<AdmitResult | null> {
     const { pending } = this.#core.writer.state.facts;
     const decision = decide(this.#core.context(), request);
@@ -106,12 +112,15 @@ export class NativeSteps {
     return { visit: this.#visitName(), intent, tool: tool.id, args, before };
   }
 
-  /** A look is recorded as a step of the visit, which has to be able to take one still. */
-  #maySayThatItLooked({ tool, args }: NativeTicket): boolean {
+  /** An observing call is recorded as a step of its visit, so the visit must still be able to take a step. */
+  #canRecordLook({ tool, args }: NativeTicket): boolean {
     return decide(this.#core.context(), { kind: 'step', tool, args }).ok;
   }
 
-  /** The call of a ticket as its backend knows it, whatever has changed in mode, time and limits since; null if it can be none. */
+  /**
+   * The call of a ticket, as its backend needs it. Mode, time and limits are not judged again: they may have changed
+   * since. Returns null if the ticket does not hold a valid call.
+   */
   #watchedCall({ tool: id, args }: NativeTicket): ToolCall | null {
     const tool = this.#core.tool(id);
     const { visit, files } = this.#core.writer.state.facts;
@@ -127,7 +136,7 @@ export class NativeSteps {
     });
   }
 
-  /** What a call that another program ran has changed; an acting one whose effects cannot be seen is a gap. */
+  /** The effects of a call that another program ran. An acting call whose effects cannot be observed leaves a gap. */
   async #effectsOf(call: ToolCall, before: Json): Promise<readonly EffectRecord[] | 'unobserved'> {
     try {
       const seen = await this.#nativeWatch(call.tool.id).after(call, before);
@@ -143,7 +152,7 @@ export class NativeSteps {
     return watch;
   }
 
-  /** Tells one visit from every other of this session. */
+  /** A name that is unique among the visits of this session. */
   #visitName(): string {
     const { visit, visits } = this.#core.writer.state.facts;
     return visit ? `${visit.peripheral} ${visits[visit.peripheral]}` : '';

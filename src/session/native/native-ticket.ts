@@ -8,14 +8,14 @@ import type { Refused } from '../results.ts';
 export interface NativeCall {
   readonly tool: string;
   readonly args?: unknown;
-  /** The refusal by an envelope that the session lies within, such as that of the agent that started this one. */
+  /** The refusal by an enclosing session, such as that of the agent that started this one. */
   readonly above?: Denial;
 }
 
 /** An admitted call that another program is running. Plain JSON: it may be concluded in another process. */
 export interface NativeTicket {
   readonly visit: string;
-  /** Id of the intent's entry; null for a tool that does not act. */
+  /** Id of the intent's entry; null for a tool that only observes or talks. */
   readonly intent: string | null;
   readonly tool: string;
   readonly args: { readonly [name: string]: Json };
@@ -26,13 +26,13 @@ export type AdmitResult =
   | { readonly ok: true; readonly ticket: NativeTicket; readonly evidence: readonly Entry[] }
   | Refused;
 
-/** What the other program says came of it. */
+/** The outcome that the other program reports. */
 export type NativeOutcome = Exclude<ToolOutcome, { readonly status: 'refused' }>;
 
 export type ConcludeResult =
   | {
       readonly ok: true;
-      /** False: it came too late, and the evidence says that the outcome is unknown. */
+      /** False if it came too late: the evidence says that the outcome is unknown. */
       readonly recorded: boolean;
       readonly evidence: readonly Entry[];
     }

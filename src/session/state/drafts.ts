@@ -89,7 +89,7 @@ export function draftEntry(
   };
 }
 
-/** The agent acts; where the operator or the clock did, they are the author. */
+/** The author of an entry: the agent, unless the operator or the clock acted. */
 function authorOf(body: Body, agent: string): string {
   if (body.event === 'expired') return 'clock';
   if (body.event === 'approval') return body.record.by;

@@ -21,14 +21,17 @@ import {
 } from './observe.ts';
 import type { SessionFacts, SessionState } from './state.ts';
 
-/** The evidence tells of something that the machines of its spec do not do. The chain was written by another program, or altered. */
+/**
+ * The evidence contains a move that the machines of its spec do not have: another program wrote the chain, or it was
+ * altered.
+ */
 export class FoldError extends Error {
   override readonly name = 'FoldError';
 }
 
 /**
- * The state after one more entry: the machines take the event that the entry tells of, the facts are counted. Pure, and the only way a
- * session's state ever changes, live or on resume.
+ * The state after one more entry: the machines take the entry's event, and the facts are counted. Pure, and the only
+ * way to change a session's state, live or on resume.
  */
 export function applyEntry(tables: SpecTables, state: SessionState, { entry }: StoredEntry): SessionState {
   const body = bodyOf(entry.body);
@@ -130,7 +133,7 @@ function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, 
       const witness = trustedReportOf(specs, visit?.peripheral, body.tool);
       const mayChange = body.event === 'outcome' || changedPaths(body.effects).length > 0;
       const changes = mayChange && countChanges(draft, body.effects);
-      // What ships reaches out, and changes nothing here.
+      // A deploy command changes the world outside, not the working tree.
       if (body.effects === 'unobserved' && mayChange && witness !== 'deploy') draft.blind = true;
       const counts = body.outcome.status === 'ok' && witness === 'test';
       if (counts) {
@@ -146,7 +149,7 @@ function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, 
       );
       if (visit) {
         visit.steps += 1;
-        // What answers a selection, or concludes, stands beside the visit's line.
+        // Replies to a selection, and conclusions, do not become the visit's head.
         if (body.event === 'outcome' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))
           visit.headId = entry.id;
         const before = original(visit)?.observations ?? NOTHING_OBSERVED;
@@ -200,7 +203,7 @@ function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, 
   }
 }
 
-/** Who the session is, and what adds up step by step: nothing that is carried in or yielded takes their place. */
+/** Backpack fields with the session's identity and running totals: context and fruit never overwrite them. */
 const KEPT = ['session-id', 'author', 'changed-files'];
 
 function pack(draft: Draft<SessionFacts>, fields: { readonly [field: string]: Json }): void {
@@ -208,7 +211,7 @@ function pack(draft: Draft<SessionFacts>, fields: { readonly [field: string]: Js
     if (!KEPT.includes(field) || draft.backpack[field] === undefined) draft.backpack[field] = value as Draft<Json>;
 }
 
-/** A change of the tree, or a chance of one: test results older than it prove nothing any more. */
+/** Counts a change, or a possible change, of the tree: earlier test results are outdated then. */
 function countChanges(draft: Draft<SessionFacts>, effects: Parameters<typeof changedPaths>[0]): boolean {
   const paths = changedPaths(effects);
   if (effects !== 'unobserved' && paths.length === 0) return false;
@@ -219,7 +222,7 @@ function countChanges(draft: Draft<SessionFacts>, effects: Parameters<typeof cha
   return true;
 }
 
-/** A run on another tree than the one before is of other code: somebody else has changed it. */
+/** Counts a change if the tree differs from that of the previous run: somebody else has changed the code. */
 function countTree(draft: Draft<SessionFacts>, tree: TreeSeen): void {
   const seen = typeof tree.id === 'string' ? tree : null;
   if (draft.tested?.id !== seen?.id) draft.change += 1;
@@ -235,7 +238,7 @@ function rememberFiles(draft: Draft<SessionFacts>, paths: readonly string[]): vo
   draft.files = withFiles(original(draft)?.files ?? [], paths, MAX_NAMED_FILES) as string[];
 }
 
-/** PSR selects a pattern; a PUR says whether it held. */
+/** A PSR selects a pattern; a PUR records whether it held. */
 function countPattern(draft: Draft<SessionFacts>, id: string, tool: string, outcome: OutcomeRecord): void {
   const after = patternStatusAfter(tool, outcome);
   if (!after) return;

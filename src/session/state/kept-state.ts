@@ -3,10 +3,10 @@ import { isIntact } from '../../evidence/chain.ts';
 import type { EvidenceStore, KeptFold } from '../../ports/evidence-store.ts';
 import type { SessionState } from './state.ts';
 
-/** Raise the number where the fold makes something else of an entry: what was kept before counts for nothing then. */
+/** Raise the number if the fold of an entry changes: states stored before are then ignored. */
 const FORMAT = `${manifest.version} 3`;
 
-/** A session's state, and what it is pinned to. */
+/** A session's state and its pin. */
 export interface KeptState {
   readonly pin: string;
   readonly state: SessionState;
@@ -19,8 +19,9 @@ export const foldOf = ({ pin, state }: KeptState): KeptFold => ({
 });
 
 /**
- * The state of a session that was kept when it was last let go of. null if there is none that fits: it was kept by another version, or the chain has
- * another entry where it stands, or one whose bytes are not those that were hashed. Then the session is folded from its first entry.
+ * The state that was stored when the session was last released. null if none fits: another version stored it, or the
+ * entry at its head is another one, or the bytes of that entry do not match its hash. The session is then folded from
+ * its first entry.
  */
 export async function keptState(store: EvidenceStore, sessionId: string): Promise<KeptState | null> {
   const kept = await store.keptFold?.(sessionId);

@@ -9,20 +9,22 @@ import type { Json, Observation, PeripheralSpec, SpecSet } from '../../spec/type
 /** One run of a configured test command. */
 export interface TestRun {
   readonly command: string;
-  /** Arguments narrowed what was run: such a run can fail, but it does not prove that the tests pass. */
+  /**
+   * True if arguments selected only some tests: such a run can fail, but its pass does not prove that all tests pass.
+   */
   readonly narrowed: boolean;
   /** `error`: nothing can be concluded from it. */
   readonly verdict: 'pass' | 'fail' | 'error';
-  /** The configured commands that have to pass besides; none where this one is all. */
+  /** The other configured commands that must pass too; empty if this is the only one. */
   readonly others: readonly string[];
-  /** null: the report does not tell. */
+  /** null if the report does not state it. */
   readonly total: number | null;
   readonly failures: readonly Json[];
   /** The number of changes that this session had made when it ran: equal numbers mean the same code. */
   readonly change: number;
 }
 
-/** What one visit has shown so far: the ground of its observed fruit. */
+/** The observations of one visit so far: the basis of its observed fruit. */
 export interface Observations {
   readonly read: readonly string[];
   readonly matched: readonly string[];
@@ -57,11 +59,14 @@ export const NOTHING_OBSERVED: Observations = {
 
 const asList = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
 
-/** The files of the tree that effects say were changed. */
+/** The files of the tree that the effects changed. */
 export const changedPaths = (effects: readonly EffectRecord[] | 'unobserved'): readonly string[] =>
   effects === 'unobserved' ? [] : effects.filter(({ op }) => FILE_CHANGES.includes(op)).map(({ path }) => path);
 
-/** What a command tool's report is a witness of: test runs where the scope runs tests, shipping where it ships. Nothing else is believed. */
+/**
+ * The part of a command tool's report that is trusted: test runs under a test scope, releases under a deploy scope,
+ * else nothing.
+ */
 export type TrustedReport = 'test' | 'deploy' | null;
 
 export function trustedReportOf(specs: SpecSet, peripheral: string | undefined, tool: string): TrustedReport {
@@ -110,7 +115,7 @@ const patternOf = (tool: string, outcome: OutcomeRecord): readonly string[] => {
   return after ? [after.pattern] : [];
 };
 
-/** The files with more of them, each once, up to a number; the same list if none is new. */
+/** Adds files to a list, each once, up to `max`; returns the same list if none is new. */
 export function withFiles(files: readonly string[], more: readonly string[], max: number): readonly string[] {
   if (more.length === 0 || files.length >= max) return files;
   const all = new Set(files);
@@ -118,13 +123,13 @@ export function withFiles(files: readonly string[], more: readonly string[], max
   return all.size === files.length ? files : [...all];
 }
 
-/** The paths in a list of files or matches; one that is kept in a blob has them beside the reference. */
+/** The paths in a list of files or matches; a list that is stored as a blob has them next to its reference. */
 export function pathsIn(list: Json | undefined): readonly string[] {
   const items = Array.isArray(list) ? list : asList(fieldsOf(list)['paths']);
   return items.flatMap((item) => textOf(item) ?? textOf(fieldsOf(item)['path']) ?? []);
 }
 
-/** Test runs are recognised by what their backend reports, never by words in their output. */
+/** The test runs in a backend's report; words in their output are never interpreted. */
 export function testRuns(result: { readonly [key: string]: Json }, change: number): readonly TestRun[] {
   const { verdict, runs } = result;
   if (Array.isArray(runs)) return runs.flatMap((run) => testRuns(fieldsOf(run), change));
@@ -137,7 +142,7 @@ export function testRuns(result: { readonly [key: string]: Json }, change: numbe
     verdict,
     others: asList(result['others']).map(String),
     total: typeof total === 'number' ? total : null,
-    // Too many for the entry: the reference to them.
+    // A list that was too large for the entry: keep the reference.
     failures: failures !== undefined && 'blob' in fieldsOf(failures) ? [failures] : asList(failures),
     change,
   };
@@ -148,7 +153,7 @@ const latestByCommand = (runs: readonly TestRun[]): readonly TestRun[] => [
   ...new Map(runs.map((run) => [run.command, run])).values(),
 ];
 
-/** Two runs of one command on the same code that disagree. */
+/** True if two runs of one command on the same code disagree. */
 export function disagree(runs: readonly TestRun[], command: string, change: number): boolean {
   const verdicts = new Set(
     runs.filter((run) => run.command === command && run.change === change).map(({ verdict }) => verdict),
@@ -156,14 +161,14 @@ export function disagree(runs: readonly TestRun[], command: string, change: numb
   return verdicts.has('pass') && verdicts.has('fail');
 }
 
-/** True if every command that has to pass did, in full, when it was run last. */
+/** True if every required command passed in full in its last run. */
 export function allPassed(runs: readonly TestRun[]): boolean {
   const whole = latestByCommand(runs.filter(({ narrowed }) => !narrowed));
   const passed = new Set(whole.filter(({ verdict }) => verdict === 'pass').map(({ command }) => command));
   return passed.size === whole.length && runs.every(({ others }) => others.every((command) => passed.has(command)));
 }
 
-/** pass, fail or flaky; null when nothing that counts was run. Flaky means that a re-run of the same code disagreed. */
+/** Returns pass, fail or flaky; null if no run counts. Flaky means that two runs of the same code disagree. */
 function result(visit: Observations, sessionRuns: readonly TestRun[]): Json {
   const latest = latestByCommand(visit.runs);
   if (latest.some((run) => disagree(sessionRuns, run.command, run.change))) return 'flaky';
@@ -177,7 +182,7 @@ function testCount(runs: readonly TestRun[]): Json {
   return latest.reduce((sum, { total }) => sum + (total ?? 0), 0);
 }
 
-/** What was looked at closely; only if nothing was, what was listed. */
+/** The files that were read or matched; if there are none, the listed ones. */
 const found = ({ read, matched, listed }: Observations): string[] => {
   const close = [...new Set([...matched, ...read])];
   return close.length > 0 ? close : [...listed];

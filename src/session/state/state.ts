@@ -15,13 +15,16 @@ export interface VisitState {
   /** The entry that the next step, or the stop, replies to. */
   readonly headId: string;
   readonly observations: Observations;
-  /** What may be shipped from here: the tree that the way in depended on; null where it did not. */
+  /**
+   * The tree that may be shipped from here: the one that the entry to this visit depended on; null if it depended on
+   * none.
+   */
   readonly tree: TreeToShip | null;
   /** The commit message that came along. */
   readonly message: string | null;
 }
 
-/** What is counted and remembered: a fold over the evidence, nothing else. */
+/** Counters and facts of a session: a pure fold over its evidence. */
 export interface SessionFacts {
   readonly sessionId: string;
   readonly agent: string;
@@ -39,30 +42,32 @@ export interface SessionFacts {
   readonly successes: number;
   /** An intent whose outcome is not recorded. */
   readonly pending: { readonly id: string; readonly tool: string } | null;
-  /** How often the tree was changed, or may have been. */
+  /** The number of changes, or possible changes, of the tree. */
   readonly change: number;
   readonly changes: { readonly [path: string]: string | null };
-  /** What a person must know about the changes before they ship, by path or test command. */
+  /** Findings about the changes that a person must see before they ship, by path or test command. */
   readonly findings: { readonly [path: string]: string };
   readonly runs: readonly TestRun[];
-  /** The tree that the last test run was of; null: it did not say. */
+  /** The tree of the last test run; null if the run did not record it. */
   readonly tested: TreeSeen | null;
-  /** Something changed the tree, and nobody saw what. */
+  /** True if the tree was changed by an unobserved effect. */
   readonly blind: boolean;
   readonly files: readonly string[];
   readonly patterns: { readonly [pattern: string]: PatternStanding };
-  /** The entry that last selected each pattern; what is told of the pattern replies to it. */
+  /** The entry that last selected each pattern; outcomes of the pattern reply to it. */
   readonly selections: { readonly [pattern: string]: string };
   readonly backpack: { readonly [field: string]: Json };
   readonly fruits: { readonly [peripheral: string]: { readonly [field: string]: Json } };
   readonly usedNonces: readonly string[];
   /** The last hop's target; its start replies to the hop. */
   readonly hopId: string | null;
-  /** The tree that the last hop depended on; its start takes it along. */
+  /** The tree that the last hop depended on; the start that follows records it too. */
   readonly hopTree: TreeToShip | null;
 }
 
-/** A session's state: where its machines are, where its chain stands, and the fold. JSON, so that it can be kept. */
+/**
+ * A session's state: the states of its machines, the head of its chain, and the fold. JSON, so that it can be stored.
+ */
 export interface SessionState {
   /** null: the spec set has no mode gate. */
   readonly mode: Mode | null;

@@ -3,12 +3,12 @@ import { changedSince, namesOf, type TreeNow, type TreeSeen } from '../../gate/s
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 
-/** The verdict of a run from which nothing can be concluded. */
+/** The verdict of a run that proves nothing. */
 const NOTHING = 'error';
 
 /**
- * The report of a test run with the tree that it was of. A pass of files that somebody changed meanwhile is none; what a run without a sandbox
- * changed itself, it is of the tree as it left it.
+ * Adds the tested tree to the report of a test run. If somebody else changed files during the run, a pass does not
+ * count. A run without a sandbox may change files itself: its tree is the one after the run.
  */
 export async function onOneTree(
   before: TreeNow,

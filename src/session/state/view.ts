@@ -7,8 +7,8 @@ import { isSessionClosed, type SessionFacts, type SessionState } from './state.t
 type Specs = Pick<SpecTables, 'specs'>;
 
 /**
- * Whether the code as it is now has passed its tests: full runs of all commands since the last change, none of them disagreeing, and all of the
- * tree as it is (if it was observed).
+ * Test results for the current code. `passed`: full runs of all commands since the last change, none
+ * of them disagreeing, and all on the current tree (if it was observed).
  */
 function testsView({ runs, change, tested }: SessionFacts, tree: TreeNow | undefined): TestsView {
   const current = runs.filter((run) => run.change === change);
@@ -38,7 +38,7 @@ function visitView({ specs }: Specs, state: SessionState): VisitView | null {
   };
 }
 
-/** What the gate is told of a session now. Pure. `tree`: the working tree, where it was observed. */
+/** Projects a session's state to the gate's view of it. Pure. `tree`: the working tree, if it was observed. */
 export function viewOf(compiled: Specs, state: SessionState, now: number, tree?: TreeNow): SessionView {
   const { facts } = state;
   return {

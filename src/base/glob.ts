@@ -7,6 +7,7 @@ const MAX_ALTERNATIVES = 64;
 /**
  * Compiles a glob: `*` and `?` stay within one name, `**` as a whole name spans folders, `[a-z]`, `[!a]` and `{a,b}` mean the same as in a shell, and
  * `name!(a|*b)` at the end of a name matches what does not go on as `a` or `*b`. Names that begin with a dot are like others, and letter case counts.
+ * A name that is written exactly as in the pattern always matches: `[id].pem` is a file's name too.
  *
  * A match takes time proportional to pattern × path, whatever both are: libraries compile globs to regular expressions, which backtrack, and both
  * the patterns and the paths come from repositories that nobody has read.
@@ -16,16 +17,20 @@ const MAX_ALTERNATIVES = 64;
 export function compileGlob(pattern: string): Glob {
   const problem = globProblem(pattern);
   if (problem !== null) throw new Error(`the pattern "${pattern}" ${problem}`);
-  const alternatives = expandBraces(pattern).map((each) => each.split('/').map(compileName));
+  const alternatives = readingsOf(pattern).map((each) => each.split('/').map(compileName));
   return (names) => alternatives.some((parts) => matches(parts, names, GLOBSTAR, (part, name) => part(name)));
 }
+
+/** The ways to read a pattern: with its braces expanded, and with braces that are part of a name. */
+export const readingsOf = (pattern: string): readonly string[] => [...new Set([...expandBraces(pattern), pattern])];
 
 /** Why a pattern cannot be compiled, to go on behind its name; null if it can. */
 export function globProblem(pattern: string): string | null {
   const alternatives = expandBraces(pattern);
   if (alternatives.length > MAX_ALTERNATIVES) return `has more than ${MAX_ALTERNATIVES} alternatives in {…}`;
   const rest = alternatives.map((each) => each.replace(/(?<=^|\/)[^/*?[(]*!\([^()/]*\)(?=\/|$)/g, ''));
-  return rest.some((each) => /[!@+*?]\(/.test(each)) || /!\([^)]*[{}]/.test(pattern)
+  if (/\[\[:\w+:\]/.test(pattern)) return 'holds a class such as [:alpha:]; write its characters, such as a-z';
+  return rest.some((each) => /[!@+*?]\(|\([^)]*\|/.test(each)) || /!\([^)]*[{}]/.test(pattern)
     ? 'holds an extended glob; only name!(a|b) at the end of a name is known'
     : null;
 }
@@ -44,10 +49,11 @@ function compileName(pattern: string): NameTest {
   const [, start, but] = /^(.*)!\(([^()]*)\)$/s.exec(pattern) ?? [];
   if (start !== undefined && but !== undefined && !/[*?[]/.test(start)) {
     const excepted = but.split('|').map(compileName);
-    return (name) => name.startsWith(start) && !excepted.some((test) => test(name.slice(start.length)));
+    return (name) =>
+      name === pattern || (name.startsWith(start) && !excepted.some((test) => test(name.slice(start.length))));
   }
   const parts = charactersOf(pattern);
-  return (name) => matches(parts, name, STAR, (part, character) => part(character));
+  return (name) => name === pattern || matches(parts, name, STAR, (part, character) => part(character));
 }
 
 function charactersOf(pattern: string): CharacterTest[] {
@@ -102,7 +108,7 @@ function matches<Part, Item>(
   return part === parts.length;
 }
 
-/** `a{b,c{d,e}}` as `ab`, `acd`, `ace`: one more than the limit at most. Braces without a comma, or unclosed, stay. */
+/** `a{b,c{d,e}}` as `ab`, `acd`, `ace`, and `{1..3}` as `1`, `2`, `3`: one more than the limit at most. Other braces stay. */
 export function expandBraces(pattern: string): string[] {
   const done: string[] = [];
   const open = [pattern];
@@ -118,7 +124,7 @@ export function expandBraces(pattern: string): string[] {
   return done;
 }
 
-/** The first braces with a comma at their own level, and what its commas part. */
+/** The first braces with a comma at their own level or a range in them, and what they stand for. */
 function firstBraces(text: string): { readonly start: number; readonly end: number; readonly parts: string[] } | null {
   const stack: { start: number; commas: number[] }[] = [];
   let first: { start: number; end: number; parts: string[] } | null = null;
@@ -127,15 +133,27 @@ function firstBraces(text: string): { readonly start: number; readonly end: numb
     else if (text[at] === ',') stack.at(-1)?.commas.push(at);
     else if (text[at] === '}') {
       const braces = stack.pop();
-      if (braces === undefined || braces.commas.length === 0) continue;
+      if (braces === undefined || (first !== null && first.start < braces.start)) continue;
       const bounds = [braces.start, ...braces.commas, at];
-      if (first === null || braces.start < first.start)
-        first = {
-          start: braces.start,
-          end: at,
-          parts: bounds.slice(1).map((bound, i) => text.slice(bounds[i]! + 1, bound)),
-        };
+      const parts =
+        braces.commas.length > 0
+          ? bounds.slice(1).map((bound, i) => text.slice(bounds[i]! + 1, bound))
+          : rangeOf(text.slice(braces.start + 1, at));
+      if (parts !== null) first = { start: braces.start, end: at, parts };
     }
   }
   return first;
+}
+
+/** `1..3` as `1`, `2`, `3`, and `c..a` as `c`, `b`, `a`: one more than the limit at most. Null if it is no range. */
+function rangeOf(text: string): string[] | null {
+  const [, from, to] = /^(\d{1,9}|[a-z])\.\.(\d{1,9}|[a-z])$/i.exec(text) ?? [];
+  if (from === undefined || to === undefined || /\d/.test(from) !== /\d/.test(to)) return null;
+  const isNumber = /\d/.test(from);
+  const [start, end] = [from, to].map((each) => (isNumber ? Number(each) : each.charCodeAt(0))) as [number, number];
+  const width = /^0\d/.test(from) || /^0\d/.test(to) ? Math.max(from.length, to.length) : 0;
+  return Array.from({ length: Math.min(Math.abs(end - start), MAX_ALTERNATIVES) + 1 }, (_, i) => {
+    const each = end < start ? start - i : start + i;
+    return isNumber ? `${each}`.padStart(width, '0') : String.fromCharCode(each);
+  });
 }

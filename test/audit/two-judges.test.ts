@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { commandProblem } from '../../src/audit/rules/commands.ts';
-import { isFileChange, observation, auditedFruit } from '../../src/audit/rules/observations.ts';
+import { auditedFruit, isFileChange, observation } from '../../src/audit/rules/observations.ts';
 import { liesIn, placeOf } from '../../src/audit/rules/paths.ts';
 import { PROBLEM_CODES } from '../../src/audit/rules/problem.ts';
 import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-paths.ts';
@@ -29,6 +29,7 @@ import { answering, CONFIG, SPECS, world } from './world.ts';
 
 const OTHER_MASKS = [
   ...['secrets/', 'a/b', '/config/keys', '**/x/**', '*.{key,p12}', '[ab]*.txt', '?b', 'a:b', '.env.!(*example|dist)'],
+  ...['[x]*.key', 'd/[x]/{a}', 's*key', 'a?pem', '{1..3}b'],
   ...['!a', '!src/**', '!*.key', '!secrets/a', '!**/d/**', '!.env'],
 ];
 const spelled = (name: string) =>

@@ -53,6 +53,11 @@ describe('a glob', () => {
     ['**/a/**/b', 'a/b x/a/y/z/b', 'b a a/c'],
     ['a**b', 'ab axxb', 'a/b'],
     ['(a)', '(a)', 'a'],
+    ['[id].pem', '[id].pem i.pem', 'id.pem'],
+    ['a/[x]*/{b,c}', 'a/x1/b a/[x]*/c a/[x]*/{b,c} a/x/{b,c}', 'a/[x]/b a/[x]*'],
+    ['k{1..3}', 'k1 k2 k3 k{1..3}', 'k0 k4 k'],
+    ['k{c..a}{08..10}', 'ka08 kb09 kc10', 'ka8 kd08'],
+    ['a{1..b}', 'a{1..b}', 'a1'],
   ])('%s', (pattern, hit, missed) => {
     for (const file of hit.split(' ')) expect([file, matches(pattern, file)]).toEqual([file, true]);
     for (const file of missed.split(' ')) expect([file, matches(pattern, file)]).toEqual([file, false]);
@@ -64,6 +69,9 @@ describe('a glob', () => {
     ['a*!(b)', 'extended glob'],
     ['!(a)b', 'extended glob'],
     ['!({a,b})', 'extended glob'],
+    ['(a|b).pem', 'extended glob'],
+    ['[[:alpha:]]', 'a class'],
+    ['{1..999999999}', '64 alternatives'],
     [`${'{a,b}'.repeat(7)}`, '64 alternatives'],
     [`${'{'.repeat(50)}${',a}'.repeat(50)}${'{a,b}'.repeat(40)}`, '64 alternatives'],
     [`{${'a,'.repeat(100)}}`, '64 alternatives'],

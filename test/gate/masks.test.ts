@@ -1,5 +1,8 @@
 import fc from 'fast-check';
+import picomatch from 'picomatch';
 import { describe, expect, it } from 'vitest';
+import { isMaskedPath } from '../../src/audit/rules/protected-paths.ts';
+import { globProblem } from '../../src/base/glob.ts';
 import { isGitInternal, isMasked, isProtected, maskMatcher } from '../../src/gate/scope/masks.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
 import { PROTECTED_NAMES } from '../../src/spec/policy/protected-names.ts';
@@ -60,7 +63,52 @@ const OPEN = [
   ...['service-account.yaml', 'src/serviceAccount.ts', '.env-cmdrc', 'docs/key.md', 'settings.xml', 'auth.json'],
 ];
 
+const LETTERS = ['a', 'b', 'c', '1', '.', '-', 'x', ' '];
+const SYNTAX = ['*', '?', '**', '[ab]', '[^a]', '[a-c]', '{a,b}', '{b,a*}', '{1..3}', '/'];
+const ODD = ['[', ']', '{', '}', ',', '"', '(', ')', '^', '+', '$', "'", '*', '?'];
+const chosen = (...from: string[]) => fc.array(fc.constantFrom(...from), { minLength: 1, maxLength: 5 });
+const isRelative = (path: string) => path.split('/').every((each) => !['', '.', '..'].includes(each));
+
 describe('a mask', () => {
+  it('masks at least what the usual library matches', () => {
+    const mask = chosen(...SYNTAX, ...LETTERS).map((parts) => parts.join(''));
+    const name = chosen(...LETTERS, ...ODD).map((parts) => parts.join(''));
+    const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join('/'));
+    let matched = 0;
+    fc.assert(
+      fc.property(mask, fc.array(path, { minLength: 20, maxLength: 20 }), (pattern, paths) => {
+        // The library reads three stars as two, and a dot before a range as any character.
+        fc.pre(isRelative(pattern) && !/\*{3}|\..*\{1/.test(pattern));
+        const masked = maskMatcher([pattern, '*.unlike']);
+        const glob = pattern.includes('/') ? pattern : `**/${pattern}`;
+        const matches = picomatch([glob, `${glob}/**`], { dot: true, nocase: true, nonegate: true });
+        const unmasked = paths.filter(isRelative).filter((each) => matches(each) && ++matched > 0 && !masked(each));
+        expect([pattern, unmasked]).toEqual([pattern, []]);
+      }),
+      { numRuns: 3000 },
+    );
+    expect(matched).toBeGreaterThan(1000);
+  });
+
+  it('masks a file or folder whose name is written as the mask is', () => {
+    fc.assert(
+      fc.property(chosen(...SYNTAX, ...ODD, ...LETTERS), (parts) => {
+        const pattern = parts.join('');
+        fc.pre(isRelative(pattern) && globProblem(pattern) === null);
+        for (const path of [pattern, `${pattern}/a`, ...(pattern.includes('/') ? [] : [`b/${pattern}`])])
+          expect([path, isMasked(path, [pattern]), isMaskedPath(path, [pattern])]).toEqual([path, true, true]);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it.each([
+    [['odd/ "[x]*.pem'], 'odd/ "[x]*.pem odd/ "x1.pem'],
+    [['*.pem', 'a?pem', 's*key', '*.key'], 'a-pem b/axpem ssh_key'],
+  ])('%j hides %s', (masks, hit) => {
+    for (const path of hit.split(/ (?!")/)) expect([path, isMasked(path, masks)]).toEqual([path, true]);
+  });
+
   it.each([
     ['.env', '.env a/.env .ENV .env/a', 'env a/.env.local .envrc'],
     ['.env.*', '.env.local a/.env.local', '.env env.local'],

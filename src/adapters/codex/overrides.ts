@@ -70,7 +70,9 @@ const ONLY_OURS: TomlValue = {
 function maskGlobs(pattern: string): readonly string[] {
   if (pattern.startsWith('!')) return [];
   const bare = pattern.replace(/!\([^()]*\)/g, '*').replace(/\/+$/, '');
-  return expandBraces(bare).map((glob) => (glob.includes('/') ? glob.replace(/^\/+/, '') : `**/${glob}`));
+  return expandBraces(bare)
+    .flatMap((glob) => [...new Set([glob, glob.replaceAll('[', '[[]')])])
+    .map((glob) => (glob.includes('/') ? glob.replace(/^\/+/, '') : `**/${glob}`));
 }
 
 /** How Codex reaches hopgate's MCP server: by starting it, or at an address of this machine. */

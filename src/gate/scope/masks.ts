@@ -1,4 +1,4 @@
-import { compileGlob, expandBraces, type Glob } from '../../base/glob.ts';
+import { compileGlob, type Glob, readingsOf } from '../../base/glob.ts';
 import { BACKUP_MARKS } from '../../spec/policy/default-masks.ts';
 import { GIT_CREDENTIALS, OWN_PACKAGES, PROTECTED_NAMES, REPOSITORY_MARK } from '../../spec/policy/protected-names.ts';
 
@@ -27,7 +27,7 @@ export function maskMatcher(patterns: readonly string[]): (relPath: string) => b
   const masks = patterns.flatMap((pattern): (Mask & { readonly globs: readonly string[] })[] => {
     const excepts = pattern.startsWith('!');
     const glob = anchored(foldPattern(excepts ? pattern.slice(1) : pattern));
-    return glob === null ? [] : [{ excepts, matches: compileGlob(glob), globs: expandBraces(glob) }];
+    return glob === null ? [] : [{ excepts, matches: compileGlob(glob), globs: readingsOf(glob) }];
   });
   const mayBeMasked = lastNameTest(masks.flatMap(({ excepts, globs }) => (excepts ? [] : globs)));
   const folders = new Map<string, boolean>();
@@ -68,10 +68,9 @@ function lastNameTest(globs: readonly string[]): (name: string) => boolean {
   const lasts = [...new Set(globs.map((glob) => glob.slice(glob.lastIndexOf('/') + 1)))];
   if (lasts.includes('**')) return () => true;
   const names = new Set(lasts.filter((last) => !/[*?[(]/.test(last)));
-  const endings = new Set(lasts.filter((last) => /^\*\.[^*?[(.]+$/.test(last)).map((last) => last.slice(2)));
-  const others = lasts
-    .filter((last) => !names.has(last) && !endings.has(last.slice(2)))
-    .map((last) => compileGlob(last));
+  const isEnding = (last: string) => /^\*\.[^*?[(.]+$/.test(last);
+  const endings = new Set(lasts.filter(isEnding).map((last) => last.slice(2)));
+  const others = lasts.filter((last) => !names.has(last) && !isEnding(last)).map((last) => compileGlob(last));
   return (name) =>
     names.has(name) || endings.has(name.slice(name.lastIndexOf('.') + 1)) || others.some((test) => test([name]));
 }

@@ -8,7 +8,7 @@ import { depth } from '../depth.ts';
 /** The gate with one rule dropped: file, what stands there, and what takes its place. Each has to turn the generated tests red. */
 const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to: string])[] = [
   ['a tool has to be in the envelope', 'decide-step.ts', '!spec.tools.includes(tool.id)', 'false'],
-  ['the mode allows the effect', 'decide-step.ts', '!specs.gate.effects[view.mode].includes(tool.effect)', 'false'],
+  ['the mode allows the effect', 'decide-step.ts', '!specs.modeGate.effects[view.mode].includes(tool.effect)', 'false'],
   ['a visit has so many steps', 'decide-step.ts', 'visit.steps >= limits.steps', 'false'],
   ['a visit has so many minutes', 'decide-step.ts', 'return late ?', 'return false && late ?'],
   ['arguments fit the catalogue', 'arguments.ts', 'if (validate(value)) return null;', 'return null;'],

@@ -1,5 +1,5 @@
 import { StoreError } from '../ports/evidence-store.ts';
-import { storeError } from './append-rules.ts';
+import { storeError } from './rules/append-rules.ts';
 import { type Database, isBroken, isBusy } from './node-sqlite.ts';
 import { statementsOf } from './statements.ts';
 

@@ -1,6 +1,6 @@
 import { blobsIn } from '../evidence/redaction.ts';
 import type { BlobReferences, Erasure } from '../ports/evidence-store.ts';
-import { storeError } from './append-rules.ts';
+import { storeError } from './rules/append-rules.ts';
 import { notFound, writtenBy } from './reply-chain.ts';
 import type { MemoryRow, MemoryTables } from './memory-tables.ts';
 

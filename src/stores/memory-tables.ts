@@ -2,8 +2,8 @@ import type { StoredBytes } from '../evidence/chain.ts';
 import type { StoredEntry } from '../evidence/entry.ts';
 import { byNewest, type EphemeralEntry, matchesQuery, type ResolvedQuery } from '../evidence/query.ts';
 import type { KeptFold } from '../ports/evidence-store.ts';
-import type { LeaseRow } from './append-rules.ts';
-import type { Placed } from './query-rules.ts';
+import type { LeaseRow } from './rules/append-rules.ts';
+import type { Placed } from './rules/query-rules.ts';
 import type { StoredSessionFacts } from './summary.ts';
 
 /** An entry's bytes and its arrival number in the whole store. */

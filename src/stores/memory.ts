@@ -15,11 +15,12 @@ import {
   sealEphemeral,
   storeError,
   takeoverNote,
-} from './append-rules.ts';
+} from './rules/append-rules.ts';
 import { chainOf, notFound } from './reply-chain.ts';
 import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from './memory-removal.ts';
 import { findNewest, type MemoryTables } from './memory-tables.ts';
-import { answer, checkQuery, checkTime } from './query-rules.ts';
+import { isGone } from './process-holder.ts';
+import { answer, checkQuery, checkTime } from './rules/query-rules.ts';
 import { eventOf, sessionFacts, summarise } from './summary.ts';
 
 const NAME = 'memory';
@@ -49,6 +50,7 @@ export function memoryStore({ clock = Date }: { readonly clock?: Clock } = {}): 
   const read = (bytes: StoredBytes): StoredEntry => readStored(NAME, bytes);
   const view: StoreView = {
     name: NAME,
+    isGone,
     leaseOf: (sessionId) => leases.get(sessionId) ?? null,
     headOf(sessionId) {
       const last = chains.get(sessionId)?.at(-1);

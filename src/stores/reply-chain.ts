@@ -1,5 +1,5 @@
 import type { FoundEntry } from '../evidence/query.ts';
-import { storeError } from './append-rules.ts';
+import { storeError } from './rules/append-rules.ts';
 
 /** Returns an entry and all its ancestors, the oldest first. Replies point backwards only, so this terminates. */
 export function chainOf(store: string, id: string, find: (id: string) => FoundEntry | null): readonly FoundEntry[] {

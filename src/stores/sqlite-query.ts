@@ -3,7 +3,7 @@ import type { Subject } from '../evidence/entry.ts';
 import { byNewest, type EphemeralEntry, type FoundEntry, type ResolvedQuery } from '../evidence/query.ts';
 import { subjectKey, wantedFacets } from './facets.ts';
 import type { Database, Statement } from './node-sqlite.ts';
-import type { Placed } from './query-rules.ts';
+import type { Placed } from './rules/query-rules.ts';
 
 type Value = string | number | null;
 

@@ -1,5 +1,5 @@
 import type { BlobReferences, Erasure } from '../ports/evidence-store.ts';
-import { storeError } from './append-rules.ts';
+import { storeError } from './rules/append-rules.ts';
 import { notFound, writtenBy } from './reply-chain.ts';
 import type { Statements } from './sqlite-query.ts';
 

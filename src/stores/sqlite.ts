@@ -16,11 +16,12 @@ import {
   sealEphemeral,
   storeError,
   takeoverNote,
-} from './append-rules.ts';
+} from './rules/append-rules.ts';
 import { GroupCommit } from './group-commit.ts';
 import { entryWriter, ephemeralWriter } from './entry-writer.ts';
 import { chainOf, notFound } from './reply-chain.ts';
-import { answer, checkQuery, checkTime } from './query-rules.ts';
+import { isGone } from './process-holder.ts';
+import { answer, checkQuery, checkTime } from './rules/query-rules.ts';
 import { readAll, readEphemeral, readingsOf, Statements } from './sqlite-query.ts';
 import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from './sqlite-removal.ts';
 import { openDatabase } from './sqlite-schema.ts';
@@ -91,6 +92,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   };
   const view: StoreView = {
     name: NAME,
+    isGone,
     leaseOf: (sessionId) => (sql.lease.get(sessionId) as LeaseRow | undefined) ?? null,
     headOf: (sessionId) => {
       const { seq, hash } = lastOf(sessionId);

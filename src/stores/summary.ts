@@ -2,7 +2,7 @@ import { isObject } from '../base/json.ts';
 import type { EntryDraft, StoredEntry } from '../evidence/entry.ts';
 import type { SessionSummary } from '../ports/evidence-store.ts';
 import type { Json } from '../spec/types.ts';
-import type { LeaseRow } from './append-rules.ts';
+import type { LeaseRow } from './rules/append-rules.ts';
 
 /** Returns the `event` of an entry's body; null if it has none. */
 export function eventOf(body: Json): string | null {

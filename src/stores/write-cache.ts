@@ -1,5 +1,5 @@
 import type { ChainHead } from '../evidence/entry.ts';
-import type { LeaseRow } from './append-rules.ts';
+import type { LeaseRow } from './rules/append-rules.ts';
 import type { Database, Statement } from './node-sqlite.ts';
 
 /** A session's last entry. */

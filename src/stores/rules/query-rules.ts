@@ -8,7 +8,7 @@ import {
   type QueryPage,
   type ResolvedQuery,
   resolveQuery,
-} from '../evidence/query.ts';
+} from '../../evidence/query.ts';
 import { storeError } from './append-rules.ts';
 
 /** A found entry and its sort key. */

@@ -1,20 +1,24 @@
-import { ChainError, parseStored, type StoredBytes, sealDrafts } from '../evidence/chain.ts';
-import type { ChainHead, EntryDraft, StoredEntry } from '../evidence/entry.ts';
-import { assertEntryDraft, EntryError } from '../evidence/entry-schema.ts';
-import type { EphemeralEntry } from '../evidence/query.ts';
+import { ChainError, parseStored, type StoredBytes, sealDrafts } from '../../evidence/chain.ts';
+import type { ChainHead, EntryDraft, StoredEntry } from '../../evidence/entry.ts';
+import { assertEntryDraft, EntryError } from '../../evidence/entry-schema.ts';
+import type { EphemeralEntry } from '../../evidence/query.ts';
 import {
   type Lease,
   type OperatorNote,
   type ShortEntry,
   StoreError,
   type StoreErrorCode,
-} from '../ports/evidence-store.ts';
-import { isGone } from './process-holder.ts';
+} from '../../ports/evidence-store.ts';
 import { completeDraft } from './short-entry.ts';
 
-/** The facts of a store that the rules read; every method sees the writes of the current transaction. */
+/**
+ * The facts of a store that the rules read; every method sees the writes of the current transaction. A store that
+ * answers asynchronously reads them before the rule judges: see `readView`.
+ */
 export interface StoreView {
   readonly name: string;
+  /** True only if the holder has certainly ended. A store that other machines write cannot know: it returns false. */
+  isGone(holder: string): boolean;
   leaseOf(sessionId: string): LeaseRow | null;
   headOf(sessionId: string): ChainHead;
   find(id: string): StoredEntry | null;
@@ -42,7 +46,7 @@ export const storeError = (store: string, code: StoreErrorCode, message: string,
 const time = (ms: number): string => new Date(ms).toISOString();
 
 /**
- * Decides who may write a session: its holder, or anyone once the lease has expired or the holder's process has ended.
+ * Decides who may write a session: its holder, or anyone once the lease has expired or the holder has ended.
  */
 export function judgeLease(store: StoreView, now: number, sessionId: string, holder: string, ttl: number): Granted {
   if (!(Number.isFinite(ttl) && ttl > 0))
@@ -50,7 +54,7 @@ export function judgeLease(store: StoreView, now: number, sessionId: string, hol
   const held = store.leaseOf(sessionId);
   const lease = { holder, until: Math.ceil(now + ttl), ttl: Math.ceil(ttl) };
   if (held === null || held.holder === holder) return { lease, note: null };
-  const gone = isGone(held.holder);
+  const gone = store.isGone(held.holder);
   if (held.until > now && !gone) {
     const message = `session ${sessionId} is being written by ${held.holder} until ${time(held.until)}; ${holder} was turned away. Wait, or end the other writer`;
     throw storeError(store.name, 'session-busy', message);

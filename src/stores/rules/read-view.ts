@@ -1,0 +1,41 @@
+import type { ChainHead, EntryDraft, StoredEntry } from '../../evidence/entry.ts';
+import type { LeaseRow, StoreView } from './append-rules.ts';
+
+/** The reads of a store that answers asynchronously, such as a database on another machine. */
+export interface StoreReader {
+  readonly name: string;
+  leaseOf(sessionId: string): Promise<LeaseRow | null>;
+  headOf(sessionId: string): Promise<ChainHead>;
+  /** Returns the durable entries that have one of these ids. */
+  find(ids: readonly string[]): Promise<readonly StoredEntry[]>;
+  /** Returns those of the ids that ephemeral entries have. */
+  findEphemeral(ids: readonly string[]): Promise<readonly string[]>;
+}
+
+/**
+ * Reads everything that the rules need to judge one write of a session. Call it inside the transaction that will hold
+ * the write. No holder counts as gone: processes of other machines cannot be seen, so only the expiry of a lease counts.
+ */
+export async function readView(
+  reader: StoreReader,
+  sessionId: string,
+  drafts: readonly Pick<EntryDraft, 'id' | 'inReplyTo' | 'forkOf'>[] = [],
+): Promise<StoreView> {
+  const ids = [...new Set(drafts.flatMap(({ id, inReplyTo, forkOf }) => [id, inReplyTo ?? [], forkOf ?? []].flat()))];
+  const [lease, head, entries, ephemeral] = await Promise.all([
+    reader.leaseOf(sessionId),
+    reader.headOf(sessionId),
+    reader.find(ids),
+    reader.findEphemeral(ids),
+  ]);
+  const found = new Map(entries.map((stored) => [stored.entry.id, stored]));
+  return {
+    name: reader.name,
+    isGone: () => false,
+    leaseOf: () => lease,
+    headOf: () => head,
+    find: (id) => found.get(id) ?? null,
+    has: (id) => found.has(id),
+    hasEphemeral: (id) => ephemeral.includes(id),
+  };
+}

@@ -35,6 +35,8 @@ export interface AgentCall {
   readonly callId?: string;
   /** What a person approved after `wants` had asked for it; null: a person was asked and said no. Anything else is still refused. */
   readonly approved?: { readonly hash: string; readonly by: string } | null;
+  /** Why the user's own rules for the client refuse the call: it is not carried out. */
+  readonly refused?: string;
 }
 
 /** What a call came to, ready for a model. */

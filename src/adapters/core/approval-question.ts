@@ -42,6 +42,14 @@ export function approvalQuestion(
   ].join('\n');
 }
 
+/** What a person is asked about a command that their own rules want them to see first. */
+export const commandQuestion = (command: string, why: string, isAgain: boolean): string =>
+  [
+    ...(isAgain ? [AGAIN.unticked] : []),
+    row('Your own rules ask about this command', why),
+    ...command.split('\n').map(barred),
+  ].join('\n');
+
 /** Which files a diff changes, on the line that is read in any case. */
 function summaryOf(diff: readonly string[] | null): string {
   const files = (diff ?? []).flatMap((line) => /^diff --git .* "?b\/(.*?)"?$/.exec(line)?.[1] ?? []);

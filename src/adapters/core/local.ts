@@ -35,7 +35,8 @@ export function agentSession(session: Session): AgentSession {
 
 type Said = Omit<AgentAnswer, 'toolsChanged'>;
 
-async function carryOut(session: Session, { name, input, signal, approved }: AgentCall): Promise<Said> {
+async function carryOut(session: Session, { name, input, signal, approved, refused }: AgentCall): Promise<Said> {
+  if (refused !== undefined) return { status: 'refused', text: refused, data: null, denial: null };
   const fields = argumentsOf(input);
   const answering = approved === undefined ? {} : { approver: holding(approved) };
   if (name === 'hop') {

@@ -8,7 +8,7 @@ import {
 import { excerpt } from '../../base/text.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { AgentCall } from '../core/agent-session.ts';
-import { type QuestionOptions, approvalQuestion } from '../core/approval-question.ts';
+import { approvalQuestion, type QuestionOptions } from '../core/approval-question.ts';
 
 /** How long a question may stand before its answer counts no more, in milliseconds. */
 const LIFETIME = 30 * 60_000;
@@ -41,14 +41,22 @@ export class Questions {
     this.#now = now;
   }
 
-  ask(call: AgentCall, wanted: ApprovalRequest, asking: QuestionOptions): InputRequiredResult {
+  ask(call: AgentCall, wanted: ApprovalRequest, options: QuestionOptions): InputRequiredResult {
+    return this.put(call, approvalQuestion(wanted, options), wanted.hash, options.again === 'unticked');
+  }
+
+  /**
+   * Asks for a yes to this call.
+   *
+   * @param hash of what is shown
+   */
+  put(call: AgentCall, message: string, hash: string, isAgain: boolean): InputRequiredResult {
     this.#sweep();
     const requestState = randomUUID();
-    const isAgain = asking.again === 'unticked';
-    this.#open.set(requestState, { call: keyOf(call), hash: wanted.hash, at: this.#now(), isAgain });
+    this.#open.set(requestState, { call: keyOf(call), hash, at: this.#now(), isAgain });
     const approval = inputRequired.elicit({
       mode: 'form',
-      message: approvalQuestion(wanted, asking),
+      message,
       requestedSchema: {
         type: 'object',
         properties: {

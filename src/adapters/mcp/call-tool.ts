@@ -10,6 +10,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import type { AgentCall } from '../core/agent-session.ts';
+import { commandQuestion } from '../core/approval-question.ts';
 import { callResult } from './answer-shape.ts';
 import { personAt } from './asking.ts';
 import type { McpHost, Peer } from './host.ts';
@@ -40,7 +41,7 @@ export async function carryOut(
     return await host.inOrder(async () => {
       if (signal.aborted) return { content: [], isError: true }; // cancelled while it waited: nobody reads this
       const call = { ...called, name: (await host.names()).idOf(called.name) };
-      const asked = await approvalFor(host, server, call, ctx);
+      const asked = (await ruledByUser(host, server, call, ctx)) ?? (await approvalFor(host, server, call, ctx));
       if ('question' in asked) return asked.question;
       const answer = await session.call({ ...call, ...asked });
       const { count } = peer.relisting;
@@ -53,7 +54,26 @@ export async function carryOut(
   }
 }
 
-type Approval = { readonly question: InputRequiredResult } | Pick<AgentCall, 'approved'>;
+type Approval = { readonly question: InputRequiredResult } | Pick<AgentCall, 'approved' | 'refused'>;
+
+/** What the user's own rules have against a call that the session may let through; null: nothing, or the person has said yes. */
+async function ruledByUser(
+  { questions, options }: McpHost,
+  server: Server,
+  call: AgentCall,
+  ctx: ServerContext,
+): Promise<Approval | null> {
+  const ruling = await options.userRules?.(call);
+  if (!ruling || !(await options.session.status()).available.tools.includes(call.name)) return null;
+  const { decision, why, command } = ruling;
+  if (decision === 'forbidden') return { refused: `The user's own rules for commands refuse this: ${why}` };
+  if (options.elicit === false || !canAsk(clientOf(server, ctx).capabilities))
+    return { refused: `The user's own rules for commands ask a person first, and nobody can be asked here: ${why}` };
+  const { said } = questions.take(call, ctx);
+  if (said === 'yes') return null;
+  if (said === 'no' || said === 'dismissed') return { refused: 'The person who was asked refused this command.' };
+  return { question: questions.put(call, commandQuestion(command, why, said === 'unticked'), '', said === 'unticked') };
+}
 
 /** What a person at the client has approved, or the question to put to them. */
 async function approvalFor(host: McpHost, server: Server, call: AgentCall, ctx: ServerContext): Promise<Approval> {

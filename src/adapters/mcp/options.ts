@@ -1,6 +1,14 @@
 import type { ApprovalRequest } from '../../ports/approver.ts';
-import type { AgentSession } from '../core/agent-session.ts';
+import type { AgentCall, AgentSession } from '../core/agent-session.ts';
 import type { McpReading } from './reading.ts';
+
+/** `prompt`: a person has to say yes first. */
+export interface UserRuling {
+  readonly decision: 'forbidden' | 'prompt';
+  readonly why: string;
+  /** The command as the person reads it. */
+  readonly command: string;
+}
 
 export interface McpOptions {
   /** The session that every connection is served from; closed with the host. */
@@ -15,6 +23,8 @@ export interface McpOptions {
   readonly elicit?: boolean;
   /** Is the answer there already, from someone whom the session will ask? Then nobody is asked at the client. */
   readonly answeredAhead?: (request: ApprovalRequest) => boolean | Promise<boolean>;
+  /** What the rules that the user has for the client's own tools say of a call; null: nothing against it. They tighten what the session allows. */
+  readonly userRules?: (call: Pick<AgentCall, 'name' | 'input'>) => Promise<UserRuling | null>;
   /** The lines of the change that an approval would ship, for the person's eyes; null: there is none. */
   readonly diff?: (request: ApprovalRequest) => readonly string[] | null | Promise<readonly string[] | null>;
   /** The command that shows all of a request in a terminal, where it can be answered as well: forms of clients cut long texts off. */

@@ -1,10 +1,11 @@
+import { resolve } from 'node:path';
 import { codexHooks } from '../../adapters/codex/hook-config.ts';
 import { type CodexThreadOptions, threadOptions } from '../../adapters/codex/thread-options.ts';
 import { shellWord as shown } from '../../base/text.ts';
-import { SessionHost } from '../../daemon/host.ts';
-import { hookCommand } from '../../daemon/hook/launcher.ts';
-import { remoteAgentSession } from '../../daemon/remote.ts';
 import { SeatFiles, type SeatRecord } from '../../daemon/conversation-files.ts';
+import { hookCommand } from '../../daemon/hook/launcher.ts';
+import { SessionHost } from '../../daemon/host.ts';
+import { remoteAgentSession } from '../../daemon/remote.ts';
 import { serverName } from '../../daemon/server-name.ts';
 import type { SessionStatus } from '../../session/session.ts';
 import { openClient } from '../client/open-client.ts';
@@ -87,8 +88,8 @@ async function runOnce(io: Io, { codex, root, sessionId, options, args }: Run): 
   const asked = !args.some((word) => EXEC.has(word));
   const mcp = {
     command,
-    args: [...own, 'mcp', '--attach', '--root', root, ...(asked ? [] : ['--no-elicit'])],
-    env: { ...handedOn(io), ...session },
+    args: [...own, 'mcp', '--attach', '--agent', 'codex', '--root', root, ...(asked ? [] : ['--no-elicit'])],
+    env: { ...handedOn(io), ...session, CODEX_BIN: codex.includes('/') ? resolve(io.cwd, codex) : codex },
   };
   const first = await launchArguments({
     codex,
@@ -107,7 +108,7 @@ async function runOnce(io: Io, { codex, root, sessionId, options, args }: Run): 
 function handedOn(io: Io): { readonly [name: string]: string } {
   const names = [
     ...['HOME', 'PATH', 'TMPDIR', 'LANG', 'XDG_STATE_HOME', 'XDG_RUNTIME_DIR', 'SSH_AUTH_SOCK', 'NO_COLOR'],
-    ...['HOPGATE_DAEMON', 'HOPGATE_DAEMON_IDLE_MINUTES'],
+    ...['CODEX_HOME', 'HOPGATE_DAEMON', 'HOPGATE_DAEMON_IDLE_MINUTES'],
   ];
   return Object.fromEntries(names.flatMap((name) => (io.env[name] ? [[name, io.env[name]]] : [])));
 }

@@ -11,13 +11,15 @@ import { codexProgram, ownProgram } from '../codex/programs.ts';
 import { readText } from './apply.ts';
 import { type Additions, withAdditions, withoutAdditions } from './codex-config-toml.ts';
 import { withOurHooks, withoutOurHooks } from './codex-hooks-json.ts';
-import type { FileChange, Installer, InstallTarget, InstallPlan } from './installer.ts';
+import type { FileChange, Installer, InstallPlan, InstallTarget } from './installer.ts';
 
 /** Tools come and go with every hop; without this, Codex shows what it saw first. */
 const FEATURES = ['mcp_tool_list_changed'];
 
 /** Codex hands its environment to no MCP server but what is named. */
 const PASSED = [
+  'CODEX_HOME',
+  'CODEX_BIN',
   'XDG_STATE_HOME',
   'XDG_RUNTIME_DIR',
   'HOPGATE_SESSION',

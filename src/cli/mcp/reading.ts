@@ -4,6 +4,7 @@ import type { McpReading } from '../../adapters/mcp/reading.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { projectThread } from '../../evidence/threads.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
+import type { Pin } from '../../session/pin.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { readPin } from '../chosen-sessions.ts';
 import type { Io } from '../io.ts';
@@ -15,17 +16,8 @@ const COLUMNS = 120;
 
 /** What MCP clients may read of a session, from the evidence of its repository; so it does not matter in which process the session lives. */
 export function readingOf(io: Io, root: string, session: AgentSession): McpReading {
-  const reading = <T>(use: (store: EvidenceStore) => Promise<T>): Promise<T> =>
-    withStore<T | null>(root, io.env, null, use).then((found) => {
-      if (found === null) throw new Error(`the evidence of ${root} is gone`);
-      return found;
-    });
-  const pin = () =>
-    reading(async (store) => {
-      const read = await readPin(store, findSession(await store.sessions(), session.id));
-      if (typeof read === 'string') throw new Error(read);
-      return read;
-    });
+  const reading = <T>(use: (store: EvidenceStore) => Promise<T>): Promise<T> => readStore(io, root, use);
+  const pin = () => pinOf(io, root, session);
   const spec = async (): Promise<SpecSet> => (await pin()).specs;
   return {
     spec,
@@ -47,3 +39,17 @@ export function readingOf(io: Io, root: string, session: AgentSession): McpReadi
     },
   };
 }
+
+const readStore = <T>(io: Io, root: string, use: (store: EvidenceStore) => Promise<T>): Promise<T> =>
+  withStore<T | null>(root, io.env, null, use).then((found) => {
+    if (found === null) throw new Error(`the evidence of ${root} is gone`);
+    return found;
+  });
+
+/** The specs and the configuration that a session was opened with. */
+export const pinOf = (io: Io, root: string, { id }: Pick<AgentSession, 'id'>): Promise<Pin> =>
+  readStore(io, root, async (store) => {
+    const read = await readPin(store, findSession(await store.sessions(), id));
+    if (typeof read === 'string') throw new Error(read);
+    return read;
+  });

@@ -4,8 +4,8 @@ import { McpHost } from '../../adapters/mcp/host.ts';
 import { serveOverHttp } from '../../adapters/mcp/serve-http.ts';
 import { serveOverStdio } from '../../adapters/mcp/serve-stdio.ts';
 import { shellWord } from '../../base/text.ts';
-import { remoteAgentSession } from '../../daemon/remote.ts';
 import { SeatFiles } from '../../daemon/conversation-files.ts';
+import { remoteAgentSession } from '../../daemon/remote.ts';
 import { pendingRequests } from '../../operator/answer-request.ts';
 import { approvalsFolder } from '../../operator/approvals-folder.ts';
 import { leavePending } from '../../operator/pending-approver.ts';
@@ -14,6 +14,7 @@ import type { ApprovalRequest } from '../../ports/approver.ts';
 import { ensureStateDir, stateDir } from '../../project/state-dir.ts';
 import { pendingAt } from '../approve/pending-at.ts';
 import { diffFor } from '../approve/show-request.ts';
+import { codexRules } from '../codex/rules.ts';
 import { fail } from '../fail.ts';
 import { CliError, type Io, note } from '../io.ts';
 import { rootOf } from '../options.ts';
@@ -49,6 +50,7 @@ async function serve(io: Io, options: McpCommand): Promise<void> {
     elicit: options.elicit,
     upstreamNames: options.upstreamNames ?? false,
     answeredAhead: answeredAhead(io, root, options),
+    ...(options.attach && options.agent === 'codex' ? { userRules: codexRules(io, root, session) } : {}),
     diff: (request) => shownDiff(request, root),
     readBy: (request) => readBy(io, root, request),
     answered: (hash) => approvalsFolder(ensureStateDir(root, io.env)).dropPending(hash),

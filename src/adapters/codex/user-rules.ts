@@ -1,0 +1,115 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { parse } from 'smol-toml';
+import { fieldsOf } from '../../base/json.ts';
+import { excerpt } from '../../base/text.ts';
+
+type Env = { readonly [name: string]: string | undefined };
+
+/** The answer of the user's rules to a command: it does not run at all, or a person has to say yes first. */
+export interface Ruled {
+  readonly decision: 'forbidden' | 'prompt';
+  readonly why: string;
+}
+
+/** The longest time that Codex has to judge one command, in milliseconds. */
+const WAIT_MS = 10_000;
+
+/**
+ * Applies the user's rules for Codex's own shell (`rules/*.rules`) to a command that hopgate runs instead. Codex judges it (`codex execpolicy
+ * check`), as a list of words. A command that is more than a list of words is asked about where a rule may deny or ask. null: no rule is against it.
+ */
+export async function ruledByCodex(
+  command: string,
+  codex: () => string,
+  root: string,
+  env: Env,
+): Promise<Ruled | null> {
+  const folders = [env['CODEX_HOME'] || join(env['HOME'] || homedir(), '.codex'), join(root, '.codex'), '/etc/codex'];
+  try {
+    // Those of whoever manages the machine stand in no file that `codex execpolicy check` reads.
+    if (tableIn('/etc/codex/requirements.toml')['rules'] !== undefined)
+      return { decision: 'prompt', why: 'hopgate cannot read the rules of whoever manages this machine' };
+    const { files, isOpen } = rulesIn(folders);
+    if (isOpen) return null;
+    const words = plainWords(command);
+    const ruled =
+      words === null
+        ? {
+            decision: 'prompt' as const,
+            why: 'Codex can apply your rules only to one command of plain words, without pipes, lists and expansions',
+          }
+        : await check(codex(), files, words);
+    return ruled?.decision === 'prompt' && folders.some(neverAsks) ? { ...ruled, decision: 'forbidden' } : ruled;
+  } catch (error) {
+    const why = `Codex cannot apply your rules: ${excerpt(error instanceof Error ? error.message : String(error), 300)}`;
+    return { decision: 'prompt', why };
+  }
+}
+
+async function check(codex: string, files: readonly string[], words: readonly string[]): Promise<Ruled | null> {
+  const rules = files.flatMap((file) => ['--rules', file]);
+  const args = ['execpolicy', 'check', '--resolve-host-executables', ...rules, '--', ...words];
+  const { stdout } = await promisify(execFile)(codex, args, { timeout: WAIT_MS });
+  const { decision, matchedRules } = fieldsOf(JSON.parse(stdout));
+  if (!Array.isArray(matchedRules)) throw new Error('its answer has no "matchedRules"');
+  if (decision === 'allow' || (decision === undefined && matchedRules.length === 0)) return null;
+  if (decision !== 'forbidden' && decision !== 'prompt') throw new Error(`its answer is "${String(decision)}"`);
+  const reasons = matchedRules.flatMap((rule) => {
+    const match = fieldsOf(fieldsOf(rule)['prefixRuleMatch']);
+    return match['decision'] === decision && typeof match['justification'] === 'string' ? [match['justification']] : [];
+  });
+  return { decision, why: reasons.join('; ') || `your rules say ${decision}` };
+}
+
+/** The rule files that there are. `isOpen`: each of their rules only allows, in the form in which Codex itself writes it. */
+function rulesIn(folders: readonly string[]): { readonly files: readonly string[]; readonly isOpen: boolean } {
+  const files = folders.flatMap((folder) =>
+    (unlessMissing(() => readdirSync(join(folder, 'rules'))) ?? [])
+      .filter((name) => name.endsWith('.rules'))
+      .map((name) => join(folder, 'rules', name)),
+  );
+  const isOpen = files.every((file) => readFileSync(file, 'utf8').split('\n').every(isAllow));
+  return { files, isOpen };
+}
+
+const isAllow = (line: string): boolean =>
+  /^\s*(#.*)?$/.test(line) || /^prefix_rule\(pattern=\[[^()]*\], decision="allow"\)\s*$/.test(line);
+
+/** Codex refuses what its rules would ask about where its configuration says so. */
+function neverAsks(folder: string): boolean {
+  const policy = tableIn(join(folder, 'config.toml'))['approval_policy'];
+  return policy === 'never' || fieldsOf(fieldsOf(policy)['granular'])['rules'] === false;
+}
+
+const tableIn = (file: string) => fieldsOf(parse(unlessMissing(() => readFileSync(file, 'utf8')) ?? ''));
+
+function unlessMissing<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    throw error;
+  }
+}
+
+const WORD = /(?:[\w./:=@%+,-]|'[^'\0]*'|"[^"$`\\!\0]*")+/;
+const WORDS = new RegExp(`^ *${WORD.source}(?: +${WORD.source})* *$`);
+/** Words of the shell that run, or read, what comes after them. */
+const SHELL_WORDS: ReadonlySet<string> = new Set([
+  ...['.', 'builtin', 'command', 'coproc', 'eval', 'exec', 'source', 'time', 'trap'],
+]);
+
+/** The words of a command in which the shell has nothing to expand, to redirect or to run besides; null: it may have. */
+function plainWords(command: string): readonly string[] | null {
+  if (!WORDS.test(command)) return null;
+  const words = [...command.matchAll(new RegExp(WORD, 'g'))].map(([word]) =>
+    word.replaceAll(/'([^']*)'|"([^"]*)"/g, '$1$2'),
+  );
+  const [first = ''] = words;
+  return first.includes('=') || SHELL_WORDS.has(first) ? null : words;
+}

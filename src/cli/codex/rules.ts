@@ -1,0 +1,19 @@
+import { ruledByCodex } from '../../adapters/codex/user-rules.ts';
+import type { AgentSession } from '../../adapters/core/agent-session.ts';
+import { commandOf } from '../../adapters/core/calls/shell-route.ts';
+import { argumentsOf } from '../../adapters/core/calls/controls.ts';
+import type { McpOptions } from '../../adapters/mcp/options.ts';
+import type { Io } from '../io.ts';
+import { pinOf } from '../mcp/reading.ts';
+import { codexProgram } from './programs.ts';
+
+/** The user's rules for Codex's shell, for the commands that hopgate's tools run in its place. */
+export const codexRules =
+  (io: Io, root: string, session: AgentSession): NonNullable<McpOptions['userRules']> =>
+  async ({ name, input }) => {
+    const { specs, config } = await pinOf(io, root, session);
+    const command = commandOf({ tool: name, args: argumentsOf(input) }, specs, config) ?? '';
+    if (command.trim() === '') return null;
+    const ruled = await ruledByCodex(command, () => codexProgram(io, null), root, io.env);
+    return ruled && { ...ruled, command };
+  };

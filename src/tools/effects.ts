@@ -5,8 +5,8 @@ import type { ObservedEffect } from '../ports/effects.ts';
 export const sha256Hex = (content: Uint8Array | string): string => hash('sha256', content, 'hex');
 
 /**
- * The effect of a file's content having been put in place.
- * @param before sha256 of what was there; null if nothing was
+ * The effect of a written file.
+ * @param before sha256 of the previous content; null if the file did not exist
  */
 export function contentEffect(path: string, before: string | null, after: string): ObservedEffect {
   return before === null ? { path, op: 'create', after } : { path, op: 'modify', before, after };

@@ -3,7 +3,7 @@ import type { ObservedEffect } from '../ports/effects.ts';
 import type { Grant } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';
 
-/** What of a file was seen before a change, and after it. */
+/** The observed states of a file before and after a change. */
 export interface FileSeen {
   readonly signals: TestSignals | null;
   readonly mode: number;
@@ -15,7 +15,8 @@ export const seenIn = (path: string, text: string | null, mode: number): FileSee
 });
 
 /**
- * An effect with what a person must know about it, if anything: that the file will run outside the sandbox, that it weakens the tests, or both.
+ * Adds to an effect what a person must know, if anything: the file will run outside the sandbox, it weakens the tests,
+ * or both.
  * @param after null if the file was deleted
  */
 export function withFinding(
@@ -29,7 +30,7 @@ export function withFinding(
   return all.length === 0 ? effect : { ...effect, finding: all.join('; ') };
 }
 
-/** The part of a result that names what effects brought with them; nothing where none did. */
+/** The part of a result that lists the findings of effects; empty if there are none. */
 export function findingsPart(effects: readonly ObservedEffect[]): { readonly findings?: Json } {
   const found = effects.flatMap(({ path, finding: why }): Json[] => (why === undefined ? [] : [{ path, why }]));
   return found.length === 0 ? {} : { findings: found };

@@ -3,10 +3,13 @@ import { join } from 'node:path';
 import { isGitCredential } from '../gate/scope/masks.ts';
 import { isTooDeep, readFolder } from './sandbox/mounts/read-folder.ts';
 
-/** Where git may find objects and refs: in a repository, or in a folder that the file `commondir` of another one names. */
+/**
+ * True for a folder in which git may find objects and refs: a repository, or a folder that another one's `commondir`
+ * file names.
+ */
 export const isGitFolder = (entries: readonly Dirent[]): boolean => has(entries, 'objects', 'refs');
 
-/** Whether git reads a configuration in a folder, whatever it is called: a repository, or the entry of a linked work tree. */
+/** True if git reads a configuration in a folder of any name: a repository, or the entry of a linked work tree. */
 export function isGitPlace(folder: string, entries: readonly Dirent[]): boolean {
   if (entries.some((entry) => entry.name === 'HEAD' && !entry.isDirectory()))
     return isGitFolder(entries) || has(entries, 'commondir');
@@ -19,14 +22,14 @@ export const isObjectStore = (entries: readonly Dirent[]): boolean =>
 const has = (entries: readonly Dirent[], ...wanted: readonly string[]): boolean =>
   wanted.every((name) => entries.some((entry) => entry.name === name));
 
-/** What holds no configuration, and may hold very many files. */
+/** Entries without configuration that may contain very many files. */
 export const SKIPPED_IN_GIT: ReadonlySet<string> = new Set(['objects', 'refs', 'logs', 'hooks', 'info', 'lfs']);
 
-/** Tells paths in git folders whose names do not show it. Looks at each folder once. */
+/** Detects paths in git folders of any name. Reads each folder once. */
 export interface GitPlaces {
-  /** Whether git keeps credentials in the file of this root-relative path. */
+  /** True if git keeps credentials in the file with this root-relative path. */
   holdsCredential(path: string): boolean;
-  /** Whether the root-relative path lies in such a folder, or is one. The root itself does not count. */
+  /** True if the root-relative path is such a folder or inside one. The root itself does not count. */
   holds(path: string): boolean;
 }
 

@@ -9,19 +9,20 @@ import { INSTRUCTION_FILES } from '../spec/policy/instruction-files.ts';
 
 const globs = INSTRUCTION_FILES.map((pattern) => compileGlob(`**/${pattern.toLowerCase()}`));
 
-/** Whether agents' programs take a file for instructions, by its root-relative path. */
+/** True if client programs of agents read the file (root-relative path) as instructions. */
 export const isInstructionFile = (path: string): boolean => {
   const names = path.toLowerCase().split('/');
   return globs.some((matches) => matches(names));
 };
 
-/** Larger files that are not instructions are no text that anybody imports. */
+/** Larger files, except instructions, are assumed not to be imported as text. */
 const MAX_IMPORTED = 4 << 20;
 
 /**
- * Explains why a text may not become the content of a file, because of what it imports; null if it may. An agent's program puts the target of
- * `@../.env` in an instruction file before the model, whatever the masks say, and follows imports from there to other files. So no file may import what
- * is masked, and no instruction file what lies outside the root.
+ * Explains why a text may not become the content of a file, because of what it imports; null if it may. A client
+ * program shows the target of `@../.env` in an instruction file to the model, regardless of the masks, and follows
+ * imports from there to other files. So no file may import a masked file, and no instruction file may import a file
+ * outside the root.
  *
  * @param path root-relative
  */
@@ -51,18 +52,20 @@ function targetProblem(
   const expanded = /^~(?:\/|$)/.test(target) ? join(homedir(), target.slice(1)) : target;
   const place = isAbsolute(expanded) ? posix.normalize(expanded) : resolve(root, posix.dirname(path), expanded);
   const real = realpathIfAny(place);
-  // Instructions are read again later, when the file may be there; of other files, most words with an @ name none.
+  // Instructions are read again later, when the target may exist; in other files, most words with an @ name no file.
   if (!instructs && real === null) return null;
   const places = real === null ? [place] : [place, real];
   if (places.some((each) => isWithin(root, each) && isMasked(relative(root, each), masks))) return 'is masked';
   return places.some((each) => !isWithin(root, each)) ? 'lies outside the root' : null;
 }
 
-/** Longer words are no paths, and more of them no text. */
+/** Matches the words of possible imports; longer words are not paths. */
 const WORD = /(?<![^\s([<>*_-])(?:@|#file:)(?=((?:[^\s\\]|\\[^\n]){1,1024}))/gu;
 const MAX_WORDS = 20_000;
 
-/** Targets that some program might take for an import: with and without what may end a sentence behind it; null if they are too many. */
+/**
+ * Targets that some program might read as an import, with and without trailing punctuation; null if there are too many.
+ */
 function importsOf(text: string): ReadonlySet<string> | null {
   const found = new Set<string>();
   for (const [, word] of text.matchAll(WORD)) {

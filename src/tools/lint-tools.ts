@@ -3,7 +3,7 @@ import { own, suggest } from '../spec/names.ts';
 import type { PeripheralSpec, ProjectConfig, ScopeRule, SpecSet, ToolParameter, ToolSpec } from '../spec/types.ts';
 import { COMMAND_TOOLS } from './shell/command-tools.ts';
 
-/** Tools that a peripheral grants and that can do nothing there, or not what they are for. Pure. */
+/** Warns about granted tools that cannot work in their peripheral, or not for their purpose. Pure. */
 export function lintTools(specs: SpecSet): SpecWarning[] {
   return Object.values(specs.peripherals).flatMap((peripheral) =>
     peripheral.tools.flatMap((id, index): SpecWarning[] => {
@@ -28,7 +28,7 @@ function modeFinding({ id, effect }: ToolSpec, { modeGate: gate }: SpecSet): Fin
   };
 }
 
-/** A required argument that the scope grants nothing for: every call is refused. */
+/** A required argument for which the scope grants no value, so every call is refused. */
 function reachFinding({ id, parameters }: ToolSpec, { scope }: PeripheralSpec): Finding | null {
   for (const parameter of parameters) {
     const lacks = lackOf(parameter, scope.rule);
@@ -73,7 +73,9 @@ function commandFinding({ id, upstream }: ToolSpec, { scope }: PeripheralSpec): 
   };
 }
 
-/** Tools that peripherals grant and that nobody would run: no backend has them, or their MCP server is not configured. Pure. */
+/**
+ * Warns about granted tools that cannot run, because no backend has them or their MCP server is not configured. Pure.
+ */
 export function lintServed(
   { tools, peripherals }: SpecSet,
   { served, upstream = {} }: { readonly served: ReadonlySet<string>; readonly upstream?: ProjectConfig['upstream'] },

@@ -5,12 +5,13 @@ import type { ToolBackend, ToolCall, ToolOutcome } from '../ports/tool-backend.t
 import type { Json } from '../spec/types.ts';
 
 const DEFAULT_LIMIT = 50;
-/** A body longer than this is cut to its beginning, so that one entry does not crowd out the rest. */
+/** A longer body is truncated, so that one entry does not displace the others. */
 const MAX_BODY_BYTES = 4096;
 
 /**
- * musn-log: this session's own entries. Without `after` the newest `limit` (default 50) come first; with it, those of a higher `seq`, oldest
- * first, and `next` is the cursor that continues (null at the end; `after: -1` begins at the beginning).
+ * musn-log: this session's own entries. Without `after`, the newest `limit` (default 50), newest first. With `after`,
+ * the entries with a higher `seq`, oldest first; `next` is the cursor for the next page (null at the end; `after: -1`
+ * starts at the beginning).
  */
 export function sessionLogBackend(store: EvidenceStore): ToolBackend {
   return {
@@ -40,7 +41,7 @@ async function readLog(store: EvidenceStore, call: ToolCall): Promise<ToolOutcom
   return { status: 'ok', result: { entries, next, total } };
 }
 
-/** What an agent needs of an entry to reflect on it. */
+/** The fields of an entry that an agent needs to reflect on it. */
 function view({ entry, body }: StoredEntry): { [key: string]: Json } {
   const { seq, id, at, type, claim, peripheral, mode, inReplyTo = null } = entry;
   const content = body === null ? null : entry.body;
@@ -67,7 +68,7 @@ function shown(body: Json): { body: Json; cut?: true } {
     : { body: bytes.subarray(0, MAX_BODY_BYTES).toString('utf8'), cut: true };
 }
 
-/** As many as fit, and always one, so that a cursor gets on. */
+/** As many entries as fit, at least one, so that a cursor always advances. */
 function fitting<T extends { [key: string]: Json }>(views: readonly T[], cap: number): T[] {
   let size = 0;
   const fits = (one: T) => {

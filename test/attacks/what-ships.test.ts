@@ -314,7 +314,7 @@ describe('two sessions', () => {
     await must(bashGit(one, 'add', '-A'));
     here.put('src/c.txt', 'theirs\n');
     git(here.root, 'commit', '-q', '-m', 'theirs', 'src/c.txt');
-    expect(await refused(bashGit(one, 'commit'))).toContain('Somebody has moved the branch');
+    expect(await refused(bashGit(one, 'commit'))).toContain('The branch has moved');
     await backToTest(one);
     await test(one);
     await must(toDeploy(one));
@@ -336,7 +336,7 @@ describe('in deploy', () => {
     here.put('src/b.txt', 'theirs\n');
     expect(await refused(bashGit(session, 'add', 'src/b.txt'))).toContain('was not changed by this session');
     git(here.root, 'add', 'src/b.txt');
-    expect(await refused(bashGit(session, 'restore', '--staged', 'src/b.txt'))).toContain('staged by somebody else');
+    expect(await refused(bashGit(session, 'restore', '--staged', 'src/b.txt'))).toContain('staged by someone else');
     await must(bashGit(session, 'add', '.'));
     expect(await must(bashGit(session, 'restore', '--staged', '.'))).toMatchObject({
       result: { skipped: ['src/b.txt'] },

@@ -66,7 +66,7 @@ describe('check', () => {
     expect(out).toContain('warning  tools.price: hopgate does not run price by itself');
     expect(out).toContain('warning  tools.issue.upstream.server: hopgate.yaml names no upstream "trakker"');
     expect(out).toContain('did you mean "tracker"?');
-    expect(out).toContain('warning  peripherals.ask.tools.3: bash-test runs here, but its verdict counts for nothing');
+    expect(out).toContain('warning  peripherals.ask.tools.3: bash-test runs here, but its verdict is not recorded');
     expect(out).toContain('warning  peripherals.ask.tools.4: every call of write is refused here (out-of-scope)');
     const { warnings } = JSON.parse((await run('check', 'specs', '--json')).out) as { warnings: { code: string }[] };
     expect(warnings.map(({ code }) => code)).toEqual([

@@ -50,8 +50,8 @@ describe('in a scope that a tool cannot work in', () => {
     ['bash-deploy', '{ paths: [src/] }', 'never-in-scope', 'is not one that ships'],
     ['bash', 'test-commands-only', 'never-in-scope', 'lets commands write'],
     ['bash-readonly', 'git-push-only', 'never-in-scope', 'runs commands'],
-    ['bash-test', '{ paths: [src/] }', 'beside-its-scope', 'its verdict counts for nothing'],
-    ['bash-git', 'full-codebase', 'beside-its-scope', 'git only looks'],
+    ['bash-test', '{ paths: [src/] }', 'beside-its-scope', 'its verdict is not recorded'],
+    ['bash-git', 'full-codebase', 'beside-its-scope', 'git is read-only'],
     ['bash', 'full-codebase', 'beside-its-scope', 'is dropped'],
   ])('%s under %s: %s', (tool, scope, code, words) => {
     const [finding, ...more] = lintTools(parsed(place(tool, scope)));

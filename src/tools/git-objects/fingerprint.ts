@@ -2,7 +2,7 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { GitFolder } from './git-folder.ts';
 
-/** What git writes when it makes something reachable, or stops doing so. */
+/** Files that git writes when objects become reachable or unreachable. */
 const HEADS = ['HEAD', 'index', 'logs/HEAD', 'FETCH_HEAD', 'ORIG_HEAD', 'MERGE_HEAD', 'CHERRY_PICK_HEAD'];
 
 /** A text that changes whenever the repository gains or loses an object, or its refs, reflogs or index change. */
@@ -19,7 +19,7 @@ export function fingerprint({ gitDir, commonDir }: GitFolder): string {
   look(join(commonDir, 'reftable'));
   const worktrees = join(commonDir, 'worktrees');
   for (const name of list(worktrees)) for (const each of HEADS) look(join(worktrees, name, each));
-  // A ref is replaced by a rename, which its folder shows.
+  // Git replaces a ref by a rename, which changes the time of its folder.
   const open = [join(commonDir, 'refs')];
   for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
     look(folder);
@@ -32,7 +32,7 @@ const entries = (folder: string) => {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch {
-    // none, or not ours to read
+    // missing or unreadable
     return [];
   }
 };

@@ -8,21 +8,22 @@ import { readFolder } from '../sandbox/mounts/read-folder.ts';
 import type { TreeScan } from '../sandbox/mounts/tree.ts';
 import { isStop } from '../workspace/outcome.ts';
 
-/** What of git a walk of the tree found. */
+/** The git repositories and `.git` files that a walk of the tree found. */
 export type FoundGit = Pick<TreeScan, 'repositories' | 'gitFiles'>;
 
-/** A folder where git keeps objects, and which paths its trees speak of. */
+/** A folder where git keeps objects, and the possible prefixes of the paths in its trees. */
 export interface GitFolder {
   /** Absolute. Its HEAD and index. */
   readonly gitDir: string;
-  /** Absolute. Its refs and objects; the same but for a linked work tree. */
+  /** Absolute path of the folder with refs and objects; differs from `gitDir` only in a linked work tree. */
   readonly commonDir: string;
-  /** What its paths may begin with to be root-relative. Which holds is not always known, and then each counts. */
+  /** Prefixes that make its paths root-relative. The right one is not always known; then all are applied. */
   readonly prefixes: readonly string[];
 }
 
 /**
- * The repositories that a command in the root can read: the root's own, wherever it lies, those of its submodules, and those beneath the root.
+ * The repositories that a command in the root can read: the root's own (inside or outside the root), those of its
+ * submodules, and those inside the root.
  */
 export function gitFolders(root: string, { repositories, gitFiles }: FoundGit): GitFolder[] {
   const own = findRepository(root);
@@ -62,8 +63,8 @@ function modulesOf(gitDir: string): string[] {
 }
 
 /**
- * Where the work tree of a repository within the tree may be: nowhere, around it, at the path that names a submodule, where its configuration says, or
- * where a file `.git` names it.
+ * Possible work trees of a repository in the tree: none, the folder around it, the path of a submodule, the one in its
+ * configuration, or a folder whose `.git` file names it.
  */
 function prefixesOf(root: string, gitDir: string, named: readonly string[]): string[] {
   const path = relative(root, gitDir);
@@ -80,7 +81,7 @@ function prefixesOf(root: string, gitDir: string, named: readonly string[]): str
   return ['', ...new Set(places.map((place) => `${place}/`))];
 }
 
-/** Where linked work trees lie in the root. */
+/** Paths of linked work trees in the root. */
 function linkedIn(root: string, commonDir: string): string[] {
   return subfolders(join(commonDir, 'worktrees'))
     .map((place) => dirname(resolve(place, readIfAny(join(place, 'gitdir')).trim())))

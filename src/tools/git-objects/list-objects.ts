@@ -8,20 +8,20 @@ import type { Mount } from '../sandbox/mount.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
 import { type GitFolder, placesOf } from './git-folder.ts';
 
-/** What a repository holds, by object name. */
+/** The objects of a repository, by name. */
 export interface ObjectList {
-  /** Reached from a ref, a reflog, an index or a head, at a path that is not masked (or none). */
+  /** Reachable from a ref, a reflog, an index or a head, at a path that is not masked (or without a path). */
   readonly open: ReadonlySet<string>;
-  /** Blobs reached at masked paths only, or by a name of their own and at no path. */
+  /** Blobs that are reachable only at masked paths, or only directly by name without a path. */
   readonly masked: ReadonlySet<string>;
-  /** Reached from nowhere: at which path they once were nobody knows. */
+  /** Unreachable objects, whose former paths are unknown. */
   readonly unreached: ReadonlySet<string>;
 }
 
-/** Of a list. More is a repository of some two million objects. */
+/** Maximum size of a list; it is exceeded at about two million objects. */
 const LIST_BYTES = 256 << 20;
 export const LIST_SECONDS = 120;
-/** Files that name what git was doing last, and are no refs. */
+/** Files with the object names of git's last operation; they are not refs. */
 const HEADS = [
   'HEAD',
   'FETCH_HEAD',
@@ -34,9 +34,9 @@ const HEADS = [
 ];
 
 /**
- * Lists, each before an empty line: what is reached from a commit or the index, and at which path; what else a name leads to; all that there is. Then the
- * index; and, as the first list ends a path at a newline, such paths in all commits: only where the index has some, because to look for them takes as
- * long as all the rest.
+ * Prints lists, each followed by an empty line: objects reachable from a commit or the index with their paths; objects
+ * reachable from other names; all objects. Then the index. The first list cuts a path at a newline; if the index has
+ * such paths, the script also searches all commits for them, which takes as long as all the rest.
  */
 const LIST = `set -e
 cd /tmp
@@ -62,7 +62,7 @@ cat staged
 printf '\\0\\0'
 cat odd`;
 
-/** Runs scripts on one repository in the root, `"$@"` being git, in a sandbox that can write nothing but what `mounts` give. */
+/** Runs scripts on one repository in the root, `"$@"` being git, in a sandbox that can only write to `mounts`. */
 export function gitRunner(
   sandbox: Pick<Sandbox, 'run'>,
   root: string,
@@ -119,7 +119,7 @@ export async function listObjects(
   const [staged, odd] = splitAt(listed.stdout.slice(at), '\0\0');
   for (const { name, path } of [...stagedIn(staged), ...changesIn(odd)])
     if (path.includes('\n') && isMasked(path) && open.delete(name)) blobs.add(name);
-  // What the index has at an open path a command can read in the work tree, too.
+  // A command can also read in the work tree what the index has at an open path.
   for (const { name, path } of stagedIn(staged)) if (!isMasked(path) && blobs.delete(name)) open.add(name);
   return { open, masked: blobs, unreached };
 }
@@ -129,7 +129,7 @@ interface Placed {
   readonly path: string;
 }
 
-/** What `ls-files --stage -z` says. */
+/** Parses the output of `ls-files --stage -z`. */
 function* stagedIn(text: string): Generator<Placed> {
   for (const entry of text.split('\0')) {
     const [, name, path] = /^\d+ ([0-9a-f]+) \d\t(.*)$/s.exec(entry) ?? [];
@@ -137,7 +137,9 @@ function* stagedIn(text: string): Generator<Placed> {
   }
 }
 
-/** What `diff-tree --raw -z` says of what came to be: a header that ends with the new names, then the path. */
+/**
+ * Parses the new entries in the output of `diff-tree --raw -z`: a header that ends with the new names, then the path.
+ */
 function* changesIn(text: string): Generator<Placed> {
   const words = text.split('\0');
   for (const [at, path] of words.entries()) {
@@ -146,7 +148,10 @@ function* changesIn(text: string): Generator<Placed> {
   }
 }
 
-/** Names in the files that say where git is, and what it was doing last: none of these is a ref, and those of other work trees are not asked for. */
+/**
+ * Object names in HEAD and in the files of git's last operation. These are not refs, and git does not list those of
+ * other work trees.
+ */
 function headsOf(folder: GitFolder): string {
   const texts = placesOf(folder).flatMap((place) => HEADS.map((name) => readIfAny(join(place, name))));
   const names = texts.flatMap((text) => [...text.matchAll(/^(?:[0-9a-f]{64}|[0-9a-f]{40})\b/gm)].map(([name]) => name));

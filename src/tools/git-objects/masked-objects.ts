@@ -22,16 +22,19 @@ export interface MaskedObjectsRequest {
   readonly scan: Pick<TreeScan, 'repositories' | 'gitFiles' | 'stores'>;
 }
 
-/** What a command sees of git's objects. */
+/** The git objects that a command sees. */
 export interface MaskedObjects {
-  /** On top of the mounts that show the repositories. */
+  /** They must follow the mounts that show the repositories. */
   readonly mounts: readonly Mount[];
-  /** Root-relative (or absolute, where outside) folders whose objects are not shown at all, because it is not known which of them are masked. */
+  /**
+   * Folders whose objects are hidden completely, because the masked ones among them are unknown. Root-relative, or
+   * absolute if outside of the root.
+   */
   readonly closed: readonly string[];
 }
 
 interface ShownObjects extends ObjectView {
-  /** Where objects lie besides. */
+  /** Other folders with objects of the repository. */
   readonly elsewhere: readonly string[];
 }
 
@@ -41,14 +44,14 @@ interface Known {
   readonly folders: string[];
 }
 
-/** A command may still read in the view before the one before. */
+/** Number of kept views: a running command may still use an older one. */
 const VIEWS_KEPT = 3;
 const known = new WeakMap<Sandbox, Map<string, Known>>();
 
 /**
- * Keeps what git stored of masked files from commands: in the sandbox their blobs are empty, and objects that nothing refers to are not there. Looks
- * through a repository again only when it has changed. A repository that cannot be looked through, or only in more than {@link LIST_SECONDS}, shows
- * no objects.
+ * Hides git's stored contents of masked files from commands: in the sandbox their blobs are empty, and unreachable
+ * objects are missing. A repository is searched again only if it has changed. A repository that cannot be searched
+ * within {@link LIST_SECONDS} shows no objects.
  */
 export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequest): Promise<MaskedObjects> {
   const { root, masks } = request;
@@ -73,7 +76,7 @@ export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequ
         if (!shown().includes(path)) mounts.push(...cover(path));
     for (const place of placesOf(folder)) mounts.push(...COPIES.flatMap((name) => cover(join(place, name))));
   }
-  // At which paths its objects were nobody knows, unless a repository that borrows them was looked through.
+  // The paths of its objects are unknown, unless a repository that borrows them was searched.
   for (const path of request.scan.stores.filter((each) => !lent.has(join(root, each)))) {
     mounts.push({ kind: 'empty-folder', target: join(root, path) });
     closed.push(path);
@@ -106,7 +109,7 @@ async function viewOf(
   };
   now.view = makeView(sandbox, request, folder, seen, now, before?.view ?? null);
   all.set(key, now);
-  // What failed is tried anew.
+  // Retry after a failure.
   const forget = () => {
     if (all.get(key) === now) now.stamp = '';
   };

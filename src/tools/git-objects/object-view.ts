@@ -19,17 +19,20 @@ import type { GitRunner, ObjectList } from './list-objects.ts';
 import { packIndex } from './pack-index.ts';
 import type { Stored } from './stored.ts';
 
-/** The objects of a repository that a command may read, in a folder of ours, and how they come to lie where git looks for them. */
+/**
+ * A copy of the objects that a command may read, in a folder of hopgate, and the mounts that place them where git
+ * expects them.
+ */
 export interface ObjectView {
   readonly folder: string;
   readonly mounts: readonly Mount[];
-  /** Which packs were written anew, without what; null: all that there is. */
+  /** Names the rewritten packs and their removed objects; null if all objects were rewritten. */
   readonly repacked: string | null;
-  /** How its folders looked when it was done. */
+  /** State of the view's folders when it was complete. */
   readonly stamp: string;
 }
 
-/** Whether nobody has cleared away anything of a view. */
+/** True if no file of the view was removed. */
 export const isWhole = ({ folder, stamp }: ObjectView): boolean => stampOf(folder) === stamp;
 
 const stampOf = (folder: string): string => {
@@ -45,7 +48,10 @@ const stampOf = (folder: string): string => {
   return stats.map((each) => `${each?.ino} ${each?.ctimeNs}`).join();
 };
 
-/** Of its folders with loose objects: a cleaner takes what is old, and all of a view is of an age. */
+/**
+ * How many folders with loose objects are checked: all files of a view have the same age, so a cleaner of old files
+ * removes from all.
+ */
 const STAMPED = 8;
 /** Each of its files is a mount. */
 const MOST_KEPT_PACKS = 40;
@@ -59,19 +65,20 @@ export interface ViewRequest {
   readonly objects: string;
   readonly list: ObjectList;
   readonly stored: Stored;
-  /** An empty folder of ours. */
+  /** An empty folder that hopgate created. */
   readonly folder: string;
   /** The view before this one. */
   readonly before: ObjectView | null;
-  /** Objects lie elsewhere as well, so all of them are written anew. */
+  /** Some objects lie in other repositories, so all are rewritten. */
   readonly borrows: boolean;
 }
 
 /**
- * Builds a view that lacks what is unreached, and in which each masked blob is an empty one under its own name: git compares, blames and searches as
- * ever and finds masked files as empty as they are in the sandbox's work tree. Git checks no content against its name when it reads.
+ * Builds a view without unreachable objects, in which each masked blob is empty under its own name. Git's diff, blame
+ * and grep still work and find masked files empty, as they are in the sandbox's work tree, because git does not verify
+ * an object's hash when it reads it.
  *
- * Packs that hold nothing of the kind are mounted as they are, the others written anew. Null if git could not.
+ * Packs without such objects are mounted unchanged, the others are rewritten. Null if git failed.
  */
 export async function buildView(request: ViewRequest): Promise<ObjectView | null> {
   const { git, objects, list, folder, before, borrows } = request;
@@ -85,7 +92,7 @@ export async function buildView(request: ViewRequest): Promise<ObjectView | null
   });
   const isKept = (covers: readonly string[]) => !borrows && packs.length <= MOST_KEPT_PACKS && covers.length === 0;
   const kept = packs.filter(({ covers }) => isKept(covers));
-  const anew = packs.filter(({ covers }) => !isKept(covers));
+  const rewritten = packs.filter(({ covers }) => !isKept(covers));
   const ownerOf = lstatSync(objects);
   const make = (path: string) => {
     mkdirSync(path, { recursive: true, mode: 0o755 });
@@ -95,7 +102,7 @@ export async function buildView(request: ViewRequest): Promise<ObjectView | null
 
   const repacked = borrows
     ? null
-    : hash('sha256', JSON.stringify(anew.map(({ name, covers }) => [name, covers.toSorted()])), 'hex');
+    : hash('sha256', JSON.stringify(rewritten.map(({ name, covers }) => [name, covers.toSorted()])), 'hex');
   const put = (name: string, fill: (path: string) => void) => {
     const parent = join(folder, name.slice(0, 2));
     if (!existsSync(parent)) make(parent);
@@ -108,10 +115,10 @@ export async function buildView(request: ViewRequest): Promise<ObjectView | null
       put(name, (path) => copyFileSync(join(objects, name.slice(0, 2), name.slice(2)), path));
   for (const name of masked) put(name, (path) => writeFileSync(path, EMPTY_BLOB, { mode: 0o444 }));
 
-  if (anew.length > 0 || borrows) {
+  if (rewritten.length > 0 || borrows) {
     if (repacked !== null && before?.repacked === repacked) reuse(join(before.folder, 'pack'), join(folder, 'pack'));
     else {
-      const wanted = [...open].filter((name) => borrows || anew.some(({ has }) => has(name)));
+      const wanted = [...open].filter((name) => borrows || rewritten.some(({ has }) => has(name)));
       if (wanted.length > 0 && !(await pack(git, objects, folder, wanted))) return null;
     }
   }
@@ -142,7 +149,7 @@ async function pack(git: GitRunner, objects: string, folder: string, names: read
 }
 
 function reuse(from: string, to: string): void {
-  // A file with nothing in it stands for a pack that is mounted.
+  // An empty file is the mount point of a pack.
   for (const name of readdirSync(from))
     if (lstatSync(join(from, name)).size > 0) linkSync(join(from, name), join(to, name));
 }

@@ -4,9 +4,10 @@ const SIGNATURE = Buffer.from([0xff, 0x74, 0x4f, 0x63]);
 const FAN_OUT = 256 * 4;
 
 /**
- * Which objects a pack holds, by its `.idx`: names in order, behind a table of how many begin with at most each byte (gitformat-pack, both versions).
+ * Tests whether a pack contains an object, by its `.idx`: sorted names after a fan-out table (gitformat-pack, both
+ * versions).
  *
- * @param nameBytes of one name: 20, or 32 with sha256
+ * @param nameBytes length of a name: 20, or 32 with sha256
  */
 export function packIndex(path: string, nameBytes: number): (name: string) => boolean {
   const bytes = readFileSync(path);

@@ -3,7 +3,7 @@ import { readIfAny, realpathIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
 import { readFolder } from '../sandbox/mounts/read-folder.ts';
 
-/** What lies in the folder of objects, as files. */
+/** The files in a folder of objects. */
 export interface Stored {
   /** Loose objects. */
   readonly loose: readonly string[];
@@ -11,7 +11,7 @@ export interface Stored {
   readonly packs: readonly string[];
   /** Absolute real path of the folder that holds them. */
   readonly packFolder: string;
-  /** There is something else in it, such as what an interrupted git left half written. */
+  /** True if it contains other files, such as partial ones from an interrupted git. */
   readonly hasLeftovers: boolean;
 }
 
@@ -19,8 +19,8 @@ const PACK_FILE = /^(pack-[0-9a-f]+)\.(?:pack|idx|rev|bitmap|keep|promisor|mtime
 const KNOWN = /^(?:multi-pack-index.*|pack-[0-9a-f]+\.(?:pack|idx|rev|bitmap|keep|promisor|mtimes))$/;
 
 /**
- * Lists regular files only: what a link leads to is copied or mounted by us, who may read more than a command. The folder of packs alone may be a link,
- * to where a command can see it.
+ * Lists regular files only, because hopgate would copy or mount the target of a link and may read more than a command.
+ * Only the folder of packs may be a link, to a place that a command can see.
  *
  * @param objects absolute real path of a repository's `objects`
  * @param seen folders that a command can see
@@ -51,13 +51,15 @@ export function stored(objects: string, seen: readonly string[]): Stored {
   };
 }
 
-/** Where a path leads, if that lies in one of these folders; else null. */
+/** The real path of a path, if it is in one of these folders; else null. */
 export function realWithin(folders: readonly string[], path: string): string | null {
   const real = realpathIfAny(path);
   return real !== null && folders.some((folder) => isWithin(folder, real)) ? real : null;
 }
 
-/** Folders of objects that this one borrows from (git's alternates), and those that they borrow from. Absolute and real. */
+/**
+ * Folders of objects that this one borrows from (git's alternates), and those that they borrow from. Absolute and real.
+ */
 export function alternatesOf(objects: string): string[] {
   const found = new Set<string>();
   const walk = (folder: string): void => {
@@ -72,7 +74,7 @@ export function alternatesOf(objects: string): string[] {
   return [...found];
 }
 
-/** Real paths of what links in a folder of objects lead to. */
+/** Real paths of the targets of links in a folder of objects. */
 export function linkedFrom(objects: string): string[] {
   return ['', 'pack', 'info'].flatMap((folder) =>
     readFolder(join(objects, folder))

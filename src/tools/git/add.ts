@@ -16,7 +16,7 @@ const NOT_OURS = 'Leave it out; the operator can commit it.';
 export interface Staged {
   readonly result: Awaited<ReturnType<GitSession['run']>>;
   readonly paths: readonly string[];
-  /** Changed, asked for, but not to be staged from here. */
+  /** Changed files that were requested and must not be staged by this session. */
   readonly skipped: readonly string[];
 }
 
@@ -32,8 +32,8 @@ export async function addGit(session: GitSession, call: ToolCall, parsed: Parsed
 }
 
 /**
- * Stages the changed files beneath `words` (all of them if there are none). A file that is named itself has to be allowed; one that only lies
- * in a named folder is skipped if it is not.
+ * Stages the changed files at or under `words` (all of them if there are none). A file that is named itself must be
+ * allowed; a file inside a named folder is skipped if it is not allowed.
  */
 export async function stage(
   session: GitSession,
@@ -61,7 +61,7 @@ export async function stage(
       path !== '' &&
       lstatSync(join(session.rules.root, path), { throwIfNoEntry: false }) === undefined
     )
-      return failed('no-such-path', `There is no "${path}", and nothing beneath it was deleted; see {sub: "status"}.`);
+      return failed('no-such-path', `There is no "${path}", and nothing inside it was deleted; see {sub: "status"}.`);
     for (const file of beneath) {
       const mayBe = inScope(file.path) && !file.path.endsWith('/') && isNameable(session, file);
       if (mayBe && own(file.path)) paths.add(file.path);
@@ -85,7 +85,7 @@ export async function stage(
   if (unresolved.paths.length > 0)
     return failed(
       'unresolved',
-      `${unresolved.paths.join(', ')}: the two sides of a merge still stand against each other. Resolve them with edit first, then stage the files.`,
+      `${unresolved.paths.join(', ')}: the two sides of a merge are in conflict. Resolve them with edit first, then stage the files.`,
     );
   const stdin = [...paths].map((path) => `${path}\0`).join('');
   const filtered = await filteredPaths(session, stdin);
@@ -95,13 +95,13 @@ export async function stage(
       'needs-filter',
       `${filtered.paths.join(', ')}: .gitattributes asks for a filter (such as git-lfs), and no filter runs here. Leave these files out; the operator can add them.`,
     );
-  // Where `git add` matches each file against each name, this one only looks each name up.
+  // `git add` matches each file against each name; `update-index` only looks each name up.
   const update = ['update-index', '--verbose', '--add', '--remove', '--replace', '-z', '--stdin'];
   const result = await session.run(update, { access: COMMIT, stdin });
   return { result, paths: result.exit === 0 ? [...paths].sort() : [], skipped: [...skipped].sort() };
 }
 
-/** `git restore --staged`: takes files out of what is staged; the work tree stays as it is. */
+/** `git restore --staged`: unstages files; the work tree is not changed. */
 export async function unstageGit(session: GitSession, call: ToolCall, parsed: ParsedGit): Promise<ToolReport | Stop> {
   const words = [...parsed.operands, ...parsed.paths];
   if (!parsed.options.some(({ option }) => option.long === 'staged'))
@@ -126,24 +126,24 @@ export async function unstageGit(session: GitSession, call: ToolCall, parsed: Pa
     );
     if (beneath.length === 0) return failed('no-such-path', `Nothing is staged at "${word}"; see {sub: "status"}.`);
     if (beneath.some((file) => file.path === path && !own(path)))
-      return outOfScope('args', `"${path}" was staged by somebody else, and stays staged.`, NOT_OURS);
+      return outOfScope('args', `"${path}" was staged by someone else, and stays staged.`, NOT_OURS);
     for (const file of beneath) (own(file.path) ? paths : skipped).add(file.path);
   }
   const more = { skipped: [...skipped].sort() };
   if (paths.size === 0) return gitReport('restore', notRun('nothing of this session is staged\n'), more);
   const stdin = [...paths].map((path) => `${path}\0`).join('');
   const { head } = staged;
-  // Before the first commit there is nothing to restore from: what is staged is taken out.
+  // Before the first commit there is nothing to restore from, so the staged entries are removed.
   const unstage = head === null ? ['rm', '--cached', '-r', '-f'] : ['restore', '--staged', '--no-recurse-submodules'];
   const argv = ['--literal-pathspecs', ...unstage, '--pathspec-from-file=-', '--pathspec-file-nul'];
   return gitReport('restore', await session.run(argv, { access: COMMIT, stdin }), more);
 }
 
-/** A name that is not UTF-8 comes to us as another one. */
+/** False for a name that is not UTF-8, because it is decoded to a different name. */
 const isNameable = ({ rules }: GitSession, { path }: ChangedFile): boolean =>
   !path.includes('\ufffd') || lstatSync(join(rules.root, path), { throwIfNoEntry: false }) !== undefined;
 
-/** Those in which git's own marks of a conflict are left. */
+/** The files that still contain git's conflict markers. */
 async function withMarkers(
   session: GitSession,
   unmerged: readonly ChangedFile[],

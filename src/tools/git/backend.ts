@@ -12,8 +12,8 @@ import { splitCommand } from './split-command.ts';
 import { addGit, unstageGit } from './add.ts';
 
 /**
- * Serves `bash-git`: `{ sub, args }`, where `sub` may also hold the whole command line (`"git commit -m 'fix: x'"`). What git gets is built from
- * a table of sub-commands and options; each kind of call has a sandbox of its own.
+ * Serves `bash-git`: `{ sub, args }`, where `sub` may also hold the whole command line (`"git commit -m 'fix: x'"`).
+ * Git's arguments are built from a table of sub-commands and options; each kind of call has its own sandbox.
  */
 export function gitBackend(sandbox: Sandbox): ToolBackend {
   return {
@@ -27,14 +27,14 @@ export function gitBackend(sandbox: Sandbox): ToolBackend {
   };
 }
 
-/** The system takes no command line that is longer than this one was. */
+/** A refusal if the command line is longer than the system allows. */
 function tooLong(error: unknown): Stop {
   if (![error, (error as Error).cause].some((each) => (each as NodeJS.ErrnoException | undefined)?.code === 'E2BIG'))
     throw error;
   return invalid('args', 'The command line is too long for this machine.', 'Name fewer paths, or a folder.');
 }
 
-/** Sub-commands that move a reference or stage what will: for scopes that ship. */
+/** Sub-commands that move a ref or stage for one; only for scopes that ship. */
 const SHIPS: readonly string[] = ['add', 'restore', 'commit', 'push'];
 
 async function runGit(sandbox: Sandbox, call: ToolCall): Promise<ToolReport | Stop> {
@@ -46,8 +46,8 @@ async function runGit(sandbox: Sandbox, call: ToolCall): Promise<ToolReport | St
   if (SHIPS.includes(parsed.sub) && call.grant.scope.command !== 'deploy')
     return outOfScope(
       'sub',
-      `git ${parsed.sub} prepares or ships a change, which the scope of ${call.grant.peripheral} does not: it looks only.`,
-      'Do it in a peripheral whose scope is git-push-only; looking (status, diff, log, show) works here.',
+      `git ${parsed.sub} prepares or ships a change, which the scope of ${call.grant.peripheral} does not allow: it is read-only.`,
+      'Do it in a peripheral whose scope is git-push-only; status, diff, log and show work here.',
     );
   const session = await openGitSession(sandbox, call);
   if (isStop(session)) return session;

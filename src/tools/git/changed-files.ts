@@ -5,11 +5,11 @@ import type { GitSession } from './git-session.ts';
 export interface ChangedFile {
   readonly path: string;
   readonly tracked: boolean;
-  /** Two sides of a merge stand against each other. */
+  /** The file has an unresolved merge conflict. */
   readonly unmerged: boolean;
 }
 
-/** Lists what could be staged, files only, submodules' insides left alone. */
+/** Lists the files that could be staged, without looking into submodules. */
 export async function changedFiles(session: GitSession): Promise<{ readonly files: readonly ChangedFile[] } | Stop> {
   const words = [
     'status',

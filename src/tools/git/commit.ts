@@ -5,16 +5,16 @@ import { failed, invalid, isStop, type Stop } from '../workspace/outcome.ts';
 import type { GitSession } from './git-session.ts';
 import { configValues } from './judge-config.ts';
 import { optionWords, type ParsedGit } from './parse-arguments.ts';
-import { gitReport, notRun, refEffects } from './report.ts';
+import { APPROVE_AGAIN, gitReport, notRun, refEffects } from './report.ts';
 import { stage } from './add.ts';
 import { stagedFiles } from './staged-files.ts';
 
-/** Who commits where the repository's own configuration names nobody. */
+/** Author and committer if the repository's configuration names none. */
 const AGENT = { name: 'hopgate agent', email: 'agent@hopgate.invalid' };
 
 const COMMIT = { kind: 'commit' } as const;
 
-/** Prints the tree of what is staged, but for the entries on stdin: those are as they are there. */
+/** Prints the tree of the index after replacing the entries given on stdin. */
 const TREE_OF_STAGED = `set -e
 w=$(mktemp -d)
 trap 'rm -rf "$w"' EXIT
@@ -23,7 +23,7 @@ export GIT_INDEX_FILE="$w/index"
 "$@" update-index -z --index-info
 "$@" write-tree`;
 
-/** Commits a tree with the message on stdin; fails if HEAD is not where it was. Nobody's index is touched. */
+/** Commits a tree with the message on stdin; fails if HEAD has moved. No index is changed. */
 const COMMIT_TREE = `set -e
 w=$(mktemp -d)
 trap 'rm -rf "$w"' EXIT
@@ -36,8 +36,9 @@ echo "[\${branch}\${initial} $("$@" rev-parse --short $sha)] $subject"
 "$@" diff-tree --shortstat --no-commit-id --root $sha`;
 
 /**
- * `git commit`: records what the session has staged; what others have staged stays staged. `--all` first stages the changed tracked files that
- * the agent may change. Where the way in depended on the tree, the commit has to be what was approved, and under the message that was.
+ * `git commit`: commits the files that this session staged; files staged by others remain staged. `--all` first stages
+ * the changed tracked files that the agent may change. If the entry into the peripheral depended on the tree, tree and
+ * message of the commit must be the approved ones.
  */
 export async function commitGit(session: GitSession, call: ToolCall, parsed: ParsedGit): Promise<ToolReport | Stop> {
   const { own = () => true, tree: approved = null, message: due = null } = call.grant.release ?? {};
@@ -66,10 +67,10 @@ export async function commitGit(session: GitSession, call: ToolCall, parsed: Par
   const made = await session.run([], { access: COMMIT, script: TREE_OF_STAGED, stdin: back });
   if (made.exit !== 0) return gitReport('commit', made, nothing);
   const tree = made.stdout.trim();
-  const differs = approved && whyNot(approved, { head: before.sha, tree, mine });
+  const differs = approved && explainMismatch(approved, { head: before.sha, tree, mine });
   if (differs) return failed('not-what-was-approved', differs);
   if (mine.length === 0 && !goesOn) {
-    const also = others.length > 0 ? ` (${namesOf(others.map(({ path }) => path))} was staged by somebody else)` : '';
+    const also = others.length > 0 ? ` (${namesOf(others.map(({ path }) => path))} was staged by someone else)` : '';
     return gitReport('commit', notRun(`nothing to commit: this session has staged nothing${also}\n`, 1), nothing);
   }
 
@@ -82,12 +83,12 @@ export async function commitGit(session: GitSession, call: ToolCall, parsed: Par
     branch: before.ref.replace('refs/heads/', ''),
   };
   const words = ['commit', '--no-verify', '--no-gpg-sign', '--no-status', ...optionWords(named('quiet')), '--file=-'];
-  // What git began (a merge, say) it ends itself.
+  // An operation that git started, such as a merge, is completed by git's own commit.
   const result = goesOn
     ? await session.run(words, { access: COMMIT, env, stdin: message })
     : await session.run([], { access: COMMIT, env, stdin: message, script: COMMIT_TREE });
   const after = await headOf(session);
-  // The commit may have been made, and nobody saw.
+  // The commit may have been made without being observed.
   if (isStop(after)) return { outcome: after.stop, effects: 'unobserved' };
   const committed = after.sha !== null && after.sha !== before.sha;
   const paths = committed ? await committedPaths(session, before.sha, after.sha!) : { paths: [] };
@@ -101,17 +102,14 @@ export async function commitGit(session: GitSession, call: ToolCall, parsed: Par
   );
 }
 
-/** How a person gets from here to a commit that is approved. */
-const AGAIN = 'Leave this peripheral, run the tests again, and ask for the approval of what is there now.';
-
-/** Why a commit would not be what was approved; null: it would. */
-function whyNot(
+/** Explains how a commit would differ from the approved one; null if it would not. */
+function explainMismatch(
   { head, changed, ships }: TreeToShip,
   now: { readonly head: string | null; readonly tree: string; readonly mine: readonly TreeChange[] },
 ): string | null {
-  if (ships === null) return `There was no repository when this was approved. ${AGAIN}`;
+  if (ships === null) return `There was no repository when this was approved. ${APPROVE_AGAIN}`;
   if (now.head !== head)
-    return `Somebody has moved the branch since this was approved, from ${head ?? 'nothing'} to ${now.head ?? 'nothing'}. ${AGAIN}`;
+    return `The branch has moved since this was approved, from ${head ?? 'nothing'} to ${now.head ?? 'nothing'}. ${APPROVE_AGAIN}`;
   if (now.tree === ships.id) return null;
   const staged = new Map(now.mine.map((file) => [file.path, file]));
   const missing = ships.files.filter((path) => !staged.has(path));
@@ -124,7 +122,7 @@ function whyNot(
     ({ path, now }) => changed && !(changed[path] ?? '-').endsWith(now?.blob ?? '-'),
   );
   const what = differ.length > 0 ? namesOf(differ.map(({ path }) => path)) : 'A file';
-  return `${what} is not staged as it was tested and approved. ${AGAIN}`;
+  return `${what} is not staged as it was tested and approved. ${APPROVE_AGAIN}`;
 }
 
 function split<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
@@ -134,7 +132,7 @@ function split<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
 /** As git joins several. */
 const joined = (parts: readonly string[]): string => parts.join('\n\n');
 
-/** Whether git makes the same of two messages: blanks at the end of lines, and empty lines around, say nothing. */
+/** True if git stores the same text for two messages: trailing blanks and surrounding empty lines do not count. */
 export function isSameMessage(a: string, b: string): boolean {
   const plain = (text: string) =>
     text
@@ -144,7 +142,7 @@ export function isSameMessage(a: string, b: string): boolean {
   return plain(a) === plain(b);
 }
 
-/** The commit that HEAD stands at, and the branch that moves with it (`HEAD` itself where it is detached). */
+/** The commit of HEAD, and the branch that moves with it (`HEAD` itself if it is detached). */
 async function headOf(session: GitSession): Promise<{ readonly sha: string | null; readonly ref: string } | Stop> {
   const sha = await session.ask(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
   if (isStop(sha)) return sha;
@@ -153,7 +151,7 @@ async function headOf(session: GitSession): Promise<{ readonly sha: string | nul
   return { sha: sha.stdout?.trim() ?? null, ref: ref.stdout?.trim() ?? 'HEAD' };
 }
 
-/** What the commit changed of the branch; of a merge, what it brought. */
+/** The paths that the commit changed; for a merge, compared with its first parent. */
 async function committedPaths(
   session: GitSession,
   before: string | null,

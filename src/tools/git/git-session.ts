@@ -12,19 +12,22 @@ import { type GitAccess, gitLayout } from './layouts.ts';
 import type { PathRules } from './operands.ts';
 import { findRepository, type Repository } from './repository.ts';
 
-/** Bytes that git's answers to our own questions may take. */
+/** Maximum size of git's answers to hopgate's own queries. */
 const ANSWER_BYTES = 16 << 20;
 
-/** One call's hold on a repository whose configuration has been judged: every git process of the call runs through it. */
+/** One call's access to a repository whose configuration was checked. Every git process of the call runs through it. */
 export interface GitSession {
   readonly repository: Repository;
   readonly config: readonly ConfigValue[];
   readonly rules: PathRules;
-  /** False: the operator opened the shell tools on a host that cannot contain them. */
+  /** False if the operator allowed the shell tools on a host that cannot contain commands. */
   readonly contained: boolean;
   /** Runs git with the agent's output limit. */
   run(args: readonly string[], options?: GitRunOptions): Promise<CommandResult>;
-  /** Asks git something for ourselves: stdout, or null if it exits non-zero. Too long an answer, or none in time, stops the call. */
+  /**
+   * Runs a query for hopgate itself. Returns stdout, or null if git exits non-zero; an answer that is too long or too
+   * late stops the call.
+   */
   ask(args: readonly string[], options?: GitRunOptions): Promise<GitAnswer | Stop>;
 }
 
@@ -46,7 +49,7 @@ interface GitRunOptions {
   readonly settings?: readonly string[];
 }
 
-/** Finds the repository, chooses how git is run, and judges the configuration. */
+/** Finds the repository, chooses how to run git, and checks the configuration. */
 export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<GitSession | Stop> {
   const { grant, tool, signal } = call;
   const repository = findRepository(grant.root);
@@ -140,7 +143,7 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
   return { ...session, config };
 }
 
-/** Why a command that did not end by itself has no result. */
+/** The refusal for a command that did not end by itself; null if it did. */
 function stopped(result: CommandResult): Stop | null {
   if (result.aborted) return failed('aborted', 'The call was aborted.');
   if (result.timedOut) return failed('timed-out', 'git took too long; name fewer files, or ask for less.');

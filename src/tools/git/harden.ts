@@ -1,12 +1,12 @@
 import type { PushTarget } from './credentials/push-target.ts';
 import type { Repository } from './repository.ts';
 
-/** Protocols that a push may use. Nothing else may talk to a remote at all. */
+/** Protocols that a push may use. No other sub-command may contact a remote. */
 export const PUSH_PROTOCOLS = 'file:https:ssh';
 
 /**
- * The environment of every git call: no configuration but the repository's own, no prompts, no pagers, no editors, no helpers. The repository
- * is named, so git searches for none.
+ * The environment of every git call: no configuration but the repository's own, no prompts, no pagers, no editors, no
+ * helpers. The repository is given, so git does not search one.
  */
 export function gitEnvironment(repository: Repository, protocols: string): { readonly [name: string]: string } {
   return {
@@ -30,7 +30,10 @@ export function gitEnvironment(repository: Repository, protocols: string): { rea
   };
 }
 
-/** Overrides whatever the repository's own configuration says. What these cannot override, `judge-config.ts` refuses. */
+/**
+ * Settings that override the repository's configuration. Keys that cannot be overridden are refused by
+ * `judge-config.ts`.
+ */
 const SETTINGS: readonly string[] = [
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
@@ -69,23 +72,23 @@ const SETTINGS: readonly string[] = [
   'advice.statusHints=true',
 ];
 
-/** Descriptor at which git's processes find the password. */
+/** The descriptor from which git's processes read the password. */
 const PASSWORD_FD = 9;
 
-/** Puts what it is given on stdin where {@link pushSettings} look for it. */
-const HAND_OVER = `exec ${PASSWORD_FD}<&0 </dev/null; exec "$@"`;
+/** Moves the script's stdin to the descriptor that {@link pushSettings} read the password from. */
+const PASSWORD_SCRIPT = `exec ${PASSWORD_FD}<&0 </dev/null; exec "$@"`;
 
-/** The command, and the stdin that it needs, for a git that is given a password. */
+/** The command and the stdin for a git that receives a password. */
 export function withPassword(
   argv: readonly string[],
   { username, password }: { readonly username: string; readonly password: string },
 ): { readonly argv: readonly string[]; readonly stdin: string } {
-  return { argv: ['sh', '-c', HAND_OVER, 'sh', ...argv], stdin: `username=${username}\npassword=${password}\n` };
+  return { argv: ['sh', '-c', PASSWORD_SCRIPT, 'sh', ...argv], stdin: `username=${username}\npassword=${password}\n` };
 }
 
 /**
- * Settings for talking to one address: git follows nobody elsewhere, and asks our own helper only, for this host only.
- * @param password one is at hand
+ * Settings for one address: git follows no redirect, and asks only hopgate's helper, only for this host.
+ * @param password true if there is one
  */
 export function pushSettings(target: PushTarget, password: boolean): string[] {
   if (target.kind === 'local') return [];
@@ -96,9 +99,10 @@ export function pushSettings(target: PushTarget, password: boolean): string[] {
 }
 
 /**
- * The words that stand before every sub-command.
- * @param more settings of this call
- * @param submodules names of the configured submodules: their work trees have configurations of their own, so git must not look into them
+ * The words before every sub-command.
+ * @param more additional settings of this call
+ * @param submodules names of the configured submodules: their work trees have configurations of their own, so git must
+ *   not look into them
  */
 export function hardenedArgv(
   repository: Repository,

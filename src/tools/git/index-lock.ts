@@ -4,8 +4,8 @@ import type { CommandResult } from '../sandbox/sandbox.ts';
 import type { Repository } from './repository.ts';
 
 /**
- * Runs a command that may write the index. One that was killed leaves its lock behind, and every later commit would fail: it is removed, if it was
- * made while the command ran.
+ * Runs a command that may write the index. A killed command leaves its lock, and every later commit would fail; so the
+ * lock is removed if it was created while the command ran.
  */
 export async function withoutStaleLock(
   { gitDir }: Repository,

@@ -15,10 +15,13 @@ const COMMAND_KEYS: readonly RegExp[] = [
 /** Keys that would make a push go elsewhere or send more than one branch. */
 const PUSH_KEYS: readonly RegExp[] = [/^url\..*\.(?:insteadof|pushinsteadof)$/s, /^remote\..*\.mirror$/s];
 
-/** Keys that say how a network is used: where no sandbox hides the configuration, a push over one does not go past them. */
+/**
+ * Keys that control network access. Without a sandbox that hides the configuration, they make a push over the network
+ * fail.
+ */
 const NETWORK_KEYS: readonly RegExp[] = [/^(?:http|url|credential|ssh)\./s, /^core\.gitproxy$/s, /^remote\..*\.proxy/s];
 
-/** Reads the answer of `git config --list -z --show-scope`; what we set ourselves (scope `command`) is left out. */
+/** Parses the output of `git config --list -z --show-scope`; hopgate's own settings (scope `command`) are left out. */
 export function parseConfig(stdout: string): ConfigValue[] {
   const fields = stdout.split('\0');
   const values: ConfigValue[] = [];
@@ -31,17 +34,17 @@ export function parseConfig(stdout: string): ConfigValue[] {
   return values;
 }
 
-/** The keys that would run a program of the repository's choosing, whatever we pass to git. */
+/** The keys that would run a program of the repository despite hopgate's settings. */
 export function commandKeys(config: readonly ConfigValue[]): string[] {
   return keysLike(config, COMMAND_KEYS);
 }
 
-/** The keys that make it unclear where a push goes. */
+/** The keys that make the destination of a push ambiguous. */
 export function pushKeys(config: readonly ConfigValue[]): string[] {
   return keysLike(config, PUSH_KEYS);
 }
 
-/** The keys that would have a say in how a remote is reached. */
+/** The keys that would influence the connection to a remote. */
 export function networkKeys(config: readonly ConfigValue[]): string[] {
   return keysLike(config, NETWORK_KEYS);
 }

@@ -8,7 +8,7 @@ import type { Login } from './credentials/login.ts';
 import type { PushTarget } from './credentials/push-target.ts';
 import type { Repository } from './repository.ts';
 
-/** What a git call may touch: nothing, the repository's own files, or also one remote. */
+/** The access of a git call: read-only, writing to the git folder, or also one remote. */
 export type GitAccess =
   | { readonly kind: 'read' }
   | { readonly kind: 'commit' }
@@ -16,12 +16,13 @@ export type GitAccess =
 
 const EMPTY_BYTES = 1 << 20;
 
-/** Files of a git folder that decide what git runs and how: read-only even where the folder is writable. */
+/** Files of a git folder that control which programs git runs; read-only even if the folder is writable. */
 const SEALED = ['config', 'config.worktree', 'hooks', 'info', 'modules', 'commondir', 'gitdir'];
 
 /**
- * The layout of one git call. Reading and committing see the work tree read-only; only committing and pushing may write the git folder; pushing
- * sees no work tree and nothing of the repository's configuration but its format, and is the only one with a network, if its remote needs one.
+ * The layout of one git call. Reading and committing see the work tree read-only; only committing and pushing may write
+ * the git folder; pushing sees no work tree, and only the format settings of the repository's configuration. Only
+ * pushing has a network, if the remote needs one.
  *
  * @throws LayoutError as {@link baseLayout}
  */
@@ -29,7 +30,7 @@ export function gitLayout(repository: Repository, access: GitAccess, toolchains:
   const { root, gitDir, commonDir } = repository;
   const folders = [...new Set([commonDir, gitDir])];
   const base = baseLayout(`git-${access.kind}`, { root, toolchains });
-  // Git starts at the root, because a relative address of a remote counts from there; a push finds it empty.
+  // Git starts at the root, because a relative address of a remote starts there; for a push the root is empty.
   const tree: Mount = access.kind === 'push' ? { kind: 'scratch', target: root, bytes: EMPTY_BYTES } : readOnly(root);
   const git = folders.flatMap((folder) => (access.kind === 'read' ? [readOnly(folder)] : writableGit(folder)));
   const layout = withMounts(base, [tree, ...git]);
@@ -41,7 +42,10 @@ export function gitLayout(repository: Repository, access: GitAccess, toolchains:
   return { ...withMounts(plain, login?.mounts ?? []), network: true, unixSockets: login?.unixSockets ?? false };
 }
 
-/** Whatever a repository's configuration says of addresses, proxies, certificates and programs, a push does not hear of it. */
+/**
+ * Covers the repository's configuration, so that its addresses, proxies, certificates and programs have no effect on a
+ * push.
+ */
 function plainConfig(folder: string): Mount[] {
   const files = ['config', 'config.worktree'].map((name) => join(folder, name));
   return files

@@ -6,7 +6,10 @@ import { parsePath } from '../workspace/path-argument.ts';
 
 const REF = /^[A-Za-z0-9][\w./-]*(?:[~^]\d*)*$/;
 
-/** Whether a word names a commit: letters, digits, `_ . / -`, then any number of `~2` or `^`. No `..`, no `@{`, no `:`. */
+/**
+ * True if a word can name a commit: letters, digits, `_ . / -`, then any number of `~2` or `^`. No `..`, no `@{`, no
+ * `:`.
+ */
 export function isRef(word: string): boolean {
   return REF.test(word) && !word.includes('..') && !word.endsWith('.lock') && word.length <= 250;
 }
@@ -36,7 +39,10 @@ export function readPath(rules: PathRules, word: string): { readonly path: strin
   return { path };
 }
 
-/** Sorts words into revisions and paths: what lies in the work tree is a path, the rest has to look like a revision. */
+/**
+ * Divides words into revisions and paths: a word that exists in the work tree is a path; any other must look like a
+ * revision.
+ */
 export function sortOperands(
   rules: PathRules,
   operands: readonly string[],
@@ -63,7 +69,7 @@ export function sortOperands(
   return { revisions, paths };
 }
 
-/** A path for git, relative to the top and free of magic of its own. */
+/** A literal pathspec, relative to the top. */
 export function pathspec(path: string): string {
   return path === '' ? ':/' : `:(top,literal)${path}`;
 }

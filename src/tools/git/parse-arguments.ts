@@ -7,7 +7,7 @@ import {
   spellOption,
 } from './table.ts';
 
-/** A sub-command whose every option is in the table. Operands are not judged yet. */
+/** A sub-command with options that are all in the table. Its operands are not checked yet. */
 export interface ParsedGit {
   readonly sub: SubCommandName;
   readonly spec: SubCommand;
@@ -21,7 +21,8 @@ export interface ParsedGit {
 export type GitRefusal = { readonly ok: false; readonly message: string; readonly remedy: string };
 
 /**
- * Reads the words of a git command line against the table. Long options have to be written out; short ones may be combined (`-am text`).
+ * Parses the words of a git command line by the table. Long options must be written in full; short ones may be combined
+ * (`-am text`).
  *
  * @example
  * parseGit(['commit', '-am', 'fix: x']); // { ok: true, parsed: { sub: 'commit', … } }
@@ -62,7 +63,7 @@ export function parseGit(words: readonly string[]): { readonly ok: true; readonl
   return { ok: true, parsed: { sub, spec, options, operands, paths: [] } };
 }
 
-/** The options as git gets them: one word each, its value attached, so that no value is ever read as an option. */
+/** The options for git: one word each with the value attached, so that a value is never parsed as an option. */
 export function optionWords(options: ParsedGit['options']): string[] {
   return options.map(({ option, value }) => {
     if (option.long === undefined) return `-${option.short}${value ?? ''}`;

@@ -13,7 +13,7 @@ import type { ParsedGit } from './parse-arguments.ts';
 import { pushTarget } from './credentials/push-target.ts';
 import { redact } from './credentials/redact.ts';
 import { remoteFailure } from './credentials/remote-failure.ts';
-import { gitReport, refEffects } from './report.ts';
+import { APPROVE_AGAIN, gitReport, refEffects } from './report.ts';
 
 const SET_GIT =
   'Ask the operator to set git: { remote: origin, branch: main } in hopgate.yaml, or, where it is set, to accept the file (`hopgate trust`).';
@@ -49,7 +49,7 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const approved = call.grant.release?.tree ?? null;
   const tip = await describeTip(session, sha);
   if (isStop(tip)) return tip;
-  const differs = approved && (whyNotTip(approved, tip, call.grant.release?.message ?? null) ?? null);
+  const differs = approved && (explainMismatch(approved, tip, call.grant.release?.message ?? null) ?? null);
   if (differs) return failed('not-what-was-approved', differs);
 
   const login = target.kind === 'network' ? await loginFor(session.repository, call, configured, target) : null;
@@ -64,7 +64,7 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const connects: ObservedEffect[] = target.kind === 'network' ? [{ path: target.host, op: 'connect' }] : [];
   const explained = (stderr: string) =>
     target.kind === 'network' ? remoteFailure(stderr, target, login?.shown ?? null) : null;
-  // As root, commands run as the repository's owner, who may not be let to the operator's files.
+  // As root, commands run as the repository's owner, who may have no access to the operator's files.
   const before = await remoteTip().catch((error: unknown): Stop => {
     if (!(error instanceof SandboxError) || !login?.mounts.length) throw error;
     const { message } = error;
@@ -92,7 +92,7 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
     '--no-recurse-submodules',
     '--receive-pack=git-receive-pack',
   ];
-  // A remote of our own making: the repository's configuration says nothing of it.
+  // A remote with a new name, which the repository's configuration cannot mention.
   const name = `hopgate-${randomUUID()}`;
   const settings = [
     `remote.${name}.url=${target.url}`,
@@ -101,7 +101,7 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const ran = await session.run(['push', ...options, '--', name, `${ref}:${ref}`], { access, settings });
   const result = { ...ran, stdout: redact(ran.stdout, login), stderr: redact(ran.stderr, login) };
   const after = await remoteTip();
-  // The push may have gone through, and nobody saw.
+  // The push may have succeeded without being observed.
   if (isStop(after)) return { outcome: after.stop, effects: 'unobserved' };
   if (!after.reached) {
     const { stop } = failed(
@@ -113,7 +113,7 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const moved = refEffects(ref, before.sha, after.sha);
   const pushed = after.sha === sha && before.sha !== sha;
   const rejected = rejection(result.stdout);
-  // Some remotes let anyone read, and ask who it is only then.
+  // Some remotes are readable without a credential and ask for one only on a push.
   const denied = pushed || result.exit === 0 || rejected !== null ? null : explained(ran.stderr);
   if (denied !== null) return { outcome: failed(denied.code, denied.message).stop, effects: [...connects, ...moved] };
   const more = {
@@ -143,11 +143,9 @@ async function describeTip(session: GitSession, sha: string): Promise<Tip | Stop
   return { sha, tree, parents: parents.split(' '), message: message.join('\n') };
 }
 
-const AGAIN = 'Leave this peripheral, run the tests again, and ask for the approval of what is there now.';
-
-/** Why the branch does not hold what was approved, to be pushed; null: it does. */
-function whyNotTip({ head, ships }: TreeToShip, tip: Tip, message: string | null): string | null {
-  if (ships === null) return `There was no repository when this was approved. ${AGAIN}`;
+/** Explains how the branch differs from the approved commit; null if it does not. */
+function explainMismatch({ head, ships }: TreeToShip, tip: Tip, message: string | null): string | null {
+  if (ships === null) return `There was no repository when this was approved. ${APPROVE_AGAIN}`;
   if (tip.sha === head) {
     if (ships.files.length === 0) return null;
     return `${namesOf(ships.files)} was approved and is not committed. Commit it first: {sub: "add", args: ["-A"]}, {sub: "commit"}.`;
@@ -156,10 +154,13 @@ function whyNotTip({ head, ships }: TreeToShip, tip: Tip, message: string | null
     tip.parents[0] === (head ?? '') &&
     tip.tree === ships.id &&
     (message === null || isSameMessage(message, tip.message));
-  return isIt ? null : `The branch stands at ${tip.sha}, which is not the commit that was approved. ${AGAIN}`;
+  return isIt ? null : `The branch is at ${tip.sha}, which is not the commit that was approved. ${APPROVE_AGAIN}`;
 }
 
-/** Whether a push would send commits that the approval did not list, because the remote has less than was known. */
+/**
+ * True if a push would send commits that the approval did not list, because the remote has fewer commits than was
+ * assumed.
+ */
 async function sendsMore(
   session: GitSession,
   { ships }: TreeToShip,
@@ -169,25 +170,25 @@ async function sendsMore(
   if (base === null || base === has) return null;
   const known = has === null ? null : await session.ask(['rev-parse', '--verify', '--quiet', `${has}^{commit}`]);
   if (known && isStop(known)) return known;
-  // What is not known here is refused by the remote: it is no fast-forward.
+  // The remote's commit is unknown here, so the remote will refuse the push: it is not a fast-forward.
   if (known && known.stdout === null) return null;
   const ahead = has === null ? null : await session.ask(['merge-base', '--is-ancestor', base, has]);
   if (ahead && (isStop(ahead) || ahead.stdout !== null)) return isStop(ahead) ? ahead : null;
   return {
-    why: `The remote has ${has ?? 'nothing'}, not ${base} as was known when this was approved: more commits than were shown would be sent. Ask the operator to run git fetch. ${AGAIN}`,
+    why: `The remote has ${has ?? 'nothing'}, not ${base} as was known when this was approved: more commits than were shown would be sent. Ask the operator to run git fetch. ${APPROVE_AGAIN}`,
   };
 }
 
-/** Where the repository remembers what the remote has: only in places that are for that. */
+/** Refspecs for the remote-tracking refs that the push updates; only refs of that purpose. */
 function trackingSpecs({ config }: GitSession, remote: string): string[] {
   const specs = configValues(config, `remote.${remote}.fetch`);
   return specs.filter((spec) => /^\+?refs\/heads\/[^:\s]+:refs\/remotes\/[^:\s]+$/.test(spec));
 }
 
-/** What git or ssh said in the end. */
+/** The last line of the stderr of git or ssh. */
 const lastLine = (stderr: string): string => stderr.trim().split('\n').at(-1) || 'no reason was given';
 
-/** Why the remote did not take it: the summary of a `!` line of `git push --porcelain`. */
+/** The reason for which the remote rejected a push: the summary of a `!` line of `git push --porcelain`. */
 function rejection(stdout: string): string | null {
   const line = stdout.split('\n').find((entry) => entry.startsWith('!\t'));
   return line === undefined ? null : (line.split('\t')[2] ?? line);

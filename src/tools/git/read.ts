@@ -5,15 +5,15 @@ import { excludedPathspec, isRef, pathspec, sortOperands } from './operands.ts';
 import { optionWords, type ParsedGit } from './parse-arguments.ts';
 import { gitReport } from './report.ts';
 
-/** Neither the drivers of the configuration nor the insides of submodules have a say in what is shown. */
+/** Configured diff drivers and the contents of submodules do not affect the output. */
 const PLAIN_DIFF = ['--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty', '--submodule=short'];
 
-/** Runs a sub-command that only looks: status, diff, log, show, branch, rev-parse. */
+/** Runs a sub-command that only reads: status, diff, log, show, branch, rev-parse. */
 export async function readGit(session: GitSession, parsed: ParsedGit): Promise<ToolReport | Stop> {
   const argv = await readArgv(session, parsed);
   if (isStop(argv)) return argv;
   const result = await session.run(argv.words);
-  // What we put behind a name to peel it is no word of the agent's.
+  // Hide the suffix that hopgate added to peel a name; the agent did not write it.
   const stderr = result.stderr.replaceAll('^{commit}', '');
   return gitReport(parsed.sub, { ...result, stderr }, argv.masked?.length ? { masked: [...argv.masked] } : {});
 }
@@ -58,7 +58,7 @@ async function readArgv(session: GitSession, parsed: ParsedGit): Promise<ReadArg
   }
 }
 
-/** What is left out of the files must not leave out commits, where no files were asked for. */
+/** Without requested files, the exclusion of masked files must not omit commits from the log. */
 const everyCommit = (sub: string, wanted: readonly string[]): readonly string[] =>
   sub === 'diff' || wanted.length > 0 ? [] : ['--full-history', '--sparse'];
 
@@ -78,10 +78,10 @@ const SHOWS_FILES = new Set([
   'check',
 ]);
 
-/** Options that choose commits by what changed in files: the answer would tell what a masked one holds. */
+/** Options that select commits by changed contents: the result would reveal the content of a masked file. */
 const SEARCHES = new Set(['S', 'G']);
 
-/** Options that choose commits: the listing has to choose the same ones. */
+/** Options that select commits; the listing of names must select the same commits. */
 const SELECTS = new Set(
   [
     'merge-base',
@@ -99,8 +99,8 @@ const SELECTS = new Set(
 const MAX_ROUNDS = 20;
 
 /**
- * The masked files whose content this very command would show. It is asked for the names first, and again with those left out, because leaving
- * files out makes log reach further back.
+ * The masked files whose content this command would show. The command runs with names only, and again without the files
+ * found, because an exclusion makes log reach further back.
  */
 async function maskedPaths(
   session: GitSession,
@@ -120,7 +120,7 @@ async function maskedPaths(
     sub,
     ...selection,
     ...PLAIN_DIFF,
-    // Following a file, the names that it had before count as well.
+    // With --follow, the former names of the file count too.
     ...(follows ? ['--follow', '--name-status'] : ['--name-only', '--no-renames']),
     '-z',
     ...eachParent,
@@ -144,5 +144,5 @@ async function maskedPaths(
       );
     for (const name of found) masked.add(name);
   }
-  return failed('too-many-changes', 'Too many masked files lie in the way; name the files to show.');
+  return failed('too-many-changes', 'Too many masked files are affected; name the files to show.');
 }

@@ -4,7 +4,11 @@ import type { Json } from '../../spec/types.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import type { SubCommandName } from './table.ts';
 
-/** The report of a sub-command that ran: how it ended, what it printed, and what the sub-command adds. */
+/** The remedy if the repository differs from what was approved. */
+export const APPROVE_AGAIN =
+  'Leave this peripheral, run the tests again, and ask for the approval of what is there now.';
+
+/** The report of a sub-command that ran: its exit code, its output, and fields of the sub-command. */
 export function gitReport(
   sub: SubCommandName,
   result: CommandResult,
@@ -17,7 +21,7 @@ export function gitReport(
   return { outcome: { status: 'ok', result: { sub, exit, stdout, stderr, truncated, timedOut, ...more } }, effects };
 }
 
-/** A result for what was decided without running the sub-command itself. */
+/** A result for a case that is decided without running the sub-command. */
 export function notRun(stderr: string, exit = 0): CommandResult {
   return {
     exit,
@@ -32,7 +36,7 @@ export function notRun(stderr: string, exit = 0): CommandResult {
   };
 }
 
-/** The effect of a ref that moved; none if it did not. */
+/** The effect of a moved ref; empty if it did not move. */
 export function refEffects(ref: string, before: string | null, after: string | null): ObservedEffect[] {
   if (before === after) return [];
   return [{ path: ref, op: 'ref', ...(before === null ? {} : { before }), ...(after === null ? {} : { after }) }];

@@ -4,18 +4,20 @@ import { readIfAny, realpathIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
 import { failed, type Stop } from '../workspace/outcome.ts';
 
-/** Where a work tree's repository lies. All paths are absolute and real. */
+/** The folders of a work tree's repository. All paths are absolute and real. */
 export interface Repository {
   readonly root: string;
   /** The work tree's own part: HEAD, index. */
   readonly gitDir: string;
-  /** What linked work trees share: objects, refs, config. The same as `gitDir` except in a linked work tree. */
+  /**
+   * The folder that linked work trees share: objects, refs, config. The same as `gitDir` except in a linked work tree.
+   */
   readonly commonDir: string;
 }
 
 /**
- * Finds the repository whose work tree is exactly `root`; git itself is not asked, and no parent folder is searched. Nothing in the root can name
- * a repository outside of it: that repository has to name this root.
+ * Finds the repository whose work tree is exactly `root`, without git and without a search in parent folders. A file in
+ * the root alone cannot refer to a repository outside of it: that repository must also name this root.
  */
 export function findRepository(root: string): Repository | Stop {
   const dotGit = join(root, '.git');
@@ -43,18 +45,21 @@ export function findRepository(root: string): Repository | Stop {
 
 const none = (message: string): Stop => failed('not-a-repository', message);
 
-/** The folder that a file `.git` names; null if there is none. */
+/** The folder that a `.git` file names; null if there is none. */
 export function gitFileTarget(path: string): string | null {
   const named = /^gitdir: (.+)$/.exec(readIfAny(path).trim())?.[1];
   return named === undefined ? null : realFolder(resolve(path, '..', named));
 }
 
-/** The folder that holds the objects of a work tree's repository; null if that repository does not name the work tree. */
+/**
+ * The folder that holds the objects of a work tree's repository; null if that repository does not name the work tree.
+ */
 function commonDirOf(root: string, gitDir: string): string | null {
   if (lstatSync(join(gitDir, 'commondir'), { throwIfNoEntry: false })) {
     const commonDir = realFolder(resolve(gitDir, readIfAny(join(gitDir, 'commondir')).trim()));
     const back = resolve(gitDir, readIfAny(join(gitDir, 'gitdir')).trim());
-    // The entry of a linked work tree lies in its repository: whoever wrote the way back could write the repository.
+    // The entry of a linked work tree lies in its repository, so only a writer of the repository can have created the
+    // reference back.
     const isEntry = commonDir !== null && dirname(gitDir) === join(commonDir, 'worktrees');
     return isEntry && realpathIfAny(back) === join(root, '.git') ? commonDir : null;
   }
@@ -63,7 +68,7 @@ function commonDirOf(root: string, gitDir: string): string | null {
   return stated !== null && realpathIfAny(stated) === root ? gitDir : null;
 }
 
-/** Where a repository's own configuration says that its work tree is; null if it says nothing. */
+/** The work tree named by a repository's own configuration (core.worktree); null if it names none. */
 export function statedWorkTree(gitDir: string): string | null {
   const texts = ['config', 'config.worktree'].map((name) => readIfAny(join(gitDir, name)));
   const stated = texts.flatMap((text) => [...text.matchAll(/^\s*worktree\s*=\s*"?(.*?)"?\s*$/gim)]).at(-1)?.[1];

@@ -7,9 +7,9 @@ export type SplitCommand =
 const MAX_LENGTH = 32_768;
 
 /**
- * Splits a command line into words as a shell would, but expands nothing: only one simple command made of plain, single-quoted and
- * double-quoted words has words. Anything that a shell would act on (operators, redirections, `$`, backticks, globs, braces, `~`, assignments,
- * comments) is refused with the reason.
+ * Splits a command line into words as a shell would, but expands nothing: only one simple command made of plain,
+ * single-quoted and double-quoted words has words. Anything that a shell would interpret (operators, redirections, `$`,
+ * backticks, globs, braces, `~`, assignments, comments) is refused with the reason.
  *
  * @example
  * splitCommand(`commit -m 'fix: a b'`); // { ok: true, words: ['commit', '-m', 'fix: a b'] }
@@ -41,7 +41,7 @@ export function splitCommand(text: string): SplitCommand {
     words.push(node.value);
     end = node.end;
   }
-  // The parser drops comments and separators; whatever no word covers must be blank.
+  // The parser drops comments and separators, so all text outside of words must be blank.
   if (text.slice(end).trim() !== '') return refuse(`it holds a comment or an operator after its words`);
   return words.length === 0 ? refuse('it holds no command') : { ok: true, words };
 }
@@ -57,7 +57,7 @@ function isBlank(text: string): boolean {
 
 function judgeWord(word: Word): string | null {
   if (word.text.startsWith('~')) return 'it holds an unquoted ~';
-  // As if it were an assignment.
+  // Bash expands ~ there as in an assignment.
   if (/=(?:.*:)?~/s.test(unquoted(word))) return 'it holds an unquoted ~ behind =';
   if (/\{.*(?:,|\.\.).*\}/s.test(unquoted(word))) return 'it holds a brace expansion';
   if (word.parts === undefined) return judgePlain(word.text);
@@ -68,7 +68,7 @@ function judgeWord(word: Word): string | null {
   return null;
 }
 
-/** What of a word bash expands, some of which the parser takes for plain letters (`a{},}`). */
+/** The unquoted parts of a word, which bash expands; the parser takes some of them for plain letters (`a{},}`). */
 const unquoted = ({ parts, text }: Word): string =>
   (parts ?? [{ type: 'Literal', text } as const])
     .map((part) => (part.type === 'Literal' ? part.text.replace(/\\./gs, '_') : '_'))

@@ -2,7 +2,10 @@ import { readChanges, type TreeChange } from '../tree/git-tree.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
 import type { GitSession } from './git-session.ts';
 
-/** What the index holds otherwise than the commit that HEAD stands at (null: there is none), whoever put it there. */
+/**
+ * The entries of the index that differ from the commit of HEAD (null before the first commit), no matter who staged
+ * them.
+ */
 export async function stagedFiles(
   session: GitSession,
 ): Promise<{ readonly head: string | null; readonly files: readonly TreeChange[] } | Stop> {

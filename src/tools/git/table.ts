@@ -5,7 +5,7 @@ export interface OptionSpec {
   readonly value: 'none' | 'required' | 'optional';
 }
 
-/** What a sub-command's words without a dash are. */
+/** The kind of a sub-command's words without a dash. */
 type Operands = 'none' | 'refs' | 'refs-and-paths' | 'paths' | 'remote-and-branch';
 
 export interface SubCommand {
@@ -66,8 +66,8 @@ const COMMITS: readonly OptionSpec[] = [
 ];
 
 /**
- * Every sub-command that an agent may use, and every option of it. Whatever is not here never reaches git: no options that run programs,
- * write files, leave the repository, rewrite history or force.
+ * Every sub-command that an agent may use, and every option of it. An allow-list: no other option reaches git, such as
+ * those that run programs, write files, leave the repository, rewrite history or force.
  */
 export const SUB_COMMANDS = {
   status: {
@@ -150,7 +150,7 @@ export function findSubCommand(name: string): { readonly name: SubCommandName; r
     : null;
 }
 
-/** How an option is written, for messages: `--message (-m) <value>`. */
+/** The spelling of an option, for messages: `--message (-m) <value>`. */
 export function spellOption({ long, short, value }: OptionSpec): string {
   const name = long === undefined ? `-${short}` : short === undefined ? `--${long}` : `--${long} (-${short})`;
   return value === 'required' ? `${name} <value>` : name;

@@ -6,12 +6,12 @@ import type { ToolCall } from '../../ports/tool-backend.ts';
 import { checkFolder, SANDBOX_HOME } from '../sandbox/mounts/layout.ts';
 import type { Mount } from '../sandbox/mount.ts';
 
-/** A session's folders are removed by the next session of the repository when they have not been used for so long. */
+/** A session's folders that were unused for this long are removed by the repository's next session. */
 const IDLE_MS = 24 * 60 * 60 * 1000;
 
 /**
- * The mounts of `cache:`. A folder that test runs write is one of the session's own: it begins empty and no other session sees it, because what a run
- * leaves there decides what the next one does. A folder that is only read is the operator's.
+ * The mounts of `cache:`. A folder that test runs write belongs to the session: it starts empty and no other session
+ * sees it, because files of one run influence the next. A read-only folder is the operator's.
  *
  * @throws LayoutError if a folder to read is too wide
  */
@@ -29,7 +29,7 @@ export function cacheMounts({ grant: { root, config }, sessionId }: ToolCall): r
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
 
-/** This session's folder among those of the repository; those that nobody uses any more are removed. */
+/** This session's folder among those of the repository; unused ones are removed. */
 function ownFolders(root: string, sessionId: string): string {
   const { XDG_CACHE_HOME, HOME } = process.env;
   const home = XDG_CACHE_HOME && isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(HOME || homedir(), '.cache');
@@ -43,7 +43,7 @@ function ownFolders(root: string, sessionId: string): string {
   return folder;
 }
 
-/** A folder that whoever runs the command may use: as root that is the repository's owner. */
+/** A folder for the user that runs the command; if hopgate runs as root, that is the repository's owner. */
 function made(folder: string, root: string): string {
   if (existsSync(folder)) return folder;
   mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -6,23 +6,24 @@ import type { Mount } from '../sandbox/mount.ts';
 
 /** Folders of an installation that hold its programs. */
 const PROGRAM_FOLDERS = ['bin', 'sbin', 'libexec'];
-/** One of these lies beside the programs of every installation: what they load. */
+/** Siblings of `bin` with the files that programs load; every installation has one of them. */
 const SIGNS = ['lib', 'lib64', 'libexec', 'include', 'share', 'VERSION', 'pyvenv.cfg'];
-/** Files that hold a registry's password, where a package manager keeps them in its own folder. */
+/** Files in a package manager's own folder that can hold a registry's password. */
 const SECRETS = ['npmrc', '.npmrc', '.yarnrc.yml', 'credentials', 'credentials.toml', 'credentials.json'];
-/** Folders of everybody's programs and data, relative to the home folder. */
+/** Folders that many programs share, relative to the home folder. */
 const SHARED_HOME = ['.local', '.local/share', '.local/lib', '.config', '.cache'];
 
 /** Folders that are never shown as a whole. */
 export interface Kept {
   readonly home: string;
-  /** Of these neither the folder nor one that holds it is shown: the repository, hopgate's state. */
+  /** Folders that are never shown, nor a folder that contains one: the repository, hopgate's state. */
   readonly folders: readonly string[];
 }
 
 /**
- * The installation that a program is part of: the folder above `bin`, where what the program loads lies beside it. null for a program on its own, as in
- * `~/bin`, and for a folder that holds more than one installation: the home folder, a workspace with repositories in it.
+ * The installation that a program belongs to: the folder above `bin`, if it also contains the files that the program
+ * loads. Null for a single program, as in `~/bin`, and for a folder with more than one installation, such as the home
+ * folder or a workspace of repositories.
  *
  * @example
  * installationOf('/home/me/.nvm/versions/node/v22.3.0/bin/node', kept); // '/home/me/.nvm/versions/node/v22.3.0'
@@ -43,7 +44,7 @@ function isTooWide(folder: string, { home, folders }: Kept): boolean {
   return folders.some((each) => isWithin(folder, each) || isWithin(each, folder));
 }
 
-/** An installation, read-only, without what may hold secrets in its uppermost folders, and without the data that it keeps in `var`. */
+/** Mounts an installation read-only, without possible secrets in its topmost folders and without its data in `var`. */
 export function installationMounts(folder: string, masks: readonly string[]): readonly Mount[] {
   const masked = maskMatcher([...masks, ...SECRETS]);
   const hidden = ['', 'etc/'].flatMap((under) =>
@@ -61,7 +62,7 @@ export function installationMounts(folder: string, masks: readonly string[]): re
 const cover = (target: string): Mount =>
   namesIn(target).length > 0 ? { kind: 'empty-folder', target } : { kind: 'empty-file', target };
 
-/** The names in a folder; none where it cannot be listed. */
+/** The names in a folder; empty if it cannot be listed. */
 export function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
@@ -71,7 +72,8 @@ export function namesIn(folder: string): readonly string[] {
 }
 
 /**
- * Whether whoever runs the commands of a repository may read a file: as root that is the repository's owner.
+ * True if the user that runs a repository's commands may read the file; if hopgate runs as root, that is the
+ * repository's owner.
  */
 export function isReadable(path: string, root: string): boolean {
   const real = realOf(path);

@@ -9,13 +9,16 @@ import { type Behind, behindShim, choicesFor, headOf } from './shim.ts';
 
 type Env = { readonly [name: string]: string | undefined };
 
-/** The operator's programs, as commands in the sandbox find them. */
+/** The operator's programs as they are shown to commands in the sandbox. */
 export interface Programs {
   /** Folders of PATH, in the operator's order. */
   readonly path: readonly string[];
   readonly mounts: readonly Mount[];
   readonly env: { readonly [name: string]: string };
-  /** Programs of the operator's that cannot be shown: where they lie, and why. In their place stands one that says so. */
+  /**
+   * Programs of the operator that cannot be shown: their paths, and the reasons. Each is replaced by a script that
+   * prints its reason.
+   */
   readonly hidden: readonly { readonly program: string; readonly why: string }[];
 }
 
@@ -29,11 +32,11 @@ export interface ProgramsRequest {
   readonly masks: readonly string[];
   /** The operator's environment. */
   readonly env: Env;
-  /** Where hopgate keeps its state: never shown. */
+  /** Folders of hopgate's state; never shown. */
   readonly state: readonly string[];
 }
 
-/** Always there. The links of a system without a merged `/usr` are shown as they are. */
+/** Always shown; with a merged `/usr` some of them are links. */
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
 const MOST_NAMES = 2000;
 const MOST_LINKS = 40;
@@ -42,9 +45,10 @@ const MOST_QUESTIONS = 8;
 const NOWHERE: Programs = { path: [], mounts: [], env: {}, hidden: [] };
 
 /**
- * Finds the operator's programs by the operator's own PATH and shows them in the sandbox, read-only: each with the installation that it is part of, or
- * alone. Shown are the programs that are asked for, those that their first line names, and every program that commands would find elsewhere otherwise:
- * so that no name means another program inside than outside. What lies in the repository adds nothing but a Python that a `.venv` was made with.
+ * Finds the operator's programs on the operator's own PATH and shows them in the sandbox, read-only, each with its
+ * installation or alone. It shows the requested programs, the interpreters in their first lines, and every program that
+ * would otherwise resolve to a different one, so that a name means the same program inside and outside. The repository
+ * can only add the Python that a `.venv` was made with.
  */
 export function operatorPrograms(request: ProgramsRequest): Programs {
   const { env, root } = request;
@@ -75,14 +79,14 @@ export function operatorPrograms(request: ProgramsRequest): Programs {
   return programs;
 }
 
-/** The last answer to each request, and how the folders stood then. */
+/** The last answer to each request, and the state of the folders at that time. */
 const latest = new Map<string, { readonly stamp: string; readonly programs: Programs }>();
 
 function stampOf(path: string): string {
   try {
     return `${realOf(path)} ${statSync(path).mtimeMs}`;
   } catch {
-    // It is not there, or lies in a folder of somebody else.
+    // It does not exist, or lies in an unreadable folder.
     return '';
   }
 }
@@ -92,7 +96,7 @@ const relevant = (env: Env) =>
     /^PATH$|^HOME$|^GO|_(?:VERSION|TOOLCHAIN|HOME|ROOT|DIR|PREFIX|ENV)$/.test(name),
   );
 
-/** The repository's own Python stands in front, as if it were activated, unless the operator has activated one. */
+/** Puts the repository's own virtual environment first, as if activated, unless the operator has activated one. */
 function withVenv(path: readonly string[], root: string, env: Env): readonly string[] {
   const bin = join(root, '.venv', 'bin');
   const isThere = existsSync(join(root, '.venv', 'pyvenv.cfg')) && !path.includes(bin) && !env['VIRTUAL_ENV'];
@@ -105,10 +109,10 @@ class Finder {
   readonly #path: readonly string[];
   readonly #kept: Kept;
   readonly #masked: (path: string) => boolean;
-  /** Folders that are shown, by their real paths. */
+  /** Real paths of the shown folders. */
   readonly #shown: string[];
   readonly #mounts = new Map<string, readonly Mount[]>();
-  /** What stands on the PATH in front of a folder of shims. */
+  /** Folders that precede a folder of shims on the PATH. */
   readonly #ahead = new Map<string, string[]>();
   readonly #hidden: { program: string; why: string }[] = [];
   readonly #seen = new Set<string>();
@@ -132,7 +136,7 @@ class Finder {
     return { path, mounts: [...this.#mounts.values()].flat(), env: this.#environment(), hidden: this.#hidden };
   }
 
-  /** A name that is looked for on the PATH; a path is taken from the root. */
+  /** Requires a program: a name is searched on the PATH, a path is relative to the root. */
   #need(name: string): void {
     const { root } = this.#request;
     if (!name.includes('/')) return this.#named(name);
@@ -141,7 +145,7 @@ class Finder {
     else this.#show(file);
   }
 
-  /** @param onlyBinaries a file of the repository asks for it: a script of the operator's own is not shown for that */
+  /** @param onlyBinaries true if a file of the repository requests it; then no script of the operator is shown */
   #named(name: string, onlyBinaries = false): void {
     const file = findProgram(name, this.#path.join(delimiter));
     if (file === null) return;
@@ -155,7 +159,7 @@ class Finder {
       this.#show(file);
   }
 
-  /** What runs a script, by its first line. */
+  /** Requires the interpreter in a script's first line. */
   #interpreter(script: string): void {
     const words = /^#! *(\S+)(?: +(.*))?/.exec(headOf(script).split('\n')[0] ?? '');
     if (!words) return;
@@ -171,7 +175,7 @@ class Finder {
     return real !== null && this.#shown.some((folder) => isWithin(folder, real)) && this.#isReached(path);
   }
 
-  /** The path itself leads to it inside: every link on the way is there. */
+  /** True if the path resolves in the sandbox too, because every link on it is shown. */
   #isReached(path: string): boolean {
     return (
       this.#mounts.has(path) ||
@@ -180,7 +184,10 @@ class Finder {
     );
   }
 
-  /** Shows a program of the operator's: the installation that it is in, or the file; links as links; then what it leads to, and what runs it. */
+  /**
+   * Shows a program of the operator: its installation or the file, links as links; then the link's target and the
+   * interpreter.
+   */
   #show(stated: string): void {
     let file = stated;
     for (let count = 0; count < MOST_LINKS; count += 1) {
@@ -246,13 +253,13 @@ class Finder {
     if ('problem' in behind) return this.#hide(shim, behind.problem);
     const folder = dirname(shim);
     const ahead = this.#ahead.get(folder) ?? [];
-    // What the manager leaves to the system lies further on.
+    // If the manager selects the system's program, that is found later on the PATH.
     if (!SYSTEM.some((system) => isWithin(system, behind.program)))
       this.#ahead.set(folder, [...new Set([...ahead, dirname(behind.program)])]);
     this.#show(behind.program);
   }
 
-  /** Shows the programs of a hidden folder that commands would find elsewhere otherwise. */
+  /** Shows those programs of a hidden folder whose names would otherwise resolve to other programs. */
   #shadows(folder: string): void {
     const at = this.#path.indexOf(folder);
     let questions = 0;
@@ -272,7 +279,7 @@ class Finder {
   #isAhead = (folder: string, name: string): boolean =>
     this.#ahead.get(folder)?.some((each) => isProgram(join(each, name))) === true;
 
-  /** The Python that a virtual environment was made with: a repository may lead to nothing else. */
+  /** Shows the Python that a virtual environment was made with; a repository can add no other program. */
   #python(file: string): void {
     const real = realOf(file);
     if (real === null || this.#isShown(real) || !/^(?:python|pypy)[\d.]*$/.test(basename(real))) return;
@@ -290,7 +297,7 @@ class Finder {
     }
   }
 
-  /** Variables that say where a shown installation lies, or which version of it is meant. */
+  /** Variables that name the folder or the version of a shown installation. */
   #environment(): { readonly [name: string]: string } {
     const { env, root } = this.#request;
     const folders = [...this.#mounts.keys(), ...this.#request.toolchains, '/usr', root];

@@ -6,12 +6,15 @@ import { realOf } from './installation.ts';
 
 type Env = { readonly [name: string]: string | undefined };
 
-/** Version managers that put one program of theirs in the place of all others; each tells by `which <name>` what it would run. */
+/**
+ * Version managers that install one program under the names of all others; `which <name>` of the manager prints the
+ * program that it would run.
+ */
 const BINARIES: { readonly [name: string]: string } = { 'volta-shim': 'volta', mise: 'mise', rustup: 'rustup' };
-/** Those that write a script for each: pyenv, rbenv, nodenv, goenv, … and asdf. */
+/** Version managers that write a script for each program: pyenv, rbenv, nodenv, goenv, … and asdf. */
 const SCRIPT = /^\s*exec\s+"?([^\s"]+)"?\s+exec\s/m;
 
-/** Files by which version managers choose, in the repository and in the folders above it. */
+/** Files that select versions, in the repository and in the folders above it. */
 const CHOICES = [
   ...['.tool-versions', 'mise.toml', '.mise.toml', 'package.json', 'rust-toolchain', 'rust-toolchain.toml'],
   ...['python', 'ruby', 'node', 'go', 'java', 'php', 'perl', 'lua', 'crystal'].map(
@@ -19,7 +22,7 @@ const CHOICES = [
   ),
 ];
 
-/** What is there of them, and when it was changed. */
+/** The existing ones with their times and sizes. */
 export function choicesFor(folder: string): readonly string[] {
   const here = CHOICES.flatMap((name) => {
     const stats = statSync(join(folder, name), { throwIfNoEntry: false });
@@ -28,7 +31,7 @@ export function choicesFor(folder: string): readonly string[] {
   return dirname(folder) === folder ? here : [...here, ...choicesFor(dirname(folder))];
 }
 
-/** The first bytes of a file; empty where it cannot be read. */
+/** The first bytes of a file; empty if it cannot be read. */
 export function headOf(file: string): string {
   try {
     const fd = openSync(file, 'r');
@@ -43,7 +46,7 @@ export function headOf(file: string): string {
   }
 }
 
-/** The version manager that stands behind a program on the PATH; null if the program is itself. */
+/** The version manager of a shim on the PATH; null if the program is not a shim. */
 function managerOf(program: string, path: string | undefined): string | null {
   const real = realOf(program) ?? program;
   const name = BINARIES[basename(real)];
@@ -54,14 +57,14 @@ function managerOf(program: string, path: string | undefined): string | null {
   return isAbsolute(script) ? script : findProgram(script, path);
 }
 
-/** Where a shim leads: the program itself, or why its manager runs none. */
+/** The program that a shim runs, or the reason why its manager runs none. */
 export type Behind = { readonly program: string } | { readonly problem: string };
 
 const answers = new Map<string, Behind>();
 
 /**
- * The program behind a shim, as its version manager chooses it for this repository; null if it is not a shim. Runs the operator's manager outside of
- * the sandbox, and nothing of the repository's, and asks again when a file by which one chooses has changed.
+ * The program that a shim's version manager selects for this repository; null if it is not a shim. Runs the operator's
+ * manager outside the sandbox (never a program of the repository), and again after a version file has changed.
  */
 export function behindShim(program: string, root: string, env: Env): Behind | null {
   const manager = managerOf(program, env['PATH']);

@@ -10,16 +10,17 @@ import { makeFolders } from '../workspace/replace-file.ts';
 import type { Dropped, Judgement } from './judge-change.ts';
 import { hashFile, leftStages, makeStage, type Ownership, type Stage, type Step, takeOver } from './change-journal.ts';
 
-/** What reached the repository. Folders have no content of their own: they show by their files. */
+/** The changes that reached the repository. Folders are not listed; their files are. */
 export interface AppliedChanges {
   readonly effects: readonly ObservedEffect[];
-  /** What had to be left out because the repository changed meanwhile. */
+  /** Changes that were dropped because the repository changed meanwhile. */
   readonly dropped: readonly Dropped[];
 }
 
 /**
- * Brings judged changes into the repository: every new content is staged in the root and durable before the first change is made, each file is
- * then put in place by a rename. An engine killed in between leaves a journal, by which {@link finishLeftStages} completes the rest.
+ * Applies judged changes to the repository. All new contents are staged in the root and durable before the first
+ * change; each file is then renamed into place. If hopgate is killed in between, {@link finishLeftStages} completes the
+ * rest from the journal.
  */
 export function applyChanges(grant: Grant, judged: Judgement, view: OverlayView): AppliedChanges {
   const { folders, files, deletions, emptied } = judged;
@@ -34,8 +35,8 @@ export function applyChanges(grant: Grant, judged: Judgement, view: OverlayView)
       steps = stageAll(grant.root, stage, judged, view, modes);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === undefined) throw error;
-      // The disk is full, or may not be written: nothing was begun.
-      const why = `nothing could be put in place: ${(error as Error).message}`;
+      // The disk is full or not writable: nothing was changed yet.
+      const why = `no change could be applied: ${(error as Error).message}`;
       return { effects: [], dropped: paths.map((path) => ({ path, why })) };
     }
     return perform(grant.root, stage.folder, steps, modes);
@@ -67,7 +68,7 @@ function stageAll(
   return steps;
 }
 
-/** Completes what a killed engine had begun, as far as nobody has changed the files since. */
+/** Completes the changes of a killed process, except for files that were changed since. */
 export function finishLeftStages(root: string): AppliedChanges {
   const effects: ObservedEffect[] = [];
   const dropped: Dropped[] = [];
@@ -96,7 +97,7 @@ function perform(
       if (effect) effects.push(effect);
     } catch (error) {
       if (!(error instanceof Moved) && (error as NodeJS.ErrnoException).code === undefined) throw error;
-      dropped.push({ path: step.path, why: `it could not be put in place: ${(error as Error).message}` });
+      dropped.push({ path: step.path, why: `it could not be applied: ${(error as Error).message}` });
     }
   }
   return { effects, dropped };
@@ -123,7 +124,7 @@ function performStep(
     }
     const now = hashFile(target);
     if (step.do === 'put' && now === step.after && !fs.existsSync(join(stage, step.staged))) return null;
-    // what was done before a kill is not done again
+    // a step that was completed before the kill is not repeated
     if (step.do === 'delete' && now === null) return null;
     if (now !== step.before) throw new Moved('someone else changed it meanwhile');
     if (step.do === 'delete') {
@@ -141,7 +142,10 @@ function performStep(
   });
 }
 
-/** Takes hold of a folder of the root, made if need be, and works in it. A link on the way means that the tree is not what was judged. */
+/**
+ * Opens a folder of the root, creating it if necessary, and calls `work` in it. A link on its path means that the tree
+ * differs from the judged one.
+ */
 function inFolder<T>(
   root: string,
   segments: readonly string[],
@@ -153,7 +157,7 @@ function inFolder<T>(
   try {
     if (place.real.join('/') !== segments.join('/')) throw new Moved('a folder on its path is a link now');
     if (place.kind !== 'missing') {
-      if (place.kind !== 'folder') throw new Moved('its folder is no folder any more');
+      if (place.kind !== 'folder') throw new Moved('its folder is not a folder any more');
       return work(place.anchor.path, false);
     }
     const made = makeFolders(place.parent, place.names, anchors);

@@ -19,11 +19,11 @@ const TOOLS: { readonly [id: string]: (context: ShellContext) => Promise<ToolRep
 };
 
 /**
- * Commands in a sandbox: `bash-readonly`, `bash`, `bash-test`, `bash-deploy`. What a command line may do is never judged by its text; the
- * kernel decides it, by the layout that it runs in.
+ * Commands in a sandbox: `bash-readonly`, `bash`, `bash-test`, `bash-deploy`. What a command line may do is never
+ * judged by its text; the kernel decides it, by the layout that it runs in.
  *
- * Where the host cannot contain commands every call is refused with `sandbox-unavailable`, unless the operator opened the tools regardless
- * (`grant.unsafeNoSandbox`): then results carry `unsandboxed: true` and effects are `unobserved`.
+ * On a host that cannot contain commands every call is refused with `sandbox-unavailable`, unless the operator allowed
+ * the tools anyway (`grant.unsafeNoSandbox`): then results carry `unsandboxed: true` and effects are `unobserved`.
  *
  * @param env the operator's environment: by it commands find their programs and variables
  * @example
@@ -43,18 +43,18 @@ export function shellBackend(sandbox: Sandbox, env = () => process.env): ToolBac
   };
 }
 
-/** A scope that runs only some commands runs no others, whichever tool they are given to. */
+/** A scope that allows only some commands refuses all others, in every tool. */
 function outsideOfScope({ tool: { id, parameters }, grant }: ToolCall): Stop | null {
   const tool = own(COMMAND_TOOLS, id);
   if (!tool || tool.runsIn.includes(grant.scope.command)) return null;
   return outOfScope(
     parameters[0]?.name ?? 'command',
-    `${id} runs only where the scope ${tool.needs}, and that of ${grant.peripheral} does not.`,
+    `${id} runs only where the scope ${tool.needs}, and the scope of ${grant.peripheral} does not.`,
     `Use ${id} in a peripheral whose scope ${tool.needs}.`,
   );
 }
 
-/** Paths that may be written are not for commands where the scope's commands only look. */
+/** Removes the writable paths from the call if the scope's commands may only read. */
 function forCommands(call: ToolCall): ToolCall {
   const { grant } = call;
   if (grant.scope.command === 'contained') return call;
@@ -65,7 +65,7 @@ async function attempt(work: () => Promise<ToolReport | Stop>, signal: AbortSign
   try {
     return await work();
   } catch (error) {
-    // In all of these but one the command did not run; in that one nothing of what it did is kept.
+    // In all of these cases but one the command did not run; in that one its changes are discarded.
     if (signal.aborted && error === signal.reason) return failed('aborted', 'The call was aborted.');
     if (error instanceof LayoutError) return failed('layout-impossible', error.message);
     if (error instanceof UncoveredError) return failed('masked-file-uncovered', error.message);

@@ -5,24 +5,27 @@ import { join } from 'node:path';
 import { isAlive } from '../../base/process.ts';
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_DIRECTORY, O_NONBLOCK } = fs.constants;
-/** How the folder of a stage is called; no command's changes of such a name are kept. */
+/** Prefix of a stage's folder; a command's changes at such names are dropped. */
 export const STAGE_PREFIX = '.hopgate-stage-';
 const JOURNAL = 'journal.json';
 const MARK = 'mark.json';
 const CHUNK = 1 << 20;
 const BLOCK = 1 << 16;
 const ZEROS = Buffer.alloc(BLOCK);
-/** More files than this are made durable by one sync of their file system: a sync of each waits for the disk each time. */
+/**
+ * Up to this number each file is fsynced. More files are made durable by one sync of their file system, because each
+ * fsync waits for the disk.
+ */
 const FEW = 32;
 
-/** What a new file or folder takes over from the one that the command made. */
+/** The owner and mode that a new file or folder takes over from the command's one. */
 export interface Ownership {
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
 }
 
-/** One step of what is to be done to the tree. `before` is the sha256 that has to be there still; null: nothing. */
+/** One change of the tree. `before` is the sha256 that the file must still have; null if it must not exist. */
 export type Step =
   | ({ readonly do: 'folder'; readonly path: string } & Ownership)
   | { readonly do: 'remove-folder'; readonly path: string }
@@ -35,12 +38,12 @@ export type Step =
       readonly after: string;
     };
 
-/** A folder in the root that holds everything a command's changes need, durable before the first of them is made. */
+/** A folder in the root with everything that a command's changes need; it is durable before the first change. */
 export interface Stage {
   readonly folder: string;
   /** Copies a file into the stage. It is durable once the stage is committed. */
   add(source: string, like: Ownership): { staged: string; after: string };
-  /** From here on a killed engine's changes can be completed by {@link leftStages}. */
+  /** Writes the journal. After this, {@link leftStages} finds the changes if hopgate is killed. */
   commit(steps: readonly Step[]): void;
   remove(): void;
 }
@@ -76,8 +79,8 @@ export function makeStage(root: string): Stage {
 }
 
 /**
- * Stages of engines that are gone. `steps` is null where it never came to a commit: nothing of it was done. A folder that only looks like one (it
- * came with a clone, say) does not hold its own inode number.
+ * Stages of processes that have exited. `steps` is null if the stage was not committed, so none of it was applied. A
+ * stage contains its own inode number; a copy, such as one in a clone, does not match and is ignored.
  */
 export function leftStages(root: string): { readonly folder: string; readonly steps: readonly Step[] | null }[] {
   return fs
@@ -93,7 +96,7 @@ function identityOf(folder: string): string {
   return JSON.stringify({ dev, ino, birthtimeMs });
 }
 
-/** sha256 (hex) of a regular file; null if there is none. A link or special file counts as something else than any file. */
+/** sha256 (hex) of a regular file; null if there is none. A link or special file equals no file. */
 export function hashFile(path: string): string | null {
   let fd: number;
   try {
@@ -127,14 +130,14 @@ function copyFile(source: string, target: string, like: Ownership): string {
   const from = fs.openSync(source, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   const to = fs.openSync(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
   try {
-    if (!fs.fstatSync(from).isFile()) throw new Error(`[tools/shell] ${source} is no regular file`);
+    if (!fs.fstatSync(from).isFile()) throw new Error(`[tools/shell] ${source} is not a regular file`);
     const hash = createHash('sha256');
     let size = 0;
     eachChunk(from, (chunk) => {
       hash.update(chunk);
       for (let at = 0; at < chunk.length; at += BLOCK) {
         const block = chunk.subarray(at, at + BLOCK);
-        // Holes stay holes.
+        // Keep holes sparse.
         if (!block.equals(ZEROS.subarray(0, block.length)))
           for (let done = 0; done < block.length; )
             done += fs.writeSync(to, block, done, block.length - done, size + at + done);
@@ -163,13 +166,13 @@ function syncFiles(folder: string, count: number): void {
   }
 }
 
-/** Gives a file or folder of ours its owner and permissions. Set-id bits are not taken over. */
+/** Sets the owner and permissions of a file or folder that hopgate created. Set-id bits are dropped. */
 export function takeOver(fd: number, { mode, uid, gid }: Ownership): void {
   const own = fs.fstatSync(fd);
   try {
     if (own.uid !== uid || own.gid !== gid) fs.fchownSync(fd, uid, gid);
   } catch (error) {
-    // only root may give files away; then we own the new content
+    // only root can change the owner; otherwise the file belongs to us
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
   }
   fs.fchmodSync(fd, mode & 0o777);

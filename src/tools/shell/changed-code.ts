@@ -9,8 +9,9 @@ import type { ShellContext } from './context.ts';
 import { overlayChanges } from './overlay-changes.ts';
 
 /**
- * The files that were there before a command and that it left otherwise, or not at all, on its overlay. Files that git ignores do not count, as they
- * are made, nor masked ones, which the command cannot see. Root-relative paths; none where there is no repository to say what is made.
+ * The existing files that a command changed or deleted on its overlay. Files that git ignores do not count, because
+ * they are build outputs, nor do masked files, which the command cannot see. Root-relative paths; empty without a
+ * repository, because then build outputs are not known.
  */
 export async function changedCode(context: ShellContext, view: OverlayView): Promise<string[]> {
   const { root, config } = context.call.grant;
@@ -33,19 +34,19 @@ export async function changedCode(context: ShellContext, view: OverlayView): Pro
   const { exit, stdout } = await git('"$@" check-ignore -z --stdin', {
     stdin: paths.map((path) => `${path}\0`).join(''),
   });
-  // 1: it ignores none of them.
+  // Exit status 1 means that none is ignored.
   const ignored = new Set(exit === 0 ? stdout.split('\0') : []);
   return paths.filter((path) => !ignored.has(path));
 }
 
-/** Larger files that were written count as changed. */
+/** Written files larger than this count as changed without a comparison. */
 const COMPARED_BYTES = 256 << 20;
 
 function isSame(before: string, after: string): boolean {
   try {
     return readRegularFile(before, COMPARED_BYTES).equals(readRegularFile(after, COMPARED_BYTES));
   } catch {
-    // a link, or not to be read
+    // a link, or not readable
     return false;
   }
 }

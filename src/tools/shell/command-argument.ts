@@ -2,10 +2,13 @@ import { existsSync } from 'node:fs';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import { invalid, type Stop } from '../workspace/outcome.ts';
 
-/** The kernel takes no longer single argument (MAX_ARG_STRLEN). */
+/** The kernel's maximum for a single argument (MAX_ARG_STRLEN). */
 const MAX_COMMAND_BYTES = 128 * 1024 - 1;
 
-/** The `command` argument of a shell tool as the argv that runs it. Nothing is read into it: what it may do, the kernel decides. */
+/**
+ * The argv that runs the `command` argument of a shell tool. The text is not interpreted: the kernel decides what it
+ * may do.
+ */
 export function shellCommand(call: ToolCall): readonly string[] | Stop {
   const { command } = call.args;
   const again = 'Give one command line, such as "ls -la src | head".';

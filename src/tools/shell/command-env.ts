@@ -2,14 +2,17 @@ import type { CommandEnv } from '../../spec/types.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { redactor } from '../upstream/environment.ts';
 
-/** The variables of a configured command, and what keeps the operator's values out of everything that is told of it. */
+/** The variables of a configured command, and the function that redacts the operator's values from its results. */
 export interface FilledEnv {
   readonly env: { readonly [name: string]: string };
   readonly clean: (text: string) => string;
   readonly cleanResult: (result: CommandResult) => CommandResult;
 }
 
-/** Puts the operator's values into a command's variables. One that refers to a variable that is not set is left out, as it would be outside. */
+/**
+ * Fills the operator's values into a command's variables. A variable that refers to an unset one is left out, as it
+ * would be outside.
+ */
 export function fillEnv(stated: CommandEnv | undefined, operator: NodeJS.ProcessEnv): FilledEnv {
   const secrets = new Map<string, string>();
   const env: { [name: string]: string } = {};

@@ -2,18 +2,18 @@ import type { ScopeRule } from '../../spec/types.ts';
 
 type CommandRule = ScopeRule['command'];
 
-/** In which scopes a command tool of hopgate's own runs at all, and in which it does its work. */
+/** The scopes in which one of hopgate's command tools runs, and those in which it is useful. */
 export interface CommandTool {
   /** Anywhere else the tool itself refuses. */
   readonly runsIn: readonly CommandRule[];
   readonly worksIn: readonly CommandRule[];
-  /** What a scope that it works in does. */
+  /** The permission of a scope with which the tool is useful, as a phrase. */
   readonly needs: string;
-  /** What comes of it where it runs and does not work. */
+  /** The consequence if it runs in another scope, as a phrase. */
   readonly otherwise: string;
 }
 
-/** A scope binds commands by what they are for; these say what each of our tools is for. */
+/** Scopes restrict commands by purpose; this table gives the purpose of each tool. */
 export const COMMAND_TOOLS: { readonly [id: string]: CommandTool } = {
   'bash-readonly': {
     runsIn: ['read-only', 'contained'],
@@ -31,13 +31,13 @@ export const COMMAND_TOOLS: { readonly [id: string]: CommandTool } = {
     runsIn: ['read-only', 'contained', 'test'],
     worksIn: ['test'],
     needs: 'runs tests (test-commands-only)',
-    otherwise: 'its verdict counts for nothing: no result in the fruit, no tests-passed',
+    otherwise: 'its verdict is not recorded: no result in the fruit, no tests-passed',
   },
   'bash-git': {
     runsIn: ['read-only', 'contained', 'test', 'deploy'],
     worksIn: ['deploy'],
     needs: 'ships (git-push-only)',
-    otherwise: 'git only looks: add, restore, commit and push are refused',
+    otherwise: 'git is read-only: add, restore, commit and push are refused',
   },
   'bash-deploy': { runsIn: ['deploy'], worksIn: ['deploy'], needs: 'ships (git-push-only)', otherwise: '' },
 };

@@ -3,16 +3,16 @@ import type { Json, ProjectConfig } from '../../spec/types.ts';
 import { splitCommand } from '../git/split-command.ts';
 import { invalid, outOfScope, type Stop } from '../workspace/outcome.ts';
 
-/** Where a configured test command takes further words. */
+/** Placeholder for additional words in a configured test command. */
 const ARGUMENTS = '{args}';
 
 type TestCommand = ProjectConfig['test'][number];
 
-/** A configured test command, as it is to be run. */
+/** A configured test command with the words to run. */
 export interface ChosenTest {
   readonly argv: readonly string[];
   readonly config: TestCommand;
-  /** Words were added where the configuration allows them: perhaps not all tests run. */
+  /** Words were added at the placeholder, so possibly not all tests run. */
   readonly narrowed: boolean;
   /** The configured commands that this call does not run in full. */
   readonly others: readonly string[];
@@ -65,7 +65,7 @@ export function chooseTests(
   );
 }
 
-/** The words that a call put in the place of `{args}`; null if it is another command. */
+/** The words that a call gives for `{args}`; null if it is another command. */
 function addedWords(run: readonly string[], words: readonly string[]): readonly string[] | null {
   const at = run.indexOf(ARGUMENTS);
   if (at === -1) return null;
@@ -79,7 +79,7 @@ function addedWords(run: readonly string[], words: readonly string[]): readonly 
 const withArguments = (run: readonly string[], words: readonly string[]): string[] =>
   run.flatMap((word) => (word === ARGUMENTS ? words : [word]));
 
-/** The command without further words, and without the `--` that would announce them. */
+/** The command without additional words, and without the `--` before them. */
 function bare(run: readonly string[]): string[] {
   return run.filter((word, at) => word !== ARGUMENTS && !(word === '--' && run[at + 1] === ARGUMENTS));
 }

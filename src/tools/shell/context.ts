@@ -10,17 +10,17 @@ import { scanTree, type TreeScan } from '../sandbox/mounts/tree.ts';
 import type { Stop } from '../workspace/outcome.ts';
 import { type Covered, watchCovered } from './late-masked-files.ts';
 
-/** One call on its way through the shell backend. */
+/** One call of a shell tool, with its limits and its way to run commands. */
 export interface ShellContext {
   readonly call: ToolCall;
   readonly sandbox: Sandbox;
   /** The operator's. */
   readonly env: NodeJS.ProcessEnv;
-  /** False: the operator opened the shell tools on a host that cannot contain them. */
+  /** False if the operator allowed the shell tools on a host that cannot contain commands. */
   readonly contained: boolean;
   /** Layouts with an overlay work here. */
   readonly overlay: boolean;
-  /** Runs a command within the call's limits, in the layout if we are contained, else bare. */
+  /** Runs a command within the call's limits, in the layout if the host can contain it, else without a sandbox. */
   run(
     tree: CallTree,
     layout: SandboxLayout,
@@ -29,7 +29,10 @@ export interface ShellContext {
   ): Promise<CommandResult>;
 }
 
-/** The context of a call; a refusal if this host cannot contain commands and the operator did not open it regardless. */
+/**
+ * The context of a call; a refusal if this host cannot contain commands and the operator did not allow the tools
+ * anyway.
+ */
 export function shellContext(
   sandbox: Sandbox,
   call: ToolCall,
@@ -37,7 +40,7 @@ export function shellContext(
 ): ShellContext | Stop {
   const { availability } = sandbox;
   if (!availability.ok && !call.grant.unsafeNoSandbox) {
-    const message = `Commands cannot be contained here: ${availability.reason}.`;
+    const message = `This host cannot contain commands: ${availability.reason}.`;
     return { stop: { status: 'refused', code: 'sandbox-unavailable', message, remedy: availability.remedy } };
   }
   const run = availability.ok ? sandbox.run.bind(sandbox) : runUnsandboxed;
@@ -52,7 +55,7 @@ export function shellContext(
       let check = availability.ok ? watchCovered(tree, layout) : () => {};
       const inspect = async (view: OverlayView) => {
         check();
-        // Nothing of it runs any more, and what follows is ours.
+        // The command has ended; the rest of the work is hopgate's own and not limited.
         check = () => {};
         await options.inspect?.(view);
       };
@@ -64,16 +67,16 @@ export function shellContext(
   };
 }
 
-/** What the layouts need to know of a call. */
+/** The facts of a call that layouts depend on. */
 export interface CallTree extends TreeRequest, Covered {
   readonly unixSockets: boolean;
   readonly scan: TreeScan;
-  /** For the result: in `withoutObjects` the repositories whose objects the command does not see, if there are any. */
+  /** Fields for the result: `withoutObjects` lists the repositories whose objects the command does not see, if any. */
   readonly said: { readonly [key: string]: Json };
 }
 
 /**
- * The tree of a call, once its repositories are looked through.
+ * The tree of a call, after its repositories were searched for masked objects.
  *
  * @throws the call's reason if it is aborted meanwhile
  */
@@ -110,7 +113,7 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
   ]);
 }
 
-/** A refusal where commands can be contained but overlays cannot be mounted, and the tool needs one. */
+/** A refusal if commands can be contained but overlays cannot be mounted; for tools that need one. */
 export function overlayRefusal(context: ShellContext): Stop | null {
   if (!context.contained || context.overlay) return null;
   const message = 'Commands that write cannot be contained here: overlayfs cannot be mounted.';

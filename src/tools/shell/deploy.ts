@@ -12,8 +12,8 @@ import { type ShellContext, treeOf } from './context.ts';
 import { commandReport } from './report.ts';
 
 /**
- * `bash-deploy`: a configured deploy command, by its name or its exact command line, run without a shell. It sees the tree and cannot change it,
- * and reaches the network only where its configuration says so.
+ * `bash-deploy`: a configured deploy command, by its name or its exact command line, run without a shell. It sees the
+ * tree, cannot change it, and reaches the network only if its configuration allows that.
  */
 export async function deployTool(context: ShellContext): Promise<ToolReport | Stop> {
   const { call } = context;
@@ -24,12 +24,12 @@ export async function deployTool(context: ShellContext): Promise<ToolReport | St
   const { run, network } = chosen.command;
   const filled = fillEnv(chosen.command.env, context.env);
   const tree = await treeOf(context);
-  // In the host's network the abstract sockets of its services lie, too.
+  // The host's network also contains the abstract sockets of its services.
   const layout = { ...readOnlyLayout({ ...tree, unixSockets: tree.unixSockets && !network }), name: 'deploy', network };
   const result = filled.cleanResult(
     await context.run(tree, layout, run, { env: { CI: '1', NO_COLOR: '1', ...filled.env } }),
   );
-  // Nobody watches where it connects: with the network open, what it did out there is not known.
+  // Connections are not observed, so with the network open its effects outside are unknown.
   return commandReport(context, result, network ? 'unobserved' : [], {
     deploy: chosen.name,
     command: [...run],
@@ -38,7 +38,7 @@ export async function deployTool(context: ShellContext): Promise<ToolReport | St
   });
 }
 
-/** It ships the tree as it is: that has to be the one that was tested and approved. */
+/** A deploy ships the current tree, which must be the one that was tested and approved. */
 async function changedSinceTested({ call: { grant, signal }, sandbox }: ShellContext): Promise<Stop | null> {
   const tested = grant.release?.tree;
   if (!tested) return null;

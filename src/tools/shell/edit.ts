@@ -18,12 +18,13 @@ import { commandReport } from './report.ts';
 
 const MAX_TEXT = 256 << 20;
 
-/** More than this is a build, and a list of it helps nobody. */
+/** Maximum number of listed changes; more come from a build, and such a list helps no reader. */
 const MAX_DROPPED = 100;
 
 /**
- * `bash`: any command line, on an overlay. When it has ended by itself, what it changed within the scope is brought into the repository, file by
- * file; everything else is discarded and listed as `dropped`. A command that was killed changes nothing.
+ * `bash`: any command line, on an overlay. After it has ended by itself, its changes within the scope are applied to
+ * the repository, file by file; all others are discarded and listed as `dropped`. A command that was killed changes
+ * nothing.
  */
 export async function bashTool(context: ShellContext): Promise<ToolReport | Stop> {
   const { call } = context;
@@ -68,7 +69,7 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Stop
   });
 }
 
-/** The text of a file that a command wrote; of the largest, no text is looked at. */
+/** The text of a file that a command wrote; empty for files above the size limit. */
 function textIn(path: string): string {
   try {
     return readRegularFile(path, MAX_TEXT).toString('utf8');
@@ -79,7 +80,7 @@ function textIn(path: string): string {
 
 const signalsOf = (root: string, path: string): TestSignals | null => testSignals(path, textIn(join(root, path)));
 
-/** An effect with what the file that is there now says about it. */
+/** An effect with the findings on the file's new content. */
 function withSeen(
   grant: ToolCall['grant'],
   effect: ObservedEffect,

@@ -14,11 +14,11 @@ export interface Dropped {
   readonly why: string;
 }
 
-/** What of a command's changes may reach the repository. */
+/** The changes of a command that may reach the repository. */
 export interface Judgement {
   readonly folders: readonly Extract<Change, { kind: 'folder' }>[];
   readonly files: readonly Extract<Change, { kind: 'file' }>[];
-  /** Files and links, each beneath a folder before it; then the folders that become empty. */
+  /** Files and links first, then the folders that become empty. */
   readonly deletions: readonly string[];
   readonly emptied: readonly string[];
   readonly dropped: readonly Dropped[];
@@ -26,21 +26,22 @@ export interface Judgement {
 
 const CANNOT = {
   unnameable: 'its name is not UTF-8',
-  unreadable: 'its permissions do not let it be read',
-  'too-deep': 'it lies too deep: its path is longer than the system takes',
-  permissions: 'the permissions of a folder stay as they are',
+  unreadable: 'its permissions make it unreadable',
+  'too-deep': 'its path is longer than the system allows',
+  permissions: 'changed permissions of a folder are not kept',
 } as const;
 const SET_ID = 0o6000;
-/** As much as an overlay holds. Files with holes may seem larger, and wherever they are copied to they may be. */
+/** The size of an overlay. Files with holes count with their apparent size, because a copy may fill the holes. */
 const MOST_BYTES = 1 << 30;
-/** File times may differ from ours by so much, and no command gets going sooner than that. */
+/** File times may deviate from our clock by this much; no command starts faster. */
 const CLOCK_SLACK_MS = 2;
 
 /**
- * Divides changes into those within the grant and the rest. Only regular files with one name and no set-id bits, in the scope, neither masked
- * nor protected, not touched by anyone else since `startedAt` (epoch milliseconds).
+ * Divides changes into those within the grant and the rest. Within the grant are only regular files with one name and
+ * no set-id bits, in the scope, neither masked nor protected, and not changed by anyone else since `startedAt` (epoch
+ * milliseconds).
  *
- * @param protectedPaths what a walk of the tree found to be protected whatever it is called
+ * @param protectedPaths paths that a walk of the tree found to be protected regardless of their names
  * @param contentProblem why a file may not have its new content; null if it may
  */
 export function judgeChanges(
@@ -122,7 +123,7 @@ export function judgeChanges(
   return { folders, files, deletions, emptied, dropped };
 }
 
-/** Whether something beneath a new folder could be kept; else the folder is reported alone. */
+/** True if a file in a new folder could be kept; otherwise only the folder itself is reported. */
 export const mayHoldScope = (grant: Grant) => (folder: string) =>
   !isProtected(folder) &&
   (within(folder, grant.scope.write) || grant.scope.write.some((path) => within(path.replace(/\/+$/, ''), [folder])));

@@ -2,17 +2,17 @@ import { lstatSync } from 'node:fs';
 import type { SandboxLayout } from '../sandbox/mounts/layout.ts';
 import { isWithinOneOf, scanTree, type TreeScan } from '../sandbox/mounts/tree.ts';
 
-/** A masked file came to be, or was put in another's place, while a command ran, and nothing covered it: the command may have read it. */
+/** A masked file appeared or was replaced while a command ran. It was not covered, so the command may have read it. */
 export class UncoveredError extends Error {
-  constructor(path: string, how: 'came to be' | 'was replaced') {
+  constructor(path: string, how: 'appeared' | 'was replaced') {
     super(
-      `${path} is masked, and ${how} while the command ran; what the command printed and changed is withheld. Run it again.`,
+      `${path} is masked, and ${how} while the command ran; so the output and the changes of the command were discarded. Run it again.`,
     );
     this.name = 'UncoveredError';
   }
 }
 
-/** The tree is looked through again only where that takes no more than this part of what the command took. */
+/** The tree is scanned again only if that takes at most this fraction of the command's time. */
 const SHARE = 1 / 20;
 
 export interface Covered {
@@ -24,9 +24,9 @@ export interface Covered {
 }
 
 /**
- * Looks at the files that a layout covers one by one, by mounts: such a mount goes with the file that it lies on. (A layer of an overlay stays.) After
- * a command that took long enough, looks for masked files that are new as well.
- * @returns throws {@link UncoveredError} if there is one
+ * Watches the files that a layout covers by single mounts: if such a file is replaced, its mount disappears with it.
+ * (The layer of an overlay does not.) After a command that took long enough, also searches new masked files.
+ * @returns a check that throws {@link UncoveredError} if a masked file was not covered
  */
 export function watchCovered({ root, masks, scan, scanMs }: Covered, { mounts }: SandboxLayout): () => void {
   const startedAt = performance.now();
@@ -42,17 +42,17 @@ export function watchCovered({ root, masks, scan, scanMs }: Covered, { mounts }:
     const isCovered = isWithinOneOf(new Set([...scan.maskedFiles, ...scan.maskedFolders]));
     const now = scanTree(root, masks);
     const added = [...now.maskedFiles, ...now.maskedFolders].find((path) => !isCovered(path));
-    if (added !== undefined) throw new UncoveredError(added, 'came to be');
+    if (added !== undefined) throw new UncoveredError(added, 'appeared');
   };
 }
 
-/** Not its content: what is written into a file stays covered. */
+/** Without the content: a file stays covered when it is written. */
 function identityOf(path: string): string {
   try {
     const { dev, ino, birthtimeNs } = lstatSync(path, { bigint: true });
     return `${dev} ${ino} ${birthtimeNs}`;
   } catch (error) {
-    // It is gone, or lies where we may not look.
+    // The file was deleted, or lies in an unreadable folder.
     return `${(error as NodeJS.ErrnoException).code}`;
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isTooDeep } from '../sandbox/mounts/read-folder.ts';
 import type { OverlayView } from '../sandbox/sandbox.ts';
 
-/** One thing that a command did to the tree, as its overlay shows it. Root-relative path. */
+/** One change of the tree by a command, read from its overlay. The path is root-relative. */
 export type Change =
   | { readonly kind: 'file'; readonly path: string; readonly upper: Stats; readonly lower: Stats | null }
   | { readonly kind: 'folder'; readonly path: string; readonly upper: Stats }
@@ -11,16 +11,16 @@ export type Change =
   /** A link, FIFO, socket or device. */
   | { readonly kind: 'special'; readonly path: string; readonly upper: Stats }
   /**
-   * What cannot be brought over, whatever it is: a name that is not UTF-8; a file or folder that its own permissions hide from us, or that lies deeper
-   * than a path can say; other permissions of a folder that was there.
+   * A change that can never be applied: a name that is not UTF-8; a file or folder that its permissions hide from us,
+   * or whose path is too long; changed permissions of an existing folder.
    */
   | { readonly kind: 'unnameable' | 'unreadable' | 'too-deep' | 'permissions'; readonly path: string };
 
 /**
- * Lists what the overlay changed, folder by folder; a folder that is deleted is listed once. Deletions are found by what the merged tree does
- * not show any more, so that whiteouts and opaque folders come to the same thing.
+ * Lists the changes of the overlay, folder by folder; a deleted folder is listed once. A deletion is a path that the
+ * merged tree no longer shows, so whiteouts and opaque folders need no separate code.
  *
- * @param descend whether to look into a new folder, which otherwise is listed alone
+ * @param descend true to enter a new folder; otherwise only the folder itself is listed
  */
 export function overlayChanges(root: string, view: OverlayView, descend: (folder: string) => boolean): Change[] {
   const changes: Change[] = [];
@@ -72,7 +72,9 @@ export function overlayChanges(root: string, view: OverlayView, descend: (folder
 const FILE = constants.R_OK;
 const FOLDER = constants.R_OK | constants.X_OK;
 
-/** Whether we may read it: the permissions that the command gave it hold for us, too, unless we are root. */
+/**
+ * True if hopgate may read the file: the permissions that the command set apply to hopgate too, unless it runs as root.
+ */
 function isReadable(path: string, how: number): boolean {
   try {
     accessSync(path, how);

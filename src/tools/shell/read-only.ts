@@ -5,7 +5,7 @@ import { shellCommand } from './command-argument.ts';
 import { type ShellContext, treeOf } from './context.ts';
 import { commandReport } from './report.ts';
 
-/** `bash-readonly`: any command line, on a tree that cannot change. */
+/** `bash-readonly`: any command line, on a read-only tree. */
 export async function readOnlyTool(context: ShellContext): Promise<ToolReport | Stop> {
   const argv = shellCommand(context.call);
   if (isStop(argv)) return argv;

@@ -5,7 +5,7 @@ import type { CommandResult } from '../sandbox/sandbox.ts';
 import { commandJson } from './command-json.ts';
 import type { ShellContext } from './context.ts';
 
-/** The report of a command that ran. Without containment nobody saw what it did, and the result says so. */
+/** The report of a command that ran. Without containment its effects were not observed; the result says so. */
 export function commandReport(
   context: ShellContext,
   result: CommandResult,
@@ -15,6 +15,6 @@ export function commandReport(
   const json = { ...commandJson(result), ...more, ...(context.contained ? {} : { unsandboxed: true }) };
   const seen = context.contained ? effects : 'unobserved';
   if (!result.aborted) return { outcome: { status: 'ok', result: json }, effects: seen };
-  const message = 'The call was aborted; everything that it had started was killed.';
+  const message = 'The call was aborted; all of its processes were killed.';
   return { outcome: { status: 'failed', code: 'aborted', message, result: json }, effects: seen };
 }

@@ -18,12 +18,15 @@ import { type CallTree, overlayRefusal, type ShellContext, treeOf } from './cont
 import { commandReport } from './report.ts';
 import { readWritten } from './written-file.ts';
 
-/** A report on stdout is read from this much of it, whatever the agent gets to see. */
+/** How much of stdout is kept to read a test report from; the agent may see less. */
 const REPORT_BYTES = 16 << 20;
 
 const MAX_CHANGED = 100;
 
-/** `bash-test`: configured test commands, run without a shell on a throwaway overlay each; the repository stays as it is. */
+/**
+ * `bash-test`: configured test commands, run without a shell on a throwaway overlay each; the repository stays as it
+ * is.
+ */
 export async function testTool(context: ShellContext): Promise<ToolReport | Stop> {
   const { call } = context;
   const chosen = chooseTests(call.grant.config.test, call.args['command']);
@@ -32,32 +35,32 @@ export async function testTool(context: ShellContext): Promise<ToolReport | Stop
   if (refusal) return refusal;
   const tree = await treeOf(context);
   const outputBytes = Math.floor(call.tool.limits.outputBytes / chosen.length);
-  const runs: { readonly result: CommandResult; readonly told: { readonly [key: string]: Json } }[] = [];
+  const runs: { readonly result: CommandResult; readonly fields: { readonly [key: string]: Json } }[] = [];
   for (const test of chosen) {
     const { result, junit, changed } = await runTest(context, tree, test);
-    runs.push({ result: forAgent(result, outputBytes), told: told(call, test, result, junit, changed) });
+    runs.push({ result: forAgent(result, outputBytes), fields: fieldsOfRun(call, test, result, junit, changed) });
     if (result.aborted) break;
   }
   const [first] = runs;
-  if (chosen.length === 1 && first) return commandReport(context, first.result, [], { ...first.told, ...tree.said });
-  const verdicts = runs.map(({ told: { verdict } }) => verdict);
+  if (chosen.length === 1 && first) return commandReport(context, first.result, [], { ...first.fields, ...tree.said });
+  const verdicts = runs.map(({ fields: { verdict } }) => verdict);
   return commandReport(
     context,
-    together(
+    combine(
       runs.map(({ result }) => result),
       chosen,
     ),
     [],
     {
       verdict: verdicts.includes('fail') ? 'fail' : verdicts.includes('error') ? 'error' : 'pass',
-      runs: runs.map(({ result: { exit, seconds }, told: run }) => ({ ...run, exit, seconds })),
+      runs: runs.map(({ result: { exit, seconds }, fields: run }) => ({ ...run, exit, seconds })),
       ...tree.said,
     },
   );
 }
 
-/** The part of a result that tells of one test run. */
-function told(
+/** The fields of a result for one test run. */
+function fieldsOfRun(
   { grant, sessionId }: ToolCall,
   { argv, config, narrowed, others }: ChosenTest,
   result: CommandResult,
@@ -80,8 +83,8 @@ function told(
   };
 }
 
-/** Several runs as one: the first status that is not 0, the outputs one after the other, each below its command. */
-function together(results: readonly CommandResult[], chosen: readonly ChosenTest[]): CommandResult {
+/** Combines several runs: the first non-zero status, and the outputs one after the other, each below its command. */
+function combine(results: readonly CommandResult[], chosen: readonly ChosenTest[]): CommandResult {
   const bad = results.find(({ exit }) => exit !== 0);
   const text = (of: (result: CommandResult) => string) =>
     results.map((result, at) => (of(result) === '' ? '' : `$ ${chosen[at]!.argv.join(' ')}\n${of(result)}\n`)).join('');
@@ -115,7 +118,7 @@ async function runTest(
     ...(minutes === undefined ? {} : { seconds: minutes * 60 }),
     env: { CI: '1', NO_COLOR: '1', ...filled.env },
     outputBytes: report === 'tap' ? Math.max(REPORT_BYTES, tool.limits.outputBytes) : tool.limits.outputBytes,
-    // Only what this run wrote is in the upper folder: an old report cannot be taken for a new one.
+    // The upper folder contains only files that this run wrote, so an old report cannot pass for a new one.
     inspect: async (view) => {
       if (path !== null) junit = readWritten(view.upper, path);
       changed = (await changedCode(context, view)).filter((each) => path === null || each !== normalize(path));
@@ -127,8 +130,8 @@ async function runTest(
 }
 
 /**
- * A name of its own for the report of each run, where the command line gives the name: the tests cannot know before they run where their report
- * will be read. `reports/out.xml` becomes `reports/out-<id>.xml`.
+ * A unique report name for each run, if the command line contains the name: so tests cannot know in advance where their
+ * report will be read. `reports/out.xml` becomes `reports/out-<id>.xml`.
  */
 function freshReport(path: string, argv: readonly string[]): readonly [path: string, argv: readonly string[]] {
   const { dir, name, ext } = parse(path);
@@ -138,7 +141,7 @@ function freshReport(path: string, argv: readonly string[]): readonly [path: str
   return [fresh, argv.map((word) => (names(word) ? `${word.slice(0, -path.length)}${fresh}` : word))];
 }
 
-/** Tells whether a file was written in between. */
+/** A text that changes if the file is written; null if it does not exist. */
 function stamp(path: string): string | null {
   const stats = fs.lstatSync(path, { throwIfNoEntry: false });
   return stats ? `${stats.ino} ${stats.ctimeMs} ${stats.size}` : null;

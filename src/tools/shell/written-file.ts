@@ -5,8 +5,8 @@ const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
 const MAX_BYTES = 32 << 20;
 
 /**
- * Reads a text that a command wrote below `folder`, where nothing may be trusted: no link is followed, nothing but a regular file read.
- * null: it is not there, or too large.
+ * Reads a text that a command wrote in `folder`, which is not trusted: only a regular file is read, and no link is
+ * followed. Null if the file does not exist or is too large.
  */
 export function readWritten(folder: string, path: string): string | null {
   const segments = normalize(path)

@@ -26,8 +26,9 @@ const parser = new XMLParser({
 });
 
 /**
- * Reads a JUnit XML report, whoever wrote it. Where a report lists a test and its subtests side by side (`T` and `T/one`, as for Go), only the
- * subtests count, unless none of them accounts for the failure. A document type is refused: reports have none, attacks do.
+ * Parses an untrusted JUnit XML report. If a report lists a test and its subtests side by side (`T` and `T/one`, as for
+ * Go), only the subtests count, unless none of them explains the failure. A document type is refused: reports have
+ * none, attacks do.
  */
 export function parseJunit(xml: string): TestRunReport | ReportProblem {
   if (/<!(DOCTYPE|ENTITY)/i.test(xml)) return { problem: 'the report declares a document type' };
@@ -49,7 +50,7 @@ export function parseJunit(xml: string): TestRunReport | ReportProblem {
   return tally.report('junit');
 }
 
-/** The parser bounds nesting and the like by throwing. */
+/** The parser throws at its limits, such as that on nesting. */
 function parse(xml: string): Node[] | ReportProblem {
   try {
     return parser.parse(xml) as Node[];
@@ -59,10 +60,10 @@ function parse(xml: string): Node[] | ReportProblem {
 }
 
 /**
- * Collects the cases beneath some nodes. A suite that failed outside of its cases (a hook, a file that does not load) says so by an element of its
- * own, or by a count of failures and errors that is higher than its cases show: each is a failure.
+ * Collects the cases in some nodes. A suite that failed outside of its cases (a hook, a file that does not load) has
+ * its own failure element, or states more failures and errors than its cases show; each counts as a failure.
  *
- * @returns how many failures and errors these nodes account for
+ * @returns the number of failures and errors that these nodes explain
  */
 function collect(nodes: readonly Node[], group: string, cases: Case[], tally: Tally): number {
   let bad = 0;
@@ -73,7 +74,7 @@ function collect(nodes: readonly Node[], group: string, cases: Case[], tally: Ta
       const shown = collect(suite, name, cases, tally);
       const stated = countOf(node, 'failures') + countOf(node, 'errors');
       if (stated > shown)
-        tally.fail(name || 'test suite', `it states ${stated} failures and errors and shows ${shown}`);
+        tally.fail(name || 'test suite', `it states ${stated} failures and errors but lists ${shown}`);
       bad += Math.max(stated, shown);
     }
     const children = node['testcase'];
@@ -100,10 +101,10 @@ function readCase(node: Node, children: readonly Node[], group: string): Case {
   const own = attribute(node, 'name');
   const name = className === '' || className === 'test' || own.startsWith(className) ? own : `${className} > ${own}`;
   const failure = child('failure') ?? child('error');
-  // A test to do may carry both: that it failed is no failure.
+  // A to-do test may have both elements; its failure does not count.
   const outcome = child('skipped') ? 'skipped' : failure ? 'failed' : 'passed';
   const message = failure ? attribute(failure, 'message') || textOf(failure) : '';
-  // Go's reports say no more than "Failed" there.
+  // In Go's reports the message is only "Failed".
   const detail = failure && /^(failed)?$/i.test(message.trim()) ? textOf(failure) || message : message;
   return { name, group: `${group}\0${className}`, outcome, message: detail };
 }

@@ -1,4 +1,4 @@
-/** A test that failed. `message` is cut at a bound. */
+/** A test that failed. `message` is truncated. */
 export interface TestFailure {
   readonly name: string;
   readonly message: string;
@@ -10,13 +10,13 @@ export interface TestRunReport {
   readonly total: number;
   readonly passed: number;
   readonly failed: number;
-  /** Skipped or to do; a failing to-do counts here, too. */
+  /** Skipped or to-do tests, including failing to-do tests. */
   readonly skipped: number;
   /** The first ones. */
   readonly failures: readonly TestFailure[];
 }
 
-/** A report that cannot be read: what is wrong with it. */
+/** The reason for which a report cannot be read. */
 export interface ReportProblem {
   readonly problem: string;
 }

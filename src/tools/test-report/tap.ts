@@ -2,8 +2,8 @@ import { Parser, type Result } from 'tap-parser';
 import { type ReportProblem, Tally, type TestRunReport } from './report.ts';
 
 /**
- * Reads TAP out of a command's output; lines that are no TAP are passed over. A test with subtests counts by its subtests, and once itself if
- * it failed although none of them did. A missing or broken plan and a bail-out are failures.
+ * Parses TAP in a command's output and ignores other lines. A test with subtests counts by its subtests, and once
+ * itself if it failed and none of them did. A missing or broken plan and a bail-out are failures.
  *
  * @example
  * parseTap('1..2\nok 1 - a\nnot ok 2 - b\n'); // { format: 'tap', total: 2, passed: 1, failed: 1, … }
@@ -22,7 +22,7 @@ export function parseTap(text: string): TestRunReport | ReportProblem {
     planProblem = results.failures.find(({ tapError }) => tapError)?.tapError ?? null;
   });
   parser.write(withoutEarlyPlans(text.endsWith('\n') ? text : `${text}\n`));
-  // The end brings a plan of the parser's own making, but also the last test point.
+  // At the end the parser emits a plan of its own, but also the last test point.
   const heldTap = holdsTap;
   let points = 0;
   parser.on('assert', () => {
@@ -35,7 +35,7 @@ export function parseTap(text: string): TestRunReport | ReportProblem {
   return tally.report('tap');
 }
 
-/** Adds up a parser's leaves, and those of its subtests. */
+/** Counts a parser's leaf tests, and those of its subtests. */
 function count(parser: Parser, tally: Tally, isTop: boolean): void {
   let failedBefore = tally.failed;
   parser.on('child', (child: Parser) => {
@@ -44,7 +44,7 @@ function count(parser: Parser, tally: Tally, isTop: boolean): void {
   });
   parser.on('assert', (result: Result) => {
     if (result.closingTestPoint) {
-      // A skipped or to-do parent says so of all; its own failure counts if no subtest accounts for it.
+      // A skipped or to-do parent excuses all its subtests; its own failure counts if no subtest explains it.
       if (!result.ok && !isExcused(result) && tally.failed === failedBefore) fail(result);
     } else if (isExcused(result)) tally.skip();
     else if (!result.ok) fail(result);
@@ -66,7 +66,10 @@ function messageOf({ diag, tapError }: Result): string {
   return typeof nested === 'string' ? nested : typeof message === 'string' ? message : '';
 }
 
-/** Node passes on the `1..0` of a file without tests although others follow; it holds for all only where nothing follows. */
+/**
+ * Node prints the `1..0` of a file without tests even if other tests follow; it means "no tests" only if no test
+ * follows.
+ */
 function withoutEarlyPlans(text: string): string {
   const lines = text.split('\n');
   const lastPoint = lines.findLastIndex((line) => /^(not )?ok\b/.test(line));

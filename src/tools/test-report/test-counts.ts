@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The last passing run of a command in a repository. `before`: the most tests that were seen before, in the session or when the one before it ended. */
+/**
+ * The last passing run of a command in a repository. `before` is the highest earlier number of tests, in this session
+ * or at the end of the previous one.
+ */
 interface Known {
   readonly session: string;
   readonly total: number;
@@ -10,11 +13,11 @@ interface Known {
 }
 
 /**
- * Remembers how many tests a passing run had. Within a session the number that is compared with does not fall: a second run does not hide what the
- * first one lost.
+ * Stores the number of tests of a passing run. Within a session the compared number never falls, so a second run does
+ * not hide tests that the first one lost.
  *
  * @param state hopgate's own folder, which no command sees
- * @returns how many there were before; null if nothing is known
+ * @returns the earlier number; null if unknown
  */
 export function compareCount(
   state: string,
@@ -36,7 +39,7 @@ export function compareCount(
     writeFileSync(`${file}.new`, JSON.stringify(next), { mode: 0o600 });
     renameSync(`${file}.new`, file);
   } catch {
-    // a state folder that cannot be written keeps nothing
+    // without a writable state folder nothing is stored
   }
   return before;
 }

@@ -7,12 +7,13 @@ import type { Grant } from '../../ports/tool-backend.ts';
 import { sha256Hex } from '../effects.ts';
 
 const MOST = 400_000;
-/** By path: when it was read, and what it held. */
+/** By path: the stamp of a file when it was read, and its hash. */
 const known = new Map<string, { readonly stamp: string; readonly hash: string }>();
 
 /**
- * Names the tree of a root without a repository: a sha256 over the sorted paths, kinds, permissions to execute and contents of all files. Masked
- * ones do not count, nor `.git` and `node_modules`. A file is read again only if its time, size or place has changed.
+ * Computes the id of the tree of a root without a repository: a sha256 over the sorted paths, kinds, permissions to
+ * execute and contents of all files. Masked ones do not count, nor `.git` and `node_modules`. A file is read again only
+ * if its time, size or inode has changed.
  */
 export function folderTree({ root, config }: Pick<Grant, 'root' | 'config'>): TreeSeen | { readonly problem: string } {
   const masked = maskMatcher(config.mask);
@@ -51,7 +52,7 @@ function contentOf(file: string, { dev, ino, size, mtimeNs, ctimeNs }: BigIntSta
   if (before?.stamp === stamp) return before.hash;
   const hash = sha256Hex(readFileSync(file));
   if (known.size > MOST) known.clear();
-  // What was changed within the last moments may be changed again without another time.
+  // A file that has just changed may change again without a new time.
   if (BigInt(Date.now()) * 1_000_000n - ctimeNs > 2_000_000_000n) known.set(file, { stamp, hash });
   return hash;
 }

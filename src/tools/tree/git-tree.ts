@@ -8,7 +8,7 @@ import { gitRunner } from '../git-objects/list-objects.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { resolveSegments, split, startsWith } from '../workspace/path-argument.ts';
 
-/** A path in which the tree differs from the last commit, and its entry in both; null: it has none. */
+/** A path at which the tree differs from the last commit, and its entry in both; null if there is none. */
 export interface TreeChange {
   readonly path: string;
   readonly before: IndexEntry | null;
@@ -30,15 +30,16 @@ export interface GitTree {
 
 export type TreeProblem = { readonly problem: string };
 
-/** Changes that evidence lists, in bytes of JSON. */
+/** Maximum size of the listed changes in evidence, in bytes of JSON. */
 const LISTED_BYTES = 16 << 10;
 const COMMITS_LISTED = 50;
 const LEFT_LISTED = 200;
 
 /**
- * Names the tree by git itself, in a private copy of the index (with the time of the original, by which git tells what it has to read again) and
- * a private folder of objects. Programs that the configuration names as filters do not run. A file that the index is not to look at is looked
- * at nevertheless; one that a sparse checkout leaves out counts as it was committed. Of a sub-module its commit counts.
+ * Computes the tree's id with git, in a private copy of the index (with the original's time, because git uses it to
+ * detect changed files) and a private folder of objects. Configured filter programs do not run. Files marked
+ * assume-unchanged are read anyway; files outside a sparse checkout count as committed. For a submodule its commit
+ * counts.
  */
 const TREE = `set -e
 w=$(mktemp -d)
@@ -72,7 +73,10 @@ printf '%s\\n%s\\n' "$head" "$tree"
 printf '\\0'
 "$@" diff-tree -r --name-only -z --no-renames "$base" "$tree" | "$@" check-attr -z --stdin filter`;
 
-/** Names the tree that a commit of some changes on top of `$base` would have; then what a push sends besides. */
+/**
+ * Prints the id of the tree that a commit of some changes on top of `$base` would have, then the other commits that a
+ * push would send.
+ */
 const SHIPS = `set -e
 w=$(mktemp -d)
 trap 'rm -rf "$w"' EXIT
@@ -89,13 +93,13 @@ if test -n "$head" && test -n "$remote"; then
   "$@" log -z --max-count=${COMMITS_LISTED} --format='%H %s' $head \${at:+^$at}
 else echo 0; fi`;
 
-/** What git is doing for the operator, by the files that say so: the next commit is a part of it. */
+/** True while git is in an operation of the operator, such as a merge; the next commit is part of it. */
 export const underWay = ({ gitDir }: Repository): boolean =>
   ['MERGE_HEAD', 'CHERRY_PICK_HEAD', 'REVERT_HEAD'].some((name) => existsSync(join(gitDir, name)));
 
 export type TreeGit = ReturnType<typeof treeGit>;
 
-/** Runs the scripts above: in the sandbox, or as the operator opened the tools without one. */
+/** Runs the scripts above in the sandbox, or without one if the operator allowed that. */
 export function treeGit(
   run: Sandbox['run'],
   { root, config }: Pick<Grant, 'root' | 'config'>,
@@ -116,7 +120,7 @@ export function treeGit(
   };
 }
 
-/** The tree as it is now. What is masked counts as it was committed: no test sees it, and nothing ships it. */
+/** The current tree. Masked files count as committed: no test sees them, and they are never shipped. */
 export async function gitTree(
   git: TreeGit,
   { config }: Pick<Grant, 'config'>,
@@ -133,10 +137,10 @@ export async function gitTree(
   return { id, head: head || null, changes };
 }
 
-/** The paths of a session's own changes that it may ship; the others stay as they are. */
+/** The paths of a session's own changes that it may ship; other changes are not touched. */
 export type Own = (path: string) => boolean;
 
-/** What a commit of the session's own changes would ship, and a push after it. */
+/** The content that a commit of the session's own changes, and a push after it, would ship. */
 export async function gitShips(
   git: TreeGit,
   { config }: Pick<Grant, 'config'>,
@@ -171,7 +175,10 @@ export async function gitShips(
   };
 }
 
-/** What some peripheral may change here, or, where none may, everything that is neither masked nor protected. */
+/**
+ * True for paths that some peripheral may change; if none may change any, for all that are neither masked nor
+ * protected.
+ */
 export function mayShip({ config }: Pick<Grant, 'config'>): Own {
   const masked = maskMatcher(config.mask);
   const scope = Object.values(config.scopes)
@@ -190,13 +197,13 @@ export function treeSeen({ id, head, changes }: GitTree): TreeSeen {
   return { kind: 'git', id, head, changed: JSON.stringify(changed).length > LISTED_BYTES ? null : changed };
 }
 
-/** For `update-index --index-info`: the entry of a path, whatever stood there before. */
+/** For `update-index --index-info`: the entry of a path, replacing any previous one. */
 export function indexInfo(path: string, entry: IndexEntry | null): string {
   const gone = `0 ${'0'.repeat(entry?.blob.length ?? 40)}\t${path}\0`;
   return entry === null ? gone : `${gone}${entry.mode} ${entry.blob}\t${path}\0`;
 }
 
-/** Reads `diff-tree --raw -z`, and after an empty field `check-attr -z`. */
+/** Parses the output of `diff-tree --raw -z` and, after an empty field, of `check-attr -z`. */
 export function readChanges(text: string): TreeChange[] {
   const end = text.startsWith('\0') ? 0 : text.indexOf('\0\0') + 1;
   const [raw, attributes] = [text.slice(0, end).split('\0'), text.slice(end + 1).split('\0')];

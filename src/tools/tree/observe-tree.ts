@@ -9,9 +9,9 @@ import { folderTree } from './folder-tree.ts';
 import { gitShips, gitTree, mayShip, type Own, treeGit, treeSeen } from './git-tree.ts';
 
 /**
- * The working tree as it is. Writes nothing into the repository.
+ * Observes the current working tree. Writes nothing into the repository.
  *
- * @param own which paths a commit of the session may take; left out: nobody asks what would be shipped
+ * @param own the paths that a commit of the session may include; omit it if the shipped content is not needed
  */
 export async function observeTree(
   sandbox: Sandbox,

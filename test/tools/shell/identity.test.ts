@@ -86,7 +86,7 @@ describe.runIf(asRoot)('an engine that may not write the root', () => {
     const { outcome, effects } = JSON.parse(await outputOf(child));
     expect(outcome.result).toMatchObject({ exit: 0, changed: [] });
     expect(outcome.result.dropped.map(({ path }: { path: string }) => path)).toEqual(['src/gone', 'src/a']);
-    expect(outcome.result.dropped[0].why).toContain('nothing could be put in place: EACCES');
+    expect(outcome.result.dropped[0].why).toContain('no change could be applied: EACCES');
     expect(effects).toEqual([]);
     expect(readFileSync(join(root, 'src/a'), 'utf8')).toBe('a');
     chmodSync(root, 0o755);

@@ -5,11 +5,13 @@ import { failed, type Stop } from '../../workspace/outcome.ts';
 
 export interface Places {
   readonly env: { readonly [name: string]: string | undefined };
-  /** What agents can read, or write. */
+  /** Folders that agents can read or write. */
   readonly reach: readonly string[];
 }
 
-/** The real path of a file that the operator named, which has to lie where no agent reads or writes. */
+/**
+ * The real path of a file that the operator configured; it must be outside of the folders that agents read or write.
+ */
 export function fileOutside({ reach }: Places, key: string, stated: string): { readonly path: string } | Stop {
   let path: string;
   try {

@@ -6,12 +6,12 @@ import type { NetworkTarget } from './push-target.ts';
 const ANSWER_BYTES = 64 << 10;
 const SECONDS = 60;
 
-/** A helper has nobody to ask: no terminal, no window. */
+/** Forbid prompts: a helper has no terminal and no window. */
 const UNATTENDED = { GIT_TERMINAL_PROMPT: '0', GCM_INTERACTIVE: 'never', GIT_ASKPASS: 'true', SSH_ASKPASS: 'true' };
 
 /**
- * Asks a program of the operator's for the user name and the password, in the way in which git asks its credential helpers. It runs as we do,
- * outside the sandbox and outside the repository.
+ * Runs a program of the operator, with git's protocol for credential helpers, to get the user name and the password. It
+ * runs as hopgate's user, outside the sandbox and outside the repository.
  */
 export async function askHelper(
   command: readonly string[],
@@ -34,14 +34,14 @@ export async function askHelper(
   if (username !== undefined && password !== undefined) return { username, password };
   return failed(
     'no-credential',
-    `git.credential: ${command[0]} ${answer === null ? 'failed' : `knows no user name and password for ${host}`}; ask the operator to run it with "get" and to mend it.`,
+    `git.credential: ${command[0]} ${answer === null ? 'failed' : `knows no user name and password for ${host}`}; ask the operator to run it with "get" and to fix it.`,
   );
 }
 
-/** What it printed; null if it failed. */
+/** The program's stdout; null if it failed. */
 function run([program, ...words]: readonly string[], stdin: string, signal: AbortSignal): Promise<string | null> {
   return new Promise((resolve) => {
-    // A session of its own: no terminal that it could ask at.
+    // Its own session, so that it has no terminal for prompts.
     const child = spawn(program!, words, {
       cwd: '/',
       env: { ...process.env, ...UNATTENDED },
@@ -56,7 +56,7 @@ function run([program, ...words]: readonly string[], stdin: string, signal: Abor
       try {
         if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
       } catch {
-        // already gone
+        // already exited
       }
       child.stdout.destroy();
       end(null);

@@ -11,7 +11,7 @@ import type { Repository } from '../repository.ts';
 import { sshLogin } from './ssh-login.ts';
 
 const SECRET_BYTES = 64 << 10;
-/** What the operator configured for this remote, read now and kept no longer than the call. */
+/** Reads the operator's credential for this remote; it is kept only for the call. */
 export async function loginFor(
   repository: Repository,
   call: ToolCall,
@@ -77,7 +77,7 @@ async function passwordFor(
       return isStop(answer) ? answer : checked(answer, program);
     }
     default:
-      // hopgate.yaml is refused with a key for an https address.
+      // Unreachable: hopgate.yaml is refused if it has a key for an https address.
       return failed('no-credential', NO_HTTPS);
   }
 }
@@ -95,11 +95,11 @@ function firstLine(path: string): string | null {
   }
 }
 
-/** A secret that git's credential protocol can carry. */
+/** Returns the secret if git's credential protocol can carry it. */
 function checked(secret: NonNullable<Login['password']>, where: string): NonNullable<Login['password']> | Stop {
   if (secret.password !== '' && !/[\0\r\n]/.test(`${secret.username}${secret.password}`)) return secret;
   return failed(
     'no-credential',
-    `What git.credential leads to (${where}) is empty or not one line of text; ask the operator to mend it.`,
+    `The secret of git.credential (${where}) is empty or not a single line of text; ask the operator to fix it.`,
   );
 }

@@ -2,11 +2,11 @@ import { realpathSync } from 'node:fs';
 import type { GitCredential } from '../../../spec/types.ts';
 import type { Mount } from '../../sandbox/mount.ts';
 
-/** What one push shows the remote, and the files that this takes. */
+/** The credential that one push presents to the remote, and the files that it needs. */
 export interface Login {
-  /** Where that stands, for messages; null if there is nothing. */
+  /** The place where the credential is configured, for messages; null without a credential. */
   readonly shown: string | null;
-  /** For https; git is given it over a pipe, so that it stands in no command line, no environment and no file. */
+  /** For https. Git receives it over a pipe, so that it is in no command line, environment or file. */
   readonly password: { readonly username: string; readonly password: string } | null;
   readonly env: { readonly [name: string]: string };
   readonly mounts: readonly Mount[];
@@ -17,7 +17,7 @@ export interface Login {
 export const NO_LOGIN: Login = { shown: null, password: null, env: {}, mounts: [], unixSockets: false };
 export const readOnly = (path: string): Mount => ({ kind: 'read-only', source: realpathSync(path), target: path });
 
-/** Where a credential stands; never what it is. */
+/** Describes where a credential is configured; never its value. */
 export function describeCredential(credential: GitCredential | undefined): string {
   switch (credential?.kind) {
     case undefined:

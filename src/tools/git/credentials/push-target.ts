@@ -11,14 +11,14 @@ import type { Repository } from '../repository.ts';
 export interface NetworkTarget {
   readonly kind: 'network';
   readonly scheme: 'https' | 'ssh';
-  /** Holds no password, and over https no user either. */
+  /** Contains no password, and over https no user name either. */
   readonly url: string;
   readonly host: string;
-  /** What stood in the address before the host. */
+  /** The user part of the original address. */
   readonly user: { readonly name: string; readonly password: string | null } | null;
 }
 
-/** Where a push goes. */
+/** The destination of a push. */
 export type PushTarget = NetworkTarget | { readonly kind: 'local'; readonly url: string; readonly path: string };
 
 const NETWORK =
@@ -26,8 +26,8 @@ const NETWORK =
 const SCP_LIKE = /^(?:(?<user>[\w.-]+)@)?(?<host>[\w][\w.-]*):(?!:|\/\/)/;
 
 /**
- * The one address that a push goes to: the one in hopgate.yaml, else the one that the repository's configuration gives the remote; or why a push
- * there is refused.
+ * Returns the only address that a push may go to: the one in hopgate.yaml, else that of the remote in the repository's
+ * configuration. Returns a refusal if a push to it is not allowed.
  */
 export function pushTarget(
   repository: Repository,
@@ -51,7 +51,7 @@ export function pushTarget(
       `The repository has no remote "${remote}"; ask the operator to add it, or to correct git.remote in hopgate.yaml.`,
     );
   if (urls.length > 1)
-    return outOfScope('args', `the remote "${remote}" has several addresses`, 'Ask the operator to leave it one.');
+    return outOfScope('args', `the remote "${remote}" has several addresses`, 'Ask the operator to keep only one.');
   return judgeAddress(repository, url);
 }
 
@@ -94,7 +94,7 @@ function localTarget(repository: Repository, url: string): PushTarget | Stop {
       `There is nothing at ${url} (${(cause as NodeJS.ErrnoException).code ?? 'not a path'}); ask the operator to correct the remote.`,
     );
   }
-  // A repository that lies where agents write may hold hooks that they wrote.
+  // A repository in a folder that agents write may contain hooks that they wrote.
   if (isWithin(repository.root, path) || isWithin(path, repository.root))
     return outOfScope(
       'args',

@@ -2,7 +2,7 @@ import type { Login } from './login.ts';
 
 const HIDDEN = '[hidden]';
 
-/** Takes a password out of what a remote said, in the forms in which programs write one. */
+/** Removes a password from a remote's output, in all encodings that programs use. */
 export function redact(text: string, login: Login | null): string {
   if (login?.password == null) return text;
   const { username, password } = login.password;

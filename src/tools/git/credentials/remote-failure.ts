@@ -1,6 +1,6 @@
 import type { NetworkTarget } from './push-target.ts';
 
-/** Why a remote could not be used. */
+/** The reason for which a remote could not be used. */
 interface RemoteFailure {
   readonly code:
     | 'no-credential'
@@ -19,8 +19,8 @@ const REDIRECTS = /returned error: 30[1278]|redirect/i;
 const CERTIFICATE = /SSL certificate problem|server certificate verification failed|certificate subject name/i;
 
 /**
- * What git or ssh said, as something to do; null if it is nothing that the operator's configuration would mend.
- * @param shown where what the remote was shown stands; null if it was shown nothing
+ * Translates an error of git or ssh into a remedy; null if the operator's configuration cannot fix it.
+ * @param shown where the presented credential is configured; null if none was presented
  */
 export function remoteFailure(
   stderr: string,
@@ -40,7 +40,7 @@ export function remoteFailure(
   if (scheme === 'https' && REDIRECTS.test(stderr))
     return {
       code: 'redirected',
-      message: `${url} leads elsewhere, and a push goes only where it was configured to; ask the operator to state the final address as git.url in hopgate.yaml.`,
+      message: `${url} redirects to another address, and a push follows no redirect; ask the operator to state the final address as git.url in hopgate.yaml.`,
     };
   if (!ASKS.test(stderr) && !DENIES.test(stderr)) return null;
   if (shown === null)
@@ -50,6 +50,6 @@ export function remoteFailure(
     };
   return {
     code: 'authentication-failed',
-    message: `${host} does not accept ${shown} for this; ask the operator to mend it. Trying again does not help.`,
+    message: `${host} does not accept ${shown} for this; ask the operator to fix it. A retry does not help.`,
   };
 }

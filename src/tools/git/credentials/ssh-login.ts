@@ -6,10 +6,10 @@ import { fileOutside, type Places } from './credential-file.ts';
 import { describeCredential, type Login, NO_LOGIN, readOnly } from './login.ts';
 import type { NetworkTarget } from './push-target.ts';
 
-/** Nothing that a shell or ssh would read more into. */
+/** Only characters that neither a shell nor ssh interprets. */
 const PLAIN_PATH = /^\/[\p{L}\p{N}_./@+:,=~-]+$/u;
 
-/** How ssh is to log in, or why it cannot. */
+/** The settings with which ssh logs in, or a refusal. */
 export function sshLogin({ remote, credential }: GitConfig, target: NetworkTarget, places: Places): Login | Stop {
   if (credential?.kind !== 'key' && credential?.kind !== 'agent')
     return failed(
@@ -49,7 +49,7 @@ export function sshLogin({ remote, credential }: GitConfig, target: NetworkTarge
   };
 }
 
-/** Neither the user's nor the system's configuration of ssh is read, and nobody is asked anything. */
+/** Neither the user's nor the system's ssh configuration is read, and ssh never prompts. */
 function sshEnvironment(options: readonly string[]): { readonly [name: string]: string } {
   const all = [
     ...['BatchMode=yes', 'StrictHostKeyChecking=yes', 'UpdateHostKeys=no', 'GlobalKnownHostsFile=/dev/null'],

@@ -77,8 +77,8 @@ describe('a mask', () => {
     let matched = 0;
     fc.assert(
       fc.property(mask, fc.array(path, { minLength: 20, maxLength: 20 }), (pattern, paths) => {
-        // The library reads three stars as two, and a dot before a range as any character.
-        fc.pre(isRelative(pattern) && !/\*{3}|\..*\{1/.test(pattern));
+        // The library lets "**" in a part of a name span folders, and reads a dot near a range as any character.
+        fc.pre(isRelative(pattern) && !/\*\*[^/]|[^/]\*\*|\..*\{1|\{1.*\./.test(pattern));
         const masked = maskMatcher([pattern, '*.unlike']);
         const glob = pattern.includes('/') ? pattern : `**/${pattern}`;
         const matches = picomatch([glob, `${glob}/**`], { dot: true, nocase: true, nonegate: true });

@@ -306,7 +306,7 @@ describe('faults of ours', () => {
 
   test('a desk that fails closes, but never keeps an agent from stopping twice', async () => {
     const { desk, root } = await world();
-    const broken = { ...desk, seat: async () => Promise.reject(new Error('the store is gone')) };
+    const broken = { ...desk, conversation: async () => Promise.reject(new Error('the store is gone')) };
     const event = { session_id: 's', cwd: root, hook_event_name: 'Stop' };
     expect(await handleCodexEvent({ ...event, stop_hook_active: false }, broken, {})).toMatchObject({
       exit: 2,

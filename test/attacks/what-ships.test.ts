@@ -388,6 +388,45 @@ describe('the evidence', () => {
     expect((await verified(session, ofHop)).join('\n')).toMatch(/approval: ships done:[\s\S]*shipped: committed was/);
   });
 
+  it('says how many tests passed before, and names every command that had to pass, which verify confirms', async () => {
+    const here = world();
+    const tap = (tests: number) => `printf '${'ok\\n'.repeat(tests)}1..${tests}\\n'\n`;
+    here.put('test.sh', tap(3));
+    here.put('more.sh', tap(1));
+    const commands = [{ run: ['sh', 'test.sh'] }, { run: ['sh', 'more.sh', '{args}'] }];
+    const session = await edited(here, 'one', { test: commands.map((one) => ({ ...one, report: 'tap' as const })) });
+    await test(session);
+    here.put('test.sh', tap(2));
+    const run = (command: string) => must(session.step({ tool: 'bash-test', args: { command } }));
+    for (const command of ['sh more.sh a', 'sh more.sh', 'sh test.sh']) await run(command);
+    const [asked] = await askedOf((meanwhile) => must(toDeploy(session, meanwhile)));
+    expect(asked!.view).toMatchObject({
+      findings: { 'sh test.sh': '1 test less passed than before (2 of 3)' },
+      tested: { tests: ['sh test.sh', 'sh more.sh {args}'] },
+    });
+    expect(await verified(session)).toEqual([]);
+    const forge = (change: (result: { [name: string]: unknown }) => void) =>
+      verified(session, (body) => {
+        const result = (body['outcome'] as { result?: { [name: string]: unknown } } | undefined)?.result;
+        if (result?.['others'] !== undefined) change(result);
+      });
+    expect((await forge((result) => delete result['fewerTests'])).join()).toMatch(
+      /^approval: findings done: \{"src.a.txt":[^,]*\}$/,
+    );
+    expect((await forge((result) => delete result['others'])).join()).toContain(
+      'condition: the report names ["sh more.sh"]',
+    );
+    expect((await forge((result) => (result['others'] = ['true']))).join()).toContain('["sh test.sh","true"]');
+    const whole = (result: { [name: string]: unknown }) => {
+      if (result['narrowed'] === true) Object.assign(result, { narrowed: false, command: ['sh', 'more.sh'] });
+    };
+    expect((await forge(whole)).join()).toContain('a run of a part, ["sh","more.sh","a"], was counted as a whole one');
+    const ofView = (body: { [name: string]: never }) => {
+      delete (body['request'] as { view?: { findings?: string } } | undefined)?.view?.findings;
+    };
+    expect((await verified(session, ofView)).join()).toContain('approval: findings done');
+  });
+
   it('is enough for another process to go on with, after the approval', async () => {
     const here = world();
     const store = memoryStore({ clock: { now: () => Date.now() } });

@@ -588,7 +588,7 @@ function narrowed(): ReturnType<typeof answering> {
       if (call.tool.id !== 'bash-test' || report.outcome.status !== 'ok' || runs++ === 0) return report;
       return {
         ...report,
-        outcome: { status: 'ok', result: { ...(report.outcome.result as object), narrowed: true } },
+        outcome: { status: 'ok', result: { ...(report.outcome.result as object), narrowed: true, others: [] } },
       };
     },
   };

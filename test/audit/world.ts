@@ -55,11 +55,11 @@ export const answering = (over: { verdict?: 'pass' | 'fail' } = {}): ToolBackend
       outcome: { status: 'ok', result: { exit: 0, changed: [{ path: 'src/c.ts', op: 'create' }] } },
       effects: [{ path: 'src/c.ts', op: 'create', after: sha('d') }],
     }),
-    'bash-test': () => ({
+    'bash-test': ({ command = [] }) => ({
       exit: over.verdict === 'fail' ? 1 : 0,
       verdict: over.verdict ?? 'pass',
       command: ['npm', 'test'],
-      narrowed: false,
+      ...(words(command).length > 2 ? { narrowed: true, others: ['npm test'] } : { narrowed: false }),
       report: { total: 3, failures: over.verdict === 'fail' ? [{ name: 'adds' }] : [] },
     }),
     'bash-git': (args): ToolReport =>
@@ -80,6 +80,8 @@ export const answering = (over: { verdict?: 'pass' | 'fail' } = {}): ToolBackend
     'pur-update': (args) => ({ pattern: args['pattern'] ?? 'p', held: args['held'] ?? true }),
   });
 };
+
+const words = (command: Json): readonly Json[] => (Array.isArray(command) ? command : String(command).split(' '));
 
 export const yes: Approver = { via: 'approver', approve: async () => ({ by: 'op' }) };
 

@@ -44,9 +44,7 @@ export function configuredTest(
   for (const { run } of tests) {
     const at = run.indexOf(MARK);
     const plain = run.filter((word) => word !== MARK);
-    // A `--` that only announces arguments goes where they go.
-    const short = at > 0 && run[at - 1] === '--' ? plain.toSpliced(at - 1, 1) : plain;
-    if (spells(words, plain) || spells(words, short)) return { narrowed: false };
+    if (spells(words, plain) || spells(words, wholeTest(run))) return { narrowed: false };
     if (at < 0 || words.length < plain.length) continue;
     const tail = plain.slice(at);
     const begins = plain.slice(0, at).every((word, i) => word === words[i]);
@@ -55,6 +53,10 @@ export function configuredTest(
   }
   return null;
 }
+
+/** A configured test command without arguments. A `--` that only announces them goes where they go. */
+export const wholeTest = (run: readonly string[]): readonly string[] =>
+  run.filter((word, index) => word !== MARK && !(word === '--' && run[index + 1] === MARK));
 
 const spells = (words: readonly string[], command: readonly string[]): boolean =>
   words.length === command.length && command.every((word, i) => word === words[i]);

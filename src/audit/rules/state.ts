@@ -1,6 +1,7 @@
 import type { Body, HopBody } from '../../evidence/bodies.ts';
-import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import type { Entry } from '../../evidence/entry.ts';
+import { countFindings, type FindingsByPath } from '../../evidence/findings.ts';
+import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import { own } from '../../spec/names.ts';
 import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
 import { MAX_NAMED_FILES } from '../../spec/policy/limits.ts';
@@ -82,6 +83,8 @@ export interface AuditState {
   tested: string | null;
   /** The changed files with their last hash; null if a file is gone or its hash unknown. */
   readonly changes: { [path: string]: string | null };
+  /** What a person must know before the changes ship, by path or test command. */
+  readonly findings: FindingsByPath;
   /** Files that the session's effects name: scope `read: session-log` grants these. */
   readonly files: Set<string>;
   patterns: { readonly [pattern: string]: 'selected' | 'held' | 'failed' };
@@ -114,6 +117,7 @@ export const beginState = (pinned: Pinned, known: Partial<AuditState> = {}): Aud
   tests: noRuns(),
   tested: null,
   changes: {},
+  findings: {},
   files: new Set(),
   patterns: {},
   backpack: {},
@@ -127,6 +131,7 @@ export const copyState = (state: AuditState): AuditState => ({
   visit: state.visit && { ...state.visit, observed: copyObserved(state.visit.observed) },
   tests: copyRuns(state.tests),
   changes: { ...state.changes },
+  findings: { ...state.findings },
   files: new Set(state.files),
 });
 
@@ -290,9 +295,11 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
   for (const { op, path } of effects) if (op !== 'ref' && op !== 'connect') addUpTo(MAX_NAMED_FILES, state.files, path);
   const pattern = patternStatusAfter(tool, outcome);
   if (pattern) state.patterns = { ...state.patterns, [pattern.pattern]: pattern.standing };
+  const isTested = outcome.status === 'ok' && visit && trustedReport(visit.scope, state.pinned.specs, tool) === 'test';
+  countFindings(state.findings, body.effects, isTested ? outcome.result : undefined);
   if (!visit) return;
   visit.steps += 1;
-  if (outcome.status === 'ok' && trustedReport(visit.scope, state.pinned.specs, tool) === 'test') {
+  if (isTested) {
     const tree = textOf(fieldsOf(fieldsOf(outcome.result)['tree'])['id']);
     // Somebody else has changed the code since the run before.
     if (tree !== state.tested) state.tests = noRuns();

@@ -1,5 +1,6 @@
-import type { Json } from '../../spec/types.ts';
-import { type Fields, fieldsOf, listOf } from './json.ts';
+import type { Json, ProjectConfig } from '../../spec/types.ts';
+import { argumentWords, configuredTest, wholeTest } from './commands.ts';
+import { type Fields, fieldsOf, isElsewhere, listOf, sameJson, show } from './json.ts';
 
 /** One run of a test command, as its tool reports it. */
 export interface AuditedRun {
@@ -30,6 +31,26 @@ export function testRunsIn(result: Fields): readonly AuditedRun[] {
     failures: fieldsOf(failures)['blob'] === undefined ? listOf(failures) : [failures!],
   };
   return [run];
+}
+
+/**
+ * What is wrong with the commands in a report of test runs: those that it ran in full and the others that it names have to be all that the configuration
+ * has, no more and no less, and a call with arguments ran none in full. null if nothing is.
+ */
+export function wrongCommands(args: Fields, result: Fields, { test }: Pick<ProjectConfig, 'test'>): string | null {
+  const parts: readonly Fields[] = [result, ...listOf(result['runs']).map((run) => fieldsOf(run))];
+  // Kept apart, because they are too large.
+  if (parts.some((part) => ['runs', 'command', 'others'].some((name) => isElsewhere(part[name])))) return null;
+  const runs = testRunsIn(result);
+  if (runs.length === 0) return null;
+  const words = argumentWords(args['command']) ?? [];
+  const narrowed = words.length > 0 && configuredTest(words, test)?.narrowed === true;
+  if (narrowed && runs.some((run) => !run.narrowed))
+    return `a run of a part, ${show([...words])}, was counted as a whole one`;
+  const due = [...new Set(test.map(({ run }) => wholeTest(run).join(' ')))].sort();
+  const named = new Set(runs.flatMap(({ command, narrowed, others }) => [...(narrowed ? [] : [command]), ...others]));
+  const told = [...named].sort();
+  return sameJson(told, due) ? null : `the report names ${show(told)}`;
 }
 
 interface CommandRuns {

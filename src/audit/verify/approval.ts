@@ -11,7 +11,7 @@ import type { AuditReport } from './report.ts';
 export interface ApprovedRequest {
   readonly action: Fields;
   readonly reason: string;
-  readonly view: Fields;
+  readonly view: { readonly [title: string]: Json | undefined };
 }
 
 /** The approvals of a session: each is whole, for this session, used by the next hop or change of mode, and used once. */
@@ -81,7 +81,7 @@ export class Approvals {
     return given;
   }
 
-  #compare(part: string, approved: Json | undefined, done: Json): void {
+  #compare(part: string, approved: Json | undefined, done: Json | undefined): void {
     if (sameJson(approved, done)) return;
     const constraint = `${part} approved: ${show(approved)}`;
     this.#report.violation('approval', constraint, `${part} done: ${show(done)}`, NEEDS_HISTORY);

@@ -4,16 +4,18 @@ import { hashSpecs } from '../../spec/hash-specs.ts';
 import { own } from '../../spec/names.ts';
 import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import { isTestFile } from '../../spec/test-files.ts';
 import type { Json } from '../../spec/types.ts';
 import { fieldsOf, fits, sameJson, show } from '../rules/json.ts';
 import { type Moment, momentNow } from '../rules/moment.ts';
-import { looksBack } from '../rules/observations.ts';
+import { looksBack, trustedReport } from '../rules/observations.ts';
 import { NEEDS_HISTORY } from '../rules/problem.ts';
 import { problems } from '../rules/problems.ts';
 import { readBody, wrongField } from '../rules/read-body.ts';
 import type { AuditRequest } from '../rules/request.ts';
 import { type AuditState, apply, beginState, type Pinned, recallMode } from '../rules/state.ts';
 import { refusedByTool } from '../rules/step.ts';
+import { wrongCommands } from '../rules/test-runs.ts';
 import { contextFor, contextRule, gatesOn } from '../rules/visit.ts';
 import { Approvals } from './approval.ts';
 import { checkEffects, unconfirmed } from './effects.ts';
@@ -339,6 +341,12 @@ export class SessionAudit {
       report.gap('unobserved', `${id} ran without a sandbox`, id);
     if (claimed && body.effects !== 'unobserved') report.gap('unconfirmed', claimed, id);
     if (state.visit) checkEffects(state, state.visit, id, effects, report);
+    if (state.visit && outcome.status === 'ok' && trustedReport(state.visit.scope, state.pinned.specs, id) === 'test') {
+      const args = body.event === 'step' ? body.args : (state.pending?.args ?? {});
+      const wrong = wrongCommands(args, fieldsOf(outcome.result), state.pinned.config);
+      const test = `test: ${state.pinned.config.test.map(({ run }) => run.join(' ')).join(' | ')}`;
+      if (wrong) report.violation('condition', test, wrong, { tool: id });
+    }
     if (state.visit?.scope.command === 'deploy' && outcome.status === 'ok')
       this.#shipping.ship(id, fieldsOf(outcome.result));
   }
@@ -387,6 +395,8 @@ export class SessionAudit {
       view: {
         [APPROVAL_VIEW.fruit]: { ...leaving.fruit },
         [APPROVAL_VIEW.changes]: { ...state.changes },
+        [APPROVAL_VIEW.findings]: unlessEmpty({ ...state.findings }),
+        [APPROVAL_VIEW.testFiles]: unlessEmpty(Object.keys(state.changes).filter(isTestFile)),
         ...approvedTree(state.pinned, body.tree),
       },
     });
@@ -435,6 +445,10 @@ export class SessionAudit {
     checkFacts(body.facts, momentNow(state, by), decided, this.#report);
   }
 }
+
+/** What a person is not shown where there is none. */
+const unlessEmpty = <T extends Json>(value: T & object): T | undefined =>
+  Object.keys(value).length === 0 ? undefined : value;
 
 const EVENTS = Object.keys(CLAIM_OF);
 

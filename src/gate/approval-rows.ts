@@ -2,7 +2,7 @@ import { isObject } from '../base/json.ts';
 import type { Json } from '../spec/types.ts';
 import type { ApprovalSubject } from './approval.ts';
 
-/** What a person is shown of a request for an approval: titles and texts, in order; a text may have several lines. */
+/** The rows that a person sees of an approval request: titles and texts, in order; a text may have several lines. */
 export function approvalRows({
   view,
 }: Pick<ApprovalSubject, 'view'>): readonly (readonly [title: string, text: string])[] {
@@ -13,7 +13,7 @@ export function approvalRows({
   );
 }
 
-/** A list has a line for each item. */
+/** Renders a list with one line for each item. */
 function textOf(value: Json): string {
   if (typeof value === 'string') return value;
   return Array.isArray(value) && value.length > 0 ? value.map(lineOf).join('\n') : JSON.stringify(value);

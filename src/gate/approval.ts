@@ -2,17 +2,17 @@ import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { Json } from '../spec/types.ts';
 
-/** What an approval is for: one hop or one mode transition. */
+/** The subject of an approval: one hop or one mode transition. */
 export type ApprovalAction =
   | { readonly kind: 'hop'; readonly from: string; readonly exit: string; readonly to: string }
   | { readonly kind: 'mode'; readonly from: string; readonly to: string };
 
-/** What exactly is to be approved; the hash binds the answer to it. */
+/** The request that is to be approved; the hash binds the answer to it. */
 export interface ApprovalSubject {
   readonly sessionId: string;
   readonly action: ApprovalAction;
   readonly reason: string;
-  /** What the person is shown: the fruit, the changed files, the exit criteria. */
+  /** The data that the person sees: the diff and commit message for a deploy, the fruit, the exit criteria. */
   readonly view: { readonly [title: string]: Json };
 }
 
@@ -26,16 +26,21 @@ export interface ApprovalGrant {
   readonly expiresAt: number;
 }
 
-/** Of what the hash is made: 2 since the view holds what was tested and what is shipped. Older records have none. */
+/**
+ * Version of the hashed form: 2 since the view contains the tested and the shipped tree. Older records have no version.
+ */
 export const APPROVAL_VERSION = 2;
 
-/** sha256 (hex) of the RFC 8785 form of what is to be approved, and the version. */
+/** sha256 (hex) of the RFC 8785 form of the subject and the version. */
 export function approvalHash(subject: ApprovalSubject): string {
   const { sessionId, action, reason, view } = subject;
   return hash('sha256', canonicalize({ version: APPROVAL_VERSION, sessionId, action, reason, view }) ?? '');
 }
 
-/** Why a grant does not cover a request; null when it does. Single use, one session, one request, until it expires. */
+/**
+ * Returns the reason why a grant does not cover a request; null if it does. A grant is valid for one use, one session
+ * and one request, until it expires.
+ */
 export function approvalProblem(
   grant: ApprovalGrant,
   wanted: { readonly sessionId: string; readonly requestHash: string },
@@ -43,8 +48,8 @@ export function approvalProblem(
   usedNonces: readonly string[],
 ): string | null {
   if (grant.sessionId !== wanted.sessionId) return 'it was given for another session';
-  if (grant.requestHash !== wanted.requestHash) return 'it was given for something else (the hash differs)';
+  if (grant.requestHash !== wanted.requestHash) return 'it was given for another request (the hash differs)';
   if (now >= grant.expiresAt) return 'it has expired';
-  if (usedNonces.includes(grant.nonce)) return 'it was used before; an approval holds once';
+  if (usedNonces.includes(grant.nonce)) return 'it was used before; an approval is valid once';
   return null;
 }

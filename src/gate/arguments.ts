@@ -11,8 +11,8 @@ export type BoundArguments =
   | { readonly ok: false; readonly argument: string | null; readonly problem: string };
 
 /**
- * A call's arguments by parameter name, from an object or from the seeds' positional list, checked against the catalogue. Nothing is dropped:
- * an unknown name or one argument too many is a problem.
+ * A call's arguments by parameter name, from an object or from the seeds' positional list, checked against the
+ * catalogue. Nothing is dropped: an unknown name or one argument too many is a problem.
  */
 export function bindArguments(tool: ToolSpec, given: unknown): BoundArguments {
   const named = nameThem(tool, given ?? {});
@@ -61,7 +61,7 @@ function nameThem(tool: ToolSpec, given: unknown): BoundArguments {
   return { ok: true, args: Object.fromEntries(said) };
 }
 
-/** A null means that nothing is said, but where it is a value like any other (a tracker's "assignee: nobody"). */
+/** A null means that the argument is absent, unless the schema has null as a value (a tracker's "assignee: nobody"). */
 function takesNull({ parameters }: ToolSpec, name: string): boolean {
   const parameter = parameters.find((each) => each.name === name);
   return (
@@ -71,7 +71,7 @@ function takesNull({ parameters }: ToolSpec, name: string): boolean {
 
 let ajv: Ajv2020 | undefined;
 
-/** Loaded for the first schema that is more than a type: it takes longer to load than a whole decision. */
+/** Loaded for the first schema that is more than a type, because loading takes longer than a whole decision. */
 function validator(): Ajv2020 {
   if (ajv) return ajv;
   const { Ajv2020 } = createRequire(import.meta.url)('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
@@ -82,8 +82,8 @@ function validator(): Ajv2020 {
 const PLAIN = ['type', 'minimum', 'maximum', 'title', 'description'];
 
 /**
- * What is wrong with a value by one of the plain schemas that most parameters have (a type, for numbers with bounds), in the validator's words;
- * undefined where the schema says more.
+ * Checks a value against one of the plain schemas that most parameters have (a type; for numbers, bounds). Returns the
+ * problem in the validator's words, null if there is none, undefined if the schema has other keywords.
  */
 export function plainProblem(value: Json, schema: { readonly [keyword: string]: Json }): string | null | undefined {
   const { type, minimum, maximum } = schema;
@@ -101,7 +101,7 @@ export function plainProblem(value: Json, schema: { readonly [keyword: string]: 
 
 const validators = new WeakMap<object, ValidateFunction>();
 
-/** What is wrong with a value by its JSON Schema, in words; null when nothing is. Compiled schemas are kept by identity. */
+/** Checks a value against its JSON Schema; returns the problem, or null. Compiled schemas are cached by identity. */
 function valueProblem(value: Json, schema: ToolSpec['parameters'][number]['schema']): string | null {
   const plain = plainProblem(value, schema);
   if (plain !== undefined) return plain;

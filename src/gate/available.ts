@@ -14,7 +14,10 @@ const legOf = (specs: SpecSet, edge: Edge): WayLeg => ({
   needs: needsOf(specs, edge).map(describeRequirement),
 });
 
-/** What an edge still needs. Its source is where one stands, unless it admits nobody from there but by the operator's word. */
+/**
+ * The needs of an edge that are still open. Its source requirement holds from here, unless the target admits this
+ * source only at the operator's request.
+ */
 function needsOf(specs: SpecSet, edge: Edge): Requirement[] {
   const others = requirementsOf(specs, edge).filter(({ kind }) => kind !== 'source');
   const asked = edge.sources.every(({ kind }) => kind === 'user-request');
@@ -30,7 +33,7 @@ const startLeg = (specs: SpecSet, to: string): WayLeg => ({
     .map(describeRequirement),
 });
 
-/** The peripherals that the agent itself could start from outside. */
+/** The peripherals that the agent may start from outside. */
 function startable(specs: SpecSet, view: SessionView): string[] {
   const source = view.steps === 0 && Object.keys(view.visits).length === 0 ? 'default' : 'session-close';
   return Object.values(specs.peripherals)
@@ -43,10 +46,10 @@ const effectAllowed = (specs: SpecSet, mode: Mode | null, tool: string): boolean
   return effect !== undefined && (!specs.modeGate || !mode || specs.modeGate.effects[mode].includes(effect));
 };
 
-/** Whether something runs a tool in this session. */
+/** True if a backend serves the tool in this session. */
 export const isServed = ({ unserved }: SessionView, tool: string): boolean => !unserved?.has(tool);
 
-/** What can be done from where the session stands. */
+/** The tools, hops and mode changes available in the session's current state. */
 export function available(specs: SpecSet, view: SessionView): Available {
   const peripheral = view.visit?.peripheral ?? null;
   const spec = peripheral === null ? undefined : specs.peripherals[peripheral];
@@ -80,8 +83,8 @@ function modesFrom(specs: SpecSet, mode: Mode | null): Available['modes'] {
 }
 
 /**
- * The shortest way by the hop graph from where the session stands to a peripheral that `wanted` accepts (breadth first; among equals the way
- * with fewer needs). null: there is none. Pure: the needs along the way are named, not judged.
+ * The shortest way through the hop graph from the current peripheral to one that `wanted` accepts (breadth first; among
+ * equals the way with fewer needs); null if there is none. Pure: the needs along the way are named, not judged.
  */
 export function shortestWay(
   specs: SpecSet,

@@ -9,7 +9,10 @@ import type { Denial } from './denial.ts';
 import { deny } from './deny.ts';
 import type { GateContext, Refusal } from './request.ts';
 
-/** Judges the approval that came with a request, or says which one is wanted; null: it holds. Comes last, so that nobody is asked in vain. */
+/**
+ * Checks the approval that came with a request, or returns the one that is missing; null if the approval is valid.
+ * Called last, so that no person is asked for a request that would be refused anyway.
+ */
 export function checkApproval(
   context: GateContext,
   action: ApprovalAction,

@@ -3,8 +3,9 @@ import type { Json, PeripheralSpec } from '../spec/types.ts';
 import type { SessionView } from './view.ts';
 
 /**
- * The context that a visit to `target` starts with, and what is missing for it. `fruits` are those of the session with the prospective fruit
- * of the visit being left; `given` is what the caller of `start` supplied.
+ * The context that a visit to `target` starts with, and the fields that are missing for it. `fruits` are those of the
+ * session with the prospective fruit of the visit being left; `given` is the context that the caller of `start`
+ * supplied.
  */
 export function transferContext(
   target: PeripheralSpec,

@@ -18,8 +18,8 @@ export interface ModePlan {
 }
 
 /**
- * Whether the mode may change: along the gate's transitions, back by the operator's `reset`, or by the clock. Everything else is refused:
- * DISCUSS → EXECUTE, EXECUTE → DIAGNOSE, plain DIAGNOSE → DISCUSS.
+ * Decides a mode change. Allowed are the mode gate's transitions, the operator's `reset`, and the clock's timeout.
+ * Everything else is refused: DISCUSS → EXECUTE, EXECUTE → DIAGNOSE, plain DIAGNOSE → DISCUSS.
  */
 export function decideMode(context: GateContext, request: ModeRequest): Decision<ModePlan> {
   const { specs, view } = context;

@@ -6,7 +6,7 @@ import type { Decision, GateContext, StepRequest } from './request.ts';
 import { scopeProblem } from './scope/scope.ts';
 import { isServed, shortestWay } from './available.ts';
 
-/** A call that may go to its backend, and what it may touch there. */
+/** An allowed call, and the scope that its backend must enforce. */
 export interface StepPlan {
   readonly tool: ToolSpec;
   readonly args: Arguments;
@@ -16,7 +16,9 @@ export interface StepPlan {
   readonly readableFiles: readonly string[] | null;
 }
 
-/** A peripheral's scope rule in this repository: the config's paths take the place of the spec's, where the spec grants paths at all. */
+/**
+ * A peripheral's scope rule in this repository: the config's paths replace the spec's, if the spec grants any paths.
+ */
 export function effectiveScope(specs: SpecSet, config: ProjectConfig, peripheral: string): ScopeRule {
   const rule = own(specs.peripherals, peripheral)?.scope.rule ?? {
     read: 'none',
@@ -28,7 +30,10 @@ export function effectiveScope(specs: SpecSet, config: ProjectConfig, peripheral
   return paths && rule.write.length > 0 ? { ...rule, write: paths } : rule;
 }
 
-/** The config with the write paths of every peripheral spelled out: the spec's where the repository does not say otherwise. */
+/**
+ * The config with the write paths of every peripheral filled in: those of the spec, unless the repository overrides
+ * them.
+ */
 export function withWritePaths(specs: SpecSet, config: ProjectConfig): ProjectConfig {
   const scopes = Object.keys(specs.peripherals).flatMap((id) => {
     const { write } = effectiveScope(specs, config, id);
@@ -38,8 +43,8 @@ export function withWritePaths(specs: SpecSet, config: ProjectConfig): ProjectCo
 }
 
 /**
- * Whether a tool call may run now: session open, in a peripheral, within its limits, tool known, served and in the envelope, effect allowed by the
- * mode, arguments well formed and in scope. Pure.
+ * Decides whether a tool call may run now. In this order: session open, in a peripheral, within its limits, tool known,
+ * served and in the envelope, effect allowed by the mode, arguments well formed and in scope. Pure.
  */
 export function decideStep(context: GateContext, { tool: id, args }: StepRequest): Decision<StepPlan> {
   const { specs, config, view } = context;
@@ -107,7 +112,7 @@ function limitReached(
   return late ? { limit: 'minutes', value: `${limits.minutes} minutes` } : null;
 }
 
-/** How a tool is called, from its catalogue entry: `read { path, offset?, limit? }`. */
+/** The usage of a tool, from its catalogue entry: `read { path, offset?, limit? }`. */
 function usage(tool: ToolSpec): string {
   const parameters = tool.parameters.map(({ name, required }) => (required ? name : `${name}?`)).join(', ');
   return `call it as ${tool.id} { ${parameters} }`;

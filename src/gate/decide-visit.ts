@@ -29,9 +29,9 @@ import { shortestWay } from './available.ts';
 export interface StartPlan {
   readonly peripheral: PeripheralSpec;
   readonly context: { readonly [field: string]: Json };
-  /** The tree that this was decided by; absent where it does not depend on it. */
+  /** The tree that the decision rests on; absent if it does not depend on the tree. */
   readonly tree?: TreeToShip;
-  /** The hop graph's event and the facts that ride in it. */
+  /** The hop graph's event, with its facts. */
   readonly event: { readonly type: string; readonly facts: RequirementFacts };
 }
 export interface StopPlan {
@@ -42,7 +42,7 @@ export interface HopPlan extends StartPlan {
   readonly edge: Edge;
   readonly fruit: Fruit;
   readonly reason: string;
-  /** The approval that this hop uses up; null where none is needed. */
+  /** The approval that this hop uses up; null if it needs none. */
   readonly approval: ApprovalGrant | null;
 }
 
@@ -59,12 +59,15 @@ const stopPlan = (context: GateContext, stated: Fruit | undefined): Decision<Sto
   });
 };
 
-/** Whether a visit may end here, and with which fruit. Leaving is never refused for what happened, only for a fruit that does not fit. */
+/**
+ * Decides whether a visit may end, and with which fruit. Stopping is never refused because of what happened, only if
+ * the stated fruit is invalid.
+ */
 export function decideStop(context: GateContext, { fruit }: StopRequest): Decision<StopPlan> {
   return stopPlan(context, fruit);
 }
 
-/** Whether the session may be closed: not twice, and not in the middle of a visit. */
+/** Decides whether the session may be closed: not twice, and not in the middle of a visit. */
 export function decideClose(context: GateContext, _request: CloseRequest): Decision<null> {
   const { view } = context;
   if (view.closed) return deny(context, 'session-closed', {});
@@ -72,7 +75,10 @@ export function decideClose(context: GateContext, _request: CloseRequest): Decis
   return { ok: true, plan: null };
 }
 
-/** Whether a peripheral may be started from outside: `default` on the first visit, later `session-close` or the operator's `user-request`. */
+/**
+ * Decides whether a peripheral may be started from outside: `default` on the first visit, later `session-close` or the
+ * operator's `user-request`.
+ */
 export function decideStart(context: GateContext, request: StartRequest): Decision<StartPlan> {
   const { specs, view } = context;
   if (view.closed) return deny(context, 'session-closed', {});
@@ -90,8 +96,8 @@ export function decideStart(context: GateContext, request: StartRequest): Decisi
 }
 
 /**
- * Whether a hop may happen, judged before anything changes: prospective fruit → exit → entry → gates → context, and the approval last. When
- * nothing but it is missing, the decision says which one is wanted.
+ * Decides a hop before anything changes: prospective fruit → exit → entry → gates → context → approval. If only the
+ * approval is missing, the decision names it.
  */
 export function decideHop(context: GateContext, request: HopRequest): Decision<HopPlan> {
   const { specs, view } = context;
@@ -108,7 +114,7 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
   const edge = edgeOf(context, request, from);
   if ('denial' in edge) return edge;
   if (edge.implies === null && !isText(request.reason)) {
-    return exitNotMet(context, edge, 'an exit that the agent states needs a reason', 'say why in reason');
+    return exitNotMet(context, edge, 'an exit that the agent states needs a reason', 'state the reason in "reason"');
   }
   const { exit, entry, gates } = edgeRequirements(specs, edge);
   const all = requirementsOf(specs, edge);
@@ -159,7 +165,7 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
   };
 }
 
-/** Whether the working tree has to be looked at before a request is decided. */
+/** True if the working tree must be observed before a request is decided. */
 export function needsTree({ specs, view }: GateContext, request: HopRequest | StartRequest): boolean {
   const to = request.kind === 'hop' ? request.to : request.peripheral;
   const from = view.visit?.peripheral;
@@ -173,7 +179,10 @@ export function needsTree({ specs, view }: GateContext, request: HopRequest | St
 const knownTree = ({ view: { tree } }: GateContext): { readonly tree?: TreeToShip } =>
   tree && !('problem' in tree) ? { tree } : {};
 
-/** What a person is shown of the tree, and binds: what was tested and with what, what will be shipped, and what will not. */
+/**
+ * The part of an approval's view about the tree: the tested tree and its test commands, the files that will be shipped,
+ * and those that will not.
+ */
 function shownTree({ config }: GateContext, tree: TreeNow): { readonly [title: string]: Json } | null {
   if ('problem' in tree) return null;
   const { kind, id, head, ships } = tree;
@@ -191,12 +200,12 @@ function shownTree({ config }: GateContext, tree: TreeNow): { readonly [title: s
   };
 }
 
-/** What a fruit puts into the backpack: every field that says something. */
+/** The fields that a fruit adds to the backpack: all that are not null. */
 export function backpackOf(fruit: Fruit): Fruit {
   return Object.fromEntries(Object.entries(fruit).filter(([, value]) => value !== null));
 }
 
-/** What a person must see apart from the other changes; nothing where there is none. */
+/** The findings and changed test files that a person must see apart from the other changes; empty if there are none. */
 function findingsShown({ findings = {}, changes }: GateContext['view']): { readonly [title: string]: Json } {
   const tests = Object.keys(changes).filter(isTestFile);
   return {
@@ -210,7 +219,7 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 const peripheralOf = ({ specs }: GateContext, id: string): PeripheralSpec | undefined =>
   typeof id === 'string' && Object.hasOwn(specs.peripherals, id) ? specs.peripherals[id] : undefined;
 
-/** The edge that a hop request means; the exit is inferred when only one opens the target. */
+/** Finds the edge of a hop request; the exit is inferred if only one opens the target. */
 function edgeOf(context: GateContext, { to, exit }: HopRequest, from: string): Edge | Refusal {
   const { specs, view } = context;
   const edges = edgesFrom(specs, from).filter((edge) => edge.to === to);
@@ -226,7 +235,7 @@ function edgeOf(context: GateContext, { to, exit }: HopRequest, from: string): E
       exit: null,
       from,
       to,
-      why: 'several exits open the target; name one',
+      why: 'several exits lead there; name one',
       candidates,
     });
   }

@@ -21,8 +21,8 @@ interface Plans {
 }
 
 /**
- * The gate. Pure: no clock and no I/O; time and facts ride in `context.view`. It says whether a request may happen and, if so, the plan that the
- * session carries out; if not, the denial that the agent gets. The session records the decision before it acts on it.
+ * The gate. Pure: no clock and no I/O; `context.view` contains the time and the facts. Returns the plan that the
+ * session carries out, or the denial that the agent gets. The session records the decision before it acts on it.
  *
  * @example
  * const decision = decide(context, { kind: 'step', tool: 'write', args: { path: 'src/a.ts', content: '' } });

@@ -33,15 +33,15 @@ export interface WayLeg {
   readonly from: string | null;
   readonly exit: string | null;
   readonly to: string;
-  /** What has to hold for this leg, in words (`approval by operator`, `tests-passed`, `result is pass`). */
+  /** The requirements of this leg, in words (`approval by operator`, `tests-passed`, `result is pass`). */
   readonly needs: readonly string[];
 }
 
-/** What can be done from here: part of every denial, and what `session.available()` returns. */
+/** The actions available from here: part of every denial, and the result of `session.available()`. */
 export interface Available {
   readonly peripheral: string | null;
   readonly mode: Mode | null;
-  /** Tools that would be let through here and now, as far as tool and mode decide. */
+  /** Tools that peripheral and mode allow now; arguments are judged per call. */
   readonly tools: readonly string[];
   /** Edges out of here (or, outside, the peripherals that can be started), with what each still needs. */
   readonly hops: readonly WayLeg[];
@@ -49,16 +49,17 @@ export interface Available {
 }
 
 /**
- * A refusal as a value. It carries what the agent needs to recover unaided: what is wrong (`message`), what to do next (`remedy`), what is
- * available here, and, where a tool or peripheral lies elsewhere, the shortest lawful way there.
+ * A refusal as a value. It contains everything that the agent needs to recover without help: the problem (`message`),
+ * the next step (`remedy`), the available actions and, if a tool or peripheral is elsewhere, the shortest lawful way
+ * there.
  */
 export interface Denial {
   readonly code: DenialCode;
   readonly message: string;
   readonly remedy: string;
-  /** What the code speaks of: tool, argument, value, mode, from, to, exit, field, candidates, problems, … */
+  /** The data behind the code: tool, argument, value, mode, from, to, exit, field, candidates, problems, … */
   readonly about: { readonly [key: string]: string | number | boolean | null | readonly string[] };
   readonly available: Available;
-  /** Shortest lawful way to what was asked for; null where there is none or none is needed. */
+  /** Shortest lawful way to the requested tool or peripheral; null if there is none or none is needed. */
   readonly way: readonly WayLeg[] | null;
 }

@@ -4,9 +4,9 @@ import { describeDenial } from './describe-denial.ts';
 import type { GateContext } from './request.ts';
 import { available } from './available.ts';
 
-/** How much of what was asked a refusal quotes, and how much of a reason it tells, in characters. The evidence has the request itself. */
+/** Limits, in characters, for a quoted value and for a reason in a refusal. The evidence has the full request. */
 const QUOTED = 200;
-const TOLD = 2000;
+const REASON = 2000;
 
 /** A finished denial: its code and data, what is available from here, and the words for both. */
 export function deny(
@@ -25,10 +25,10 @@ export function deny(
 }
 
 const quote = (text: string, key: string): string =>
-  TOLD_KEYS.includes(key) ? excerpt(text, TOLD) : excerpt(text, QUOTED);
-const bound = (text: string): string => shorten(text, TOLD);
-/** Whole sentences of ours; anything else in `about` is a name or a value. */
-const TOLD_KEYS: readonly string[] = ['why', 'remedy', 'answer', 'problems'];
+  SENTENCE_KEYS.includes(key) ? excerpt(text, REASON) : excerpt(text, QUOTED);
+const bound = (text: string): string => shorten(text, REASON);
+/** Keys whose values are sentences written by hopgate; all other members of `about` are names or values. */
+const SENTENCE_KEYS: readonly string[] = ['why', 'remedy', 'answer', 'problems'];
 
 function mapTexts(about: Denial['about'], change: (text: string, key: string) => string): Denial['about'] {
   return Object.fromEntries(

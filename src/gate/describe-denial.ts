@@ -52,7 +52,8 @@ const modesIn = ({ mode, modes }: Available): string =>
     : `from ${mode}: ${modes.map(({ to, needs }) => (needs.length > 0 ? `${to} (needs: ${needs.join('; ')})` : to)).join(' | ') || 'nowhere'}`;
 
 /**
- * All wording of the gate's refusals: for each code, the problem and the next step. The remedy always names an action that is possible.
+ * All wording of the gate's refusals: for each code, the problem and the next step. The remedy always names an action
+ * that is possible.
  */
 export function describeDenial(
   code: DenialCode,

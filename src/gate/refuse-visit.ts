@@ -8,13 +8,13 @@ import { describeRequirement, type Requirement, unmet } from './requirements/req
 import { requirementsOf } from './requirements/requirements.ts';
 import { shortestWay } from './available.ts';
 
-// What a refusal to leave or to enter says: what is not met, and what would meet it.
+// Denials of hops, stops and starts: the requirement that is not met, and how to meet it.
 
 export function unknownPeripheral(context: GateContext, to: string): Refusal {
   const suggestion = nearest(String(to), Object.keys(context.specs.peripherals));
   return deny(context, 'hop-not-allowed', {
     unknown: true,
-    // What a list or an object became.
+    // A list or an object that was converted to text.
     misformed: !/^[\w.-]+$/.test(to) || /^\d+$/.test(to),
     to: String(to),
     from: context.view.visit?.peripheral ?? null,
@@ -39,13 +39,16 @@ export function exitNotMet(context: GateContext, edge: Edge, why: string, remedy
 export function exitProblem(requirement: Requirement, fruit: Fruit): string {
   if (requirement.kind === 'fruit') {
     const is = fruit[requirement.field] ?? null;
-    return `it implies that ${describeRequirement(requirement)}, but it is ${is === null ? 'not known: nothing that counts was observed' : JSON.stringify(is)}`;
+    return `it implies that ${describeRequirement(requirement)}, but it is ${is === null ? 'unknown: nothing was observed that counts' : JSON.stringify(is)}`;
   }
   if (requirement.kind === 'principal') return `only the ${requirement.is} can make a user-request`;
   return `${describeRequirement(requirement)} does not hold`;
 }
 
-/** What would make the exit hold, and which other exits hold now but for an approval. */
+/**
+ * The remedy for an exit that does not hold: how to meet it, and the other exits that hold now (an approval may still
+ * be missing).
+ */
 export function exitRemedy(
   context: GateContext,
   requirement: Requirement,
@@ -92,7 +95,7 @@ export function firstUnmetEntry(
       return deny(context, 'entry-not-met', {
         to,
         from,
-        why: 'an agent may ask for it at a natural close: a successful step since the last PAR, and nothing pending',
+        why: 'an agent may enter it only at a natural close: a successful step since the last PAR, and nothing pending',
         remedy: 'do some work first, or let the operator ask',
       });
     default:
@@ -107,7 +110,7 @@ export function conditionFailed(context: GateContext, target: PeripheralSpec, re
     isTests && tests.stale !== undefined
       ? `tests-passed does not hold any more (${tests.stale})`
       : isTests
-        ? `tests-passed does not hold (it takes a full passing run of each configured test command after the last change; runs: ${tests.count}, failed: ${tests.failed})`
+        ? `tests-passed does not hold (each configured test command must pass in full after the last change; runs: ${tests.count}, failed: ${tests.failed})`
         : `${describeRequirement(requirement)} does not hold`;
   return deny(context, 'condition-failed', {
     to: target.id,
@@ -115,7 +118,7 @@ export function conditionFailed(context: GateContext, target: PeripheralSpec, re
     why,
     remedy:
       isTests && tests.stale !== undefined
-        ? 'run the configured tests in full again with bash-test: what ships has to be what was tested'
+        ? 'run the configured tests in full again with bash-test: only tested files may be shipped'
         : remedyFor(requirement),
   });
 }
@@ -125,7 +128,7 @@ function remedyFor(requirement: Requirement): string {
     case 'condition':
       return requirement.name === 'tests-passed'
         ? 'run the configured tests in full with bash-test after the last change, until they pass'
-        : `make the condition ${requirement.name} hold (its rule stands in the spec set's conditions)`;
+        : `make the condition ${requirement.name} hold (its rule is in the spec set's conditions)`;
     case 'pattern':
       return requirement.is === 'selected'
         ? `select the pattern ${requirement.pattern} first (psr-select)`
@@ -155,12 +158,12 @@ export function missingContext(
 
 export function treeUnknown(context: GateContext, { id: to }: PeripheralSpec): Refusal {
   const { tree } = context.view;
-  const why = tree && 'problem' in tree ? tree.problem : 'nothing observes it';
+  const why = tree && 'problem' in tree ? tree.problem : 'no backend observes the working tree';
   return deny(context, 'condition-failed', {
     to,
     condition: 'the files that would be shipped are known',
-    why: `it is not known which files would be shipped: ${why}`,
-    remedy: 'ask the operator to mend the repository, then hop again',
+    why: `the files that would be shipped are unknown: ${why}`,
+    remedy: 'ask the operator to repair the repository, then hop again',
   });
 }
 

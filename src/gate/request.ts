@@ -19,7 +19,7 @@ export interface StepRequest {
 export interface HopRequest {
   readonly kind: 'hop';
   readonly to: string;
-  /** Left out: inferred when only one exit opens the target. */
+  /** Inferred if absent and only one exit opens the target. */
   readonly exit?: string;
   readonly reason: string;
   readonly fruit?: Fruit;
@@ -50,7 +50,7 @@ export interface CloseRequest {
 }
 export type Request = StartRequest | StepRequest | HopRequest | StopRequest | ModeRequest | CloseRequest;
 
-/** What the gate decides with: the trusted spec, the repository's config and where the session stands. */
+/** The inputs of a decision: the trusted spec, the repository's config and the view of the session. */
 export interface GateContext {
   readonly specs: SpecSet;
   readonly config: ProjectConfig;
@@ -58,7 +58,7 @@ export interface GateContext {
   readonly unsafeNoSandbox: boolean;
 }
 
-/** An approval that would let the request through, everything else being met. */
+/** The approval that is the only thing a request lacks. */
 export interface WantedApproval {
   readonly subject: ApprovalSubject;
   readonly hash: string;

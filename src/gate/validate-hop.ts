@@ -2,7 +2,7 @@ import { decideHop, type HopPlan } from './decide-visit.ts';
 import type { Decision, GateContext, HopRequest } from './request.ts';
 
 /**
- * Whether a hop would be let through from where the session stands: the same judgement as a hop's, without taking it. Pure.
+ * Decides a hop from the session's current state without taking it. Pure.
  * @example validateHop(context, { to: 'edit', exit: 'ready-to-edit', reason: 'found it' }).ok
  */
 export function validateHop(

@@ -1,16 +1,18 @@
 import type { Json, Mode } from '../spec/types.ts';
 import type { TreeNow } from './scope/tree.ts';
 
-/** How a named pattern stands in this session: a PSR selected it; its last PUR said that it held, or that it failed. */
+/**
+ * The status of a pattern in this session: a PSR selected it; its last PUR recorded that it held, or that it failed.
+ */
 export type PatternStanding = 'selected' | 'held' | 'failed';
 
-/** The test runs of a session, as far as the gate cares. */
+/** A summary of the session's test runs, for the gate. */
 export interface TestsView {
-  /** Since the last change every configured test command passed in full, and no two runs of one disagreed. */
+  /** True if, since the last change, every configured test command passed in full, and no two runs of one disagreed. */
   readonly passed: boolean;
   readonly count: number;
   readonly failed: number;
-  /** Why a pass does not count any more: the files are others now. */
+  /** Reason why a pass is outdated: the files have changed since. */
   readonly stale?: string;
 }
 
@@ -26,8 +28,8 @@ export interface VisitView {
 }
 
 /**
- * What the gate is told about a session: a read-only projection of the fold over its evidence. `now` rides in as data, because the gate has
- * no clock.
+ * The gate's view of a session: a read-only projection of the fold over its evidence. `now` is data, because the gate
+ * has no clock.
  */
 export interface SessionView {
   readonly sessionId: string;
@@ -42,7 +44,7 @@ export interface SessionView {
   readonly visits: { readonly [peripheral: string]: number };
   readonly steps: number;
   readonly denials: number;
-  /** A step succeeded since the last PAR and nothing is pending. */
+  /** True if a step succeeded since the last PAR and nothing is pending. */
   readonly naturalClose: boolean;
   readonly tests: TestsView;
   readonly patterns: { readonly [pattern: string]: PatternStanding };
@@ -51,13 +53,16 @@ export interface SessionView {
   readonly fruits: { readonly [peripheral: string]: { readonly [field: string]: Json } };
   /** Root-relative files that this session's entries name. */
   readonly files: readonly string[];
-  /** What this session changed: the sha256 of each file as the last change left it, null where it was deleted or nobody saw. */
+  /**
+   * The session's changes: the sha256 of each file after the last change, null if it was deleted or the change was not
+   * observed.
+   */
   readonly changes: { readonly [path: string]: string | null };
-  /** What a person must know about the changes before they ship, by path or test command. */
+  /** Findings about the changes that a person must see before they ship, by path or test command. */
   readonly findings?: { readonly [path: string]: string };
-  /** The working tree, where the request depends on it and something observes it. */
+  /** The working tree, if the request depends on it and a backend observes it. */
   readonly tree?: TreeNow;
-  /** Tools of the catalogue that nothing runs in this session; absent: there are none. */
+  /** Tools of the catalogue that no backend serves in this session; absent if all are served. */
   readonly unserved?: ReadonlySet<string>;
   /** Nonces of approvals that were used. */
   readonly usedNonces: readonly string[];

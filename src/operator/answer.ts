@@ -63,7 +63,7 @@ export function answerProblem(
   if (!timingSafeEqual(macOf(whole, token), Buffer.from(mac, 'hex')))
     return "it was not made with the operator's token";
   if (whole.sessionId !== wanted.sessionId) return 'it was given for another session';
-  if (whole.requestHash !== wanted.hash) return 'it was given for something else (the hash differs)';
+  if (whole.requestHash !== wanted.hash) return 'it was given for another request (the hash differs)';
   if (now >= whole.expiresAt) return 'it has expired';
   return null;
 }

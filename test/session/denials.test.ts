@@ -81,7 +81,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     ...at('edit'),
     provoke: (session) => session.step({ tool: 'write', args: { path: 'package.json', content: '{}' } }),
     asked: step('write', { path: 'package.json', content: '{}' }),
-    message: 'write: path "package.json" is out of scope: it is outside the paths that may be written',
+    message: 'write: path "package.json" is out of scope: it is outside the writable paths',
     remedy: 'in scope here: src/, docs/, scripts/',
     follow: (session) => [() => session.step({ tool: 'write', args: { path: 'docs/a.md', content: '' } })],
   },

@@ -105,7 +105,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ['an approval is for one session', 'approval.ts', 'if (grant.sessionId !== wanted.sessionId)', 'if (false)'],
   ['an approval is for one thing', 'approval.ts', 'if (grant.requestHash !== wanted.requestHash)', 'if (false)'],
   ['an approval is over some day', 'approval.ts', 'if (now >= grant.expiresAt)', 'if (false)'],
-  ['an approval holds once', 'approval.ts', 'if (usedNonces.includes(grant.nonce))', 'if (false)'],
+  ['an approval is valid once', 'approval.ts', 'if (usedNonces.includes(grant.nonce))', 'if (false)'],
   [
     'an approval is judged',
     'decide-visit.ts',

@@ -9,7 +9,7 @@ const ROOTS = ['fruit', 'session', 'visit', 'tests', 'backpack', 'visits'] as co
 const programs = new Map<string, (facts: object) => unknown>();
 let environment: Environment | undefined;
 
-/** Loaded for the first rule: most decisions meet none, and a hook process pays for what it loads. */
+/** Loaded for the first rule: most decisions need no rule, and loading costs a hook process time. */
 function evaluator(): Environment {
   if (environment) return environment;
   const cel = createRequire(import.meta.url)('@marcbachmann/cel-js') as typeof import('@marcbachmann/cel-js');
@@ -17,7 +17,7 @@ function evaluator(): Environment {
   return environment;
 }
 
-/** JSON numbers that are whole become CEL ints, names get `_` for `-`. */
+/** Converts JSON to CEL: whole numbers become ints, `-` in names becomes `_`. */
 function celValue(value: Json): unknown {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
   if (Array.isArray(value)) return value.map(celValue);
@@ -28,8 +28,8 @@ function celValue(value: Json): unknown {
 }
 
 /**
- * Whether a CEL rule holds over the facts. A rule that cannot be evaluated (an absent fact, a type that does not fit) does not hold: it denies.
- * Pure; compiled programs are kept by their text.
+ * Evaluates a CEL rule over the facts. If a rule cannot be evaluated (an absent fact, a wrong type), it does not hold,
+ * so the request is denied. Pure; compiled programs are cached by their text.
  *
  * @example holds('fruit.test_count > 0', facts)
  */

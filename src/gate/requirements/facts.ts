@@ -4,7 +4,7 @@ import type { Fruit } from '../fruit.ts';
 import type { Requirement, RequirementFacts } from './requirement.ts';
 import type { SessionView } from '../view.ts';
 
-/** What CEL rules see of a session, with the prospective fruit of the visit being left. */
+/** The facts of a session for CEL rules, with the prospective fruit of the visit being left. */
 export function celFacts(view: SessionView, fruit: Fruit): CelFacts {
   return {
     fruit,
@@ -34,7 +34,7 @@ interface FactOptions {
   readonly summary?: string | null;
 }
 
-/** The facts that a request's event carries into the machines: plain data, every rule named by `requirements` already evaluated. */
+/** The facts in a request's machine event: plain data, with every rule of `requirements` already evaluated. */
 export function requirementFacts(
   specs: SpecSet,
   view: SessionView,

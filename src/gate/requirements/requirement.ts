@@ -1,10 +1,11 @@
 import type { Json, Principal } from '../../spec/types.ts';
 
 /**
- * What has to hold before a machine moves: plain JSON, so that it can stand in a machine's config as a guard's params.
+ * A requirement of a machine's transition. Plain JSON, so that it can be a guard's params in the machine's config.
  *
- * `source`: one of the entry sources applies. `natural-close`: an agent's own request for a peripheral whose entry names `agent-request` needs
- * a natural close, whichever other source would admit it. `when`: the CEL text holds over the session's facts.
+ * `source`: one of the entry sources applies. `natural-close`: an agent's own request for a peripheral whose entry
+ * names `agent-request` needs a natural close, whichever other source would admit it. `when`: the CEL text holds over
+ * the session's facts.
  */
 export type Requirement =
   | { readonly kind: 'source'; readonly any: readonly string[] }
@@ -18,13 +19,16 @@ export type Requirement =
   | { readonly kind: 'principal'; readonly is: Principal }
   | { readonly kind: 'agent'; readonly any: readonly string[] };
 
-/** What is so, now, for one request. Plain JSON: it rides in the event as `event.facts`. Whatever is missing does not hold. */
+/**
+ * The facts of one request, now. Plain JSON: it is part of the event as `event.facts`. A missing fact does not hold. A
+ * type alias and not an interface, so that it is assignable to JSON fields.
+ */
 export type RequirementFacts = {
   readonly by: Principal;
   /** The peripheral being left; null outside of any. */
   readonly source: string | null;
   readonly agent: string;
-  /** No peripheral was visited in this session yet. */
+  /** True if no peripheral was visited in this session yet. */
   readonly firstVisit: boolean;
   readonly atSessionClose: boolean;
   /** A successful step since the last PAR and nothing pending. */
@@ -35,14 +39,14 @@ export type RequirementFacts = {
   readonly conditions: { readonly [name: string]: boolean };
   /** CEL gates by their text, evaluated. */
   readonly when: { readonly [cel: string]: boolean };
-  /** A valid approval record for exactly this request is at hand. */
+  /** True if there is a valid approval record for exactly this request. */
   readonly approved: boolean;
   readonly summary: string | null;
-  /** Where each pattern stands: selected (a PSR), or what its last PUR says. */
+  /** The status of each pattern: selected (by a PSR), or the outcome in its last PUR. */
   readonly patterns: { readonly [pattern: string]: 'selected' | 'held' | 'failed' };
 };
 
-/** Whether one requirement holds. */
+/** Returns whether one requirement holds. */
 export function meets(requirement: Requirement, facts: RequirementFacts): boolean {
   switch (requirement.kind) {
     case 'source':
@@ -70,7 +74,7 @@ export function meets(requirement: Requirement, facts: RequirementFacts): boolea
   }
 }
 
-/** The requirements that do not hold, in their order; empty means that the way is open. */
+/** The requirements that do not hold, in their order; empty if the request may pass. */
 export function unmet(requirements: readonly Requirement[], facts: RequirementFacts): readonly Requirement[] {
   return requirements.filter((requirement) => !meets(requirement, facts));
 }
@@ -109,7 +113,7 @@ export function describeRequirement(requirement: Requirement): string {
 const holds = (values: { readonly [name: string]: boolean }, name: string): boolean =>
   Object.hasOwn(values, name) && values[name] === true;
 
-/** Whether an entry source, by its name in the spec, applies. An unknown name never does. */
+/** Returns whether an entry source, by its name in the spec, applies. An unknown name never does. */
 function applies(source: string, facts: RequirementFacts): boolean {
   switch (source) {
     case 'default':
@@ -132,11 +136,11 @@ function patternIs(
   { patterns }: RequirementFacts,
 ): boolean {
   if (!Object.hasOwn(patterns, pattern)) return false;
-  // A pattern with an outcome was selected, whatever came of it.
+  // A pattern with any outcome was selected.
   return is === 'selected' || patterns[pattern] === 'held';
 }
 
-/** Entry sources read as places and askers: `from test`, `user-request`. */
+/** Entry sources in words, as places and requests: `from test`, `user-request`. */
 function sourcesInWords(any: readonly string[]): string {
   return either(any.map((source) => (source.startsWith('from-') ? `from ${source.slice('from-'.length)}` : source)));
 }

@@ -8,21 +8,24 @@ import {
 } from '../../spec/types.ts';
 import type { Requirement } from './requirement.ts';
 
-/** How a source is written in a spec: `default`, `from-test`, … */
+/** The name of a source in a spec: `default`, `from-test`, … */
 export const sourceName = (source: EntrySource): string =>
   source.kind === 'from' ? `from-${source.peripheral}` : source.kind;
 
-/** An exit of this name is the operator's word alone. */
+/** Only the operator can use an exit of this name. */
 const USER_REQUEST = 'user-request';
 
-/** An agent may ask for a peripheral that lists `agent-request` (reflect) only at a natural close, whatever else admits it. */
+/**
+ * An agent may enter a peripheral that lists `agent-request` (reflect) only at a natural close, even if another source
+ * admits it.
+ */
 const naturalCloseOf = (peripheral: PeripheralSpec): Requirement[] =>
   peripheral.entry.sources.some(({ kind }) => kind === 'agent-request') ? [{ kind: 'natural-close' }] : [];
 
 const agentsOf = (peripheral: PeripheralSpec): Requirement[] =>
   peripheral.agents === null ? [] : [{ kind: 'agent', any: peripheral.agents }];
 
-/** What has to hold for an edge, in the order in which a hop is judged. */
+/** The requirements of an edge, in the order in which a hop is judged. */
 export interface EdgeRequirements {
   readonly exit: readonly Requirement[];
   readonly entry: readonly Requirement[];
@@ -65,7 +68,8 @@ function gateRequirement(gate: Edge['gates'][number]): Requirement {
 }
 
 /**
- * Whether a hop or start depends on the working tree as it is: tests have to have passed on it, or it is approved that it is shipped.
+ * True if a hop or start depends on the current working tree: tests must have passed on it, or a person approves
+ * shipping it.
  */
 export function dependsOnTree(specs: SpecSet, requirements: readonly Requirement[], to: string): boolean {
   const ships = specs.peripherals[to]?.scope.rule.command === 'deploy';
@@ -77,10 +81,10 @@ export function dependsOnTree(specs: SpecSet, requirements: readonly Requirement
   });
 }
 
-/** A rule that could ask whether tests passed; to observe the tree for one that does not costs time only. */
+/** Matches a rule that could depend on test results. A false match only costs the time to observe the tree. */
 const MENTIONS_TESTS = /\btests\b/;
 
-/** Everything that has to hold to start a peripheral from outside. */
+/** The requirements to start a peripheral from outside. */
 export function startRequirements(specs: SpecSet, to: string): Requirement[] {
   const target = specs.peripherals[to];
   if (!target) return [];
@@ -91,7 +95,7 @@ export function startRequirements(specs: SpecSet, to: string): Requirement[] {
   ];
 }
 
-/** Everything that has to hold for a transition of the mode gate. */
+/** The requirements of a transition of the mode gate. */
 export function transitionRequirements(transition: ModeTransition): Requirement[] {
   return [
     ...(transition.approval === null

@@ -10,14 +10,14 @@ interface Mask {
   readonly matches: Glob;
 }
 
-/** So many folders are remembered; a walk asks about each file of the same folder. */
+/** Size of the cache of folders; a walk asks about each file of the same folder. */
 const REMEMBERED = 4096;
 
 /**
- * Compiles `mask` patterns into a test of root-relative paths (`/` between segments). A pattern without a slash matches at any depth; one that
- * matches a folder masks everything in it; `!` makes an exception of what the patterns before it mask, but nothing in a masked folder can be excepted.
- * Letter case, streams and trailing dots never matter, because on some file systems they do not; a backup is masked with its file. The files where git
- * keeps credentials are always masked.
+ * Compiles `mask` patterns into a test of root-relative paths (`/` between segments). A pattern without a slash matches
+ * at any depth; one that matches a folder masks everything in it; `!` excepts paths from the patterns before it, but
+ * not inside a masked folder. Letter case, streams and trailing dots never matter, because some file systems ignore
+ * them; a backup is masked with its file. The files where git keeps credentials are always masked.
  *
  * @example
  * const masked = maskMatcher(['.env', 'secrets/', '**' + '/*.pem', '!test/fixtures']);
@@ -50,7 +50,7 @@ export function maskMatcher(patterns: readonly string[]): (relPath: string) => b
   return (relPath) => relPath !== '' && (isCredential(relPath) || isMaskedPath(relPath));
 }
 
-/** Whether the last pattern that speaks of a path masks it; of the folders above, only exceptions are asked about. */
+/** True if the last pattern that matches a path masks it. For parent folders, only exceptions are checked. */
 function hides(masks: readonly Mask[], path: string, spellings: readonly string[]): boolean {
   const written = path.split('/').map((name) => name.toLowerCase());
   const above = path.split('/').slice(0, -1).map(foldName);
@@ -63,7 +63,9 @@ function hides(masks: readonly Mask[], path: string, spellings: readonly string[
   return masked;
 }
 
-/** Whether a name can be the last of a path that one of the globs matches. Most names are not, and this is quick to say. */
+/**
+ * A quick pre-check: true if a name can be the last segment of a path that one of the globs matches. Most names cannot.
+ */
 function lastNameTest(globs: readonly string[]): (name: string) => boolean {
   const lasts = [...new Set(globs.map((glob) => glob.slice(glob.lastIndexOf('/') + 1)))];
   if (lasts.includes('**')) return () => true;
@@ -75,7 +77,10 @@ function lastNameTest(globs: readonly string[]): (name: string) => boolean {
     names.has(name) || endings.has(name.slice(name.lastIndexOf('.') + 1)) || others.some((test) => test([name]));
 }
 
-/** The forms in which a name is compared: as written but for letter case, as a forgiving file system reads it, and the files that it backs up. */
+/**
+ * The forms in which a name is compared: in lower case, as the most lenient file system reads it, and the names of the
+ * files that it backs up.
+ */
 function spellingsOf(name: string): readonly string[] {
   if (PLAIN.test(name) && !IS_BACKUP.test(name)) return [name.toLowerCase()];
   const folded = foldName(name);
@@ -97,7 +102,7 @@ function originalsOf(name: string): readonly string[] {
 /** A quick look that most names do not pass. */
 const IS_BACKUP = /[~#]$|^\.[#~]|\.[a-z-]{3,8}$/;
 
-/** Whether a root-relative path is one that no tool of an agent may write, whatever its scope says. */
+/** True if no tool of an agent may write this root-relative path, whatever its scope says. */
 export function isProtected(relPath: string): boolean {
   const written = relPath.split('/');
   if (written.at(-1) === REPOSITORY_MARK) return true;
@@ -108,16 +113,16 @@ export function isProtected(relPath: string): boolean {
 const isOwnPackage = (names: readonly string[]): boolean =>
   OWN_PACKAGES.some((own) => names.some((_, at) => own.every((name, i) => names[at + i] === name)));
 
-/** Whether a root-relative path lies in, or is, a `.git`. */
+/** True if a root-relative path is a `.git` or lies in one. */
 export function isGitInternal(relPath: string): boolean {
   return relPath.split('/').some((name) => foldName(name) === '.git');
 }
 
-/** Whether git keeps credentials in a file of this name in a folder of its own, whatever that is called. */
+/** True if git keeps credentials in a file of this name in its own folder, whatever the folder's name. */
 export const isGitCredential = (name: string): boolean =>
   spellingsOf(name).some((spelling) => (GIT_CREDENTIALS.inGit as readonly string[]).includes(spelling));
 
-/** A pattern as a glob from the root; null if it says nothing. */
+/** Converts a pattern to a glob from the root; null if it is empty. */
 function anchored(pattern: string): string | null {
   const bare = pattern.replace(/^(\.\/)+/, '').replace(/\/+$/, '');
   if (bare === '') return null;
@@ -134,10 +139,13 @@ function isCredential(relPath: string): boolean {
   );
 }
 
-/** A name that every file system reads as it stands, but for the case of its letters. */
+/** A name that every file system reads unchanged, except for letter case. */
 const PLAIN = /^[\w.-]*\w$/;
 
-/** A name as the most forgiving file system reads it (letter case, ignorable characters, streams, trailing dots, the short name of `.git`). */
+/**
+ * A name as the most lenient file system reads it (letter case, ignorable characters, streams, trailing dots, the short
+ * name of `.git`).
+ */
 function foldName(name: string): string {
   if (PLAIN.test(name)) return name.toLowerCase();
   const folded = foldPattern(name)
@@ -146,7 +154,7 @@ function foldName(name: string): string {
   return /^git~\d+$/.test(folded) ? '.git' : folded;
 }
 
-/** Letters as the most forgiving file system reads them. */
+/** A pattern's letters as the most lenient file system reads them. */
 const foldPattern = (text: string): string =>
   text
     .normalize('NFKC')
@@ -155,7 +163,7 @@ const foldPattern = (text: string): string =>
 
 const matchers = new WeakMap<readonly string[], (relPath: string) => boolean>();
 
-/** Whether a root-relative path is masked by the config's patterns; the compiled patterns are kept by identity. */
+/** True if the config's patterns mask a root-relative path; compiled patterns are cached by identity. */
 export function isMasked(relPath: string, patterns: readonly string[]): boolean {
   let matches = matchers.get(patterns);
   if (!matches) {

@@ -4,25 +4,28 @@ import { MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
 export type Located = { readonly ok: true; readonly path: string } | { readonly ok: false; readonly why: string };
 
 /**
- * Where a path that an agent wrote lies beneath the root, by its letters alone: `./src/a`, `src/x/../a` and an absolute path inside the root
- * all become `src/a`; the root itself is `.`. Links are the tool's business: it walks them and judges the real place again.
+ * Resolves a path that an agent wrote to a root-relative one, by its text alone: `./src/a`, `src/x/../a` and an
+ * absolute path inside the root all become `src/a`; the root itself is `.`. The tool follows links and checks the real
+ * path again.
  */
 export function locatePath(root: string, text: unknown): Located {
-  if (typeof text !== 'string') return { ok: false, why: 'a path has to be a string' };
+  if (typeof text !== 'string') return { ok: false, why: 'a path must be a string' };
   if (text === '') return { ok: false, why: 'the path is empty' };
-  if (/[\u0000-\u001f\u007f]/.test(text)) return { ok: false, why: 'the path holds a control character' };
+  if (/[\u0000-\u001f\u007f]/.test(text)) return { ok: false, why: 'the path contains a control character' };
   if (!text.isWellFormed()) return { ok: false, why: 'the path is not well-formed Unicode' };
   if (Buffer.byteLength(text) > MAX_PATH_BYTES)
     return { ok: false, why: `the path is longer than ${MAX_PATH_BYTES} bytes` };
   const absolute = posix.resolve(root, text);
   const path = posix.relative(root, absolute);
   if (path === '..' || path.startsWith('../') || posix.isAbsolute(path)) {
-    return { ok: false, why: 'it lies outside the root' };
+    return { ok: false, why: 'it is outside the root' };
   }
   return { ok: true, path: path === '' ? '.' : path };
 }
 
-/** Whether `path` is one of the folders or files, or lies beneath one, segment by segment (`src-evil/a` is not in `src`). */
+/**
+ * True if `path` is one of the folders or files, or lies in one, compared by segments (`src-evil/a` is not in `src`).
+ */
 export function within(path: string, folders: readonly string[]): boolean {
   return folders.some((folder) => {
     const base = posix.normalize(folder).replace(/\/+$/, '');

@@ -5,6 +5,7 @@ import type { Arguments } from '../arguments.ts';
 import type { Denial } from '../denial.ts';
 import { isMasked, isProtected } from './masks.ts';
 import { locatePath, within } from './paths.ts';
+import { MASKED, PROTECTED } from './refusals.ts';
 
 export interface ScopeProblem {
   readonly code: 'out-of-scope' | 'invalid-action';
@@ -27,8 +28,8 @@ const shown = (value: Json): string => {
 };
 
 /**
- * What a call's arguments touch that the scope does not grant, judged by each argument's role; null when all is inside. By the letters of a
- * path alone: the backend walks links and judges the real place by the same rule.
+ * Returns the first argument that the scope does not grant, judged by its role; null if all are in scope. Paths are
+ * judged by their text alone: the backend follows links and judges the real path by the same rule.
  */
 export function scopeProblem(call: Call): ScopeProblem | null {
   for (const parameter of call.tool.parameters) {
@@ -56,10 +57,10 @@ interface Why {
   readonly remedy?: string;
 }
 
-/** A path that is left out means the root: the scope has to grant reading it. */
+/** An absent path means the root, so the scope must grant reading it. */
 function absentProblem({ scope }: Call, role: ArgumentRole): Why | null {
   if (ROLE_FACTS[role].absentMeansRoot && scope.read !== 'root')
-    return { why: 'this scope does not read the whole tree', scope: [] };
+    return { why: 'this scope does not grant reading the whole tree', scope: [] };
   return null;
 }
 
@@ -92,29 +93,23 @@ function pathProblem({ scope, config, root, files }: Call, role: 'path:read' | '
       scope: outside ? ['the root'] : [],
       invalid: !outside,
       remedy: located.why.includes('control character')
-        ? 'rename the file; until then only a shell command with a glob (cat dir/*) takes it'
-        : 'name a path beneath the root',
+        ? 'rename the file; until then, only a shell command with a glob (cat dir/*) can name it'
+        : 'name a path inside the root',
     };
   }
   if (isMasked(located.path, config.mask)) {
-    return {
-      why: 'it is masked (it may hold secrets)',
-      scope: [],
-      remedy: 'do without it; only the operator can change mask in hopgate.yaml',
-    };
+    return { ...MASKED, scope: [] };
   }
   if (role === 'path:write') {
     if (isProtected(located.path) || (config.specs !== 'default' && within(located.path, [config.specs]))) {
-      return { why: 'it steers git, an editor, an agent or hopgate itself; no agent writes it', scope: scope.write };
+      return { ...PROTECTED, scope: scope.write };
     }
     if (scope.write.length === 0) return { why: 'this scope writes nothing', scope: [] };
-    return within(located.path, scope.write)
-      ? null
-      : { why: 'it is outside the paths that may be written', scope: scope.write };
+    return within(located.path, scope.write) ? null : { why: 'it is outside the writable paths', scope: scope.write };
   }
   if (scope.read === 'none') return { why: 'this scope reads no files', scope: [] };
   if (scope.read === 'session-log' && !within(located.path, files)) {
-    return { why: 'only files that this session named may be read here', scope: files.slice(0, 20) };
+    return { why: 'only files that this session has named may be read here', scope: files.slice(0, 20) };
   }
   return null;
 }

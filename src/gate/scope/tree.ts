@@ -1,44 +1,53 @@
 /** The working tree at one moment. Plain JSON: evidence keeps it. */
 export interface TreeSeen {
-  /** `git`: a git tree, of all files that are tracked or not ignored. `files`: a sha256 over all files, where there is no repository. */
+  /**
+   * `git`: a git tree, of all files that are tracked or not ignored. `files`: a sha256 over all files, if there is no
+   * repository.
+   */
   readonly kind: 'git' | 'files';
   readonly id: string;
-  /** The commit that HEAD stands at; null: there is none. */
+  /** The commit of HEAD; null if there is none. */
   readonly head: string | null;
-  /** What differs from that commit: by path the blob (and the mode, unless it is that of a plain file), null where it is gone. null: too much. */
+  /**
+   * Differences from that commit: by path the blob (and the mode, unless it is that of a plain file), null if the file
+   * is gone. The whole list is null if it would be too long.
+   */
   readonly changed: { readonly [path: string]: string | null } | null;
 }
 
-/** What a commit of a session's own changes, and a push after it, would ship. Plain JSON. */
+/** The contents of a commit of the session's own changes, and of a push after it. Plain JSON. */
 export interface ShipsSeen {
   /** The git tree that the commit would have. */
   readonly id: string;
   /** The files that it would change. */
   readonly files: readonly string[];
-  /** Other files that were changed, and are in the tree that was tested, but not shipped; those beyond the list are counted. */
+  /** Other changed files that are in the tested tree, but are not shipped; `moreLeft` counts those beyond the list. */
   readonly left: readonly string[];
   readonly moreLeft: number;
-  /** What the remote's branch was last seen to have; null: nothing. */
+  /** The last known commit of the remote's branch; null if it has none. */
   readonly base: string | null;
-  /** The commits that a push sends besides, the newest first; those beyond the list are counted. */
+  /** The earlier commits that a push also sends, the newest first; `more` counts those beyond the list. */
   readonly commits: readonly { readonly sha: string; readonly subject: string }[];
   readonly more: number;
 }
 
-/** The tree as it is when a hop is decided that depends on it, and what would be shipped of it; null where nothing can be committed. */
+/**
+ * The tree at the time of a hop that depends on it, and the part that would be shipped; `ships` is null if nothing can
+ * be committed.
+ */
 export type TreeNow = TreeToShip | { readonly problem: string };
 export type TreeToShip = TreeSeen & { readonly ships: ShipsSeen | null };
 
-/** Why what was tested is not what is there now; null: it is. */
+/** Returns how the current tree differs from the tested one; null if it does not. */
 export function treeMismatch(tested: TreeSeen | null, now: TreeNow): string | null {
   if ('problem' in now) return `the files cannot be compared with those that were tested: ${now.problem}`;
-  if (tested === null) return 'the last run did not say on which files it ran';
+  if (tested === null) return 'the last run did not record which files it tested';
   if (tested.kind === now.kind && tested.id === now.id) return null;
   const paths = changedSince(tested, now);
   return paths === null ? 'files have changed since the last run' : `changed since the last run: ${namesOf(paths)}`;
 }
 
-/** The paths in which two trees differ, as far as what is known of them tells; null: it does not. */
+/** The paths in which two trees differ; null if the known parts of them do not show it. */
 export function changedSince(then: TreeSeen, now: TreeSeen): readonly string[] | null {
   if (!then.changed || !now.changed) return null;
   const [before, after] = [then.changed, now.changed];

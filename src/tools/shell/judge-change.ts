@@ -2,6 +2,7 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
 import { within } from '../../gate/scope/paths.ts';
+import { MASKED, PROTECTED } from '../../gate/scope/refusals.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
 import { isTooDeep } from '../sandbox/mounts/read-folder.ts';
 import { isWithinOneOf } from '../sandbox/mounts/tree.ts';
@@ -63,9 +64,8 @@ export function judgeChanges(
   const outside = (path: string): string | null => {
     if (!within(path, grant.scope.write))
       return `it is outside the scope (${grant.scope.write.join(', ') || 'nothing'})`;
-    if (isProtected(path) || isSealed(path) || path.startsWith(STAGE_PREFIX))
-      return 'it steers git, an editor, an agent or hopgate itself';
-    if (masked(path)) return 'it is masked';
+    if (isProtected(path) || isSealed(path) || path.startsWith(STAGE_PREFIX)) return PROTECTED.why;
+    if (masked(path)) return MASKED.why;
     return null;
   };
   const wrongFile = ({ upper, lower }: Extract<Change, { kind: 'file' }>): string | null => {

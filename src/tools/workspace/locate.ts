@@ -1,4 +1,5 @@
 import { isGitInternal, isMasked, isProtected } from '../../gate/scope/masks.ts';
+import { MASKED, PROTECTED } from '../../gate/scope/refusals.ts';
 import type { Grant, ToolCall } from '../../ports/tool-backend.ts';
 import { gitPlaces } from '../git-place.ts';
 import type { Anchors } from './anchors.ts';
@@ -46,6 +47,11 @@ export function locate(call: ToolCall, argument: string, access: Access, anchors
   return outOfScope(argument, `"${shown}" is a link to "${place.real.join('/')}". ${real.message}`, real.remedy);
 }
 
+const refusal = (path: string, { why, remedy }: typeof MASKED): ReturnType<Judge> => ({
+  message: `"${path}": ${why}.`,
+  remedy,
+});
+
 /** Checks reads against the grant. The folder of a readable file is not checked itself: see the search tools. */
 export function readJudge({ root, scope, readableFiles, config }: Grant): Judge {
   const git = gitPlaces(root);
@@ -54,8 +60,7 @@ export function readJudge({ root, scope, readableFiles, config }: Grant): Judge 
     const path = segments.join('/');
     if (scope.read === 'none')
       return { message: 'This scope reads no files.', remedy: 'Go on with what is already known.' };
-    if (isMasked(path, config.mask) || git.holdsCredential(path))
-      return { message: `"${path}" is masked.`, remedy: 'Work without it: its content is kept from agents.' };
+    if (isMasked(path, config.mask) || git.holdsCredential(path)) return refusal(path, MASKED);
     if (scope.read === 'session-log' && !named.has(path))
       return {
         message: `"${path || '.'}" is not among the files that this session's log names.`,
@@ -83,13 +88,8 @@ function writeJudge({ root, scope, config }: Grant): Judge {
       };
     if (isGitInternal(path) || git.holds(path))
       return { message: `"${path}" belongs to git.`, remedy: 'Use the git tool.' };
-    if (isProtected(path) || (ownSpecs && startsWith(segments, ownSpecs)))
-      return {
-        message: `"${path}" steers tools or this agent's own limits, so no agent writes it.`,
-        remedy: 'Ask the operator to change it.',
-      };
-    if (isMasked(path, config.mask))
-      return { message: `"${path}" is masked.`, remedy: 'Work without it: its content is kept from agents.' };
+    if (isProtected(path) || (ownSpecs && startsWith(segments, ownSpecs))) return refusal(path, PROTECTED);
+    if (isMasked(path, config.mask)) return refusal(path, MASKED);
     return null;
   };
 }

@@ -29,7 +29,10 @@ async function judgeSearch(call: ToolCall, anchors: Anchors): Promise<Stop | nul
   }
   const { scope, config } = call.grant;
   if (scope.read === 'session-log')
-    return own(call, 'Only files that this session named may be read here, and a search of another program sees all.');
+    return own(
+      call,
+      'Only files that this session has named may be read here, and a search of another program sees all.',
+    );
   const git = gitPlaces(call.grant.root);
   const root = searchRoot(call, anchors);
   if (isStop(root)) return root;

@@ -16,14 +16,14 @@ export function parsePath(root: string, argument: string, value: Json | undefine
   if (/[\u0000-\u001f\u007f-\u009f]/.test(value))
     return invalid(
       argument,
-      `"${argument}" holds a control character.`,
-      'Rename the file; until then only a shell command with a glob takes it.',
+      `"${argument}" contains a control character.`,
+      'Rename the file; until then, only a shell command with a glob can name it.',
     );
   if (!value.isWellFormed()) return invalid(argument, `"${argument}" is not well-formed Unicode.`, again);
   if (Buffer.byteLength(value) > MAX_PATH_BYTES)
     return invalid(argument, `"${argument}" is longer than ${MAX_PATH_BYTES} bytes.`, again);
   const segments = resolveSegments(segmentsBelow(root, value));
-  return segments ? { segments } : outOfScope(argument, `"${value}" lies outside the root.`, again);
+  return segments ? { segments } : outOfScope(argument, `"${value}" is outside the root.`, again);
 }
 
 /** Returns the segments of a path under the root with `..` unresolved; null for an absolute path elsewhere. */

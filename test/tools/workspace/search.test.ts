@@ -325,7 +325,7 @@ describe('a file whose name no argument can say', () => {
     ] as const)
       expect(await world().ask(tool, { path: 'src/a\nb.txt', ...args })).toMatchObject({
         status: 'refused',
-        message: '"path" holds a control character.',
+        message: '"path" contains a control character.',
         remedy: expect.stringContaining('Rename the file'),
       });
   });

@@ -1,0 +1,12 @@
+/**
+ * The words for refused paths, shared by the gate, which judges a path's text, and the tools, which judge the real
+ * path.
+ */
+export const PROTECTED = {
+  why: 'it steers git, an editor, an agent or hopgate itself; no agent may write it',
+  remedy: 'ask the operator to change it',
+};
+export const MASKED = {
+  why: 'it is masked (it may hold secrets)',
+  remedy: 'do without it; only the operator can change mask in hopgate.yaml',
+};

@@ -2,7 +2,10 @@ import type { Edge } from './types.ts';
 
 const indexes = new WeakMap<readonly Edge[], ReadonlyMap<string, readonly Edge[]>>();
 
-/** The edges that lead out of a peripheral, in the order of the set; looked up, because large sets ask for them at every turn. */
+/**
+ * The edges that lead out of a peripheral, in the order of the set. Uses an index, because large sets need them for
+ * every decision.
+ */
 export function edgesFrom({ edges }: { readonly edges: readonly Edge[] }, from: string): readonly Edge[] {
   let index = indexes.get(edges);
   if (!index) {

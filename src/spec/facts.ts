@@ -2,7 +2,7 @@ import { Environment } from '@marcbachmann/cel-js';
 import { suggest } from './names.ts';
 import type { FruitType } from './types.ts';
 
-/** What a rule may speak of besides the fixed facts. */
+/** The names that a rule may use in addition to the fixed facts. */
 export interface FactScope {
   /** The fruit fields of the peripherals that may be left when the rule is judged. */
   readonly fruit: { readonly [field: string]: FruitType };
@@ -55,7 +55,8 @@ function factEnvironment({ fruit, peripherals }: FactScope): Environment {
 /**
  * Checks a rule: that it parses, names only known facts and, as far as that can be decided, is true or false.
  * @returns what is wrong, or null
- * @example checkCel('fruit.test_cuont > 0', scope) // { message: 'unknown fact "fruit.test_cuont"', suggestion: 'did you mean "fruit.test_count"?' }
+ // { message: 'unknown fact "fruit.test_cuont"', suggestion: 'did you mean "fruit.test_count"?' }
+ * @example checkCel('fruit.test_cuont > 0', scope)
  */
 export function checkCel(text: string, scope: FactScope): { message: string; suggestion: string | null } | null {
   const checked = factEnvironment(scope).check(text);
@@ -73,7 +74,7 @@ export function checkCel(text: string, scope: FactScope): { message: string; sug
   return { message: `the rule is not valid: ${summary}`, suggestion: null };
 }
 
-/** The range is the member of `fruit.reslt`, but the whole of `fruit["reslt"]`. */
+/** The range covers the member of `fruit.reslt`, but the whole of `fruit["reslt"]`. */
 function unknownMember(text: string, range: { readonly start: number; readonly end: number }, scope: FactScope) {
   const bad = text.slice(range.start, range.end);
   const indexed = /^(\w+)\s*\[\s*["'](.*)["']\s*\]$/s.exec(bad);

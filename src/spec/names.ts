@@ -18,7 +18,7 @@ export function nearest(name: string, candidates: Iterable<string>): string | nu
   return best;
 }
 
-/** `did you mean "edit"?`, or else the list of what there is. */
+/** Returns `did you mean "edit"?`, or else the list of names. */
 export function suggest(name: string, candidates: Iterable<string>): string {
   const known = [...new Set(candidates)].sort();
   const near = nearest(name, known);
@@ -26,7 +26,7 @@ export function suggest(name: string, candidates: Iterable<string>): string {
   return known.length === 0 ? 'there are none' : `known: ${known.join(', ')}`;
 }
 
-/** A record's own value: a name like `constructor` must not find what every object inherits. */
+/** Returns a record's own value: a name like `constructor` must not find an inherited member. */
 export function own<T>(record: { readonly [key: string]: T }, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }

@@ -9,7 +9,7 @@ export const RelativePath = z
   })
   .meta({ pattern: '^(?![/~]|[A-Za-z]:)(?!(.*/)?\\.\\.(/|$))[^\\\\]*[^\\s\\\\][^\\\\]*$' });
 
-/** Why a text cannot be a path beneath the root; null if it can. */
+/** Returns the reason why a text cannot be a path inside the root; null if it can. */
 export function relativePathProblem(path: string): string | null {
   if (path.trim() === '') return 'it is empty';
   if (path.includes('\0')) return 'it contains a NUL character';

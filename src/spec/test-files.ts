@@ -2,7 +2,7 @@ const TEST_FOLDERS = new Set(['test', 'tests', '__tests__', 'spec', 'specs', 'e2
 const TEST_NAME =
   /(?:^|[._-])(?:test|tests|spec|specs)(?:[._-]|$)|^conftest\.py$|(?:Test|Tests|Spec|IT)\.(?:java|kt|scala|cs|php|groovy)$/;
 
-/** Whether a file belongs to the tests, by its root-relative path. */
+/** True if a root-relative path belongs to the tests. */
 export function isTestFile(path: string): boolean {
   const names = path.split('/');
   return TEST_NAME.test(names.at(-1)!) || names.slice(0, -1).some((name) => TEST_FOLDERS.has(name.toLowerCase()));

@@ -11,15 +11,15 @@ export type { Json };
 export const MODES = ['discuss', 'diagnose', 'execute'] as const;
 export type Mode = (typeof MODES)[number];
 
-/** Who asks. Only the session's owner can speak as operator; the clock raises deadlines. */
+/** The origins of a request. Only the session's owner can act as operator; the clock raises deadlines. */
 export const PRINCIPALS = ['agent', 'operator', 'clock'] as const;
 export type Principal = (typeof PRINCIPALS)[number];
 
-/** What a tool may do to the world: look, change it, or talk. */
+/** The effects of tools on the world: observe it, change it, or communicate. */
 export const TOOL_EFFECTS = ['observe', 'act', 'coordinate'] as const;
 export type ToolEffect = (typeof TOOL_EFFECTS)[number];
 
-/** What an argument is, so that one scope rule binds it whatever the tool is called. */
+/** The roles of arguments: one scope rule applies to a role in every tool. */
 export const ARGUMENT_ROLES = ['path:read', 'path:write', 'command', 'url', 'text'] as const;
 export type ArgumentRole = (typeof ARGUMENT_ROLES)[number];
 
@@ -30,21 +30,24 @@ export interface ToolParameter {
   readonly schema: { readonly [keyword: string]: Json };
   readonly required: boolean;
   readonly description: string;
-  /** What the upstream calls it, where its name is another one; only of a tool with {@link ToolSpec.upstream}. */
+  /** The upstream's name of the argument, if it differs; only of a tool with {@link ToolSpec.upstream}. */
   readonly as?: string;
 }
 
-/** Which tool of which MCP server does the work of a tool of the catalogue. */
+/** The tool of an MCP server that does the work of a tool of the catalogue. */
 export interface UpstreamTool {
   /** A key of `upstream` in hopgate.yaml. */
   readonly server: string;
   /** The tool's name there. */
   readonly tool: string;
-  /** sha256 (hex) of the tool as the author saw it there, description and schema; another one is refused. null: not pinned. */
+  /**
+   * sha256 (hex) of the tool's description and schema as the author saw them; a tool with another hash is refused. null
+   * if not pinned.
+   */
   readonly schemaHash: string | null;
   /**
-   * What it does to a folder that a path names: `contents` reaches what lies beneath, so nothing masked may lie there; `names` shows or makes
-   * names only.
+   * The tool's reach in a folder that a path names: `contents` reaches all files in it, so none of them may be masked;
+   * `names` shows or creates names only.
    */
   readonly folders: 'contents' | 'names';
 }
@@ -61,12 +64,12 @@ export interface ToolSpec {
 }
 
 /**
- * What a scope lets each argument role reach; the same meaning for every tool.
+ * The reach of each argument role under a scope; the same for every tool.
  *
  * - `read`: `root` (all of it but the masks), `session-log` (only files that this session's entries name), `none`.
  * - `write`: root-relative folders or files, compared segment by segment; empty means no writes.
- * - `command`: `none`, `read-only` (contained, tree read-only), `contained` (contained, writes only in `write`), `test` (only the
- *   configured test commands), `deploy` (only git and the configured deploy commands).
+ * - `command`: `none`, `read-only` (contained, tree read-only), `contained` (contained, writes only in `write`), `test`
+ *   (only the configured test commands), `deploy` (only git and the configured deploy commands).
  * - `url`: `none`, or `allow-list` (only the configured hosts).
  */
 export interface ScopeRule {
@@ -83,7 +86,7 @@ export interface Scope {
   readonly rule: ScopeRule;
 }
 
-/** Where an entry may come from. One source of the set must apply. */
+/** A source that an entry admits. One source of the set must apply. */
 export type EntrySource =
   | { readonly kind: 'default' | 'from-any' | 'user-request' | 'agent-request' | 'session-close' }
   | { readonly kind: 'from'; readonly peripheral: string };
@@ -98,13 +101,16 @@ export interface EntryRule {
 export interface Exit {
   readonly name: string;
   readonly opens: readonly { readonly to: string; readonly when: string | null }[];
-  /** The exit's name is a value of this observed fruit field: it holds only if the field has that value. Else it is stated. */
+  /**
+   * The exit's name is a value of this observed fruit field: it holds only if the field has that value. If null, the
+   * agent states the exit.
+   */
   readonly implies: { readonly field: string; readonly value: string } | null;
   /** False for the seeds' plain sets, whose edges were derived from the entries. */
   readonly bound: boolean;
 }
 
-/** How a peripheral gets one field of its context on entry. */
+/** The rule for one field of a peripheral's context on entry. */
 export interface ContextRule {
   readonly source:
     | { readonly kind: 'inherit' }
@@ -113,7 +119,7 @@ export interface ContextRule {
   readonly optional: boolean;
 }
 
-/** What happened, as the session observes it; the names an observed fruit field may draw on. */
+/** The observations of a session: the names that an observed fruit field may take its value from. */
 export const OBSERVATIONS = [
   'found',
   'changed-files',
@@ -147,7 +153,7 @@ export type GateRule =
   | {
       readonly kind: 'pattern';
       readonly pattern: string;
-      /** `selected`: a PSR for it stands in this session; `held`: its last PUR says that it worked. */
+      /** `selected`: a PSR selected it in this session; `held`: its last PUR records that it worked. */
       readonly is: 'selected' | 'held';
     };
 
@@ -180,14 +186,14 @@ export interface ModeTransition {
 
 export interface GateSpec {
   readonly initial: Mode;
-  /** Which tool effects each mode allows. */
+  /** The tool effects that each mode allows. */
   readonly effects: { readonly [mode in Mode]: readonly ToolEffect[] };
-  /** Which peripherals may be entered in a mode; null means any. */
+  /** The peripherals that may be entered in a mode; null means any. */
   readonly peripherals: { readonly [mode in Mode]: readonly string[] | null };
   readonly transitions: readonly ModeTransition[];
   /** The operator's reset leads here from any mode. */
   readonly reset: Mode;
-  /** Minutes without a step after which the clock returns the mode to {@link GateSpec.reset}; null: never. */
+  /** Minutes without a step after which the clock returns the mode to {@link GateSpec.reset}; null means never. */
   readonly timeoutMinutes: number | null;
 }
 
@@ -209,14 +215,14 @@ export interface Edge {
 /** The built-in entry condition: a passing test fruit in this session, newer than the last change. */
 export const TESTS_PASSED = 'tests-passed';
 
-/** A place or a mode that a property speaks of. */
+/** A place or a mode in a property. */
 export type PropertyPlace =
   | { readonly kind: 'peripheral'; readonly peripheral: string }
   | { readonly kind: 'mode'; readonly mode: Mode };
 
 /**
- * What has to hold when a place is entered. `result`: the last result of that peripheral is this value, and nothing was changed since;
- * `visited`: the session has been there; `approval`: this very step is approved.
+ * A requirement that must hold when a place is entered. `result`: the last result of that peripheral is this value, and
+ * nothing was changed since; `visited`: the session has been there; `approval`: this very step is approved.
  */
 export type PropertyAtom =
   | { readonly kind: 'approval' }
@@ -225,7 +231,7 @@ export type PropertyAtom =
   | { readonly kind: 'result'; readonly peripheral: string; readonly value: string }
   | { readonly kind: 'visited'; readonly peripheral: string };
 
-/** Something that the author of a spec set wants proved of every session. `text` is the authored form, as JSON. */
+/** A property that must be proved for every session of a spec set. `text` is the authored form, as JSON. */
 export type Property = { readonly text: string } & (
   | { readonly kind: 'never-enter'; readonly target: PropertyPlace; readonly without: readonly PropertyAtom[] }
   | { readonly kind: 'never-can'; readonly what: 'change' | 'ship'; readonly peripheral: string }
@@ -246,30 +252,31 @@ export interface SpecSet {
   readonly peripherals: { readonly [id: string]: PeripheralSpec };
   /** Derived; sorted by from, exit, to. */
   readonly edges: readonly Edge[];
-  /** What the author wants proved; absent where the set has no properties.yaml. */
+  /** The properties to prove; absent if the set has no properties.yaml. */
   readonly properties?: readonly Property[];
 }
 
-/** How a test command reports what it ran. `none`: exit status only, the count is unknown. */
+/** The report format of a test command. `none`: exit status only, the count is unknown. */
 export type TestReport = 'tap' | 'none' | { readonly junit: string };
 
 /**
- * An MCP server that tools may be bound to: a program that hopgate starts, or an address. `${NAME}` in a value stands for a variable of hopgate's own
- * environment; it is put in only when the server is started. `contained`: the operator's word that what the server runs cannot reach this machine.
+ * An MCP server that tools may be bound to: a program that hopgate starts, or an address. `${NAME}` in a value names a
+ * variable of hopgate's own environment; it is substituted only when the server is started. `contained`: the operator's
+ * statement that commands run by the server cannot reach this machine.
  */
 export type UpstreamServer = { readonly contained: boolean } & (
   | {
       readonly command: readonly string[];
       readonly env: { readonly [name: string]: string };
-      /** A folder relative to the root, or an absolute one, `~/` for the home folder; null: the root. */
+      /** A folder relative to the root, or an absolute one, `~/` for the home folder; null means the root. */
       readonly cwd: string | null;
     }
   | { readonly url: string; readonly headers: { readonly [name: string]: string } }
 );
 
 /**
- * What a push shows the remote: where it stands, never what it is, because this is pinned with each session. `helper` is asked as git asks its
- * credential helpers. Paths are absolute, or begin with `~/`.
+ * The credential of a push: its location, never its value, because this config is pinned with each session. `helper` is
+ * called like one of git's credential helpers. Paths are absolute, or begin with `~/`.
  */
 export type GitCredential =
   | { readonly kind: 'env'; readonly name: string; readonly username: string }
@@ -278,7 +285,7 @@ export type GitCredential =
   | { readonly kind: 'key'; readonly path: string; readonly knownHosts: string }
   | { readonly kind: 'agent'; readonly knownHosts: string };
 
-/** Where pushes go. Without `url`, the address that the repository's own configuration gives the remote. */
+/** The target of pushes. Without `url`, the remote's address comes from the repository's own configuration. */
 export interface GitConfig {
   readonly remote: string;
   readonly branch: string;
@@ -306,7 +313,7 @@ export interface ProjectConfig {
   /** Overrides a peripheral's write paths, by peripheral id. */
   readonly scopes: { readonly [peripheral: string]: readonly string[] };
   readonly test: readonly TestCommand[];
-  /** `network`: the command may reach the network; without it, it reaches nothing outside the sandbox. */
+  /** `network`: the command may reach the network; otherwise it reaches nothing outside the sandbox. */
   readonly deploy: {
     readonly [name: string]: { readonly run: readonly string[]; readonly network: boolean; readonly env?: CommandEnv };
   };
@@ -314,9 +321,9 @@ export interface ProjectConfig {
   readonly web: { readonly allow: readonly string[] };
   readonly mask: readonly string[];
   readonly toolchains: readonly string[];
-  /** Names of the operator's programs that commands need besides those that they begin with. */
+  /** Names of the operator's programs that commands need in addition to those that they begin with. */
   readonly programs?: readonly string[];
-  /** `read`: the operator's own folder, read-only; else one of the session's own, for its test runs. */
+  /** `read`: if true, the operator's own folder, read-only; otherwise a folder of the session, for its test runs. */
   readonly cache?: readonly { readonly folder: string; readonly read: boolean }[];
   /** By name; absent where none is configured. */
   readonly upstream?: { readonly [server: string]: UpstreamServer };

@@ -169,7 +169,7 @@ it('throws a SpecError whose message is the whole report', async () => {
   expect((error as Error).message).toBe(`2 problems in the spec files
 
 test/fixtures/specs/faulty/gaet.yaml
-  is no file of a spec set
+  is not a file of a spec set
       did you mean "gate.yaml"?; peripherals go into the folder peripherals
 
 test/fixtures/specs/faulty/peripherals.edn

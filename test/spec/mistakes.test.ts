@@ -59,15 +59,15 @@ type Mistake = readonly [string, string, string, string, number | undefined, str
 const look = 'peripherals/look.yaml';
 const fix = 'peripherals/fix.yaml';
 const MISTAKES: readonly Mistake[] = [
-  [look, 'purpose: Look around.\n', '', 'peripherals.look', 1, '"purpose" is missing', /what one does here/],
+  [look, 'purpose: Look around.\n', '', 'peripherals.look', 1, '"purpose" is missing', /what it does here/],
   [look, 'tools: [', 'tolls: [', 'peripherals.look.tolls', 3, 'unknown key "tolls"', 'did you mean "tools"?'],
   [look, 'grep', 'gerp', 'peripherals.look.tools.1', 3, 'unknown tool "gerp"', 'did you mean "grep"?'],
-  [look, 'grep', 'read', 'peripherals.look.tools.1', 3, '"read" stands twice', 'keep one of them'],
+  [look, 'grep', 'read', 'peripherals.look.tools.1', 3, '"read" is listed twice', 'keep one of them'],
   [look, 'full-codebase', 'full-code', 'peripherals.look.scope', 4, 'unknown scope "full-code"', /full-codebase/],
   [look, 'from-fix', 'from-fx', 'peripherals.look.entry.1', 5, /"from-fx"/, 'did you mean "from-fix"?'],
   [look, '[default, from-fix]', '[from-fx, tests-passed]', 'peripherals.look.entry.0', 5, /"from-fx"/, /from-fix/],
   [look, '[default, from-fix]', 'tests-passed', 'peripherals.look.entry', 5, 'names only conditions', /add a source/],
-  [look, 'from-fix]', 'default]', 'peripherals.look.entry.1', 5, '"default" stands twice', 'keep one of them'],
+  [look, 'from-fix]', 'default]', 'peripherals.look.entry.1', 5, '"default" is listed twice', 'keep one of them'],
   [look, '[default, from-fix]', '7', 'peripherals.look.entry', 5, 'expected a name or a list, got 7', null],
   [
     look,
@@ -84,7 +84,7 @@ const MISTAKES: readonly Mistake[] = [
     'found: [fix, fix]',
     'peripherals.look.exit.found.1',
     7,
-    '"fix" stands twice',
+    '"fix" is listed twice',
     'keep one of them',
   ],
   [
@@ -126,8 +126,8 @@ const MISTAKES: readonly Mistake[] = [
     'did you mean "found"?',
   ],
   [look, 'inherit', 'inhreit', 'peripherals.look.context.session-id', 9, /context source/, 'did you mean "inherit"?'],
-  [look, 'id: look', 'id: lok', 'peripherals.lok.id', 1, '"lok" stands in look.yaml', 'rename the file to lok.yaml'],
-  [look, 'id: look', 'id: look\nid: look', 'peripherals.look', 2, 'key stands twice: id', 'keep one of them'],
+  [look, 'id: look', 'id: lok', 'peripherals.lok.id', 1, '"lok" is in look.yaml', 'rename the file to lok.yaml'],
+  [look, 'id: look', 'id: look\nid: look', 'peripherals.look', 2, 'duplicate key: id', 'keep one of them'],
   [look, 'id: look', 'id: look: see', 'peripherals.look', 1, /compact mappings/, null],
   [fix, 'from-look, opt', 'from-lok, opt', 'peripherals.fix.context.summary.take', 8, /"lok"/, 'did you mean "look"?'],
   [fix, '{ summary:', '{ sumary:', 'peripherals.fix.context.sumary.take', 8, /no fruit "sumary"/, /"summary"/],

@@ -160,7 +160,7 @@ describe('the masks of a hopgate.yaml', () => {
     [`[${'a, '.repeat(501)}]`, 'mask has more than 500 patterns'],
     ['["*(*(*(a)))b"]', 'mask.0 holds an extended glob; only name!(a|b) at the end of a name is known'],
     [`["${'{a,b}'.repeat(9)}"]`, 'mask.0 has more than 64 alternatives in {…}'],
-    ['["!/etc"]', 'mask.0 "!/etc" is not a pattern beneath the root: no leading /, no backslash, not empty'],
+    ['["!/etc"]', 'mask.0 "!/etc" is not a pattern inside the root: no leading /, no backslash, not empty'],
   ])('are bounded: case %#', (stated, problem) => expect(masksOf(`mask: ${stated}`)).toEqual([problem]));
 });
 

@@ -10,7 +10,7 @@ type Peripherals = { readonly [id: string]: PeripheralSpec };
 type Reports = { readonly [id: string]: IssueReport };
 
 /**
- * What only shows once the edges are known: hops that lead nowhere, gates that guard nothing.
+ * Checks that need the edges: hops that lead nowhere, gates that guard nothing.
  * @param isSound whether that key of that peripheral had no problem so far: one problem is not reported twice
  */
 export function checkEdges(
@@ -85,7 +85,10 @@ function opened(peripherals: Peripherals, to: string): PeripheralSpec[] {
   );
 }
 
-/** Fields of several peripherals as one set. A field whose types differ, or whose own definition is faulty, may be anything. */
+/**
+ * Fields of several peripherals as one set. A field whose types differ, or whose own definition is faulty, may be
+ * anything.
+ */
 const fruitTypesOf = (known: KnownNames) => (peripherals: readonly PeripheralSpec[]) => {
   const types: { [field: string]: FruitType } = {};
   for (const { id, fruit } of peripherals) {

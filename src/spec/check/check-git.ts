@@ -10,7 +10,10 @@ const SSH = ['key', 'agent'] as const;
 /** The tokens of hosting services begin like this. */
 const LOOKS_SECRET = /^(?:gh[a-z]_|github_pat_|glpat|gldt|ATATT|ATBB)/;
 
-/** What no single value of `git` shows to be wrong: a secret goes to one stated address only, in a form that it takes. */
+/**
+ * Checks the keys of `git` against each other: a credential goes to one stated address only, in a form that this
+ * address takes.
+ */
 export function checkGit({ url, credential, ca }: Git, report: IssueReport): void {
   const isHttps = url === undefined ? null : /^https:/i.test(url);
   if (ca !== undefined && isHttps !== true)

@@ -4,12 +4,12 @@ import type { PartialParse } from '../schema/parse-partial.ts';
 
 type Servers = PartialParse<NonNullable<ProjectFile['upstream']>>;
 
-/** hopgate.yaml is committed, and pinned with each session: nothing secret may stand in it. */
+/** hopgate.yaml is committed, and pinned with each session, so it must not contain a secret. */
 const SECRET_NAME =
   /(?:^|[_-])(?:token|secret|password|passwd|authorization|cookie|credentials?|(?:api|access|private)[_-]?key)$/i;
 
 const LOOKS_SECRET = [
-  'looks like a secret, and this file is no place for one',
+  'looks like a secret, which must not be in this file',
   'write ${NAME}, and set NAME where hopgate is started',
 ] as const;
 
@@ -17,7 +17,7 @@ const LOOKS_SECRET = [
 const SECRET_VALUE =
   /(?:^-{1,2}|[?&])(?:[\w-]*[_-])?(?:token|secret|password|passwd|(?:api|access|private)[_-]?key)=(?!\$\{)./i;
 
-/** What no single value of a server shows to be wrong. */
+/** Checks the keys of each server against each other. */
 export function checkUpstream(servers: Servers, report: IssueReport): void {
   for (const [name, server] of Object.entries(servers)) {
     if (server === undefined) continue;

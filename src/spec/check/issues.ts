@@ -2,12 +2,12 @@
 export interface SpecIssue {
   /** The file as it was given. */
   readonly file: string;
-  /** Where in the spec set: `peripherals.edit.exit.pass`. */
+  /** Place in the spec set: `peripherals.edit.exit.pass`. */
   readonly path: string;
-  /** From 1; absent where the place has no line (a missing file). */
+  /** From 1; absent if the place has no line (a missing file). */
   readonly line?: number;
   readonly message: string;
-  /** What to write instead; null where nothing better is known than the message. */
+  /** A correction; null if there is none beyond the message. */
   readonly suggestion: string | null;
 }
 

@@ -1,6 +1,9 @@
 import type { ScopeRule } from '../types.ts';
 
-/** Every name that authored files may refer to, also those whose own definition is faulty: one bad file poisons no other. */
+/**
+ * Every name that authored files may refer to, including those whose own definition is faulty, so that one bad file
+ * causes no errors in others.
+ */
 export interface KnownNames {
   readonly peripherals: ReadonlySet<string>;
   /** The set has a mode gate, sound or not. */
@@ -11,8 +14,8 @@ export interface KnownNames {
   readonly scopes: { readonly [name: string]: ScopeRule };
   /** With the built-in one. */
   readonly conditions: ReadonlySet<string>;
-  /** The values that each peripheral's observed fruit may take, where it is one of a list. */
+  /** The values that each peripheral's observed fruit may take, if it is one of a list. */
   readonly fruitValues: { readonly [peripheral: string]: readonly string[] };
-  /** Fruit fields by peripheral; null where its file cannot be read. */
+  /** Fruit fields by peripheral; null if its file cannot be read. */
   readonly fruitFields: { readonly [peripheral: string]: readonly string[] | null };
 }

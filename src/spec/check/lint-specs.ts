@@ -2,7 +2,7 @@ import { hopTarget } from '../resolve/derive-edges.ts';
 import type { SpecWarning } from './issues.ts';
 import type { PeripheralSpec, SpecSet } from '../types.ts';
 
-/** Findings that do not stop a spec set from loading, but that its author should know. Pure. */
+/** Returns warnings for the author of a spec set that loads. Pure. */
 export function lintSpecs(specs: SpecSet): SpecWarning[] {
   return Object.values(specs.peripherals).flatMap((peripheral) => [
     ...lintExits(peripheral, specs),

@@ -32,7 +32,7 @@ export function readEdnPeripherals({ file, text }: SpecSource): { documents: Sou
     };
     const form = value as { [key: string]: unknown };
     if (id !== null && form['id'] !== undefined && form['id'] !== id) {
-      const message = `"${String(form['id'])}" stands under :${id}`;
+      const message = `"${String(form['id'])}" is under the key :${id}`;
       const suggestion = `write :id :${id}, or leave it out`;
       issues.push({ file, path: `peripherals.${id}.id`, line: lineOf(['id']), message, suggestion });
     }
@@ -42,7 +42,7 @@ export function readEdnPeripherals({ file, text }: SpecSource): { documents: Sou
 }
 
 interface PeripheralForm {
-  /** The key under which it stands. */
+  /** Its key in the map. */
   readonly id: string | null;
   readonly node: EdnNode;
 }
@@ -76,7 +76,7 @@ function isKeyword(node: EdnNode, text: string): boolean {
   return node.kind === 'keyword' && node.text === text;
 }
 
-/** Adds what the seeds leave unsaid: the id given by the key, the fruit and purpose of the five. */
+/** Adds the fields that the seeds omit: the id given by the key, the fruit and purpose of the five. */
 function complete(value: { [key: string]: unknown }, key: string | null): { [key: string]: unknown } {
   const id = key ?? value['id'];
   const known = typeof id === 'string' ? id : '';

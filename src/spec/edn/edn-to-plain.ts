@@ -8,7 +8,9 @@ export interface PlainEdn {
   readonly lines: ReadonlyMap<string, number>;
 }
 
-/** Keywords become names, sets, lists and vectors become arrays, maps become objects. `strip` shortens the outer keys. */
+/**
+ * Keywords become names, sets, lists and vectors become arrays, maps become objects. `strip` shortens the outer keys.
+ */
 export function ednToPlain(root: EdnNode, strip: (key: string) => string = (key) => key): PlainEdn {
   const problems: EdnProblem[] = [];
   const lines = new Map<string, number>();
@@ -21,7 +23,7 @@ export function ednToPlain(root: EdnNode, strip: (key: string) => string = (key)
         for (const [key, item] of node.entries) {
           const name = key.kind === 'keyword' || key.kind === 'string' ? key.text : null;
           if (name === null) {
-            problems.push({ line: key.line, column: key.column, message: 'a key has to be a keyword, like :id' });
+            problems.push({ line: key.line, column: key.column, message: 'a key must be a keyword, like :id' });
             continue;
           }
           const short = path.length === 0 ? strip(name) : name;
@@ -61,7 +63,11 @@ export function ednToPlain(root: EdnNode, strip: (key: string) => string = (key)
       }
       case 'char':
       case 'tagged':
-        problems.push({ line: node.line, column: node.column, message: `a ${node.kind} form means nothing in a spec` });
+        problems.push({
+          line: node.line,
+          column: node.column,
+          message: `a ${node.kind} form has no meaning in a spec`,
+        });
         return undefined;
     }
   };

@@ -9,9 +9,9 @@ const CHAR = /^\\(?:newline|return|space|tab|u[0-9a-fA-F]{4}|[\s\S])$/u;
 const MAX_DEPTH = 200;
 
 /**
- * Reads exactly one EDN form, strictly: unbalanced brackets, a second form, a map with a key and no value, duplicate keys,
- * duplicate members of a set and malformed atoms are problems with line and column. `edn-data`, which decodes the atoms,
- * would accept all of them.
+ * Reads exactly one EDN form, strictly: unbalanced brackets, a second form, a map with a key and no value, duplicate
+ * keys, duplicate members of a set and malformed atoms are problems with line and column. `edn-data`, which decodes the
+ * atoms, would accept all of them.
  */
 export function readEdn(text: string): { ok: true; node: EdnNode } | { ok: false; problems: EdnProblem[] } {
   const { tokens, problem } = tokenizeEdn(text);
@@ -92,7 +92,7 @@ class Reader {
     if (token.text === '[') return { kind: 'vector', items, ...place };
     if (token.text === '(') return { kind: 'list', items, ...place };
     if (token.text === '#{') {
-      this.#noDuplicates(items, 'stands twice in the set');
+      this.#noDuplicates(items, 'is twice in the set');
       return { kind: 'set', items, ...place };
     }
     const last = items.at(-1);
@@ -103,7 +103,7 @@ class Reader {
     const entries = items.flatMap((key, index) => (index % 2 === 0 ? [[key, items[index + 1]!] as const] : []));
     this.#noDuplicates(
       entries.map(([key]) => key),
-      'stands twice as a key of the map',
+      'is twice a key of the map',
     );
     return { kind: 'map', entries, ...place };
   }
@@ -144,7 +144,7 @@ function atom(token: EdnToken): EdnNode {
   throw new Malformed(token, `${text} is not EDN`);
 }
 
-/** `edn-data` cannot read `\(` and the like, so single characters are taken as they stand. */
+/** `edn-data` cannot read `\(` and the like, so single characters are read here. */
 function charOf(text: string): string {
   const rest = text.slice(1);
   return [...rest].length === 1 ? rest : (parseEDNString(text, { charAs: 'string' }) as string);

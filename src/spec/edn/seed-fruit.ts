@@ -1,4 +1,4 @@
-/** What the five peripherals of the seeds yield, in the authored form: their EDN says nothing about fruit. */
+/** The fruit of the five peripherals of the seeds, in the authored form, because their EDN does not define it. */
 export const SEED_FRUIT: { readonly [peripheral: string]: { readonly [field: string]: object } } = {
   explore: {
     found: { observed: 'list' },
@@ -26,7 +26,7 @@ export const SEED_FRUIT: { readonly [peripheral: string]: { readonly [field: str
   },
 };
 
-/** What one does in each of them, in the seeds' words. */
+/** The purpose of each of them, in the seeds' words. */
 export const SEED_PURPOSE: { readonly [peripheral: string]: string } = {
   explore: 'Understand the codebase, find relevant files, research.',
   edit: 'Make changes to code.',

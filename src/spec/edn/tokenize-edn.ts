@@ -2,14 +2,15 @@ import type { EdnProblem } from './edn-node.ts';
 
 export interface EdnToken {
   readonly kind: 'open' | 'close' | 'string' | 'char' | 'atom' | 'tag' | 'discard';
-  /** As it stands in the text, quotes and all. */
+  /** The original text, including quotes. */
   readonly text: string;
   readonly offset: number;
   readonly line: number;
   readonly column: number;
 }
 
-// Sticky, so that each match begins where the last one ended. An atom ends before a bracket, a quote, a comment or a set.
+// Sticky, so that each match begins where the last one ended. An atom ends before a bracket, a quote, a comment or a
+// set.
 const FORMS: readonly (readonly [EdnToken['kind'] | 'blank', RegExp])[] = [
   ['blank', /[\s,]+|;[^\n]*/y],
   ['open', /#\{|[([{]/y],

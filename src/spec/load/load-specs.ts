@@ -19,8 +19,8 @@ const OTHER_FILES = ['hopgate.yaml'];
  * Loads a spec set and returns it checked and resolved.
  *
  * @param path `default` for the specs that come with this package, a folder (`gate.yaml`, `tools.yaml`, `scopes.yaml`,
- *   `conditions.yaml`, `peripherals/*.yaml`, `*.edn`), or a single file with peripherals. Tools and scopes that the set does
- *   not define are those of the shipped catalogue.
+ *   `conditions.yaml`, `peripherals/*.yaml`, `*.edn`), or a single file with peripherals. Tools and scopes that the set
+ *   does not define are those of the shipped catalogue.
  * @throws {@link SpecError} with all problems of all files
  * @example
  * const specs = await loadSpecs('default');
@@ -80,13 +80,13 @@ async function readSet(path: string): Promise<SetOnDisk> {
 
 function strayFile(file: string, name: string): SpecIssue {
   const suggestion = `${suggest(name, SET_FILES)}; peripherals go into the folder peripherals`;
-  return { file, path: '', message: 'is no file of a spec set', suggestion };
+  return { file, path: '', message: 'is not a file of a spec set', suggestion };
 }
 
 function readSources(files: readonly string[], issues: SpecIssue[]): SpecSource[] {
   const more = files[MAX_SPEC_FILES];
   if (more !== undefined)
-    issues.push({ file: more, path: '', message: `is one more than ${MAX_SPEC_FILES} files`, suggestion: null });
+    issues.push({ file: more, path: '', message: `exceeds the limit of ${MAX_SPEC_FILES} files`, suggestion: null });
   return files.slice(0, MAX_SPEC_FILES).flatMap((file) => {
     try {
       return [readSource(file)];

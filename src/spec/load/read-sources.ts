@@ -13,7 +13,7 @@ import { ScopesFile } from '../schema/scopes-file.ts';
 import { reporter, type SourceDocument, type SpecSource } from './source-document.ts';
 import { ToolsFile } from '../schema/tools-file.ts';
 
-/** One file's content as far as it is sound, what it looked like before, and where its problems go. */
+/** The valid part of one file's content, its raw form, and the report for its problems. */
 interface Draft<T> {
   readonly file: PartialParse<T> | undefined;
   readonly raw: { readonly [key: string]: unknown };
@@ -36,7 +36,7 @@ export interface Drafts {
   readonly peripherals: readonly PeripheralDraft[];
 }
 
-/** Reads every source; problems go into `issues`, what is sound into the drafts. */
+/** Reads every source; problems go into `issues`, valid parts into the drafts. */
 export function readSources(sources: readonly SpecSource[], issues: SpecIssue[]): Drafts {
   const drafts = {
     gate: null as Draft<GateFile> | null,
@@ -89,8 +89,7 @@ function peripheralDraft(document: SourceDocument, stem: string | null, issues: 
   const raw = mapping(document.value);
   const id = typeof raw['id'] === 'string' ? raw['id'] : (stem ?? '?');
   const made = draft(PeripheralFile, document, ['peripherals', id], false, issues);
-  if (stem !== null && id !== stem)
-    made.report(['id'], `"${id}" stands in ${stem}.yaml`, `rename the file to ${id}.yaml`);
+  if (stem !== null && id !== stem) made.report(['id'], `"${id}" is in ${stem}.yaml`, `rename the file to ${id}.yaml`);
   return { ...made, id, alias: stem ?? id };
 }
 

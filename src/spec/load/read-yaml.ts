@@ -13,7 +13,7 @@ export function readYaml({ file, text }: SpecSource): { document: SourceDocument
     file,
     path: '',
     line: lines.linePos(problem.pos[0]).line,
-    message: problem.code === 'DUPLICATE_KEY' ? `key stands twice: ${keyAt(text, problem.pos[0])}` : problem.message,
+    message: problem.code === 'DUPLICATE_KEY' ? `duplicate key: ${keyAt(text, problem.pos[0])}` : problem.message,
     suggestion: problem.code === 'DUPLICATE_KEY' ? 'keep one of them' : null,
   }));
   const lineOf = (path: Path): number | undefined => {
@@ -34,7 +34,7 @@ export function readYaml({ file, text }: SpecSource): { document: SourceDocument
   return { document: { file, value, lineOf }, issues };
 }
 
-/** After the first syntax error the parser is lost, and what it says of the rest is noise; duplicate keys are told in full. */
+/** Keeps the first syntax error, because later ones are usually consequences of it, and all duplicate keys. */
 function tellingProblems(problems: readonly YAMLError[]): readonly YAMLError[] {
   const lost = problems.find(({ code }) => code !== 'DUPLICATE_KEY');
   return lost === undefined ? problems : problems.filter((problem) => problem === lost || problem.pos[0] < lost.pos[0]);

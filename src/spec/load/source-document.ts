@@ -2,7 +2,7 @@ import type { Path, IssueReport, SpecIssue } from '../check/issues.ts';
 
 /** The text of one authored file. */
 export interface SpecSource {
-  /** As it shall stand in messages; its last segments decide what kind of file it is. */
+  /** The name for messages; its last segments decide the kind of the file. */
   readonly file: string;
   readonly text: string;
 }
@@ -11,11 +11,11 @@ export interface SpecSource {
 export interface SourceDocument {
   readonly file: string;
   readonly value: unknown;
-  /** The line of the nearest place that stands in the text. */
+  /** The line of the nearest place that exists in the text. */
   readonly lineOf: (path: Path) => number | undefined;
 }
 
-/** Makes the {@link IssueReport} of one document; `prefix` is where the document stands in the spec set. */
+/** Makes the {@link IssueReport} of one document; `prefix` is the document's place in the spec set. */
 export function reporter(document: SourceDocument, prefix: Path, into: SpecIssue[]): IssueReport {
   return (path, message, suggestion = null) => {
     const line = document.lineOf(path);

@@ -1,4 +1,4 @@
-/** The titles of what a person is shown with a request for an approval; its hash covers them. */
+/** The titles in the view of an approval request; its hash covers them. */
 export const APPROVAL_VIEW = {
   fruit: 'fruit',
   context: 'context',

@@ -1,6 +1,6 @@
 /**
- * Files that no tool shows where `hopgate.yaml` has no `mask`. Patterns without `/` hold at any depth, `!` makes an exception of what the patterns before
- * it hide. Backups of such files are masked with them.
+ * Files that no tool shows if `hopgate.yaml` has no `mask`. Patterns without `/` match at any depth; `!` excepts paths
+ * from the patterns before it. Backups of such files are masked with them.
  */
 export const DEFAULT_MASKS: readonly string[] = [
   // settings of an application
@@ -52,7 +52,10 @@ export const DEFAULT_MASKS: readonly string[] = [
   ...['!**/{node_modules,site-packages}/**/*.{pem,key}', '**/node_modules/.cache/**/*.{pem,key}'],
 ];
 
-/** Marks before and after a file's name by which editors and people keep a copy of it: `.env~`, `.server.pem.swp`, `#id_rsa#`. */
+/**
+ * Marks before and after a file's name by which editors and people keep a copy of it: `.env~`, `.server.pem.swp`,
+ * `#id_rsa#`.
+ */
 export const BACKUP_MARKS: readonly (readonly [before: string, after: string])[] = [
   ...[
     '~',

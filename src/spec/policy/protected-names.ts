@@ -1,6 +1,7 @@
 /**
- * Names that no tool of an agent may write, at any depth, whatever the scope grants: programs outside the sandbox obey these files as soon as a
- * person works in the folder. Letter case, streams, trailing dots and blanks never matter.
+ * Names that no tool of an agent may write, at any depth, whatever the scope grants: programs outside the sandbox read
+ * these files and act on them as soon as a person works in the folder. Letter case, streams, trailing dots and blanks
+ * never matter.
  */
 export const PROTECTED_NAMES: readonly string[] = [
   // version control: each runs hooks or programs that its own folder names
@@ -22,14 +23,17 @@ export const PROTECTED_NAMES: readonly string[] = [
   ...['.zlogin', '.zlogout', '.kshrc', '.mkshrc', '.cshrc', '.tcshrc', '.xonshrc', '.inputrc', '.envrc', '.direnvrc'],
   ...['.tmux.conf', '.screenrc', '.ripgreprc', '.curlrc', '.wgetrc', '.npmrc', '.yarnrc', '.yarnrc.yml', '.ssh'],
   ...['.gnupg', '.pam_environment'],
-  // the agent's own limits, at any depth, because hopgate obeys this file when it is started in that folder
+  // the agent's own limits, at any depth, because hopgate reads this file if it is started in that folder
   'hopgate.yaml',
 ];
 
-/** The file by which git takes a folder for a bare repository and obeys the `config` next to it; protected as a path's last name, in this spelling. */
+/**
+ * The file that makes git treat a folder as a bare repository and use the `config` next to it; protected as a path's
+ * last name, in this spelling.
+ */
 export const REPOSITORY_MARK = 'HEAD';
 
-/** hopgate as the repository has it installed: it answers the next hook. Consecutive names of a path. */
+/** hopgate as installed in the repository: this copy answers the next hook. Consecutive names of a path. */
 export const OWN_PACKAGES: readonly (readonly string[])[] = [
   ['node_modules', 'hopgate'],
   ['node_modules', '.bin', 'hopgate'],

@@ -3,7 +3,7 @@ import type { Edge, EntrySource, Exit, GateRule, PeripheralSpec } from '../types
 
 type Peripherals = { readonly [id: string]: PeripheralSpec };
 
-/** The sources of the target's entry through which a hop from `from` comes in. */
+/** The sources of the target's entry that admit a hop from `from`. */
 function admittingSources(target: PeripheralSpec, from: string): EntrySource[] {
   return target.entry.sources.filter((source) => {
     if (source.kind === 'from') return source.peripheral === from;
@@ -12,8 +12,8 @@ function admittingSources(target: PeripheralSpec, from: string): EntrySource[] {
 }
 
 /**
- * Gives the exits of plain sets their destinations: `hop-x` opens x; any other opens every target that admits the source by
- * name or by `from-any` (never itself, and never by the operator's request alone).
+ * Gives the exits of plain sets their destinations: `hop-x` opens x; any other opens every target that admits the
+ * source by name or by `from-any` (never itself, and never by the operator's request alone).
  */
 export function openUnboundExits(peripherals: Peripherals): Peripherals {
   const bindExit = (source: PeripheralSpec, exit: Exit): Exit => {
@@ -44,8 +44,8 @@ function admitsByName(target: PeripheralSpec, from: string): boolean {
 }
 
 /**
- * Every allowed hop. Pure. An edge is there exactly when the source's exit names the target and the target's entry admits
- * the source; `default` and `session-close` admit no hop.
+ * Every allowed hop. Pure. An edge exists if and only if the source's exit names the target and the target's entry
+ * admits the source; `default` and `session-close` admit no hop.
  * @returns sorted by from, exit, to
  */
 export function deriveEdges(peripherals: Peripherals): Edge[] {
@@ -65,7 +65,7 @@ export function deriveEdges(peripherals: Peripherals): Edge[] {
   return edges.sort((a, b) => compare(a.from, b.from) || compare(a.exit, b.exit) || compare(a.to, b.to));
 }
 
-/** A gate on a destination binds every exit that opens it, whichever peripheral's file it stands in. */
+/** A gate on a destination applies to every exit that opens it, whichever peripheral's file defines the gate. */
 function gatesOn(to: string, source: PeripheralSpec, peripherals: Peripherals): GateRule[] {
   const others = Object.values(peripherals)
     .filter(({ id }) => id !== source.id)

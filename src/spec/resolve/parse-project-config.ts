@@ -9,7 +9,7 @@ import { parsePartial } from '../schema/parse-partial.ts';
 import { reporter } from '../load/source-document.ts';
 import type { CommandEnv, GitConfig, GitCredential, ProjectConfig, UpstreamServer } from '../types.ts';
 
-/** What holds where `hopgate.yaml` says nothing. */
+/** The defaults for the keys that `hopgate.yaml` omits. */
 export const DEFAULT_PROJECT_CONFIG: ProjectConfig = {
   specs: 'default',
   scopes: {},
@@ -28,7 +28,7 @@ export function parseProjectConfig(text: string, file = 'hopgate.yaml'): Parsed<
   if (issues.length > 0) return { ok: false, issues };
   const report = reporter(document, [], issues);
   const authored = parsePartial(ProjectFile, document.value ?? {}, report);
-  // What was left out of it because it is wrong is not missing.
+  // An invalid key was already reported, so it must not be reported as missing.
   if (!issues.some(({ path }) => path.startsWith('git.'))) checkGit(authored?.git ?? {}, report);
   checkUpstream(authored?.upstream ?? {}, report);
   if (issues.length > 0) return { ok: false, issues };
@@ -69,7 +69,7 @@ function resolveConfig(authored: ProjectFile): ProjectConfig {
   };
 }
 
-/** `default` stands for the default list; so does nothing, and a list of exceptions goes on from it. */
+/** `default`, and an absent list, mean the default list; a list of exceptions alone extends it. */
 function resolveMasks(stated: readonly string[] | undefined): readonly string[] {
   if (stated === undefined) return DEFAULT_MASKS;
   const all = stated.length > 0 && stated.every((mask) => mask.startsWith('!')) ? ['default', ...stated] : stated;
@@ -78,7 +78,7 @@ function resolveMasks(stated: readonly string[] | undefined): readonly string[] 
 
 type AuthoredEnv = NonNullable<ProjectFile['test']>[number]['env'];
 
-/** A name alone takes the variable of that name. */
+/** A bare name passes the variable of that name. */
 function resolveEnv(env: AuthoredEnv): { env?: CommandEnv } {
   if (env === undefined) return {};
   return { env: Array.isArray(env) ? Object.fromEntries(env.map((name) => [name, `\${${name}}`])) : env };
@@ -90,7 +90,7 @@ function resolveGit({ credential, ...rest }: AuthoredGit): GitConfig {
   return { ...rest, ...(credential === undefined ? {} : { credential: resolveCredential(credential) }) };
 }
 
-/** What GitHub takes a token for; others take any user name. */
+/** The user name that GitHub expects with a token; other services accept any. */
 const TOKEN_USER = 'x-access-token';
 
 function resolveCredential(stated: NonNullable<AuthoredGit['credential']>): GitCredential {

@@ -11,13 +11,14 @@ import type { SpecSource } from '../load/source-document.ts';
 import { resolveProperties } from '../schema/properties-file.ts';
 import { type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../types.ts';
 
-/** What came of reading authored files: a trusted value, or everything that is wrong with them. */
+/** The result of reading authored files: a trusted value, or all their problems. */
 export type Parsed<Name extends string, Value> =
   | ({ readonly ok: true } & { readonly [key in Name]: Value })
   | { readonly ok: false; readonly issues: readonly SpecIssue[] };
 
 /**
- * Turns the texts of a spec set into the trusted value, or reports all problems of all files at once. Pure: reads nothing.
+ * Turns the texts of a spec set into the trusted value, or reports all problems of all files at once. Pure: reads
+ * nothing.
  *
  * @param sources the files of the set; their names decide their kind (`gate.yaml`, `peripherals/edit.yaml`, `all.edn`)
  * @param catalogue `tools.yaml` and `scopes.yaml` to fall back on, entry by entry; `loadSpecs` gives the shipped ones
@@ -97,7 +98,7 @@ export function parseSpecSet(
 const listIn = ({ properties }: { readonly [key: string]: unknown }): readonly unknown[] =>
   Array.isArray(properties) ? properties : [];
 
-/** The words of every observed fruit field that is one of a list, read from the authored form. */
+/** The values of every observed fruit field that is one of a list, read from the authored form. */
 function observedValues(fruit: unknown): readonly string[] {
   const fields = typeof fruit === 'object' && fruit !== null ? Object.values(fruit) : [];
   return fields.flatMap((field: unknown) => {

@@ -18,7 +18,7 @@ import {
 
 type UpstreamPart = NonNullable<ToolsFile['tools'][string]['upstream']>;
 
-/** Resolves `tools.yaml` as far as it is sound. */
+/** Resolves the valid part of `tools.yaml`. */
 export function resolveTools(
   file: PartialParse<ToolsFile> | undefined,
   report: IssueReport,
@@ -65,7 +65,8 @@ function checkOrder(parameters: readonly ToolParameter[], at: Path, report: Issu
   const names = parameters.map(({ name }) => name);
   let optional: string | null = null;
   parameters.forEach(({ name, required }, index) => {
-    if (names.indexOf(name) !== index) report([...at, index, 'name'], `"${name}" stands twice`, 'rename one of them');
+    if (names.indexOf(name) !== index)
+      report([...at, index, 'name'], `"${name}" is listed twice`, 'rename one of them');
     if (required && optional !== null) {
       report([...at, index], `"${name}" is required but follows the optional "${optional}"`, 'put optional ones last');
     }
@@ -91,10 +92,10 @@ function schemaProblem(schema: { [keyword: string]: Json }): string | null {
   }
 }
 
-/** What the inline `{ paths }` of a peripheral is called. */
+/** The name of the inline form `{ paths }` of a peripheral. */
 export const INLINE_SCOPE = 'paths';
 
-/** Resolves `scopes.yaml` as far as it is sound. */
+/** Resolves the valid part of `scopes.yaml`. */
 export function resolveScopes(
   file: PartialParse<ScopesFile> | undefined,
   report: IssueReport,
@@ -109,7 +110,7 @@ export function resolveScopes(
   return scopes;
 }
 
-/** Resolves `gate.yaml` as far as it is sound. */
+/** Resolves the valid part of `gate.yaml`. */
 export function resolveGate(
   file: PartialParse<GateFile>,
   peripherals: ReadonlySet<string>,
@@ -128,7 +129,7 @@ export function resolveGate(
     if (from === undefined || to === undefined) return [];
     if (from === to) report(['transitions', index, 'to'], `leads from ${from} to itself`, 'name another mode');
     const first = file.transitions!.findIndex((other) => other.from === from && other.to === to);
-    if (first !== index) report(['transitions', index], `${from} to ${to} stands twice`, 'keep one of them');
+    if (first !== index) report(['transitions', index], `${from} to ${to} is listed twice`, 'keep one of them');
     return [{ from, to, approval, summary }];
   });
   return {

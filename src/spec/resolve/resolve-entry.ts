@@ -17,7 +17,7 @@ export function resolveEntry(
   names.forEach((name, index) => {
     const path = typeof entry === 'string' ? ['entry'] : ['entry', index];
     const plain = PLAIN_SOURCES.find((kind) => kind === name);
-    if (names.indexOf(name) !== index) report(path, `"${name}" stands twice`, 'keep one of them');
+    if (names.indexOf(name) !== index) report(path, `"${name}" is listed twice`, 'keep one of them');
     else if (plain) sources.push({ kind: plain });
     else if (known.conditions.has(name)) conditions.push(name);
     else if (known.peripherals.has(name.replace(/^from-/, '')) && name.startsWith('from-')) {
@@ -34,12 +34,12 @@ export function resolveEntry(
   return { sources, conditions };
 }
 
-/** Whether a name is (or looks like) a source, so that no condition may have it. */
+/** True if a name is (or looks like) a source, so that no condition may have it. */
 export function isSourceName(name: string): boolean {
   return name.startsWith('from-') || PLAIN_SOURCES.some((kind) => kind === name);
 }
 
-/** Whether an authored entry names a source at all; conditions alone let nobody in. */
+/** True if an authored entry names no source; conditions alone admit nobody. */
 export function namesNoSource(entry: EntryRule): boolean {
   return entry.sources.length === 0 && entry.conditions.length > 0;
 }

@@ -21,7 +21,7 @@ export function resolveExits(
     return names.flatMap((name, index) => {
       const path = typeof exit === 'string' ? ['exit'] : ['exit', index];
       if (names.indexOf(name) !== index) {
-        report(path, `"${name}" stands twice`, 'keep one of them');
+        report(path, `"${name}" is listed twice`, 'keep one of them');
         return [];
       }
       const hop = hopTarget(name);
@@ -58,7 +58,7 @@ function opensOf(
     if (to === undefined) return;
     const at = typeof destination === 'string' ? path : [...path, 'to'];
     if (!known.peripherals.has(to)) report(at, `unknown peripheral "${to}"`, suggest(to, known.peripherals));
-    else if (opens.some((open) => open.to === to)) report(at, `"${to}" stands twice`, 'keep one of them');
+    else if (opens.some((open) => open.to === to)) report(at, `"${to}" is listed twice`, 'keep one of them');
     else opens.push({ to, when: typeof destination === 'string' ? null : (destination?.when ?? null) });
   });
   const hop = hopTarget(name);

@@ -4,7 +4,7 @@ import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import { type FruitField, type FruitType, OBSERVATIONS } from '../types.ts';
 
-/** Resolves `fruit`: each field's type, and for an observed one the observation that it draws on. */
+/** Resolves `fruit`: each field's type, and for an observed one its observation. */
 export function resolveFruit(
   fruit: PartialParse<PeripheralFile>['fruit'],
   report: IssueReport,
@@ -31,7 +31,7 @@ export function resolveFruit(
 function distinctValues(type: FruitType, path: readonly string[], report: IssueReport): FruitType {
   if (typeof type === 'string') return type;
   type.forEach((value, index) => {
-    if (type.indexOf(value) !== index) report([...path, index], `"${value}" stands twice`, 'keep one of them');
+    if (type.indexOf(value) !== index) report([...path, index], `"${value}" is listed twice`, 'keep one of them');
   });
   return type;
 }

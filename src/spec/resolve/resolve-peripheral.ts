@@ -10,7 +10,7 @@ import { resolveFruit } from './resolve-fruit.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { GateRule, Json, PeripheralSpec, Scope } from '../types.ts';
 
-/** Resolves one authored peripheral as far as it is sound, and reports every name that means nothing. */
+/** Resolves the valid part of one authored peripheral, and reports every unknown name. */
 export function resolvePeripheral(
   id: string,
   file: PartialParse<PeripheralFile>,
@@ -45,7 +45,7 @@ export function resolvePeripheral(
 
 function resolveTools(tools: readonly string[], known: KnownNames, report: IssueReport): string[] {
   return tools.filter((tool, index) => {
-    if (tools.indexOf(tool) !== index) report(['tools', index], `"${tool}" stands twice`, 'keep one of them');
+    if (tools.indexOf(tool) !== index) report(['tools', index], `"${tool}" is listed twice`, 'keep one of them');
     else if (!known.tools.has(tool)) report(['tools', index], `unknown tool "${tool}"`, suggest(tool, known.tools));
     return known.tools.has(tool);
   });

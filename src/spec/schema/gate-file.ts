@@ -24,12 +24,12 @@ export const GateFile = z
         z.strictObject({
           from: Mode.describe('The mode that is left.'),
           to: Mode.describe('The mode that is entered.'),
-          approval: z.literal('operator').optional().describe('The operator has to approve it.'),
-          summary: z.boolean().optional().describe('A summary has to be given.'),
+          approval: z.literal('operator').optional().describe('The operator must approve it.'),
+          summary: z.boolean().optional().describe('A summary is required.'),
         }),
       )
       .describe('Every lawful change of mode; any other is refused.'),
-    reset: Mode.describe('Where the operator’s reset and the timeout lead, from any mode.'),
+    reset: Mode.describe('The mode that the operator’s reset and the timeout lead to, from any mode.'),
     'timeout-minutes': z
       .number()
       .positive('must be more than 0')

@@ -19,7 +19,10 @@ const FILES: { readonly [fileName: string]: z.ZodType } = {
   'tools.schema.json': ToolsFile,
 };
 
-/** The JSON Schema (draft 7, which editors know best) of each authored file kind, by the name of its file in `specs/schemas/`. */
+/**
+ * The JSON Schema (draft 7, which editors know best) of each authored file kind, by the name of its file in
+ * `specs/schemas/`.
+ */
 export function jsonSchemas(): { [fileName: string]: object } {
   return Object.fromEntries(
     Object.entries(FILES).map(([name, schema]) => [name, z.toJSONSchema(schema, { target: 'draft-7', io: 'input' })]),

@@ -3,7 +3,7 @@ import { isObject } from '../../base/json.ts';
 import type { Path, IssueReport } from '../check/issues.ts';
 import { nearest, suggest } from '../names.ts';
 
-/** What is left of a value when the bad parts were taken out. */
+/** A value without its invalid parts. */
 export type PartialParse<T> = T extends readonly (infer Item)[]
   ? PartialParse<Item>[]
   : T extends object
@@ -11,8 +11,8 @@ export type PartialParse<T> = T extends readonly (infer Item)[]
     : T;
 
 /**
- * Checks data against a schema and keeps every good part, so that one bad name never hides the rest: each problem is
- * reported at its own place, and what is returned can still be checked for meaning.
+ * Checks data against a schema and keeps every valid part, so that one bad name never hides other problems: each
+ * problem is reported at its own place, and the returned part can be checked further.
  */
 export function parsePartial<S extends z.ZodType>(
   schema: S,
@@ -123,7 +123,7 @@ function refuse(expected: string, value: unknown, path: Path, report: IssueRepor
   report(path, `expected ${expected}, got ${show(value)}`);
 }
 
-/** An outer kind, so that a union's members can be told apart by what was written. */
+/** The outer kind of a schema, to select the union member that the author meant. */
 function kindOf(schema: z.ZodType): string {
   const { def } = schema as z.ZodType & { def: Definition };
   if (def.type === 'object' || def.type === 'record') return 'mapping';

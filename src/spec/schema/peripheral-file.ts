@@ -23,11 +23,14 @@ const FruitType = z
 
 const FruitField = z.union([
   z.strictObject({
-    observed: FruitType.describe('Computed from what happened; the type.'),
-    from: z.string().optional().describe('The observation it draws on; the field’s own name if left out.'),
+    observed: FruitType.describe('The type; the value is computed from the session’s observations.'),
+    from: z
+      .string()
+      .optional()
+      .describe('The observation that it takes its value from; the field’s own name if left out.'),
   }),
   z.strictObject({
-    stated: FruitType.describe('The agent’s word, checked against this type.'),
+    stated: FruitType.describe('The type; the agent states the value, which is checked against it.'),
     optional: z.boolean().optional().describe('The agent may leave it out.'),
   }),
 ]);
@@ -35,8 +38,8 @@ const FruitField = z.union([
 const ContextSource = z.string().min(1).describe('inherit, from-<peripheral>, fetch-from-musn, or resumable.');
 
 const GateRule = z.union([
-  z.strictObject({ approval: z.literal('operator').describe('The operator has to approve the hop.') }),
-  z.strictObject({ when: Cel.describe('A CEL rule that has to hold.') }),
+  z.strictObject({ approval: z.literal('operator').describe('The operator must approve the hop.') }),
+  z.strictObject({ when: Cel.describe('A CEL rule that must hold.') }),
   z.strictObject({
     pattern: Name.describe('A pattern by name.'),
     is: z.enum(['selected', 'held']).describe('selected: chosen in this session; held: its last outcome was good.'),
@@ -47,7 +50,7 @@ const GateRule = z.union([
 export const PeripheralFile = z
   .strictObject({
     id: Name.describe('The peripheral’s name; the file is named for it.'),
-    purpose: z.string().min(1).describe('One sentence that an agent reads: what one does here.'),
+    purpose: z.string().min(1).describe('One sentence that tells an agent what it does here.'),
     tools: z.array(Name).describe('The tools that exist here, by their name in tools.yaml.'),
     scope: z
       .union([
@@ -59,7 +62,7 @@ export const PeripheralFile = z
             .describe('Folders and files, relative to the root, that may be written; all of the root may be read.'),
         }),
       ])
-      .describe('What the tools may touch: the name of a scope, or { paths }.'),
+      .describe('The reach of the tools: the name of a scope, or { paths }.'),
     entry: z
       .union([Name, z.array(Name).min(1)])
       .describe(
@@ -75,17 +78,17 @@ export const PeripheralFile = z
           ContextSource,
           z.strictObject({
             take: ContextSource,
-            optional: z.boolean().optional().describe('Enter also without it.'),
+            optional: z.boolean().optional().describe('The peripheral may be entered without it.'),
           }),
         ]),
       )
       .optional()
-      .describe('What is brought in on entry, by field; demanded unless optional.'),
-    fruit: z.record(Name, FruitField).optional().describe('What a visit yields, by field: observed or stated.'),
+      .describe('The context on entry, by field; required unless optional.'),
+    fruit: z.record(Name, FruitField).optional().describe('The fruit of a visit, by field: observed or stated.'),
     gates: z
       .record(Name, z.array(GateRule).min(1))
       .optional()
-      .describe('By destination: what has to hold besides for any exit to it.'),
+      .describe('By destination: additional requirements for any exit to it.'),
     limits: z
       .strictObject({
         steps: z.int().positive('must be more than 0').optional().describe('Steps in one visit.'),
@@ -97,5 +100,5 @@ export const PeripheralFile = z
     config: z.record(z.string(), z.json()).optional().describe('Settings for tool backends; the gate ignores them.'),
     output: z.record(z.string(), z.json()).optional().describe('Where the fruit goes; the gate ignores it.'),
   })
-  .describe('A peripheral: which tools exist, what they may touch, how one gets in and out.');
+  .describe('A peripheral: its tools, their scope, its entry and its exits.');
 export type PeripheralFile = z.output<typeof PeripheralFile>;

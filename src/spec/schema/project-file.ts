@@ -5,7 +5,7 @@ import { RelativePath } from '../paths.ts';
 import { MAX_MASK_LENGTH, MAX_MASKS } from '../policy/limits.ts';
 
 const Argv = z.array(z.string().regex(/^[^\0]+$/, 'is not a word of a command: not empty, no NUL')).min(1);
-// What git would take for an option, a range or a pattern is none.
+// Excludes names that git would read as an option, a range or a pattern.
 const Remote = z.string().regex(/^[^-\s\0][^\s\0]*$/, 'is not a remote: no blank, no - in front');
 const Branch = z
   .string()
@@ -22,7 +22,7 @@ const Folder = z
 const File = z
   .string()
   .regex(/^(?:\/|~\/)[^\0]+$/, 'is not the path of a file: begin with / or with ~/ for the home folder');
-// It stands in a command line of ssh's, where other characters mean something.
+// The path becomes part of an ssh command line, in which other characters are special.
 const SshFile = z
   .string()
   .regex(
@@ -42,7 +42,7 @@ const Env = z
   .union([z.array(EnvName), z.record(EnvName, Value)])
   .optional()
   .describe(
-    'Its environment besides: names of variables to take from hopgate’s own, or values; ${NAME} in a value takes one from hopgate’s own.',
+    'Additional environment variables: names to pass from hopgate’s own environment, or values; ${NAME} in a value is replaced by a variable of hopgate’s own.',
   );
 const CacheFolder = z
   .string()
@@ -53,7 +53,7 @@ const CacheFolder = z
 const Mask = z
   .string()
   .max(MAX_MASK_LENGTH, `is longer than ${MAX_MASK_LENGTH} characters`)
-  .regex(/^!?[^/\\\0!][^\\\0]*$/, 'is not a pattern beneath the root: no leading /, no backslash, not empty')
+  .regex(/^!?[^/\\\0!][^\\\0]*$/, 'is not a pattern inside the root: no leading /, no backslash, not empty')
   .superRefine((pattern, context) => {
     const problem = globProblem(pattern);
     if (problem !== null) context.addIssue({ code: 'custom', message: problem });
@@ -77,7 +77,7 @@ const Credential = z.strictObject({
   key: SshFile.optional().describe('For ssh: a private key without a passphrase; outside the repository.'),
   agent: z.literal(true).optional().describe('For ssh: ask the ssh agent of SSH_AUTH_SOCK.'),
   'known-hosts': SshFile.optional().describe(
-    'With key or agent: where the host’s key stands; ~/.ssh/known_hosts if left out.',
+    'With key or agent: the file with the host’s key; ~/.ssh/known_hosts if left out.',
   ),
 });
 
@@ -88,7 +88,9 @@ const Server = z.strictObject({
   env: z
     .record(EnvName, Value)
     .optional()
-    .describe('Its environment beside HOME, PATH and the like; ${NAME} takes a value from hopgate’s own.'),
+    .describe(
+      'Environment variables in addition to HOME, PATH and the like; ${NAME} is replaced by a variable of hopgate’s own.',
+    ),
   cwd: z
     .string()
     .regex(/^[^\0]+$/, 'is not a folder: not empty, no NUL')
@@ -105,12 +107,12 @@ const Server = z.strictObject({
   headers: z
     .record(z.string().regex(/^[A-Za-z0-9-]+$/, 'is not the name of a header'), Value)
     .optional()
-    .describe('Headers of every request; ${NAME} takes a value from hopgate’s own environment.'),
+    .describe('Headers of every request; ${NAME} is replaced by a variable of hopgate’s own environment.'),
   contained: z
     .boolean()
     .optional()
     .describe(
-      'Your word that what this server runs cannot reach this machine, so that its command arguments may be used.',
+      'Your statement that commands run by this server cannot reach this machine, so that its command arguments may be used.',
     ),
 });
 
@@ -136,7 +138,7 @@ export const ProjectFile = z
             .positive()
             .max(24 * 60)
             .optional()
-            .describe('How long it may take; the limit of bash-test (ten minutes) if left out.'),
+            .describe('Time limit in minutes; the limit of bash-test (ten minutes) if left out.'),
         }),
       )
       .optional()
@@ -161,37 +163,37 @@ export const ProjectFile = z
       .strictObject({
         remote: Remote.describe('The remote that may be pushed to.'),
         branch: Branch.describe('The branch that may be pushed.'),
-        url: RemoteUrl.optional().describe('The remote’s address, whatever .git/config says.'),
+        url: RemoteUrl.optional().describe('The remote’s address; overrides .git/config.'),
         credential: Credential.optional().describe(
-          'What a push shows the remote at url: one of env, file and helper (https) or key and agent (ssh). Never the secret itself.',
+          'The credential for pushes to url: one of env, file and helper (https) or key and agent (ssh). Never the secret itself.',
         ),
         ca: File.optional().describe('For https: a file of certificates to trust instead of the system’s.'),
       })
       .optional()
       .describe('Where pushes go; no push if left out.'),
     web: z
-      .strictObject({ allow: z.array(Host).describe('Hosts; *.example.com for all beneath one.') })
+      .strictObject({ allow: z.array(Host).describe('Hosts; *.example.com for all subdomains.') })
       .optional()
-      .describe('What web-fetch may reach; nothing if left out.'),
+      .describe('The hosts that web-fetch may reach; none if left out.'),
     mask: z
       .array(Mask)
       .max(MAX_MASKS, `has more than ${MAX_MASKS} patterns`)
       .optional()
       .describe(
-        'Files that no tool sees, instead of the default list; the word default stands for that list. A pattern without / holds at any depth; !pattern makes an exception, and a list of exceptions alone keeps the default list.',
+        'Files that no tool sees, instead of the default list; the word default includes that list. A pattern without / matches at any depth; !pattern makes an exception, and a list of exceptions alone keeps the default list.',
       ),
     toolchains: z.array(Folder).optional().describe('Further read-only folders for the sandbox.'),
     programs: z
       .array(ProgramName)
       .optional()
       .describe(
-        'Programs of yours that commands need, by name; your own PATH says which, and its installation is shown read-only.',
+        'Names of your programs that commands need; they are found through your own PATH, and their installation is mounted read-only.',
       ),
     cache: z
-      .array(z.union([CacheFolder, z.strictObject({ read: CacheFolder.describe('The folder, shown read-only.') })]))
+      .array(z.union([CacheFolder, z.strictObject({ read: CacheFolder.describe('The folder, mounted read-only.') })]))
       .optional()
       .describe(
-        'Folders that test runs of a session share, begun empty, in the sandbox’s home folder (~/…) or the tree; { read: ~/… } shows one of yours instead.',
+        'Folders that the test runs of a session share, empty at first, in the sandbox’s home folder (~/…) or the tree; { read: ~/… } mounts one of yours instead.',
       ),
     upstream: z
       .record(Name, Server)

@@ -7,9 +7,9 @@ import { MODES, type Mode, type Property, type PropertyAtom, type PropertyPlace 
 
 const Place = Name.describe('A peripheral, or a mode.');
 
-const Without = z.array(z.string()).describe('What has to hold whenever it is: all of these.');
+const Without = z.array(z.string()).describe('The requirements that must hold then: all of these.');
 
-/** The authored form of `properties.yaml`: what `hopgate check` has to prove. */
+/** The authored form of `properties.yaml`: the properties that `hopgate check` must prove. */
 export const PropertiesFile = z
   .strictObject({
     properties: z
@@ -25,14 +25,14 @@ export const PropertiesFile = z
             .optional()
             .describe('Something that no session ever does.'),
           always: z
-            .strictObject({ eventually: Name.describe('The peripheral that stays in reach.') })
+            .strictObject({ eventually: Name.describe('The peripheral that stays reachable.') })
             .optional()
-            .describe('From everywhere there is a way by hops to a peripheral.'),
+            .describe('The peripheral can be reached by hops from everywhere.'),
           before: z
             // biome-ignore lint/suspicious/noThenProperty: a word of the language, never awaited
             .strictObject({ first: Place, then: Place })
             .optional()
-            .describe('No session comes to the second without having been in the first.'),
+            .describe('No session reaches the second place before the first.'),
           exclusive: z
             .array(Name)
             .min(2, 'needs two names')
@@ -42,10 +42,10 @@ export const PropertiesFile = z
       )
       .describe('The properties, in any order; each has one key.'),
   })
-  .describe('What holds for every session under this spec set.');
+  .describe('Properties that hold for every session under this spec set.');
 export type PropertiesFile = z.output<typeof PropertiesFile>;
 
-/** `authored`: as it stands in the file. */
+/** `authored`: the raw form in the file. */
 type Draft = { readonly properties?: readonly unknown[] | undefined; readonly authored: readonly unknown[] };
 
 const isEmpty = (value: unknown): boolean =>
@@ -61,9 +61,9 @@ export function resolveProperties(file: Draft, known: KnownNames, report: IssueR
       return [];
     }
     const [kind = '', body] = keys[0] ?? [];
-    // What else is empty had something wrong in it, which is reported.
+    // Any other empty property had an invalid part, which is already reported.
     if (kind === '' && isEmpty(file.authored[index]))
-      report(at(), 'says nothing', 'write never, always, before or exclusive');
+      report(at(), 'is empty', 'write never, always, before or exclusive');
     const text = JSON.stringify(raw);
     const peripheral = (name: unknown, path: string[]): string | null => {
       if (name === undefined) return null; // reported as missing
@@ -170,6 +170,6 @@ function resolveAtom(
   const results = Object.entries(known.fruitValues).flatMap(([name, values]) =>
     values.map((each) => `${name}.${each}`),
   );
-  report(`"${atom}" is nothing that can hold`, suggest(atom, [...names, ...results]));
+  report(`"${atom}" is not a known requirement`, suggest(atom, [...names, ...results]));
   return null;
 }

@@ -7,12 +7,12 @@ const By = z.enum(PRINCIPALS).optional().describe('Who asks; the agent if left o
 
 const Expect = z
   .union([
-    z.strictObject({ denied: Name.describe('The code of the denial that has to come.') }),
+    z.strictObject({ denied: Name.describe('The code of the expected denial.') }),
     z.strictObject({
-      result: Values.describe('Parts of the result by key or dotted path (visit.steps); each has to be equal.'),
+      result: Values.describe('Parts of the result by key or dotted path (visit.steps); each must be equal.'),
     }),
   ])
-  .describe('What has to come of the step: { denied: code } or { result: { … } }.');
+  .describe('The expected outcome of the step: { denied: code } or { result: { … } }.');
 
 const beside = {
   say: z.string().min(1).optional().describe('A line for the viewer: what the agent thinks.'),
@@ -47,7 +47,7 @@ const Step = z.union([
         Name,
         z.strictObject({
           peripheral: Name.describe('The peripheral to enter.'),
-          context: Values.optional().describe('Context given by hand, by field.'),
+          context: Values.optional().describe('Context supplied by the caller, by field.'),
           by: By,
         }),
       ])
@@ -112,7 +112,7 @@ export const SCENARIO_VERBS = ['mode', 'start', 'step', 'hop', 'stop', 'close'] 
 
 type Values = { readonly [key: string]: Json };
 
-/** What one step does; optional things that were left out are absent. */
+/** The action of one step; absent optional values stay absent. */
 export type ScenarioAction =
   | {
       readonly verb: 'mode';
@@ -139,10 +139,10 @@ export type ScenarioAction =
 export interface ScenarioStep {
   readonly action: ScenarioAction;
   readonly say: string | null;
-  /** The operator's answer, for runs where nobody can be asked; null: no answer is recorded. */
+  /** The operator's answer, for runs without a person; null if no answer is recorded. */
   readonly approve: 'given' | 'refused' | null;
   readonly expect: { readonly denied: string } | { readonly result: Values } | null;
-  /** Where it stands in the file, from 1. */
+  /** Its line in the file, from 1. */
   readonly line: number | null;
 }
 

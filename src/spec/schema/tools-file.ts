@@ -6,11 +6,11 @@ const Parameter = z.strictObject({
   name: Name.describe('The argument’s name.'),
   role: z
     .enum(ARGUMENT_ROLES)
-    .describe('What the argument is, so that the scope binds it: path:read, path:write, command, url or text.'),
-  description: z.string().min(1).describe('What the agent has to put here.'),
+    .describe('The argument’s role, by which the scope restricts it: path:read, path:write, command, url or text.'),
+  description: z.string().min(1).describe('Tells the agent the value to pass.'),
   schema: z.record(z.string(), z.json()).optional().describe('JSON Schema of the value; { type: string } if left out.'),
   optional: z.boolean().optional().describe('The argument may be left out.'),
-  as: z.string().min(1).optional().describe('What the upstream calls the argument, where its name is another one.'),
+  as: z.string().min(1).optional().describe('The upstream’s name of the argument, if it differs.'),
 });
 
 const Upstream = z.strictObject({
@@ -20,7 +20,7 @@ const Upstream = z.strictObject({
     .string()
     .regex(/^[0-9a-f]{64}$/, 'is not a sha256: 64 hexadecimal digits, as "hopgate upstream import" prints them')
     .optional()
-    .describe('The tool’s description and schema as they were read; when they change, the tool is refused.'),
+    .describe('Hash of the tool’s description and schema; if they change, the tool is refused.'),
   folders: z
     .enum(['contents', 'names'])
     .optional()

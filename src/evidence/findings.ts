@@ -15,8 +15,8 @@ export interface Finding {
 }
 
 /**
- * What takes files for programs, and by which names: matched at any depth, letter case aside. None of these is refused, because changing them is
- * ordinary work; but nobody should learn of it only by running them.
+ * What takes files for programs, and by which names: matched at any depth, letter case aside. None of these is refused,
+ * because changing them is ordinary work; but nobody should learn of it only by running them.
  */
 const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
   [
@@ -189,8 +189,9 @@ function rules() {
 }
 
 /**
- * Explains why a file that an agent wrote will run outside the sandbox: by its name, its permissions, or the deploy command that names it; null if
- * nothing says so. Ordinary source code runs later, too; it is not reported, because it is what an agent writes.
+ * Explains why a file that an agent wrote will run outside the sandbox: by its name, its permissions, or the deploy
+ * command that names it; null if nothing says so. Ordinary source code runs later, too; it is not reported, because it
+ * is what an agent writes.
  * @param path root-relative
  */
 export function runsLater(
@@ -254,7 +255,10 @@ export function weakenedTests(before: TestSignals | null, after: TestSignals | n
 const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
 const short = (text: string): string => (text.length > 100 ? `${text.slice(0, 99)}…` : text);
 
-/** Fewer tests passed in a whole run of a test command than in the runs before it, as `fewerTests` in a result says; null if not. */
+/**
+ * Fewer tests passed in a whole run of a test command than in the runs before it, as `fewerTests` in a result says;
+ * null if not.
+ */
 export function fewerTestsIn(run: { readonly [key: string]: Json }): string | null {
   const { before, now } = fieldsOf(run['fewerTests']);
   return typeof before === 'number' && typeof now === 'number'
@@ -267,7 +271,10 @@ export interface FindingsByPath {
   [path: string]: string;
 }
 
-/** Adds what a step found, and drops what no longer holds. A forged body may lack its effects: the audit reports that, and reading must not fail. */
+/**
+ * Adds what a step found, and drops what no longer holds. A forged body may lack its effects: the audit reports that,
+ * and reading must not fail.
+ */
 export function countFindings(
   found: FindingsByPath,
   effects: readonly EffectRecord[] | 'unobserved' | undefined,

@@ -67,7 +67,7 @@ export function checkInvariants(entries: Iterable<Linked>, claims: ThreadClaims 
     checkLinks(entry, before === null, claimOf, broken);
     if (entry.author.trim() === '') broken('author-tracking', 'the entry has no author');
     else authors.add(entry.author);
-    if (Number.isNaN(Date.parse(entry.at))) broken('monotonic-time', `"${entry.at}" is no time`);
+    if (Number.isNaN(Date.parse(entry.at))) broken('monotonic-time', `"${entry.at}" is not a time`);
     else if (before !== null && Date.parse(entry.at) < Date.parse(before.at))
       broken('monotonic-time', `${entry.at} is earlier than ${before.at} of the entry before it`);
     claimOf.set(entry.id, entry.claim);
@@ -100,7 +100,7 @@ function checkLinks(
     ['forks', forkOf],
   ] as const) {
     if (target !== undefined && !claimOf.has(target))
-      broken('tree-validity', `it ${link} ${target}, which is no earlier entry here`);
+      broken('tree-validity', `it ${link} ${target}, which is not an earlier entry here`);
   }
   if (entry.claim === 'conclusion' && inReplyTo !== undefined && claimOf.get(inReplyTo) === 'conclusion')
     broken('claim-ordering', `a conclusion that replies to the conclusion ${inReplyTo}`);

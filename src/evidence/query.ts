@@ -106,7 +106,7 @@ const querySchema = lazySchema((z) => {
     before: Instant.optional(),
     ephemeral: z.boolean().optional(),
     limit: z.int().min(1).max(MAX_LIMIT).optional(),
-    after: z.string().regex(CURSOR, 'is no cursor; give the "next" of an earlier page').optional(),
+    after: z.string().regex(CURSOR, 'is not a cursor; give the "next" of an earlier page').optional(),
   });
 });
 

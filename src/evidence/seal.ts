@@ -78,7 +78,7 @@ export function parseSeal(text: string): Seal {
   try {
     return SealFile.parse(JSON.parse(text));
   } catch (cause) {
-    throw new SealError('this is no seal: it is not the JSON that hopgate seal writes', { cause });
+    throw new SealError('this is not a seal: it is not the JSON that hopgate seal writes', { cause });
   }
 }
 
@@ -125,7 +125,7 @@ function readKey(text: string, read: (text: string) => KeyObject): KeyObject {
   try {
     key = read(text);
   } catch (cause) {
-    throw new SealError('this is no key in PEM', { cause });
+    throw new SealError('this is not a key in PEM', { cause });
   }
   if (key.asymmetricKeyType !== 'ed25519')
     throw new SealError(`this is a key of ${key.asymmetricKeyType}, not of ed25519`);

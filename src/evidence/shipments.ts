@@ -9,7 +9,10 @@ export interface ShippedCommit {
   readonly tree: string | null;
 }
 
-/** One visit from which something was shipped, or could be: which tree was tested, approved, shipped. null: the evidence does not say. */
+/**
+ * One visit from which something was shipped, or could be: which tree was tested, approved, shipped. null: the evidence
+ * does not say.
+ */
 export interface Shipment {
   /** Of the start of the visit. */
   readonly seq: number;

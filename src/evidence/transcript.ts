@@ -95,13 +95,13 @@ function parseItem(line: string): TranscriptItem | string {
   try {
     item = JSON.parse(line);
   } catch {
-    return 'it is no JSON';
+    return 'it is not JSON';
   }
-  if (!isObject(item)) return 'it is no object';
+  if (!isObject(item)) return 'it is not an object';
   const { n, at, source, channel, kind } = item;
-  if (!Number.isSafeInteger(n) || (n as number) < 0) return 'n is no count';
-  if (typeof at !== 'string' || Number.isNaN(Date.parse(at))) return 'at is no time';
-  if (typeof source !== 'string' || typeof channel !== 'string') return 'source or channel is no text';
+  if (!Number.isSafeInteger(n) || (n as number) < 0) return 'n is not a count';
+  if (typeof at !== 'string' || Number.isNaN(Date.parse(at))) return 'at is not a time';
+  if (typeof source !== 'string' || typeof channel !== 'string') return 'source or channel is not text';
   const shape = typeof kind === 'string' && Object.hasOwn(SHAPES, kind) ? SHAPES[kind as TranscriptItem['kind']] : null;
   if (shape === null) return `there is no kind of item "${String(kind)}"`;
   for (const [name, fits] of Object.entries(shape)) if (!fits(item[name])) return `${kind}: ${name} does not fit`;

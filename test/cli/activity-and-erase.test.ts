@@ -69,7 +69,7 @@ describe('hopgate activity', () => {
     });
     expect(await here.run('activity', 's-1', '--after', 'x')).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/after: is no cursor/),
+      err: expect.stringMatching(/after: is not a cursor/),
     });
     expect(await here.run('activity', 's-2')).toMatchObject({
       code: 1,

@@ -251,11 +251,15 @@ describe('what it says of what is broken', () => {
     [[{ ...root, inReplyTo: 'x' }], {}, ['root g: the first entry replies to x']],
     [[{ ...root, forkOf: 'y' }], {}, ['root g: the first entry replies to y']],
     [[root, node('a')], {}, ['no-orphans a: the entry replies to nothing: a second root']],
-    [[root, node('a', { inReplyTo: 'x' })], {}, ['tree-validity a: it replies to x, which is no earlier entry here']],
-    [[root, node('a', { forkOf: 'x' })], {}, ['tree-validity a: it forks x, which is no earlier entry here']],
+    [
+      [root, node('a', { inReplyTo: 'x' })],
+      {},
+      ['tree-validity a: it replies to x, which is not an earlier entry here'],
+    ],
+    [[root, node('a', { forkOf: 'x' })], {}, ['tree-validity a: it forks x, which is not an earlier entry here']],
     [[root, root], {}, ['entry-count g: the entry is there twice']],
     [[{ ...root, author: ' ' }], {}, ['author-tracking g: the entry has no author']],
-    [[{ ...root, at: 'soon' }], {}, ['monotonic-time g: "soon" is no time']],
+    [[{ ...root, at: 'soon' }], {}, ['monotonic-time g: "soon" is not a time']],
     [
       [{ ...root, at: time(1) }, node('a', { inReplyTo: 'g' })],
       {},

@@ -82,7 +82,7 @@ describe('the seeds’ form of an entry', () => {
 
   it.each<[object, readonly (string | RegExp)[]]>([
     [{ 'evidence/ephemeral?': 'yes' }, ['evidence/ephemeral?: must be true or false']],
-    [{ 'evidence/more': 1 }, ['evidence/more: is no field of an entry']],
+    [{ 'evidence/more': 1 }, ['evidence/more: is not a field of an entry']],
     [{ 'evidence/subject': { 'ref/type': 'mission' } }, [/^evidence\/subject\.ref\/id: /]],
     [{ 'evidence/subject': { 'ref/id': 'm' } }, [/^evidence\/subject\.ref\/type: /]],
     [{ 'evidence/subject': { 'ref/type': 'mission', 'ref/id': 'm', more: 1 } }, [/^evidence\/subject: /]],

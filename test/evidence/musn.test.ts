@@ -101,7 +101,7 @@ describe('entry forms', () => {
       /^\[0\]\.evidence\/type: /,
     ],
     ['no time', '{:evidence/type :correction :evidence/author "a"}', /^\[0\]\.evidence\/at: /],
-    ['an unknown field', '[{:evidence/typ :correction}]', /^\[0\]\.evidence\/typ: is no field/],
+    ['an unknown field', '[{:evidence/typ :correction}]', /^\[0\]\.evidence\/typ: is not a field/],
     [
       'a bad subject',
       '{"evidence/type":"correction","evidence/author":"a","evidence/at":"2026-01-29T12:00:00Z","evidence/subject":{"ref/type":"x","ref/id":"y"}}',

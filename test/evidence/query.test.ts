@@ -83,7 +83,7 @@ describe('a query', () => {
 
   it('says how an instant and a cursor are written', () => {
     expect(() => resolveQuery({ since: 'now' })).toThrow('since: must be ISO 8601 in UTC: 2026-01-31T09:00:00.000Z');
-    expect(() => resolveQuery({ after: 'x' })).toThrow('after: is no cursor; give the "next" of an earlier page');
+    expect(() => resolveQuery({ after: 'x' })).toThrow('after: is not a cursor; give the "next" of an earlier page');
   });
 });
 

@@ -5,7 +5,7 @@ import { globs, pathCover } from './path-cover.ts';
 import { sourceWord } from './print-specs.ts';
 import type { PeripheralUsage, Usage } from './usage.ts';
 
-/** Something that a spec grants and no session used. */
+/** A grant of a spec that no session used. */
 export interface Slack {
   /** null: of the spec set as a whole. */
   readonly peripheral: string | null;
@@ -13,7 +13,7 @@ export interface Slack {
   readonly granted: string;
 }
 
-/** What was seen in a peripheral and a spec has no words for: which files were read, which commands ran, where it connected. */
+/** Usage in a peripheral that a spec cannot express: the files read, the commands run, the hosts contacted. */
 export interface Seen {
   readonly visits: number;
   readonly reads: readonly string[];
@@ -23,15 +23,15 @@ export interface Seen {
 }
 
 export interface Inferred {
-  /** The tightest spec set, in the terms of the given one, that admits what was done. */
+  /** The tightest spec set, in the terms of the given one, that admits the recorded actions. */
   readonly specs: SpecSet;
   readonly slack: readonly Slack[];
   readonly seen: { readonly [peripheral: string]: Seen };
 }
 
 /**
- * Reverse morphogenesis: from what sessions did, the tightest spec set that admits it. Only ever takes away from `specs`; rules that were kept
- * (conditions, gates, fruits) stand.
+ * Reverse morphogenesis: infers the tightest spec set that admits the recorded actions of sessions. It only removes
+ * grants from `specs`; conditions, gates and fruits stay as they are.
  */
 export function inferSpecs(specs: SpecSet, usage: Usage): Inferred {
   const slack: Slack[] = [];
@@ -105,9 +105,9 @@ function tighten(
   };
 }
 
-/** Tools whose command may be left out: a default runs then. */
+/** Tools whose command is optional: without it, a default runs. */
 const RUNNERS = ['bash-test'];
-/** Tools that read the whole tree when they are given no path. */
+/** Tools that read the whole tree if they get no path. */
 const readsAll = ({ tools }: PeripheralUsage): boolean => tools.has('glob') || tools.has('grep');
 
 const touches = (place: string, paths: ReadonlySet<string>): boolean => {
@@ -135,7 +135,7 @@ function sourcesUsed({ id, entry }: PeripheralSpec, used: PeripheralUsage, unuse
       case 'user-request':
         return byOperator ? [source] : [];
       case 'agent-request':
-        // Not only a source: with it goes the demand for a natural close.
+        // This source also implies the requirement of a natural close.
         return [source];
       default:
         return source satisfies never;
@@ -154,7 +154,7 @@ function exitsUsed(exits: readonly Exit[], used: PeripheralUsage, unused: Unused
   });
 }
 
-/** A field of a peripheral that is no more can come from the backpack only. */
+/** If a field's peripheral was removed, the field can come only from the backpack. */
 const within = (rule: ContextRule, ids: ReadonlySet<string>): ContextRule =>
   rule.source.kind === 'fruit' && !ids.has(rule.source.peripheral) ? { ...rule, source: { kind: 'inherit' } } : rule;
 

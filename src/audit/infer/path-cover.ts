@@ -1,11 +1,12 @@
-/** More places than this are not readable; folders take the place of what lies in them. */
+/** A longer list is unreadable, so folders replace the files in them. */
 const MOST = 8;
 
 const above = (path: string): string => (path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '');
 
 /**
- * The tightest readable list of folders (`src/`) and files that holds all paths: files while they are few, then the folders that hold the most.
- * @example hull(['src/a.ts', 'src/b/c.ts', 'docs/x.md']) // ['docs/x.md', 'src/a.ts', 'src/b/c.ts']
+ * The smallest readable list of folders (`src/`) and files that covers all paths: files while they are few, then the
+ * folders with the most of them.
+ * @example pathCover(['src/a.ts', 'src/b/c.ts', 'docs/x.md']) // ['docs/x.md', 'src/a.ts', 'src/b/c.ts']
  */
 export function pathCover(paths: Iterable<string>, most = MOST): readonly string[] {
   let places = [...new Set(paths)];
@@ -26,7 +27,7 @@ export function pathCover(paths: Iterable<string>, most = MOST): readonly string
 
 const bare = (place: string): string => place.replace(/\/$/, '');
 
-/** Globs that hold all paths: by folder and ending where several share them. */
+/** Globs that cover all paths, grouped by folder and extension if several share them. */
 export function globs(paths: Iterable<string>, most = MOST): readonly string[] {
   const all = [...new Set(paths)];
   if (all.length <= most) return all.sort();

@@ -3,7 +3,7 @@ import type { EntrySource, FruitField, GateRule, Json, PeripheralSpec, SpecSet, 
 
 type Plain = { [key: string]: Json };
 
-/** A spec set as a person writes it: the text of each file by its name. Scopes are named for their peripherals. */
+/** A spec set as a person writes it: the text of each file by its name. Scopes are named after their peripherals. */
 export function authored(specs: SpecSet): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   const put = (name: string, value: Plain) => files.set(name, stringify(value, { lineWidth: 140 }));

@@ -8,12 +8,12 @@ import { placeOf } from '../rules/paths.ts';
 import type { Pinned } from '../rules/state.ts';
 import type { Evidence } from '../verify/session-audit.ts';
 
-/** What sessions did in one peripheral. */
+/** The actions of sessions in one peripheral. */
 export class PeripheralUsage {
   visits = 0;
   mostSteps = 0;
   readonly agents = new Set<string>();
-  /** How often each tool was used. */
+  /** The number of uses of each tool. */
   readonly tools = new Map<string, number>();
   readonly reads = new Set<string>();
   readonly writes = new Set<string>();
@@ -21,12 +21,12 @@ export class PeripheralUsage {
   readonly hosts = new Set<string>();
   /** `exit → to`, how often. */
   readonly exits = new Map<string, number>();
-  /** The peripherals that it was entered from; null: from outside. */
+  /** The peripherals that it was entered from; null means from outside. */
   readonly from = new Set<string | null>();
   readonly entered = { first: false, later: false, byOperator: false, byAgent: false };
 }
 
-/** What sessions did: the constraints that held, whatever their specs said. Denied calls are none of it. */
+/** The actions of sessions, whatever their specs allowed. Denied calls do not count. */
 export class Usage {
   readonly peripherals = new Map<string, PeripheralUsage>();
   readonly transitions = new Set<string>();
@@ -44,7 +44,7 @@ export class Usage {
   }
 }
 
-/** Adds what a session's entries show to `usage`. */
+/** Adds the actions in a session's entries to `usage`. */
 export async function addUsage(
   usage: Usage,
   { specs }: Pinned,
@@ -136,7 +136,7 @@ function addArgument(here: PeripheralUsage, role: ArgumentRole, root: string, va
   }
 }
 
-/** A command as one reads it: its words in the order of the parameters. */
+/** Adds a command: its words in the order of the parameters. */
 function addCommand(here: PeripheralUsage, tool: ToolSpec | undefined, args: Fields): void {
   const values = (tool?.parameters ?? [])
     .filter(({ role }) => ROLE_FACTS[role].runsCommands)

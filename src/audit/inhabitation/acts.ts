@@ -3,7 +3,7 @@ import type { Entry } from '../../evidence/entry.ts';
 import type { Json } from '../../spec/types.ts';
 import { fieldsOf } from '../rules/json.ts';
 
-/** Something that somebody did to the session, as its evidence tells it: one call, however many entries it left. */
+/** One action on the session, as its evidence records it: one call may leave several entries. */
 export interface Act {
   readonly seq: number;
   /** The ids of the entries that it left. */
@@ -14,15 +14,15 @@ export interface Act {
   readonly what: string;
   readonly args: { readonly [name: string]: Json };
   readonly refused: boolean;
-  /** The peripheral that this act led into, and what the agent carried; null: it led nowhere. */
+  /** The peripheral that this act entered, and the context that the agent carried; null if it entered none. */
   readonly entered: { readonly peripheral: string; readonly mode: string | null; readonly context: Fields } | null;
-  /** The peripheral that this act ended the visit to. */
+  /** The peripheral whose visit this act ended. */
   readonly left: string | null;
 }
 
 type Fields = { readonly [name: string]: Json };
 
-/** The acts of a session, in order; what the clock did, and what only accompanies an act, is none. */
+/** The acts of a session, in order. Events of the clock, and entries that only accompany an act, are not acts. */
 export function actsOf(entries: readonly Entry[]): readonly Act[] {
   const acts: Act[] = [];
   for (const [index, entry] of entries.entries()) {
@@ -40,7 +40,9 @@ export function actsOf(entries: readonly Entry[]): readonly Act[] {
   return acts;
 }
 
-/** An outcome belongs to its intent, a hop to the stop before it, its start to the hop, a refusal by the world to the call that it met. */
+/**
+ * An outcome belongs to its intent, a hop to the stop before it, its start to the hop, a refusal by a tool to its call.
+ */
 function belongs(body: Body, entries: readonly Entry[], index: number): boolean {
   const before = bodyOf(entries[index - 1]?.body ?? null);
   if (body.event === 'outcome' || body.event === 'interrupted') return true;

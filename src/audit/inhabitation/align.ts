@@ -6,24 +6,24 @@ import type { Act } from './acts.ts';
 export type CallItem = Extract<TranscriptItem, { kind: 'call' }>;
 export type ResultItem = Extract<TranscriptItem, { kind: 'result' }>;
 
-/** A call of the transcript, with what came of it. */
+/** A call in the transcript, with its result. */
 export interface Call {
   readonly item: CallItem;
   readonly result: ResultItem | null;
 }
 
-/** The calls of a transcript beside the acts of its evidence: the same, told twice, or not. */
+/** The calls of a transcript matched with the acts of its evidence. */
 export interface Alignment {
   readonly pairs: readonly { readonly call: Call; readonly act: Act }[];
-  /** Calls that left no evidence, though they had to. */
+  /** Calls that left no evidence, although they must. */
   readonly unheard: readonly Call[];
-  /** Acts that the evidence lays to the agent, and that it never called for; that it was placed somewhere to begin with is none. */
+  /** Recorded acts attributed to the agent with no matching call. The initial `start` does not count. */
   readonly uncalled: readonly Act[];
 }
 
 /** Calls that only ask; they leave no entry. */
 const ASKING = ['status', 'why'];
-/** Refusals of the store's: they go to the operator's log. */
+/** Refusals by the store, which go to the operator's log. */
 const UNRECORDED = ['session-closed', 'session-busy', 'lease-expired'];
 
 export function callsOf({ items }: Transcript): readonly Call[] {
@@ -33,15 +33,15 @@ export function callsOf({ items }: Transcript): readonly Call[] {
 }
 
 /**
- * Lays calls and acts side by side: by the entries that a result names where it names them, else each call with the next act that is what it asked
- * for. Acts stand in the order of their calls, but for those of calls that were under way together.
+ * Matches calls with acts: by the entries that a result names, otherwise each call with the next act of its kind. Acts
+ * are in the order of their calls, except for calls that ran at the same time.
  */
 export function align(calls: readonly Call[], acts: readonly Act[]): Alignment {
   const own = acts.filter(({ by, kind }) => by === 'agent' && kind !== 'close');
   const pairs: { call: Call; act: Act }[] = [];
   const unheard: Call[] = [];
   const taken = new Set<Act>();
-  /** Where the acts of calls that have ended stand, by the item that ended them. */
+  /** Positions of the acts of finished calls, by the item that ended each call. */
   let ended: { readonly item: number; readonly after: number }[] = [];
   let from = 0;
   for (const call of calls) {
@@ -61,17 +61,17 @@ export function align(calls: readonly Call[], acts: readonly Act[]): Alignment {
   return { pairs, unheard, uncalled: own.filter((act) => !taken.has(act) && !isPlacing(act)) };
 }
 
-/** A refusal that did not come from the gate, or that no entry can be made of. */
+/** True for a refusal that did not come from the gate, or that is never recorded. */
 const neverHeard = ({ result }: Call): boolean =>
   result?.status === 'refused' && (result.code === null || UNRECORDED.includes(result.code));
 
-/** A program may place its agent in a peripheral from outside: that is how a world begins. */
+/** True for a start: a program may place its agent in a peripheral from outside. */
 const isPlacing = ({ kind, refused }: Act): boolean => kind === 'start' && !refused;
 
 const isNamed = ({ entries }: Act, named: readonly string[] | null | undefined): boolean =>
   !named || entries.some((entry) => named.includes(entry));
 
-/** Whether this is what the call asked for, and came to. */
+/** True if the act matches the request and the outcome of a call. */
 function isFor(act: Act, { item, result }: Call): boolean {
   const input = fieldsOf(item.input);
   if (result && result.status !== 'error' && act.refused !== (result.status === 'refused')) return false;
@@ -92,7 +92,7 @@ const wordOf = (value: Json | undefined): string => {
   return typeof value === 'string' ? value : JSON.stringify(value);
 };
 
-/** Long texts are kept in part, with an ellipsis where they were cut. */
+/** Compares values; long texts were shortened, with an ellipsis at the cut. */
 const sameOrCut = (given: Json, arg: Json): boolean =>
   sameJson(given, arg) ||
   (typeof given === 'string' && typeof arg === 'string' && given.endsWith('…') && arg.startsWith(given.slice(0, -1)));

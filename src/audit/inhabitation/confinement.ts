@@ -6,8 +6,8 @@ import { type Life, nameOf } from './life.ts';
 const CONTROLS = ['hop', 'mode', 'status', 'why', 'stop'];
 
 /**
- * P-3: each call has its entry in the evidence, each entry its call, and nothing was used that had not been presented: a call that went through
- * names a tool of the latest offer.
+ * P-3: each call has its entry in the evidence, each entry its call, and only presented tools were used: a successful
+ * call names a tool of the latest list.
  */
 export function confinement({ transcript, calls, acts, alignment }: Life): Inhabitation {
   if (calls.length === 0 && acts.length === 0) return notApplicable('P-3', 'nothing was done');
@@ -36,7 +36,7 @@ export function confinement({ transcript, calls, acts, alignment }: Life): Inhab
   return judged('P-3', findings);
 }
 
-/** What had been presented by now: the latest of the offers. */
+/** The tools presented so far: the latest list. */
 class Offers {
   #tools: readonly string[] | null = null;
 

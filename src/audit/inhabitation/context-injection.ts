@@ -8,8 +8,8 @@ import type { Life } from './life.ts';
 type Entered = NonNullable<Act['entered']>;
 
 /**
- * P-2: the first thing delivered on each entry says where the agent is, what it sees, what it can do, and how and where it can leave; all four
- * are those of the spec and of the session's state, as data and in the text that the agent read.
+ * P-2: the first delivery on each entry states the agent's place, the context it sees, the tools it has, and its exits.
+ * All four must match the spec and the session's state, both as data and in the text that the agent read.
  */
 export function contextInjection(life: Life): Inhabitation {
   const entries = life.acts.filter(({ entered }) => entered !== null);
@@ -35,7 +35,7 @@ function judgeEntry(life: Life, act: Act, entered: Entered): readonly Inhabitati
 
 type Delivered = Extract<TranscriptItem, { kind: 'delivered' | 'result' }>;
 
-/** What came of the call that entered; where the agent was placed there, what was delivered before its next call. */
+/** The result of the call that entered; if the agent was placed there, the delivery before its next call. */
 function firstDelivered({ alignment, acts, transcript }: Life, act: Act): Delivered | null {
   const pair = alignment.pairs.find((candidate) => candidate.act === act);
   if (pair) return pair.call.result;
@@ -47,7 +47,7 @@ function firstDelivered({ alignment, acts, transcript }: Life, act: Act): Delive
   const delivered = transcript.items.filter(
     (item): item is Delivered => (item.kind === 'delivered' || item.kind === 'result') && item.n > from && item.n < to,
   );
-  // Told before it was put there, an agent may have been told of where it was.
+  // An earlier delivery may describe the previous peripheral.
   return delivered.find(({ situation }) => situation?.peripheral === act.entered?.peripheral) ?? delivered[0] ?? null;
 }
 
@@ -68,7 +68,7 @@ function missingInData(specs: SpecSet, { peripheral, mode, context }: Entered, s
   return problems;
 }
 
-/** Every name that the situation consists of has to be in what the agent read. */
+/** Every name in the situation must appear in the text that the agent read. */
 function missingInText(
   specs: SpecSet,
   { peripheral, mode, context }: Entered,
@@ -77,7 +77,7 @@ function missingInText(
 ): string[] {
   const without = (names: readonly string[]): string[] => [...new Set(names)].filter((name) => !mentions(text, name));
   const exits = exitsOf(specs, peripheral);
-  const carried = Object.entries(context).filter(([name, value]) => !UNTOLD.includes(name) && !isEmpty(value));
+  const carried = Object.entries(context).filter(([name, value]) => !NOT_SHOWN.includes(name) && !isEmpty(value));
   const isSeen = carried.length === 0 || carried.some(([name, value]) => mentions(text, name) || shows(text, value));
   const seen = [...(mode === null ? [] : without([mode])), ...(isSeen ? [] : carried.map(([name]) => name))];
   const lacks: readonly (readonly [string, readonly string[]])[] = [
@@ -92,8 +92,8 @@ function missingInText(
   );
 }
 
-/** What identifies a session says nothing to whoever is in it. */
-const UNTOLD = ['session-id', 'session-log', 'author'];
+/** Fields that identify the session; an agent does not need them. */
+const NOT_SHOWN = ['session-id', 'session-log', 'author'];
 
 const isEmpty = (value: Json): boolean =>
   value === null || value === '' || (Array.isArray(value) && value.length === 0);
@@ -101,7 +101,7 @@ const isEmpty = (value: Json): boolean =>
 const shows = (text: string, value: Json): boolean =>
   Array.isArray(value) ? value.some((one) => shows(text, one)) : typeof value === 'string' && text.includes(value);
 
-/** A name as a word of its own, whatever is made of its dashes and of capitals. */
+/** True if the text contains the name as a separate word, ignoring case and the form of its dashes. */
 export function mentions(text: string, name: string): boolean {
   const pattern = name.split('-').map(escaped).join('[-_ ]');
   return new RegExp(`(?<![\\w-])${pattern}(?![\\w]|-\\w)`, 'i').test(text);

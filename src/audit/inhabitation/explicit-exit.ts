@@ -2,8 +2,8 @@ import { type InhabitationFinding, type Inhabitation, judged, notApplicable } fr
 import type { Life } from './life.ts';
 
 /**
- * P-4: leaving is an act: a hop or stop that was validated and that the agent called for, or the operator. No visit ended otherwise, and the
- * last one did not just break off: either it was left, or nothing was done in it after the hop that led there.
+ * P-4: leaving is an act: a validated hop or stop, requested by the agent or the operator. No visit ended in another
+ * way, and the last one was not abandoned: either it was left, or nothing happened in it after the hop that entered it.
  */
 export function explicitExit({ acts, alignment, stillIn }: Life): Inhabitation {
   if (!acts.some(({ entered }) => entered !== null)) return notApplicable('P-4', 'the session entered no peripheral');

@@ -1,4 +1,4 @@
-/** The demands on a life inside: the complete set. */
+/** The complete set of inhabitation checks. */
 export const PHENOMENOLOGY = {
   'P-1': 'world replacement',
   'P-2': 'context injection',
@@ -9,11 +9,11 @@ export const PHENOMENOLOGY = {
 } as const;
 export type PhenomenologyId = keyof typeof PHENOMENOLOGY;
 
-/** What speaks against a demand: the item of the transcript or the entry of the evidence where it shows. */
+/** A violation of a check: the item of the transcript or the entry of the evidence that shows it. */
 export interface InhabitationFinding {
-  /** The item's count in the transcript; null: it is not about one. */
+  /** The item's number in the transcript; null if it is not about an item. */
   readonly item: number | null;
-  /** The entry's `seq`; null: it is not about one. */
+  /** The entry's `seq`; null if it is not about an entry. */
   readonly seq: number | null;
   readonly reason: string;
 }
@@ -22,15 +22,15 @@ export interface Inhabitation {
   readonly id: PhenomenologyId;
   readonly title: string;
   readonly verdict: 'holds' | 'fails' | 'not-applicable';
-  /** Why it fails, at most {@link MAX_FINDINGS}; where it is not applicable, why. */
+  /** The reasons why it fails, at most {@link MAX_FINDINGS}; if it is not applicable, the reason. */
   readonly findings: readonly InhabitationFinding[];
-  /** For the demand that is a matter of degree: 0 to 1. */
+  /** For the check with a degree: 0 to 1. */
   readonly score?: number;
 }
 
 export const MAX_FINDINGS = 100;
 
-/** It holds unless something speaks against it. */
+/** The result of a check: it holds if there are no findings. */
 export const judged = (id: PhenomenologyId, findings: readonly InhabitationFinding[]): Inhabitation => ({
   id,
   title: PHENOMENOLOGY[id],

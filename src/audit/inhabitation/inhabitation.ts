@@ -13,8 +13,8 @@ import { worldReplacement } from './world-replacement.ts';
 export type { Inhabitation } from './finding.ts';
 
 /**
- * Was the session inhabited? P-1 to P-6 over what the agent lived through, the spec that it was pinned to and the evidence of what was done. A
- * program that plays a session from outside can keep to every rule of the spec, and fails here.
+ * Checks whether the session was inhabited: P-1 to P-6 over the agent's transcript, the session's pinned spec and its
+ * evidence. A program that drives a session from outside can obey every rule of the spec and still fails here.
  */
 export function judgeInhabitation(
   transcript: Transcript,

@@ -2,7 +2,7 @@ import type { TranscriptItem } from '../../evidence/transcript.ts';
 import { type InhabitationFinding, type Inhabitation, judged, notApplicable } from './finding.ts';
 import type { Life } from './life.ts';
 
-/** Who alone can be the source of these. */
+/** The only possible source of each kind of item. */
 const SOURCE: { readonly [kind in TranscriptItem['kind']]?: string } = {
   opened: 'hopgate',
   offered: 'hopgate',
@@ -15,8 +15,8 @@ const SOURCE: { readonly [kind in TranscriptItem['kind']]?: string } = {
 };
 
 /**
- * P-6: what reached the agent and what it did are one stream in the order of arrival: each item is attributed, none is missing, none comes
- * before the one it follows, and each result answers one call that was made before.
+ * P-6: inputs and actions of the agent are one stream in the order of arrival: each item is attributed, none is
+ * missing, none comes before the one it follows, and each result answers one call that was made before.
  */
 export function interleavedStreams({ transcript }: Life): Inhabitation {
   const { items, problems } = transcript;
@@ -24,7 +24,7 @@ export function interleavedStreams({ transcript }: Life): Inhabitation {
   const findings: InhabitationFinding[] = problems.map(({ line, message }) => ({
     item: null,
     seq: null,
-    reason: `line ${line} is no item: ${message}`,
+    reason: `line ${line} is not an item: ${message}`,
   }));
   const open = new Set<string>();
   let time = Number.NEGATIVE_INFINITY;

@@ -4,7 +4,7 @@ import type { SpecSet } from '../../spec/types.ts';
 import { type Act, actsOf } from './acts.ts';
 import { type Alignment, align, type Call, callsOf } from './align.ts';
 
-/** One session, seen from both sides: what the agent lived through, and what the evidence says was done. */
+/** The inputs of the checks: the agent's transcript and the recorded acts of one session. */
 export interface Life {
   readonly sessionId: string;
   readonly specs: SpecSet;
@@ -12,7 +12,7 @@ export interface Life {
   readonly calls: readonly Call[];
   readonly acts: readonly Act[];
   readonly alignment: Alignment;
-  /** The evidence ends in the middle of this visit; null: outside of any. */
+  /** The peripheral of the visit that is still open at the end of the evidence; null if none is. */
   readonly stillIn: string | null;
 }
 

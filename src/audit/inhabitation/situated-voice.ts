@@ -4,14 +4,14 @@ import { mentions } from './context-injection.ts';
 import { type Inhabitation, notApplicable, PHENOMENOLOGY } from './finding.ts';
 import type { Life } from './life.ts';
 
-/** From this score on the transcript counts as lived. */
+/** The lowest score at which the transcript counts as inhabited. */
 export const LIVED = 0.5;
 
 const FIRST_PERSON = /\b(?:I|I'm|I'll|I've|I'd|me|my|mine|myself|we|our|let me|let's)\b/i;
 
 /**
- * P-5, a heuristic, for English: does the agent speak in the first person (a third of the score), of this place, its tools, exits and modes (a
- * third), and in a way that it could not without the infrastructure: it names what only the spec knows, and moves by it (a third)?
+ * P-5, a heuristic for English. A third of the score each: the agent speaks in the first person; it speaks of this
+ * place, its tools, exits and modes; it uses names that only the spec defines, and moves by them.
  */
 export function situatedVoice({ specs, transcript, calls, acts }: Life): Inhabitation {
   if (acts.length === 0 && calls.length === 0) return notApplicable('P-5', 'nothing was done');
@@ -46,7 +46,7 @@ export function situatedVoice({ specs, transcript, calls, acts }: Life): Inhabit
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
-/** The words of this world: those that only the spec has, and those of tools, which any world might. */
+/** The names of a spec set: its own, and those of tools, which are common elsewhere too. */
 function namesOf(specs: SpecSet): { readonly own: readonly string[]; readonly tools: readonly string[] } {
   const peripherals = Object.values(specs.peripherals);
   const exits = peripherals.flatMap((peripheral) => peripheral.exits.map(({ name }) => name));

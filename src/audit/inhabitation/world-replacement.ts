@@ -2,8 +2,8 @@ import { type InhabitationFinding, type Inhabitation, judged } from './finding.t
 import { type Life, nameOf } from './life.ts';
 
 /**
- * P-1: inside, the peripheral is the agent's only surface, and one world at a time is. Every call went through the session, nobody acted on the
- * session in the agent's name past the agent, no other session's items are in its stream, and no visit began within another.
+ * P-1: the peripheral is the agent's only surface, one at a time. Every call went through the session, nobody else
+ * acted in the agent's name, no other session's items are in its stream, and no visit began within another.
  */
 export function worldReplacement({ sessionId, transcript, calls, acts, alignment }: Life): Inhabitation {
   const findings: InhabitationFinding[] = [];

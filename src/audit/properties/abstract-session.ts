@@ -2,21 +2,26 @@ import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import { type Edge, type Mode, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
 import { canHold } from './satisfiable.ts';
 
-/** A session as far as properties go: where it is, in which mode, and what the last tests of the code as it stands said. */
+/**
+ * The abstract state of a session for properties: its place, its mode, and the last test results for the current code.
+ */
 export interface AbstractState {
   readonly place: string | null;
   readonly mode: Mode | null;
   /** A peripheral was visited before. */
   readonly begun: boolean;
-  /** The last result of each peripheral that tests and is remembered, for the code as it stands; absent: none, or forgotten. */
+  /**
+   * The last result of each peripheral that tests and is remembered, for the current code; absent if there is none, or
+   * it was forgotten.
+   */
   readonly results: { readonly [peripheral: string]: string };
-  /** All tests of the code as it stands passed. */
+  /** True if all tests of the current code passed. */
   readonly passed: boolean;
-  /** What was seen during the visit under way. */
+  /** The result observed during the current visit. */
   readonly seen: string | null;
 }
 
-/** One thing that may happen, and what it takes. `hop`: along an edge, by the agent, everything but the approval being met. */
+/** One possible move and its requirements. `hop`: along an edge, by the agent, with everything but the approval met. */
 export interface AbstractMove {
   readonly name: string;
   readonly kind: 'start' | 'hop' | 'mode' | 'step' | 'stop';
@@ -26,8 +31,8 @@ export interface AbstractMove {
 }
 
 /**
- * What may happen next. It says yes where it cannot tell (a rule whose facts may be anything, context that may be there), so that what is proved
- * to happen never does not. Pure.
+ * The possible moves from a state. An undecidable requirement (a rule over unknown facts, context that may exist)
+ * counts as met, so every proof that something cannot happen is sound. Pure.
  */
 export class AbstractSessions {
   readonly #specs: SpecSet;
@@ -35,7 +40,10 @@ export class AbstractSessions {
   readonly #edges: ReadonlyMap<string, readonly Edge[]>;
   readonly #rules = new Map<string, boolean>();
 
-  /** @param remembered peripherals whose results outlast a visit to them; those of the others may be anything at the next one */
+  /**
+   * @param remembered peripherals whose results are kept after a visit; the results of others may be anything at the
+   *   next visit
+   */
   constructor(specs: SpecSet, remembered: ReadonlySet<string>) {
     this.#specs = specs;
     this.#remembered = remembered;
@@ -100,7 +108,7 @@ export class AbstractSessions {
     });
   }
 
-  /** What keeps an edge shut in a state at its source, whoever asks and approves; null: nothing. */
+  /** The requirement that blocks an edge in a state at its source, whoever asks and approves; null if none does. */
   obstacle(state: AbstractState, { implies, when, conditions, gates, exit, to }: Edge): string | null {
     if (implies && this.#tests(state.place!, implies.field) && state.seen !== implies.value)
       return `${implies.field} is not ${implies.value}`;
@@ -123,7 +131,7 @@ export class AbstractSessions {
     return { ...state, seen: null, results: rest };
   }
 
-  /** An exit's value comes from tests; of other observed words any may come. */
+  /** True if an exit's value comes from tests; any value of other observed fields is possible. */
   #tests(place: string, field: string): boolean {
     const rule = this.#specs.peripherals[place]?.fruit[field];
     return rule?.kind === 'observed' && rule.from === 'result';
@@ -154,7 +162,7 @@ export class AbstractSessions {
         moves.push(
           step(`tests ${value}`, { ...state, seen: value, passed, results: { ...state.results, [spec.id]: value } }),
         );
-      // A run that passes after one that failed, on the same code, is flaky; and so it stays.
+      // A pass after a failure on the same code is flaky, and stays flaky.
       const before = state.results[spec.id];
       if (before === undefined || before === 'pass') told('pass', true);
       if (before === undefined || before === 'fail') told('fail', false);
@@ -195,10 +203,10 @@ export class AbstractSessions {
 export const testers = ({ tools }: SpecSet, { tools: granted, scope }: PeripheralSpec): readonly string[] =>
   scope.rule.command === 'test' ? granted.filter((id) => takesCommand(tools[id])) : [];
 
-/** Whether a peripheral can change files of the repository. */
+/** True if a peripheral can change files of the repository. */
 export const canChange = ({ tools }: SpecSet, { tools: granted, scope }: PeripheralSpec): boolean =>
   scope.rule.write.length > 0 && granted.some((id) => tools[id]?.effect === 'act');
 
-/** Whether a peripheral can ship: it has an acting tool, and a scope for git and the deploy commands. */
+/** True if a peripheral can ship: it has an acting tool, and a scope for git and the deploy commands. */
 export const canShip = ({ tools }: SpecSet, { tools: granted, scope }: PeripheralSpec): boolean =>
   scope.rule.command === 'deploy' && granted.some((id) => tools[id]?.effect === 'act');

@@ -9,7 +9,10 @@ import {
   testers,
 } from './abstract-session.ts';
 
-/** What came of one property. `path`: a shortest way to break it, in order; null where it is no matter of ways. */
+/**
+ * The result for one property. `path`: a shortest sequence of moves that breaks it; null if the property is not about
+ * sequences.
+ */
 export interface Proof {
   /** `reachable`, `way-back`, `bound`, `apart`, or the property as its author wrote it. */
   readonly property: string;
@@ -49,8 +52,8 @@ const broken = (property: string, message: string, path: readonly string[] | nul
 });
 
 /**
- * Proves the built-in properties of a spec set, and those that it states itself, over every session that may be; each broken one with a shortest
- * counterexample. Pure.
+ * Proves the built-in properties of a spec set, and those that it states itself, over every possible session; each
+ * broken one has a shortest counterexample. Pure.
  *
  * @example proveProperties(specs).filter(({ holds }) => !holds)
  */
@@ -66,10 +69,13 @@ export function proveProperties(specs: SpecSet): readonly Proof[] {
   ];
 }
 
-/** What a session may come to, the last results of these peripherals being remembered. */
+/** Returns the reachable states, remembering the last results of these peripherals. */
 type SpaceFor = (peripherals: readonly string[]) => Space;
 
-/** As many states a space may have for what no property asks about: each peripheral that tests takes it four times. */
+/**
+ * Limit of states while results that no property mentions are remembered: each testing peripheral multiplies them by
+ * four.
+ */
 const REMEMBERED = 20_000;
 
 function spacesOf(specs: SpecSet): SpaceFor {
@@ -86,7 +92,7 @@ function spacesOf(specs: SpecSet): SpaceFor {
   };
 }
 
-/** Every state that a session may come to, each by a shortest way, and the moves between them. */
+/** The reachable states, each with a shortest path, and the moves between them. */
 class Space {
   readonly nodes: readonly Node[];
   readonly #sessions: AbstractSessions;
@@ -104,7 +110,7 @@ class Space {
     return known;
   }
 
-  /** The states that can be come to by moves that `may` allows. */
+  /** The states reachable by moves that `may` allows. */
   explore(may: (state: AbstractState, move: AbstractMove) => boolean): readonly Node[] {
     const nodes: Node[] = [{ state: this.#sessions.initial(), before: null, move: null }];
     const seen = new Set(nodes.map(({ state }) => keyOf(state)));
@@ -120,17 +126,20 @@ class Space {
     return nodes;
   }
 
-  /** Why an edge can never be taken; null if it can. */
+  /** Returns the reason why an edge can never be taken; null if it can. */
   shut(edge: Edge): string | null {
     const obstacles = this.nodes
       .filter(({ state }) => state.place === edge.from)
       .map(({ state }) => this.#sessions.obstacle(state, edge));
     if (obstacles.length === 0) return `no session comes to ${edge.from}`;
-    // What stands in the way at the end is what no step before removes.
+    // The last obstacle is the one that no earlier step removes.
     return obstacles.includes(null) ? null : obstacles.at(-1)!;
   }
 
-  /** The first node from which no way by hops leads to a state that `wanted` accepts; steps and modes are free on the way. */
+  /**
+   * The first node from which no hops lead to a state that `wanted` accepts; steps and mode changes are allowed in
+   * between.
+   */
   withoutWay(wanted: (state: AbstractState) => boolean): Node | null {
     const into = new Map<string, string[]>();
     const good: string[] = [];
@@ -169,7 +178,7 @@ function reachable(specs: SpecSet, space: Space): Proof[] {
 
 const SHOWN = 3;
 
-/** The edges to these places that can never be taken, and why; empty where there are none. */
+/** Describes the edges to these places that can never be taken, with reasons; empty if there are none. */
 function shutWays({ edges }: SpecSet, space: Space, places: readonly string[]): string {
   const shut = edges.flatMap((edge) => {
     const why = places.includes(edge.to) ? space.shut(edge) : null;
@@ -179,7 +188,7 @@ function shutWays({ edges }: SpecSet, space: Space, places: readonly string[]): 
   return `${shut.slice(0, SHOWN).join(', ')}${more}`;
 }
 
-/** From everywhere there is a way back to where one reflects; without such a place, a way on. */
+/** Proves that a reflecting peripheral stays reachable from everywhere; without one, that every place can be left. */
 function wayBack(specs: SpecSet, space: Space): Proof[] {
   const homes = Object.values(specs.peripherals).filter(looksBack);
   if (homes.length > 0) {
@@ -195,7 +204,7 @@ function wayBack(specs: SpecSet, space: Space): Proof[] {
   ];
 }
 
-/** Whether a hop to another place can be taken from here, after any steps and changes of mode. */
+/** True if a hop to another place can be taken from here, after any steps and changes of mode. */
 function canLeave(space: Space, from: AbstractState): boolean {
   const states = [from];
   const seen = new Set([keyOf(from)]);
@@ -289,7 +298,7 @@ function neverEnter(spaceFor: SpaceFor, property: Extract<Property, { kind: 'nev
       : (kind === 'hop' || kind === 'start') && to.place === target.peripheral && state.place !== undefined;
   for (const atom of without) {
     const space = spaceFor(atom.kind === 'result' ? [atom.peripheral] : []);
-    // A visit that has to have been: only ways that never come there can break it.
+    // A required visit: only paths that never reach the peripheral can break it.
     const nodes = atom.kind === 'visited' ? space.explore((_, { to }) => to.place !== atom.peripheral) : space.nodes;
     for (const node of nodes) {
       for (const move of space.moves(node.state)) {

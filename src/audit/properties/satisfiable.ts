@@ -1,20 +1,21 @@
 import type { FruitType, Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import { celHolds } from '../rules/cel.ts';
 
-/** What is known of the moment at which a rule is judged; the rest may be anything. */
+/** The known facts at the moment at which a rule is evaluated; the rest may be anything. */
 export interface Known {
   readonly place: string | null;
   readonly mode: string | null;
   readonly testsPassed: boolean;
 }
 
-/** More combinations than this are not tried; such a rule counts as one that can hold. */
+/** Limit of combinations to try; a rule with more counts as satisfiable. */
 const MOST = 20_000;
 const MEMBER = /\b(fruit|session|visit|tests|backpack|visits)\.([a-z_][a-z0-9_]*)/g;
 
 /**
- * Whether a rule can hold at all: it is tried on every combination of the values at which its comparisons turn (each number in it, one less, one
- * more; each text in it; true and false; each word of a fruit). Exact for rules that compare one fact with one value at a time.
+ * True if a rule can hold: it is tried on every combination of the values at which its comparisons change (each number
+ * in it, one less, one more; each text in it; true and false; each value of a fruit). Exact for rules that compare one
+ * fact with one value at a time.
  */
 export function canHold(specs: SpecSet, cel: string, known: Known): boolean {
   const members = [...new Set([...cel.matchAll(MEMBER)].map((match) => `${match[1]}.${match[2]}`))];

@@ -1,6 +1,6 @@
 /**
- * The reason why an address does not lead to an allowed host. `docs.example.com` allows itself, `*.example.com` every subdomain, and only
- * `example.com:8443` a port other than the usual one.
+ * The reason why an address does not lead to an allowed host. `docs.example.com` allows itself, `*.example.com` every
+ * subdomain, and only `example.com:8443` a port other than the usual one.
  * @returns null if the address is allowed
  */
 export function hostProblem(address: string, allowed: readonly string[]): string | null {

@@ -22,7 +22,10 @@ export function looksBack(spec: PeripheralSpec): boolean {
 
 const reviewing = new WeakMap<PeripheralSpec, boolean>();
 
-/** What a visit has shown so far, counted from its entries. It grows with the files and test commands it meets, not with its steps. */
+/**
+ * What a visit has shown so far, counted from its entries. It grows with the files and test commands it meets, not with
+ * its steps.
+ */
 export interface Observed {
   readonly read: Set<string>;
   readonly matched: Set<string>;
@@ -70,8 +73,8 @@ export const copyObserved = (observed: Observed): Observed => ({
 });
 
 /**
- * The part of a command tool's report that is believed, by the scope of the peripheral: test results where the scope runs tests, commits and
- * deployments where it deploys. Elsewhere a tool could claim either.
+ * The part of a command tool's report that is believed, by the scope of the peripheral: test results where the scope
+ * runs tests, commits and deployments where it deploys. Elsewhere a tool could claim either.
  */
 export function trustedReport(scope: ScopeRule, { tools }: SpecSet, tool: string): 'test' | 'deploy' | null {
   const { command } = scope;

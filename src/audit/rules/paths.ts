@@ -1,6 +1,9 @@
 import { MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
 
-/** The place that a path leads to: relative to the root, or outside of it. `isPath`: false if no file system would take it. */
+/**
+ * The place that a path leads to: relative to the root, or outside of it. `isPath`: false if no file system would take
+ * it.
+ */
 export type AuditedPath =
   | { readonly inside: true; readonly path: string }
   | { readonly inside: false; readonly isPath: boolean; readonly why: string };

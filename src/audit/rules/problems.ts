@@ -8,9 +8,9 @@ import { hopProblems, startProblems, stopProblems } from './visit.ts';
 const CLOSED = problem('session-closed', 'lifecycle', 'nothing after the session was closed', 'an entry follows');
 
 /**
- * The rules of the pinned spec that a request breaks in a state: the second judgement. It uses the spec's meaning and the evidence alone and no
- * function of the gate, so that one mistake is not made twice. The order is that of the spec's rules: the gate must refuse with the code of
- * the first problem. Pure.
+ * The rules of the pinned spec that a request breaks in a state: the second judgement. It uses the spec's meaning and
+ * the evidence alone and no function of the gate, so that one mistake is not made twice. The order is that of the
+ * spec's rules: the gate must refuse with the code of the first problem. Pure.
  *
  * @param now epoch milliseconds of the request; the time of the last entry if it is not known better
  * @returns an empty list if the request is lawful

@@ -8,7 +8,10 @@ const asLetters = (text: string): string =>
     .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
     .toLowerCase();
 
-/** A name as the most forgiving file system reads it: without case, trailing dots and blanks, streams, and the short name of `.git`. */
+/**
+ * A name as the most lenient file system reads it: without case, trailing dots and blanks, streams, and the short name
+ * of `.git`.
+ */
 function asRead(name: string): string {
   const bare = asLetters(name).split(':')[0]!;
   const trimmed = /[^. ]/.test(bare) ? bare.replace(/[. ]+$/, '') : bare;
@@ -74,7 +77,7 @@ function maskTest(masks: readonly string[]): Test {
   };
 }
 
-/** Sessions read the same files often; so many verdicts are remembered. */
+/** Size of the cache: sessions read the same files often. */
 const REMEMBERED = 4096;
 
 /** A name, and the names of the files that it may be a backup of, or a backup of a backup of. */

@@ -11,7 +11,10 @@ import { isMaskedPath, isProtectedPath } from './protected-paths.ts';
 import type { RequestOf } from './request.ts';
 import type { AuditState, AuditedVisit } from './state.ts';
 
-/** A tool call: the peripheral's tools, its limits, the mode, the arguments, and what the scope grants to each argument's role. */
+/**
+ * A tool call: the peripheral's tools, its limits, the mode, the arguments, and what the scope grants to each
+ * argument's role.
+ */
 export function stepProblems(
   state: AuditState,
   { tool: id, args }: RequestOf<'step'>,
@@ -106,7 +109,10 @@ function addArgumentProblems(tool: ToolSpec, args: Fields, found: RuleProblem[])
 const argumentProblem = ({ id }: ToolSpec, argument: string, constraint: string, message: string): RuleProblem =>
   problem('invalid-action', 'argument', constraint, message, { tool: id, argument });
 
-/** The scope's rule for an argument's role. What a command or an address says is for the tool to judge: see {@link refusedByTool}. */
+/**
+ * The scope's rule for an argument's role. What a command or an address says is for the tool to judge: see {@link
+ * refusedByTool}.
+ */
 function addReachProblems(
   state: AuditState,
   visit: AuditedVisit,

@@ -68,7 +68,10 @@ function addFruitProblems(
 export const fruitNow = ({ visit }: AuditState, stated: Fields): Fields =>
   visit?.spec ? { ...stated, ...auditedFruit(visit.spec, visit.observed) } : stated;
 
-/** A hop: the exit opens the target and holds, the target admits, the gates are open, the context is there, somebody approves. */
+/**
+ * A hop: the exit opens the target and holds, the target admits, the gates are open, the context is there, somebody
+ * approves.
+ */
 export function hopProblems(state: AuditState, request: RequestOf<'hop'>): readonly RuleProblem[] {
   const { pinned, leaving } = state;
   const { to, by, fruit = {} } = request;
@@ -99,7 +102,10 @@ export function hopProblems(state: AuditState, request: RequestOf<'hop'>): reado
   return found;
 }
 
-/** The exit must open the target, and the target's entry must admit hops from the source at all. @returns the exit that is taken, if known */
+/**
+ * The exit must open the target, and the target's entry must admit hops from the source at all. @returns the exit that
+ * is taken, if known
+ */
 function addEdgeProblems(
   source: PeripheralSpec,
   target: PeripheralSpec,
@@ -194,7 +200,10 @@ export const entrySourceName = (source: EntrySource): string =>
 
 const gatesByTarget = new WeakMap<object, ReadonlyMap<string, readonly { in: string; rule: GateRule }[]>>();
 
-/** A gate on a destination binds every hop to it, in whichever peripheral's file it is. Those of the peripheral that is left come first. */
+/**
+ * A gate on a destination binds every hop to it, in whichever peripheral's file it is. Those of the peripheral that is
+ * left come first.
+ */
 export function gatesOn({ specs: { peripherals } }: Pinned, from: string, to: string): readonly GateRule[] {
   let all = gatesByTarget.get(peripherals);
   if (!all) {

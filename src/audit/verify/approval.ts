@@ -14,7 +14,9 @@ export interface ApprovedRequest {
   readonly view: { readonly [title: string]: Json | undefined };
 }
 
-/** The approvals of a session: each is whole, for this session, used by the next hop or change of mode, and used once. */
+/**
+ * The approvals of a session: each is whole, for this session, used by the next hop or change of mode, and used once.
+ */
 export class Approvals {
   readonly #report: AuditReport;
   readonly #usedNonces = new Set<string>();

@@ -5,9 +5,9 @@ import type { ChainHead, StoredEntry } from '../../evidence/entry.ts';
 const sha256 = (text: string): string => hash('sha256', text);
 
 /**
- * What is wrong with one link of a chain, on the bytes as they are stored. For entries that were read from a store, so that `entry` is what the
- * bytes spell: see `verifyChain` for pairs from elsewhere.
- * @returns null when it links to `last` and nothing was changed
+ * Checks one link of a chain on the stored bytes. Only for entries that were read from a store, so that `entry` matches
+ * the bytes; see `verifyChain` for pairs from elsewhere.
+ * @returns null if it links to `last` and nothing was changed
  */
 export function linkProblems(last: ChainHead, { entry, head, body }: StoredEntry): readonly ChainProblem[] | null {
   const { seq, id, prev } = entry;

@@ -29,8 +29,9 @@ import type { AuditVerdict } from './verdict.ts';
 type BodyOf<Event extends Body['event']> = Extract<Body, { event: Event }>;
 
 /**
- * The round trip over one session, entry by entry. An entry that implies a request is judged by the {@link problems} of that request; the rest
- * of the class compares what the entry claims with the entries before it. Feed it in order; memory stays flat.
+ * The round trip over one session, entry by entry. An entry that implies a request is judged by the {@link problems} of
+ * that request; the rest of the class compares what the entry claims with the entries before it. Feed it in order;
+ * memory stays flat.
  */
 export class SessionAudit {
   readonly #report = new AuditReport();
@@ -169,7 +170,10 @@ export class SessionAudit {
     }
   }
 
-  /** Some entries must follow others directly: an outcome its intent, a hop its stop, a start its hop, a use its approval. */
+  /**
+   * Some entries must follow others directly: an outcome its intent, a hop its stop, a start its hop, a use its
+   * approval.
+   */
   #checkOrder({ event }: Body): void {
     const { opened, history, pending, leaving, arriving } = this.#state;
     const report = this.#report;
@@ -351,7 +355,10 @@ export class SessionAudit {
       this.#shipping.ship(id, fieldsOf(outcome.result));
   }
 
-  /** A recorded fruit holds every observed field, and each has its type. Its values are judged as those of a request are. */
+  /**
+   * A recorded fruit holds every observed field, and each has its type. Its values are judged as those of a request
+   * are.
+   */
   #checkStop({ peripheral, fruit, exit }: StopBody): void {
     const { visit } = this.#state;
     const report = this.#report;

@@ -7,19 +7,19 @@ export interface Violation {
   readonly seq: number;
   readonly tool?: string;
   readonly argument?: string;
-  /** What the spec demands here, in its own terms: `tools: read, bash-test`. */
+  /** The spec's requirement, in its own terms: `tools: read, bash-test`. */
   readonly constraint: string;
-  /** What the entry says instead. */
+  /** The contents of the entry instead. */
   readonly message: string;
 }
 
 /**
- * Something that the evidence cannot answer for: never clean, and no proof of a breach.
+ * A gap in the evidence: the session is not clean, but no breach is proved.
  *
- * - `unobserved`: nobody watched what a step did.
- * - `unconfirmed`: a step reports a result that no observed effect bears out.
+ * - `unobserved`: the effects of a step were not observed.
+ * - `unconfirmed`: a step reports a result that no observed effect confirms.
  * - `no-outcome`: an intent whose outcome is unknown.
- * - `erased`: a body was erased; what rests on it cannot be judged.
+ * - `erased`: a body was erased; entries that depend on it cannot be judged.
  * - `open-visit`: the evidence ends in the middle of a visit.
  * - `unknown`: an entry, or a command, that this audit has no rule for.
  */
@@ -38,7 +38,7 @@ export interface Counts {
   readonly visits: number;
   readonly hops: number;
   readonly approvals: number;
-  /** In all, also where the lists were cut at {@link MAX_LISTED}. */
+  /** Total counts, even if the lists were cut at {@link MAX_LISTED}. */
   readonly violations: number;
   readonly gaps: number;
 }
@@ -51,5 +51,5 @@ export interface AuditVerdict {
   readonly counts: Counts;
 }
 
-/** A list that tells no more by being longer is cut here, so that a hostile log cannot fill the memory. */
+/** Maximum length of the lists, so that a hostile log cannot fill the memory. */
 export const MAX_LISTED = 1000;

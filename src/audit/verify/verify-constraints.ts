@@ -3,10 +3,10 @@ import { addEvidence, type Evidence, SessionAudit } from './session-audit.ts';
 import type { AuditVerdict } from './verdict.ts';
 
 /**
- * The round trip (the ← operator): holds a session's evidence, and what was seen to happen, against the spec it was pinned to. A second
- * judgement, from the spec's meaning; nothing of the gate is used. Streams; nothing is thrown for what the evidence says.
+ * The round trip (the ← operator): compares a session's evidence and its observed effects with the spec it is pinned
+ * to. A second judgement, from the spec's meaning; nothing of the gate is used. Streams; bad evidence never throws.
  *
- * It judges what the entries say. That they are the entries that were written is another question: see `verifyChain` and seals.
+ * It judges the contents of the entries. See `verifyChain` and seals for their integrity.
  *
  * @example
  * const { ok, violations, gaps } = await verifyConstraints({ specs, config }, store.entries(sessionId));

@@ -14,35 +14,35 @@ import { SessionAudit } from './session-audit.ts';
 import { MAX_LISTED, type AuditVerdict } from './verdict.ts';
 
 export interface VerifyOptions {
-  /** A seal that was kept elsewhere, and the key that it has to be signed with (PEM). */
+  /** A seal that was stored elsewhere, and the key that must have signed it (PEM). */
   readonly seal?: { readonly seal: Seal; readonly publicKey: string };
-  /** Reads a blob, to see that what was stored apart is there and unchanged. */
+  /** Reads a blob, to check that it exists and is unchanged. */
   readonly getBlob?: (hash: string) => Promise<Uint8Array | null>;
-  /** Told now and then how many entries have been read. */
+  /** Called from time to time with the number of entries read. */
   readonly progress?: (entries: number) => void;
 }
 
 export interface SessionVerdict {
   readonly sessionId: string;
-  /** The chain is whole, the seal fits, and nothing contradicts the spec. */
+  /** True if the chain is complete, the seal fits, and nothing contradicts the spec. */
   readonly ok: boolean;
   /** Damage of the log itself: entries changed, missing, doubled, out of order; blobs changed. */
   readonly chain: readonly ChainProblem[];
-  /** How the log departs from its seal; null when it does not, or none was given. */
+  /** The difference between the log and its seal; null if there is none, or no seal was given. */
   readonly seal: string | null;
   readonly audit: AuditVerdict;
-  /** What a person must know about the changes, though no rule forbids it; absent if there is nothing. */
+  /** Findings about the changes that no rule forbids but a person must know; absent if there are none. */
   readonly findings?: readonly Finding[];
   readonly head: ChainHead;
-  /** Which tree was tested, approved and shipped. */
+  /** The trees that were tested, approved and shipped. */
   readonly shipments: readonly Shipment[];
 }
 
 const EVERY = 10_000;
 
 /**
- * Everything that `hopgate verify` asks of one session, in one pass and in flat memory: is the log what was written, and does it keep to its
- * spec?
+ * All checks of `hopgate verify` for one session, in one pass and in flat memory: the log's integrity, and its
+ * conformance to the spec.
  */
 export async function verifySession(
   sessionId: string,
@@ -115,7 +115,7 @@ class SealedPart {
   }
 }
 
-/** The blobs that stand for large arguments and results. */
+/** The blobs of large arguments and results. */
 function blobsOf(body: Json): readonly string[] {
   const known = bodyOf(body);
   if (!known) return [];

@@ -84,7 +84,7 @@ export function readEntryForm(form: Fields, defaults: { readonly id: string; rea
   for (const [key, value] of Object.entries(form)) {
     if (Object.hasOwn(KEYS, key)) fields[KEYS[key as keyof typeof KEYS]] = value;
     else if (key.startsWith('evidence/') && key !== EPHEMERAL)
-      issues.push({ path: key, message: 'is no field of an entry' });
+      issues.push({ path: key, message: 'is not a field of an entry' });
     else if (key !== EPHEMERAL) dropped.push(key);
   }
   const ephemeral = form[EPHEMERAL] ?? false;

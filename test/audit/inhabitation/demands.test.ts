@@ -254,7 +254,7 @@ describe('P-6 fails', () => {
     expect(why.join('\n')).toContain(reason);
   });
   it('where a line could not be read', () =>
-    expect(failing(items, [{ line: 4, message: 'it is no JSON' }])).toMatchObject({ ids: 'P-6' }));
+    expect(failing(items, [{ line: 4, message: 'it is not JSON' }])).toMatchObject({ ids: 'P-6' }));
 });
 
 describe('whatever is done to the stream', () => {

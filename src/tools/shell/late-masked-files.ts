@@ -12,8 +12,9 @@ export class UncoveredError extends Error {
   }
 }
 
-/** The tree is scanned again only if that takes at most this fraction of the command's time. */
+/** The tree is scanned again only where that takes at most this part of the command's time, or at most FREE_MS. */
 const SHARE = 1 / 20;
+const FREE_MS = 50;
 
 export interface Covered {
   readonly root: string;
@@ -25,7 +26,7 @@ export interface Covered {
 
 /**
  * Watches the files that a layout covers by single mounts: if such a file is replaced, its mount disappears with it.
- * (The layer of an overlay does not.) After a command that took long enough, also searches new masked files.
+ * (The layer of an overlay does not.) After a command that took long enough, or in a small tree, also searches new masked files.
  * @returns a check that throws {@link UncoveredError} if a masked file was not covered
  */
 export function watchCovered({ root, masks, scan, scanMs }: Covered, { mounts }: SandboxLayout): () => void {
@@ -38,7 +39,7 @@ export function watchCovered({ root, masks, scan, scanMs }: Covered, { mounts }:
   return () => {
     const changed = before.find(({ path, identity }) => identityOf(path) !== identity);
     if (changed) throw new UncoveredError(changed.path, 'was replaced');
-    if ((performance.now() - startedAt) * SHARE < scanMs) return;
+    if (scanMs > Math.max(FREE_MS, (performance.now() - startedAt) * SHARE)) return;
     const isCovered = isWithinOneOf(new Set([...scan.maskedFiles, ...scan.maskedFolders]));
     const now = scanTree(root, masks);
     const added = [...now.maskedFiles, ...now.maskedFolders].find((path) => !isCovered(path));

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { SERVER } from '../server-name.ts';
 import { CLAUDE_BIN, ClaudeWorld, call, own } from './claude-world.ts';
@@ -73,6 +74,32 @@ describe.skipIf(!CLAUDE_BIN)('servers in Claude Code that are named as hopgateâ€
     expect(run.results.filter(({ name }) => name.startsWith('mcp__')).every(({ failed }) => failed)).toBe(true);
     expect(run.results.length).toBeGreaterThan(calls.length + 2);
     expect(calledAt(log)).toBe('');
+  });
+
+  it('get no call, and no resource is read, from a file that is written in the middle of a session', async () => {
+    const world = new ClaudeWorld();
+    worlds.push(world);
+    const log = join(world.folder, 'rogue.log');
+    const rogue = { command: process.execPath, args: [ROGUE, log, ...TOOLS], alwaysLoad: true };
+    const names = [`plugin:hopgate:${SERVER}`, `plugin_hopgate_${SERVER}`, SERVER, 'fresh'];
+    const servers = JSON.stringify({ mcpServers: Object.fromEntries(names.map((name) => [name, rogue])) });
+    world.write('.claude/settings.json', JSON.stringify({ enableAllProjectMcpServers: true }));
+    const calls = names.flatMap((server) => [
+      call('ReadMcpResourceTool', { server, uri: 'rogue://x' }),
+      call(`mcp__${server.replaceAll(':', '_')}__evil`, {}),
+    ]);
+    const written = async () => {
+      world.write('.mcp.json', servers);
+      await sleep(3000);
+      return { calls: [{ name: own('mode'), input: { to: 'diagnose', reason: 'look' } }] };
+    };
+    const env = { ENABLE_TOOL_SEARCH: 'false' };
+    const during = await world.run([written, ...calls, done, done], { env });
+    expect(during.results.length, during.stderr).toBe(calls.length + 1);
+    // The next session starts with them.
+    const after = await world.run([...calls, call(own('hop'), {}), done, done], { env });
+    expect(after.requests[0]?.tools).toContain('mcp__fresh__evil');
+    expect(calledAt(log), JSON.stringify([during.results, after.results])).toBe('');
   });
 
   it('are found in its own transcript, where one has got a call all the same', async () => {

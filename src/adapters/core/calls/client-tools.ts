@@ -23,15 +23,16 @@ export type ClientTool =
   /** The client's own bookkeeping: nothing of the world is touched, or only through tools that are judged when they are called. */
   | { readonly kind: 'inner' }
   /** Known, and not to be let through: no scope says what it may touch. `why` completes "it …". */
-  | { readonly kind: 'outside'; readonly why: string }
-  /** An MCP resource: inner where the server is ours. */
-  | { readonly kind: 'resource' };
+  | { readonly kind: 'outside'; readonly why: string };
 
 type Table = ReadonlyMap<string, ClientTool>;
 
 const inner = (...names: readonly string[]): [string, ClientTool][] => names.map((name) => [name, { kind: 'inner' }]);
 const outside = (why: string, ...names: readonly string[]): [string, ClientTool][] =>
   names.map((name) => [name, { kind: 'outside', why }]);
+
+/** A configuration can give another server the name of hopgate's, once that is known; calls of tools are checked by what they ask, a read is not. */
+const READS_RESOURCE = 'reads from an MCP server that it names, and a name does not tell which server answers';
 
 /**
  * Claude Code 2.1.328, as it offered them to a model (headless, with and without its switches for search and task tools), and what its SDK's
@@ -64,8 +65,7 @@ const CLAUDE_CODE: Table = new Map<string, ClientTool>([
   ['Bash', { kind: 'shell', command: ['command'], folder: null }],
   ['WebFetch', { kind: 'same', tool: 'web-fetch', as: { url: 'url' }, how: 'contained' }],
   ['ListMcpResourcesTool', { kind: 'inner' }],
-  ['ReadMcpResourceTool', { kind: 'resource' }],
-  ['ReadMcpResourceDirTool', { kind: 'resource' }],
+  ...outside(READS_RESOURCE, 'ReadMcpResourceTool', 'ReadMcpResourceDirTool'),
   // Agents and what they pass each other: each agent's own calls are judged.
   ...inner('Agent', 'Task', 'ListAgents', 'SendMessage'),
   ...inner('TodoWrite', 'TaskCreate', 'TaskGet', 'TaskUpdate', 'TaskList', 'TaskOutput', 'TaskStop'),
@@ -105,7 +105,7 @@ const CODEX: Table = new Map<string, ClientTool>([
   ],
   ['list_mcp_resources', { kind: 'inner' }],
   ['list_mcp_resource_templates', { kind: 'inner' }],
-  ['read_mcp_resource', { kind: 'resource' }],
+  ...outside(READS_RESOURCE, 'read_mcp_resource'),
   ...inner('spawn_agent', 'send_input', 'send_message', 'followup_task', 'resume_agent', 'wait_agent', 'wait'),
   ...inner('close_agent', 'list_agents', 'interrupt_agent'),
   ...inner('update_plan', 'request_user_input', 'tool_search', 'get_goal', 'create_goal', 'update_goal'),

@@ -98,10 +98,6 @@ function knownAction(known: ClientTool, input: unknown, context: ActionContext):
       return { kind: 'inner' };
     case 'outside':
       return { kind: 'unmapped', why: known.why };
-    case 'resource': {
-      const ours = fields['server'] === (context.own ?? serverNamed('hopgate')).server;
-      return ours ? { kind: 'inner' } : { kind: 'unmapped', why: 'reads from an MCP server that no spec speaks of' };
-    }
     case 'same': {
       const { args, extra } = renamed(fields, known.as, context);
       const call = { tool: known.tool, args: { ...known.fixed, ...args } };

@@ -42,7 +42,6 @@ function reaches(known: ClientTool, tools: readonly string[], specs: SpecSet): r
       return shellTools(specs, tools);
     case 'inner':
     case 'outside':
-    case 'resource':
       return [];
     default:
       return known satisfies never;

@@ -96,6 +96,50 @@ describe.skipIf(!CLAUDE_BIN)(`Claude Code plays "${scenario.title}"`, () => {
   });
 });
 
+describe.skipIf(!CLAUDE_BIN)('edits of a sub-agent of Claude Code', () => {
+  it('ship with the commit of its parent, whose approval lists them', async () => {
+    expect((await world.hopgate('trust', '--yes')).code).toBe(0);
+    const file_path = join(fixture.root, 'src/median.js');
+    const edits = steps.flatMap(({ action, expect }) =>
+      action.verb === 'step' && action.tool === 'edit' && !(expect && 'denied' in expect) ? [asTool(action)] : [],
+    );
+    const bash = (command: string) => call('Bash', { command, description: 'for the test' });
+    const mode = (to: string) => call(own('mode'), { to, reason: 'the cause is known', 'exit-criteria': 'it passes' });
+    const hop = (to: string, exit: string, fruit = {}) => call(own('hop'), { to, exit, reason: 'go on', fruit });
+    const run = await world.run(
+      {
+        main: [
+          mode('diagnose'),
+          hop('edit', 'hop-edit'),
+          mode('execute'),
+          call('Agent', {
+            description: 'sub',
+            prompt: 'SUB-MARK do it',
+            subagent_type: 'general-purpose',
+            run_in_background: false,
+          }),
+          hop('test', 'hop-test', { 'commit-message': 'Mend the median' }),
+          bash('node --test --test-reporter=tap'),
+          hop('deploy', 'pass'),
+          bash('git add -A'),
+          bash("git commit -m 'Mend the median'"),
+          bash('git push origin main'),
+          { text: 'done' },
+          { text: 'done' },
+        ],
+        'SUB-MARK': [call('Read', { file_path }), ...edits, { text: 'done' }],
+      },
+      { own: ['--approve', 'execute,deploy'] },
+    );
+    const seen = run.results.map(({ name, failed, text }) => `${name} ${failed}: ${text.slice(0, 300)}`).join('\n');
+    const pushed = execFileSync('git', ['-C', fixture.remote, 'show', '--stat', '--format=%s'], { encoding: 'utf8' });
+    expect(pushed, seen).toMatch(/^Mend the median\n\n src\/median\.js/);
+    const { stdout } = await world.hopgate('thread', run.session, '--json');
+    expect(stdout).toContain('src/median.js');
+    expect((await world.hopgate('verify', run.session)).code).toBe(0);
+  });
+});
+
 describe.skipIf(!CLAUDE_BIN)('Claude Code whose hooks were taken away', () => {
   it('is found out by its own transcript: at the end of the run, and by verify --inhabited', async () => {
     const bypassing = join(world.folder, 'claude');

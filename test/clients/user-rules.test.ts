@@ -85,6 +85,24 @@ describe.skipIf(!CLAUDE_BIN)('the rules that a user of Claude Code has', () => {
     expect(world.read('.claude/settings.local.json')).toBe(`{ "permissions": ${JSON.stringify({ allow })} }`);
   });
 
+  it('hold in plan mode, where the user sees the agent’s own command, and nothing acts', async () => {
+    const { session } = await inEdit([], {}, 'default');
+    const edit = call('Edit', { file_path: world.path('src/a.js'), old_string: 'one', new_string: 'two' });
+    const read = call('Read', { file_path: world.path('src/a.js') });
+    const acts = [bash('touch src/b.js'), bash('node -e 1 > src/c.js'), read, edit];
+    const run = await world.run([bash('ls src'), ...acts, done, done], {
+      own: ['--session', session],
+      permissionMode: 'plan',
+    });
+    expect(
+      run.results.map(({ failed }) => !failed),
+      JSON.stringify(run.results),
+    ).toEqual([true, false, false, true, false]);
+    expect([world.read('src/a.js'), world.read('src/b.js'), world.read('src/c.js')]).toEqual(['one\n', null, null]);
+    for (const command of ['touch src/b.js', 'node -e 1 > src/c.js'])
+      expect(run.stdout).toContain(`; exit;\\n${command}"`);
+  });
+
   it('cost no containment: no shell outside gets to the agent’s own text', async () => {
     const texts = [
       'cat src/a.js | tee past-1 | sh -c "cat > past-2"',

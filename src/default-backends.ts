@@ -6,8 +6,9 @@ import type { Sandbox } from './tools/sandbox/sandbox.ts';
 import { workspaceBackend } from './tools/workspace/backend.ts';
 
 /**
- * The real tools on a real repository. The sandbox is tried out when the first command needs it, once for all backends and sessions. A tool that
- * `specs` binds to an MCP server is served by that, whatever its name; by nobody where `config` does not name the server.
+ * The real tools on a real repository. The sandbox is tested when the first command needs it, once for all backends and
+ * sessions. A tool that `specs` binds to an MCP server is served only by that server, whatever its name, and not at all
+ * if `config` does not name the server.
  */
 export function defaultBackends(
   store: EvidenceStore,
@@ -63,7 +64,7 @@ export function defaultBackends(
   return [upstream, ...own];
 }
 
-/** A backend that leaves some tools to others. */
+/** A backend without some of its tools. */
 const without = (names: ReadonlySet<string>, backend: ToolBackend): ToolBackend => {
   const tools = backend.tools.filter((id) => !names.has(id));
   return tools.length === backend.tools.length ? backend : { ...backend, tools };
@@ -73,7 +74,10 @@ const DISCIPLINE = ['psr-search', 'psr-select', 'pur-update', 'pur-mark-pivot', 
 
 const detected = new Map<boolean, Promise<Sandbox>>();
 
-/** The sandbox of this process: one that works goes on to work, so all sessions share it; one that was missing may have come since. */
+/**
+ * The sandbox of this process: a working one keeps working, so all sessions share it; a missing one may have been
+ * installed since, so it is tested again.
+ */
 async function sandboxOf(unsafe: boolean): Promise<Sandbox> {
   const known = detected.get(unsafe);
   if (known && (await known.catch(() => null))?.availability.ok) return known;
@@ -83,7 +87,7 @@ async function sandboxOf(unsafe: boolean): Promise<Sandbox> {
   return found;
 }
 
-/** A backend that is loaded and made when its first call comes: what a session never uses costs it nothing. */
+/** A backend that is loaded and created at its first call, so an unused one costs nothing. */
 function onFirstUse(name: string, tools: readonly string[], make: () => Promise<ToolBackend>): ToolBackend {
   let backend: Promise<ToolBackend> | null = null;
   return {

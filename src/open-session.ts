@@ -22,37 +22,46 @@ import { timeOrderedId } from './stores/time-ordered.ts';
 export type ApproveFunction = (request: ApprovalRequest) => boolean | string | Promise<boolean | string>;
 
 export interface OpenOptions {
-  /** A loaded spec set or where one lies. Default: the one that the repository's hopgate.yaml names, else the shipped one. */
+  /**
+   * A loaded spec set or the path of one. Default: the one that the repository's hopgate.yaml names, else the shipped
+   * one.
+   */
   readonly specs?: SpecSet | string;
-  /** The repository. Tools see nothing outside of it. */
+  /** The repository. Tools see only files inside it. */
   readonly root: string;
-  /** The agent's id: the author of what it does. */
+  /** The agent's id, which is the author of its entries. */
   readonly agent: string;
-  /** `memory`, a file for SQLite, or a store of your own. Default: SQLite in the repository's state folder, outside the root. */
+  /**
+   * `memory`, a file for SQLite, or a store of your own. Default: SQLite in the repository's state folder, outside the
+   * root.
+   */
   readonly store?: 'memory' | (string & {}) | EvidenceStore;
   /**
-   * Who gives approvals; `operator`: each waits for `hopgate approve`, and is found when the call is made again. Without one, what needs an approval
-   * is refused.
+   * Gives approvals. With `operator`, each request waits for `hopgate approve`, and the repeated call finds the answer.
+   * Without an approver, a call that needs an approval is refused.
    */
   readonly approver?: Approver | ApproveFunction | 'operator';
   /** How the repository is tested and shipped. Default: its hopgate.yaml, narrowed unless the operator trusts it. */
   readonly config?: Partial<ProjectConfig>;
-  /** Take hopgate.yaml as it stands: this program speaks for the operator. */
+  /** Trust the current hopgate.yaml: this program acts for the operator. */
   readonly trustConfig?: boolean;
   /**
-   * In place of the real tools; as a function, made from them: `(real) => [mine, ...real]`. The first that serves a tool's id runs it. They are
-   * closed with the session.
+   * Used instead of the real tools; a function receives the real ones: `(real) => [mine, ...real]`. The first one that
+   * serves a tool's id runs it. They are closed with the session.
    */
   readonly backends?: readonly ToolBackend[] | ((real: readonly ToolBackend[]) => readonly ToolBackend[]);
-  /** The id of a session to go on with. It keeps the spec and config that it was opened with. */
+  /** The id of a session to continue. It keeps the spec and config that it was opened with. */
   readonly session?: string;
-  /** The session whose sub-agent is to work in this one: it may ship what is changed here. */
+  /** The session whose sub-agent works in this one; the parent may ship the changes made here. */
   readonly parent?: string;
-  /** The operator's environment: by it commands find their programs and variables. Asked for each command. Default: that of this process. */
+  /**
+   * The operator's environment, in which commands find their programs and variables. Called for each command. Default:
+   * that of this process.
+   */
   readonly env?: () => NodeJS.ProcessEnv;
-  /** Run shell tools without a sandbox where there is none. Every entry says so. */
+  /** Run shell tools without a sandbox if none is available. Every entry records that. */
   readonly unsafeNoSandbox?: boolean;
-  /** Told of each entry once it is durable. */
+  /** Called with each entry once it is durable. */
   readonly onEntry?: (entry: Entry) => void;
   readonly inspector?: Inspector;
   readonly clock?: Clock;
@@ -68,8 +77,8 @@ export const randomIds: Ids = {
 /**
  * Opens a session: one agent, one repository, one spec set, from start to close.
  *
- * @throws SpecError when specs or hopgate.yaml have problems; StoreError `session-not-found` for an unknown `session`; `agent-mismatch` as a
- * plain Error when the session belongs to another agent.
+ * @throws SpecError when specs or hopgate.yaml have problems; StoreError `session-not-found` for an unknown `session`;
+ *   `agent-mismatch` as a plain Error when the session belongs to another agent.
  * @example
  * const session = await openSession({ root: '.', agent: 'my-agent', store: 'memory' });
  * await session.setMode({ to: 'diagnose' });
@@ -142,7 +151,7 @@ async function openStore(
   return { store: sqliteStore(file, { clock }), owned: true };
 }
 
-/** Reading specs takes more than all the rest of a session: it is loaded by who opens a new one. */
+/** Parsing specs takes longer than the rest of opening a session, so its code is loaded only for a new session. */
 async function pinOf(options: OpenOptions, root: string): Promise<Pin> {
   const [{ openProject }, { loadProjectConfig }, { loadSpecs }] = await Promise.all([
     import('./project/open-project.ts'),

@@ -15,9 +15,9 @@ export interface RunAndVerifyOptions extends Pick<SessionParts, 'store' | 'clock
   /** Absolute real path of the repository. */
   readonly root: string;
   readonly agent?: string;
-  /** The mode to work in, reached along the gate; the initial one if left out. */
+  /** The mode to work in, reached by the transitions of the mode gate; default: the initial one. */
   readonly mode?: Mode;
-  /** Who starts the visit: the operator may where the entry names `user-request`. */
+  /** The author of the start; the operator may start if the entry names `user-request`. */
   readonly by?: Principal;
   readonly context?: Fields;
   readonly fruit?: Fields;
@@ -25,11 +25,11 @@ export interface RunAndVerifyOptions extends Pick<SessionParts, 'store' | 'clock
 }
 
 export interface RunVerdict {
-  /** Everything was let through, and the evidence of it agrees with the spec. */
+  /** True if every action was allowed and the evidence agrees with the spec. */
   readonly ok: boolean;
-  /** What was refused, if anything was; the run ended there. */
+  /** The denial that ended the run; null if every action was allowed. */
   readonly denial: Denial | null;
-  /** null when the visit could not be stopped, or not be started. */
+  /** Null if the visit could not be started or stopped. */
   readonly fruit: Fields | null;
   readonly context: Fields;
   readonly evidence: readonly Entry[];
@@ -37,10 +37,12 @@ export interface RunVerdict {
 }
 
 /**
- * The round trip in one call: a session that starts a peripheral, takes the actions, stops, and is held against its spec by the audit.
+ * The round trip in one call: a session that starts a peripheral, takes the actions and stops; then the audit verifies
+ * it against its spec.
  *
  * @example
- * const { ok, verdict } = await runAndVerify(specs, 'explore', [{ tool: 'read', args: ['src/a.ts'] }], { ...parts, mode: 'diagnose' });
+ * const actions = [{ tool: 'read', args: ['src/a.ts'] }];
+ * const { ok, verdict } = await runAndVerify(specs, 'explore', actions, { ...parts, mode: 'diagnose' });
  */
 export async function runAndVerify(
   specs: SpecSet,
@@ -84,7 +86,7 @@ export async function runAndVerify(
   return stopped.ok ? finish(refused, stopped.fruit) : finish(refused ?? stopped.denial, null);
 }
 
-/** The modes to pass through, by the fewest transitions; empty where one is there already or no way leads there. */
+/** The modes on the shortest way to a mode; empty if it is the current one or cannot be reached. */
 function wayTo({ modeGate: gate }: SpecSet, mode: Mode): readonly Mode[] {
   if (!gate) return [];
   const ways: Mode[][] = [[gate.initial]];

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readRegularFile } from './read-file.ts';
 
-/** The most bytes of a file that git or hopgate keeps its settings in. */
+/** Maximum size of a settings file of git or hopgate. */
 const MAX_BYTES = 16 << 20;
 
-/** The text of a regular file; none where it cannot be read, or is larger than such a file can be. */
+/** The text of a regular file; empty if it cannot be read or is larger than a settings file can be. */
 export function readIfAny(path: string): string {
   try {
     return readRegularFile(path, MAX_BYTES).toString('utf8');
@@ -14,7 +14,7 @@ export function readIfAny(path: string): string {
   }
 }
 
-/** Where a path leads; null if nowhere. */
+/** The real path of a path; null if it does not exist. */
 export function realpathIfAny(path: string): string | null {
   try {
     return realpathSync(path);
@@ -23,7 +23,7 @@ export function realpathIfAny(path: string): string | null {
   }
 }
 
-/** Puts a text in the place of a file: readers see the old text or the whole new one. */
+/** Replaces the text of a file; readers see the old text or the complete new one. */
 export function writeAtomically(file: string, text: string, mode = 0o600): void {
   const made = `${file}.${process.pid}-${randomBytes(6).toString('hex')}`;
   try {

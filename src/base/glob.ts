@@ -1,16 +1,17 @@
 /** Tests a path, given as its names. */
 export type Glob = (names: readonly string[]) => boolean;
 
-/** Braces may multiply a pattern into so many. */
+/** Maximum number of alternatives to which braces may expand a pattern. */
 const MAX_ALTERNATIVES = 64;
 
 /**
- * Compiles a glob: `*` and `?` stay within one name, `**` as a whole name spans folders, `[a-z]`, `[!a]` and `{a,b}` mean the same as in a shell, and
- * `name!(a|*b)` at the end of a name matches what does not go on as `a` or `*b`. Names that begin with a dot are like others, and letter case counts.
- * A name that is written exactly as in the pattern always matches: `[id].pem` is a file's name too.
+ * Compiles a glob: `*` and `?` stay within one name, `**` as a whole name spans folders, `[a-z]`, `[!a]` and `{a,b}`
+ * mean the same as in a shell, and `name!(a|*b)` at the end of a name matches what does not go on as `a` or `*b`. Names
+ * that begin with a dot are like others, and letter case counts. A name that is written exactly as in the pattern
+ * always matches: `[id].pem` is a file's name too.
  *
- * A match takes time proportional to pattern × path, whatever both are: libraries compile globs to regular expressions, which backtrack, and both
- * the patterns and the paths come from repositories that nobody has read.
+ * A match always takes time proportional to pattern × path. Libraries compile globs to regular expressions, which
+ * backtrack, and both patterns and paths come from untrusted repositories.
  *
  * @throws Error with {@link globProblem} as its message
  */
@@ -24,7 +25,7 @@ export function compileGlob(pattern: string): Glob {
 /** The ways to read a pattern: with its braces expanded, and with braces that are part of a name. */
 export const readingsOf = (pattern: string): readonly string[] => [...new Set([...expandBraces(pattern), pattern])];
 
-/** Why a pattern cannot be compiled, to go on behind its name; null if it can. */
+/** Explains why a pattern cannot be compiled, as a phrase that follows its name; null if it can. */
 export function globProblem(pattern: string): string | null {
   const alternatives = expandBraces(pattern);
   if (alternatives.length > MAX_ALTERNATIVES) return `has more than ${MAX_ALTERNATIVES} alternatives in {…}`;
@@ -38,7 +39,7 @@ export function globProblem(pattern: string): string | null {
 type NameTest = (name: string) => boolean;
 const GLOBSTAR: NameTest = () => true;
 
-/** One character of a name; STAR stands for any number of them. */
+/** One character of a name; STAR matches any number of them. */
 type CharacterTest = (character: string) => boolean;
 const STAR: CharacterTest = () => true;
 const ANY: CharacterTest = () => true;
@@ -71,7 +72,7 @@ function charactersOf(pattern: string): CharacterTest[] {
   return parts;
 }
 
-/** Whether a character is, or is not, in a set such as `a-z_`. */
+/** Tests whether a character is in a set such as `a-z_`, or is not if `negated`. */
 function setTest(set: string, negated: boolean): CharacterTest {
   return (character) => {
     let isIn = false;
@@ -84,7 +85,10 @@ function setTest(set: string, negated: boolean): CharacterTest {
   };
 }
 
-/** Matches parts with items one by one; where that fails, the last `many` takes one item more. Earlier ones never need to. */
+/**
+ * Matches parts with items one by one; where that fails, the last `many` takes one item more. Earlier ones never need
+ * to.
+ */
 function matches<Part, Item>(
   parts: readonly Part[],
   items: ArrayLike<Item>,
@@ -108,7 +112,10 @@ function matches<Part, Item>(
   return part === parts.length;
 }
 
-/** `a{b,c{d,e}}` as `ab`, `acd`, `ace`, and `{1..3}` as `1`, `2`, `3`: one more than the limit at most. Other braces stay. */
+/**
+ * `a{b,c{d,e}}` as `ab`, `acd`, `ace`, and `{1..3}` as `1`, `2`, `3`: one more than the limit at most. Other braces
+ * stay.
+ */
 export function expandBraces(pattern: string): string[] {
   const done: string[] = [];
   const open = [pattern];
@@ -145,7 +152,7 @@ function firstBraces(text: string): { readonly start: number; readonly end: numb
   return first;
 }
 
-/** `1..3` as `1`, `2`, `3`, and `c..a` as `c`, `b`, `a`: one more than the limit at most. Null if it is no range. */
+/** `1..3` as `1`, `2`, `3`, and `c..a` as `c`, `b`, `a`: at most one more than the limit. Null if it is not a range. */
 function rangeOf(text: string): string[] | null {
   const [, from, to] = /^(\d{1,9}|[a-z])\.\.(\d{1,9}|[a-z])$/i.exec(text) ?? [];
   if (from === undefined || to === undefined || /\d/.test(from) !== /\d/.test(to)) return null;

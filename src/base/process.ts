@@ -1,7 +1,10 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 
-/** Where a program lies on a PATH; null if it does not. Relative folders of the PATH are skipped: a repository could put a program there. */
+/**
+ * The path of a program on a PATH; null if it is not found. Relative folders of the PATH are skipped, because a
+ * repository could put a program there.
+ */
 export function findProgram(name: string, path: string | undefined): string | null {
   for (const folder of (path ?? '').split(delimiter)) {
     if (!isAbsolute(folder)) continue;
@@ -15,7 +18,7 @@ export function findProgram(name: string, path: string | undefined): string | nu
   }
   return null;
 }
-/** Whether a process of this id lives, whoever it belongs to. */
+/** True if a process with this id exists, of any user. */
 export function isAlive(pid: number): boolean {
   if (!(pid > 0)) return false;
   try {

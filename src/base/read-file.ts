@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { isWithin } from './paths.ts';
 
-/** A file that is there and must not be read. `message` names its path, `remedy` says what to do about it. */
+/** A file that exists and must not be read. `message` names its path, `remedy` says what to do about it. */
 export class UnreadableFile extends Error {
   readonly path: string;
   readonly problem: string;
@@ -16,11 +16,12 @@ export class UnreadableFile extends Error {
 }
 
 /**
- * Reads a file of a repository that nobody has read yet: `hopgate.yaml -> /dev/zero` never ends, a FIFO waits for a writer for ever, and a file of 100 GB
- * fills the memory. Only a regular file within the size limit is read; what grows meanwhile is refused, too.
+ * Reads a file of an untrusted repository, in which `hopgate.yaml -> /dev/zero` never ends, a FIFO waits endlessly for
+ * a writer, and a file of 100 GB fills the memory. Only a regular file within the size limit is read; a file that grows
+ * meanwhile is refused too.
  *
  * @param within if given, a link is followed to files in this folder only (absolute, real)
- * @throws UnreadableFile; the file system's own error if there is no file, or permission is denied
+ * @throws UnreadableFile; the file system's own error if the file does not exist or permission is denied
  */
 export function readRegularFile(path: string, maxBytes: number, within?: string): Buffer {
   const found = statSync(path);

@@ -1,16 +1,19 @@
-/** Control, zero-width, bidirectional, tag and other characters that do not show: with them a text could look like another one. */
+/**
+ * Control, zero-width, bidirectional, tag and other invisible characters: with them a text could look like a different
+ * one.
+ */
 const HIDDEN =
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
-/** Text on one line with everything that does not show escaped: `a\nb` becomes `a\u{a}b`. */
+/** Text on one line with all invisible characters escaped: `a\nb` becomes `a\u{a}b`. */
 export const visible = (text: string): string =>
   text.replace(HIDDEN, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`);
 
-/** What JSON leaves as it is, and a terminal may obey or hide. */
+/** Characters that JSON does not escape, and that a terminal may interpret or hide. */
 const UNESCAPED =
   /[\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
-/** JSON that means the same and holds nothing that does not show. */
+/** Equivalent JSON in which invisible characters are escaped. */
 export const visibleJson = (json: string): string =>
   json.replace(UNESCAPED, (char) =>
     char.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
@@ -18,7 +21,7 @@ export const visibleJson = (json: string): string =>
 
 /** {@link visible}, cut to `length` characters. */
 export function excerpt(text: string, length: number): string {
-  // Each character is one or two units; what lies beyond is never looked at.
+  // Each character is one or two UTF-16 units, so the rest of the text is not needed.
   const chars = [...visible(text.slice(0, 2 * length))];
   if (chars.length <= length && text.length <= 2 * length) return chars.join('').toWellFormed();
   return `${chars
@@ -27,7 +30,7 @@ export function excerpt(text: string, length: number): string {
     .toWellFormed()}…`;
 }
 
-/** Text cut to `most` UTF-16 units, with an ellipsis in the place of the rest. */
+/** Text cut to `most` UTF-16 units, with an ellipsis instead of the rest. */
 export const shorten = (text: string, most: number): string =>
   text.length > most ? `${text.slice(0, most - 1).toWellFormed()}…` : text;
 

@@ -14,7 +14,7 @@ import { asJson } from '../session/as-json.ts';
 import type { Session } from '../session/session.ts';
 import type { Caller, SessionHost } from './host.ts';
 
-/** One call of an {@link AgentSession}, as it goes over the socket. */
+/** One call of an {@link AgentSession}, in the form that is sent over the socket. */
 export type AgentOp =
   | { readonly op: 'attach'; readonly root: string; readonly agent: string }
   | ({ readonly root: string; readonly session: string } & (
@@ -23,15 +23,15 @@ export type AgentOp =
       | { readonly op: 'wants'; readonly call: Omit<AgentCall, 'signal'> }
     ));
 
-/** What it came to. A fault of ours is told as such; what the agent did is in `value`. */
+/** The answer to a call. A fault of hopgate is reported as such; the result for the agent is in `value`. */
 export type AgentOpAnswer =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly why: string };
 
-/** How long a call waits for a session that is at work, in milliseconds. */
+/** How long a call waits for a busy session, in milliseconds. */
 const WAIT_MS = 60_000;
 
-/** Carries out one call for a program in another process. Never throws. */
+/** Runs one call for a program in another process. Never throws. */
 export async function carryOutAgentOp(
   host: SessionHost,
   caller: Caller,
@@ -59,7 +59,7 @@ export async function carryOutAgentOp(
 type Call = Extract<AgentOp, { readonly op: 'call' }>;
 type Asked = Exclude<AgentOp, Call | { readonly op: 'attach' }>;
 
-/** A call of the agent's, in the session that it belongs to, with its place in the transcript. */
+/** Runs a call of the agent in its session and records it in the transcript. */
 async function carryOutCall(
   host: SessionHost,
   { root, session, call }: Call,
@@ -92,7 +92,7 @@ async function carryOutCall(
   }
 }
 
-/** What the client was handed goes into the transcript, as far as the agent reads it. */
+/** Records in the transcript what the client received and the agent reads. */
 function tellTranscript(host: SessionHost, { op, root, session: id }: Asked, session: Session, told: unknown): void {
   if (op === 'tools') host.transcript(root, id).offers((told as readonly AgentTool[]).map(({ name }) => name));
   if (op === 'prompt') host.transcript(root, id).add(delivered(told as string, situationOf(session), 'instructions'));

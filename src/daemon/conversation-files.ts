@@ -12,25 +12,25 @@ import { readRecord, takeRecord, writeRecord, writeTicket } from './record-file.
 
 /** A seat as it is kept. */
 export interface SeatRecord extends ConversationRecord {
-  /** The client program's process; null where the system does not tell. */
+  /** The client program's process; null if the system does not report it. */
   readonly client: ProcessMark | null;
 }
 
-/** What is known of a session that hooks use, beside its evidence. */
+/** Facts about a session that hooks use and its evidence does not contain. */
 export interface SessionOwner {
   readonly sessionId: string;
   readonly agent: string;
   /** The session whose envelope bounds this one. */
   readonly parent: string | null;
-  /** Destinations and modes that the operator has approved ahead, or `all`. */
+  /** Destinations and modes that the operator approved in advance, or `all`. */
   readonly approve: readonly string[];
-  /** The client program that an MCP server opened it for before any hook had come. */
+  /** The client program for which an MCP server opened the session before the first hook. */
   readonly client: ProcessMark | null;
   /** The `hopgate claude` or `hopgate codex` that works, or has worked, in it. */
   readonly program?: ProcessMark | null;
 }
 
-/** How long a client may take from the hook about a call to the call, in milliseconds. */
+/** Maximum time between the hook of a call and the call itself, in milliseconds. */
 const EXPECTED_MS = 60_000;
 /** Events that a seat remembers. */
 const MAX_EVENTS = 50;
@@ -39,7 +39,7 @@ const short = (...parts: readonly (string | null)[]): string => hash('sha256', J
 
 const keyOf = ({ client, id, agentId }: Conversation): string => short(client, id, agentId);
 
-/** The seats of one root, in its state folder, where every process of this user finds them. */
+/** The conversation records of one root, in its state folder, shared by all processes of this user. */
 export class SeatFiles {
   readonly #folder: string;
   /** Taken by whoever makes or changes a seat. */
@@ -58,7 +58,7 @@ export class SeatFiles {
     writeRecord(this.#seat(keyOf(seat.conversation)), seat);
   }
 
-  /** Every seat, the one that was last heard of first. */
+  /** All records, the most recently used first. */
   all(): readonly SeatRecord[] {
     const seats = this.#named('seat-').flatMap((name) => readRecord<SeatRecord>(join(this.#folder, name)) ?? []);
     const last = ({ events }: SeatRecord): string => events.at(-1)?.at ?? '';
@@ -85,12 +85,12 @@ export class SeatFiles {
     return takeRecord<{ value: Json }>(this.#ticket(conversation, key))?.value ?? null;
   }
 
-  /** A call over this session's connection is meant for another session. */
+  /** Records that a coming call on this session's connection is meant for another session. */
   expect(sessionId: string, call: Json, forSession: string): void {
     writeRecord(this.#expected(sessionId, call), { session: forSession, at: Date.now() });
   }
 
-  /** The session that such a call is meant for, once; null: none. */
+  /** Takes the session that such a call is meant for, once; null if there is none. */
   takeExpected(sessionId: string, call: Json): string | null {
     const expected = takeRecord<{ session: string; at: number }>(this.#expected(sessionId, call));
     return expected && Date.now() - expected.at < EXPECTED_MS ? expected.session : null;

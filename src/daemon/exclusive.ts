@@ -1,16 +1,16 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { isBusy, nodeSqlite } from '../stores/node-sqlite.ts';
 
-/** How often a lock that another process holds is tried again, in milliseconds. */
+/** Interval of attempts for a lock that another process holds, in milliseconds. */
 const RETRY_MS = 5;
 
 const queues = new Map<string, Promise<unknown>>();
 
 /**
- * Runs `work` while no other process, and nobody else in this one, runs anything under the same lock file. The lock is SQLite's on an empty
- * database, so the kernel frees it when its holder dies.
+ * Runs `work` while no other caller, in this or another process, runs anything under the same lock file. The lock is
+ * SQLite's on an empty database, so the kernel frees it when its holder dies.
  *
- * @param deadline epoch milliseconds; an Error is thrown when the lock was not free until then
+ * @param deadline epoch milliseconds; throws an Error if the lock is not free by then
  */
 export function exclusively<T>(lockFile: string, deadline: number, work: () => Promise<T>): Promise<T> {
   const before = queues.get(lockFile) ?? Promise.resolve();
@@ -31,7 +31,7 @@ async function locked<T>(lockFile: string, deadline: number, work: () => Promise
   if (!existsSync(lockFile)) closeSync(openSync(lockFile, 'a', 0o600));
   const db = new DatabaseSync(lockFile, { timeout: 0 });
   try {
-    // Nothing is ever written, so no journal is needed beside it.
+    // Nothing is ever written, so no journal file is needed.
     db.exec('PRAGMA journal_mode = MEMORY');
     for (;;) {
       try {

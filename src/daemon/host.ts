@@ -31,15 +31,15 @@ import { type SessionTranscript, Transcripts } from './transcripts.ts';
 
 /** How long a hook waits for a session, in milliseconds: shorter than its own deadline. */
 const WAIT_MS = 6_000;
-/** How long the folder of a root's seats is taken for what it was, in milliseconds. */
+/** How long the folder of a root's conversations is not checked again, in milliseconds. */
 const RECENT_MS = 1_000;
 
 export interface HostOptions {
-  /** Where the state lies: `XDG_STATE_HOME`, `HOME`. */
+  /** The variables that locate the state: `XDG_STATE_HOME`, `HOME`. */
   readonly env: Env;
-  /** How long a session stays open, and leased, after its last use; 0: not at all. Milliseconds. */
+  /** How long a session stays open and leased after its last use, in milliseconds; 0 closes it at once. */
   readonly keepOpenMs: number;
-  /** How long a call waits for a session that is at work, in milliseconds. Default 6000. */
+  /** How long a call waits for a busy session, in milliseconds. Default 6000. */
   readonly waitMs?: number;
   /** The command line that runs a ticket, up to the ticket itself. */
   readonly runCommand?: string;
@@ -48,21 +48,24 @@ export interface HostOptions {
   readonly checkpointPages?: number;
 }
 
-/** Who asks: the environment and the process id of a hook, of an MCP server, … */
+/** The calling process, such as a hook or an MCP server: its environment and process id. */
 export interface Caller {
-  /** `HOPGATE_SESSION` names the session to join, `HOPGATE_PERIPHERAL` where a new one starts. */
+  /** `HOPGATE_SESSION` names the session to join, `HOPGATE_PERIPHERAL` the first peripheral of a new one. */
   readonly env: Env;
   /** null: not known. */
   readonly pid: number | null;
 }
 
-/** A call that a command line runs later, once. */
+/** A decided call that a command line runs later, once. */
 interface RunTicket {
   readonly conversation: Conversation;
   readonly call: ContainedCall;
 }
 
-/** The sessions that client programs work in, and who sits in which. The same in the daemon and in a hook process that answers by itself. */
+/**
+ * The sessions of client programs, and the conversation that each belongs to. Used by the daemon and by a hook process
+ * that answers without it.
+ */
 export class SessionHost {
   readonly #options: HostOptions;
   readonly #sessions: OpenSessions;
@@ -82,7 +85,7 @@ export class SessionHost {
     });
   }
 
-  /** What hook handlers are given, for one caller. */
+  /** The services for hook handlers, for one caller. */
   desk(caller: Caller): HookContext {
     const files = (seat: ConversationRecord) => this.#files(seat.conversation.root);
     return {
@@ -108,17 +111,20 @@ export class SessionHost {
     return this.#serverName;
   }
 
-  /** Takes a run ticket; null if there is none, or no more. */
+  /** Takes a run ticket; null if there is none, or it was used. */
   takeRun(ticket: string): RunTicket | null {
     return /^[0-9a-f]{32}$/.test(ticket) ? takeRecord(join(this.#runs(), `${ticket}.json`)) : null;
   }
 
-  /** What the agent of a session lives through is told to this. */
+  /** The transcript of a session. */
   transcript(root: string, sessionId: string): SessionTranscript {
     return this.#transcripts.of(root, sessionId);
   }
 
-  /** The session that a call over this session's connection works in: its own, or that of a sub-agent which was about to make it. */
+  /**
+   * The session that a call over this session's connection works in: its own, or that of a sub-agent whose hook
+   * announced the call.
+   */
   async worksIn(
     root: string,
     sessionId: string,
@@ -129,7 +135,10 @@ export class SessionHost {
     return other;
   }
 
-  /** What a parent's envelope, as it is now, says of a call in a sub-agent's session; null: nothing, or there is no parent. */
+  /**
+   * The refusal of a sub-agent's call by the parent's current envelope; null if it is allowed or the session has no
+   * parent.
+   */
   async refusedAbove(
     root: string,
     sessionId: string,
@@ -151,7 +160,10 @@ export class SessionHost {
     return this.#use(root, sessionId, what, work, waitMs);
   }
 
-  /** Gives `work` a session at once, even while others are at work on it here: its calls wait for theirs, what it only shows does not. */
+  /**
+   * Calls `work` with a session at once, even while other work uses it here: its tool calls wait for the other ones;
+   * reading does not.
+   */
   async join<T>(root: string, sessionId: string, work: (session: Session) => Promise<T>): Promise<T> {
     return this.#sessions.join(await this.#opening(root, sessionId), this.#deadline(), work);
   }
@@ -162,8 +174,8 @@ export class SessionHost {
   }
 
   /**
-   * The session that an MCP server works in: the one that the environment names, that of the hooks of the same client program, or a new one,
-   * which those hooks then find.
+   * The session that an MCP server works in: the one that the environment names, that of the hooks of the same client
+   * program, or a new one, which those hooks then find.
    */
   async attach(root: string, agent: string, caller: Caller): Promise<string> {
     const files = this.#files(root);
@@ -179,7 +191,7 @@ export class SessionHost {
   }
 
   /**
-   * Writes down that this program works in a session, and what the operator has said of it ahead: the destinations and modes that are approved.
+   * Records that this program works in a session, and the destinations and modes that the operator approved in advance.
    *
    * @throws SessionBusy while another such program works in it
    */
@@ -189,12 +201,12 @@ export class SessionHost {
       const binding = await this.#bound(files, root, sessionId);
       const [other, program] = [binding.program ?? null, thisProcess()];
       if (other !== null && !sameProcess(other, program) && isRunning(other))
-        throw new SessionBusy(`process ${other.pid} works in session ${sessionId}`);
+        throw new SessionBusy(`process ${other.pid} already works in session ${sessionId}`);
       files.bind({ ...binding, approve, program });
     });
   }
 
-  /** This program works in a session no more; see {@link SessionHost.bind}. */
+  /** Records that this program has left a session; see {@link SessionHost.bind}. */
   async leave(root: string, sessionId: string): Promise<void> {
     const files = this.#files(root);
     await exclusively(files.lock, this.#deadline(), async () => {
@@ -212,7 +224,7 @@ export class SessionHost {
     return this.#sessions.close();
   }
 
-  /** What a process has to do that ends at once: others can use its sessions now. */
+  /** For a process that exits now: releases the sessions, so that others can use them. */
   letGo(): Promise<void> {
     return this.#sessions.letGoOfAll();
   }
@@ -221,7 +233,7 @@ export class SessionHost {
     const files = this.#files(conversation.root);
     const known = files.read(conversation);
     if (known && !isElsewhere(known, caller.env)) return this.#resumed(files, known, caller);
-    // Before the lock is taken: a parent's seat is made under the same one.
+    // Before the lock is taken, because the parent's record is created under the same lock.
     const parent = conversation.agentId === null ? null : await this.#seat({ ...conversation, agentId: null }, caller);
     return exclusively(files.lock, this.#deadline(), async () => {
       const meanwhile = files.read(conversation);
@@ -246,7 +258,7 @@ export class SessionHost {
     });
   }
 
-  /** A conversation may go on in another process, which another terminal has started. */
+  /** Updates a conversation that continues in another process, started from another terminal. */
   async #resumed(files: SeatFiles, known: SeatRecord, { pid }: Caller): Promise<ConversationRecord> {
     if (pid === null || known.parent !== null || (known.client && isRunning(known.client))) return known;
     const client = clientOf(ancestry(pid));
@@ -259,7 +271,7 @@ export class SessionHost {
     });
   }
 
-  /** A session that a client program works in which did not open it. */
+  /** Records the client program of a session that another program opened. */
   async #workedIn(files: SeatFiles, root: string, sessionId: string, client: ProcessMark | null) {
     const known = await this.#bound(files, root, sessionId);
     const isThere = [known.program, known.client].some((process) => process && isRunning(process));
@@ -269,7 +281,10 @@ export class SessionHost {
     return binding;
   }
 
-  /** What the person has to be told of a new conversation; whoever names the session has told it already. */
+  /**
+   * Messages for the user at the start of a conversation; empty if the caller named the session, because that program
+   * has shown them.
+   */
   async #asides({ root, agentId }: Conversation, { env }: Caller): Promise<ConversationRecord['notes']> {
     if (agentId !== null || env['HOPGATE_SESSION']) return {};
     const untold = (await import('../project/trust-record.ts')).untrustedConfig(root, this.#options.env);
@@ -283,7 +298,10 @@ export class SessionHost {
     return found ? this.#bound(files, root, found) : this.#openMain(files, root, name, client, env);
   }
 
-  /** The session that a client program's hooks or MCP server already work in: one program, one session, whatever it calls its conversations. */
+  /**
+   * The session that the hooks or the MCP server of a client program already use: each program has one session,
+   * regardless of its conversation ids.
+   */
   async #ofClient(
     files: SeatFiles,
     root: string,
@@ -310,7 +328,7 @@ export class SessionHost {
     );
   }
 
-  /** Opens a session, and writes down whose it is. */
+  /** Opens a session, and records its owner. */
   async #open(
     files: SeatFiles,
     opening: Omit<Opening, 'env'>,
@@ -343,7 +361,7 @@ export class SessionHost {
     });
   }
 
-  /** What is known of a session that exists; an opened-elsewhere one is looked up in its evidence. */
+  /** The facts about an existing session; for one opened elsewhere they are read from its evidence. */
   async #bound(files: SeatFiles, root: string, sessionId: string): Promise<SessionOwner> {
     const known = files.binding(sessionId);
     if (known) return known;
@@ -368,7 +386,7 @@ export class SessionHost {
     const files = this.#files(seat.conversation.root);
     return exclusively(files.lock, this.#deadline(), async () => {
       const now = files.read(seat.conversation);
-      if (!now) throw new Error(`the seat of conversation ${seat.conversation.id} is gone`);
+      if (!now) throw new Error(`the record of conversation ${seat.conversation.id} was removed`);
       const next = withEvent(now, event, notes);
       files.write(next);
       return next;
@@ -392,7 +410,7 @@ export class SessionHost {
     return { root, session: sessionId, agent, approver: operatorOf(files, root, this.#options.env), env };
   }
 
-  /** The environment of the terminal that a session is worked in from, and not the daemon's, which another terminal may have started. */
+  /** The environment of the terminal in which the client program runs; the daemon's may be that of another terminal. */
   #environment(files: SeatFiles, sessionId: string): NodeJS.ProcessEnv {
     const binding = files.binding(sessionId);
     if (binding?.parent) return this.#environment(files, binding.parent);
@@ -409,7 +427,7 @@ export class SessionHost {
     return `${this.#options.runCommand ?? 'hopgate hook run'} ${id}`;
   }
 
-  /** The seats of a root. That their folder is there, and closed to others, is seen to once for all that one event asks. */
+  /** The conversation files of a root. The folder's existence and permissions are checked once per event. */
   #files(root: string): SeatFiles {
     const known = this.#recent.get(root);
     if (known) return known;
@@ -428,7 +446,7 @@ export class SessionHost {
   }
 }
 
-/** The environment names another session than the one that a main agent sits in. */
+/** True if the environment names a session other than the main agent's current one. */
 const isElsewhere = ({ conversation, sessionId }: ConversationRecord, env: Env): boolean =>
   conversation.agentId === null && !!env['HOPGATE_SESSION'] && env['HOPGATE_SESSION'] !== sessionId;
 
@@ -437,7 +455,7 @@ async function start(session: Session, peripheral: string): Promise<void> {
   if (!started.ok) throw new Error(`${started.denial.message}; ${started.denial.remedy}`);
 }
 
-/** Where a conversation begins. */
+/** The first peripheral of a conversation. */
 function firstPeripheral({ peripherals }: SpecSet, asked: string | undefined): string {
   if (asked) return asked;
   const all = Object.values(peripherals);

@@ -7,20 +7,20 @@ import type { Session } from '../session/session.ts';
 import { isBusy } from '../stores/node-sqlite.ts';
 import { sqliteStore } from '../stores/sqlite.ts';
 
-/** How often a session that another process writes is tried again, in milliseconds. */
+/** Interval of attempts for a session that another process writes, in milliseconds. */
 const RETRY_MS = 20;
 
 export interface OpenSessionsOptions {
   readonly env: Env;
-  /** How long a session stays open, and leased, after its last use; 0: not at all. Milliseconds. */
+  /** How long a session stays open and leased after its last use, in milliseconds; 0 closes it at once. */
   readonly keepOpenMs: number;
   /** See `sqliteStore`. */
   readonly checkpointPages?: number;
-  /** In place of the real tools; see {@link OpenOptions}. */
+  /** Used instead of the real tools; see {@link OpenOptions}. */
   readonly backends?: OpenOptions['backends'];
 }
 
-/** What a session is opened with. */
+/** The options for opening a session. */
 export type Opening = Omit<OpenOptions, 'store' | 'backends'>;
 
 interface Held {
@@ -28,22 +28,22 @@ interface Held {
   readonly root: string;
   users: number;
   queue: Promise<unknown>;
-  /** What has been under way since when, for whoever waits in vain. */
+  /** The current work and its start time, for the error of callers that wait too long. */
   busy: { readonly what: string; readonly since: number } | null;
   idle: NodeJS.Timeout | null;
 }
 
-/** The session is at work for somebody else, and was so until the deadline. */
+/** The session was busy with other work until the deadline. */
 export class SessionBusy extends Error {
   override readonly name = 'SessionBusy';
 }
 
-/** Sessions of any number of roots, each opened when it is needed and let go of when it is not. */
+/** Sessions of any number of roots, each opened on demand and released when idle. */
 export class OpenSessions {
   readonly #options: OpenSessionsOptions;
   readonly #held = new Map<string, Held>();
   readonly #stores = new Map<string, EvidenceStore>();
-  /** As whom a session is written here, from its opening until it is let go of. */
+  /** Lease holder id per open session. */
   readonly #writers = new Map<string, string>();
 
   constructor(options: OpenSessionsOptions) {
@@ -63,7 +63,10 @@ export class OpenSessions {
     return store;
   }
 
-  /** Opens a new session, gives it to `begin`, and keeps it as {@link OpenSessions.use} does. One that could not begin is closed again. */
+  /**
+   * Opens a new session, calls `begin` with it, and keeps it open as {@link OpenSessions.use} does. If `begin` fails,
+   * the session is closed.
+   */
   async open(opening: Opening, begin: (session: Session) => Promise<void>): Promise<Session> {
     const session = await this.#open(opening);
     try {
@@ -79,10 +82,10 @@ export class OpenSessions {
   }
 
   /**
-   * Gives `work` a session with its lease held, one at a time.
+   * Calls `work` with a session whose lease is held; one caller at a time.
    *
-   * @param what is said of this work to whoever has to wait for it
-   * @param deadline epoch milliseconds. @throws SessionBusy when others were at work until then
+   * @param what describes the work in the error of callers that wait for it
+   * @param deadline epoch milliseconds. @throws SessionBusy if other work has not finished by then
    */
   async use<T>(
     opening: Opening & { readonly session: string },
@@ -119,7 +122,10 @@ export class OpenSessions {
     }
   }
 
-  /** Gives `work` a session at once, even while others are at work on it here: its calls wait for theirs, what it only shows does not. */
+  /**
+   * Calls `work` with a session at once, even while other work uses it here: its tool calls wait for the other ones;
+   * reading does not.
+   */
   async join<T>(
     opening: Opening & { readonly session: string },
     deadline: number,
@@ -144,12 +150,12 @@ export class OpenSessions {
     return [...this.#held].map(([id, { root, busy }]) => ({ id, root, busy: busy?.what ?? null }));
   }
 
-  /** Waits for what is under way, then lets go of the sessions. The stores stay open: a process that ends now need not tidy them up. */
+  /** Waits for running work, then releases the sessions. The stores stay open, because the process exits now. */
   async letGoOfAll(): Promise<void> {
     for (const id of [...this.#held.keys()]) await this.#letGo(id);
   }
 
-  /** Waits for what is under way, then lets go of everything. */
+  /** Waits for running work, then closes sessions and stores. */
   async close(): Promise<void> {
     await this.letGoOfAll();
     for (const store of this.#stores.values()) await store.close();
@@ -188,7 +194,7 @@ export class OpenSessions {
     const held = this.#held.get(id);
     if (!held || held.users > 0) return;
     const { keepOpenMs } = this.#options;
-    // A closed session has let go of itself; what is asked of it later is answered by one that is opened again.
+    // A closed session has released its lease; later requests open it again.
     const closed = await held.session.then(
       ({ state }) => state.closed,
       () => true,
@@ -201,8 +207,8 @@ export class OpenSessions {
   }
 
   /**
-   * A store that has failed (a full disk) takes no more: what was open on it is opened anew by the next call, as the same writer, because the lease
-   * could not be given back. It works once the disk does.
+   * A store that has failed (for example on a full disk) accepts no more entries. The next call opens its sessions
+   * again with the same lease holder, because the lease could not be released. It works again when the disk does.
    */
   #giveUpIfFailed(root: string, error: unknown): void {
     if (!(error instanceof StoreError) || error.code !== 'store-failed' || isBusy(error.cause)) return;
@@ -221,7 +227,8 @@ export class OpenSessions {
     const held = this.#held.get(id);
     if (!held) return;
     this.#held.delete(id);
-    this.#writers.delete(id); // who opens it meanwhile is another writer, whose lease is not given back here
+    // a session opened meanwhile has a different lease holder; its lease must not be released here
+    this.#writers.delete(id);
     if (held.idle) clearTimeout(held.idle);
     await held.queue.catch(() => {});
     const session = await held.session.catch(() => null);
@@ -229,7 +236,10 @@ export class OpenSessions {
   }
 }
 
-/** Takes the lease; while another process has it, tries again. After the deadline the session's own answer says that it is busy. */
+/**
+ * Takes the lease, with retries while another process holds it. After the deadline the session's own error says that it
+ * is busy.
+ */
 async function attach(session: Session, deadline: number): Promise<void> {
   for (;;) {
     const attached = await session.attach();
@@ -238,7 +248,7 @@ async function attach(session: Session, deadline: number): Promise<void> {
   }
 }
 
-/** Whether something settles before a deadline. */
+/** True if a promise settles before a deadline. */
 async function before(deadline: number, settled: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {
@@ -254,6 +264,6 @@ async function before(deadline: number, settled: Promise<unknown>): Promise<bool
 
 function busyError({ busy }: Held): SessionBusy {
   const since = busy ? Math.max(1, Math.round((Date.now() - busy.since) / 1000)) : 0;
-  const what = busy ? `${busy.what} has been at work in this session for ${since} s` : 'this session is at work';
-  return new SessionBusy(`${what}; wait until it has ended, then make the call again`);
+  const what = busy ? `${busy.what} has been running in this session for ${since} s` : 'this session is busy';
+  return new SessionBusy(`${what}; wait until that has finished, then make the call again`);
 }

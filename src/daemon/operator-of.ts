@@ -3,7 +3,7 @@ import { ensureStateDir } from '../project/state-dir.ts';
 import type { Env } from '../project/state-home.ts';
 import type { SeatFiles } from './conversation-files.ts';
 
-/** The operator of a session that no terminal belongs to: what was approved ahead of it, then `hopgate approve`. */
+/** The approver of a session without a terminal: first the approvals given in advance, then `hopgate approve`. */
 export function operatorOf(files: SeatFiles, root: string, env: Env): Approver {
   let asked: Approver | null = null;
   const load = async (): Promise<Approver> => {

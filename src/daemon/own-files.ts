@@ -6,10 +6,10 @@ import { isWithin } from '../base/paths.ts';
 export function packageFolder(): string {
   for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder))
     if (existsSync(join(folder, 'package.json'))) return folder;
-  throw new Error('hopgate is not where its package.json is; install it again');
+  throw new Error('hopgate cannot find its package.json; install it again');
 }
 
-/** The one file that Node runs for hooks, runs and the daemon: built, or in a checkout its source. */
+/** The file that Node runs for hooks, run tickets and the daemon: the built one, or the source in a checkout. */
 export function entryFile(): string {
   const fromSource = import.meta.filename.endsWith('.ts');
   return join(
@@ -18,13 +18,13 @@ export function entryFile(): string {
   );
 }
 
-/** Tells one installed hopgate from another, as the C client spells it too: the entry's path, size and time. */
+/** Identifies an installed hopgate by the entry file's path, size and time. The C client computes the same text. */
 export function buildId(entry = entryFile()): string {
   const { size, mtimeMs } = statSync(entry);
   return `${encoded(entry)}:${size}:${Math.floor(mtimeMs / 1000)}`;
 }
 
-/** Everything but printable ASCII as `%XX`: what a header can carry. */
+/** Encodes all but printable ASCII as `%XX`, for a header. */
 export const encoded = (text: string): string =>
   [...Buffer.from(text)]
     .map((byte) =>
@@ -40,8 +40,9 @@ export const decoded = (text: string): string => {
 };
 
 /**
- * hopgate's own files beneath a root, root-relative: what an agent must not write, because it answers the next hook. `node_modules/hopgate` is
- * protected by its name (see gate/masks.ts); a hopgate that is linked there from elsewhere beneath the root is named here as well.
+ * Root-relative paths of hopgate's own files inside a root: an agent must not write them, because they answer the next
+ * hook. `node_modules/hopgate` is protected by its name (see gate/masks.ts); a hopgate that is linked there from
+ * another folder of the root is listed here too.
  */
 export function protectedPaths(root: string): readonly string[] {
   const folders = [join(root, 'node_modules', 'hopgate'), packageFolder()];

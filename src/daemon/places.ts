@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { type Env, stateHome } from '../project/state-home.ts';
 
-/** What a socket's address holds on Linux and macOS, in bytes, its final zero aside. */
+/** Maximum length of a socket path on Linux and macOS, in bytes, without the final zero. */
 const MAX_SOCKET_PATH = process.platform === 'linux' ? 107 : 103;
 
 /**
- * The daemon's folder: its socket, its token, its log. One for each state home, in `$XDG_RUNTIME_DIR` where there is one, beside the state
- * otherwise, in the system's temporary folder where that path is too long for a socket. Only computes the name; see {@link ensurePrivateDir}.
+ * The daemon's folder: its socket, its token, its log. One per state home: in `$XDG_RUNTIME_DIR` if set, else in the
+ * state home, or in the system's temporary folder if that path is too long for a socket. Only computes the name; see
+ * {@link ensurePrivateDir}.
  */
 export function daemonFolder(env: Env): string {
   const home = stateHome(env);
@@ -25,16 +26,16 @@ export function daemonFolder(env: Env): string {
 }
 
 /**
- * Makes a folder that is closed to everyone else (0700) and returns it.
+ * Creates a folder that is closed to other users (0700) and returns its path.
  *
- * @throws Error where it is a link, no folder, or someone else's.
+ * @throws Error if it is a link, not a folder, or owned by another user.
  */
 export function ensurePrivateDir(folder: string): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const stat = lstatSync(folder);
   const user = process.getuid?.();
   if (!stat.isDirectory() || (user !== undefined && stat.uid !== user))
-    throw new Error(`${folder} is not a folder of yours; move it away`);
+    throw new Error(`${folder} is not a folder that you own; move it away`);
   if ((stat.mode & 0o077) !== 0) chmodSync(folder, 0o700);
   return folder;
 }

@@ -4,17 +4,17 @@ import { writeAtomically } from '../base/files.ts';
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
-/** Puts JSON in the place of a file, all or nothing, readable by the user alone. */
+/** Replaces a file by JSON atomically, readable only by this user. */
 export function writeRecord(file: string, value: unknown): void {
   writeAtomically(file, JSON.stringify(value));
 }
 
-/** As {@link writeRecord}, for a file that nobody looks for before this has returned; one that is cut off counts as none. */
+/** As {@link writeRecord}, for a file that no process reads before this returns; a truncated file counts as missing. */
 export function writeTicket(file: string, value: unknown): void {
   writeFileSync(file, JSON.stringify(value), { mode: 0o600 });
 }
 
-/** What a file holds; null if it is not there. */
+/** The JSON of a file; null if the file does not exist. */
 export function readRecord<T>(file: string): T | null {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as T;
@@ -24,7 +24,7 @@ export function readRecord<T>(file: string): T | null {
   }
 }
 
-/** Reads a file and removes it: of several who try, one gets it. null where there is none, or none that is whole. */
+/** Reads and removes a file; only one of several concurrent callers gets it. Null if it is missing or truncated. */
 export function takeRecord<T>(file: string): T | null {
   const mine = `${file}.${process.pid}-${randomBytes(6).toString('hex')}`;
   try {

@@ -9,11 +9,11 @@ import { daemonWanted, ensureDaemon } from './start.ts';
 export interface RemoteOptions {
   /** Absolute real path of the repository. */
   readonly root: string;
-  /** The agent of a session that has to be opened: the client program's name. */
+  /** The agent name for a new session: the client program's name. */
   readonly agent: string;
   /** `HOPGATE_SESSION` names the session; `HOPGATE_DAEMON=off` keeps everything in this process. */
   readonly env: Env;
-  /** The process whose client program is looked for: this one. */
+  /** The process whose client program is searched; default: this one. */
   readonly pid?: number;
 }
 
@@ -22,17 +22,17 @@ type Perform = (op: AgentOp, signal?: AbortSignal) => Promise<unknown>;
 /** The daemon ended in the middle of a call. */
 const LOST: AgentAnswer = {
   status: 'failed',
-  text: 'interrupted: hopgate ended in the middle of this call, and what came of it is not known; look before you do it again.',
+  text: 'interrupted: hopgate stopped during this call and its result is unknown; check the current state before you repeat it.',
   data: { code: 'interrupted' },
   denial: null,
   toolsChanged: true,
 };
 
 /**
- * The session of the client program that this process belongs to, as its hooks know it, over this user's daemon. A daemon that died is started
- * again, and the session is found again by its id.
+ * The session of the client program that this process belongs to, the same as in its hooks, through this user's daemon.
+ * If the daemon dies, it is started again and the session is found by its id.
  *
- * @throws Error where there is no such session, or no daemon can be started
+ * @throws Error if the session does not exist, or no daemon can be started
  */
 export async function remoteAgentSession(options: RemoteOptions): Promise<AgentSession> {
   const { root, agent, env } = options;

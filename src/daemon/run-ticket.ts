@@ -5,27 +5,28 @@ import type { Refused, StepResult } from '../session/results.ts';
 import type { Json } from '../spec/types.ts';
 import type { SessionHost } from './host.ts';
 
-/** What a command line in place of the agent's own prints, and how it ends. */
+/** The output and exit status of a command line that replaces the agent's own. */
 export interface RunAnswer {
   readonly exit: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** As shells say: the command could not be run, or is not permitted. */
+/** Exit status for a command that could not be run or is not permitted. */
 const NOT_RUN = 125;
 const REFUSED = 126;
 
-/** How long a run waits for the session, in milliseconds: other commands of it may be at work. */
+/** How long a run waits for the session, in milliseconds; other commands of the session may be running. */
 const WAIT_MS = 10 * 60_000;
 
 /** Runs the call of a ticket in its session. Never throws. */
 export async function runTicket(host: SessionHost, ticket: string, signal: AbortSignal): Promise<RunAnswer> {
   try {
     const run = host.takeRun(ticket);
-    if (!run) return failure(NOT_RUN, 'there is no such run; each is good once, so make the call again');
+    if (!run)
+      return failure(NOT_RUN, 'this run does not exist or was used; each can be used once, so make the call again');
     const seat = host.seatOf(run.conversation);
-    if (!seat) return failure(NOT_RUN, 'its conversation has no session any more');
+    if (!seat) return failure(NOT_RUN, 'its conversation no longer has a session');
     const { root } = run.conversation;
     const { callId, ...call } = run.call;
     const tell = (came: ToolResultFields) => host.transcript(root, seat.sessionId).add(toolResult(callId, came));
@@ -50,7 +51,7 @@ export async function runTicket(host: SessionHost, ticket: string, signal: Abort
   }
 }
 
-/** What is printed, and what the transcript says of it. */
+/** The printed answer, and the result for the transcript. */
 interface Ran {
   readonly answer: RunAnswer;
   readonly came: ToolResultFields;
@@ -95,13 +96,13 @@ function asCommand(result: Json): RunAnswer | null {
   return { exit: status & 0xff, stdout: text(stdout), stderr: text(stderr) + told };
 }
 
-/** What hopgate has to say beside the command's own words. */
+/** Remarks of hopgate in addition to the command's own output. */
 function remarks({ dropped, timedOut, flooded }: { readonly [field: string]: Json }): string {
   const lines = (Array.isArray(dropped) ? dropped.slice(0, 20) : []).map((item) => {
     const { path, why } = item as { readonly path?: Json; readonly why?: Json };
     return `did not keep ${String(path)}: ${String(why)}`;
   });
-  if (timedOut === true) lines.push('ended it: its time was up');
-  if (flooded === true) lines.push('ended it: its output had no end');
+  if (timedOut === true) lines.push('killed it after its time limit');
+  if (flooded === true) lines.push('killed it because it printed too much');
   return lines.map((line) => `hopgate ${line}\n`).join('');
 }

@@ -15,9 +15,9 @@ import { DaemonServer } from './server.ts';
 
 export interface ServeOptions extends Partial<Pick<HostOptions, 'keepOpenMs' | 'backends'>> {
   readonly env: Env;
-  /** Minutes without a request after which it ends. Default 15; `HOPGATE_DAEMON_IDLE_MINUTES` says otherwise. */
+  /** Minutes without a request after which it exits. Default 15, or `HOPGATE_DAEMON_IDLE_MINUTES`. */
   readonly idleMinutes?: number;
-  /** How long an older daemon is waited for, in milliseconds. */
+  /** How long to wait for the exit of an older daemon, in milliseconds. */
   readonly waitMs?: number;
   readonly handlers?: typeof HANDLERS;
 }
@@ -25,9 +25,9 @@ export interface ServeOptions extends Partial<Pick<HostOptions, 'keepOpenMs' | '
 /** A running daemon. */
 export interface Daemon {
   readonly socket: string;
-  /** Settles when it has ended by itself: idle, stopped, or replaced. */
+  /** Settles when it has ended: idle, stopped, or replaced. */
   readonly ended: Promise<void>;
-  /** Finishes what is under way, lets go of the sessions, and ends. */
+  /** Finishes running work, releases the sessions, and ends. */
   stop(): Promise<void>;
 }
 
@@ -37,8 +37,8 @@ const OLDER_MS = 20_000;
 const LOG_BYTES = 1 << 20;
 
 /**
- * Starts this user's daemon in this process. null: another one is running. Which of several that start at once becomes the daemon is decided by
- * a lock that the kernel frees when its holder dies; its holder alone touches the socket.
+ * Starts this user's daemon in this process. Null if another one is running. If several start at once, a lock decides;
+ * the kernel frees it when its holder dies. Only the lock's holder touches the socket.
  */
 export async function serve(options: ServeOptions): Promise<Daemon | null> {
   const { env } = options;
@@ -77,7 +77,8 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
   });
   chmodSync(socket, 0o600);
   log(`listens, pid ${process.pid}`);
-  const fault = (error: unknown) => log(`ends by a fault: ${error instanceof Error ? error.stack : String(error)}`);
+  const fault = (error: unknown) =>
+    log(`stops after an error: ${error instanceof Error ? error.stack : String(error)}`);
   process.on('uncaughtExceptionMonitor', fault);
   const { client } = installLauncher(env, log);
 
@@ -108,7 +109,10 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
   };
 }
 
-/** The lock is SQLite's on an empty database; null: a daemon of this build answers, or an older one did not end in time. */
+/**
+ * Takes the lock, SQLite's on an empty database. Null if a daemon of this build answers, or an older one did not exit
+ * in time.
+ */
 async function takeLock(file: string, env: Env, deadline: number): Promise<{ close(): void } | null> {
   const { DatabaseSync } = nodeSqlite();
   const db = new DatabaseSync(file, { timeout: 0 });
@@ -130,14 +134,14 @@ async function takeLock(file: string, env: Env, deadline: number): Promise<{ clo
   }
 }
 
-/** Whether a daemon of this build is there. One of another is told to finish by the asking. */
+/** True if a daemon of this build answers. The request makes a daemon of another build finish. */
 const answers = (env: Env): Promise<boolean> =>
   askDaemon('/status', { env, signal: AbortSignal.timeout(1000) }).then(
     () => true,
     () => false,
   );
 
-/** Somebody removed the socket: nobody finds this daemon any more. */
+/** False if the socket was removed or replaced, so that no client finds this daemon. */
 function sameSocket(socket: string, { http }: DaemonServer): boolean {
   try {
     return http.listening && statSync(socket).isSocket();
@@ -158,14 +162,14 @@ function idleMinutesOf(env: Env): number {
   return said > 0 ? said : DEFAULT_IDLE_MINUTES;
 }
 
-/** A log that never grows past twice its limit: one older file is kept beside it. */
+/** A log that never exceeds twice its limit: it is rotated, and one older file is kept. */
 function logTo(file: string): (line: string) => void {
   return (line) => {
     try {
       if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > LOG_BYTES) renameSync(file, `${file}.1`);
       appendFileSync(file, `${new Date().toISOString()} ${line.slice(0, 2000)}\n`, { mode: 0o600 });
     } catch {
-      // a log that cannot be written must not end what it tells of
+      // a log that cannot be written must not stop the daemon
     }
   };
 }

@@ -7,11 +7,12 @@ const SHAPE = /^hopgate_[a-z0-9]{12}$/;
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
 /**
- * The name under which client programs start hopgate's MCP server: drawn once for this user, and kept in the state folder, which no sandbox mounts.
- * Client programs tell servers apart by name alone, and any repository can name a server; none can name this one. Without underscores in a row, because
- * these separate a server from its tool.
+ * The name under which client programs start hopgate's MCP server: generated once for this user and stored in the state
+ * folder, which no sandbox mounts. Client programs distinguish servers only by name, and any repository can define a
+ * server; no repository can guess this name. It has no two underscores in a row, because these separate a server from
+ * its tool.
  *
- * @throws Error where the file holds something else
+ * @throws Error if the file contains anything else
  */
 export function serverName(env: Env): string {
   const folder = stateHome(env);
@@ -37,5 +38,5 @@ export function serverName(env: Env): string {
 
 function checked(file: string, name: string): string {
   if (SHAPE.test(name)) return name;
-  throw new Error(`${file} does not hold the name of a server; remove it`);
+  throw new Error(`${file} does not contain a valid server name; remove it`);
 }

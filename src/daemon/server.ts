@@ -8,7 +8,7 @@ import type { Caller, SessionHost } from './host.ts';
 import { decoded } from './own-files.ts';
 import { runTicket } from './run-ticket.ts';
 
-/** Larger requests are not read to their end, in bytes. */
+/** Maximum size of a request, in bytes. */
 const MAX_REQUEST = 32 << 20;
 /** How long a request may take to arrive, in milliseconds. */
 const ARRIVAL_MS = 5_000;
@@ -16,12 +16,12 @@ const ARRIVAL_MS = 5_000;
 export interface ServerParts {
   readonly host: SessionHost;
   readonly token: string;
-  /** Clients of another build are sent away, and the daemon finishes. */
+  /** Clients of another build are refused, and the daemon finishes. */
   readonly build: string;
   readonly log: (line: string) => void;
   /** Called when a client of another build, or `stop`, asks the daemon to finish. */
   readonly onFinish: () => void;
-  /** What `status` tells beside what the server knows. */
+  /** Additional fields for `status`. */
   readonly about: () => { readonly [name: string]: unknown };
   readonly handlers?: typeof HANDLERS;
 }
@@ -41,12 +41,12 @@ export class DaemonServer {
     this.http.on('clientError', (_error, socket) => socket.destroy());
   }
 
-  /** Milliseconds since anything was asked; 0 while something is at work. */
+  /** Milliseconds since the last request; 0 while a request is running. */
   get idleMs(): number {
     return this.#atWork > 0 ? 0 : Date.now() - this.#lastUsed;
   }
 
-  /** Takes no more requests; settles when those under way are answered. */
+  /** Accepts no more requests; settles when the running ones are answered. */
   async finish(): Promise<void> {
     this.#finishing = true;
     await new Promise<void>((resolve) => {

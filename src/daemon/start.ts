@@ -4,7 +4,7 @@ import type { Env } from '../project/state-home.ts';
 import { askDaemon, NoDaemon } from './hook/ask.ts';
 import { entryFile } from './own-files.ts';
 
-/** What the daemon needs of the environment of whoever starts it; a client program's secrets are not among it. */
+/** The allow-list of variables that the daemon inherits from its starter; it excludes a client program's secrets. */
 const PASSED = [
   ...['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'SSH_AUTH_SOCK'],
   ...[
@@ -26,10 +26,13 @@ export const scrubbed = (env: Env): { readonly [name: string]: string } =>
     }),
   );
 
-/** `HOPGATE_DAEMON=off`: every process answers by itself. */
+/** `HOPGATE_DAEMON=off`: every process answers without a daemon. */
 export const daemonWanted = (env: Env): boolean => env['HOPGATE_DAEMON'] !== 'off';
 
-/** Starts the daemon detached from this process, and does not wait for it. Where one is running, the new one ends at once or takes over. */
+/**
+ * Starts the daemon detached from this process, without a wait. If one is running, the new one exits at once or
+ * replaces it.
+ */
 export function startDetached(env: Env): void {
   const child = spawn(process.execPath, [entryFile(), 'daemon'], {
     detached: true,
@@ -41,7 +44,7 @@ export function startDetached(env: Env): void {
   child.unref();
 }
 
-/** Makes sure that a daemon of this build answers. @throws Error when none did within `waitMs` */
+/** Ensures that a daemon of this build answers. @throws Error if none does within `waitMs` */
 export async function ensureDaemon(env: Env, waitMs = 10_000): Promise<void> {
   const deadline = Date.now() + waitMs;
   let started = false;
@@ -52,7 +55,7 @@ export async function ensureDaemon(env: Env, waitMs = 10_000): Promise<void> {
     } catch (error) {
       if (!(error instanceof NoDaemon)) throw error;
       if (Date.now() >= deadline)
-        throw new Error('the daemon does not start; see "hopgate daemon status"', { cause: error });
+        throw new Error('the daemon did not start; see "hopgate daemon status"', { cause: error });
     }
     if (!started) startDetached(env);
     started = true;

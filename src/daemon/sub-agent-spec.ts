@@ -3,8 +3,8 @@ import { hashSpecs } from '../spec/hash-specs.ts';
 import type { GateSpec, Mode, PeripheralSpec, SpecSet } from '../spec/types.ts';
 
 /**
- * The spec set of a sub-agent: the peripheral that its parent is in, with the same tools, scope and limits, no way out of it, in the parent's
- * mode for good. Where the parent is in no peripheral, there are no tools.
+ * The spec set of a sub-agent: the peripheral that its parent is in, with the same tools, scope and limits, without
+ * exits, always in the parent's mode. Without tools if the parent is in no peripheral.
  */
 export function subAgentSpecs({ specs, state }: Pick<Session, 'specs' | 'state'>): SpecSet {
   const here = state.peripheral === null ? null : specs.peripherals[state.peripheral];

@@ -3,9 +3,9 @@ import { toolsOffered } from '../adapters/core/transcript/transcript-items.ts';
 import { ensureStateDir } from '../project/state-dir.ts';
 import type { Env } from '../project/state-home.ts';
 
-/** The transcript of a session, and the tools that its agent was offered last. */
+/** The transcript of a session, and the last recorded tool list. */
 export interface SessionTranscript extends TranscriptFile {
-  /** The client was handed a list of tools: one that says what the last one said tells nothing new. */
+  /** Records the tool list, unless it equals the last recorded one. */
   offers(tools: readonly string[]): void;
 }
 

@@ -4,10 +4,10 @@ import { approvalsFolder } from './approvals-folder.ts';
 import type { PendingRequest } from './pending-request.ts';
 import { usableToken } from './token.ts';
 
-/** A request and what the operator has said to it so far. */
+/** A request and the operator's answer to it. */
 export interface OperatorItem {
   readonly pending: PendingRequest;
-  /** null: nothing yet, or it was used or has expired. */
+  /** Null before there is an answer, and after it was used or has expired. */
   readonly answer: SignedAnswer | null;
 }
 
@@ -26,9 +26,9 @@ export function pendingRequests(stateDir: string, now = Date.now()): readonly Op
 }
 
 /**
- * Answers a request with the operator's token. The session finds it when it makes the same request again; a second answer replaces one that was
- * not used yet.
- * @param minutes how long the answer stands, at most a day
+ * Answers a request with the operator's token. The session finds the answer when it repeats the request; a second
+ * answer replaces an unused one.
+ * @param minutes how long the answer is valid, at most a day
  */
 export function answerRequest(
   stateDir: string,

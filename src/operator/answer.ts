@@ -3,11 +3,11 @@ import { isObject } from '../base/json.ts';
 import { canonical } from '../evidence/canonical.ts';
 import type { Json } from '../spec/types.ts';
 
-/** What the operator says to one request. Times are epoch milliseconds. */
+/** The operator's answer to one request. Times are epoch milliseconds. */
 export interface AnswerTerms {
   readonly verdict: 'yes' | 'no';
   readonly sessionId: string;
-  /** Of the request; the answer holds for nothing else. */
+  /** Hash of the request; the answer is valid only for it. */
   readonly requestHash: string;
   readonly by: string;
   /** Used once, under this name. */
@@ -16,10 +16,10 @@ export interface AnswerTerms {
   readonly expiresAt: number;
 }
 
-/** An answer as it lies in a file: the terms, and the proof that they were written by a holder of the operator's token. */
+/** An answer as stored in a file: the terms, and the proof that a holder of the operator's token wrote them. */
 export interface SignedAnswer extends AnswerTerms {
   readonly version: 1;
-  /** HMAC-SHA256 (hex) with the token, over the RFC 8785 form of all else. */
+  /** HMAC-SHA256 (hex) with the token, over the RFC 8785 form of the terms. */
   readonly mac: string;
 }
 
@@ -29,7 +29,7 @@ export function signAnswer(terms: AnswerTerms, token: string): SignedAnswer {
   return { ...whole, mac: macOf(whole, token).toString('hex') };
 }
 
-/** What is read from a file as an answer, unproved; null if it has not exactly the shape of one. */
+/** Parses an answer without a check of its proof; null if its shape differs in any way. */
 export function parseAnswer(value: unknown): SignedAnswer | null {
   if (!isObject(value)) return null;
   const fields = value as { readonly [name: string]: unknown };
@@ -53,7 +53,10 @@ const NAMES = 'by,expiresAt,givenAt,mac,nonce,requestHash,sessionId,verdict,vers
 
 export const isHash = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 
-/** Why an answer does not hold for a request; null when it does (but for its single use, which only the file system can tell). */
+/**
+ * Explains why an answer is not valid for a request; null if it is. The single use is not checked here, because only
+ * the file system records it.
+ */
 export function answerProblem(
   { mac, ...whole }: SignedAnswer,
   wanted: { readonly sessionId: string; readonly hash: string },

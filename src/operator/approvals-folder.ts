@@ -18,26 +18,30 @@ import { join } from 'node:path';
 import { isHash, parseAnswer, type SignedAnswer } from './answer.ts';
 import { type PendingRequest, parsePending, REQUEST_LIFETIME } from './pending-request.ts';
 
-/** What no person could read through is not asked, and a larger file is not one of ours. In bytes. */
+/** Maximum size of a request, in bytes: no person could read a larger one. Larger files are ignored. */
 export const LARGEST_REQUEST = 1 << 20;
 
 /**
- * The requests and answers of a state folder: `approvals/pending/HASH.json`, `approvals/answers/HASH.json`, and for each answer that was used
- * an empty `approvals/used/NONCE`. Several processes use it at once; what cannot be read as one of ours is treated as not there.
+ * The requests and answers of a state folder: `approvals/pending/HASH.json`, `approvals/answers/HASH.json`, and for
+ * each answer that was used an empty `approvals/used/NONCE`. Several processes use it at once; files that cannot be
+ * parsed are treated as missing.
  */
 export interface ApprovalsFolder {
-  /** Where requests come in, and answers: made, so that they can be watched. */
+  /** The folders of requests and of answers; created, so that they can be watched. */
   readonly pendingFolder: string;
   readonly answersFolder: string;
   /** The requests that wait, the oldest first. */
   pending(): readonly PendingRequest[];
   pendingOf(hash: string): PendingRequest | null;
-  /** Keeps a request; where another process has kept the same meanwhile, that one is returned. null: it is too large. */
+  /**
+   * Stores a request and returns it; returns the stored one if another process has stored the same. Null if it is too
+   * large.
+   */
   keepPending(request: PendingRequest): PendingRequest | null;
   dropPending(hash: string): void;
   answer(hash: string): SignedAnswer | null;
   keepAnswer(answer: SignedAnswer): void;
-  /** Takes an answer, once: true for one caller of all processes, and ever. */
+  /** Takes an answer: true only for the first caller among all processes. */
   claim(answer: SignedAnswer): boolean;
   isUsed(answer: SignedAnswer): boolean;
   /** Removes what has expired. */
@@ -83,7 +87,7 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
         const there = pendingOf(hash);
         if (there) return there;
-        remove(file); // what is there is not one of ours
+        remove(file); // the existing file is not a valid request
         renameSync(made, file);
       } finally {
         rmSync(made, { force: true });
@@ -119,7 +123,7 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
       }
       for (const path of [pendingFolder, answersFolder])
         for (const name of readdirSync(path)) if (!isOurs(name)) removeOld(join(path, name), REQUEST_LIFETIME);
-      // An answer lives for a day at most, so that its use need not be remembered for longer than two.
+      // An answer is valid for at most a day, so its use need not be stored for more than two.
       for (const name of readdirSync(usedFolder)) removeOld(join(usedFolder, name), 2 * REQUEST_LIFETIME);
     },
   };
@@ -135,7 +139,7 @@ function removeOld(file: string, age: number): void {
   if (stat?.isFile() && Date.now() - stat.mtimeMs > age) rmSync(file, { force: true });
 }
 
-/** Names of files are made of hashes and of nothing else. */
+/** Returns the hash; throws if it is not one. File names are made only of hashes. */
 function checked(hash: string): string {
   if (!isHash(hash)) throw new Error(`"${hash}" is not the hash of a request`);
   return hash;

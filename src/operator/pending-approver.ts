@@ -6,25 +6,29 @@ import { REQUEST_LIFETIME, shortId } from './pending-request.ts';
 import { usableToken } from './token.ts';
 import { untilChanged } from './until-changed.ts';
 
-/** How many requests of one session wait at most; the oldest gives way. */
+/** Maximum number of pending requests per session; the oldest is removed first. */
 const PER_SESSION = 20;
 
 export interface PendingOptions {
-  /** The repository's state folder, outside the root: requests, answers and the token lie there. */
+  /** The repository's state folder, outside the root, with requests, answers and the token. */
   readonly stateDir: string;
-  /** Absolute real path of the repository: the operator is shown its diff. */
+  /** Absolute real path of the repository, whose diff the operator sees. */
   readonly root: string;
   readonly clock?: Clock;
-  /** How long to wait for the answer before the request is left pending, in milliseconds. The session takes no other call meanwhile. */
+  /**
+   * How long to wait for the answer before the request is left pending, in milliseconds. The session accepts no other
+   * call meanwhile.
+   */
   readonly waitMs?: number;
-  /** Told of a request that was left to the operator, before it is waited for. */
+  /** Called with a new pending request, before the wait for its answer. */
   readonly onPending?: (id: string, request: ApprovalRequest) => void;
 }
 
 /**
- * Leaves requests to the operator, who answers them elsewhere (`hopgate approve ID`), proved by the operator's token. The first time a request is
- * kept and `{ pending: id }` returned; made again, it finds the answer: a yes once, a no once, and after that it is asked anew. An answer that
- * is forged, altered, expired, used, or for another request is no answer.
+ * Leaves requests to the operator, who answers them with `hopgate approve ID` and proves the answer by the operator's
+ * token. A new request is stored and `{ pending: id }` is returned. When the request is repeated, it finds the answer.
+ * Each answer, yes or no, is used once; after that the request is a new one. An answer that is forged, altered,
+ * expired, used, or for another request is ignored.
  *
  * @example openSession({ root, agent: 'builder', approver: pendingApprover({ stateDir, root, waitMs: 60_000 }) })
  */
@@ -47,7 +51,7 @@ export function pendingApprover(options: PendingOptions): Approver {
   };
 }
 
-/** Leaves a request to the operator, and returns its id; null if it is too large. */
+/** Stores a request for the operator and returns its id; null if it is too large. */
 export function leavePending(
   { stateDir, root, clock }: Pick<PendingOptions, 'stateDir' | 'root' | 'clock'>,
   request: ApprovalRequest,
@@ -61,7 +65,7 @@ export function leavePending(
 const outcomeOf = ({ verdict, by, expiresAt }: SignedAnswer, now: number) =>
   verdict === 'yes' ? { by, minutes: (expiresAt - now) / 60_000 } : { declined: by };
 
-/** The answer to a request, taken so that nobody else has it; null if there is none that holds. */
+/** Takes the answer to a request, so that no other caller gets it; null without a valid one. */
 function take(folder: ApprovalsFolder, stateDir: string, request: ApprovalRequest, now: number): SignedAnswer | null {
   const answer = folder.answer(request.hash);
   const token = answer && usableToken(stateDir);

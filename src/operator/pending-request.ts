@@ -7,10 +7,10 @@ import { isHash } from './answer.ts';
 /** How long a request waits for its answer, in milliseconds. */
 export const REQUEST_LIFETIME = 24 * 60 * 60_000;
 
-/** A request that waits for the operator, as it lies in its file. */
+/** A request that waits for the operator, as stored in its file. */
 export interface PendingRequest {
   readonly version: 1;
-  /** What the operator types: six letters and digits. */
+  /** The id that the operator types: six letters and digits. */
   readonly id: string;
   /** Absolute real path of the repository. */
   readonly root: string;
@@ -20,7 +20,7 @@ export interface PendingRequest {
   readonly request: ApprovalRequest;
 }
 
-// Without those that are mistaken for one another.
+// Without characters that are easily confused.
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 
 /** A short id that is not among `taken`. */
@@ -32,8 +32,8 @@ export function shortId(taken: readonly string[]): string {
 }
 
 /**
- * What is read from a file as a pending request; null if it is not one. What it shows is what its hash stands for: a person who reads one thing
- * never approves another.
+ * Parses a pending request; null if it is not one. The displayed content is checked against the hash, so that a person
+ * never approves something other than what they read.
  */
 export function parsePending(value: unknown): PendingRequest | null {
   if (!isObject(value)) return null;

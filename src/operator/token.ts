@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, constants, fstatSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The operator's token cannot be used. `code` is stable; the message says what to do. */
+/** The operator's token cannot be used. `code` is stable; the message contains the remedy. */
 export class TokenError extends Error {
   readonly code: 'token-missing' | 'token-unsafe' | 'token-malformed';
   constructor(code: TokenError['code'], message: string, options?: ErrorOptions) {
@@ -12,13 +12,14 @@ export class TokenError extends Error {
   }
 }
 
-/** Where the operator's token of a repository lies: in its state folder, which no sandbox mounts. */
+/** The file of the operator's token of a repository, in its state folder, which no sandbox mounts. */
 export const tokenFile = (stateDir: string): string => join(stateDir, 'operator.token');
 
 const TOKEN = /^hopgate-operator-[0-9a-f]{64}$/;
 
 /**
- * The operator's token of a state folder, made if it is not there yet (0600). Whoever can read it can answer for the operator.
+ * The operator's token of a state folder; created if missing (0600). Every process that can read it can answer for the
+ * operator.
  *
  * @throws TokenError as {@link readToken}
  */
@@ -32,7 +33,7 @@ export function ownToken(stateDir: string): string {
   const made = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
   writeFileSync(made, `hopgate-operator-${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flag: 'wx' });
   try {
-    linkSync(made, file); // never replaces the token that another process has made meanwhile
+    linkSync(made, file); // never replaces a token that another process has created meanwhile
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
@@ -41,7 +42,7 @@ export function ownToken(stateDir: string): string {
   return readToken(file);
 }
 
-/** {@link ownToken}; null where it cannot be used, so that nothing can be proved by it. */
+/** {@link ownToken}; null if it cannot be used, so that no answer can be proved. */
 export function usableToken(stateDir: string): string | null {
   try {
     return ownToken(stateDir);
@@ -54,26 +55,28 @@ export function usableToken(stateDir: string): string | null {
 /**
  * Reads a token.
  *
- * @throws TokenError `token-missing`; `token-unsafe`: a link, no regular file, someone else's, or open to others; `token-malformed`.
+ * @throws TokenError `token-missing`; `token-unsafe`: a link, not a regular file, owned by another user, or readable by
+ *   others; `token-malformed`.
  */
 export function readToken(file: string): string {
   const fd = openToken(file);
   try {
     const stat = fstatSync(fd);
     const owner = process.getuid?.();
-    if (!stat.isFile()) throw new TokenError('token-unsafe', `${file} is not a file; remove it, and a new one is made`);
+    if (!stat.isFile())
+      throw new TokenError('token-unsafe', `${file} is not a file; remove it, then hopgate creates a new one`);
     if (owner !== undefined && stat.uid !== owner)
       throw new TokenError('token-unsafe', `${file} belongs to user ${stat.uid}, not to you`);
     if ((stat.mode & 0o077) !== 0)
       throw new TokenError(
         'token-unsafe',
-        `${file} can be read by others; if nobody has, run "chmod 600" on it, else remove it, and a new one is made`,
+        `${file} can be read by other users; if none has read it, run "chmod 600" on it, else remove it, then hopgate creates a new one`,
       );
     const token = stat.size > 1024 ? '' : readFileSync(fd, 'utf8').trim();
     if (TOKEN.test(token)) return token;
     throw new TokenError(
       'token-malformed',
-      `${file} holds no token of the operator; name the right file, or, if it is the one in the state folder, remove it, and a new one is made`,
+      `${file} does not contain a token of the operator; name the right file, or, if it is the one in the state folder, remove it, then hopgate creates a new one`,
     );
   } finally {
     closeSync(fd);

@@ -1,11 +1,11 @@
 import { type FSWatcher, watch } from 'node:fs';
 
-/** How often to look where the file system tells nothing, in milliseconds. */
+/** Polling interval if the file system reports no changes, in milliseconds. */
 const EVERY = 500;
 
 /**
- * Looks, and looks again whenever the folder changes, until `look` finds something or `waitMs` have passed; null then. A folder that cannot be
- * watched is looked at every half second.
+ * Calls `look` now and after each change of the folder until it returns a value; null after `waitMs`. A folder that
+ * cannot be watched is polled every half second.
  */
 export async function untilChanged<T>(
   folder: string,
@@ -21,7 +21,7 @@ export async function untilChanged<T>(
   signal?.addEventListener('abort', onAbort);
   try {
     for (;;) {
-      // Armed before looking, so that nothing slips in between.
+      // Started before the look, so that no change in between is missed.
       const woken = new Promise<void>((resolve) => {
         wake = resolve;
       });

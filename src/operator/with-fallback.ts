@@ -1,8 +1,8 @@
 import type { Approver } from '../ports/approver.ts';
 
 /**
- * Asks the second where the first has no answer; a no is one. One approver serves one
- * session: its `via` is that of whoever answered last.
+ * Asks the second approver if the first has no answer; a no is an answer. One approver serves one session: its `via` is
+ * that of the last one that answered.
  *
  * @example withFallback(approving(['execute']), pendingApprover({ stateDir, root }))
  */
@@ -22,7 +22,10 @@ export function withFallback(first: Approver, second: Approver): Approver {
   };
 }
 
-/** Approves beforehand what leads to these destinations and modes; `all`: everything. Says nothing to the rest. */
+/**
+ * Approves requests for these destinations and modes in advance; `all` approves everything. Gives no answer to other
+ * requests.
+ */
 export const approving = (names: readonly string[], by = 'operator'): Approver => ({
   via: 'approver',
   approve: async ({ action }) => (names.includes('all') || names.includes(action.to) ? { by } : null),

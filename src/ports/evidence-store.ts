@@ -32,7 +32,7 @@ export class StoreError extends Error {
  */
 export type ShortEntry = Pick<EntryDraft, 'type' | 'claim' | 'author' | 'body'> & Partial<EntryDraft>;
 
-/** Whose bodies to erase. */
+/** The bodies to erase. */
 export type Erasure = { readonly sessionId: string } | { readonly ids: readonly string[] };
 
 /** References to a blob: entries (by id) whose bodies name it, and sessions whose pin it is. */
@@ -97,7 +97,7 @@ export interface EvidenceStore {
    */
   acquire(sessionId: string, holder: string, ttl: number): Promise<Lease>;
   /**
-   * Releases the lease; ignores a lease that is no longer held.
+   * Releases the lease; ignores a lease that another holder has taken.
    * @param fold replaces the stored fold, unless part of the session was erased
    */
   release(lease: Lease, fold?: KeptFold): Promise<void>;

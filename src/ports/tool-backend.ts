@@ -18,17 +18,17 @@ export interface Grant {
   readonly config: ProjectConfig;
   /** True if the operator opened the shell tools without a sandbox. */
   readonly unsafeNoSandbox: boolean;
-  /** What may be shipped from here; absent: whatever the scope lets through. */
+  /** Limits what may be shipped from here; if absent, only the scope limits it. */
   readonly release?: Release;
 }
 
-/** What a session may ship. */
+/** The changes that a session may ship. */
 export interface Release {
-  /** Whether a path is one of the session's own changes. */
+  /** True if a path is one of the session's own changes. */
   readonly own: (path: string) => boolean;
-  /** The tree that was tested, and what of it was approved; null: the way in depended on none. */
+  /** The tested tree, and its approved part; null if the entry into the peripheral did not depend on the tree. */
   readonly tree: TreeToShip | null;
-  /** The commit message that was approved; null: there was none. */
+  /** The approved commit message; null if there was none. */
   readonly message: string | null;
 }
 
@@ -78,7 +78,7 @@ export interface NativeWatch {
 }
 
 export interface TreePlace extends Pick<Grant, 'root' | 'config' | 'unsafeNoSandbox'> {
-  /** Left out: nobody asks what would be shipped. */
+  /** Omitted if the shipped content is not needed. */
   readonly own?: Release['own'];
   readonly signal: AbortSignal;
 }

@@ -2,16 +2,17 @@ import { within } from '../gate/scope/paths.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../spec/load/load-project-config.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 
-/** What holds of a hopgate.yaml that nobody has accepted, and what of it was left out. */
+/** The effective part of a hopgate.yaml that was not accepted, and the ignored keys. */
 export interface Narrowed {
   readonly config: ProjectConfig;
-  /** The keys that were left out, or cut down (`scopes.edit`). */
+  /** Keys that were ignored or narrowed (`scopes.edit`). */
   readonly ignored: readonly string[];
 }
 
 /**
- * What a hopgate.yaml that the operator has not accepted may say: only less than the spec and the defaults. Its masks are added without their
- * exceptions, its scopes cut down to the spec's own paths; its commands, hosts, folders, MCP servers and spec set are left out.
+ * Reduces a hopgate.yaml that the operator has not accepted: it can only restrict the spec and the defaults. Its masks
+ * are added without their exceptions, its scopes are reduced to the spec's own paths; its commands, hosts, folders, MCP
+ * servers and spec set are ignored.
  */
 export function narrowConfig(stated: ProjectConfig, specs: SpecSet): Narrowed {
   const defaults = DEFAULT_PROJECT_CONFIG;
@@ -42,7 +43,7 @@ export function narrowConfig(stated: ProjectConfig, specs: SpecSet): Narrowed {
   };
 }
 
-/** The paths that lie in both lists: the deeper one of each pair that nests. */
+/** The paths that are in both lists: the deeper one of each nested pair. */
 function intersection(a: readonly string[], b: readonly string[]): readonly string[] {
   return [...new Set([...a.filter((path) => within(plain(path), b)), ...b.filter((path) => within(plain(path), a))])];
 }

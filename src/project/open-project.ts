@@ -13,20 +13,20 @@ import { readTrust } from './trust-record.ts';
 export interface Project {
   /** Absolute real path. */
   readonly root: string;
-  /** What holds: hopgate.yaml as it stands if it is trusted, else what it may narrow. */
+  /** The effective configuration: all of hopgate.yaml if it is trusted, else only its restrictions. */
   readonly config: ProjectConfig;
-  /** The operator has accepted hopgate.yaml as it stands; also true where there is none. */
+  /** True if the operator has accepted the current hopgate.yaml, or if there is none. */
   readonly trusted: boolean;
-  /** Something in hopgate.yaml was left out because it is not trusted. */
+  /** True if parts of hopgate.yaml were ignored because it is not trusted. */
   readonly narrowed: boolean;
-  /** What was left out: `test`, `scopes.edit`, … */
+  /** The ignored keys: `test`, `scopes.edit`, … */
   readonly ignored: readonly string[];
   /** See `stateDir`; not made yet. */
   readonly stateDir: string;
   readonly specs: SpecSet;
   /** The spec folder that was loaded. */
   readonly specsFolder: string;
-  /** Absolute path of hopgate.yaml; null where there is none. */
+  /** Absolute path of hopgate.yaml; null if there is none. */
   readonly configFile: string | null;
 }
 
@@ -35,9 +35,10 @@ export const specsFolder = (root: string, config: ProjectConfig): string =>
   config.specs === 'default' ? defaultSpecsFolder() : join(root, config.specs);
 
 /**
- * Opens a repository: its hopgate.yaml, as far as the operator has accepted it, and its spec set.
+ * Opens a repository: the part of its hopgate.yaml that the operator has accepted, and its spec set.
  *
- * @throws SpecError: hopgate.yaml or the specs have problems. ProjectError `specs-changed`: the repository's own spec folder is not what was trusted.
+ * @throws SpecError: hopgate.yaml or the specs have problems. ProjectError `specs-changed`: the repository's own spec
+ *   folder differs from the trusted one.
  */
 export async function openProject(root: string, env: Env): Promise<Project> {
   const real = realRoot(root);

@@ -1,4 +1,6 @@
-/** Each kind of problem, with what to do about it: for a program that opens sessions from code, and for a person at a command line. */
+/**
+ * Remedies for each kind of problem: for a program that opens sessions from code, and for a person at a command line.
+ */
 const REMEDIES = {
   'no-root': {
     library: 'Pass the folder of the repository as `root`.',
@@ -20,7 +22,9 @@ function same(remedy: string) {
 
 export type ProjectErrorCode = keyof typeof REMEDIES;
 
-/** A repository or its state folder cannot be used. `code` is stable; `remedy` is for a program that calls the library. */
+/**
+ * A repository or its state folder cannot be used. `code` is stable; `remedy` is for a program that calls the library.
+ */
 export class ProjectError extends Error {
   readonly code: ProjectErrorCode;
   readonly remedy: string;

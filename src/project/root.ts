@@ -5,7 +5,7 @@ import { ProjectError } from './project-error.ts';
 /** The file in a repository's root that configures hopgate. */
 export const CONFIG_FILE = 'hopgate.yaml';
 
-/** The real path of the repository's root; a relative one counts from `cwd`. */
+/** The real path of the repository's root; a relative path starts at `cwd`. */
 export function realRoot(root: string, cwd = process.cwd()): string {
   const path = resolve(cwd, root);
   try {
@@ -18,8 +18,9 @@ export function realRoot(root: string, cwd = process.cwd()): string {
 }
 
 /**
- * The repository that a folder is of: the nearest folder with a hopgate.yaml, from itself up to the root of its git working tree. Where there is
- * none, and outside of git, the folder itself. So what the operator has set up holds in whichever folder of it a program is started.
+ * The repository of a folder: the nearest folder with a hopgate.yaml, from the folder itself up to the root of its git
+ * working tree. If there is none, or outside of git, the folder itself. So the operator's configuration applies in
+ * every folder of the repository.
  *
  * @param folder absolute real path
  */
@@ -28,6 +29,6 @@ export function repositoryOf(folder: string): string {
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, CONFIG_FILE))) configured ??= at;
     if (existsSync(join(at, '.git'))) return configured ?? folder;
-    if (at === dirname(at)) return folder; // outside of git, a file further up may be anybody's
+    if (at === dirname(at)) return folder; // outside of git, a file in a parent folder may belong to anyone
   }
 }

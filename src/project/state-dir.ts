@@ -7,10 +7,11 @@ import { realRoot } from './root.ts';
 import { type Env, stateHome } from './state-home.ts';
 
 /**
- * Where hopgate keeps what it knows of a repository: evidence, approvals, keys, trust. Named by the root's real path, never under it:
- * `$XDG_STATE_HOME/hopgate/<first 16 hex digits of its sha256>`. Only computes the name; see {@link ensureStateDir}.
+ * The folder of hopgate's state of a repository: evidence, approvals, keys, trust. Named by the root's real path and
+ * never inside the root: `$XDG_STATE_HOME/hopgate/<first 16 hex digits of its sha256>`. Only computes the name; see
+ * {@link ensureStateDir}.
  *
- * @throws ProjectError `state-dir-inside-root`: the folder would lie beneath the root, where an agent could write it.
+ * @throws ProjectError `state-dir-inside-root`: the folder would be inside the root, where an agent could write it.
  */
 export function stateDir(root: string, env: Env): string {
   const real = realRoot(root);
@@ -24,9 +25,10 @@ export function stateDir(root: string, env: Env): string {
 }
 
 /**
- * {@link stateDir}, made if it is not there and closed to everyone else (0700).
+ * {@link stateDir}, created if missing, and closed to other users (0700).
  *
- * @throws ProjectError `state-dir-unwritable`; `state-dir-unsafe`: it is a link, no folder, or someone else's. `state-dir-inside-root` as above.
+ * @throws ProjectError `state-dir-unwritable`; `state-dir-unsafe`: it is a link, not a folder, or owned by another
+ *   user. `state-dir-inside-root` as above.
  */
 export function ensureStateDir(root: string, env: Env): string {
   const dir = stateDir(root, env);
@@ -53,7 +55,7 @@ export function ensureStateDir(root: string, env: Env): string {
   return dir;
 }
 
-/** As `mkdir -p` does it. Node's own recursive one never ends where a folder beneath `/proc` is asked for (24.21). */
+/** Works as `mkdir -p`. Node's own recursive mkdir never returns for a folder under `/proc` (24.21). */
 function makeFolders(dir: string): void {
   if (existsSync(dir)) return;
   const parent = dirname(dir);
@@ -65,7 +67,7 @@ function makeFolders(dir: string): void {
   }
 }
 
-/** The real path of the deepest part that is there, with the rest appended. */
+/** The real path of the deepest existing part, with the rest appended. */
 function realEnough(path: string): string {
   try {
     return realpathSync(path);

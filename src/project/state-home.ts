@@ -4,8 +4,8 @@ import { isAbsolute, join } from 'node:path';
 export type Env = { readonly [name: string]: string | undefined };
 
 /**
- * The folder of everything that hopgate keeps for this user, the state folders of all repositories among it: `$XDG_STATE_HOME/hopgate`. A relative
- * `XDG_STATE_HOME` counts as unset (XDG Base Directory Specification).
+ * The folder of hopgate's state for this user, with the state folders of all repositories: `$XDG_STATE_HOME/hopgate`. A
+ * relative `XDG_STATE_HOME` counts as unset (XDG Base Directory Specification).
  */
 export function stateHome(env: Env): string {
   const stated = env['XDG_STATE_HOME'];

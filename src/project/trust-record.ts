@@ -7,13 +7,13 @@ import { CONFIG_FILE } from './root.ts';
 import { ensureStateDir, stateDir } from './state-dir.ts';
 import type { Env } from './state-home.ts';
 
-/** What the operator has accepted for a root. */
+/** The files that the operator has accepted for a root. */
 export interface TrustRecord {
   readonly version: 1;
   readonly root: string;
   /** sha256 (hex) of hopgate.yaml. */
   readonly config: string;
-  /** The repository's own spec folder and the hash of its spec set; null: the default specs. */
+  /** The repository's own spec folder and the hash of its spec set; null for the default specs. */
   readonly specs: { readonly folder: string; readonly hash: string } | null;
   /** ISO 8601. */
   readonly at: string;
@@ -21,7 +21,7 @@ export interface TrustRecord {
 
 const fileOf = (dir: string): string => join(dir, 'trust.json');
 
-/** What is trusted for this root; null if nothing is, or if the record is not one of ours. */
+/** Reads the trust record of this root; null if there is none, or it cannot be parsed. */
 export function readTrust(root: string, env: Env): TrustRecord | null {
   try {
     const record = JSON.parse(readFileSync(fileOf(stateDir(root, env)), 'utf8')) as Partial<TrustRecord> | null;
@@ -29,20 +29,20 @@ export function readTrust(root: string, env: Env): TrustRecord | null {
       ? (record as TrustRecord)
       : null;
   } catch (error) {
-    // ENOTDIR: no state folder can be there, so nothing is trusted; whoever writes to it is told.
+    // ENOTDIR: the state folder cannot exist, so nothing is trusted; a write reports the problem.
     if (error instanceof SyntaxError || ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? ''))
       return null;
     throw error;
   }
 }
 
-/** Replaces what is trusted for this root, atomically. */
+/** Replaces the trust record of this root atomically. */
 export function writeTrust(record: TrustRecord, env: Env): void {
   const file = fileOf(ensureStateDir(record.root, env));
   writeAtomically(file, `${JSON.stringify(record, null, 2)}\n`);
 }
 
-/** Forgets what is trusted for this root; false if there was nothing. */
+/** Deletes the trust record of this root; false if there was none. */
 export function revokeTrust(root: string, env: Env): boolean {
   const had = readTrust(root, env) !== null;
   const file = fileOf(stateDir(root, env));
@@ -50,7 +50,10 @@ export function revokeTrust(root: string, env: Env): boolean {
   return had;
 }
 
-/** For the person at a client program: that a new session passes over much of a hopgate.yaml; null: it is trusted as it stands, or is not there. */
+/**
+ * A warning for the user of a client program that a new session ignores much of hopgate.yaml; null if the file is
+ * trusted or missing.
+ */
 export function untrustedConfig(root: string, env: Env): string | null {
   let bytes: Buffer;
   try {
@@ -63,5 +66,5 @@ export function untrustedConfig(root: string, env: Env): string | null {
   const trusted = readTrust(root, env)?.config;
   if (trusted === hash('sha256', bytes)) return null;
   const why = trusted === undefined ? 'is not trusted' : 'is not what you have trusted';
-  return `${join(root, CONFIG_FILE)} ${why}, so that this session has the default specs and only what the file narrows; read it, then run "hopgate trust"`;
+  return `${join(root, CONFIG_FILE)} ${why}, so this session uses the default specs and only the restrictions of the file; read it, then run "hopgate trust"`;
 }

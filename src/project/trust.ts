@@ -7,7 +7,10 @@ import { CONFIG_FILE } from './root.ts';
 import type { Env } from './state-home.ts';
 import { type TrustRecord, writeTrust } from './trust-record.ts';
 
-/** What would be accepted now: the hash of hopgate.yaml and, where it names a spec folder of the repository's, of that spec set. */
+/**
+ * The record that an acceptance would store now: the hash of hopgate.yaml and, if it names a spec folder of the
+ * repository, of that spec set.
+ */
 export async function trustable(root: string): Promise<TrustRecord> {
   const { config, hash } = await loadProjectConfig(root);
   if (hash === null) throw new ProjectError('no-config', `there is no ${join(root, CONFIG_FILE)}`);
@@ -21,7 +24,7 @@ export async function trustable(root: string): Promise<TrustRecord> {
   };
 }
 
-/** Accepts hopgate.yaml as it stands. Throws SpecError where it (or its spec folder) has problems. */
+/** Accepts the current hopgate.yaml. Throws SpecError if it (or its spec folder) has problems. */
 export async function acceptConfig(root: string, env: Env): Promise<TrustRecord> {
   const record = await trustable(root);
   writeTrust(record, env);

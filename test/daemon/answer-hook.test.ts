@@ -36,10 +36,10 @@ describe('the answer to a hook', () => {
     ],
     ['a handler that throws no error', () => Promise.reject('text'), 'text'],
     ['no answer', async () => undefined, ''],
-    ['an answer that is none', async () => ({}), 'makes no sense'],
-    ['another exit', async () => ({ exit: 1, stdout: '', stderr: 'x' }), 'makes no sense'],
+    ['an answer that is none', async () => ({}), 'is invalid'],
+    ['another exit', async () => ({ exit: 1, stdout: '', stderr: 'x' }), 'is invalid'],
     ['a refusal without a reason', async () => ({ exit: 2, stdout: '', stderr: ' \n' }), 'no reason'],
-    ['an allow that is no text', async () => ({ exit: 0, stdout: { a: 1 }, stderr: '' }), 'makes no sense'],
+    ['an allow that is no text', async () => ({ exit: 0, stdout: { a: 1 }, stderr: '' }), 'is invalid'],
   ])('is a refusal with a reason for %s', async (_, handle, why) => {
     const answer = await ask(handle);
     expect(answer).toMatchObject({ exit: 2, stdout: '' });

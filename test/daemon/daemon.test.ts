@@ -202,7 +202,7 @@ describe('the daemon', () => {
     const daemon = await daemonOf(world);
     (process as NodeJS.EventEmitter).emit('uncaughtExceptionMonitor', new Error('a fault of ours'));
     expect(readFileSync(join(daemonFolder(world.env), 'log'), 'utf8')).toContain(
-      'ends by a fault: Error: a fault of ours',
+      'stops after an error: Error: a fault of ours',
     );
     await daemon.stop();
     expect(process.listenerCount('uncaughtExceptionMonitor')).toBe(before);

@@ -296,7 +296,7 @@ describe('several at one session', () => {
     const long = one.useSession(seat.conversation.root, seat.sessionId, 'bash-test', () => {
       return new Promise<void>((resolve) => (release = resolve));
     });
-    await expect(one.desk(nobody).withSession(seat, async () => 1)).rejects.toThrow(/bash-test has been at work/);
+    await expect(one.desk(nobody).withSession(seat, async () => 1)).rejects.toThrow(/bash-test has been running/);
     release();
     await long;
     expect(await one.desk(nobody).withSession(seat, async () => 1)).toBe(1);

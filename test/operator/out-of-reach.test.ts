@@ -61,7 +61,7 @@ describe('what the operator answers with', () => {
 it('is refused where others could have read it', async () => {
   const { dir } = await world();
   chmodSync(tokenFile(dir), 0o644);
-  expect(() => ownToken(dir)).toThrow(/can be read by others/);
+  expect(() => ownToken(dir)).toThrow(/can be read by other users/);
 });
 
 it('a toolchain that would show the state folder is refused', () => {

@@ -1,11 +1,12 @@
 /*
- * Asks the resident daemon what a hook has to answer, with next to no start-up of its own.
+ * Asks the resident daemon for the answer to a hook. Written in C because its start-up time is close to zero.
  *
  *   hook-client SOCKET TOKENFILE ENTRY DEADLINE_MS NODE hook CLIENT
  *   hook-client SOCKET TOKENFILE ENTRY DEADLINE_MS NODE run TICKET
  *
- * If the daemon cannot be asked, `NODE ENTRY alone hook CLIENT` takes the place of this process and answers, with the same standard input.
- * This program itself exits with 0 only if the daemon's whole answer is there and says so.
+ * If the daemon cannot be asked, this process is replaced by `NODE ENTRY alone hook CLIENT`, which answers with the
+ * same standard input. This program itself exits with 0 only if it has received the daemon's complete answer with that
+ * status.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -151,11 +152,11 @@ static int connect_to(const char *path) {
   struct ucred peer;
   socklen_t size = sizeof peer;
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != geteuid())
-    fail("its socket belongs to somebody else");
+    fail("its socket belongs to another user");
 #elif defined(__APPLE__) || defined(__FreeBSD__)
   uid_t uid;
   gid_t gid;
-  if (getpeereid(fd, &uid, &gid) != 0 || uid != geteuid()) fail("its socket belongs to somebody else");
+  if (getpeereid(fd, &uid, &gid) != 0 || uid != geteuid()) fail("its socket belongs to another user");
 #endif
   fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
   return fd;
@@ -168,7 +169,7 @@ static int send_all(int fd, const struct buffer *b) {
     if (n > 0) at += (size_t)n;
     else if (n < 0 && errno == EINTR) continue;
     else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      if (!ready(fd, POLLOUT)) fail("the daemon did not take it in time");
+      if (!ready(fd, POLLOUT)) fail("the daemon did not accept it in time");
     } else return 0;
   }
   return 1;
@@ -243,9 +244,9 @@ static int read_frame(const char *bytes, size_t length, struct frame *f) {
 
 /* Passes an answer on; its status. */
 static int give(const struct frame *f) {
-  if (hook && f->status == 0 && f->err > 0) fail("the answer makes no sense");
+  if (hook && f->status == 0 && f->err > 0) fail("the answer is invalid");
   if (hook && f->status == REFUSED && f->err == 0) fail("no reason was given");
-  if (hook && f->status != 0 && f->status != REFUSED) fail("the answer makes no sense");
+  if (hook && f->status != 0 && f->status != REFUSED) fail("the answer is invalid");
   if (!put_out(STDOUT_FILENO, f->body, f->out) || !put_out(STDERR_FILENO, f->body + f->out, f->err))
     return hook ? REFUSED : 141;
   return f->status;
@@ -263,10 +264,10 @@ static void answer_alone(char **argv, int replay) {
       fd = mkstemp(name);
       if (fd >= 0) unlink(name);
     }
-    if (fd < 0) fail("the daemon went away, and its input cannot be kept");
+    if (fd < 0) fail("the daemon stopped, and its input cannot be kept");
     for (size_t at = 0; at < input.length;) {
       ssize_t n = write(fd, input.bytes + at, input.length - at);
-      if (n < 0 && errno != EINTR) fail("the daemon went away, and its input cannot be kept");
+      if (n < 0 && errno != EINTR) fail("the daemon stopped, and its input cannot be kept");
       if (n > 0) at += (size_t)n;
     }
     if (lseek(fd, 0, SEEK_SET) != 0 || dup2(fd, STDIN_FILENO) < 0) fail("its input cannot be read again");
@@ -295,7 +296,7 @@ int main(int argc, char **argv) {
   if (hook) deadline = now_ms() + (limit > 0 ? limit : 8000);
 
   struct stat entry;
-  if (stat(argv[3], &entry) != 0) fail("hopgate is not installed any more where it was; install it again");
+  if (stat(argv[3], &entry) != 0) fail("hopgate is no longer installed at its former path; install it again");
   struct buffer request = {0};
   add_text(&request, "POST /");
   add_text(&request, argv[6]);
@@ -346,7 +347,7 @@ int main(int argc, char **argv) {
   if (!complete) {
     if (hook) answer_alone(argv, 1);
     if (body && !strncmp(answer.bytes, "HTTP/1.1 503", 12)) answer_alone(argv, 0);
-    fail("the daemon went away in the middle of the command, and what came of it is not known");
+    fail("the daemon stopped during the command, and its result is unknown");
   }
   _exit(give(&f));
 }

@@ -3,13 +3,13 @@ import type { Env } from '../../project/state-home.ts';
 
 type Handle = (event: unknown, desk: HookContext, env: Env) => Promise<HookAnswer>;
 
-/** The client programs whose hooks are answered. */
+/** The supported client programs and their hook handlers. */
 export const HANDLERS: { readonly [client: string]: () => Promise<Handle> } = {
   'claude-code': async () => (await import('../../adapters/claude-code/hooks.ts')).handleClaudeEvent,
   codex: async () => (await import('../../adapters/codex/hooks.ts')).handleCodexEvent,
 };
 
-/** The answer to any fault of ours: both clients take it for a refusal, with the reason for the model. */
+/** The answer to a fault of hopgate: both clients treat it as a refusal and show the reason to the model. */
 export const faultAnswer = (why: string): HookAnswer => ({
   exit: 2,
   stdout: '',
@@ -17,10 +17,10 @@ export const faultAnswer = (why: string): HookAnswer => ({
 });
 
 /**
- * Answers one hook event. Never throws, and never lets through by mistake: what cannot be read, a handler that fails, an answer that is none, or
- * no answer in time are refusals.
+ * Answers one hook event. Never throws, and never allows by mistake: an unreadable event, a failed handler, an invalid
+ * answer and a missed deadline are refusals.
  *
- * @param deadlineMs how long the handler has
+ * @param deadlineMs time limit of the handler
  */
 export async function answerHook(
   client: string,
@@ -62,9 +62,9 @@ async function handled(
   }
 }
 
-/** An answer that both the hook process and the client read as it is meant. */
+/** Returns an answer that the hook process and the client interpret in the same way. */
 function checked({ exit, stdout, stderr }: HookAnswer): HookAnswer {
   if (exit === 0 && typeof stdout === 'string') return { exit, stdout, stderr: '' };
   if (exit === 2 && typeof stderr === 'string' && stderr.trim() !== '') return { exit, stdout: '', stderr };
-  return faultAnswer(exit === 2 ? 'no reason was given' : 'the answer makes no sense');
+  return faultAnswer(exit === 2 ? 'no reason was given' : 'the answer is invalid');
 }

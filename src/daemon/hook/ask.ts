@@ -6,7 +6,10 @@ import type { Env } from '../../project/state-home.ts';
 import { buildId, encoded } from '../own-files.ts';
 import { daemonFolder } from '../places.ts';
 
-/** No daemon answered: none is there, it is finishing, or it went away. `asked`: it may have begun the work. */
+/**
+ * No daemon answered: there is none, it is shutting down, or it exited. `asked` is true if it may have started the
+ * work.
+ */
 export class NoDaemon extends Error {
   override readonly name = 'NoDaemon';
   readonly asked: boolean;
@@ -20,7 +23,7 @@ export interface DaemonRequest {
   readonly env: Env;
   readonly pid?: number;
   readonly signal?: AbortSignal;
-  /** Sent as it is; without it, the request is a GET. */
+  /** The body of a POST; without it, the request is a GET. */
   readonly body?: string;
 }
 
@@ -28,9 +31,9 @@ export const socketOf = (env: Env): string => join(daemonFolder(env), 'socket');
 export const tokenFileOf = (env: Env): string => join(daemonFolder(env), 'token');
 
 /**
- * Asks this user's daemon.
+ * Sends a request to this user's daemon.
  *
- * @throws NoDaemon where there is none that answers
+ * @throws NoDaemon if none answers
  */
 export async function askDaemon(
   path: string,
@@ -70,14 +73,14 @@ export async function askDaemon(
     bytes = await buffer(response);
   } catch {
     if (signal?.aborted) throw signal.reason;
-    throw new NoDaemon(connected ? 'the daemon went away' : 'the daemon does not answer', connected);
+    throw new NoDaemon(connected ? 'the daemon stopped' : 'the daemon does not answer', connected);
   }
   if (status === 200) return bytes;
   if (status === 503) throw new NoDaemon('the daemon is finishing', false);
   throw new Error(`the daemon answered ${status}: ${bytes.toString()}`);
 }
 
-/** The variables that hooks read; never one whose name says that it holds a secret. */
+/** The variables that hooks read, without those whose names mark a secret. */
 const passedVariables = (env: Env): string[] =>
   Object.entries(env).flatMap(([name, value]) =>
     /^(HOPGATE|CLAUDE|CODEX)_/.test(name) && !/TOKEN|KEY|SECRET|PASSWORD/.test(name) && value !== undefined

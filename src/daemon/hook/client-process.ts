@@ -2,7 +2,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Env } from '../../project/state-home.ts';
 
-/** A process, told apart from every later one of the same number by when it started. */
+/** A process, identified by its pid and its start time, because pids are reused. */
 export interface ProcessMark {
   readonly pid: number;
   /** Clock ticks since boot. */
@@ -11,7 +11,10 @@ export interface ProcessMark {
 
 const SHELLS = new Set(['sh', 'dash', 'bash', 'zsh', 'ksh', 'fish', 'busybox', 'hook', 'timeout']);
 
-/** What starts an MCP server in the place of the client program, whose environment is the client's no more: `npx hopgate mcp`. */
+/**
+ * Package runners, which start an MCP server for the client program with an environment that is not the client's: `npx
+ * hopgate mcp`.
+ */
 const RUNNERS = /^(?:npm|npx|pnpm|pnpx|yarn|bunx?|uvx?)(?:-cli)?(?:\.c?js)?$/;
 
 interface Stat extends ProcessMark {
@@ -25,7 +28,7 @@ function statOf(pid: number): Stat | null {
     const end = stat.lastIndexOf(')');
     const fields = stat.slice(end + 2).split(' ');
     const names = [stat.slice(stat.indexOf('(') + 1, end), programOf(pid)];
-    // As "npm exec hopgate" it is one word.
+    // npm sets its title to one word, "npm exec hopgate".
     const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split(/[\0 ]/, 2);
     return {
       pid,
@@ -48,7 +51,7 @@ function programOf(pid: number): string {
   }
 }
 
-/** A process and those that it descends from, itself first; empty where the kernel does not tell (not Linux). */
+/** A process and its ancestors, itself first; empty if the kernel does not report them (not Linux). */
 export function ancestry(pid: number): readonly (ProcessMark & { readonly isWrapper: boolean })[] {
   const line: Stat[] = [];
   for (let next = pid; next > 1 && line.length < 64; ) {
@@ -60,15 +63,18 @@ export function ancestry(pid: number): readonly (ProcessMark & { readonly isWrap
   return line.map(({ pid, start, isWrapper }) => ({ pid, start, isWrapper }));
 }
 
-/** The client program that a hook, or an MCP server, belongs to: the nearest process above it that is no shell and no package runner. */
+/**
+ * The client program that a hook, or an MCP server, belongs to: the nearest ancestor that is neither a shell nor a
+ * package runner.
+ */
 export function clientOf(line: ReturnType<typeof ancestry>): ProcessMark | null {
   const client = line.slice(1).find(({ isWrapper }) => !isWrapper);
   return client ? { pid: client.pid, start: client.start } : null;
 }
 
 /**
- * The environment that a process was started with, as the kernel keeps it: nothing that the process did later, such as reading a repository's settings,
- * changes it. null if that very process has ended, or belongs to another user.
+ * The environment that a process was started with, from the kernel: later actions of the process, such as reading a
+ * repository's settings, do not change it. Null if this process has exited or belongs to another user.
  */
 export function environmentOf(process: ProcessMark): Env | null {
   try {
@@ -86,10 +92,10 @@ export function environmentOf(process: ProcessMark): Env | null {
 export const sameProcess = (a: ProcessMark | null, b: ProcessMark | null): boolean =>
   a !== null && b !== null && a.pid === b.pid && a.start === b.start;
 
-/** Whether that very process still runs. */
+/** True if this process still runs. */
 export const isRunning = ({ pid, start }: ProcessMark): boolean => statOf(pid)?.start === start;
 
-/** This process; null where the kernel does not tell. */
+/** This process; null if the kernel does not report its start time. */
 export function thisProcess(): ProcessMark | null {
   const stat = statOf(process.pid);
   return stat && { pid: stat.pid, start: stat.start };

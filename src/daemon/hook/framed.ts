@@ -1,4 +1,4 @@
-/** What a process prints and how it ends, as the daemon's answer carries it. */
+/** The output and exit status of a process, as encoded in the daemon's answer. */
 export interface Framed {
   readonly exit: number;
   readonly stdout: Buffer;

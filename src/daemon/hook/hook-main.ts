@@ -3,6 +3,6 @@ import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { stateHome } from '../../project/state-home.ts';
 
-// In a folder where nobody else can put code; set before anything that takes long is loaded.
+// In a folder that only this user can write; set before any large module is loaded.
 enableCompileCache(join(stateHome(process.env), 'compile-cache'));
 void import('./hook-process.ts').then(({ main }) => main(process.argv.slice(2), process.env));

@@ -6,13 +6,13 @@ import { runCommand } from '../run-command.ts';
 /** Shorter than the time that client programs give a hook. */
 const DEADLINE_MS = 8_000;
 const MAX_INPUT = 32 << 20;
-/** Each process that answers by itself reads the store's write-ahead log anew. */
+/** A process that answers without the daemon reads the store's whole write-ahead log, so it must stay short. */
 const CHECKPOINT_PAGES = 128;
 
 /**
  * The one program that client programs, command lines and the daemon's starter run.
  *
- * - `hook CLIENT`: asks the daemon; where there is none, answers by itself. `alone CLIENT`… the same without asking.
+ * - `hook CLIENT`: asks the daemon; without one, answers in this process. `alone CLIENT`… never asks the daemon.
  * - `run TICKET`: runs a ticket's call, likewise.
  * - `daemon`: becomes this user's daemon.
  */
@@ -26,7 +26,7 @@ export async function main(argv: readonly string[], env: Env): Promise<void> {
 }
 
 async function hookOne(client: string, env: Env, alone: boolean): Promise<void> {
-  // A process that ends by itself has not answered: the launcher makes a refusal of any status but 0 and 2.
+  // A process that exits early has not answered: the launcher turns any status except 0 and 2 into a refusal.
   process.exitCode = 1;
   const limit = Number(env['HOPGATE_DEADLINE_MS']) || DEADLINE_MS;
   setTimeout(() => refuse(`it took longer than ${limit / 1000} s; try again`), limit);
@@ -38,7 +38,7 @@ async function hookOne(client: string, env: Env, alone: boolean): Promise<void> 
     const asked = wantsDaemon && !alone ? await askFor(`/hook/${client}`, env, input) : null;
     const answer = asked ?? (await answerAlone(client, input, env, limit));
     if (answer.exit === 2 && answer.stderr.length === 0) refuse('no reason was given');
-    if (answer.exit !== 0 && answer.exit !== 2) refuse('the answer makes no sense');
+    if (answer.exit !== 0 && answer.exit !== 2) refuse('the answer is invalid');
     end(answer);
   } catch (error) {
     refuse(error instanceof Error ? error.message : String(error));
@@ -80,7 +80,7 @@ async function runAlone(ticket: string, env: Env): Promise<Framed> {
   return { exit, stdout: Buffer.from(stdout), stderr: Buffer.from(stderr) };
 }
 
-/** null: no daemon is there, so that one is started for the next, and this one is answered here. */
+/** Asks the daemon. Null if there is none: one is started for the next hook, and this one is answered here. */
 async function askFor(path: string, env: Env, input: Buffer): Promise<Framed | null> {
   const { askDaemon, NoDaemon } = await import('./ask.ts');
   try {
@@ -88,7 +88,7 @@ async function askFor(path: string, env: Env, input: Buffer): Promise<Framed | n
   } catch (error) {
     if (!(error instanceof NoDaemon)) throw error;
     if (error.asked && path.startsWith('/run/'))
-      throw new Error('the daemon went away in the middle of the command, and what came of it is not known', {
+      throw new Error('the daemon stopped during the command, and its result is unknown', {
         cause: error,
       });
     const { startDetached } = await import('../start.ts');
@@ -129,7 +129,7 @@ function readInput(): Buffer {
   }
 }
 
-/** Both streams whole, and the exit status; nothing is printed before everything is known. */
+/** Writes both streams completely and exits; nothing is printed before the answer is complete. */
 function end({ exit, stdout, stderr }: Framed): never {
   try {
     writeAll(1, stdout);

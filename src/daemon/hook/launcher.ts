@@ -17,13 +17,13 @@ const DEADLINE_MS = 8_000;
 export interface Launcher {
   /** Absolute path of the script that client programs run. */
   readonly file: string;
-  /** What asks the daemon: the compiled client, or Node where there is no C compiler. */
+  /** The program that asks the daemon: the compiled client, or Node without a C compiler. */
   readonly client: 'compiled' | 'node';
 }
 
 /**
- * The command line for a client program's settings. Whatever happens to what it starts (not there, killed, crashed), it ends in 0 with the whole
- * answer or in 2 with a reason on standard error, before the client's own time is up.
+ * The command line for a client program's settings. Even if the program that it starts is missing, killed or crashes,
+ * it exits with 0 and the complete answer, or with 2 and a reason on standard error, before the client's own timeout.
  *
  * @param client `claude-code`, `codex`
  */
@@ -33,7 +33,7 @@ export function hookCommand(client: string, env: Env): string {
   return `${quoteShell(file)} ${quoteShell(client)}; s=$?; [ $s -eq 0 ] && exit 0; [ $s -eq 2 ] || ${otherwise}; exit 2`;
 }
 
-/** Writes the script that client programs run, and compiles its client where there is a C compiler. Idempotent. */
+/** Writes the script that client programs run, and compiles its client if there is a C compiler. Idempotent. */
 export function installLauncher(env: Env, log: (line: string) => void = () => {}): Launcher {
   const folder = ensurePrivateDir(join(stateHome(env), 'bin'));
   const compiled = compiledClient(folder, env, log);
@@ -42,7 +42,7 @@ export function installLauncher(env: Env, log: (line: string) => void = () => {}
   return { file, client: compiled ? 'compiled' : 'node' };
 }
 
-/** The compiled client of this very source; null where none can be had. */
+/** The client compiled from the current source; null if it cannot be compiled. */
 function compiledClient(folder: string, env: Env, log: (line: string) => void): string | null {
   const source = join(packageFolder(), 'src', 'daemon', 'client', 'hook-client.c');
   if (!existsSync(source) || env['HOPGATE_HOOK_CLIENT'] === 'node') return null;
@@ -117,7 +117,7 @@ else
   alone
 fi`;
 
-/** All or nothing, and only where it is not so already. */
+/** Writes a file atomically, and only if it differs. */
 function put(file: string, text: string, mode: number): void {
   if (existsSync(file) && isMine(file) && readFileSync(file, 'utf8') === text) return;
   writeAtomically(file, text, mode);

@@ -72,9 +72,9 @@ export class SandboxError extends Error {
 }
 
 /**
- * Runs a preparation step and turns its error into a SandboxError.
+ * Runs a preparation step and wraps its error in a SandboxError.
  *
- * @throws SandboxError if there is no room for temporary files, for example
+ * @throws SandboxError for example if the disk has no space for temporary files
  */
 export function prepared<T>(work: () => T): T {
   try {

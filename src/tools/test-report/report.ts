@@ -4,7 +4,7 @@ export interface TestFailure {
   readonly message: string;
 }
 
-/** What a test run reported: leaf tests, each counted once. */
+/** The result of a test run: leaf tests, each counted once. */
 export interface TestRunReport {
   readonly format: 'tap' | 'junit';
   readonly total: number;

@@ -12,7 +12,7 @@ import { DOORS, EXTRA, FACTS } from './gate-mutants-specs.ts';
 import { REVIEW, RUNBOOK, specsOf } from './spec-sets.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 
-const SRC = new URL('../../src', import.meta.url).href;
+const SRC = new URL('../../src/', import.meta.url).href;
 const RELOADED = /^(?:gate|compile|session|testing)\//;
 let mutant = 0;
 let mutated = { url: '', text: '' };
@@ -47,12 +47,12 @@ const all: Cases = [
 const rules: Cases = FACTS.flatMap((files) => casesOf(specsOf(files))).sort(
   (a, b) => Number(b.planned.group === 'hops') - Number(a.planned.group === 'hops'),
 );
-const RULES = ['cel.ts', 'facts.ts'];
+const RULES = ['requirements/cel.ts', 'requirements/facts.ts'];
 
 async function firstRed({ file, text }: { readonly file: string; readonly text: string }): Promise<string | null> {
   mutant += 1;
   mutated = { url: `${SRC}gate/${file}?mutant=${mutant}`, text };
-  const { runCase } = (await import(`${SRC}testing/run-case.ts?mutant=${mutant}`)) as typeof RunCase;
+  const { runCase } = (await import(`${SRC}testing/model/run-case.ts?mutant=${mutant}`)) as typeof RunCase;
   const cases = RULES.includes(file) ? rules : all;
   for (const one of cases)
     try {

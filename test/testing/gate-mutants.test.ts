@@ -21,17 +21,17 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ['what is required is there', 'arguments.ts', 'if (parameter.required)', 'if (false)'],
   [
     'paths stay beneath the root',
-    'paths.ts',
+    'scope/paths.ts',
     "path === '..' || path.startsWith('../') || posix.isAbsolute(path)",
     'false',
   ],
-  ['masks hide', 'scope.ts', 'isMasked(located.path, config.mask)', 'false'],
-  ['nothing that steers is written', 'scope.ts', 'isProtected(located.path)', 'false'],
-  ['writes stay in the scope', 'scope.ts', 'within(located.path, scope.write)', 'true'],
-  ['a scope that reads nothing', 'scope.ts', "scope.read === 'none'", 'false'],
+  ['masks hide', 'scope/scope.ts', 'isMasked(located.path, config.mask)', 'false'],
+  ['nothing that steers is written', 'scope/scope.ts', 'isProtected(located.path)', 'false'],
+  ['writes stay in the scope', 'scope/scope.ts', 'within(located.path, scope.write)', 'true'],
+  ['a scope that reads nothing', 'scope/scope.ts', "scope.read === 'none'", 'false'],
   [
     'a scope that reads what was named',
-    'scope.ts',
+    'scope/scope.ts',
     "scope.read === 'session-log' && !within(located.path, files)",
     'false',
   ],
@@ -56,27 +56,37 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ['a stated exit needs a reason', 'decide-visit.ts', 'edge.implies === null && !isText(request.reason)', 'false'],
   [
     'an exit implies its value',
-    'requirement.ts',
+    'requirements/requirement.ts',
     'Object.hasOwn(facts.fruit, requirement.field) && facts.fruit[requirement.field] === requirement.value',
     'true',
   ],
-  ['a user-request is the operator’s', 'requirement.ts', 'return facts.by === requirement.is;', 'return true;'],
+  [
+    'a user-request is the operator’s',
+    'requirements/requirement.ts',
+    'return facts.by === requirement.is;',
+    'return true;',
+  ],
   [
     'an entry admits its sources',
-    'requirement.ts',
+    'requirements/requirement.ts',
     'return requirement.any.some((source) => applies(source, facts));',
     'return true;',
   ],
-  ['default is for the first visit', 'requirement.ts', 'return facts.firstVisit;', 'return true;'],
+  ['default is for the first visit', 'requirements/requirement.ts', 'return facts.firstVisit;', 'return true;'],
   [
     'an agent asks at a natural close',
-    'requirement.ts',
+    'requirements/requirement.ts',
     "facts.by !== 'agent' || facts.naturalClose || facts.atSessionClose",
     'true',
   ],
-  ['conditions hold', 'requirement.ts', 'return holds(facts.conditions, requirement.name);', 'return true;'],
-  ['rules in CEL hold', 'requirement.ts', 'return holds(facts.when, requirement.cel);', 'return true;'],
-  ['agents are listed', 'requirement.ts', 'return requirement.any.includes(facts.agent);', 'return true;'],
+  [
+    'conditions hold',
+    'requirements/requirement.ts',
+    'return holds(facts.conditions, requirement.name);',
+    'return true;',
+  ],
+  ['rules in CEL hold', 'requirements/requirement.ts', 'return holds(facts.when, requirement.cel);', 'return true;'],
+  ['agents are listed', 'requirements/requirement.ts', 'return requirement.any.includes(facts.agent);', 'return true;'],
   ['a destination’s gates bind', 'decide-visit.ts', 'if (shut) return conditionFailed(context, target, shut);', ''],
   [
     'an approval is needed to hop',
@@ -121,16 +131,26 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ],
   ['a number has a smallest value', 'arguments.ts', "typeof minimum === 'number' && value < minimum", 'false'],
   ['a number has a largest value', 'arguments.ts', "typeof maximum === 'number' && value > maximum", 'false'],
-  ['a rule that cannot be evaluated denies', 'cel.ts', '} catch {\n    return false;', '} catch {\n    return true;'],
-  ['rules speak of names with _', 'cel.ts', "key.replaceAll('-', '_')", 'key'],
-  ['rules count in whole numbers', 'cel.ts', 'Number.isSafeInteger(value) ? BigInt(value) : value', 'value'],
-  ['rules see the mode', 'facts.ts', 'mode: view.mode,', 'mode: null,'],
-  ['rules see refusals', 'facts.ts', 'denials: view.denials,', 'denials: 0,'],
-  ['rules see visits', 'facts.ts', 'visits: view.visits,', 'visits: {},'],
-  ['rules see the backpack', 'facts.ts', 'backpack: view.backpack,', 'backpack: {},'],
+  [
+    'a rule that cannot be evaluated denies',
+    'requirements/cel.ts',
+    '} catch {\n    return false;',
+    '} catch {\n    return true;',
+  ],
+  ['rules speak of names with _', 'requirements/cel.ts', "key.replaceAll('-', '_')", 'key'],
+  [
+    'rules count in whole numbers',
+    'requirements/cel.ts',
+    'Number.isSafeInteger(value) ? BigInt(value) : value',
+    'value',
+  ],
+  ['rules see the mode', 'requirements/facts.ts', 'mode: view.mode,', 'mode: null,'],
+  ['rules see refusals', 'requirements/facts.ts', 'denials: view.denials,', 'denials: 0,'],
+  ['rules see visits', 'requirements/facts.ts', 'visits: view.visits,', 'visits: {},'],
+  ['rules see the backpack', 'requirements/facts.ts', 'backpack: view.backpack,', 'backpack: {},'],
   [
     'rules see test runs',
-    'facts.ts',
+    'requirements/facts.ts',
     'tests: { passed: view.tests.passed, count: view.tests.count, failed: view.tests.failed },',
     'tests: {},',
   ],
@@ -210,7 +230,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ],
   ['a stated value is one of its list', 'fruit.ts', "typeof value === 'string' && type.includes(value)", 'true'],
   ['a stated number is one', 'fruit.ts', "return typeof value === 'number';", 'return true;'],
-  ['a HEAD makes a repository', 'masks.ts', 'if (written.at(-1) === REPOSITORY_MARK) return true;', ''],
+  ['a HEAD makes a repository', 'scope/masks.ts', 'if (written.at(-1) === REPOSITORY_MARK) return true;', ''],
 ];
 
 // Time is what a busy machine takes; nothing is decided by it.
@@ -238,9 +258,12 @@ async function redWith(file: string, text: string): Promise<string | null> {
 const oneOfEachFile = MUTANTS.filter(([, file], at) => MUTANTS.findIndex(([, other]) => other === file) === at);
 
 describe('the generated tests', () => {
-  it.each(['decide-step.ts', 'facts.ts'])('are green over the gate as it is, where %s is the same', async (file) => {
-    expect(await redWith(file, readFileSync(join('src/gate', file), 'utf8'))).toBe(null);
-  });
+  it.each(['decide-step.ts', 'requirements/facts.ts'])(
+    'are green over the gate as it is, where %s is the same',
+    async (file) => {
+      expect(await redWith(file, readFileSync(join('src/gate', file), 'utf8'))).toBe(null);
+    },
+  );
 
   it.each(depth(oneOfEachFile, MUTANTS))('turn red when the gate forgets that %s', async (_rule, usual, from, to) => {
     const file = whereIs(from, usual);

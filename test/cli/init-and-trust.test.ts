@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openProject } from '../../src/project/open-project.ts';
@@ -56,6 +56,15 @@ describe('init', () => {
     expect(out).toMatch(/^\+test:$/m);
     expect(readFileSync(join(root, 'hopgate.yaml'), 'utf8')).toBe('specs: default\nmask: [x]\n');
     expect((await run('trust')).code).toBe(1);
+  });
+
+  it('proposes programs that only the operator’s PATH has, and does not grant them', async () => {
+    const { root: bin } = machine({ mytool: '#!/bin/sh\n' });
+    chmodSync(join(bin, 'mytool'), 0o755);
+    const PATH = `${bin}:${process.env['PATH']}`;
+    const { root, run } = machine({ Makefile: 'test:\n\tcat x && mytool y\n' }, { PATH });
+    expect((await run('init')).out).toContain('scripts seem to start mytool, which the sandbox lacks');
+    expect(readFileSync(join(root, 'hopgate.yaml'), 'utf8')).toContain('\n# programs: [mytool]\n');
   });
 
   it('keeps a file that is there unless forced', async () => {

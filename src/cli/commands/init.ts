@@ -1,15 +1,17 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { openProject } from '../../project/open-project.ts';
 import { CONFIG_FILE, realRoot } from '../../project/root.ts';
 import { acceptConfig } from '../../project/trust.ts';
 import { isTestFile } from '../../spec/test-files.ts';
+import { programsOf } from '../../tools/shell/context.ts';
 import { type DetectedProject, detectProject } from '../detect/project.ts';
 import { renderConfig } from '../detect/render-config.ts';
+import { scriptPrograms } from '../detect/script-programs.ts';
 import { diskTree } from '../detect/tree.ts';
-import { programFindings } from '../doctor-programs.ts';
 import type { Diagnosis } from '../doctor-finding.ts';
-import { openProject } from '../../project/open-project.ts';
+import { programFindings } from '../doctor-programs.ts';
 import { CliError, type Io, paint, print, printJson } from '../io.ts';
 import { lineDiff } from '../line-diff.ts';
 import { examples, rootOption } from '../options.ts';
@@ -43,7 +45,10 @@ async function init(io: Io, options: Options): Promise<void> {
   const tree = diskTree(root);
   const project = await detectProject(tree, (args) => askGit(root, args, io.env['PATH']));
   const found = options.tests ? project : { ...project, edit: project.edit.filter((place) => !isTestPlace(place)) };
-  const text = renderConfig(found);
+  const deploy = Object.fromEntries(found.deploy.map(({ name, run }) => [name, { run, network: false }]));
+  const { mounts } = programsOf(root, { mask: [], toolchains: [], test: found.test, deploy }, { ...io.env });
+  const proposed = scriptPrograms(tree, io.env['PATH'], [root, ...mounts.map(({ target }) => target)]);
+  const text = renderConfig(found, proposed);
   const before = tree.read(CONFIG_FILE);
   const diff = lineDiff(before ?? '', text);
   const changed = diff.some((line) => !line.startsWith(' '));
@@ -71,7 +76,7 @@ async function init(io: Io, options: Options): Promise<void> {
       io,
       [
         changed ? `Wrote ${file} and trusted it.` : `${file} is up to date; trusted it.`,
-        ...summary(found, programs),
+        ...summary(found, programs, proposed),
       ].join('\n'),
     );
 }
@@ -83,7 +88,11 @@ function colored(io: Io, line: string): string {
   return line.startsWith('+') ? paint(io, 'green', line) : line.startsWith('-') ? paint(io, 'red', line) : line;
 }
 
-function summary({ edit, test, deploy, git }: DetectedProject, programs: readonly Diagnosis[]): readonly string[] {
+function summary(
+  { edit, test, deploy, git }: DetectedProject,
+  programs: readonly Diagnosis[],
+  proposed: readonly string[],
+): readonly string[] {
   const or = (text: string, otherwise: string): string => (text === '' ? otherwise : text);
   const commands = (all: readonly { readonly run: readonly string[] }[]): string =>
     all.map(({ run }) => run.join(' ')).join('; ');
@@ -97,6 +106,9 @@ function summary({ edit, test, deploy, git }: DetectedProject, programs: readonl
     `  deploy  ${or(commands(deploy), 'nothing found')}`,
     `  git     ${git === null ? 'no remote found; deploy cannot push' : `${git.remote} ${git.branch}`}`,
     ...programs.map(({ name, found, fix }) => `  ${name}: ${found}. ${fix}`),
+    ...(proposed.length > 0
+      ? [`  scripts seem to start ${proposed.join(', ')}, which the sandbox lacks; if so, take the # from "programs:"`]
+      : []),
     'Next: read the file, correct it, then "hopgate trust" and "hopgate doctor".',
   ];
 }

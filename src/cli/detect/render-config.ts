@@ -21,7 +21,7 @@ const testLine = (run: readonly string[], report: TestReport): string =>
   flow({ run: [...run], report: report as Json });
 
 /** hopgate.yaml for what was found, with comments that say what each key does. What was not found stands there as a comment to fill in. */
-export function renderConfig({ edit, test, deploy, git }: DetectedProject): string {
+export function renderConfig({ edit, test, deploy, git }: DetectedProject, programs: readonly string[] = []): string {
   const entries = <T>(found: readonly T[], empty: string, line: (item: T) => string): readonly string[] =>
     found.length === 0 ? [`# ${empty}`] : found.map(line);
   return `${[
@@ -42,6 +42,13 @@ export function renderConfig({ edit, test, deploy, git }: DetectedProject): stri
       (it) => `  - ${testLine(it.run, it.report)} # ${comment(it.because)}`,
     ),
     '',
+    ...(programs.length === 0
+      ? []
+      : [
+          '# Programs of yours that scripts here seem to start. The sandbox shows them once this line counts.',
+          `# programs: ${flow([...programs])}`,
+          '',
+        ]),
     '# How it is shipped: the only commands besides git that the deploy peripheral runs, by name.',
     ...(deploy.length === 0 ? [] : ['deploy:']),
     ...entries(

@@ -4,9 +4,9 @@ import { maskedObjects } from '../git-objects/masked-objects.ts';
 import { operatorPrograms, type Programs } from '../programs/operator-programs.ts';
 import { fromHome, type SandboxLayout, STATE_HOMES } from '../sandbox/mounts/layout.ts';
 import type { TreeRequest } from '../sandbox/mounts/layouts.ts';
-import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
-import type { CommandResult, OverlayView, CommandOptions, Sandbox } from '../sandbox/sandbox.ts';
 import { scanTree, type TreeScan } from '../sandbox/mounts/tree.ts';
+import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
+import type { CommandOptions, CommandResult, OverlayView, Sandbox } from '../sandbox/sandbox.ts';
 import type { Stop } from '../workspace/outcome.ts';
 import { type Covered, watchCovered } from './late-masked-files.ts';
 
@@ -97,7 +97,11 @@ export async function treeOf({ call, sandbox, env, overlay }: ShellContext): Pro
 }
 
 /** The operator's programs for the commands of a repository. */
-export function programsOf(root: string, config: ProjectConfig, env: NodeJS.ProcessEnv): Programs {
+export function programsOf(
+  root: string,
+  config: Pick<ProjectConfig, 'mask' | 'programs' | 'test' | 'deploy' | 'toolchains'>,
+  env: NodeJS.ProcessEnv,
+): Programs {
   const { mask: masks, programs = [], test, deploy } = config;
   const commands = [...test, ...Object.values(deploy)].flatMap(({ run }) => run[0] ?? []);
   const toolchains = config.toolchains.map(fromHome);

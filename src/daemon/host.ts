@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import type { ContainedCall, Conversation, HookContext, ConversationRecord } from '../adapters/core/hook-context.ts';
 import { ofParent } from '../adapters/core/calls/of-parent.ts';
+import type { ContainedCall, Conversation, ConversationRecord, HookContext } from '../adapters/core/hook-context.ts';
 import { sessionOpened } from '../adapters/core/transcript/transcript-items.ts';
 import { bodyOf } from '../evidence/bodies.ts';
 import type { Denial } from '../gate/denial.ts';
@@ -10,6 +10,9 @@ import { StoreError } from '../ports/evidence-store.ts';
 import { type Env, stateHome } from '../project/state-home.ts';
 import type { Session } from '../session/session.ts';
 import type { Json, SpecSet } from '../spec/types.ts';
+import { instructionProblem } from '../tools/instruction-imports.ts';
+import { SeatFiles, type SeatRecord, type SessionOwner, withEvent } from './conversation-files.ts';
+import { exclusively } from './exclusive.ts';
 import {
   ancestry,
   clientOf,
@@ -19,12 +22,10 @@ import {
   sameProcess,
   thisProcess,
 } from './hook/client-process.ts';
-import { exclusively } from './exclusive.ts';
 import { type Opening, OpenSessions, SessionBusy } from './open-sessions.ts';
 import { operatorOf } from './operator-of.ts';
 import { ensurePrivateDir } from './places.ts';
 import { takeRecord, writeRecord } from './record-file.ts';
-import { SeatFiles, type SeatRecord, type SessionOwner, withEvent } from './conversation-files.ts';
 import { serverName } from './server-name.ts';
 import { subAgentSpecs } from './sub-agent-spec.ts';
 import { type SessionTranscript, Transcripts } from './transcripts.ts';
@@ -97,6 +98,8 @@ export class SessionHost {
       withParentSession: async (seat, work) =>
         seat.parent === null ? null : this.join(seat.conversation.root, seat.parent, work),
       storeForCall: async (seat, key, value) => files(seat).keep(seat, key, value),
+      instructionProblem: (seat, client, near) =>
+        this.join(seat.conversation.root, seat.sessionId, async (session) => instructionProblem(session, client, near)),
       takeForCall: async (seat, key) => files(seat).take(seat, key),
       commandFor: async (seat, call) => this.#keepRun({ conversation: seat.conversation, call }),
       recordTranscript: (seat, ...items) => this.transcript(seat.conversation.root, seat.sessionId).add(...items),

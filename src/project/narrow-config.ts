@@ -28,6 +28,7 @@ export function narrowConfig(stated: ProjectConfig, specs: SpecSet): Narrowed {
     ...(stated.git === null ? [] : ['git']),
     ...(stated.web.allow.length === 0 ? [] : ['web']),
     ...(stated.mask.some((mask) => mask.startsWith('!') && !defaults.mask.includes(mask)) ? ['mask'] : []),
+    ...(stated.imports === undefined ? [] : ['imports']),
     ...(stated.toolchains.length === 0 ? [] : ['toolchains']),
     ...(stated.programs === undefined ? [] : ['programs']),
     ...(stated.cache === undefined ? [] : ['cache']),

@@ -1,13 +1,17 @@
+import { readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { isAbsolute, join, posix, relative, resolve } from 'node:path';
+import { join, posix, relative, resolve } from 'node:path';
 import { realpathIfAny } from '../base/files.ts';
 import { compileGlob } from '../base/glob.ts';
 import { isWithin } from '../base/paths.ts';
+import { readRegularFile, UnreadableFile } from '../base/read-file.ts';
 import { isMasked } from '../gate/scope/masks.ts';
 import type { Grant } from '../ports/tool-backend.ts';
 import { INSTRUCTION_FILES } from '../spec/policy/instruction-files.ts';
 
 const globs = INSTRUCTION_FILES.map((pattern) => compileGlob(`**/${pattern.toLowerCase()}`));
+
+type Place = Pick<Grant, 'root' | 'config'>;
 
 /** True if client programs of agents read the file (root-relative path) as instructions. */
 export const isInstructionFile = (path: string): boolean => {
@@ -26,37 +30,137 @@ const MAX_IMPORTED = 4 << 20;
  *
  * @param path root-relative
  */
-export function importProblem(
-  { root, config }: Pick<Grant, 'root' | 'config'>,
-  path: string,
-  text: string,
-): string | null {
+export function importProblem(grant: Place, path: string, text: string): string | null {
   const instructs = isInstructionFile(path);
   if (!instructs && text.length > MAX_IMPORTED) return null;
   const targets = importsOf(text);
   if (targets === null) return `it holds more than ${MAX_WORDS} imports`;
   for (const target of targets) {
-    const why = targetProblem(root, config.mask, path, target, instructs);
+    const why = targetProblem(grant, path, target, instructs);
     if (why !== null) return `it imports "@${target}", which ${why}`;
   }
   return null;
 }
 
-function targetProblem(
+/** Where an import in a file leads, by the names that it goes by and by its real path; that is null where no file is there. */
+function targetOf(
   root: string,
-  masks: readonly string[],
   path: string,
   target: string,
-  instructs: boolean,
-): string | null {
-  const expanded = /^~(?:\/|$)/.test(target) ? join(homedir(), target.slice(1)) : target;
-  const place = isAbsolute(expanded) ? posix.normalize(expanded) : resolve(root, posix.dirname(path), expanded);
-  const real = realpathIfAny(place);
+): { readonly place: string; readonly real: string | null } {
+  const place = placeOf(root, posix.dirname(path), target);
+  return { place, real: realpathIfAny(place) };
+}
+
+const placeOf = (root: string, folder: string, target: string): string =>
+  resolve(root, folder, /^~(?:\/|$)/.test(target) ? join(homedir(), target.slice(1)) : target);
+
+function targetProblem(grant: Place, path: string, target: string, instructs: boolean): string | null {
+  const { place, real } = targetOf(grant.root, path, target);
   // Instructions are read again later, when the target may exist; in other files, most words with an @ name no file.
-  if (!instructs && real === null) return null;
-  const places = real === null ? [place] : [place, real];
-  if (places.some((each) => isWithin(root, each) && isMasked(relative(root, each), masks))) return 'is masked';
-  return places.some((each) => !isWithin(root, each)) ? 'lies outside the root' : null;
+  return !instructs && real === null ? null : placeProblem(grant, [place, real ?? place]);
+}
+
+/** Why instructions may not show a file, by any of its paths; null if they may. The operator's `imports` allow a path, not what it links to. */
+function placeProblem({ root, config: { mask, imports = [] } }: Place, places: readonly string[]): string | null {
+  const allowed = imports.map((path) => placeOf(root, '', path));
+  const asked = places.filter((place) => !allowed.includes(place));
+  if (asked.some((each) => isWithin(root, each) && isMasked(relative(root, each), mask))) return 'is masked';
+  return asked.some((each) => !isWithin(root, each)) ? 'lies outside the root' : null;
+}
+
+/** Claude Code expands imports, and reads more files than those that are named for it; Codex only follows links. */
+export type InstructedClient = 'claude-code' | 'codex';
+
+/** A file that a client program shows its model past the session. */
+export interface ShownFile {
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/**
+ * Explains which file that is masked or lies outside the root a client program shows its model, because an instruction file that is there imports it or
+ * is a link to it; null if none.
+ *
+ * @param near a root-relative path whose folders alone are looked at; all folders if left out
+ */
+export function instructionProblem(grant: Place, client: InstructedClient, near?: string): ShownFile | null {
+  const { root } = grant;
+  const expands = client === 'claude-code';
+  const queue = [...instructionFiles(root, expands, near)];
+  const seen = new Set(queue);
+  const add = (place: string) => {
+    const path = relative(root, place);
+    if (isWithin(root, place) && !seen.has(path)) queue.push(path);
+    seen.add(path);
+  };
+  const tell = (path: string, does: string, place: string, why: string): ShownFile => ({
+    message: `${path} ${does}, which ${why}, and the client program would show it to its model`,
+    remedy: `Take that out of ${path}; if the model is to read it, add "${isWithin(root, place) ? relative(root, place) : place}" to "imports" in hopgate.yaml.`,
+  });
+  for (const path of queue) {
+    const place = join(root, path);
+    const real = realpathIfAny(place);
+    if (real === null) continue;
+    const linked = real === place ? null : placeProblem(grant, [real]);
+    if (linked !== null) return tell(path, `is a link to ${real}`, real, linked);
+    const targets = expands ? targetsIn(place) : [];
+    if (targets === null)
+      return { message: `${path} is too large to be searched for imports`, remedy: 'Make it smaller.' };
+    add(real);
+    for (const target of targets) {
+      const found = targetOf(root, path, target);
+      if (found.real === null || !isFile(found.real)) continue;
+      const why = placeProblem(grant, [found.place, found.real]);
+      if (why !== null) return tell(path, `imports "@${target}"`, found.place, why);
+      add(found.place);
+    }
+  }
+  return null;
+}
+
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+
+/** The imports of a file; null if they cannot be told. What nobody can read imports nothing. */
+function targetsIn(place: string): Iterable<string> | null {
+  try {
+    return importsOf(readRegularFile(place, MAX_IMPORTED).toString('utf8'));
+  } catch (error) {
+    return error instanceof UnreadableFile && isFile(place) ? null : [];
+  }
+}
+
+/** Installed packages and git's own files are left out where all folders are searched. */
+const SKIPPED = new Set(['.git', 'node_modules']);
+
+/** Root-relative paths of instruction files. A client also reads what stands in `.claude` folders, and follows links there. */
+function instructionFiles(root: string, expands: boolean, near?: string): string[] {
+  const found: string[] = [];
+  const seen = new Set<string>();
+  const search = (folder: string, deep: boolean): void => {
+    const real = realpathIfAny(join(root, folder));
+    if (real === null || seen.has(real)) return;
+    seen.add(real);
+    const own = /(?:^|\/)\.claude(?:\/|$)/i.test(folder);
+    for (const entry of entriesOf(real)) {
+      const path = posix.join(folder, entry.name);
+      const inClaude = expands && (own || entry.name.toLowerCase() === '.claude');
+      const isFolder = entry.isDirectory() || (inClaude && entry.isSymbolicLink() && !isFile(join(root, path)));
+      if (isFolder && (inClaude || entry.name === '.github' || (deep && !SKIPPED.has(entry.name)))) search(path, deep);
+      else if (!isFolder && (isInstructionFile(path) || (inClaude && /\.md$/i.test(path)))) found.push(path);
+    }
+  };
+  if (near === undefined) search('', true);
+  else for (const [depth] of near.split('/').entries()) search(near.split('/').slice(0, depth).join('/'), false);
+  return found;
+}
+
+function entriesOf(folder: string) {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
 }
 
 /** Matches the words of possible imports; longer words are not paths. */

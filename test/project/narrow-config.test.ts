@@ -16,5 +16,6 @@ it('of a file that nobody accepted masks are added, and exceptions are left out'
     config: { mask: [...DEFAULT_MASKS, 'a'] },
   });
   expect(narrowed('mask: [default, b]')).toMatchObject({ ignored: [], config: { mask: [...DEFAULT_MASKS, 'b'] } });
+  expect(narrowed('imports: [.env]')).toEqual({ ignored: ['imports'], config: narrowed('{}')?.config });
   expect(narrowed('{}')).toMatchObject({ ignored: [], config: { mask: DEFAULT_MASKS } });
 });

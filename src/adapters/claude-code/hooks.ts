@@ -2,15 +2,15 @@ import { realpathSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { textOf } from '../../base/json.ts';
 import { repositoryOf } from '../../project/root.ts';
-import type { HookAnswer, HookContext, ConversationRecord } from '../core/hook-context.ts';
-import { toolCall, toolResult, toolFault, idsOf } from '../core/transcript/transcript-items.ts';
+import type { ConversationRecord, HookAnswer, HookContext } from '../core/hook-context.ts';
+import { idsOf, toolCall, toolFault, toolResult } from '../core/transcript/transcript-items.ts';
 import { type ClaudeHookEvent, readClaudeEvent, toolEvent } from './event.ts';
+import { HOOK_EVENT, type HookCall, type HookEnv, recordHookEvent } from './hook-call.ts';
 import type { KeptCall } from './kept-call.ts';
+import { addWarning, missingHooksBefore, overdue } from './missing-hooks.ts';
 import { postToolUse } from './post-tool-use.ts';
 import { preToolUse } from './pre-tool-use.ts';
 import { NOTHING, type Reply, refuseCall, render } from './reply.ts';
-import { HOOK_EVENT, type HookEnv, recordHookEvent, type HookCall } from './hook-call.ts';
-import { addWarning, overdue, missingHooksBefore } from './missing-hooks.ts';
 
 /**
  * Answers one hook event of Claude Code: what the hook process has to print, and how it has to exit. Never throws: whatever goes wrong is a
@@ -61,7 +61,12 @@ async function answer(at: HookCall): Promise<Reply> {
         ...(await ownTranscript(event, at.seat)),
       });
       return (await import('./context.ts')).tellContext(at);
-    case 'UserPromptSubmit':
+    case 'UserPromptSubmit': {
+      const shown = await at.desk.instructionProblem(at.seat, 'claude-code');
+      if (shown) return { kind: 'deny', why: `hopgate: ${shown.message}.\nWhat to do: ${shown.remedy}` };
+      await recordHookEvent(at, event.name);
+      return (await import('./context.ts')).tellContext(at);
+    }
     case 'SubagentStart':
       await recordHookEvent(at, event.name);
       return (await import('./context.ts')).tellContext(at);

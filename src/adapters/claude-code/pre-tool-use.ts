@@ -3,23 +3,23 @@ import type { Refused } from '../../session/results.ts';
 import { inClaudeCode } from '../core/calls/mcp-name.ts';
 import { ofParent } from '../core/calls/of-parent.ts';
 import type { ActionStep, ToolCallOfOurs as Call, ClientAction } from '../core/calls/tool-call-to-action.ts';
-import { toolCall, toolResult, type Item, idsOf, innerCall } from '../core/transcript/transcript-items.ts';
+import { type Item, idsOf, innerCall, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
 import { actionOf } from './action-of.ts';
 import type { ClaudeToolEvent } from './event.ts';
+import { HOOK_EVENT, type HookCall, recordHookEvent } from './hook-call.ts';
 import { keepCall } from './kept-call.ts';
-import { claudeToolName } from './names.ts';
-import { nativeCall } from './native-call.ts';
-import type { Reply } from './reply.ts';
-import { HOOK_EVENT, recordHookEvent, type HookCall } from './hook-call.ts';
-import { hasRules } from './user-rules.ts';
 import {
   callNativeInstead,
   callOursInstead,
+  claudeSubAgentStays,
   denialText,
   IN_THE_FOREGROUND,
   outsideText,
-  claudeSubAgentStays,
 } from './messages.ts';
+import { claudeToolName } from './names.ts';
+import { nativeCall } from './native-call.ts';
+import type { Reply } from './reply.ts';
+import { hasRules } from './user-rules.ts';
 
 /** Longest time that the client lets a foreground command run, in seconds. */
 const LONGEST_COMMAND = 600;
@@ -116,6 +116,9 @@ const isSubAgent = ({ event }: HookCall): boolean => event.agentId !== null;
 async function native(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
   const call = { tool, args };
   const { desk, seat, event } = at;
+  // With a file, Claude Code shows its model the instructions in the folders above.
+  const shown = await desk.instructionProblem(seat, 'claude-code', textOf(args['path']) ?? '');
+  if (shown) return deny(at, `${shown.message}.\nWhat to do: ask the operator. ${shown.remedy}`);
   const denied = isSubAgent(at) ? await dryRun(at, call) : null;
   if (denied) return refused(at, call, denied);
   const admitted = await desk.withSession(seat, (session) => session.admit(call));

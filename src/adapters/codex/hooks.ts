@@ -1,13 +1,13 @@
+import type { Env } from '../../project/state-home.ts';
 import type { Session } from '../../session/session.ts';
-import type { HookAnswer, HookContext, ConversationRecord } from '../core/hook-context.ts';
+import type { ConversationRecord, HookAnswer, HookContext } from '../core/hook-context.ts';
 import { promptSection } from '../core/prompt-section.ts';
-import { delivered, userMessage, assistantMessage, situationOf } from '../core/transcript/transcript-items.ts';
+import { assistantMessage, delivered, situationOf, userMessage } from '../core/transcript/transcript-items.ts';
 import { afterTool } from './after-tool.ts';
 import { beforeTool } from './before-tool.ts';
-import type { Env } from '../../project/state-home.ts';
-import { conversationOf, type CodexHookEvent, readCodexEvent } from './event.ts';
+import { type CodexHookEvent, conversationOf, readCodexEvent } from './event.ts';
 import { ownWords } from './own-words.ts';
-import { beforeYouStop, howInCodex, type CodexToolName, codexToolName } from './wording.ts';
+import { beforeYouStop, type CodexToolName, codexToolName, howInCodex } from './wording.ts';
 
 const SILENCE: HookAnswer = { exit: 0, stdout: '', stderr: '' };
 
@@ -38,8 +38,10 @@ async function answer(event: CodexHookEvent, desk: HookContext, env: Env): Promi
     case 'SessionStart':
     case 'SubagentStart':
       return tell(event, desk, seat, { again: true });
-    case 'UserPromptSubmit':
-      return tell(event, desk, seat, { again: false });
+    case 'UserPromptSubmit': {
+      const shown = await desk.instructionProblem(seat, 'codex');
+      return shown ? refuse(`hopgate: ${shown.message}. ${shown.remedy}`) : tell(event, desk, seat, { again: false });
+    }
     case 'PreToolUse': {
       const reason = await beforeTool(event, desk, seat, env);
       return reason === null ? SILENCE : refuse(reason);

@@ -44,6 +44,16 @@ export interface HookContext {
   withParentSession<T>(seat: ConversationRecord, work: (session: Session) => Promise<T>): Promise<T | null>;
   /** Keeps what belongs to a call between two events: an admitted ticket under the client's tool-use id. */
   storeForCall(seat: ConversationRecord, key: string, value: Json): Promise<void>;
+  /**
+   * Explains what the client would show its model past the masks, by way of an instruction file that is in the repository; null if nothing.
+   *
+   * @param near a root-relative path of which only the folders are searched
+   */
+  instructionProblem(
+    seat: ConversationRecord,
+    client: 'claude-code' | 'codex',
+    near?: string,
+  ): Promise<{ readonly message: string; readonly remedy: string } | null>;
   /** Takes it back, once; null if there is none. */
   takeForCall(seat: ConversationRecord, key: string): Promise<Json>;
   /**

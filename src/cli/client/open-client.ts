@@ -2,6 +2,7 @@ import type { SessionHost } from '../../daemon/host.ts';
 import { SessionBusy } from '../../daemon/open-sessions.ts';
 import { openProject } from '../../project/open-project.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
+import { type InstructedClient, instructionProblem } from '../../tools/instruction-imports.ts';
 import { checkApproved } from '../approve/check-names.ts';
 import { CliError, type Io } from '../io.ts';
 import { tellOfConfig } from '../tell-of-config.ts';
@@ -17,11 +18,13 @@ export async function openClient(
   io: Io,
   host: SessionHost,
   root: string,
-  agent: string,
+  agent: InstructedClient,
   command: ClientCommand,
 ): Promise<{ readonly sessionId: string; readonly specs: SpecSet; readonly config: ProjectConfig }> {
   const project = await openProject(root, io.env);
   tellOfConfig(io, project);
+  const shown = instructionProblem({ root, config: project.config }, agent);
+  if (shown) throw new CliError('instructions-show', shown.message, shown.remedy);
   // Before anything is opened; a session that goes on has a spec set of its own.
   if (command.session === null) checkApproved(command.approve, project.specs);
   const sessionId = await clientSession(io, host, root, { agent, ...command });

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { globProblem } from '../../base/glob.ts';
-import { Name } from './name-schema.ts';
 import { RelativePath } from '../paths.ts';
 import { MAX_MASK_LENGTH, MAX_MASKS } from '../policy/limits.ts';
+import { Name } from './name-schema.ts';
 
 const Argv = z.array(z.string().regex(/^[^\0]+$/, 'is not a word of a command: not empty, no NUL')).min(1);
 // Excludes names that git would read as an option, a range or a pattern.
@@ -181,6 +181,12 @@ export const ProjectFile = z
       .optional()
       .describe(
         'Files that no tool sees, instead of the default list; the word default includes that list. A pattern without / matches at any depth; !pattern makes an exception, and a list of exceptions alone keeps the default list.',
+      ),
+    imports: z
+      .array(z.string().regex(/^[^\0]+$/, 'is not the path of a file'))
+      .optional()
+      .describe(
+        'Files that instruction files (CLAUDE.md, …) may import although they are masked or lie outside the root: the client program shows them to its model.',
       ),
     toolchains: z.array(Folder).optional().describe('Further read-only folders for the sandbox.'),
     programs: z

@@ -65,6 +65,22 @@ describe('what the person is told', () => {
   });
 });
 
+describe('instructions that import what is masked', () => {
+  it('take no prompt, and no file of their folder, to the model', async () => {
+    await world.lead('explore', 'diagnose');
+    world.write('.env', 'A=1');
+    world.write('src/CLAUDE.md', '@../.env');
+    const read = await world.call('Read', { file_path: world.path('src/a.js') });
+    expect(read).toMatchObject({ verdict: 'blocked', reason: expect.stringContaining('src/CLAUDE.md imports') });
+    expect((await world.call('Read', { file_path: world.path('README.md') })).verdict).toBe('allowed');
+    const { answer } = await world.hear('UserPromptSubmit', { prompt: 'begin' });
+    expect(answer).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('add ".env" to "imports" in hopgate.yaml'),
+    });
+  });
+});
+
 describe('Stop', () => {
   const work = async () => {
     await world.hear('SessionStart', { source: 'startup' });

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { handleCodexEvent } from '../../../src/adapters/codex/hooks.ts';
 import type {
   Conversation,
+  ConversationRecord,
   HookAnswer,
   HookContext,
-  ConversationRecord,
 } from '../../../src/adapters/core/hook-context.ts';
 import type { Item } from '../../../src/adapters/core/transcript/transcript-items.ts';
 import type { NativeWatch, ToolBackend } from '../../../src/ports/tool-backend.ts';
@@ -107,6 +107,7 @@ export async function world(options: StageOptions = {}): Promise<World> {
       kept.delete(name);
       return value;
     },
+    instructionProblem: async () => null,
     commandFor: async () => {
       throw new Error('Codex has no runner');
     },

@@ -1,3 +1,4 @@
+import type { Provider } from '../../adapters/core/calls/client-tools.ts';
 import type { HookAnswer, HookContext } from '../../adapters/core/hook-context.ts';
 import type { Env } from '../../project/state-home.ts';
 
@@ -7,7 +8,7 @@ type Handle = (event: unknown, desk: HookContext, env: Env) => Promise<HookAnswe
 export const HANDLERS: { readonly [client: string]: () => Promise<Handle> } = {
   'claude-code': async () => (await import('../../adapters/claude-code/hooks.ts')).handleClaudeEvent,
   codex: async () => (await import('../../adapters/codex/hooks.ts')).handleCodexEvent,
-};
+} satisfies { readonly [client in Exclude<Provider, 'mcp'>]: () => Promise<Handle> };
 
 /** The answer to a fault of hopgate: both clients treat it as a refusal and show the reason to the model. */
 export const faultAnswer = (why: string): HookAnswer => ({

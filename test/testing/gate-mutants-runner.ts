@@ -4,13 +4,13 @@
  * plan depends on nothing of the gate.
  */
 import { registerHooks } from 'node:module';
-import type * as RunCase from '../../src/testing/model/run-case.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { planCases } from '../../src/testing/cases.ts';
 import { trialConfig } from '../../src/testing/model/model-config.ts';
+import type * as RunCase from '../../src/testing/model/run-case.ts';
+import { fixtureSpecs } from '../fixture-specs.ts';
 import { DOORS, EXTRA, FACTS } from './gate-mutants-specs.ts';
 import { REVIEW, RUNBOOK, specsOf } from './spec-sets.ts';
-import { fixtureSpecs } from '../fixture-specs.ts';
 
 const SRC = new URL('../../src/', import.meta.url).href;
 const RELOADED = /^(?:gate|compile|session|testing)\//;

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { depth } from '../depth.ts';
 
@@ -275,8 +275,7 @@ describe('the generated tests', () => {
 
 /** The file that holds a rule: the one where it was last seen, or where it has moved to. */
 function whereIs(from: string, usual: string): string | undefined {
-  const files = [usual, ...readdirSync('src/gate')];
-  return files.find(
-    (file) => existsSync(join('src/gate', file)) && readFileSync(join('src/gate', file), 'utf8').includes(from),
-  );
+  const files = readdirSync('src/gate', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+  files.sort((a, b) => Number(basename(b) === usual) - Number(basename(a) === usual));
+  return files.find((file) => readFileSync(join('src/gate', file), 'utf8').includes(from));
 }

@@ -26,7 +26,8 @@ export interface Covered {
 
 /**
  * Watches the files that a layout covers by single mounts: if such a file is replaced, its mount disappears with it.
- * (The layer of an overlay does not.) After a command that took long enough, or in a small tree, also searches new masked files.
+ * (The layer of an overlay does not.) After a command that took long enough, or in a small tree, also searches new
+ * masked files.
  * @returns a check that throws {@link UncoveredError} if a masked file was not covered
  */
 export function watchCovered({ root, masks, scan, scanMs }: Covered, { mounts }: SandboxLayout): () => void {

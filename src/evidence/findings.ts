@@ -15,8 +15,8 @@ export interface Finding {
 }
 
 /**
- * What takes files for programs, and by which names: matched at any depth, letter case aside. None of these is refused,
- * because changing them is ordinary work; but nobody should learn of it only by running them.
+ * Programs that run certain files, and the names of these files: matched at any depth, ignoring letter case. None of
+ * these is refused, because changing them is ordinary work; but nobody should learn of it only by running them.
  */
 const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
   [
@@ -214,7 +214,7 @@ const SKIPPED =
 /** Larger files are not looked into. */
 const MAX_TEXT = 8 << 20;
 
-/** What a file's text says about tests, as far as a glance can see; null if it says nothing about them. */
+/** A quick summary of a file's text with regard to tests; null if it does not concern tests. */
 export interface TestSignals {
   readonly tests: number;
   readonly skipped: number;

@@ -14,11 +14,11 @@ export interface ShippedCommit {
  * does not say.
  */
 export interface Shipment {
-  /** Of the start of the visit. */
+  /** Sequence number of the visit's start. */
   readonly seq: number;
   readonly peripheral: string;
   readonly tested: string | null;
-  /** The tree that a commit was to have; where there is no repository, the tested one. */
+  /** The expected tree of the commit; without a repository, the tested tree. */
   readonly approved: string | null;
   readonly approval: string | null;
   readonly committed: readonly ShippedCommit[];

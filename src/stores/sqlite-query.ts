@@ -122,7 +122,7 @@ function filters(query: ResolvedQuery): Condition[] {
   ];
 }
 
-/** Of two entries with the same time, the ephemeral one comes first. */
+/** If two entries have the same time, the ephemeral one comes first. */
 function timeConditions({ since, before, after }: ResolvedQuery, ephemeral: boolean): Condition[] {
   return [
     ...(since === null ? [] : [['at >= ?', since] as Condition]),

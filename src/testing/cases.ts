@@ -12,16 +12,18 @@ import { hopModel, modeModel } from './model/session-model.ts';
 
 export interface TestPlan {
   readonly cases: readonly PlannedCase[];
-  /** What can be covered at all: `edge edit hop-test test`, `state edit`, `start explore`, `mode discuss diagnose`. */
+  /**
+   * Everything that can be covered: `edge edit hop-test test`, `state edit`, `start explore`, `mode discuss diagnose`.
+   */
   readonly reachable: ReadonlySet<string>;
-  /** The spec set is too large for shortest routes to everything: it is walked. */
+  /** True if the spec set is too large for shortest routes to everything, so long walks are used instead. */
   readonly large: boolean;
 }
 
-/** More than this, and shortest routes to every transition would take longer than people wait. */
+/** With more edges, shortest routes to every transition would take too long. */
 const LARGE_EDGES = 150;
 const LARGE_STATES = 250;
-/** What has to be tried to hold sessions of a spec set against it. Pure. */
+/** Plans the cases that test sessions of a spec set against it. Pure. */
 export function planCases(pinned: Pinned, agent: string): TestPlan {
   const opening: AuditState = beginState(pinned, { agent, sessionId: 'planned' });
   const toWork = routeToWork(pinned, opening);
@@ -42,7 +44,7 @@ export function planCases(pinned: Pinned, agent: string): TestPlan {
   };
 }
 
-/** The mode that allows the most, by the fewest transitions. */
+/** The route to the mode that allows the most, with the fewest transitions. */
 function routeToWork(pinned: Pinned, opening: AuditState): Route<AuditState, Move> {
   const nothing: Route<AuditState, Move> = { moves: [], states: [opening] };
   const { modeGate: gate } = pinned.specs;
@@ -113,7 +115,7 @@ function smallPlan(
   return { cases, reachable };
 }
 
-/** The route, on to where its last hop came from, by the shortest way back. */
+/** Extends a route by the shortest way back to the source of its last hop. */
 function roundTrip(model: Model<AuditState, Move>, route: Route<AuditState, Move>): Route<AuditState, Move> | null {
   const from = place(route.states.at(-2)!);
   const back = searchRoute(
@@ -125,7 +127,7 @@ function roundTrip(model: Model<AuditState, Move>, route: Route<AuditState, Move
   return back && { moves: [...route.moves, ...back.moves], states: [...route.states, ...back.states.slice(1)] };
 }
 
-/** The last hop goes back because what was expected did not hold. */
+/** True if the last hop goes back because an expectation failed. */
 function isReframe({ specs }: Pinned, { moves, states }: Route<AuditState, Move>): boolean {
   const last = moves.at(-1)!.asked;
   const from = states.at(-2)!;

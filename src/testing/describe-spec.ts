@@ -1,11 +1,12 @@
 import type { SpecSet } from '../spec/types.ts';
 import { generateTests, type TestSpecsOptions } from './test-specs.ts';
 
-/** Milliseconds. A busy machine is no reason for a test to fail. */
+/** Timeout in milliseconds; generous, so that a busy machine does not fail a test. */
 const PATIENCE = 120_000;
 
 /**
- * Makes a vitest suite out of a spec set: see {@link generateTests}. To be awaited at the top of a test file; vitest has to be installed.
+ * Creates a vitest suite from a spec set: see {@link generateTests}. Await it at the top of a test file; vitest must be
+ * installed.
  *
  * @example
  * import { describeSpec } from 'hopgate/testing';

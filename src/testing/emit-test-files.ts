@@ -1,9 +1,10 @@
 import type { GeneratedTest } from './test-specs.ts';
 
 /**
- * The generated tests as plain vitest files, by file name: one a group, each test by its name, so that a reviewer sees in a diff which ways a
- * change of the specs opens or closes. A test that the specs no longer yield fails with what to do.
- * @param specs what the files shall name as the spec set, as seen from where they are run
+ * The generated tests as plain vitest files, by file name: one file per group, each test by its name, so that a diff
+ * shows which transitions a change of the specs adds or removes. A test that the specs no longer produce fails with
+ * instructions.
+ * @param specs the spec set that the files name, relative to the folder in which they run
  */
 export function emitTestFiles(tests: readonly GeneratedTest[], specs: string): { readonly [file: string]: string } {
   const groups = Map.groupBy(tests, ({ group }) => group);

@@ -2,7 +2,10 @@ import { type GeneratedTests, generateTests } from './test-specs.ts';
 
 const generated = new Map<string, Promise<GeneratedTests>>();
 
-/** Runs a generated test by the name of the vitest test that calls it: what the files of `hopgate test --emit` are made of. */
+/**
+ * Runs a generated test by the name of the vitest test that calls it; the files of `hopgate test --emit` consist of
+ * such calls.
+ */
 export function generatedTest(
   specs: string,
   group: string,

@@ -1,4 +1,4 @@
-/** What came of one generated test. */
+/** The result of one generated test. */
 export interface TestResult {
   readonly group: string;
   readonly name: string;
@@ -13,7 +13,7 @@ const inXml = (text: string): string =>
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
     .replaceAll('"', '&quot;')
-    // XML 1.0 has no way to write these.
+    // XML 1.0 cannot express these characters.
     .replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd');
 
 /** Results as a JUnit report, one suite a group. */

@@ -10,21 +10,24 @@ import { runCase, runCaseWithAgent, runCaseWithDeaths } from './model/run-case.t
 import { trialConfig } from './model/model-config.ts';
 
 export interface TestSpecsOptions {
-  /** How the repository is tested and shipped; a made-up repository unless given. */
+  /** The repository's config; a made-up repository by default. */
   readonly config?: Partial<ProjectConfig>;
-  /** The id of the agent in whose name the sessions run, where `agents:` restricts who may enter. */
+  /** The id of the agent in the sessions, for spec sets whose `agents:` restricts entries. */
   readonly agent?: string;
   /**
-   * Backends of your own in place of canned tools, for the tools that they serve; the others stay canned. They may refuse what the gate lets
-   * through. What the routes expect of results then depends on them.
+   * Your own backends, for the tools that they serve; the other tools stay canned. They may refuse calls that the gate
+   * allows. The expected results then depend on them.
    */
   readonly backends?: readonly ToolBackend[];
   /**
-   * An agent under test: it is put into every place that can be reached and may do there as it likes. A refusal is no failure; what it did has
-   * to be within the spec by the evidence.
+   * An agent under test: it is placed in every reachable peripheral and may act freely there. A refusal is not a
+   * failure; the evidence of its actions must conform to the spec.
    */
   readonly play?: (session: Session) => Promise<void>;
-  /** Execute each way once more on SQLite, with a death of the writer and a resume in every call. Default: true for small spec sets. */
+  /**
+   * If true, executes each route again on SQLite, with a death of the writer and a resume in every call. Default: true
+   * for small spec sets.
+   */
   readonly deaths?: boolean;
 }
 
@@ -32,7 +35,7 @@ export interface TestSpecsOptions {
 export interface GeneratedTest {
   readonly group: PlannedCase['group'] | 'deaths' | 'agent';
   readonly name: string;
-  /** Throws where the session does not do what the spec says. */
+  /** Throws if the session differs from the spec. */
   readonly run: () => Promise<void>;
 }
 
@@ -40,16 +43,17 @@ export interface GeneratedTests {
   readonly specs: SpecSet;
   readonly tests: readonly GeneratedTest[];
   readonly large: boolean;
-  /** How many requests were judged so far, and what they covered. */
+  /** The number of requests judged so far, and their coverage. */
   readonly coverage: () => { readonly requests: number; readonly rows: readonly CoverageRow[] };
 }
 
 /**
- * Generates the tests of a spec set: every edge, start and mode transition by a shortest way, every hop's round trip and reframe, every rule
- * that can refuse, every visit's limits; for large spec sets long walks over every edge. Each runs a real session, with canned tools, and
- * compares its every answer with what the spec says (a second judgement; nothing of the gate).
+ * Generates the tests of a spec set: every edge, start and mode transition by a shortest way, every hop's round trip
+ * and reframe, every rule that can refuse, every visit's limits; for large spec sets long walks over every edge. Each
+ * runs a real session, with canned tools, and compares its every answer with the spec (a second judgement that does not
+ * use the gate).
  *
- * @param specs a spec set, or where one lies (`default`: the shipped one)
+ * @param specs a spec set, or the path of one (`default`: the shipped one)
  */
 export async function generateTests(specs: SpecSet | string, options: TestSpecsOptions = {}): Promise<GeneratedTests> {
   const loaded = typeof specs === 'string' ? await loadSpecs(specs) : specs;
@@ -101,7 +105,7 @@ export async function generateTests(specs: SpecSet | string, options: TestSpecsO
 
 const OUTSIDE = 'outside';
 
-/** A way to each place that can be reached: the shortest of those that end there, else the beginning of a walk that comes by. */
+/** A route to each reachable place: the shortest that ends there, otherwise the beginning of a walk that passes it. */
 function placesOf(cases: readonly PlannedCase[]): readonly (readonly [string, PlannedCase])[] {
   const ways = new Map<string, PlannedCase>([[OUTSIDE, { group: 'hops', name: OUTSIDE, moves: [] }]]);
   for (const planned of cases.filter(({ group }) => group === 'hops' || group === 'walks'))

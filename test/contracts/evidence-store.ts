@@ -172,7 +172,7 @@ export function describeEvidenceStore(
         await write([opening('s-1')]);
         const lease = await store.acquire('s-1', 'w-1', TTL);
         const next = draft({ id: 'next' });
-        await rejects(store.append(lease, EMPTY_CHAIN, [next]), 'chain-conflict', /stands at seq 0 .* not at -1/);
+        await rejects(store.append(lease, EMPTY_CHAIN, [next]), 'chain-conflict', /is at seq 0 .* not at -1/);
         await rejects(store.append(lease, { seq: 0, hash: '1'.repeat(64) }, [next]), 'chain-conflict', /not at 0/);
         await rejects(store.append(lease, { seq: 7, hash: '1'.repeat(64) }, [next]), 'chain-conflict', /not at 7/);
         expect(await store.get('next')).toBeNull();

@@ -23,8 +23,8 @@ export function looksBack(spec: PeripheralSpec): boolean {
 const reviewing = new WeakMap<PeripheralSpec, boolean>();
 
 /**
- * What a visit has shown so far, counted from its entries. It grows with the files and test commands it meets, not with
- * its steps.
+ * The observations of a visit so far, counted from its entries. It grows with the files and test commands it meets, not
+ * with its steps.
  */
 export interface Observed {
   readonly read: Set<string>;

@@ -85,7 +85,7 @@ export interface AuditState {
   tested: string | null;
   /** The changed files with their last hash; null if a file is gone or its hash unknown. */
   readonly changes: { [path: string]: string | null };
-  /** What a person must know before the changes ship, by path or test command. */
+  /** Findings that a person must see before the changes ship, by path or test command. */
   readonly findings: FindingsByPath;
   /** Files that the session's effects name: scope `read: session-log` grants these. */
   readonly files: Set<string>;

@@ -54,7 +54,7 @@ export function stepProblems(
     return found;
   }
   addArgumentProblems(tool, named, found);
-  // What is left out reaches nothing, unless it is a path to read: that means the whole tree.
+  // An absent argument reaches nothing, except a path to read, which then means the whole tree.
   for (const parameter of tool.parameters)
     if (named[parameter.name] !== undefined || ROLE_FACTS[parameter.role].absentMeansRoot)
       addReachProblems(state, visit, id, parameter, named[parameter.name], found);
@@ -216,7 +216,7 @@ export function refusedByTool({ visit, pinned }: AuditState, id: string, args: F
   if (!visit || !tool) return null;
   const { scope } = visit;
   const { config } = pinned;
-  // Where the scope runs no commands, one may still run that nobody had to name.
+  // If the scope runs no commands, a default that needs no argument may still run.
   let runs = scope.command === 'none' && id === 'bash-test' && args['command'] === undefined;
   for (const { name, role } of tool.parameters) {
     switch (role) {

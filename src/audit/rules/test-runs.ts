@@ -34,8 +34,8 @@ export function testRunsIn(result: Fields): readonly AuditedRun[] {
 }
 
 /**
- * What is wrong with the commands in a report of test runs: those that it ran in full and the others that it names have to be all that the configuration
- * has, no more and no less, and a call with arguments ran none in full. null if nothing is.
+ * Checks the commands in a report of test runs; null if they are right. The commands that it ran in full and the others
+ * that it names must be exactly those of the configuration, and a call with arguments runs none in full.
  */
 export function wrongCommands(args: Fields, result: Fields, { test }: Pick<ProjectConfig, 'test'>): string | null {
   const parts: readonly Fields[] = [result, ...listOf(result['runs']).map((run) => fieldsOf(run))];

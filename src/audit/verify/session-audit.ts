@@ -453,13 +453,16 @@ export class SessionAudit {
   }
 }
 
-/** What a person is not shown where there is none. */
+/** An empty part of a view is left out of it. */
 const unlessEmpty = <T extends Json>(value: T & object): T | undefined =>
   Object.keys(value).length === 0 ? undefined : value;
 
 const EVENTS = Object.keys(CLAIM_OF);
 
-/** An entry, or an entry with the bytes that a store keeps; only the latter tells an erased body from an empty one. */
+/**
+ * An entry, or an entry with the bytes that a store keeps; only the stored bytes distinguish an erased body from an
+ * empty one.
+ */
 export type Evidence = Entry | StoredEntry;
 
 export const addEvidence = (audit: SessionAudit, item: Evidence): void => {

@@ -69,7 +69,7 @@ const MARKS = [
  * Reads a review in any of its dialects: the spec draft's and the slash commands' (`what_went_well`, …), the gate's
  * (`par/id, session-ref, what-worked, what-didnt`), MUSN's `session/par` (`par/questions`, `par/span`), the
  * peripheral's (`problem, approach, result`), also inside `{ par }`.
- * @returns null if the value is no review
+ * @returns null if the value is not a review
  */
 export function readPar(value: Json): Par | null {
   const fields = normalisedFields(value);

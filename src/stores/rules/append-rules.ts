@@ -204,7 +204,7 @@ export function judgeAppend(
 
   const head = store.headOf(sessionId);
   if (fresh.length > 0 && (head.seq !== after.seq || head.hash !== after.hash)) {
-    const message = `session ${sessionId} stands at seq ${head.seq} (${head.hash.slice(0, 12)}), not at ${after.seq} (${after.hash.slice(0, 12)}); read the new entries and decide again`;
+    const message = `session ${sessionId} is at seq ${head.seq} (${head.hash.slice(0, 12)}), not at ${after.seq} (${after.hash.slice(0, 12)}); read the new entries and decide again`;
     throw storeError(store.name, 'chain-conflict', message);
   }
   // If some drafts are repeats, the others get lower seqs and must be sealed again.

@@ -14,7 +14,8 @@ export interface StoreReader {
 
 /**
  * Reads everything that the rules need to judge one write of a session. Call it inside the transaction that will hold
- * the write. No holder counts as gone: processes of other machines cannot be seen, so only the expiry of a lease counts.
+ * the write. No holder counts as gone: processes of other machines cannot be seen, so only the expiry of a lease
+ * counts.
  */
 export async function readView(
   reader: StoreReader,

@@ -5,19 +5,19 @@ import type { Entry } from '../../evidence/entry.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 
-/** What a canned tool knows of the session that calls it. */
+/** The view of a canned tool on the session that calls it. */
 interface Scene {
-  /** Where the session stood before the call. */
+  /** The session's state before the call. */
   readonly state: () => AuditState;
   /** The last entry that is durable. */
   readonly last: () => Promise<Entry | null>;
-  /** What it shall answer; null: it breaks. */
+  /** The report to return; null makes the tool throw. */
   readonly report: () => ToolReport | null;
-  /** To be told of what is wrong with the call. */
+  /** Called with each problem of a call. */
   readonly complain: (problem: string) => void;
 }
 
-/** In place of every tool of a spec set: it does nothing and answers as it is told, and looks at what it is called with. */
+/** Replaces every tool of a spec set: it does nothing, returns the canned report and checks its calls. */
 export function cannedBackend(tools: readonly string[], scene: Scene): ToolBackend {
   return {
     name: 'canned',
@@ -26,7 +26,7 @@ export function cannedBackend(tools: readonly string[], scene: Scene): ToolBacke
       const problem = (await intentProblem(call, scene)) ?? grantProblem(call, scene);
       if (problem) scene.complain(problem);
       const report = scene.report();
-      if (!report) throw new Error('the canned tool broke, as it was told');
+      if (!report) throw new Error('the canned tool failed on purpose');
       return report;
     },
   };
@@ -39,10 +39,10 @@ async function intentProblem({ tool }: ToolCall, { last }: Scene): Promise<strin
   const body = entry && bodyOf(entry.body);
   return body?.event === 'intent' && body.tool === tool.id
     ? null
-    : `${tool.id} was run while the last entry told of ${body?.event ?? 'nothing'}, not of the intent`;
+    : `${tool.id} was run while the last entry recorded ${body?.event ?? 'nothing'}, not of the intent`;
 }
 
-/** A tool is told what it may touch: by that it refuses what no argument shows. */
+/** Checks the grant of a call: a tool uses it to refuse effects that no argument shows. */
 function grantProblem({ grant }: ToolCall, { state }: Scene): string | null {
   const now = state();
   const { root, peripheral, scope, readableFiles, unsafeNoSandbox } = grant;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../ports/clock.ts';
 
-/** A clock that stands still until it is moved; it never goes back. */
+/** A clock that moves only when it is advanced; it never goes back. */
 export class FixedClock implements Clock {
   #now: number;
 

@@ -1,14 +1,17 @@
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 
-/** What a writer's death looks like from inside. */
+/** The error that a dying writer throws. */
 export class Died extends Error {
   override readonly name = 'Died';
 }
 
-/** When in an append the writer dies: before it is durable, or after it is and before anybody hears of it. */
+/** The moment of death in an append: before it is durable, or after it but before the append returns. */
 export type Death = 'before' | 'after';
 
-/** A store as one process sees it, which can be made to die in the middle of a call. A new one over the same store is a new process. */
+/**
+ * A store as used by one process, which can be made to die in the middle of a call. Another instance over the same
+ * store is another process.
+ */
 export class MortalProcess {
   #death: Death | null = null;
   #dead = false;

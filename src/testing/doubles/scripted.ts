@@ -2,20 +2,20 @@ import { isObject } from '../../base/json.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 
-/** A canned result, a whole report, or what makes one of a call's arguments. */
+/** A canned result, a whole report, or a function from a call's arguments to either. */
 export type ScriptedResult =
   | Json
   | ToolReport
   | ((args: ToolCall['args'], call: ToolCall) => Json | ToolReport | Promise<Json | ToolReport>);
 
 export interface ScriptedBackend extends ToolBackend {
-  /** What it was asked to run, in order. */
+  /** The calls so far, in order. */
   readonly calls: readonly { readonly tool: string; readonly args: ToolCall['args'] }[];
 }
 
 /**
- * A backend that answers from a table and touches nothing, for tests and rehearsals. A bare value is an `ok` result without effects; a tool
- * without an entry answers `null`.
+ * A backend that answers from a table without side effects, for tests and rehearsals. A bare value is an `ok` result
+ * without effects; a tool without an entry answers `null`.
  * @param tools the tool ids it serves; by default those of the table
  *
  * @example

@@ -6,7 +6,7 @@ import type { Json } from '../../spec/types.ts';
 
 type Facts = { readonly [name: string]: Json };
 
-/** What a session says of itself, where it is not what its evidence tells; null: it is. */
+/** Describes the difference between a session's status and its evidence; null if there is none. */
 export function compareState(
   { specs }: Pinned,
   state: AuditState,
@@ -30,7 +30,7 @@ export function compareState(
       visit && spec
         ? { steps: visit.steps, deadline: visit.deadline, observed: auditedFruit(spec, visit.observed) }
         : null,
-    // Whatever is handed to a visit, a session stays itself.
+    // Context and fruit never change a session's identity.
     who: { 'session-id': state.sessionId, author: state.agent },
   };
   const said: Facts = {

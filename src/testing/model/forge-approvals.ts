@@ -9,7 +9,7 @@ import type { Move } from '../plan/moves.ts';
 const USED = 'approval-used';
 const HOUR = 3_600_000;
 
-/** Approvals that hold for something else, by what is wrong with them; and one that holds. */
+/** Approvals that are invalid for this request, by their defect, and one valid approval. */
 const forgeries = (good: ApprovalGrant): { readonly [what: string]: ApprovalGrant } => ({
   'another session': { ...good, sessionId: `${good.sessionId}-other` },
   'something else': { ...good, requestHash: good.requestHash.replace(/^./, (digit) => (digit === '0' ? '1' : '0')) },
@@ -18,9 +18,9 @@ const forgeries = (good: ApprovalGrant): { readonly [what: string]: ApprovalGran
 });
 
 /**
- * Puts a hop or a change of mode that only lacks an approval to the gate, with approvals that were given for something else. No session can be
- * brought to do so: it makes the record itself, from what it was told to do.
- * @returns what the gate let through, in words; null: nothing but the approval that holds
+ * Asks the gate for a hop or a mode change that only lacks an approval, with approvals for other requests. A session
+ * cannot test this, because it creates the approval record itself.
+ * @returns a description of the forged approval that the gate accepted; null if it accepted only the valid one
  */
 export function forgeApprovals(pinned: Pinned, state: AuditState, { asked }: Move): string | null {
   if (asked.kind !== 'hop' && asked.kind !== 'mode') return null;
@@ -45,7 +45,7 @@ export function forgeApprovals(pinned: Pinned, state: AuditState, { asked }: Mov
   return null;
 }
 
-/** What the gate would be told of a session that stands here. */
+/** The gate's context for a session in this state. */
 function contextOf({ specs, config }: Pinned, state: AuditState): GateContext {
   const { sessionId, agent, root, lastAt, closed, mode, visits, steps, denials, visit } = state;
   const spec = visit && specs.peripherals[visit.peripheral];

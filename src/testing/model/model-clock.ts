@@ -1,6 +1,6 @@
 import { FixedClock } from '../doubles/fixed-clock.ts';
 
-/** A clock that can also be set back, as that of a machine can. */
+/** A clock that can also be set back, like the clock of a machine. */
 export class TrialClock extends FixedClock {
   #behind = 0;
 
@@ -8,7 +8,7 @@ export class TrialClock extends FixedClock {
     return super.now() - this.#behind;
   }
 
-  /** Lets so many milliseconds pass; less than 0: sets the clock back. */
+  /** Advances the clock by milliseconds; a negative number sets it back. */
   pass(milliseconds: number): void {
     if (milliseconds < 0) this.#behind -= milliseconds;
     else this.advance(milliseconds);

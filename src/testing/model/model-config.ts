@@ -1,7 +1,10 @@
 import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 
-/** A repository that has everything a spec set can speak of: a test command, a deploy command, a remote, a host, a mask. */
+/**
+ * A repository's config with everything that a spec set can refer to: a test command, a deploy command, a remote, a
+ * host, a mask.
+ */
 export const TRIAL_CONFIG: ProjectConfig = {
   ...DEFAULT_PROJECT_CONFIG,
   test: [{ run: ['run', 'tests'], report: 'tap' }],
@@ -10,10 +13,16 @@ export const TRIAL_CONFIG: ProjectConfig = {
   web: { allow: ['docs.example.com'] },
 };
 
-/** What the made-up repository lets be written beside a spec's own paths: a folder, in which the specs lie, and what no scope can grant. */
+/**
+ * Writable paths of the made-up repository in addition to a spec's own: the folder that contains the specs, and a path
+ * that no scope can grant.
+ */
 const OWN_PATHS = ['extra/', 'hopgate.yaml'];
 
-/** The made-up repository of a spec set. It names paths of its own for every peripheral, those that write nothing included. */
+/**
+ * The config of a spec set's made-up repository. It has its own paths for every peripheral, including those that write
+ * nothing.
+ */
 export function trialConfig({ peripherals }: SpecSet): ProjectConfig {
   const scopes = Object.values(peripherals).map(({ id, scope }) => [id, [...scope.rule.write, ...OWN_PATHS]] as const);
   return { ...TRIAL_CONFIG, specs: 'extra/policy', scopes: Object.fromEntries(scopes) };

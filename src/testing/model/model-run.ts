@@ -22,7 +22,7 @@ import { predict } from '../plan/predict.ts';
 import { dryRun, request } from '../plan/request.ts';
 import type { TrialClock } from './model-clock.ts';
 
-/** The refusal that a session owes to a move; null if it must let the move through. */
+/** The refusal that a session must answer a move with; null if it must allow the move. */
 type Refusal = { readonly code: string; readonly constraint: string } | null;
 
 /** One move, the refusal that the spec demands, and the session's answer. */
@@ -33,7 +33,7 @@ export interface Taken {
   readonly denial: Denial | null;
 }
 
-/** The session did not do what the spec says. The message tells the way there, what was expected and what came. */
+/** The session differs from the spec. The message has the moves so far, the expected answer and the actual one. */
 export class TrialFailure extends Error {
   override readonly name = 'TrialFailure';
 }
@@ -44,7 +44,7 @@ export interface TrialParts {
   readonly clock: TrialClock;
   readonly agent: string;
   readonly root: string;
-  /** In place of the canned tools, for the tools that they serve. */
+  /** Replace the canned tools, for the tools that they serve. */
   readonly backends?: readonly ToolBackend[];
   readonly onTaken?: (taken: Taken) => void;
 }
@@ -52,8 +52,9 @@ export interface TrialParts {
 const REFUSED_BY_TOOLS: readonly string[] = ['out-of-scope', 'invalid-action', 'sandbox-unavailable'];
 
 /**
- * A real session under trial. Every request is judged twice: by the session, and by the spec's meaning over the session's own evidence. They
- * have to agree, each refusal has to be on record, and in the end the round trip has to find nothing.
+ * Runs moves on a real session. Every request is judged twice: by the session, and by the audit's rules over the
+ * session's own evidence. The two must agree, each refusal must be recorded, and in the end the round trip must find no
+ * problem.
  */
 export class ModelRun {
   readonly #parts: TrialParts;
@@ -82,7 +83,7 @@ export class ModelRun {
     return this.#session;
   }
 
-  /** What was done so far, in words. */
+  /** The moves so far, in words. */
   get way(): readonly string[] {
     return this.#way;
   }
@@ -102,7 +103,7 @@ export class ModelRun {
     return this;
   }
 
-  /** Puts a move to the session. Throws {@link TrialFailure} when the session and the spec disagree. */
+  /** Makes a move in the session. Throws {@link TrialFailure} if the session and the spec disagree. */
   async take(move: Move): Promise<Taken> {
     this.#way.push(move.name);
     this.#pass(move);
@@ -112,7 +113,7 @@ export class ModelRun {
     const want = this.#expects(move);
     const denial = await this.#put(move);
     await this.#read();
-    // A closed session is let go of; what is asked of it later comes from a process that opens it again.
+    // A closed session is released, so later requests come from a process that opens it again.
     if (this.#state.closed && !before.closed) await this.resume();
     this.#compare(move, want, denial);
     const taken = { move, before, refusal: want, denial };
@@ -120,7 +121,7 @@ export class ModelRun {
     return taken;
   }
 
-  /** Puts two moves to the session at once. They are to be taken one after the other. */
+  /** Makes two moves at the same time. The session must run them one after the other. */
   async takeBoth(first: Move, second: Move): Promise<void> {
     this.#way.push(`${first.name} and ${second.name} at once`);
     const wants = [
@@ -140,14 +141,14 @@ export class ModelRun {
     this.#compareState(second);
   }
 
-  /** Puts a move that only lacks an approval to the gate, with approvals for something else. */
+  /** Asks the gate for a move that only lacks an approval, with approvals for other requests. */
   forge(move: Move): void {
     this.#way.push(`${move.name} by approvals for something else`);
     const problem = forgeApprovals(this.#parts.pinned, this.#state, move);
     if (problem) this.#fail(move, 'only an approval for exactly this is taken', problem);
   }
 
-  /** Lets somebody else act on the session for a while, and reads what came of it. */
+  /** Lets another program act on the session, and reads the entries that it left. */
   async hand(name: string, play: (session: Session) => Promise<void>): Promise<void> {
     this.#way.push(name);
     await play(this.session);
@@ -156,8 +157,8 @@ export class ModelRun {
   }
 
   /**
-   * Takes a move and dies on the way: at its first append, before or after it is durable. Then another process resumes the session. If the move
-   * did not come through, it is taken again.
+   * Makes a move and dies at its first append, before or after it is durable. Then another process resumes the session.
+   * If the move was not recorded, it is made again.
    */
   async takeAndDie(move: Move, death: Death): Promise<void> {
     this.#pass(move);
@@ -183,7 +184,7 @@ export class ModelRun {
     else this.#compareState(move);
   }
 
-  /** Opens the session again, as another process does after this one has died: its lease has to run out first. */
+  /** Resumes the session like another process after this one has died: the lease must expire first. */
   async resume(): Promise<void> {
     this.#parts.clock.advance(LEASE_MS + 1);
     this.#process = new MortalProcess(this.#parts.store);
@@ -191,7 +192,7 @@ export class ModelRun {
     await this.#settle();
   }
 
-  /** Lets go of the session, and holds all of its evidence against the spec. */
+  /** Releases the session, and verifies all of its evidence against the spec. */
   async finish(): Promise<void> {
     const { store, pinned } = this.#parts;
     const { id } = this.session;
@@ -218,17 +219,17 @@ export class ModelRun {
     this.#parts.clock.pass(wait * 60_000);
   }
 
-  /** What the spec says to a move; an approval that is over, and a tool that refuses, stand against it at the last. */
-  #expects({ asked, report, stands }: Move, state = this.#state): Refusal {
+  /** The refusal that the spec requires for a move. An expired approval, and a refusal by a tool, come last. */
+  #expects({ asked, report, approvalMinutes }: Move, state = this.#state): Refusal {
     const want = firstProblem(state, asked, this.#parts.clock.now());
     if (want) return want;
-    if (stands === 0 && this.#wantsApproval(asked, state))
+    if (approvalMinutes === 0 && this.#wantsApproval(asked, state))
       return { code: 'approval-invalid', constraint: 'an approval that has not expired' };
     const outcome = asked.kind === 'step' && !this.#isTheirs(asked.tool) && report?.outcome;
     return outcome && outcome.status === 'refused' ? { code: outcome.code, constraint: 'the tool itself' } : null;
   }
 
-  /** Whether a backend under test runs a tool: what it answers, and whether it refuses, is its own. */
+  /** True if a backend under test runs a tool; its answers and refusals are then not predicted. */
   #isTheirs(tool: string): boolean {
     return this.#parts.backends?.some(({ tools }) => tools.includes(tool)) ?? false;
   }
@@ -243,7 +244,7 @@ export class ModelRun {
     return want?.code === 'approval-required';
   }
 
-  /** AuditRequest beforehand what it would say, the session has to say the same, also of what happened since the last entry. */
+  /** Checks that a dry run gives the same answer as the move itself, including events since the last entry. */
   async #tryDry(move: Move): Promise<void> {
     const { asked } = move;
     const now = this.#parts.clock.now();
@@ -270,7 +271,7 @@ export class ModelRun {
     }
   }
 
-  /** Lets the session record what happened without the agent, so that it is known before the next request is judged. */
+  /** Lets the session record events that happened without the agent, before the next request is judged. */
   async #settle(): Promise<void> {
     if (!this.#state.closed) await this.session.settle();
     await this.#read();
@@ -287,7 +288,7 @@ export class ModelRun {
   async #read(): Promise<void> {
     const { store } = this.#parts;
     const id = this.session.id;
-    // A copy: what was taken before keeps the state that it was taken in.
+    // A copy, because earlier moves keep their own states.
     const state = copyState(this.#state);
     for await (const { entry } of store.entries(id, { from: this.#seq + 1 })) {
       this.#seq = entry.seq;
@@ -316,7 +317,7 @@ export class ModelRun {
     return this.#compareState(move);
   }
 
-  /** What the session says of itself has to be what its evidence says. */
+  /** Checks that the session's status matches its evidence. */
   #compareState(move: Move): void {
     const problem = compareState(this.#parts.pinned, this.#state, this.session.state);
     if (problem) this.#fail(move, problem.due, problem.said);
@@ -361,9 +362,9 @@ export class ModelRun {
     return {
       via: 'approver',
       approve: async () => {
-        const { asked, stands } = this.#move ?? {};
+        const { asked, approvalMinutes } = this.#move ?? {};
         if (asked && 'approves' in asked && !asked.approves) return null;
-        return { by: 'operator', ...(stands === undefined ? {} : { minutes: stands }) };
+        return { by: 'operator', ...(approvalMinutes === undefined ? {} : { minutes: approvalMinutes }) };
       },
     };
   }

@@ -1,14 +1,14 @@
 import { TestModel } from '@xstate/test';
 import { type EventObject, fromTransition } from 'xstate';
 
-/** A way through a model: what happens, in order, and where it ends. */
+/** A route through a model: its moves, in order, and the states they lead to. */
 export interface Route<State, Move> {
   readonly moves: readonly Move[];
   /** The state before each move, then the last. */
   readonly states: readonly State[];
 }
 
-/** A finite model: where it begins, what may happen in a state, and what comes of it. All pure. */
+/** A finite model: its initial state, the moves of a state, and the state after a move. All pure. */
 export interface Model<State, Move> {
   readonly initial: State;
   readonly moves: (state: State) => readonly (Move & { readonly name: string })[];
@@ -18,8 +18,8 @@ export interface Model<State, Move> {
 }
 
 /**
- * The shortest route to every transition of a model, enumerated by `@xstate/test`. This module is its only importer. For small models: the cost
- * grows with transitions times route length.
+ * The shortest route to every transition of a model, enumerated by `@xstate/test`. This module is its only importer.
+ * For small models: the cost grows with transitions times route length.
  */
 export function shortestRoutes<State, Move extends { readonly name: string }>(
   model: Model<State, Move>,

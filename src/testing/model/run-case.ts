@@ -17,13 +17,13 @@ export interface RunCaseOptions {
   readonly agent: string;
   readonly backends?: readonly ToolBackend[];
   readonly onTaken?: (taken: Taken) => void;
-  /** Places and modes that were provoked already; shared between the walks of one run. */
+  /** Places and modes whose negative cases were already tried; shared between the walks of one run. */
   readonly provoked: Set<string>;
 }
 
 const ROOT = '/repository';
 
-/** Executes a case on a session over the memory store. Throws {@link TrialFailure} where session and spec disagree. */
+/** Executes a case on a session over the memory store. Throws {@link TrialFailure} if session and spec disagree. */
 export async function runCase(pinned: Pinned, planned: PlannedCase, options: RunCaseOptions): Promise<void> {
   const clock = new TrialClock();
   const trial = await new ModelRun({ ...options, pinned, store: memoryStore({ clock }), clock, root: ROOT }).open();
@@ -36,13 +36,15 @@ export async function runCase(pinned: Pinned, planned: PlannedCase, options: Run
   for (const move of planned.tries ?? []) await trial.take(move);
   for (const move of planned.forges ?? []) {
     trial.forge(move);
-    await trial.take({ ...move, name: `${move.name} by an approval that is over`, stands: 0 });
+    await trial.take({ ...move, name: `${move.name} by an expired approval`, approvalMinutes: 0 });
   }
   if (planned.both) await trial.takeBoth(...planned.both);
   await trial.finish();
 }
 
-/** Executes a case on SQLite, where the writer dies in every single call: in turn before it is on record, and after. */
+/**
+ * Executes a case on SQLite with a writer that dies in every call, alternately before and after the append is durable.
+ */
 export async function runCaseWithDeaths(
   pinned: Pinned,
   planned: PlannedCase,
@@ -63,7 +65,7 @@ export async function runCaseWithDeaths(
   }
 }
 
-/** Takes the moves, then lets the agent under test act; what it did is held against the spec. */
+/** Makes the moves, then lets the agent under test act; its actions are verified against the spec. */
 export async function runCaseWithAgent(
   pinned: Pinned,
   planned: PlannedCase,
@@ -93,10 +95,10 @@ async function provokeOnce(pinned: Pinned, trial: ModelRun, provoked: Set<string
   await provoke(pinned, trial, provoked.size <= SAMPLED ? 'sample' : 'edges');
 }
 
-/** In so many places of a large spec set, what holds everywhere alike is tried too. */
+/** The number of places of a large spec set in which rules that are the same everywhere are tried too. */
 const SAMPLED = 12;
 
-/** Tries what is not lawful here; lawful steps too, which lead nowhere else. */
+/** Tries the negative cases of this state, and lawful steps that do not leave it. */
 async function provoke(pinned: Pinned, trial: ModelRun, how: 'whole' | 'sample' | 'edges'): Promise<void> {
   for (const move of negativeCases(pinned, trial.state, how)) {
     const { state } = trial;

@@ -4,7 +4,10 @@ import { type Move, movesFrom } from '../plan/moves.ts';
 import { isLawful, predict } from '../plan/predict.ts';
 import { keyMaker } from './state-key.ts';
 
-/** The model of sessions in the mode that allows the most: hops and starts with the facts that they need. */
+/**
+ * The model of sessions in the mode that allows the most: hops and starts, and the steps that produce the facts they
+ * need.
+ */
 export function hopModel(pinned: Pinned, initial: AuditState, withModes: boolean): Model<AuditState, Move> {
   const lawful = new WeakMap<AuditState, readonly Move[]>();
   return {

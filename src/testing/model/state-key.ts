@@ -6,7 +6,7 @@ import { rulesOf } from './rules-of.ts';
 
 const COUNTED =
   /\b(session\.steps|session\.denials|session\.visits|visit\.steps|visit\.denials|tests\.count|tests\.failed|visits\.[a-z0-9_]+|fruit\.[a-z0-9_]+|backpack\.[a-z0-9_]+|session\.mode)\b/g;
-/** Makes the key under which two states are the same for every rule of a spec set. */
+/** Returns a function that gives two states the same key if no rule of a spec set distinguishes them. */
 export function keyMaker({ specs }: Pinned): (state: AuditState) => string {
   const rules = rulesOf(specs);
   const counted = new Set(rules.match(COUNTED) ?? []);
@@ -29,7 +29,7 @@ export function keyMaker({ specs }: Pinned): (state: AuditState) => string {
       ),
     ),
   ];
-  // Counters beyond the largest number that a rule names are equal to every rule.
+  // No rule distinguishes counters beyond the largest number in any rule.
   const far = Math.max(1, ...(rules.match(/\d+/g) ?? []).map(Number).filter((count) => count < 1000)) + 1;
   const cap = (count: number) => Math.min(count, far);
   const countedVisits = Object.keys(specs.peripherals).filter((id) => counts(`visits.${id.replaceAll('-', '_')}`));

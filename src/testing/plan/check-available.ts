@@ -4,7 +4,7 @@ import type { Available, Denial } from '../../gate/denial.ts';
 import { edgesFrom } from '../../spec/edges-from.ts';
 import type { SpecSet } from '../../spec/types.ts';
 
-/** What one is told of what can be done from here, without the words: the spec's answer, nothing of the gate. */
+/** The available actions, as data: computed from the spec, without the gate. */
 interface Offer {
   readonly peripheral: string | null;
   readonly mode: string | null;
@@ -14,7 +14,7 @@ interface Offer {
   readonly modes: readonly string[];
 }
 
-/** What can be done where a session stands, as far as place, mode and life of the visit decide. Pure. */
+/** The actions available in a state, as decided by place, mode and status of the visit. Pure. */
 function offered({ specs }: Pinned, { visit, visits, mode, closed }: AuditState): Offer {
   const spec = visit ? specs.peripherals[visit.peripheral] : undefined;
   const { modeGate: gate } = specs;
@@ -52,11 +52,14 @@ const said = ({ peripheral, mode, tools, hops, modes }: Available): Offer => ({
 const sorted = (offer: Offer): string =>
   JSON.stringify(Object.values(offer).map((value) => (Array.isArray(value) ? value.toSorted() : value)));
 
-/** What a refusal offers and must not, or the other way round; and where its way does not lead. null: it can be relied on. */
+/**
+ * Checks the available actions and the way in a refusal: returns an action that is wrong or missing, or a leg that does
+ * not exist; null if all are right.
+ */
 export function offerProblem(pinned: Pinned, state: AuditState, asked: AuditRequest, denial: Denial): string | null {
   const due = sorted(offered(pinned, state));
   const told = sorted(said(denial.available));
-  if (due !== told) return `it offers ${told}, where there is ${due}`;
+  if (due !== told) return `it offers ${told}, but the spec has ${due}`;
   return wayProblem(pinned, state, asked, denial);
 }
 
@@ -69,21 +72,23 @@ function wayProblem({ specs }: Pinned, state: AuditState, asked: AuditRequest, {
   let at: string = here;
   for (const { from, exit, to } of way) {
     if (from !== at || !edgesFrom(specs, at).some((edge) => edge.exit === exit && edge.to === to))
-      return `its way takes ${from} ─${exit}→ ${to}, which is no edge from ${at}`;
+      return `its way takes ${from} ─${exit}→ ${to}, which is not an edge from ${at}`;
     at = to;
   }
   if (!wanted(at)) return `its way ends in ${at}`;
   return way.length === shortest ? null : `its way has ${way.length} hops, where ${shortest} would do`;
 }
 
-/** Where a refused request would have been in place; null: nowhere. */
+/** The peripherals in which a refused request would be in place; null if there is none. */
 function goal(specs: SpecSet, asked: AuditRequest): ((peripheral: string) => boolean) | null {
   if (asked.kind === 'step') return (id) => specs.peripherals[id]?.tools.includes(asked.tool) ?? false;
   if (asked.kind === 'hop' && Object.hasOwn(specs.peripherals, asked.to)) return (id) => id === asked.to;
   return null;
 }
 
-/** How many hops lead from a peripheral to the next that is wanted; null: none do. Staying is no way. */
+/**
+ * The number of hops from a peripheral to the nearest wanted one; null if none is reachable. Staying does not count.
+ */
 function hopsTo(specs: SpecSet, from: string, wanted: (peripheral: string) => boolean): number | null {
   const seen = new Set([from]);
   let frontier = [from];

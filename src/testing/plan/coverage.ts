@@ -5,17 +5,17 @@ import type { Taken } from '../model/model-run.ts';
 export interface CoverageRow {
   readonly what: 'states' | 'starts' | 'edges' | 'modes' | 'gates' | 'refusals';
   readonly covered: number;
-  /** What can be covered at all, as far as the spec says. */
+  /** The number of items that can be covered, according to the spec. */
   readonly reachable: number;
   /** Reachable, but not covered. */
   readonly missing: readonly string[];
-  /** In the spec, but beyond the reach of every session. */
+  /** Items in the spec that no session can reach. */
   readonly unreachable: readonly string[];
 }
 
 const KINDS = { states: 'state ', starts: 'start ', edges: 'edge ', modes: 'mode ' } as const;
 
-/** Counts what the trials of a spec set have taken and refused. */
+/** Counts the moves of a spec set that were made and refused. */
 export class Coverage {
   readonly #specs: SpecSet;
   readonly #taken = new Set<string>();
@@ -27,7 +27,7 @@ export class Coverage {
     this.#specs = specs;
   }
 
-  /** To be told of every move that was taken. */
+  /** Call it with every move that was made. */
   readonly add = ({ move, before, refusal }: Taken): void => {
     this.requests += 1;
     this.#taken.add(`state ${place(before)}`);
@@ -69,7 +69,7 @@ export class Coverage {
     return [];
   }
 
-  /** The rules of an edge that can refuse a hop, in the words of the audit's problems; not place and caller. */
+  /** The rules of an edge that can refuse a hop, by their names in the audit's problems, except place and caller. */
   #gates(): readonly { readonly edge: string; readonly name: string }[] {
     return this.#specs.edges.flatMap(({ from, exit, to, implies, when, conditions, gates }) => {
       const rules = [

@@ -7,29 +7,29 @@ import { rulesOf } from '../model/rules-of.ts';
 import { fileIn, sampleArguments } from './sample-arguments.ts';
 import { statedFruit, statedFruits } from './stated-fruit.ts';
 
-/** One thing that a generated test does: a request, and for a step what the backend shall answer. */
+/** One move of a generated test: a request and, for a step, the backend's answer. */
 export interface Move {
   /** `start.explore`, `pass.deploy`, `run.pass`, `to.execute`, … */
   readonly name: string;
   readonly asked: AuditRequest;
   readonly report?: ToolReport;
-  /** It is made to be refused, because rules count refusals. */
+  /** True if the move is meant to be refused, because rules count refusals. */
   readonly refused?: boolean;
   /** The backend throws instead. */
   readonly breaks?: boolean;
-  /** Minutes that pass before; less than 0: the clock is set back. */
+  /** Minutes that pass before the move; a negative number sets the clock back. */
   readonly wait?: number;
-  /** How many minutes an approval stands; it is over at once where this is 0. */
-  readonly stands?: number;
+  /** Validity of an approval in minutes; 0 means that it expires at once. */
+  readonly approvalMinutes?: number;
 }
 
-/** What a canned tool answers that has nothing to say. */
+/** The default answer of a canned tool. */
 export const SEEN: ToolReport = { outcome: { status: 'ok', result: { seen: true } }, effects: [] };
 
 const own = <T>(record: { readonly [key: string]: T }, key: string): T | undefined =>
   Object.hasOwn(record, key) ? record[key] : undefined;
 
-/** What one may try where a session stands: also what will be refused there. */
+/** The moves to try in a state, including those that will be refused. */
 export function movesFrom(pinned: Pinned, state: AuditState): readonly Move[] {
   if (state.closed) return [];
   const inside = state.visit && own(pinned.specs.peripherals, state.visit.peripheral);
@@ -63,7 +63,10 @@ function starts({ specs }: Pinned): Move[] {
   });
 }
 
-/** The hops of a peripheral's exits, by the agent; by the operator too where that makes a difference, and with every fruit that rules tell apart. */
+/**
+ * The hops of a peripheral's exits, by the agent; by the operator too if that makes a difference, and with every fruit
+ * that rules tell apart.
+ */
 function hops({ specs }: Pinned, from: PeripheralSpec): Move[] {
   return statedFruits(specs, from).flatMap(({ note, fruit }) => hopsWith(specs, from, fruit, note));
 }
@@ -110,14 +113,14 @@ const ok = (result: Json, effects: ToolReport['effects'] = []): ToolReport => ({
   effects,
 });
 
-/** A step of a tool with a canned result; null where the scope leaves it no arguments. */
+/** A step of a tool with a canned result; null if the scope leaves it no arguments. */
 function act(pinned: Pinned, state: AuditState, name: string, tool: ToolSpec, report: ToolReport): Move | null {
   const reach = { scope: scopeNow(state), config: pinned.config, files: [...state.files] };
   const args = sampleArguments(tool, reach);
   return args && { name, asked: { kind: 'step', tool: tool.id, args: { ...args } }, report };
 }
 
-/** What the canned tools can do here: look, run tests either way, change a file, ship, record a pattern. */
+/** The steps of the canned tools here: observe, run passing or failing tests, change a file, ship, record a pattern. */
 function acts(pinned: Pinned, state: AuditState, from: PeripheralSpec): Move[] {
   const scope = scopeNow(state);
   const tools = from.tools.flatMap((id) => own(pinned.specs.tools, id) ?? []);

@@ -8,19 +8,23 @@ import { INHERITED, outsideOfEnvelope, provokeSteps } from './negative-steps.ts'
 import { rotate } from './rotate.ts';
 import { statedFruit } from './stated-fruit.ts';
 
-/** How many targets without an edge, or tools out of the envelope, are tried from one place of a large spec set. */
+/** The number of targets without an edge, or tools outside the envelope, to try from one place of a large spec set. */
 const SAMPLE = 1;
 const OUTSIDE_SAMPLE = 20;
 
-/** `whole`: everything; `sample`: some of what holds everywhere alike; `edges`: only what stands against the edges out of here. */
+/**
+ * `whole`: everything; `sample`: some cases of rules that are the same everywhere; `edges`: only the rules of the edges
+ * out of here.
+ */
 type Thoroughness = 'whole' | 'sample' | 'edges';
 
 const named = (name: string, asked: AuditRequest): Move => ({ name: `? ${name}`, asked });
 
 /**
- * What one may ask where a session stands and the machines have no transition for, or a rule stands against: hops without an edge, exits that
- * open something else, tools outside of the envelope, arguments that do not fit, places out of scope, jumps of mode, starts inside, steps
- * outside. What is lawful after all is let through: the spec decides, not this list.
+ * Requests that have no transition in the machines, or that a rule refuses: hops without an edge, exits that open
+ * another target, tools outside the envelope, invalid arguments, places out of scope, mode changes without a
+ * transition, starts inside, steps outside. A request that is lawful after all must be allowed: the spec decides, not
+ * this list.
  */
 export function negativeCases(pinned: Pinned, state: AuditState, how: Thoroughness): readonly Move[] {
   const { specs } = pinned;
@@ -48,7 +52,7 @@ export function negativeCases(pinned: Pinned, state: AuditState, how: Thoroughne
 
 const anyoneOf = ({ peripherals }: SpecSet): string => Object.keys(peripherals)[0] ?? 'nowhere';
 
-/** A hop with everything that a spec may ask of one, but for what `more` says otherwise. */
+/** A hop with everything that a spec may require, overridden by `more`. */
 const hopTo = (
   spec: PeripheralSpec | undefined,
   to: string,
@@ -63,7 +67,7 @@ const hopTo = (
   ...more,
 });
 
-/** What is lawful nowhere. */
+/** Moves that are lawful nowhere. */
 function anywhere(pinned: Pinned, state: AuditState): readonly Move[] {
   const spec = state.visit ? pinned.specs.peripherals[state.visit.peripheral] : undefined;
   return [
@@ -89,7 +93,7 @@ function outside(pinned: Pinned, state: AuditState, how: Thoroughness): readonly
   ];
 }
 
-/** Peripherals that no exit of here opens, in the order in which they are tried. */
+/** Peripherals that no exit of the current one opens, in the order in which they are tried. */
 function closedTo(specs: SpecSet, spec: PeripheralSpec): readonly string[] {
   const ids = Object.keys(specs.peripherals);
   const closed = ids.filter((to) => !spec.exits.some(({ opens }) => opens.some((open) => open.to === to)));
@@ -119,7 +123,7 @@ function alongEdges(spec: PeripheralSpec, how: Thoroughness): readonly Move[] {
   ]);
 }
 
-/** Every edge out of here, that a rule may stand against; a target without an edge; a tool out of the envelope. */
+/** Every edge out of here that a rule may refuse; a target without an edge; a tool outside the envelope. */
 function atEdges(pinned: Pinned, state: AuditState, spec: PeripheralSpec): readonly Move[] {
   const { specs } = pinned;
   const hops = movesFrom(pinned, state).filter(({ asked }) => asked.kind === 'hop');

@@ -3,10 +3,10 @@ import { statedFruit } from './stated-fruit.ts';
 
 type Fruit = { readonly [field: string]: Json };
 
-/** One value of each kind that a stated field may be declared to have, and some that look alike. */
+/** One value of each type of a stated field, and some that look similar. */
 const OF_EVERY_KIND: readonly Json[] = ['stated', '', 1, 1.5, true, null, ['stated'], { stated: true }];
 
-/** Fruits that rules may stand against, each with what is odd about it: strange, made up, left out, of another type. */
+/** Fruits that rules may refuse, each with its defect: strange, made up, missing, of another type. */
 export function oddFruits(spec: PeripheralSpec): readonly (readonly [what: string, fruit: Fruit])[] {
   const stated = statedFruit(spec);
   return [

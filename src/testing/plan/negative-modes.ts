@@ -5,7 +5,7 @@ import type { Move } from './moves.ts';
 
 const named = (name: string, asked: AuditRequest): Move => ({ name: `? ${name}`, asked });
 
-/** Changes of mode that the gate does not have, or not for whoever asks; without a gate, that there are none. */
+/** Mode changes that the gate lacks, or does not allow to this principal; without a gate, any mode change. */
 export function provokeModes({ specs }: Pinned, { mode }: AuditState): readonly Move[] {
   const { modeGate: gate } = specs;
   if (!gate || mode === null)

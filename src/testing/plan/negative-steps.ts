@@ -6,10 +6,10 @@ import { oddValues } from './odd-values.ts';
 import { rotate } from './rotate.ts';
 import { sampleArguments } from './sample-arguments.ts';
 
-/** A scope that grants something of everything: so that a call's arguments can be made up where its own scope leaves none. */
+/** A scope that grants some of everything, to make up arguments for a call whose own scope leaves none. */
 const ANY = { read: 'root', write: ['src/'], command: 'contained', url: 'allow-list' } as const;
 
-/** Names that every object of the language has: no catalogue, and no spec, holds them. */
+/** Names of members that every JavaScript object inherits; no catalogue and no spec defines them. */
 export const INHERITED = ['constructor', '__proto__', 'toString'] as const;
 
 const call = (tool: string, name: string, args: Json): Move => ({
@@ -17,13 +17,13 @@ const call = (tool: string, name: string, args: Json): Move => ({
   asked: { kind: 'step', tool, args },
 });
 
-/** A call of a tool that the envelope does not have. */
+/** A call of a tool outside the envelope. */
 export const outsideOfEnvelope = (tool: ToolSpec, { config }: Pinned): Move =>
   call(tool.id, 'outside of the envelope', { ...sampleArguments(tool, { scope: ANY, config, files: [] }) });
 
 /**
- * Calls that a rule may stand against where a session stands: tools outside of the envelope, arguments that do not fit, places out of scope.
- * @param sample how many tools outside of the envelope are tried; undefined: all
+ * Calls that a rule may refuse in a state: tools outside the envelope, invalid arguments, places out of scope.
+ * @param sample the number of tools outside the envelope to try; all if undefined
  */
 export function provokeSteps(pinned: Pinned, state: AuditState, sample?: number): readonly Move[] {
   const { specs } = pinned;
@@ -40,7 +40,10 @@ export function provokeSteps(pinned: Pinned, state: AuditState, sample?: number)
   ];
 }
 
-/** A tool of the envelope, called in every way that its parameters and the scope may forbid. `seen`: roles that were tried in full already. */
+/**
+ * A tool of the envelope, called in every way that its parameters and the scope may forbid. `seen`: roles that were
+ * already tried in full.
+ */
 function misuse(pinned: Pinned, state: AuditState, tool: ToolSpec, seen: Set<ToolParameter['role']>): Move[] {
   const { config } = pinned;
   const scope = scopeNow(state);
@@ -62,7 +65,7 @@ function misuse(pinned: Pinned, state: AuditState, tool: ToolSpec, seen: Set<Too
       for (const value of values)
         moves.push(call(tool.id, `with ${name} ${JSON.stringify(value)}`, { ...most, [name]: value }));
     };
-    // Other strings of a command or an address are for the tool itself to refuse.
+    // The tool itself refuses other strings of a command or an address.
     const oddNoStrings = () => odd(oddValues(schema).filter((value) => typeof value !== 'string'));
     switch (role) {
       case 'path:read':
@@ -100,7 +103,7 @@ function misuse(pinned: Pinned, state: AuditState, tool: ToolSpec, seen: Set<Too
   return moves;
 }
 
-/** So many odd paths are tried for the second tool that takes one in the same way. */
+/** The number of odd paths for further tools with a path of the same role. */
 const FEW = 6;
 
 const inOrder = ({ parameters }: ToolSpec, args: { readonly [name: string]: Json }): Json =>

@@ -2,7 +2,7 @@ import { GIT_CREDENTIALS, OWN_PACKAGES, PROTECTED_NAMES, REPOSITORY_MARK } from 
 import type { ProjectConfig, ScopeRule } from '../../spec/types.ts';
 import { fileIn } from './sample-arguments.ts';
 
-/** Nothing that any scope grants: outside of the root, or no path at all. */
+/** Values that no scope grants: paths outside the root, and invalid paths. */
 const NOWHERE = [
   '',
   '..',
@@ -25,14 +25,14 @@ const PROTECTED = [
   ...['.GIT/a', '.git./a', '.git::$INDEX_ALLOCATION/a', '.g\u200dit/a', '．git/a', 'GIT~1/a', 'deep/er/.Git/a'],
 ];
 
-/** Files in which git keeps the tokens of a remote, whatever the repository masks. */
+/** Files in which git keeps the tokens of a remote; always masked. */
 const CREDENTIALS = [
   GIT_CREDENTIALS.anywhere,
   ...GIT_CREDENTIALS.inGit.map((name) => `.git/${name}`),
   ...['.GIT/Config', 'sub/.git/credentials'],
 ];
 
-/** Paths that rules may stand against, and some beside them that none stands against. */
+/** Paths that rules may refuse, and similar ones that no rule refuses. */
 export function oddPaths(
   role: 'path:read' | 'path:write',
   { write }: ScopeRule,
@@ -61,7 +61,7 @@ export function oddPaths(
 
 const folderOf = (place: string): string => (/\.[a-z0-9]+$/i.test(place) ? '' : `${place.replace(/\/+$/, '')}/`);
 
-/** Paths that a mask hides: at the root, deep down, beneath what it names, in other letters. */
+/** Paths that a mask hides: at the root, deep in the tree, inside a masked folder, in other letter case. */
 function maskedBy(mask: string): readonly string[] {
   const bare = mask.replaceAll('**/', '').replaceAll('*', 'x').replace(/\/+$/, '');
   const deep = mask.includes('/') && !mask.startsWith('**/') ? [] : [`a/.b/${bare}`];

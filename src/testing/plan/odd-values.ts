@@ -4,7 +4,10 @@ import { sampleOf } from './sample-arguments.ts';
 
 type Schema = { readonly [keyword: string]: Json };
 
-/** Values around the edges of a JSON Schema: of other types, past its bounds, beside its lists. Some may fit; the schema decides. */
+/**
+ * Values around the edges of a JSON Schema: of other types, beyond its bounds, outside its lists. Some may be valid;
+ * the schema decides.
+ */
 export function oddValues(schema: Schema): readonly Json[] {
   const { minimum, maximum, items } = schema;
   const bounds = [minimum, maximum].filter((bound) => typeof bound === 'number');

@@ -4,7 +4,7 @@ import type { Route } from '../model/model.ts';
 import { type Move, movesFrom } from './moves.ts';
 import { inWords, type PlannedCase, place } from './planned-case.ts';
 
-/** For every rule that can stand against a move, the shortest route to a state where it does. */
+/** For every rule that can refuse a move, the shortest route to a state in which it does. */
 export function refusalCases(
   pinned: Pinned,
   prefix: readonly Move[],
@@ -46,7 +46,7 @@ export function refusalCases(
   return [...found.values()];
 }
 
-/** Whether an approval, and nothing else, stands between a move and what it wants. */
+/** True if a move lacks an approval and nothing else. */
 export function onlyLacksApproval(state: AuditState, { asked }: Move): boolean {
   if (!('approves' in asked)) return false;
   return firstProblem(state, { ...asked, approves: false })?.code === 'approval-required';

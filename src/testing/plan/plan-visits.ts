@@ -6,7 +6,7 @@ import type { Model, Route } from '../model/model.ts';
 import type { Move } from './moves.ts';
 import { type PlannedCase, place } from './planned-case.ts';
 
-/** A limit of more steps than this is taken for granted. */
+/** A higher limit of steps is not tested. */
 const MOST_STEPS = 500;
 const SECOND = 1 / 60;
 const CLOSE: Move = { name: 'close', asked: { kind: 'close' } };
@@ -16,16 +16,16 @@ interface Visit {
   readonly spec: PeripheralSpec;
   readonly stop: Move | undefined;
   readonly step: Move;
-  /** The first step that acts, where one can be taken. */
+  /** The first step that acts, if there is one. */
   readonly act: Move | undefined;
 }
 
-/** What happens in a visit, and what is tried after it. */
+/** The moves of a visit, and the moves to try after it. */
 type Life = Pick<PlannedCase, 'name' | 'moves' | 'provoke' | 'both' | 'tries'>;
 
 /**
- * The life of a visit: steps that work, fail, break and are refused, limits of steps and of time, a clock that is set back, the stop, the start
- * after it, the close; and who the session is, whatever a caller says.
+ * The life of a visit: steps that work, fail, break and are refused, limits of steps and of time, a clock that is set
+ * back, the stop, the start after it, the close; and the session's identity, whatever a caller supplies.
  */
 export function visitCases(
   pinned: Pinned,
@@ -61,7 +61,7 @@ function ends(stop: Move): Life[] {
   ];
 }
 
-/** The same way again after a stop, where somebody else's names are handed to it. */
+/** The same route again after a stop, with context that names another session and author. */
 function identity({ moves }: Route<AuditState, Move>): Life[] {
   const start = moves[0]?.asked;
   if (moves.length !== 1 || start?.kind !== 'start') return [];
@@ -85,7 +85,7 @@ const outcome = (status: ToolReport['outcome'], effects: ToolReport['effects'] =
   effects,
 });
 
-/** What a step may come to, beside success. */
+/** The outcomes of a step other than success. */
 function steps({ step, act, stop }: Visit): Life[] {
   const failed = outcome({
     status: 'failed',
@@ -134,7 +134,7 @@ function limits({ pinned, spec, step }: Visit): Life[] {
           {
             name: `${minutes} minutes are the limit`,
             moves: [{ ...step, wait: minutes }],
-            // A clock that is set back gives nothing back.
+            // Setting the clock back does not extend a limit.
             tries: [{ ...step, wait: -minutes - 1 }],
             provoke: 'end' as const,
           },

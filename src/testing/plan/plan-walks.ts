@@ -4,7 +4,7 @@ import type { Move } from './moves.ts';
 import { coveredBy, type PlannedCase } from './planned-case.ts';
 import { searchRoute } from './search.ts';
 
-/** Hops of one walk: a session that goes on for longer shows nothing new. */
+/** The number of hops in one walk; a longer session adds no coverage. */
 const WALK = 60;
 
 /** Long walks that take every edge with few steps, for spec sets where shortest routes to each would be too many. */

@@ -2,25 +2,28 @@ import type { AuditState } from '../../audit/rules/state.ts';
 import type { Route } from '../model/model.ts';
 import type { Move } from './moves.ts';
 
-/** A route that is executed, and what is done at its end. */
+/** A route to execute, and the moves to make at its end. */
 export interface PlannedCase {
   readonly group: 'hops' | 'round trips' | 'refusals' | 'modes' | 'visits' | 'walks';
   /** A sentence with the way in it. */
   readonly name: string;
   readonly moves: readonly Move[];
-  /** Tried at the end of the route; each is let through or refused as the spec says. */
+  /** Tried at the end of the route; each must be allowed or refused as the spec says. */
   readonly tries?: readonly Move[];
-  /** Only lack an approval at the end of the route; they are tried with approvals for something else, and with one that is over. */
+  /**
+   * Moves that only lack an approval at the end of the route; tried with approvals for other requests and with an
+   * expired one.
+   */
   readonly forges?: readonly Move[];
   /** Two moves that are made at once at the end of the route. */
   readonly both?: readonly [Move, Move];
-  /** Try everything that is not lawful at every new place on the way (`walks`), or at the end. */
+  /** Where to try all negative cases: at every new place of the route (`all`), or at its end. */
   readonly provoke?: 'end' | 'all';
 }
 
 export const place = ({ visit }: AuditState): string => visit?.peripheral ?? 'outside';
 
-/** What a move covers, by its name in a coverage table. */
+/** The items that a move covers, by their names in the coverage table. */
 export function coveredBy(before: AuditState, { asked }: Move): readonly string[] {
   switch (asked.kind) {
     case 'hop':
@@ -34,7 +37,7 @@ export function coveredBy(before: AuditState, { asked }: Move): readonly string[
   }
 }
 
-/** A route in a sentence: starts, exits and targets, and what has to happen between. */
+/** Describes a route in a sentence: starts, exits and targets, and the required steps between them. */
 export const inWords = ({ moves, states }: Route<AuditState, Move>): string =>
   moves
     .flatMap(({ asked, name }, index) => {

@@ -8,7 +8,7 @@ import type { Body } from '../../evidence/bodies.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { type Move, SEEN } from './moves.ts';
 
-/** The state after a lawful move, or one that is made to be refused: for a planner, before anything runs. Pure. */
+/** Predicts the state after a lawful move, or after one that is meant to be refused. Pure. */
 export function predict(pinned: Pinned, state: AuditState, { asked, report, refused }: Move): AuditState {
   const next = copyState(state);
   if (refused) take(next, REFUSAL);
@@ -76,5 +76,5 @@ function takeMove(pinned: Pinned, state: AuditState, asked: AuditRequest, report
   }
 }
 
-/** True if the spec lets a move through in a state. */
+/** True if the spec allows a move in a state. */
 export const isLawful = (state: AuditState, { asked }: Move): boolean => firstProblem(state, asked) === null;

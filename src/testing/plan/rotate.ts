@@ -1,4 +1,4 @@
-/** The list, begun so far on: different places of a large spec set try different things. */
+/** The list rotated by `by`, so that different places of a large spec set try different cases. */
 export const rotate = <T>(list: readonly T[], by: number): readonly T[] => {
   const at = list.length === 0 ? 0 : by % list.length;
   return [...list.slice(at), ...list.slice(0, at)];

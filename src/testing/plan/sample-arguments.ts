@@ -1,7 +1,7 @@
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
 
-/** What a call may reach where it is made. */
+/** The reach of a call in its state. */
 export interface SampleScope {
   readonly scope: ScopeRule;
   readonly config: ProjectConfig;
@@ -9,7 +9,7 @@ export interface SampleScope {
   readonly files: readonly string[];
 }
 
-/** Arguments that the catalogue and the scope both accept; null where the scope leaves no such arguments. */
+/** Arguments that the catalogue and the scope both accept; null if the scope leaves no such arguments. */
 export function sampleArguments(tool: ToolSpec, reach: SampleScope): { readonly [name: string]: Json } | null {
   const args: { [name: string]: Json } = {};
   for (const parameter of tool.parameters) {
@@ -44,7 +44,7 @@ function sampleValue(
   }
 }
 
-/** A file in a folder, or the file that is named. */
+/** Returns a file in the folder, or the path itself if it names a file. */
 export const fileIn = (place: string): string =>
   /\.[a-z0-9]+$/i.test(place) ? place : `${place.replace(/\/+$/, '')}/a.txt`;
 

@@ -1,8 +1,8 @@
 import type { Model, Route } from '../model/model.ts';
 
 /**
- * The shortest route from a state to the first move that `wanted` accepts (the move is its last), breadth first; null if there is none within
- * `limit` states. Pure.
+ * The shortest route from a state to the first move that `wanted` accepts (the move is its last), breadth first; null
+ * if there is none within `limit` states. Pure.
  */
 export function searchRoute<State, Move extends { readonly name: string }>(
   model: Model<State, Move>,

@@ -20,38 +20,40 @@ import { askedAlone } from './core/approval-collection.ts';
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export { agentSession } from './core/local.ts';
 
-/** What {@link aiSdk} makes: settings of `ToolLoopAgent`, `generateText` and `streamText`. */
+/** Settings for `ToolLoopAgent`, `generateText` and `streamText`, as {@link aiSdk} returns them. */
 export interface AiSdkSettings {
   /** Every tool of the spec set and the controls. Each call is decided when it runs, in the order of the step. */
   readonly tools: ToolSet;
-  /** Shows the model the tools of this moment, and tells it where it is. */
+  /** Shows the model the tools available now, and describes its situation. */
   readonly prepareStep: (options: {
     readonly model: LanguageModel;
     readonly stepNumber: number;
     readonly initialMessages: readonly ModelMessage[];
     readonly initialInstructions: Instructions | undefined;
   }) => Promise<{ model: LanguageModel; instructions: Instructions }>;
-  /** Asks for what a person has to approve. Leave it out where the session has an approver of its own. */
+  /** Asks a person for the approvals. Leave it out if the session has its own approver. */
   readonly toolApproval: {
     readonly [control: string]: (
       input: unknown,
       options: { readonly toolCallId: string },
     ) => Promise<ToolApprovalStatus>;
   };
-  /** Where the session stands now; `prepareStep` keeps it up to date. */
+  /** The session's situation now; `prepareStep` keeps it up to date. */
   readonly instructions: string;
-  /** Answers what is no call: a tool that nobody has, arguments that are no JSON. */
+  /** Answers invalid calls: unknown tools, and arguments that are not JSON. */
   readonly repairToolCall: ToolCallRepairFunction<ToolSet>;
-  /** The calls of a step run one after the other: a hop counts for those behind it. */
+  /** The calls of a step run one after the other, because a hop changes what the later ones may do. */
   readonly toolCallConcurrency: 1;
 }
 
 /**
- * Puts an agent of the AI SDK into a session: its tools are the session's, and what the model sees of them changes with every hop.
+ * Puts an agent of the AI SDK into a session: its tools are the session's, and what the model sees of them changes with
+ * every hop.
  *
- * A refusal is a tool result that the model reads as an error, with its remedy; a broken world (an error thrown by the session) ends the run.
+ * A refusal is a tool result that the model reads as an error, with its remedy; a broken world (an error thrown by the
+ * session) ends the run.
  *
- * @param options.by who is on record for the approvals that come through `toolApproval`
+ * @param options.by the name recorded for approvals through `toolApproval`
  * @example
  * const agent = new ToolLoopAgent({ model, ...(await aiSdk(agentSession(session))) });
  */
@@ -60,7 +62,7 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
   const atFirst = await session.prompt();
   const ours = new Set(catalogue.map(({ name }) => name));
   let broken: { readonly error: unknown } | null = null;
-  /** The calls that nobody was asked about when their step began. */
+  /** The calls for which no approval was requested when their step began. */
   const unasked = new Set<string>();
 
   const answer = async (call: AgentCall): Promise<AgentAnswer> => {
@@ -127,17 +129,18 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
         ]),
     ),
     async repairToolCall({ toolCall: { toolName, input }, error }) {
-      // Not the session's to answer: a tool of ours that the program hides (`activeTools`), and a tool of its own.
+      // The SDK answers for a session tool that the program hides (`activeTools`), and for the program's own tools.
       if (NoSuchToolError.isInstance(error) === ours.has(toolName)) return null;
-      // Told as an error: what was called is no tool, or no JSON, so there is no call to put in its place.
+      // Answered with an error: the name is not a tool, or the arguments are not JSON, so no call can replace it.
       throw new Error((await answer({ name: toolName, input: parsed(input) })).text);
     },
   };
 }
 
 /**
- * The model, with only these tools shown to it. The SDK's own `activeTools` would answer the call of a hidden tool by itself: without the
- * remedy, without evidence, and wrongly where an earlier call of the same step has just opened the tool.
+ * Shows only these tools to the model. The SDK's own `activeTools` would answer the call of a hidden tool itself:
+ * without the remedy, without evidence, and wrongly if an earlier call of the same step has just made the tool
+ * available.
  */
 function showing(model: LanguageModel, shown: (name: string) => boolean): LanguageModel {
   const resolved =
@@ -152,7 +155,7 @@ function showing(model: LanguageModel, shown: (name: string) => boolean): Langua
   });
 }
 
-/** The user's own instructions with the session's after them, or in the place of those of the beginning. */
+/** The user's instructions followed by the session's, which replace those of the first step. */
 function withPrompt(initial: Instructions | undefined, atFirst: string, now: string): Instructions {
   if (initial === undefined) return now;
   if (typeof initial === 'string')

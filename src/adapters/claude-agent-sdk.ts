@@ -16,29 +16,32 @@ export type { AgentSession } from './core/agent-session.ts';
 export { agentSession } from './core/local.ts';
 
 export interface ClaudeAgentOptions {
-  /** Asked for an approval: true or a name approves it, anything else does not. Left out: the session's own approver is asked. */
+  /**
+   * Answers an approval request: true or a name approves it, anything else refuses it. Default: the session's own
+   * approver.
+   */
   readonly approve?: (request: ApprovalRequest) => boolean | string | Promise<boolean | string>;
-  /** What the agent is told besides, before it is told where it is. */
+  /** Instructions that come before the session's own. */
   readonly append?: string;
-  /** Told of an error thrown by the session (a broken world); the run ends then, and the SDK itself throws nothing. */
+  /** Called with an error that the session threw (a broken world). The run then ends; the SDK itself throws nothing. */
   readonly onError?: (error: unknown) => void;
 }
 
-/** What {@link claudeAgentOptions} makes: to be spread into the `options` of `query`. */
+/** The result of {@link claudeAgentOptions}, to be spread into the `options` of `query`. */
 export type GatedOptions = Required<
   Pick<Options, 'tools' | 'mcpServers' | 'strictMcpConfig' | 'settingSources' | 'hooks' | 'canUseTool' | 'systemPrompt'>
 >;
 
-/** The name of the server; its tools are `mcp__hopgate__read` and so on to the program. */
+/** The name of the server; the program calls its tools `mcp__hopgate__read` and so on. */
 const SERVER = 'hopgate';
 const OURS = `mcp__${SERVER}__`;
-/** How the program gives an answer in the operator's `outputFormat`; it touches nothing. */
+/** The program's tool for answers in the operator's `outputFormat`; it has no effect on the world. */
 const ANSWER = 'StructuredOutput';
 
 /**
- * Options that put an agent of the Claude Agent SDK into a session: none of the program's own tools, none of its settings files, the session's
- * tools from a server in this process, and hooks that refuse every other call, with the remedy. A hook that fails blocks the call. After a
- * broken world (an error thrown by the session) the run ends.
+ * Options that put an agent of the Claude Agent SDK into a session: none of the program's own tools, none of its
+ * settings files, the session's tools from a server in this process, and hooks that refuse every other call, with the
+ * remedy. A hook that fails blocks the call. After a broken world (an error thrown by the session) the run ends.
  *
  * @example
  * const options = await claudeAgentOptions(agentSession(session), { approve: ({ action }) => action.to === 'execute' });
@@ -58,14 +61,14 @@ export async function claudeAgentOptions(
     name === ANSWER || (name.startsWith(OURS) && source === 'sdk') ? null : (await guarded.call({ name, input })).text;
 
   const atFirst = await session.prompt();
-  let told = atFirst;
+  let lastPrompt = atFirst;
   const whereItIs: HookCallback = async (input) => {
     const { hook_event_name: hookEventName } = input;
     if (hookEventName !== 'SessionStart' && hookEventName !== 'UserPromptSubmit') return {};
     const now = await session.prompt();
     const forgotten = hookEventName === 'SessionStart' && input.source !== 'startup';
-    const before = hookEventName === 'SessionStart' ? atFirst : told;
-    told = now;
+    const before = hookEventName === 'SessionStart' ? atFirst : lastPrompt;
+    lastPrompt = now;
     return now === before && !forgotten ? {} : { hookSpecificOutput: { hookEventName, additionalContext: now } };
   };
   const decide: HookCallback = async (input) => {
@@ -107,13 +110,13 @@ export async function claudeAgentOptions(
 
 const matching = (hook: HookCallback): HookCallbackMatcher[] => [{ hooks: [hook], onFailure: 'block' }];
 
-/** The SDK only ever connects a server; each connection is served by itself, so that options may be used again. */
+/** Serves each connection separately, so that the options can be used for several queries. */
 function inProcess(host: McpHost): McpSdkServerConfigWithInstance {
   const instance = { connect: async (transport: Transport) => void serveOverTransport(host, transport) };
   return { type: 'sdk', name: SERVER, instance: instance as unknown as McpSdkServerConfigWithInstance['instance'] };
 }
 
-/** The session, with a person asked before a call that needs an approval; what it throws is told. */
+/** Wraps the session so that a person is asked before a call that needs an approval, and errors are reported. */
 function asking(
   session: AgentSession,
   approve: ClaudeAgentOptions['approve'],

@@ -9,31 +9,42 @@ export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export { agentSession } from './core/local.ts';
 
 export interface LangChainOptions {
-  /** Who is on record for the approvals that come through interrupts. Default: operator. */
+  /** The name recorded for approvals through interrupts. Default: operator. */
   readonly by?: string;
-  /** false: the session's own approver is asked instead of interrupting the graph. Default: true, which needs a checkpointer. */
+  /**
+   * false: the session's own approver is asked instead of interrupting the graph. Default: true, which needs a
+   * checkpointer.
+   */
   readonly interrupt?: boolean;
 }
 
-/** What an interrupt carries: the shape of LangChain's own human-in-the-loop requests, with the approval in full beside it. */
+/**
+ * The value of an interrupt: the shape of LangChain's own human-in-the-loop requests, and the full approval request.
+ */
 export interface ApprovalInterrupt {
   readonly actionRequests: readonly [{ readonly name: string; readonly args: unknown; readonly description: string }];
   readonly reviewConfigs: readonly [{ readonly actionName: string; readonly allowedDecisions: ['approve', 'reject'] }];
   readonly approval: ApprovalRequest;
 }
 
-/** What the graph is resumed with: `new Command({ resume: { decisions: [{ type: 'approve' }] } })`. Anything else is a no. */
+/**
+ * The value to resume the graph with: `new Command({ resume: { decisions: [{ type: 'approve' }] } })`. Anything else
+ * refuses the request.
+ */
 export interface ApprovalResume {
   readonly decisions: readonly [{ readonly type: 'approve' | 'reject' }];
 }
 
-/** The approvals that the calls of the newest message lack, by call id. In the graph's state, so that what was shown is what is approved. */
+/**
+ * The approvals that the calls of the newest message need, by call id. Stored in the graph's state, so that exactly the
+ * shown request is approved.
+ */
 const State = z.object({ hopgateWanted: z.record(z.string(), z.custom<ApprovalRequest>()).default({}) });
 
 /**
- * Middleware that puts a LangChain agent into a session: it brings the tools, shows the model those of the moment, tells it where it is, and
- * decides every call. A refusal is a tool message with status `error` and the remedy; a broken world (an error thrown by the session) ends the
- * run.
+ * Middleware that puts a LangChain agent into a session: it adds the tools, shows the model those available now,
+ * describes its situation, and decides every call. A refusal is a tool message with status `error` and the remedy; a
+ * broken world (an error thrown by the session) ends the run.
  *
  * @example
  * const agent = createAgent({ model, middleware: [await langChain(agentSession(session))], checkpointer });
@@ -97,7 +108,10 @@ interface ToolCall {
   readonly args: unknown;
 }
 
-/** LangChain drops the calls whose arguments are no JSON, and ends the run if there are no others. Here they are calls, to be refused as such. */
+/**
+ * LangChain drops calls whose arguments are not JSON, and ends the run if there are no others. They are restored here
+ * as calls, so that the session refuses them.
+ */
 function withUnreadCalls(answer: AIMessage): AIMessage {
   const unread = answer.invalid_tool_calls ?? [];
   const calls = unread.map(({ id, name = '', args }) => ({

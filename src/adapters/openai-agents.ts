@@ -12,43 +12,55 @@ export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export { agentSession } from './core/local.ts';
 
 export interface OpenAiAgentsOptions {
-  /** Who is on record for the approvals that come through interruptions. Default: operator. */
+  /** The name recorded for approvals through interruptions. Default: operator. */
   readonly by?: string;
   /** false: the session's own approver is asked instead of interrupting the run. Default: true. */
   readonly interrupt?: boolean;
 }
 
-/** What {@link openAiAgents} makes of a session. */
+/** A session as the OpenAI Agents SDK uses it. */
 export interface OpenAiAgents {
-  /** For the `Agent`: every tool of the spec set and the controls, enabled turn by turn. Each call is decided when it runs. */
+  /**
+   * For the `Agent`: every tool of the spec set and the controls, enabled turn by turn. Each call is decided when it
+   * runs.
+   */
   readonly tools: FunctionTool<unknown, never, string>[];
-  /** For the `Agent`: where it stands, told again each turn. */
+  /** For the `Agent`: its situation, updated each turn. */
   instructions(): Promise<string>;
-  /** For `run` and for a `Runner`: calls of tools that are not open are refused with the way there, and calls of a turn run in their order. */
+  /**
+   * For `run` and for a `Runner`: calls of unavailable tools are refused with the remedy, and the calls of a turn run
+   * in order.
+   */
   readonly options: {
     readonly toolNotFoundBehavior: 'return_error_to_model';
     readonly toolErrorFormatter: ToolErrorFormatter;
     readonly toolExecution: { readonly maxFunctionToolConcurrency: 1 };
   };
-  /** What an interruption asks a person to approve; what they approve then is exactly this. null: it would be refused anyway by now. */
+  /**
+   * The request behind an interruption; an approval binds exactly this request. null if the gate would now refuse the
+   * call anyway.
+   */
   wanted(interruption: RunToolApprovalItem): Promise<ApprovalRequest | null>;
 }
 
-/** The SDK tells of a call that it found no tool for, and keeps its arguments. */
-const NOT_HANDED_OVER = '(the arguments of a call of a disabled tool are not handed over)';
+/** The SDK reports a call without a matching tool, but not its arguments. */
+const NOT_HANDED_OVER = '(the SDK does not pass on the arguments of a disabled tool)';
 
-/** What the agent that has its turn in a run can call, and who answers for the calls that it makes beside that. */
+/** The tools that the agent of the current turn can call, and the answer to its other calls. */
 interface Turn {
   readonly open: ReadonlySet<string>;
   missing(name: string, open: ReadonlySet<string>): Promise<string | undefined>;
 }
 
-/** By run. The options of a run are made of one session, and a handoff may pass it to the agent of another. */
+/**
+ * The current turn of each run. The options of a run belong to one session, but a handoff may pass the run to an agent
+ * of another session.
+ */
 const turns = new WeakMap<object, Turn>();
 
 /**
- * Puts an agent of the OpenAI Agents SDK into a session. A refusal is a tool's output, with its remedy; a broken world (an error thrown by the
- * session) ends the run.
+ * Puts an agent of the OpenAI Agents SDK into a session. A refusal is a tool's output, with its remedy; a broken world
+ * (an error thrown by the session) ends the run.
  *
  * @example
  * const hopgate = await openAiAgents(agentSession(session));
@@ -59,9 +71,9 @@ export async function openAiAgents(
   session: AgentSession,
   { by = 'operator', interrupt = true }: OpenAiAgentsOptions = {},
 ): Promise<OpenAiAgents> {
-  /** What was asked for, by call id. */
+  /** The requested approvals, by call id. */
   const asked = new Map<string, { readonly call: AgentCall; readonly request: ApprovalRequest }>();
-  /** What the session said to those that a person refused. */
+  /** The session's answers to the calls that a person refused, by call id. */
   const rejected = new Map<string, string>();
   let broken: { readonly error: unknown } | null = null;
 
@@ -71,7 +83,7 @@ export async function openAiAgents(
     return request;
   };
 
-  /** Puts on record what a person has refused; the SDK only tells of it where they gave no reason. */
+  /** Records the refusals of a person; the SDK reports them only if no reason was given. */
   const recordRejections = async (run: RunContext<unknown>): Promise<void> => {
     for (const [callId, { call }] of asked) {
       if (run.isToolApproved({ toolName: call.name, callId }) !== false) continue;
@@ -110,10 +122,10 @@ export async function openAiAgents(
         return (await session.call(approved ? await approvedCall(callId, call) : call)).text;
       },
     }),
-    name, // the SDK would write _ for -, and the model would read of tools that it does not have
+    name, // the SDK would replace - by _, and the prompt would name tools that the model does not have
   });
 
-  /** The formatter may not throw, so what broke in it is thrown where the next turn begins. */
+  /** The formatter must not throw, so its error is thrown when the next turn begins. */
   const unlessBroken = async (text: () => Promise<string | undefined>): Promise<string | undefined> => {
     try {
       return await text();
@@ -123,12 +135,15 @@ export async function openAiAgents(
     }
   };
 
-  /** What is told of a call that the SDK found no tool for: the agent has not got it, or it was not open when its turn began. */
+  /**
+   * Answers a call for which the SDK found no tool: the agent does not have it, or it was not available when the turn
+   * began.
+   */
   const missing: Turn['missing'] = (name, openBefore) =>
     unlessBroken(async () => {
       if (openBefore.has(name)) return undefined;
       if ((await session.tools()).some((open) => open.name === name))
-        return `${name} was not open when this turn began, and is now. Make this call again.`;
+        return `${name} was not available when this turn began, but is now. Repeat this call.`;
       return (await session.call({ name, input: NOT_HANDED_OVER })).text;
     });
 
@@ -164,7 +179,7 @@ export async function openAiAgents(
   };
 }
 
-/** The SDK interrupts, without asking the tool, where the arguments are no JSON object. */
+/** The SDK interrupts without asking the tool if the arguments are not a JSON object. */
 function parsedOrNull(text: string): unknown {
   try {
     return JSON.parse(text);

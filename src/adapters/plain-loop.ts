@@ -15,53 +15,57 @@ export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export type { ChatMessage, ChatShape, ChatTool } from './core/calls/chat-shapes.ts';
 export { agentSession } from './core/local.ts';
 
-/** A person's answer to an approval request: true or a name approves it, anything else does not. */
+/** Answers an approval request for a person: true or a name approves it, anything else refuses it. */
 export type Ask = (request: ApprovalRequest) => boolean | string | Promise<boolean | string>;
 
 export interface PlainLoopOptions {
-  /** The chat API whose shapes are spoken. Default: `openai` (Chat Completions). */
+  /** The chat API whose shapes are used. Default: `openai` (Chat Completions). */
   readonly shape?: ChatShape;
-  /** Asked when a call needs an approval and everything else about it is in order. Without it, the session's own approver is. */
+  /** Called when a call only lacks an approval. Default: the session's own approver. */
   readonly ask?: Ask;
   readonly signal?: AbortSignal;
 }
 
 export interface Answered {
-  /** To be appended to the conversation: one result for each call, in the order of the calls. */
+  /** Messages to append to the conversation: one result per call, in the order of the calls. */
   readonly messages: readonly ChatMessage[];
   readonly answers: readonly AgentAnswer[];
-  /** The tools that can be called now are others than before: ask for them again. */
+  /** True if the set of available tools changed; call `tools()` again. */
   readonly toolsChanged: boolean;
 }
 
-/** What came of a text that an agent without tools wrote. */
+/** The result of reading a text from an agent without tool calls. */
 export type Heard =
-  /** It was a call, written as JSON, and has been answered. */
+  /** The text was a call, written as JSON, which has been answered. */
   | ({ readonly kind: 'call'; readonly name: string } & Answered)
-  /** It seems to want to leave. Nothing was done; the messages tell it how to ask for the hop. */
+  /** The text names an exit. Nothing was done; the messages explain how to request the hop. */
   | { readonly kind: 'hint'; readonly exit: DetectedExit; readonly messages: readonly ChatMessage[] }
-  /** Nothing was done; where it was meant as a call and could not be read, the message says so. */
+  /** Nothing was done. If the text looks like a call that cannot be parsed, the message says so. */
   | { readonly kind: 'talk'; readonly messages: readonly ChatMessage[] };
 
-/** What a loop around a chat API needs of a session. */
+/** A session as a loop around a chat API uses it. */
 export interface PlainLoop {
-  /** What the model is told before anything else, and again after a compaction. */
+  /** The system prompt; request it again after a compaction. */
   system(): Promise<string>;
-  /** The tools that may be called now, in the API's shape. */
+  /** The tools available now, in the API's shape. */
   tools(): Promise<readonly ChatTool[]>;
-  /** Carries out the calls of one turn, in their order: what an earlier hop has outlawed is refused. Never throws for what a model sent. */
+  /**
+   * Carries out the calls of one turn in order; a call that an earlier hop has made invalid is refused. Never throws
+   * because of a model's input.
+   */
   answer(calls: unknown): Promise<Answered>;
   /**
-   * For agents that can only talk: takes what one wrote, and nothing else (no tool output). A call written as JSON is carried out; where its words
-   * name an exit, it is told how to ask for the hop. Talk never moves a session by itself.
+   * For agents without tool calls: reads the agent's own text (never tool output). A call written as JSON is carried
+   * out; if the words name an exit, the answer explains how to request the hop. Words alone never move a session.
    */
   hear(text: string): Promise<Heard>;
-  /** What such an agent is told of how to write a call. */
+  /** Instructions for such an agent: how to write a call. */
   talkOnly(): Promise<string>;
 }
 
 /**
- * Puts a session between a chat API and its model: offer `tools()`, hand every call to `answer()`, append its messages, and go on.
+ * Puts a session between a chat API and its model: offer `tools()`, pass every call to `answer()`, append its messages,
+ * and continue.
  *
  * @example
  * const loop = plainLoop(agentSession(session), { shape: 'anthropic' });
@@ -74,8 +78,8 @@ export function plainLoop(session: AgentSession, { shape = 'openai', ask, signal
     const call: AgentCall = { name, input, ...(signal ? { signal } : {}) };
     const wanted = ask ? await session.wants(call) : null;
     if (!ask || !wanted) return session.call(call);
-    const said = await ask(wanted);
-    const by = said === true ? 'operator' : said;
+    const consent = await ask(wanted);
+    const by = consent === true ? 'operator' : consent;
     return session.call({ ...call, approved: by ? { hash: wanted.hash, by } : null });
   };
   const carryOut = async (read: readonly ReadCall[]): Promise<readonly AgentAnswer[]> => {
@@ -96,7 +100,7 @@ export function plainLoop(session: AgentSession, { shape = 'openai', ask, signal
       const move = readJsonMove(text);
       if (move) {
         const answers = await carryOut([{ id: '', ...move }]);
-        const messages = answers.map((answer) => said(answer.text));
+        const messages = answers.map((answer) => userMessage(answer.text));
         return {
           kind: 'call',
           name: move.name,
@@ -106,8 +110,8 @@ export function plainLoop(session: AgentSession, { shape = 'openai', ask, signal
         };
       }
       const exit = detectAmong(openExits((await session.status()).available), text);
-      if (exit) return { kind: 'hint', exit, messages: [said(howToHop(exit))] };
-      return { kind: 'talk', messages: looksLikeJsonMove(text) ? [said(UNREADABLE)] : [] };
+      if (exit) return { kind: 'hint', exit, messages: [userMessage(howToHop(exit))] };
+      return { kind: 'talk', messages: looksLikeJsonMove(text) ? [userMessage(UNREADABLE)] : [] };
     },
     async talkOnly() {
       const tools = (await session.tools()).map(({ name, inputSchema }) => {
@@ -122,12 +126,12 @@ export function plainLoop(session: AgentSession, { shape = 'openai', ask, signal
 }
 
 const HOW_TO_CALL =
-  'To call a tool, write one JSON object and nothing else: {"tool": "<name>", "args": {…}}; to hop, {"hop": "<peripheral>", "exit": "<exit>", "reason": "…"}. One call a message.';
-const UNREADABLE = `Your message looks like a call, and cannot be read as one; nothing was done. ${HOW_TO_CALL}`;
+  'To call a tool, write one JSON object and nothing else: {"tool": "<name>", "args": {…}}; to hop, {"hop": "<peripheral>", "exit": "<exit>", "reason": "…"}. One call per message.';
+const UNREADABLE = `Your message looks like a call but cannot be parsed; nothing was done. ${HOW_TO_CALL}`;
 
-const said = (content: string): ChatMessage => ({ role: 'user', content });
+const userMessage = (content: string): ChatMessage => ({ role: 'user', content });
 
 function howToHop({ exit, to, reason }: DetectedExit): string {
   const hops = to.map((target) => JSON.stringify({ hop: target, exit, reason: '…' }));
-  return `You said: ${JSON.stringify(reason)}. Nothing has changed by that. If you want to leave by "${exit}", answer with ${hops.join(' or ')} and nothing else; if not, go on.`;
+  return `You said: ${JSON.stringify(reason)}. This changes nothing by itself. To leave by "${exit}", answer with ${hops.join(' or ')} and nothing else; otherwise continue.`;
 }

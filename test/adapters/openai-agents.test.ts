@@ -174,7 +174,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     await run(agent, 'Mend sum.', options);
     expect(session.state.peripheral).toBe('test');
     const [, , third, last] = seenBy(model);
-    expect(third?.results[1]).toMatch(/bash-test was not open.*again/);
+    expect(third?.results[1]).toMatch(/bash-test was not available.*Repeat this call/);
     expect(last?.results[0]).toMatch(/fail/);
     expect(session.state.denials, 'the session refused nothing').toBe(0);
   });

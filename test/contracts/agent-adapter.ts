@@ -223,7 +223,7 @@ export function describeAgentAdapter(name: string, makeDriver: () => AgentDriver
       expect(asked).toHaveLength(1);
       expect(state.peripheral).toBe('deploy');
       const refused = seen[1]?.results[1];
-      if (refused?.startsWith('refused:')) expect(refused).toMatch(/approval-required.*make this call again/is);
+      if (refused?.startsWith('refused:')) expect(refused).toMatch(/approval-required.*repeat this call/is);
       expect(at(1).results[0]).toMatch(/pass/);
     });
 
@@ -396,7 +396,7 @@ export function describeAgentAdapter(name: string, makeDriver: () => AgentDriver
       expect(at(1).results[0]).toMatch(/explore/);
       expect(at(1).results[0]).toMatch(/found-target/);
       expect(at(2).results[0]).toMatch(/tool-not-allowed/);
-      expect(at(3).results[0]).toMatch(/let through/);
+      expect(at(3).results[0]).toMatch(/would be allowed/);
       expect(state.denials, 'nothing was tried').toBe(0);
     });
 

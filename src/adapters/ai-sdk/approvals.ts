@@ -5,7 +5,7 @@ type Part = Exclude<ModelMessage['content'], string>[number];
 const partsOf = (messages: readonly ModelMessage[]): readonly Part[] =>
   messages.flatMap(({ content }): readonly Part[] => (typeof content === 'string' ? [] : content));
 
-/** The requests that the last message answers. An older answer has had its use. */
+/** The requests that the last message answers. Older answers have been used already. */
 function requestsAnswered(messages: readonly ModelMessage[], approved: boolean) {
   const ids = new Set(
     partsOf(messages.slice(-1)).flatMap((part) =>
@@ -17,7 +17,7 @@ function requestsAnswered(messages: readonly ModelMessage[], approved: boolean) 
   );
 }
 
-/** The request that a person has just approved for this call. */
+/** Finds the request that a person has just approved for this call. */
 export const approvedRequest = (
   messages: readonly ModelMessage[],
   id: string,
@@ -30,6 +30,8 @@ export function rejectedCalls(messages: readonly ModelMessage[]) {
   return partsOf(messages).flatMap((part) => (part.type === 'tool-call' && ids.has(part.toolCallId) ? [part] : []));
 }
 
-/** The hash of what a person was shown travels through the messages, as the last line of it, to the approved call. */
+/**
+ * Reads the hash of the shown request, which the messages carry to the approved call as the last line of its reason.
+ */
 export const hashIn = (reason: string | undefined): string | undefined =>
   /\nsha256 ([0-9a-f]{64})$/.exec(reason ?? '')?.[1];

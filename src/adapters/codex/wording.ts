@@ -50,7 +50,7 @@ export const unknownHere = (
   { tools }: Pick<Available, 'tools'>,
   own: CodexToolName,
 ): string =>
-  `${tool} ${why ?? 'is a tool that no spec speaks of'}.\nWhat to do: use what is open here: ${list(tools, own)}; to move: ${list(['hop', 'mode'], own)}.`;
+  `${tool} ${why ?? 'is a tool that no spec names'}.\nWhat to do: use what is open here: ${list(tools, own)}; to move: ${list(['hop', 'mode'], own)}.`;
 
 export const codexSubAgentStays = (tool: string, own: CodexToolName): string =>
   `${own(tool)} would move the session of the agent that started you. Do your task where you are and report; it decides where to go.`;

@@ -3,7 +3,7 @@ import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { SessionStatus } from '../../session/session.ts';
 import type { Json, ToolEffect } from '../../spec/types.ts';
 
-/** A JSON Schema of an object: what a tool takes. */
+/** The JSON Schema of a tool's arguments; its type is always an object. */
 export interface InputSchema {
   readonly type: 'object';
   readonly properties: { readonly [name: string]: Json };
@@ -28,47 +28,59 @@ export type Control = (typeof CONTROLS)[number];
 
 export interface AgentCall {
   readonly name: string;
-  /** As the model gave it; unchecked. For `hop` the seeds' wire form is taken too. */
+  /** The arguments as the model gave them, unchecked. `hop` also accepts the seeds' wire form. */
   readonly input: unknown;
   readonly signal?: AbortSignal;
-  /** The client's own id of the call: in the transcript it stands under this. */
+  /** The client's id of the call; the transcript records the call under it. */
   readonly callId?: string;
-  /** What a person approved after `wants` had asked for it; null: a person was asked and said no. Anything else is still refused. */
+  /**
+   * The person's answer to the request that `wants` returned; null if they refused. A call that the gate refuses for
+   * another reason stays refused.
+   */
   readonly approved?: { readonly hash: string; readonly by: string } | null;
   /** Why the user's own rules for the client refuse the call: it is not carried out. */
   readonly refused?: string;
 }
 
-/** What a call came to, ready for a model. */
+/** The answer to a call, worded for a model. */
 export interface AgentAnswer {
-  /** `refused`: the gate or the tool's own check said no, and `denial` says what to do. `failed`: it ran and could not do its work. */
+  /**
+   * `refused`: the gate or the tool's own check refused the call, and `denial` has the remedy. `failed`: the tool ran
+   * without success.
+   */
   readonly status: 'ok' | 'failed' | 'refused';
-  /** What the model reads. */
+  /** The text for the model. */
   readonly text: string;
   /** The same as data: a tool's result, a hop's fruit and context, the status, … */
   readonly data: Json;
   readonly denial: Denial | null;
-  /** The tools that can be called now are others than before the call. */
+  /** True if the call changed the set of available tools. */
   readonly toolsChanged: boolean;
 }
 
 /**
- * A session as an agent's program sees it: which tools there are now, one call at a time, and what to tell the model. Every adapter builds on
- * this and on nothing else, so that a session may live in this process (`agentSession`) or in another.
+ * A session as an agent's program uses it: the tools available now, calls one at a time, and the prompt for the model.
+ * Every adapter builds on this interface alone, so a session can live in this process (`agentSession`) or in another
+ * one.
  */
 export interface AgentSession {
   readonly id: string;
-  /** What may be called here and now: the peripheral's tools that the mode allows, and the controls. */
+  /** The tools available now: those of the peripheral that the mode allows, and the controls. */
   tools(): Promise<readonly AgentTool[]>;
-  /** Every tool of the spec set, and the controls: for frameworks whose list of tools is fixed when an agent is made. */
+  /**
+   * Every tool of the spec set, and the controls: for frameworks whose list of tools is fixed when an agent is made.
+   */
   allTools(): Promise<readonly AgentTool[]>;
   /** Never throws for what the agent did. */
   call(call: AgentCall): Promise<AgentAnswer>;
-  /** The approval that a person has to give before this `hop` or `mode` call goes through; null where none is missing. A dry run. */
+  /**
+   * The approval that a person has to give before this `hop` or `mode` call goes through; null where none is missing. A
+   * dry run.
+   */
   wants(call: AgentCall): Promise<ApprovalRequest | null>;
   status(): Promise<SessionStatus & { readonly available: Available }>;
-  /** What the model is told on entry, and again after a compaction: where it is, what it sees, what it can do, how it can leave. */
+  /** The prompt for the model on entry and after a compaction: its place, its context, its tools and its exits. */
   prompt(): Promise<string>;
-  /** Lets go of the session; it can be opened again by its id. */
+  /** Releases the session; it can be opened again by its id. */
   close(): Promise<void>;
 }

@@ -1,8 +1,8 @@
 import type { AgentAnswer } from './agent-session.ts';
 
 /**
- * What came of a call that was not in order yet when the calls of its turn were put to a person, as frameworks do before the first of them runs.
- * Where by now nothing but the approval is missing, the model is told how a person comes to be asked.
+ * Frameworks collect all approvals of a turn before its first call runs. If a call lacks only an approval when it runs,
+ * but lacked more when they were collected, the answer asks the model to repeat it in a turn of its own.
  */
 export function askedAlone(answer: AgentAnswer): AgentAnswer {
   const { code, about } = answer.denial ?? {};
@@ -11,4 +11,4 @@ export function askedAlone(answer: AgentAnswer): AgentAnswer {
 }
 
 const IN_ITS_OWN_TURN =
-  'The calls of one turn are put to the operator before the first of them runs. Make this call again, in a turn of its own: then it is put to them.';
+  'The operator is asked about all calls of a turn before the first of them runs. Repeat this call in a turn of its own: then the operator is asked about it.';

@@ -2,25 +2,31 @@ import { visible } from '../../base/text.ts';
 import { approvalRows } from '../../gate/approval-rows.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 
-/** What surrounds a request when a person is asked. */
+/** The parts of the question besides the request itself. */
 export interface QuestionOptions {
-  /** The lines of the change that would be shipped; null: there is none. */
+  /** The lines of the change that would be shipped; null if there is none. */
   readonly diff: readonly string[] | null;
-  /** The command that shows all of it in a terminal; null: there is none. */
+  /** The command that shows the full request in a terminal; null if there is none. */
   readonly readBy: string | null;
-  /** Why it is asked once more. */
+  /** The reason for asking again; null the first time. */
   readonly again: 'changed' | 'unticked' | null;
 }
 
 const AGAIN = {
-  changed: 'What is to be approved has changed since you were asked. Read it again.',
-  unticked: 'You accepted without a yes in Approve: nothing is approved so far. Set it to say yes, or decline.',
+  changed: 'The request has changed since you were asked. Read it again.',
+  unticked: 'You accepted but did not set Approve, so nothing is approved yet. Set Approve to say yes, or decline.',
 } as const;
 
-/** Claude Code shows so many lines of a message, or one less and how many there are besides. */
+/**
+ * Claude Code shows this many lines of a message. It shows a longer message as one line less, with the number of hidden
+ * lines.
+ */
 const SHOWN_LINES = 4;
 
-/** What a person is asked, with the whole of what the approval stands for; where a form may cut that off, where to read it stands in front. */
+/**
+ * The question for the operator, with everything that the approval would bind. If a form may cut it off, the command
+ * that shows it in full comes first.
+ */
 export function approvalQuestion(
   request: ApprovalRequest,
   { diff = null, readBy = null, again = null }: Partial<QuestionOptions> = {},
@@ -42,7 +48,7 @@ export function approvalQuestion(
   ].join('\n');
 }
 
-/** What a person is asked about a command that their own rules want them to see first. */
+/** The question about a command that the person's own rules want them to see first. */
 export const commandQuestion = (command: string, why: string, isAgain: boolean): string =>
   [
     ...(isAgain ? [AGAIN.unticked] : []),
@@ -50,7 +56,7 @@ export const commandQuestion = (command: string, why: string, isAgain: boolean):
     ...command.split('\n').map(barred),
   ].join('\n');
 
-/** Which files a diff changes, on the line that is read in any case. */
+/** Names the files that a diff changes, for the line that no form cuts off. */
 function summaryOf(diff: readonly string[] | null): string {
   const files = (diff ?? []).flatMap((line) => /^diff --git .* "?b\/(.*?)"?$/.exec(line)?.[1] ?? []);
   if (files.length === 0) return '';
@@ -58,7 +64,7 @@ function summaryOf(diff: readonly string[] | null): string {
   return `, ${files.length} changed file${files.length === 1 ? '' : 's'} (${named}${files.length > 3 ? ', …' : ''})`;
 }
 
-/** Text of several lines stands behind a bar, so that none of its lines passes for one of ours. */
+/** Prefixes each line of a longer text with a bar, so that none of them can imitate a line of the question. */
 function row(title: string, text: string): string {
   if (!text.includes('\n')) return `${visible(title)}: ${visible(text)}`;
   return [`${visible(title)}:`, ...text.replace(/\n$/, '').split('\n').map(barred)].join('\n');

@@ -3,14 +3,14 @@ import { isObject } from '../../base/json.ts';
 
 type Fields = { readonly [name: string]: unknown };
 
-/** What a client program wrote down of a conversation itself: JSON, an entry a line. */
+/** A client program's own log of a conversation, one JSON entry per line. */
 export interface ClientLog {
   readonly entries: readonly Fields[];
-  /** How far it was read, in bytes: to the end of the last whole line. */
+  /** Byte offset after the last complete line that was read. */
   readonly end: number;
 }
 
-/** Reads such a file from some byte on. What is not there, or is no JSON, tells nothing. */
+/** Reads the file from a byte offset. A missing file, and lines that are not JSON, yield no entries. */
 export function readClientLog(file: string, from = 0): ClientLog {
   const bytes = bytesFrom(file, from);
   const whole = bytes.subarray(0, bytes.lastIndexOf(LINE_BREAK) + 1);

@@ -5,7 +5,7 @@ import { own } from '../../spec/names.ts';
 import type { ArgumentRole, Json, ProjectConfig, SpecSet, ToolEffect } from '../../spec/types.ts';
 import { type ScopeWords, reachOf, touchesOf } from './language/format-words.ts';
 
-/** A tool of a peripheral, and what it may touch there. */
+/** A tool of a peripheral, and its scope there. */
 export interface ToolConstraint {
   readonly name: string;
   readonly purpose: string;
@@ -24,12 +24,12 @@ export interface ToolConstraint {
 /** A way out of a peripheral. */
 export interface ExitConstraint {
   readonly exit: string;
-  /** `observed`: it holds only if what was seen says so; `stated`: the agent's word, with a reason. */
+  /** `observed`: evidence must confirm it; `stated`: the agent's statement with a reason is enough. */
   readonly kind: 'observed' | 'stated';
   readonly opens: readonly { readonly to: string; readonly needs: readonly string[] }[];
 }
 
-/** Everything that a peripheral allows and forbids, as data. */
+/** The constraints of a peripheral, as data. */
 export interface Constraints {
   readonly peripheral: string;
   readonly purpose: string;
@@ -46,7 +46,7 @@ export interface Constraints {
   /** In words, by destination. */
   readonly gates: { readonly [peripheral: string]: readonly string[] };
   readonly limits: { readonly steps: number | null; readonly minutes: number | null };
-  /** Fields that have to be there on entry, and those that may. */
+  /** The fields of the context on entry, required or optional. */
   readonly context: { readonly [field: string]: 'required' | 'optional' };
   readonly fruit: {
     readonly [field: string]: { readonly kind: 'observed' | 'stated'; readonly type: Json; readonly optional: boolean };
@@ -56,7 +56,8 @@ export interface Constraints {
 }
 
 /**
- * What holds in a peripheral, in a form that programs and prompts can be made of; null where the spec set has none of that name.
+ * Describes the constraints of a peripheral for programs and prompts; null if the spec set has no peripheral of this
+ * name.
  *
  * @example
  * describeConstraints(specs, config, 'edit')?.scope.writes; // 'only src/, docs/, scripts/'
@@ -131,7 +132,7 @@ export function describeConstraints(specs: SpecSet, config: ProjectConfig, id: s
   };
 }
 
-/** What no tool of the peripheral may do, whatever it is called. */
+/** The rules that apply to every tool of the peripheral. */
 function rulesOf({ reads, writes, commands, urls }: ScopeWords, { mask }: ProjectConfig): readonly string[] {
   return [
     'nothing outside of the repository is read or written',
@@ -142,7 +143,7 @@ function rulesOf({ reads, writes, commands, urls }: ScopeWords, { mask }: Projec
         : []),
     writes === 'nothing'
       ? 'nothing is written'
-      : 'git’s own files, and what steers editors, agents or hopgate, are never written',
+      : 'git’s own files, and the files that configure editors, agents or hopgate, are never written',
     ...(commands === 'none' ? ['no command runs'] : []),
     ...(urls === 'none' ? ['nothing is fetched'] : []),
   ];

@@ -5,9 +5,9 @@ import { sentence } from './language/sentence.ts';
 import { hopCall, type SessionSituation } from './situation.ts';
 
 /**
- * A refusal as a model reads it: what is wrong, what to do, the exact call that begins the way there, and what is open now.
+ * The text of a refusal for a model: the problem, the remedy, the exact next call, and the calls available now.
  *
- * @param toState what has to be stated with a hop out of here
+ * @param toState the fields that a hop out of this peripheral must state
  */
 export function describeRefusal(
   { code, message, remedy, way, available }: Denial,
@@ -21,7 +21,7 @@ export function describeRefusal(
   return lines.join('\n');
 }
 
-/** Where one stands and what can be called, in a line. */
+/** The place and the available calls, in one line. */
 export function whatIsOpen({ peripheral, mode, tools }: Available): string {
   const where = peripheral === null ? 'outside of any peripheral' : `in ${peripheral}`;
   return `Now: ${where}${mode === null ? '' : `, mode ${mode}`}; tools open: ${listed(tools, 30) || 'none'}.`;

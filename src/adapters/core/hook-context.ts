@@ -2,7 +2,7 @@ import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Item } from './transcript/transcript-items.ts';
 
-/** A conversation in a client program that calls hooks, as the client names it. A sub-agent's is one of its own. */
+/** A conversation in a client program with hooks, as the client names it. A sub-agent has its own conversation. */
 export interface Conversation {
   /** `claude-code`, `codex`, … */
   readonly client: string;
@@ -14,71 +14,77 @@ export interface Conversation {
   readonly root: string;
 }
 
-/** What is known of a conversation beside its session's evidence. Kept in the state folder, so that every process sees it. */
+/**
+ * The facts about a conversation that are not in its session's evidence. Stored in the state folder, where every
+ * process can read them.
+ */
 export interface ConversationRecord {
   readonly conversation: Conversation;
   readonly sessionId: string;
-  /** The session of the conversation that started this one; its envelope bounds this one's. */
+  /** The session of the conversation that started this one; its envelope also limits this one. */
   readonly parent: string | null;
-  /** The hook events that came, newest last, at most 50: a hook that fell silent shows here. */
+  /** The last 50 hook events, newest last. They show which hooks are missing. */
   readonly events: readonly { readonly name: string; readonly at: string; readonly toolUseId: string | null }[];
-  /** What the adapter keeps for itself, such as that it has asked for the PAR. */
+  /** Notes of the adapter, such as that it has asked for the PAR. */
   readonly notes: { readonly [name: string]: Json };
 }
 
-/** What a hook handler may use of the world: handed to it by the daemon, or by a hook process that answers by itself. */
+/** The services that a hook handler may use. The daemon provides them, or a hook process that answers without it. */
 export interface HookContext {
-  /** The name under which client programs start hopgate's MCP server, and no other one. */
+  /** The name under which client programs start hopgate's MCP server; no other server has it. */
   readonly server: string;
-  /** The seat of a conversation. The first call opens a session for it (a sub-agent's under its parent's envelope). */
+  /**
+   * The record of a conversation. The first call opens a session for it (a sub-agent's under its parent's envelope).
+   */
   conversation(conversation: Conversation): Promise<ConversationRecord>;
-  /** Records that an event came, and changes the notes. */
+  /** Records an event and changes the notes. */
   recordEvent(
-    seat: ConversationRecord,
+    record: ConversationRecord,
     event: ConversationRecord['events'][number],
     notes?: ConversationRecord['notes'],
   ): Promise<ConversationRecord>;
-  /** Gives `work` the session with its lease held; one at a time per session. */
-  withSession<T>(seat: ConversationRecord, work: (session: Session) => Promise<T>): Promise<T>;
-  /** As `use`, for the parent's session; null where there is no parent. */
-  withParentSession<T>(seat: ConversationRecord, work: (session: Session) => Promise<T>): Promise<T | null>;
-  /** Keeps what belongs to a call between two events: an admitted ticket under the client's tool-use id. */
-  storeForCall(seat: ConversationRecord, key: string, value: Json): Promise<void>;
+  /** Runs `work` with the session while its lease is held; one at a time per session. */
+  withSession<T>(record: ConversationRecord, work: (session: Session) => Promise<T>): Promise<T>;
+  /** Like `withSession`, for the parent's session; null if there is no parent. */
+  withParentSession<T>(record: ConversationRecord, work: (session: Session) => Promise<T>): Promise<T | null>;
+  /** Stores a value between two events of a call, such as an admitted ticket under the client's tool-use id. */
+  storeForCall(record: ConversationRecord, key: string, value: Json): Promise<void>;
   /**
-   * Explains what the client would show its model past the masks, by way of an instruction file that is in the repository; null if nothing.
+   * Reports a masked file that the client would show its model through an instruction file of the repository; null if
+   * there is none.
    *
-   * @param near a root-relative path of which only the folders are searched
+   * @param near a root-relative path; only its folders are searched
    */
   instructionProblem(
-    seat: ConversationRecord,
+    record: ConversationRecord,
     client: 'claude-code' | 'codex',
     near?: string,
   ): Promise<{ readonly message: string; readonly remedy: string } | null>;
-  /** Takes it back, once; null if there is none. */
-  takeForCall(seat: ConversationRecord, key: string): Promise<Json>;
+  /** Returns the value and removes it; null if there is none. */
+  takeForCall(record: ConversationRecord, key: string): Promise<Json>;
   /**
-   * A shell command line that, run by the client in place of the agent's own, runs this tool call in the session and prints what came of it
-   * (standard output, standard error and exit status as the agent's command had them). Good for one use.
+   * A shell command line for the client to run instead of the agent's own. It runs this tool call in the session and
+   * reproduces the standard output, the standard error and the exit status of the agent's command. It works once.
    */
-  commandFor(seat: ConversationRecord, call: ContainedCall): Promise<string>;
-  /** Adds to the transcript of the seat's session what its agent lived through. Costs a line in a file, and never throws. */
-  recordTranscript(seat: ConversationRecord, ...items: readonly Item[]): void;
+  commandFor(record: ConversationRecord, call: ContainedCall): Promise<string>;
+  /** Adds events to the transcript of the conversation's session. Appends lines to a file, and never throws. */
+  recordTranscript(record: ConversationRecord, ...items: readonly Item[]): void;
   /**
-   * A sub-agent is about to call one of hopgate's own tools over its parent's connection: the next such call there is this conversation's, and
-   * works in its session.
+   * Announces that a sub-agent is about to call one of hopgate's own tools over its parent's connection. The next such
+   * call belongs to this conversation and uses its session.
    */
-  expectSubAgentCall(seat: ConversationRecord, call: { readonly tool: string; readonly args: Json }): void;
+  expectSubAgentCall(record: ConversationRecord, call: { readonly tool: string; readonly args: Json }): void;
 }
 
-/** A call that hopgate runs in place of the client. */
+/** A call that hopgate runs instead of the client. */
 export interface ContainedCall {
   readonly tool: string;
   readonly args: Json;
-  /** The client's id of it: what came of it stands under this in the transcript. */
+  /** The client's id of the call; the transcript records the result under it. */
   readonly callId: string;
 }
 
-/** What a hook process has to print and how it has to exit. */
+/** The output and the exit code of a hook process. */
 export interface HookAnswer {
   readonly exit: 0 | 2;
   readonly stdout: string;

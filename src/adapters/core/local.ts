@@ -10,7 +10,7 @@ import { renderResult } from './render-result.ts';
 import { situation } from './situation.ts';
 import { toolsEver, toolsNow } from './tools.ts';
 
-/** A session in this process, as adapters use it. */
+/** Wraps a session of this process for adapters. */
 export function agentSession(session: Session): AgentSession {
   const call = async (call: AgentCall): Promise<AgentAnswer> => {
     const before = toolNames(session);
@@ -33,12 +33,12 @@ export function agentSession(session: Session): AgentSession {
   };
 }
 
-type Said = Omit<AgentAnswer, 'toolsChanged'>;
+type Answered = Omit<AgentAnswer, 'toolsChanged'>;
 
-async function carryOut(session: Session, { name, input, signal, approved, refused }: AgentCall): Promise<Said> {
+async function carryOut(session: Session, { name, input, signal, approved, refused }: AgentCall): Promise<Answered> {
   if (refused !== undefined) return { status: 'refused', text: refused, data: null, denial: null };
   const fields = argumentsOf(input);
-  const answering = approved === undefined ? {} : { approver: holding(approved) };
+  const answering = approved === undefined ? {} : { approver: answeringWith(approved) };
   if (name === 'hop') {
     const hop = hopOf(fields);
     const to = 'hop' in hop ? hop.hop : hop.to;
@@ -58,28 +58,28 @@ async function carryOut(session: Session, { name, input, signal, approved, refus
   if (name === 'why') {
     const denial = session.why({ tool: fields['tool'] as string, args: fields['args'] ?? {} });
     if (denial) return { ...describeDenialFor(session, denial), status: 'ok' };
-    return { status: 'ok', text: 'It would be let through.', data: { allowed: true }, denial: null };
+    return { status: 'ok', text: 'It would be allowed.', data: { allowed: true }, denial: null };
   }
   const result = await session.step({ tool: name, args: input ?? {}, ...(signal ? { signal } : {}) });
   if (!result.ok) return describeDenialFor(session, result.denial);
   const data = result.result;
   if (result.outcome === 'ok') return { status: 'ok', text: renderResult(data), data, denial: null };
   const { code, message } = result.error ?? { code: 'failed', message: 'the tool could not do its work' };
-  const shown = data === null ? '' : renderResult(data);
-  // The message of an MCP server's failure is the beginning of its texts.
-  const text = `failed: ${code}: ${shown.startsWith(message) ? shown : [message, shown].filter((each) => each !== '').join('\n')}`;
+  const rendered = data === null ? '' : renderResult(data);
+  // An MCP server's failure repeats its message at the beginning of its texts.
+  const text = `failed: ${code}: ${rendered.startsWith(message) ? rendered : [message, rendered].filter((each) => each !== '').join('\n')}`;
   return { status: 'failed', text, data: { code, message, result: data }, denial: null };
 }
 
-/** What is told once a hop or a mode change has gone through: lists of tools that a program shows may be older than this. */
-function arrived(session: Session, data: { readonly [key: string]: Json }): Said {
+/** The answer to a successful hop or mode change. It names the tools, because the program's own list may be older. */
+function arrived(session: Session, data: { readonly [key: string]: Json }): Answered {
   const open = session.available();
   const text = `${whatIsOpen(open)}\n${promptSection(session)}`;
   return { status: 'ok', text, data: { ...data, tools: [...open.tools] }, denial: null };
 }
 
-/** An approver that holds the one answer that a person has already given. */
-const holding = (answer: NonNullable<AgentCall['approved']> | null): Approver => ({
+/** An approver with one answer that a person has already given. */
+const answeringWith = (answer: NonNullable<AgentCall['approved']> | null): Approver => ({
   via: 'approver',
   async approve({ hash }) {
     if (answer === null) return { declined: 'the person who was asked' };
@@ -89,8 +89,8 @@ const holding = (answer: NonNullable<AgentCall['approved']> | null): Approver =>
 
 const toolNames = (session: Session): string => [session.state.peripheral, ...session.available().tools].join(' ');
 
-/** What an agent reads of a refusal. */
-export const describeDenialFor = (session: Session, denial: Denial): Said => ({
+/** The answer to a refused call. */
+export const describeDenialFor = (session: Session, denial: Denial): Answered => ({
   status: 'refused',
   text: describeRefusal(denial, situation(session).toState),
   data: denial as unknown as Json,

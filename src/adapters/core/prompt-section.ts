@@ -4,13 +4,13 @@ import { listed, oneLine } from './language/format-words.ts';
 import { type SessionSituation, situation, type WayOut } from './situation.ts';
 
 export interface PromptOptions {
-  /** What a tool is called in the agent's program; its own id if left out. */
+  /** The name of a tool in the agent's program. Default: its id. */
   readonly name?: (tool: string) => string;
 }
 
 /**
- * The prompt section that an agent gets on entry and after a compaction (P-2): its place, what it sees, what it can do, how it can leave,
- * what is closed, the mode and its lawful changes, and the remaining limits.
+ * The prompt section for an agent on entry and after a compaction: its place, its context, its tools, its exits, the
+ * closed tools, the mode and its permitted changes, and the remaining limits.
  */
 export const promptSection = (session: Session, options: PromptOptions = {}): string =>
   describeSituation(situation(session), options);
@@ -55,7 +55,7 @@ const NOT_TOLD = new Set(['session-id', 'author', 'session-log', 'changed-files'
 const LONGEST = 120;
 const MOST_FILES = 8;
 const MOST_WAYS = 40;
-/** How many tools are listed with their purpose; the model has the definitions of the others. */
+/** The number of tools that are listed with their purpose; the model has the definitions of the others. */
 const MOST_TOOLS = 12;
 const MOST_NAMES = 60;
 
@@ -103,7 +103,7 @@ function whatCanBeDone({ actions, scope, location }: SessionSituation, name: Nam
   return tools.length > 0 ? [...tools, ...reach] : ['No tool can be called now.', ...reach];
 }
 
-/** Exits to the same place with the same needs share one line. */
+/** Lists the exits; those to the same peripheral with the same needs share one line. */
 function waysOut({ exits, toState, location }: SessionSituation, name: Naming): readonly string[] {
   const groups = new Map<string, WayOut[]>();
   for (const way of exits) {

@@ -4,7 +4,7 @@ import type { Json } from '../../spec/types.ts';
 
 type Fields = { readonly [name: string]: Json };
 
-/** A tool's result as a model reads it. Whatever has no form of its own here is given as JSON; nothing is left out. */
+/** Renders a tool's result for a model. Fields without a special form are rendered as JSON; nothing is left out. */
 export function renderResult(result: Json): string {
   if (typeof result === 'string') return result;
   if (!isObject(result)) return JSON.stringify(result);
@@ -20,7 +20,7 @@ export function renderResult(result: Json): string {
 const isTexts = (value: Json | undefined): value is string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string');
 
-/** What is left of a result, in a line of JSON; nothing where nothing is. */
+/** The remaining fields of a result as one line of JSON; empty if there are none. */
 function rest(result: Fields, shown: readonly string[]): readonly string[] {
   const others = Object.entries(result).filter(([key, value]) => !shown.includes(key) && !isNothing(value));
   return others.length > 0 ? [JSON.stringify(Object.fromEntries(others))] : [];
@@ -41,7 +41,7 @@ function command(result: Fields): string {
     `exit ${exit === null ? 'unknown' : exit}`,
     ...(typeof verdict === 'string' ? [`tests: ${verdict}`] : []),
     ...(typeof signal === 'string' ? [`killed by ${signal}`] : []),
-    ...(timedOut === true ? ['its time was up'] : []),
+    ...(timedOut === true ? ['it timed out'] : []),
     ...(aborted === true ? ['aborted'] : []),
     ...(truncated === true ? ['the output was cut: head and tail are shown'] : []),
   ];
@@ -64,7 +64,7 @@ function command(result: Fields): string {
 
 const trimmed = (text: string): string => text.replace(/\n+$/, '');
 
-/** Lines with their numbers, as `cat -n` has them. */
+/** The lines of a file with their numbers, as `cat -n` prints them. */
 function file(result: Fields): string {
   const { text = '', from = 1, to, lines, truncated, path } = result;
   const numbered = String(text)
@@ -115,7 +115,9 @@ function page(result: Fields): string {
   );
 }
 
-/** What an MCP server answered: its texts, and a word for what is no text. Data that a text already gives is not given again. */
+/**
+ * The answer of an MCP server: its texts, and a placeholder for other content. Data that a text repeats is left out.
+ */
 function blocks(result: Fields): string {
   const content = result['content'] as Json[];
   const data = result['structuredContent'];

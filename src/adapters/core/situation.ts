@@ -7,52 +7,52 @@ import { signature } from './language/format-words.ts';
 
 type Fields = { readonly [field: string]: Json };
 
-/** A way out (or, outside of any peripheral, in), with the exact call that takes it. */
+/** A hop that is possible now, with its exact call. Outside of any peripheral it is an entry. */
 export interface WayOut {
   readonly to: string;
-  /** null: the peripheral is entered from outside. */
+  /** null if the peripheral is entered from outside. */
   readonly exit: string | null;
   readonly needs: readonly string[];
-  /** Arguments of the tool `hop`; texts in `…` are the agent's to fill in. */
+  /** Arguments of the tool `hop`; the agent replaces each `…`. */
   readonly call: Fields;
 }
 
 /**
- * Where a session stands, as data: the four elements that an agent has to be given on entry (P-2), and what bounds them. What
- * `promptSection` says in words.
+ * The situation of a session as data: place, context, actions and exits, which an agent must get on entry, and their
+ * limits. `promptSection` puts it into words.
  */
 export interface SessionSituation {
-  /** Where you are. */
+  /** The agent's place. */
   readonly location: {
     readonly sessionId: string;
     readonly agent: string;
     /** null: outside of any. */
     readonly peripheral: string | null;
     readonly purpose: string | null;
-    /** Which visit to this peripheral it is, from 1. */
+    /** The number of this visit to the peripheral, from 1. */
     readonly visit: number | null;
     readonly status: 'active' | 'expired' | 'interrupted' | 'outside' | 'closed';
     readonly mode: Mode | null;
   };
-  /** What you see: what was carried here. */
+  /** The data that the agent has here. */
   readonly sees: {
-    /** The fields that this peripheral asks for on entry. */
+    /** The fields that the peripheral requires on entry. */
     readonly context: Fields;
     readonly changedFiles: readonly string[];
-    /** What else travels along. */
+    /** The other carried fields. */
     readonly backpack: Fields;
-    /** What this visit has yielded so far. */
+    /** The observations of this visit so far. */
     readonly observed: Fields;
   };
-  /** What you can do: the tools that are open here and now. */
+  /** The tools available now. */
   readonly actions: readonly { readonly tool: string; readonly usage: string; readonly purpose: string }[];
   readonly scope: Constraints['scope'] | null;
-  /** How and where you can leave (or, outside, what you can enter). */
+  /** The exits and where they lead (outside of any peripheral: the possible entries). */
   readonly exits: readonly WayOut[];
-  /** The stated fields of what this visit yields, to be given with a hop. */
+  /** The stated fields of this visit's fruit, which a hop must contain. */
   readonly toState: readonly { readonly field: string; readonly type: Json; readonly optional: boolean }[];
   readonly forbidden: {
-    /** Tools of this peripheral that the mode, a limit or the end of the visit keeps shut. */
+    /** Tools of this peripheral that are closed by the mode, a limit or the end of the visit. */
     readonly shut: readonly string[];
     /** Tools that are not of this peripheral. */
     readonly absent: readonly string[];
@@ -113,7 +113,7 @@ export function situation(session: Session): SessionSituation {
   };
 }
 
-/** The arguments of the `hop` that takes a way, with what must be stated. */
+/** The arguments of a `hop`, with the fields that it must state. */
 export function hopCall({ to, exit }: Pick<WayLeg, 'to' | 'exit'>, toState: SessionSituation['toState'] = []): Fields {
   const fruit = toState.filter(({ optional }) => !optional).map(({ field }) => [field, '…'] as const);
   return {

@@ -9,7 +9,7 @@ const schema = (properties: { readonly [name: string]: Json }, required: readonl
   additionalProperties: false,
 });
 
-/** A tool of the catalogue as a model is told of it. */
+/** The definition of a catalogue tool for a model. */
 export function agentTool({ id, purpose, effect, parameters }: ToolSpec): AgentTool {
   const properties = Object.fromEntries(
     parameters.map(({ name, schema, description }) => [name, { ...schema, description } as Json]),
@@ -37,13 +37,13 @@ export function controlTools(specs: SpecSet): readonly AgentTool[] {
   });
   const hop = control(
     'hop',
-    'Leaves this peripheral for another (or enters the first one). "status" lists the hops that are open.',
+    'Leaves this peripheral for another (or enters the first one). "status" lists the possible hops.',
     schema(
       {
         to: { type: 'string', enum: Object.keys(specs.peripherals), description: 'The peripheral to enter.' },
-        exit: text('The exit to take; left out, it is inferred where only one leads there.'),
+        exit: text('The exit to take; may be left out if only one exit leads there.'),
         reason: text('Why, in a sentence.'),
-        fruit: { type: 'object', description: 'The stated fields of what this visit yields, such as summary.' },
+        fruit: { type: 'object', description: 'The stated fields of the fruit of this visit, such as summary.' },
       },
       ['to', 'reason'],
     ),
@@ -61,16 +61,20 @@ export function controlTools(specs: SpecSet): readonly AgentTool[] {
       ['to'],
     ),
   );
-  const status = control('status', 'Tells where this session stands and what can be done from here.', schema({}, []));
+  const status = control(
+    'status',
+    'Describes where you are in this session and what you can do from here.',
+    schema({}, []),
+  );
   const why = control(
     'why',
-    'Tells whether a tool call would be let through here, and if not, why and what to do instead. Nothing runs.',
+    'Tells you if a tool call would be allowed here, or why not and what to do instead. Runs nothing.',
     schema({ tool: text('The tool.'), args: { type: 'object', description: 'Its arguments.' } }, ['tool']),
   );
   return [hop, ...(specs.modeGate ? [mode] : []), status, why];
 }
 
-/** What may be called here and now. */
+/** The tools and controls available now. */
 export function toolsNow(session: Session): readonly AgentTool[] {
   const here = session.available().tools.flatMap((id) => {
     const tool = session.tool(id);

@@ -221,7 +221,7 @@ describe('a result as a model reads it', () => {
         signal: 'SIGKILL',
         dropped: [{ path: 'x', why: 'y' }],
       },
-      '(exit 2; killed by SIGKILL; its time was up; the output was cut: head and tail are shown)\nstderr:\nbad\n{"dropped":[{"path":"x","why":"y"}]}',
+      '(exit 2; killed by SIGKILL; it timed out; the output was cut: head and tail are shown)\nstderr:\nbad\n{"dropped":[{"path":"x","why":"y"}]}',
     ],
     [
       'a test run',

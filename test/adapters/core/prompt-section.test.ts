@@ -181,7 +181,7 @@ describe('describeConstraints', () => {
     ).toMatchObject({
       explore: {
         writes: 'nothing',
-        commands: expect.stringContaining('cannot change'),
+        commands: expect.stringContaining('not change'),
         urls: expect.stringContaining('empty'),
       },
       edit: { writes: 'only src/, docs/, scripts/', urls: 'none' },

@@ -350,7 +350,7 @@ describe('tools of other MCP servers', () => {
   it('are denied elsewhere', () => {
     expect(claude('mcp__files__read_file', {})).toEqual({
       kind: 'unmapped',
-      why: 'is of an MCP server that no spec speaks of',
+      why: 'belongs to an MCP server that no spec names',
     });
   });
 });

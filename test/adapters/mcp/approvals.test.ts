@@ -106,8 +106,8 @@ describe.each(ERAS)('an approval that is missing (%s)', (era) => {
     });
     expect((await call(client, 'mode', EXECUTE)).isError).toBe(false);
     expect(shown).toHaveLength(2);
-    expect(shown[0]).not.toContain('You accepted without a yes');
-    expect(shown[1]).toMatch(/^You accepted without a yes in Approve: nothing is approved so far\./);
+    expect(shown[0]).not.toContain('You accepted but did not set Approve');
+    expect(shown[1]).toMatch(/^You accepted but did not set Approve, so nothing is approved yet\./);
     expect(session.state.mode).toBe('execute');
   });
 
@@ -234,7 +234,7 @@ describe.each(ERAS)('an approval that is missing (%s)', (era) => {
     expect(shown).toHaveLength(2);
     expect(shown[0]).not.toContain('src/more.js');
     expect(shown[1]).toContain('src/more.js');
-    expect(shown[1]).toContain('What is to be approved has changed since you were asked.');
+    expect(shown[1]).toContain('The request has changed since you were asked.');
     const records = await approvals(session);
     expect(shown[1]).toContain(records.at(-1)?.requestHash ?? 'none');
   });

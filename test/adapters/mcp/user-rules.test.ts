@@ -29,7 +29,7 @@ describe.each(ERAS)('the rules that a user has for their client (%s)', (era) => 
     expect(ran).toBe(true);
     const question = 'Your own rules ask about this command: lists are long\n│ ls src\n│ [approved]';
     expect(shown[0]).toBe(question);
-    expect(shown[1]).toMatch(/^You accepted without a yes in Approve/);
+    expect(shown[1]).toMatch(/^You accepted but did not set Approve/);
     expect(shown[1]).toContain(question);
   });
 

@@ -3,21 +3,21 @@ import type { Json } from '../../../spec/types.ts';
 import type { AgentAnswer, AgentTool } from '../agent-session.ts';
 
 /**
- * The shapes that chat APIs give tools, calls and results: `openai` is Chat Completions, `openai-responses` the Responses API, `anthropic` the
- * Messages API, `gemini` generateContent (its tools are function declarations), `plain` none of them (`{ id, name, input }` and
- * `{ id, name, status, text, data }`).
+ * The shapes that chat APIs give tools, calls and results: `openai` is Chat Completions, `openai-responses` the
+ * Responses API, `anthropic` the Messages API, `gemini` generateContent (its tools are function declarations), `plain`
+ * is hopgate's own shape (`{ id, name, input }` and `{ id, name, status, text, data }`).
  */
 export type ChatShape = 'openai' | 'openai-responses' | 'anthropic' | 'gemini' | 'plain';
 
-/** A tool definition or a message, as the API in question takes it. */
+/** A tool definition or a message in the shape of the API. */
 export type ChatTool = { readonly [key: string]: Json };
 export type ChatMessage = { readonly [key: string]: Json };
 
-/** A call as a model made it, whatever API it came through. */
+/** A model's call, independent of the API. */
 export interface ReadCall {
   readonly id: string;
   readonly name: string;
-  /** Unchecked; a text that is not JSON stays the text, for the gate to refuse. */
+  /** The arguments, unchecked. A text that is not JSON stays a text, and the gate refuses it. */
   readonly input: unknown;
 }
 
@@ -95,10 +95,12 @@ export const SHAPES: { readonly [shape in ChatShape]: Shape } = {
   },
 };
 
-/** Reads a call in any of the shapes. What is no call at all becomes one of the tool "" , which the gate refuses. */
+/**
+ * Reads a call in any of the shapes. A value that is not a call becomes a call of the tool "", which the gate refuses.
+ */
 export function readChatCall(call: unknown): ReadCall {
   const outer = fieldsOf(call);
-  const fields = 'functionCall' in outer ? fieldsOf(outer['functionCall']) : outer; // a part of Gemini's
+  const fields = 'functionCall' in outer ? fieldsOf(outer['functionCall']) : outer; // Gemini wraps a call into a part
   const inner = fieldsOf(fields['function']);
   const given = fields['input'] ?? fields['arguments'] ?? inner['arguments'] ?? fields['args'];
   return {

@@ -1,28 +1,34 @@
-/** Programs whose tool calls are understood. `mcp`: any client that calls tools by MCP names only. */
+/** The programs whose tool names hopgate knows. `mcp`: any client that only calls tools by MCP names. */
 export const PROVIDERS = ['claude-code', 'codex', 'mcp'] as const;
 export type Provider = (typeof PROVIDERS)[number];
 
-/** How a client's tool becomes one of ours. */
+/** The translation of a client's tool into hopgate's tools. */
 export type ClientTool =
-  /** One of our tools does the same; `as` renames the arguments, what it does not name is kept as `extra`. */
+  /** A hopgate tool does the same; `as` renames the arguments, and unnamed ones are kept as `extra`. */
   | {
       readonly kind: 'same';
       readonly tool: string;
       readonly as: { readonly [argument: string]: string };
-      /** The arguments of ours that this tool implies. */
+      /** Arguments that the client's tool implies. */
       readonly fixed?: { readonly [argument: string]: string };
       readonly how: 'native' | 'contained';
     }
-  /** A command line, or a list of words, in the first of these arguments that is there; `folder`: where it is to run. */
+  /**
+   * A command line, or a list of words, in the first of these arguments that exists; `folder` names the argument for
+   * the working folder.
+   */
   | { readonly kind: 'shell'; readonly command: readonly string[]; readonly folder: string | null }
   /** Several edits of one file. */
   | { readonly kind: 'multi-edit' }
-  /** A cell of a notebook: the client edits the file, our tools cannot. */
+  /** A cell of a notebook: the client can edit the file, hopgate's tools cannot. */
   | { readonly kind: 'notebook' }
   | { readonly kind: 'patch' }
-  /** The client's own bookkeeping: nothing of the world is touched, or only through tools that are judged when they are called. */
+  /**
+   * The client's own bookkeeping: it has no effect on the world, or only through tools that are decided when they are
+   * called.
+   */
   | { readonly kind: 'inner' }
-  /** Known, and not to be let through: no scope says what it may touch. `why` completes "it …". */
+  /** A known tool that is always refused, because no scope can limit it. `why` completes "it …". */
   | { readonly kind: 'outside'; readonly why: string };
 
 type Table = ReadonlyMap<string, ClientTool>;
@@ -31,12 +37,15 @@ const inner = (...names: readonly string[]): [string, ClientTool][] => names.map
 const outside = (why: string, ...names: readonly string[]): [string, ClientTool][] =>
   names.map((name) => [name, { kind: 'outside', why }]);
 
-/** A configuration can give another server the name of hopgate's, once that is known; calls of tools are checked by what they ask, a read is not. */
+/**
+ * Resources are refused: another server can be configured under hopgate's name. Tool calls are decided by their
+ * content, a read cannot be.
+ */
 const READS_RESOURCE = 'reads from an MCP server that it names, and a name does not tell which server answers';
 
 /**
- * Claude Code 2.1.328, as it offered them to a model (headless, with and without its switches for search and task tools), and what its SDK's
- * types name besides. MultiEdit, BashOutput and KillShell are of older versions.
+ * The tools that Claude Code 2.1.328 offered to a model (headless, with and without its switches for search and task
+ * tools), and further ones that its SDK's types name. MultiEdit, BashOutput and KillShell are of older versions.
  */
 const CLAUDE_CODE: Table = new Map<string, ClientTool>([
   ['Read', { kind: 'same', tool: 'read', as: { file_path: 'path', offset: 'offset', limit: 'limit' }, how: 'native' }],
@@ -66,27 +75,31 @@ const CLAUDE_CODE: Table = new Map<string, ClientTool>([
   ['WebFetch', { kind: 'same', tool: 'web-fetch', as: { url: 'url' }, how: 'contained' }],
   ['ListMcpResourcesTool', { kind: 'inner' }],
   ...outside(READS_RESOURCE, 'ReadMcpResourceTool', 'ReadMcpResourceDirTool'),
-  // Agents and what they pass each other: each agent's own calls are judged.
+  // Agents and their messages: each agent's own calls are decided.
   ...inner('Agent', 'Task', 'ListAgents', 'SendMessage'),
   ...inner('TodoWrite', 'TaskCreate', 'TaskGet', 'TaskUpdate', 'TaskList', 'TaskOutput', 'TaskStop'),
   ...inner('BashOutput', 'KillShell', 'ReportFindings', 'StructuredOutput', 'ScheduleWakeup', 'CronList'),
   ...inner('ToolSearch', 'WaitForMcpServers', 'RefreshMcpTools'),
   ...inner('AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode', 'SendUserMessage'),
   ...outside('searches the web, which no scope here allows; web-fetch reads an allowed page', 'WebSearch'),
-  ...outside('runs the commands that stand in a skill, unseen; read its file and do what it says', 'Skill'),
+  ...outside('runs the commands in a skill without hopgate; read its file and do what it says', 'Skill'),
   ...outside('runs a command outside of any sandbox; run it with Bash', 'Monitor', 'PowerShell', 'REPL'),
   ...outside('outlives this session', 'CronCreate', 'CronDelete', 'RemoteTrigger', 'Workflow'),
-  ...outside('makes another working tree, where nothing of this session holds', 'EnterWorktree', 'ExitWorktree'),
+  ...outside(
+    'makes another working tree, where the limits of this session do not apply',
+    'EnterWorktree',
+    'ExitWorktree',
+  ),
   ...outside('changes the client’s own settings', 'Config'),
   ...outside('sends something out of the repository', 'PushNotification', 'SendUserFile', 'SendFeedback', 'Artifact'),
-  ...outside('runs a program of its own over the files; use grep and read', 'LSP'),
+  ...outside('runs a language server over the files; use grep and read', 'LSP'),
 ]);
 
 const SHELL: ClientTool = { kind: 'shell', command: ['cmd', 'command'], folder: 'workdir' };
 
 /**
- * Codex 0.169.0, as it offered them to several models and as its hooks name them (its hooks call every shell tool `Bash`). shell, local_shell,
- * container.exec, read_file, list_dir and grep_files are of older versions.
+ * The tools that Codex 0.169.0 offered to several models, under the names in its hooks (hooks call every shell tool
+ * `Bash`). shell, local_shell, container.exec, read_file, list_dir and grep_files are of older versions.
  */
 const CODEX: Table = new Map<string, ClientTool>([
   ...['Bash', 'exec_command', 'shell', 'shell_command', 'local_shell', 'container.exec'].map(
@@ -109,7 +122,7 @@ const CODEX: Table = new Map<string, ClientTool>([
   ...inner('spawn_agent', 'send_input', 'send_message', 'followup_task', 'resume_agent', 'wait_agent', 'wait'),
   ...inner('close_agent', 'list_agents', 'interrupt_agent'),
   ...inner('update_plan', 'request_user_input', 'tool_search', 'get_goal', 'create_goal', 'update_goal'),
-  ...outside('types into a shell that is already open, where nothing is seen; run a command of its own', 'write_stdin'),
+  ...outside('types into an open shell, where hopgate sees no command; run a new command', 'write_stdin'),
   ...outside('searches the web, which no scope here allows; web-fetch reads an allowed page', 'web_search'),
   ...outside('asks for more rights than the peripheral grants; hop to one that has them', 'request_permissions'),
   ...outside('runs a program outside of any sandbox; run it with the shell tool', 'exec'),
@@ -121,10 +134,10 @@ const TABLES: { readonly [provider in Provider]: Table } = {
   mcp: new Map(),
 };
 
-/** What a client's built-in tool is; undefined for one that nobody has heard of, and for MCP tools. */
+/** The translation of a client's built-in tool; undefined for unknown tools and for MCP tools. */
 export function clientTool(provider: Provider, name: string): ClientTool | undefined {
   const table = TABLES[provider];
-  // Codex puts a namespace before some of its own.
+  // Codex prefixes some of its tools with a namespace.
   return table.get(name) ?? table.get(name.replace(/^(?:functions|multi_agent_v1)(?:\.|__|\/)/, ''));
 }
 

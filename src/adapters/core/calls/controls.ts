@@ -3,20 +3,20 @@ import type { Session } from '../../../session/session.ts';
 import type { HopOptions, SeedHop } from '../../../session/seed-hop.ts';
 import type { Json, Mode } from '../../../spec/types.ts';
 
-/** What a mode change is asked with. */
+/** The arguments of a mode change. */
 export type ModeArguments = Parameters<Session['setMode']>[0];
 
 export type ModelArguments = { readonly [name: string]: Json };
 
-/** What a model gave as arguments, as an object; of what is none, nothing. */
+/** The model's arguments as an object; empty if they are not an object. */
 export const argumentsOf = (input: unknown): ModelArguments =>
   isObject(input)
     ? (Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as ModelArguments)
     : {};
 
 /**
- * A hop as a model asks for it, in our form or in the seeds' `{"hop": …, "reason": …}`. Only what an agent may say: who asks is never taken from
- * its text.
+ * The hop that a model asks for, in hopgate's form or in the seeds' `{"hop": …, "reason": …}`. Only reads fields that
+ * an agent may set: the requester's identity is never taken from its text.
  */
 export function hopOf({ to, hop, exit, reason, summary, fruit }: ModelArguments): HopOptions | SeedHop {
   const said = { reason: reason ?? '', ...(exit === undefined || exit === null ? {} : { exit }) };
@@ -27,7 +27,7 @@ export function hopOf({ to, hop, exit, reason, summary, fruit }: ModelArguments)
   ) as HopOptions | SeedHop;
 }
 
-/** A mode change as a model asks for it. A reset is the operator's, and cannot be asked for. */
+/** The mode change that a model asks for. Only the operator can reset, so a model cannot ask for it. */
 export function modeOf({ to, reason, summary, 'exit-criteria': exitCriteria }: ModelArguments): ModeArguments {
   return {
     to: (to ?? '') as Mode,

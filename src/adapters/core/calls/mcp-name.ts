@@ -1,29 +1,33 @@
 import type { SpecSet, ToolSpec } from '../../../spec/types.ts';
 
-/** hopgate's own MCP server, as one client program names it. Only the exact names count: what merely sounds alike is another server. */
+/**
+ * hopgate's own MCP server, as one client program names it. Names are compared exactly: a similar name belongs to
+ * another server.
+ */
 export interface OwnServer {
   /** As the client's own tools name it. */
   readonly server: string;
-  /** What the client puts before the names of its tools. */
+  /** The prefix that the client puts before the names of the server's tools. */
   readonly prefix: string;
 }
 
-/** The server of that name in the plugin `hopgate` of Claude Code. */
+/** hopgate's server under this name in Claude Code's plugin `hopgate`. */
 export const inClaudeCode = (name: string): OwnServer => ({
   server: `plugin:hopgate:${name}`,
   prefix: `mcp__plugin_hopgate_${name}__`,
 });
 
-/** A server of that name in Codex, and in programs that name their servers themselves. */
+/** hopgate's server under this name in Codex, and in programs where the user names the servers. */
 export const serverNamed = (name: string): OwnServer => ({ server: name, prefix: `mcp__${name}__` });
 
-/** The hopgate tool that an MCP name means; null where the name is of another server, or of none. */
+/** The hopgate tool that an MCP name means; null if the name belongs to another server or to none. */
 export const ourTool = (name: string, { prefix }: OwnServer): string | null =>
   name.startsWith(prefix) ? name.slice(prefix.length) : null;
 
 /**
- * The tool of the catalogue behind an MCP name of another server: `mcp__<server>__<tool>`, or `mcp__plugin_<plugin>_<server>__<tool>`; undefined
- * where the spec set fronts no such tool. Clients write `_` for what may not stand in a name.
+ * The tool of the catalogue behind an MCP name of another server: `mcp__<server>__<tool>`, or
+ * `mcp__plugin_<plugin>_<server>__<tool>`; undefined if no spec names such a tool. Clients replace characters that a
+ * name may not contain by `_`.
  */
 export function upstreamTool(name: string, specs: SpecSet): ToolSpec | undefined {
   if (!isMcpName(name)) return undefined;

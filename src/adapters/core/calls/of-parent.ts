@@ -1,7 +1,7 @@
 import type { Denial } from '../../../gate/denial.ts';
 
-/** A refusal by the envelope of the agent that started this one, as it is recorded in the session of this one. */
+/** A refusal by the parent agent's envelope, as it is recorded in the sub-agent's session. */
 export const ofParent = (denial: Denial): Denial => ({
   ...denial,
-  message: `the agent that started this one may not either: ${denial.message}`,
+  message: `the agent that started you may not do this: ${denial.message}`,
 });

@@ -10,7 +10,7 @@ export type PatchFile =
       readonly hunks: readonly PatchHunk[];
     };
 
-/** Lines that take the place of others; each text has a line end after every line. */
+/** Replaces old lines by new ones; every line of both texts ends with a line break. */
 export interface PatchHunk {
   /** The line after `@@`: where to look for it. */
   readonly at: string | null;
@@ -27,11 +27,12 @@ const MOVE = /^\*\*\* Move to: (.+)$/;
 const END_OF_FILE = '*** End of File';
 
 /**
- * Reads Codex's patch envelope (`*** Begin Patch` … `*** End Patch`). Strict: whatever does not have one meaning by the grammar is a problem
- * with its line, so that no file is touched that is not among the answer.
+ * Reads Codex's patch envelope (`*** Begin Patch` … `*** End Patch`). Strict: text that the grammar leaves ambiguous is
+ * a problem with its line number, so that a patch never touches a file that the result does not name.
  *
  * @example
- * parsePatch('*** Begin Patch\n*** Add File: a.txt\n+hello\n*** End Patch'); // { ok: true, files: [{ kind: 'add', path: 'a.txt', … }] }
+ // { ok: true, files: [{ kind: 'add', path: 'a.txt', … }] }
+ * parsePatch('*** Begin Patch\n*** Add File: a.txt\n+hello\n*** End Patch');
  */
 export function parsePatch(text: string): ParsedPatch {
   const lines = (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n');
@@ -97,7 +98,7 @@ function updated(path: string, body: readonly string[]): PatchFile | Wrong {
       hunk.lines++;
     } else return { index, why: 'a line of a change has " ", "+" or "-" in front' };
   }
-  // Several `@@` lines in a row narrow down one place.
+  // Several `@@` lines in a row describe one place.
   const whole = hunks.filter(({ lines }) => lines > 0);
   if (hunks.at(-1)?.lines === 0) return { index: body.length - 1, why: 'nothing follows the last "@@"' };
   if (whole.length === 0 && moveTo === null) return { index: 0, why: 'it changes nothing' };

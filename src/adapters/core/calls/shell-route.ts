@@ -7,13 +7,17 @@ interface CommandTool {
   readonly tool: ToolSpec;
   /** The parameter that takes the command line, or the sub-command. */
   readonly line: string;
-  /** Set where it runs one program: the program, and the parameter that takes the words after the sub-command. */
+  /**
+   * The one program that the tool runs, and the parameter for the words after the sub-command; null if it runs any
+   * command.
+   */
   readonly program: { readonly name: string; readonly rest: string } | null;
 }
 
 /**
- * How a tool takes commands, by its parameters' roles: with one `command` parameter it takes a command line; with two it runs the one program
- * that its id ends with (`bash-git` runs git), by sub-command and arguments. null: it takes none, or needs more than a command.
+ * Reads from its parameters' roles how a tool takes commands: one `command` parameter takes a command line; two take
+ * the sub-command and the arguments of the one program that the id ends with (`bash-git` runs git). null if it takes no
+ * command, or requires more than a command.
  */
 function commandTool(tool: ToolSpec): CommandTool | null {
   const [line, rest] = tool.parameters.filter(({ role }) => ROLE_FACTS[role].runsCommands);
@@ -22,7 +26,10 @@ function commandTool(tool: ToolSpec): CommandTool | null {
   return { tool, line: line.name, program: rest ? { name, rest: rest.name } : null };
 }
 
-/** Tools of hopgate's own that run nothing but what hopgate.yaml lists; they serve other commands only where no other tool is. */
+/**
+ * hopgate's tools that only run commands from hopgate.yaml. Other commands are sent to them only if the peripheral has
+ * no other tool for commands.
+ */
 const CONFIGURED: { readonly [tool: string]: (config: ProjectConfig, command: string) => string | null } = {
   'bash-test': ({ test }, command) => (test.some(({ run }) => isRunOf(run, command)) ? command : null),
   'bash-deploy': ({ deploy }, command) =>
@@ -43,9 +50,10 @@ export const shellTools = (specs: SpecSet, tools: readonly string[]): readonly s
   commandTools(specs, tools).map(({ tool }) => tool.id);
 
 /**
- * Which tool of the peripheral takes a command that an agent gave to its client's shell, and with which arguments. It only chooses: the tool that
- * is chosen decides what may run, so that a command which fits no tool goes as it is to one that refuses it. Outside of its envelope a command
- * goes to the catalogue's plainest shell, for the gate to say where that is open.
+ * Chooses the tool of the peripheral for a command that an agent gave to its client's shell, and the arguments. It only
+ * chooses: the tool decides what may run, so a command that fits no tool is passed unchanged to one that refuses it. If
+ * the peripheral has no such tool, the command goes to the catalogue's plainest shell, so that the gate can say where
+ * that tool is available.
  */
 export function routeCommand(
   command: string,
@@ -73,7 +81,7 @@ export function routeCommand(
   return best ? { tool: best.tool.id, args: { [best.line]: command } } : { tool: 'bash', args: { command } };
 }
 
-/** A call of a tool that takes commands, as one types it in a shell; null: it takes none. */
+/** The shell form of a call to a tool that takes commands; null for other tools. */
 export function commandOf(
   { tool: id, args }: { readonly tool: string; readonly args: { readonly [name: string]: Json } },
   { tools }: SpecSet,
@@ -95,7 +103,7 @@ const commandTools = (specs: SpecSet, ids: readonly string[]): readonly CommandT
     return taking ? [taking] : [];
   });
 
-/** `git commit -m x` as sub-command and the rest, as it stands; null if the command calls another program. */
+/** Splits `git commit -m x` into the sub-command and the unchanged rest; null if the command calls another program. */
 function programCall(text: string, program: string): { readonly sub: string; readonly rest: string } | null {
   const [first = '', sub = ''] = text.split(/\s+/, 2);
   if (first !== program) return null;
@@ -103,7 +111,7 @@ function programCall(text: string, program: string): { readonly sub: string; rea
   return { sub, rest: after.slice(sub.length).trim() };
 }
 
-/** Whether a command line is a configured command, as far as plain words tell; `{args}` stands for any further ones. */
+/** True if the plain words of a command line match a configured command; `{args}` matches any further words. */
 function isRunOf(run: readonly string[], command: string): boolean {
   const words = command.split(/\s+/);
   const at = run.indexOf('{args}');

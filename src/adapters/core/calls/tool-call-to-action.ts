@@ -13,32 +13,32 @@ import { routeCommand, type ShellRoute } from './shell-route.ts';
 export interface ActionContext extends ShellRoute {
   /** Absolute real path of the repository. */
   readonly root: string;
-  /** Where the client is: what relative paths and commands start from. The root if left out. */
+  /** The client's working folder, which relative paths and commands start from. Default: the root. */
   readonly cwd?: string;
-  /** hopgate's own MCP server as the client names it. The server `hopgate` if left out. */
+  /** hopgate's own MCP server as the client names it. Default: the server `hopgate`. */
   readonly own?: OwnServer;
 }
 
-/** A call of one of our tools, for the gate to decide. */
+/** A call of a hopgate tool, which the gate decides. */
 export interface ToolCallOfOurs {
   readonly tool: string;
   readonly args: { readonly [name: string]: Json };
 }
 
-/** One file or one command that a client's call comes down to. */
+/** One file operation or one command of a client's call. */
 export interface ActionStep extends ToolCallOfOurs {
   /**
-   * `native`: the client may run it itself, under watch (`admit`, `conclude`); `contained`: only our runner may (`step`); `ours`: it is a call of
-   * hopgate's own MCP tool, which decides and runs it.
+   * `native`: the client may run it, between `admit` and `conclude`; `contained`: only hopgate's runner may run it
+   * (`step`); `ours`: it calls hopgate's own MCP tool, which decides and runs it.
    */
   readonly how: 'native' | 'contained' | 'ours';
-  /** What the client's tool was asked besides, and ours has no parameter for: how to show it, how long to wait. */
+  /** Arguments for which hopgate's tool has no parameter, such as display options and timeouts. */
   readonly extra: { readonly [name: string]: Json };
-  /** The same in calls that our own tools can run; null: they cannot, so that only the client could do it. */
+  /** Equivalent calls of hopgate's tools; null if there are none, so that only the client can do it. */
   readonly byOurs: readonly ToolCallOfOurs[] | null;
 }
 
-/** What a client's tool call means here. Closed: what is none of these is `unmapped`, and has to be denied. */
+/** The meaning of a client's tool call. The union is closed: any other call is `unmapped` and must be denied. */
 export type ClientAction =
   | { readonly kind: 'steps'; readonly steps: readonly ActionStep[] }
   | { readonly kind: 'hop'; readonly hop: HopOptions | SeedHop }
@@ -47,12 +47,13 @@ export type ClientAction =
   | { readonly kind: 'ask'; readonly control: 'status' | 'why'; readonly input: ModelArguments }
   /** The client's own bookkeeping, without effect on the world. */
   | { readonly kind: 'inner' }
-  /** To be denied; `why` completes "the tool …", null: it was never heard of. */
+  /** Must be denied; `why` completes "the tool …", null if the tool is unknown. */
   | { readonly kind: 'unmapped'; readonly why: string | null };
 
 /**
- * A client program's tool call as an action here. Pure and total: any input gives an answer. It translates and decides nothing: arguments are
- * carried over as they are (paths beneath the root become relative to it), and a tool that is not open here becomes a step that the gate refuses.
+ * Translates a client program's tool call into an action. Pure and total: any input gives an answer. It decides
+ * nothing: arguments stay unchanged (except that paths within the root become relative to it), and a tool that is not
+ * available becomes a step that the gate refuses.
  *
  * @example
  * toolCallToAction({ provider: 'claude-code', name: 'Read', input: { file_path: '/repo/src/a.ts' } }, { specs, config, root: '/repo', … });
@@ -80,10 +81,10 @@ function ownAction(tool: string, input: unknown, { specs }: ActionContext): Clie
   return steps({ tool, args: fields, how: 'ours', extra: {}, byOurs: [{ tool, args: fields }] });
 }
 
-/** A tool of another MCP server: ours to run, where the spec set fronts it. */
+/** A tool of another MCP server: hopgate runs it if a spec names it. */
 function mcpAction(name: string, input: unknown, { specs }: ActionContext): ClientAction {
   const tool = upstreamTool(name, specs);
-  if (!tool) return { kind: 'unmapped', why: 'is of an MCP server that no spec speaks of' };
+  if (!tool) return { kind: 'unmapped', why: 'belongs to an MCP server that no spec names' };
   const names = new Map(tool.parameters.map((parameter) => [parameter.as ?? parameter.name, parameter.name]));
   const args = Object.fromEntries(
     Object.entries(argumentsOf(input)).map(([key, value]) => [names.get(key) ?? key, value]),
@@ -120,7 +121,7 @@ function knownAction(known: ClientTool, input: unknown, context: ActionContext):
 
 const steps = (...all: readonly ActionStep[]): ClientAction => ({ kind: 'steps', steps: all });
 
-/** The arguments under our names; those that are not named go to `extra`. */
+/** Renames the arguments to those of hopgate's tool; the others go to `extra`. */
 function renamed(fields: ModelArguments, as: { readonly [argument: string]: string }, context: ActionContext) {
   const names = new Map(Object.entries(as));
   const args: [string, Json][] = [];
@@ -133,7 +134,10 @@ function renamed(fields: ModelArguments, as: { readonly [argument: string]: stri
   return { args: Object.fromEntries(args), extra: Object.fromEntries(extra) };
 }
 
-/** A path as the root sees it; one that lies outside, or is none, stays what it is, for the gate to refuse. */
+/**
+ * The path relative to the root. A path outside of it, or a value that is not a path, stays unchanged, and the gate
+ * refuses it.
+ */
 function rootRelative(path: Json, { root, cwd = root }: ActionContext): Json {
   if (typeof path !== 'string' || path === '') return path;
   const located = locatePath(root, path.includes('\0') ? path : resolve(cwd, path));
@@ -150,7 +154,7 @@ function multiEdit(fields: ModelArguments, context: ActionContext): ClientAction
   return steps(oneFile(args, each, rest));
 }
 
-/** Several edits of one file in one step, which the client makes at once. */
+/** Joins several edits of one file into one step, because the client makes them at once. */
 function oneFile(
   path: { readonly [name: string]: Json },
   edits: readonly ToolCallOfOurs[],
@@ -159,7 +163,7 @@ function oneFile(
   const [first] = edits;
   const joined = (name: string) => edits.map(({ args }) => String(args[name])).join('\n');
   const args = edits.length === 1 && first ? first.args : { ...path, old: joined('old'), new: joined('new') };
-  // Our own edit needs a text to find.
+  // hopgate's edit needs a text to find.
   const findable = edits.length > 0 && edits.every(({ args }) => args['old'] !== '');
   return { tool: 'edit', args, how: 'native', extra, byOurs: findable ? edits : null };
 }
@@ -178,13 +182,13 @@ function shellAction(
   return steps({ ...call, how: 'contained', extra, byOurs: [call] });
 }
 
-/** What is no command goes to the tool that would have taken one, for the gate to say what is wrong. */
+/** Sends a value that is not a command to the tool that takes commands, so that the gate says what is wrong. */
 function routeCommandless(given: Json | undefined, context: ActionContext): ToolCallOfOurs {
   const { tool, args } = routeCommand('', context);
   return { tool, args: given === undefined ? {} : Object.fromEntries(Object.keys(args).map((name) => [name, given])) };
 }
 
-/** A command as one line: a text as it is; a list of words shellWord, or the script of a `bash -c`. */
+/** The command as one line: a text unchanged, a list of words quoted for the shell, or the script of a `bash -c`. */
 function commandLine(given: Json | undefined): string | null {
   if (typeof given === 'string') return given;
   if (!Array.isArray(given) || given.length === 0) return null;
@@ -229,7 +233,7 @@ function patchSteps(file: PatchFile, context: ActionContext): readonly ActionSte
   return [...edit, byShell(`${folder}mv -- ${shellWord(path)} ${shellWord(to)}`, context)];
 }
 
-/** Deleting and moving is the shell's work: we have no tool of its own for it. */
+/** Deletes and moves go through the shell, because hopgate has no tool for them. */
 function byShell(command: string, context: ActionContext): ActionStep {
   const call = routeCommand(command, context);
   return { ...call, how: 'contained', extra: {}, byOurs: [call] };

@@ -3,12 +3,13 @@ import { type ClientTool, clientTool, clientToolNames, type Provider } from './c
 import { serverNamed } from './mcp-name.ts';
 import { shellTools } from './shell-route.ts';
 
-/** By the name of a client's tool: the tools of the peripheral that it reaches. */
+/** The peripheral's tools that each client tool reaches, by the client tool's name. */
 export type ToolMapping = { readonly [clientTool: string]: readonly string[] };
 
 /**
- * Which of a client's tools reach which tools of a peripheral; tools that reach none are left out. A shell reaches whatever takes commands there
- * (see `routeCommand`). With `mcp`, the names are those of hopgate's MCP server in a client.
+ * Lists which of a client's tools reach which tools of a peripheral; tools that reach none are left out. A shell
+ * reaches every tool that takes commands (see `routeCommand`). With `mcp`, the names are those of hopgate's MCP server
+ * in a client.
  *
  * @example
  * toolMapping('claude-code', specs.peripherals.deploy, specs); // { Bash: ['bash-git', 'bash-deploy'] }

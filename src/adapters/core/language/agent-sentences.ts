@@ -1,16 +1,17 @@
-/** A sentence of an agent's own: what it quotes, shows as code or copies from a tool is not in it. */
+/** A sentence in an agent's own words, without quotes, code and copied tool output. */
 export interface Sentence {
   readonly text: string;
   readonly question: boolean;
 }
 
-/** Lines as tools print them: prompts, test reports, logs, traces, diffs, tables, what hopgate itself says. */
+/** Lines in the form of tool output: prompts, test reports, logs, traces, diffs, tables, hopgate's own messages. */
 const COPIED =
   /^\s*(?:[$#%>|+@{}[\]<]|(?:not )?ok \d|TAP version|PASS\b|FAIL\b|FAILED\b|PASSED\b|ERROR\b|WARN|INFO\b|DEBUG\b|[✓✔✗✘×❯→●]|\[?\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|at \S+ \(|diff --git|index [0-9a-f]+\.\.|---|\d+\||\S+:\d+:|\(exit\b|exit code\b|exit status\b|stdout\b|stderr\b|refused:|failed:|Tests?:|Test Suites?:|Test Files|Now: (?:in|outside))/i;
 
-/** Nothing that is written here is the agent's own word. */
+/** Parts of a text that are not the agent's own words. */
 const QUOTED: readonly RegExp[] = [
-  /^( {0,3})(`{3,}(?!`)|~{3,}(?!~))[^\n]*\n[\s\S]*?(?:^ {0,3}\2[`~]*[ \t]*$|$(?![\s\S]))/gm, // fenced code, closed or not
+  // fenced code, closed or not
+  /^( {0,3})(`{3,}(?!`)|~{3,}(?!~))[^\n]*\n[\s\S]*?(?:^ {0,3}\2[`~]*[ \t]*$|$(?![\s\S]))/gm,
   /^(?: {4}|\t).*$/gm, // indented code
   /<(?:tool_result|function_results|output|stdout|stderr|pre|code|blockquote|q)\b[^>\n]{0,200}>[\s\S]*?(?:<\/\w+>|$(?![\s\S]))/gi,
   /(?<!`)(`+)(?!`)[^`\n]+?\1(?!`)/g,
@@ -22,13 +23,13 @@ const QUOTED: readonly RegExp[] = [
   /(?<![\p{L}\d])‘[^’\n]{0,300}’(?![\p{L}\d])/gu,
 ];
 
-/** Where something quoted stood; no word, so that nothing matches across it. */
+/** Placeholder for a removed quote. It is not a word, so no pattern matches across it. */
 const GAP = ' \u0000 ';
-/** Longer texts and sentences are not what an agent says, in characters. */
+/** Longer texts and sentences are ignored, in characters. */
 const LONGEST_TEXT = 1_000_000;
 const LONGEST_SENTENCE = 600;
 
-/** The sentences of a text that are the agent's own words, in order. */
+/** Returns the sentences of a text in the agent's own words, in order. */
 export function ownSentences(text: string): readonly Sentence[] {
   if (text.length > LONGEST_TEXT) return [];
   let own = text.replaceAll('\0', ' ').replaceAll('\r\n', '\n');

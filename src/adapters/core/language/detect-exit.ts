@@ -4,10 +4,12 @@ import type { SpecSet } from '../../../spec/types.ts';
 import { exitPatterns, hopPatterns, readyPattern, SPEAKS_OF_ALL } from './exit-phrases.ts';
 import { ownSentences, type Sentence } from './agent-sentences.ts';
 
-/** What a talking agent seems to want to leave by. A hint: nothing happens until a hop is asked for, and judged. */
+/**
+ * The exit that an agent's words seem to name. Only a hint: the session moves only after a hop that the gate allows.
+ */
 export interface DetectedExit {
   readonly exit: string;
-  /** Where it may lead. */
+  /** The peripherals that the exit leads to. */
   readonly to: readonly string[];
   /** The agent's own sentence. */
   readonly reason: string;
@@ -22,12 +24,13 @@ export interface OpenExit {
 }
 
 /**
- * What an agent that can only talk says about leaving: the exit of the peripheral that its own words name; null where they name none. Pass only
- * what the agent said itself: what it quotes, shows as code or copies from a tool is left out, and so are negations, questions, conditions and
- * what it says of others. The last such sentence counts.
+ * Finds the exit of the peripheral that a talk-only agent names in its own words; null if it names none. Pass only the
+ * agent's own messages. Quotes, code and copied tool output are ignored, and so are negations, questions, conditions
+ * and statements about others. The last sentence that names an exit counts.
  *
  * @example
- * detectExit(specs, 'explore', 'The bug is in cart.js. I am ready to edit.'); // { exit: 'ready-to-edit', to: ['edit'], … }
+ // { exit: 'ready-to-edit', to: ['edit'], … }
+ * detectExit(specs, 'explore', 'The bug is in cart.js. I am ready to edit.');
  * detectExit(specs, 'explore', 'I am not ready to edit.'); // null
  */
 export function detectExit(specs: SpecSet, peripheral: string, text: string): DetectedExit | null {
@@ -35,7 +38,7 @@ export function detectExit(specs: SpecSet, peripheral: string, text: string): De
   return detectAmong(exitsOf(edges), text);
 }
 
-/** The exits of where a session stands. */
+/** The exits available to a session now. */
 export const openExits = ({ hops }: Pick<Available, 'hops'>): readonly OpenExit[] =>
   exitsOf(hops.flatMap(({ exit, to }) => (exit === null ? [] : [{ exit, to }])));
 
@@ -44,14 +47,14 @@ function exitsOf(edges: readonly { readonly exit: string; readonly to: string }[
   return names.map((exit) => ({ exit, to: edges.filter((edge) => edge.exit === exit).map(({ to }) => to) }));
 }
 
-/** What one is about to do, one says at the end: so many sentences of it are read. */
+/** Only this many sentences from the end are read: agents announce their next action last. */
 const LAST = 100;
 
 /** The same, among exits that are at hand. */
 export function detectAmong(exits: readonly OpenExit[], text: string): DetectedExit | null {
   if (typeof text !== 'string') return null;
   for (const sentence of ownSentences(text).slice(-LAST).toReversed()) {
-    const found = said(exits, sentence);
+    const found = exitNamedIn(exits, sentence);
     if (found === 'undecided') return null;
     if (found) return found;
   }
@@ -61,21 +64,21 @@ export function detectAmong(exits: readonly OpenExit[], text: string): DetectedE
 interface Hit {
   readonly exit: string;
   readonly to: readonly string[];
-  /** A hop that was named stands before a state that was. */
+  /** True if the sentence names a hop, which has priority over a described state. */
   readonly named: boolean;
   readonly at: number;
   readonly length: number;
 }
 
-/** What one sentence says; `undecided` where it names two ways out, or takes back what it says. */
-function said(exits: readonly OpenExit[], { text, question }: Sentence): DetectedExit | 'undecided' | null {
+/** The exit that one sentence names; `undecided` if it names two, or withdraws its statement. */
+function exitNamedIn(exits: readonly OpenExit[], { text, question }: Sentence): DetectedExit | 'undecided' | null {
   if (question) return null;
   const hits = [...namedHops(exits, text), ...states(exits, text)].filter(
     ({ exit, named, at, length }) =>
       isMeant(text, at, at + length) && (named || !SPEAKS_OF_ALL.has(exit) || !isPartial(text, at, at + length)),
   );
   const strongest = hits.filter(({ named }) => named === hits.some((hit) => hit.named));
-  // "ready to commit" is more than "ready"; of two that say the same at one place, the longer is meant.
+  // "ready to commit" is more specific than "ready": of two matches at one place, the longer one counts.
   const [best, ...others] = strongest.toSorted((a, b) => b.length - a.length || a.at - b.at);
   if (!best) return null;
   const apart = others.filter(({ at, length }) => at + length <= best.at || at >= best.at + best.length);
@@ -83,7 +86,7 @@ function said(exits: readonly OpenExit[], { text, question }: Sentence): Detecte
   return { exit: best.exit, to: best.to, reason: shortened(text), confidence: HEDGE.test(text) ? 'low' : 'high' };
 }
 
-/** "hop to X": by `hop-X` where there is such an exit, else by the first that leads there. */
+/** "hop to X" means the exit `hop-X` if it exists, else the first one that leads to X. */
 function namedHops(exits: readonly OpenExit[], text: string): readonly Hit[] {
   const targets = [...new Set(exits.flatMap(({ to }) => to))];
   return targets.flatMap((to) => {
@@ -114,30 +117,30 @@ const places = (patterns: readonly RegExp[], text: string): readonly { at: numbe
 const HEDGE =
   /\b(?:i think|i believe|i guess|seems?|seemingly|looks like|appears?|probably|likely|apparently|presumably|i suppose|as far as i)\b/i;
 
-/** What stands before it in its clause, and takes it back, puts it off, or lays it into another's mouth. */
+/** Words before the match in its clause that negate it, postpone it, or attribute it to somebody else. */
 const NEGATED =
   /\b(?:not|no|never|none|neither|nor|without|cannot|nothing|nobody|nowhere|doubt|hardly|barely|far from|unable|refuse[sd]?|avoid(?:ed|ing)?|stop(?:ped)?|instead of|rather than|no longer|fail(?:ed|s)? to|0|zero)\b|n't\b/i;
 const SUPPOSED =
   /\b(?:if|unless|until|till|when|whenever|once|whether|while|before|after|as soon as|in case|assuming|provided|suppos(?:e|ing)|being|should|would(?! like)|could|(?<!now (?:i|we) )can(?! now)|might|may|must|maybe|perhaps|hopefully|hope|hoping|wish|try(?:ing)?|tried|check(?:ing|ed|s)?|verif(?:y|ying|ied)|ensure|make sure|confirm(?:ing)?|see that|expect(?:ed|s|ing)?|wait(?:ing)?|almost|nearly|soon|eventually|later|tomorrow|partly|halfway|how|why|what|which|where|requires?|need(?:s|ed)?(?! to$)|will be|'ll be|so that|to make|to get|to have|wants? (?:me|the|my|all)|goal|aim|plan is|todo|yet to|previously|earlier|yesterday|last time|used to|were|had|example|e\.g|i\.e)\b/i;
 const OF_OTHERS =
   /\b(?:says?|said|reads|states?|stated|prints?|printed|logs?|logged|outputs?|messages?|according to|quot(?:e|es|ed|ing)|mentions?|mentioned|comment|comments|readme|document(?:s|ed|ation)?|docs|titled?|called|named|labell?ed|word|string|flag|variable|status code|exits?|options?|available|possible|possibl[ey]|allowed|you|your|they|he|she|someone|anyone|users?(?! (?:request|ask|want)|'s request)|reviewers?|colleague|other agents?|another|thread|threads|process|requests are|function|spec|rule|tool|command|hook|ci|stack overflow|article)\b/i;
-/** What follows and makes it a condition, or takes it back. */
+/** Words after the match that make it a condition or withdraw it. */
 const TAKEN_BACK =
   /^[^.!]*?(?:\b(?:if|once(?= \w)|unless|until|when|as soon as|provided|assuming|after)\b|^ would\b|\blast (?:week|month|year|night|time)\b|\bago\b|\b(?:is|are|was|were|would be) (?:not|n't|wrong|false|premature|too early|unlikely|the (?:wrong|goal|plan|question))|\bisn't\b|, (?:or )?not\b|\bnot yet\b|\bnot?$|\beventually\b|\blater\b|\btomorrow\b|\bsoon\b)/i;
 /** "to hop" is a hop where one wants to. */
 const WANTS =
   /\b(?:want|going|like|need|have|ready|decided?|time|about|plan|ought|choose|chose|propose|request|ask|asking|like) to$/i;
 
-/** Whether what stands at a place is meant as it is said. */
+/** True if the words at this place are an unconditional statement of the agent. */
 function isMeant(text: string, from: number, to: number): boolean {
   const before = text.slice(0, from);
   const clause = before.slice(lastBreak(before)).trim();
-  // Behind a colon stands what was announced before it: "the document says: …".
-  const told = before.slice(lastBreak(before.replaceAll(':', ' ')));
+  // Words before a colon may attribute the words after it: "the document says: …".
+  const attribution = before.slice(lastBreak(before.replaceAll(':', ' ')));
   const match = text.slice(from, to);
   if (/\u0000/.test(match) || /^(?:0|zero|no)\b/i.test(match) || /\b(?:0|zero) tests?\b/i.test(match)) return false;
-  if (NEGATED.test(clause) || SUPPOSED.test(clause) || OF_OTHERS.test(told)) return false;
-  // A condition rules all that follows it in the sentence.
+  if (NEGATED.test(clause) || SUPPOSED.test(clause) || OF_OTHERS.test(attribution)) return false;
+  // A condition applies to the rest of the sentence.
   if (
     /^(?:if|unless|until|when|whenever|once|whether|before|after|suppose|assuming|as soon as|for example|had|were)\b/i.test(
       text,
@@ -148,14 +151,14 @@ function isMeant(text: string, from: number, to: number): boolean {
   return !TAKEN_BACK.test(text.slice(to));
 }
 
-/** A part of the tests, or the tests in one place only. */
+/** Phrases for a part of the tests, or for the tests in one place. */
 const PARTIAL = /\b(?:only|some|half|few|many|most|several|part|partially|almost all|\d+ (?:out )?of (?:the )?\d+)\b/i;
 const ONLY_THERE = /^[^.!,]*\b(?:only|except|apart from|but not|alone)\b/i;
 
 const isPartial = (text: string, from: number, to: number): boolean =>
   PARTIAL.test(text.slice(lastBreak(text.slice(0, from)), to)) || ONLY_THERE.test(text.slice(to));
 
-/** Where the clause begins that a place stands in. */
+/** The start of the clause that ends here. */
 function lastBreak(before: string): number {
   const breaks = [
     ...before.matchAll(

@@ -1,11 +1,11 @@
-/** How agents say that an exit is theirs to take. */
+/** Phrases with which agents announce that they take an exit. */
 const I = "(?:i|we)(?:'m| am|'re| are|'ve| have)?(?: now| currently| still| completely| totally| really| all)*";
 const IT =
   '(?:it|this|that|everything|all|the (?:change|changes|fix|work|task|release|version|commit|code|feature|service|app|site))';
 const BE = "(?: is| are|'s|'re| has been| have been| was| were| got)(?: now| all| finally| successfully| been)*";
 const TESTS =
   '(?:(?:all|the|my|our|these|those|unit|integration|existing|new|of|\\d+) )*(?:tests?|specs?|test suite|suite|test run|checks)';
-/** "a test passes an argument" tells of no result. */
+/** Excludes a verb with an object: "a test passes an argument" is not a result. */
 const NO_OBJECT = '(?! (?:an?|the|its?|this|that|these|through|along|by|into)\\b)';
 const STILL = '(?: now| all| still| also| again| finally| just| successfully)*';
 
@@ -14,10 +14,10 @@ const RESULT = '(?:the )?(?:test )?(?:result|verdict|outcome)(?: is|:)';
 const SOME = '(?:\\d+|one|two|three|four|five|six|seven|eight|nine|ten|some|several|a few|many|a)';
 const FOUND =
   '(?:found|located|identified|pinpointed) (?:it(?=[.,!:]|$)|(?:the |my |our |its )?(?:right |target |relevant |exact |actual |root )*(?:target|targets|file|files|place|spot|cause|culprit|bug|problem|function|module))';
-/** Behind it, one reports of oneself although no subject is there. */
+/** The start of a sentence, where a report of one's own work needs no subject. */
 const START = '^(?:(?:ok|okay|good|great|done|so|yes|now|finally|and)[,:]? )?';
 
-/** Exits whose name does not hold all the ways to say it. Case is ignored. */
+/** Further phrases for exits whose name is not the only way to say them. Case is ignored. */
 const SAID: { readonly [exit: string]: readonly string[] } = {
   'found-target': [
     `(?:i|we)(?:'ve| have)?(?: now| just| finally| also)* ${FOUND}`,
@@ -63,17 +63,18 @@ const SAID: { readonly [exit: string]: readonly string[] } = {
   ],
 };
 
-/** Exits that speak of all of something; what is said of a part of it does not mean them. */
+/** Exits that need all of something; a statement about a part does not name them. */
 export const SPEAKS_OF_ALL: ReadonlySet<string> = new Set(['pass', 'tests-pass']);
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** What stands between the words of an exit's name when it is said in a sentence. */
+/** Words that may separate the words of an exit's name in a sentence. */
 const BETWEEN = "(?:[ -](?:the|a|an|is|are|was|were|has|have|been|be|now|to be|'s))*[ -]";
 
 /**
- * Patterns for an exit that no table knows, from its name: its words in order (`root-cause-found`: "the root cause is found"), or its last word
- * first ("found the root cause"). A name of one word has to be said of oneself or of the work, or stand alone.
+ * Patterns derived from the name of an exit: its words in order (`root-cause-found`: "the root cause is found"), or its
+ * last word first ("found the root cause"). A name of one word must refer to the agent or the work, or be the whole
+ * sentence.
  */
 function derived(exit: string): readonly string[] {
   const words = exit
@@ -90,7 +91,7 @@ function derived(exit: string): readonly string[] {
 
 const patterns = new Map<string, readonly RegExp[]>();
 
-/** How an exit is said. */
+/** All patterns for an exit. */
 export function exitPatterns(exit: string): readonly RegExp[] {
   const known = patterns.get(exit);
   if (known) return known;
@@ -104,14 +105,17 @@ export function exitPatterns(exit: string): readonly RegExp[] {
 
 const WORK = '(?:peripheral|phase|stage)';
 
-/** "ready to test": for places that have no exit of that name. */
+/** "ready to test": for peripherals without an exit of that name. */
 export const readyPattern = (to: string): RegExp =>
   new RegExp(
     `(?<![\\w-])ready (?:now )?(?:to|for) ${escaped(to).replaceAll('-', '[ -]')}(?= (?:it|this|the|that)\\b|[.,!:;]|$)`,
     'gi',
   );
 
-/** How it is said that one goes to a peripheral. "going to edit the file" is no hop, so that only `hop` is taken without more. */
+/**
+ * Patterns for moving to a peripheral. "going to edit the file" does not mean a hop, so only the verb `hop` counts
+ * without a further word.
+ */
 export function hopPatterns(to: string): readonly RegExp[] {
   const place = `(?:the )?${escaped(to).replaceAll('-', '[ -]')}`;
   const sources = [

@@ -8,13 +8,13 @@ import {
   type ToolSpec,
 } from '../../../spec/types.ts';
 
-/** A list as people read it, at most `most` of it. */
+/** Joins a list for people, at most `most` items. */
 export function listed(items: readonly string[], most: number = Number.POSITIVE_INFINITY): string {
   if (items.length <= most) return items.join(', ');
   return `${items.slice(0, most).join(', ')} and ${items.length - most} more`;
 }
 
-/** A name or text from the world in one line: a file may be called what it likes, and starts no line of a prompt by it. */
+/** Puts a name or text from the repository on one line, so that a file name cannot begin a new line of a prompt. */
 export function oneLine(text: string, most: number = Number.POSITIVE_INFINITY): string {
   const plain = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
   return shorten(plain, most);
@@ -27,11 +27,11 @@ const typeOf = ({ schema }: ToolParameter): string => {
   return '';
 };
 
-/** How a tool is called: `read(path, offset?: integer, limit?: integer)`. */
+/** The signature of a tool: `read(path, offset?: integer, limit?: integer)`. */
 export const signature = ({ id, parameters }: ToolSpec, name: string = id): string =>
   `${name}(${parameters.map((each) => `${each.name}${each.required ? '' : '?'}${typeOf(each)}`).join(', ')})`;
 
-/** What a scope lets its tools reach, by kind. */
+/** The limits of a scope in words, by kind. */
 export interface ScopeWords {
   readonly reads: string;
   readonly writes: string;
@@ -41,12 +41,12 @@ export interface ScopeWords {
 
 const MOST = 12;
 
-/** A scope rule in words, as this repository configures it. */
+/** Describes a scope rule with this repository's configuration. */
 export function reachOf(rule: ScopeRule, config: ProjectConfig): ScopeWords {
   const masks = config.mask.filter((mask) => !mask.startsWith('!'));
   return {
     reads: {
-      root: `all of the repository${masks.length > 0 ? ` but what is masked (${listed(masks, 6)})` : ''}`,
+      root: `all of the repository${masks.length > 0 ? ` except masked files (${listed(masks, 6)})` : ''}`,
       'session-log': 'only files that this session’s log names',
       none: 'no files',
     }[rule.read],
@@ -63,7 +63,7 @@ function commandsOf({ command, write }: ScopeRule, { test, deploy, git }: Projec
     case 'none':
       return 'none';
     case 'read-only':
-      return 'any, contained: they see the tree and cannot change it; no network';
+      return 'any, contained: they can read the tree but not change it; no network';
     case 'contained':
       return `any, contained: only their changes within ${listed(write, MOST) || 'nothing'} are kept; no network`;
     case 'test':
@@ -75,7 +75,7 @@ function commandsOf({ command, write }: ScopeRule, { test, deploy, git }: Projec
   }
 }
 
-/** What a tool's arguments may touch, by their roles. */
+/** Describes the limits of a tool's arguments, by their roles. */
 export function touchesOf({ parameters }: ToolSpec, reach: ScopeWords): string {
   const roles = new Set(parameters.map(({ role }) => role));
   const touched: { readonly [role in ArgumentRole]: string | null } = {

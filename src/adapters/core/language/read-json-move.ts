@@ -1,7 +1,7 @@
 import { isObject } from '../../../base/json.ts';
 import { type ModelArguments, argumentsOf } from '../calls/controls.ts';
 
-/** A call that an agent wrote as text, because it has no other way. */
+/** A call that an agent wrote as text, because its model has no tool calls. */
 export interface JsonMove {
   readonly name: string;
   readonly input: ModelArguments;
@@ -10,20 +10,20 @@ export interface JsonMove {
 const FENCE = /^ {0,3}```[ \t]*([\w-]*)[ \t]*\n([\s\S]*?)^ {0,3}```[ \t]*$/gm;
 
 /**
- * A call in an agent's text: the seeds' `{"hop": "edit", "reason": …}`, `{"mode": …}`, or `{"tool": …, "args": {…}}` (`name`, and `arguments` or
- * `input`, do as well, and so does a chat API's `{"function": {…}}`). It has to be the whole message, or the one fenced block of it, and strict
- * JSON. null: there is none.
+ * Reads a call from an agent's text: the seeds' `{"hop": "edit", "reason": …}`, `{"mode": …}`, or `{"tool": …, "args":
+ * {…}}` (also with `name`, `arguments` or `input`, or as a chat API's `{"function": {…}}`). It must be the whole
+ * message, or its only fenced block, and strict JSON. null if there is none.
  */
 export function readJsonMove(text: string): JsonMove | null {
   const json = jsonIn(text);
   return json === null ? null : moveOf(json);
 }
 
-/** Whether a text begins like a call. Where `readJsonMove` finds none in it, its writer is to be told. */
+/** True if a text begins like a call. If `readJsonMove` finds no call in it, the agent needs a hint. */
 export const looksLikeJsonMove = (text: string): boolean =>
   /^\{\s*"(?:hop|mode|tool|name|function)"\s*:/.test(jsonIn(text) ?? '');
 
-/** What stands where a call would: the whole message, or its one block; null: nothing does. */
+/** The text that may be a call: the whole message, or its only block; null if there is none. */
 function jsonIn(text: string): string | null {
   if (typeof text !== 'string') return null;
   const whole = text.trim();
@@ -48,7 +48,7 @@ function moveOf(json: string): JsonMove | null {
   return callOf(isObject(fields['function']) ? fields['function'] : fields);
 }
 
-/** A named call. Some models write its arguments as JSON within the JSON, as chat APIs do. */
+/** A call by the tool's name. Some models write the arguments as JSON within a string, as chat APIs do. */
 function callOf({ tool, name = tool, ...rest }: ModelArguments): JsonMove | null {
   if (typeof name !== 'string' || name === '') return null;
   const given = rest['args'] ?? rest['arguments'] ?? rest['input'] ?? rest['parameters'] ?? {};

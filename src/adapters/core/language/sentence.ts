@@ -1,2 +1,2 @@
-/** A denial's message or remedy as a sentence: some end as one, some are only a part of one. */
+/** Ends a denial's message or remedy with a period, unless it has an end mark. */
 export const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);

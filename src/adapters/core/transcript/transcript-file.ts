@@ -5,7 +5,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { TranscriptSink } from '../../../ports/transcript-sink.ts';
 import type { Item } from './transcript-items.ts';
 
-/** Where the transcript of a session lies, beside its evidence. */
+/** The path of a session's transcript, in the folder of its evidence. */
 export function transcriptPath(stateDir: string, sessionId: string): string {
   const name = /^\w[\w.-]{0,127}$/.test(sessionId) ? sessionId : hash('sha256', sessionId);
   return join(stateDir, 'transcripts', `${name}.jsonl`);
@@ -13,20 +13,22 @@ export function transcriptPath(stateDir: string, sessionId: string): string {
 
 export interface TranscriptFileOptions {
   readonly clock?: Clock;
-  /** Told when an item could not be kept (a full disk): the transcript then has a gap, and says so by its count. */
+  /**
+   * Called when an item could not be written (a full disk). The transcript then has a gap, which its numbering shows.
+   */
   readonly onError?: (error: unknown) => void;
-  /** How long another writer is waited for, and after which time it is taken to have died, in milliseconds. */
+  /** The longest wait for another writer, and the age after which its lock counts as abandoned, in milliseconds. */
   readonly patience?: number;
 }
 
-/** Takes several items as well: they stand together. */
+/** Also appends several items at once, without another writer's items between them. */
 export interface TranscriptFile extends TranscriptSink {
   add(...items: readonly Item[]): void;
 }
 
 /**
- * Keeps a transcript in a file of its owner (0600), an item a line; goes on where the file ends, whoever wrote there: hooks of one conversation
- * may be answered by several processes.
+ * Writes a transcript to a private file (0600), one item per line. It continues after the items of other writers,
+ * because several processes may answer the hooks of one conversation.
  */
 export function transcriptTo(
   file: string,
@@ -47,13 +49,13 @@ export function transcriptTo(
   };
 }
 
-/** How far a file is known. */
+/** The known end of a file. */
 interface End {
   readonly items: number;
   readonly bytes: number;
 }
 
-/** @param missing how many items before these could not be kept */
+/** @param missing the number of items before these that could not be written */
 function append(
   file: string,
   known: End,
@@ -83,7 +85,7 @@ function append(
 
 const LINE_BREAK = 10;
 
-/** The number of lines that are there; a last one that was cut off counts, and is to be ended, so that the next stands on its own. */
+/** Counts the lines of the file. A truncated last line counts, and must be ended before the next item is appended. */
 function endOf(fd: number, { items, bytes }: End): End & { readonly isCut: boolean } {
   const { size } = fstatSync(fd);
   const isShorter = size < bytes;
@@ -103,7 +105,10 @@ function endOf(fd: number, { items, bytes }: End): End & { readonly isCut: boole
     : { items: lines + 1, bytes: size, isCut: true };
 }
 
-/** Lets one writer count at a time. Whoever waits in vain writes without: the count then shows it. */
+/**
+ * Locks the file for one writer at a time. After the wait a writer continues without the lock; the numbering then shows
+ * the conflict.
+ */
 function lock(file: string, patience: number): () => void {
   for (const until = Date.now() + patience; ; pause()) {
     try {

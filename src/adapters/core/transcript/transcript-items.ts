@@ -5,10 +5,10 @@ import type { Session } from '../../../session/session.ts';
 import type { Json } from '../../../spec/types.ts';
 import type { AgentAnswer, AgentSession } from '../agent-session.ts';
 
-/** An event of a transcript with where it came from. */
+/** An event of a transcript with its source. */
 export type Item = TranscriptEvent & Attribution;
 
-/** No long text is kept in full: who needs it finds it in the evidence. In characters. */
+/** The longest text in the transcript, in characters; the evidence has the full text. */
 const KEPT = 2000;
 const cut = (text: string): string => shorten(text, KEPT);
 
@@ -50,7 +50,7 @@ export interface ToolCallFields {
   readonly id: string;
   readonly tool: string;
   readonly input: unknown;
-  /** How it came: the client's own name of the tool, where it has one. */
+  /** The client's own name of the tool, if it has one. */
   readonly channel?: string;
 }
 
@@ -65,7 +65,7 @@ export const toolCall = ({ id, tool, input, channel = 'call' }: ToolCallFields, 
   channel,
 });
 
-/** A tool of the agent's program that reaches nothing. */
+/** A call of a client tool that has no effect on the world. */
 export const innerCall = ({ id, tool, input, channel = 'call' }: ToolCallFields): Item => ({
   kind: 'inner',
   callId: id,
@@ -75,15 +75,15 @@ export const innerCall = ({ id, tool, input, channel = 'call' }: ToolCallFields)
   channel,
 });
 
-/** What came of a call. */
+/** The result of a call. */
 export interface ToolResultFields {
   readonly status: 'ok' | 'failed' | 'refused' | 'error';
   /** The denial's; null: there is none. */
   readonly code?: string | null;
   readonly text: string;
-  /** Where the agent is now, where the text tells it; then the text is kept whole. */
+  /** The agent's situation, if the text describes it; the text is then kept in full. */
   readonly situation?: Situation | null;
-  /** The ids of the entries that it left, where they are known. */
+  /** The ids of the call's evidence entries; null if they are unknown. */
   readonly evidence?: readonly string[] | null;
 }
 
@@ -102,11 +102,11 @@ export const toolResult = (
   channel: 'result',
 });
 
-/** Whether the answer to a call of this tool says where the agent is. */
+/** True if the answer to a call of this tool describes the agent's situation. */
 export const reportsSituation = (tool: string, { status }: Pick<AgentAnswer, 'status'>): boolean =>
   status === 'ok' && (tool === 'hop' || tool === 'mode' || tool === 'status');
 
-/** What an agent session answered. */
+/** The answer of an agent session. */
 export const toolAnswer = (
   callId: string,
   { status, denial, text }: AgentAnswer,
@@ -117,11 +117,11 @@ export const toolAnswer = (
 export const toolFault = (callId: string, error: unknown, evidence: readonly string[] | null = null): Item =>
   toolResult(callId, { status: 'error', text: error instanceof Error ? error.message : String(error), evidence });
 
-/** The entries that a call left; null where it cannot be told: some are recorded later. */
+/** The ids of a call's entries; null if they are not known yet, because some are recorded later. */
 export const idsOf = (evidence: readonly { readonly id: string }[]): readonly string[] | null =>
   evidence.length === 0 ? null : evidence.map(({ id }) => id);
 
-/** Where an agent is, as data. */
+/** The agent's situation as data. */
 export function situationIn({
   peripheral,
   mode,
@@ -135,7 +135,7 @@ export function situationIn({
 export const situationOf = (session: Session): Situation =>
   situationIn({ ...session.state, available: session.available() });
 
-/** What a model gave, as the session's own evidence spells it, with its long texts cut. */
+/** The model's arguments in the form of the evidence, with long texts cut. */
 const plain = (value: unknown): Json => shortened(asJson(value ?? null));
 
 function shortened(value: Json): Json {

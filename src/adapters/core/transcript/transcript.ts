@@ -14,27 +14,27 @@ import {
   reportsSituation,
 } from './transcript-items.ts';
 
-/** A session whose agent's life is recorded. What does not pass through the session itself is told to it. */
+/** A session that records its agent's transcript. Events that do not pass through the session are reported to it. */
 export interface RecordedSession extends AgentSession {
   /** The agent's own words. */
   said(text: string): void;
-  /** Somebody else's words, as they reached the agent: `user`, `operator`, or another agent's id. */
+  /** Records a message to the agent from `user`, `operator`, or another agent's id. */
   heard(source: string, text: string, channel?: string): void;
-  /** The agent used a tool that its program offers beside the session's. */
+  /** Records a call of a tool that the program offers in addition to the session's. */
   actedOutside(tool: string, input: unknown): void;
 }
 
 export interface RecordOptions {
   /**
-   * The ids of the entries that were recorded since it was asked last; by `onEntry` of `openSession`, say. Only for an agent that makes one
-   * call at a time: it ties each call to its entries.
+   * Returns the ids of the entries recorded since the last call, for example from `onEntry` of `openSession`. It ties
+   * each call to its entries, so only use it for an agent that makes one call at a time.
    */
   readonly evidence?: () => readonly string[];
 }
 
 /**
- * Records what an agent lives through: what is delivered to it, what it says and calls, what comes of it. Give the adapter the recorded session
- * in place of the other.
+ * Records an agent's transcript: messages to it, its own messages and calls, and their results. Give the adapter the
+ * returned session instead of the original one.
  *
  * @example
  * const session = recordTranscript(agentSession(opened), transcriptTo('/home/me/transcript.jsonl'));

@@ -81,7 +81,7 @@ async function init(io: Io, options: Options): Promise<void> {
     );
 }
 
-/** Whether a place of edit's scope holds tests alone. */
+/** True if this path of edit's scope contains only tests. */
 const isTestPlace = (place: string): boolean => isTestFile(place.endsWith('/') ? `${place}a` : place);
 
 function colored(io: Io, line: string): string {

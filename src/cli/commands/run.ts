@@ -106,7 +106,7 @@ async function run(io: Io, file: string, options: Options): Promise<void> {
   }
 }
 
-/** The repository that a run works on: the one named, or the scenario's fixture. */
+/** The repository of a run: the named one, or the scenario's fixture. */
 async function placeOf(io: Io, { fixture }: Scenario, { root }: Options): Promise<Place> {
   if (root === undefined && fixture !== null) return makeFixture(fixture);
   const project = await openProject(rootOf(io, { root: root ?? '.' }), io.env);

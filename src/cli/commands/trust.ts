@@ -75,13 +75,13 @@ async function trust(io: Io, options: Options): Promise<void> {
         'Until it is trusted it may only narrow what the specs allow.',
       );
   }
-  // What was shown is what is recorded: a file that changed meanwhile has another hash and is not trusted.
+  // Records the hashes of the shown files: a file that has changed since has another hash and is not trusted.
   writeTrust(next, io.env);
   if (io.json) printJson(io, { file, trusted: true, changed: true, record: next });
   else print(io, `Trusted ${file} (sha256 ${next.config.slice(0, 16)}…).`);
 }
 
-/** The file with a bar before each line, and nothing in it that could make the terminal show something else. */
+/** Prefixes each line of the file with a bar, and escapes control characters for the terminal. */
 const quoted = (io: Io, text: string): string =>
   text
     .replace(/\n$/, '')

@@ -1,9 +1,9 @@
-/** The inspector's page, and the only origin that is given messages. */
+/** The inspector's page. Messages are sent only to its origin. */
 const INSPECTOR = 'https://stately.ai/inspect';
 
 /**
- * The page that shows the Stately inspector in a frame and hands it what the WebSocket brings, once the frame says that it is there. It is the
- * package's own bridge, narrowed: messages go to the inspector's origin only.
+ * The page that shows the Stately inspector in a frame. It forwards the messages of the WebSocket after the frame
+ * reports that it is ready. Unlike the package's own bridge, it sends messages only to the inspector's origin.
  */
 export function bridgePage(nonce: string, inspector = INSPECTOR): { readonly html: string; readonly policy: string } {
   const origin = new URL(inspector).origin;

@@ -8,20 +8,20 @@ import type { Send } from './stately-inspector.ts';
 
 const LOOPBACK = '127.0.0.1';
 
-/** A server that shows a session's machines to whoever watches from this machine. */
+/** A server that shows a session's machines to programs on this machine. */
 export interface Bridge {
   /** The page that shows the Stately inspector. */
   readonly address: string;
-  /** Where a WebSocket client receives the messages. */
+  /** The address at which a WebSocket client receives the messages. */
   readonly socket: string;
-  /** Gives a message to every watcher, and keeps it for those who come later. */
+  /** Sends a message to every watcher, and stores it for later ones. */
   readonly send: Send;
   close(): Promise<void>;
 }
 
 /**
- * Starts the bridge on the loopback interface. Everything that was sent is kept, so that a late watcher sees the whole life. Pages of other
- * origins, and names that only resolve to this machine, are refused.
+ * Starts the bridge on the loopback interface. All messages are stored, so that a late watcher sees the whole history.
+ * Requests from pages of other origins, and for host names that merely resolve to this machine, are refused.
  *
  * @param port 0 takes any free one
  * @param inspector the address of the page to show, if not Stately's
@@ -57,7 +57,7 @@ export async function startBridge(port: number, inspector?: string): Promise<Bri
   };
 }
 
-/** Asked for under our own address, and by no other page. Programs send no origin. */
+/** True if the request names our address and does not come from another page. Programs send no origin. */
 function isFromHere({ headers, socket }: IncomingMessage): boolean {
   const hosts = [`${LOOPBACK}:${socket.localPort}`, `localhost:${socket.localPort}`];
   if (!hosts.includes(headers.host ?? '')) return false;

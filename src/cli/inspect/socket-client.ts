@@ -2,15 +2,16 @@ import { WebSocket } from 'ws';
 import { CliError } from '../io.ts';
 import type { Send } from './stately-inspector.ts';
 
-/** A receiver elsewhere, which listens for inspectors. */
+/** A remote receiver that listens for inspectors. */
 export interface Receiver {
   readonly send: Send;
-  /** Waits until everything that was sent is on its way, then closes. */
+  /** Waits until all messages are sent, then closes. */
   close(): Promise<void>;
 }
 
 /**
- * Connects to a receiver by its address. A connection that breaks later is told of once, and nothing more is sent.
+ * Connects to a receiver by its address. If the connection breaks later, this is reported one time, and no further
+ * message is sent.
  *
  * @throws CliError `bad-address` (usage) or `inspector-unreachable`
  */

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { createInspector, type StatelyInspectionEvent } from '@statelyai/inspect';
 import type { Inspector } from '../../ports/inspector.ts';
 
-/** Where messages go. Must not throw; must not block. */
+/** Receives messages. Must neither throw nor block. */
 export type Send = (message: StatelyInspectionEvent) => void;
 
-/** Deeper than any machine: the definition is never cut off. */
+/** A limit deeper than any machine, so that a definition is never truncated. */
 const DEPTH = 64;
 
-/** One machine as the package's own inspector knows actors. */
+/** One machine in the form of the package's actors. */
 interface Actor {
   readonly sessionId: string;
   readonly id: string;
@@ -21,8 +21,9 @@ interface Actor {
 }
 
 /**
- * An inspector for `openSession({ inspector })` that speaks the Stately inspector's wire form through the package's own writer: the mode gate
- * and the hop graph as actors, and each visit's lifecycle as a child of the hop graph. One inspector serves one session.
+ * An inspector for `openSession({ inspector })` that speaks the Stately inspector's wire form through the package's own
+ * writer: the mode gate and the hop graph as actors, and each visit's lifecycle as a child of the hop graph. One
+ * inspector serves one session.
  */
 export function statelyInspector(send: Send): Inspector {
   const actors = new Map<string, Actor>();
@@ -32,7 +33,7 @@ export function statelyInspector(send: Send): Inspector {
     { send },
     {
       serializationDepthLimit: DEPTH,
-      // The package's types promise an id and a root for every message; it leaves some of them empty.
+      // The package's types require an id and a root in every message, but it leaves some of them empty.
       serialize: (message) =>
         ({
           ...message,

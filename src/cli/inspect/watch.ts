@@ -8,9 +8,9 @@ import { statelyInspector } from './stately-inspector.ts';
 /** A session's machines, shown somewhere. */
 export interface Watch {
   readonly inspector: Inspector;
-  /** What to open in a browser; null where the messages go to a receiver elsewhere. */
+  /** The address to open in a browser; null if the messages go to a remote receiver. */
   readonly address: string | null;
-  /** Where the messages can be had, or where they go. */
+  /** The address that serves the messages, or to which they are sent. */
   readonly socket: string;
   close(): Promise<void>;
 }
@@ -23,7 +23,7 @@ export interface WatchOptions {
   readonly url?: string;
 }
 
-/** Starts showing: to a receiver at `url`, else over a bridge of our own on the loopback interface. */
+/** Starts sending to a receiver at `url`, or else starts a bridge on the loopback interface. */
 export async function startWatch(io: Io, { port, url }: WatchOptions): Promise<Watch> {
   if (url !== undefined) {
     const receiver = await connectTo(url, (why) => note(io, `the inspector at ${url} is gone: ${why}`));
@@ -54,7 +54,7 @@ export const inspectOption = (): Option =>
     'show its machines in the Stately inspector: a port of this machine, or a ws:// address',
   );
 
-/** What `--inspect` asks for; null: it was not given. */
+/** Starts what `--inspect` asks for; null if the option was not given. */
 export async function watchIf(io: Io, inspect: string | true | undefined): Promise<Watch | null> {
   if (inspect === undefined) return null;
   const watch = await startWatch(
@@ -68,7 +68,7 @@ export async function watchIf(io: Io, inspect: string | true | undefined): Promi
   return watch;
 }
 
-/** Keeps a bridge open after the session, for those who still look at it, until Ctrl-C. */
+/** Keeps the bridge open after the session until Ctrl-C, so that watchers can continue to look. */
 export async function untilInterrupted(io: Io, { address }: Watch): Promise<void> {
   if (address === null) return;
   note(io, `still shown at ${address}; Ctrl-C ends it`);

@@ -6,7 +6,7 @@ import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { CliError } from '../io.ts';
 
-/** A repository made for a scenario, with a bare remote beside it. */
+/** A repository made for a scenario, and its bare remote. */
 export interface Fixture {
   /** Absolute real path of the work tree. */
   readonly root: string;
@@ -44,7 +44,7 @@ test('the median of an even count', () => assert.equal(median([4, 1, 3, 2]), 2.5
   },
 };
 
-/** Makes a fixture repository in a temporary folder: one commit, pushed to a bare remote beside it. */
+/** Makes a fixture repository in a temporary folder: one commit, pushed to a bare remote. */
 export function makeFixture(name: string): Fixture {
   const files = Object.hasOwn(FILES, name) ? FILES[name] : undefined;
   if (!files) {
@@ -72,7 +72,10 @@ export function makeFixture(name: string): Fixture {
   return { root, remote, config: fixtureConfig() };
 }
 
-/** As a `hopgate.yaml` for it would say. The Node that runs us is granted by name where it is not part of the system. */
+/**
+ * The configuration of the fixture, like a `hopgate.yaml`. It grants the folder of the running Node if that is not a
+ * system folder.
+ */
 function fixtureConfig(): ProjectConfig {
   const toolchain = dirname(dirname(realpathSync(process.execPath)));
   return {

@@ -5,24 +5,24 @@ import { titleOf } from '../approve/describe-request.ts';
 import { showRequest } from '../approve/show-request.ts';
 import { type Io, print } from '../io.ts';
 
-/** What may answer an approval before a person is asked: the command line, or the scenario's own answer. */
+/** The answers that may replace a person: the command line, or the scenario's answer. */
 export interface OperatorOptions {
   /** `--yes`: everything. */
   readonly yes: boolean;
   /** `--approve`: destinations and modes. */
   readonly approve: readonly string[];
-  /** The scenario's answer for the step under way; null: it has none. */
+  /** The scenario's answer for the current step; null if it has none. */
   readonly scripted?: () => 'given' | 'refused' | null;
-  /** Who is asked where nobody is at the terminal. */
+  /** The approver to ask if there is no terminal. */
   readonly otherwise?: Approver;
   readonly root: string;
-  /** How a yes or no is asked on the terminal; by default a prompt of its own. */
+  /** Asks a yes-or-no question on the terminal. Default: a prompt. */
   readonly confirm?: (question: string) => Promise<boolean>;
 }
 
 /**
- * The operator at the command line. Asked in this order: what `--yes` and `--approve` say; a person at the terminal; where nobody can be asked,
- * what the scenario says, then `otherwise`. Nobody there: not given.
+ * The operator at the command line. It asks in this order: `--yes` and `--approve`; a person at the terminal; without a
+ * terminal, the scenario's answer, then `otherwise`. Without any answer the approval is not given.
  */
 export function operatorApprover(io: Io, options: OperatorOptions): Approver {
   const beforehand = approving(options.yes ? ['all'] : options.approve);
@@ -35,7 +35,7 @@ export function operatorApprover(io: Io, options: OperatorOptions): Approver {
     approve: async () => (options.scripted?.() === 'given' ? { by: 'operator' } : null),
   };
   const { otherwise } = options;
-  // A no of the scenario is an answer: nobody else is asked.
+  // A refusal by the scenario is an answer, so `otherwise` is not asked.
   const unanswered: Approver | undefined = otherwise && {
     via: otherwise.via,
     approve: async (request) => (options.scripted?.() === 'refused' ? null : otherwise.approve(request)),

@@ -18,7 +18,7 @@ export const fruitsOf = (
     return known?.event === 'stop' ? [{ peripheral: known.peripheral, fruit: known.fruit }] : [];
   });
 
-/** The end of a run for a person: the thread, the fruits, where the evidence lies. */
+/** Prints the end of a run: the thread, the fruits, and the path of the evidence. */
 export function showScenarioEnd(
   io: Io,
   evidence: readonly Entry[],

@@ -36,17 +36,17 @@ export function describeAction(action: ScenarioAction): string {
   }
 }
 
-/** A denial: what is wrong, and what to do next. */
+/** Prints a denial: the problem and the remedy. */
 export function describeResultRefusal(io: Io, { code, message, remedy, way }: Denial, indent = '      '): string {
   const next = way && way.length > 0 && !remedy.includes(describeWay(way)) ? `${remedy}; ${describeWay(way)}` : remedy;
   return `${indent}${paint(io, 'red', code)}: ${visible(message)}\n${indent}${paint(io, 'yellow', '→')} ${visible(next)}`;
 }
 
-/** `ok`, or `failed` where the tool ran and could not do what was asked. */
+/** `ok`, or `failed` if the tool ran without success. */
 export const verdictOf = (io: Io, result: object): string =>
   'outcome' in result && result.outcome === 'failed' ? paint(io, 'yellow', 'failed') : paint(io, 'green', 'ok');
 
-/** A result in one line for a person: what a tool found, changed or printed. */
+/** Summarises a tool's result in one line for a person. */
 export function describeOutcome(result: object): string {
   if ('error' in result && result.error) {
     const { code, message } = result.error as { code: string; message: string };
@@ -58,7 +58,7 @@ export function describeOutcome(result: object): string {
   return describeValue(result.result as Json);
 }
 
-/** What a tool returned, in one line. */
+/** Describes a returned value in one line. */
 export function describeValue(value: Json): string {
   if (!isObject(value)) return short(value, 160);
   const {
@@ -113,7 +113,7 @@ export function describeValue(value: Json): string {
   return short(value, 160);
 }
 
-/** What a command printed; a long output is kept in a blob. */
+/** The output of a command; a long output is stored in a blob. */
 const output = (printed: Json): string =>
   typeof printed === 'string' ? short(printed.trim(), 120) : describeValue(printed);
 

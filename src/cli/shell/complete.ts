@@ -4,7 +4,7 @@ import type { Session } from '../../session/session.ts';
 
 export const VERBS = ['hop', 'mode', 'start', 'stop', 'status', 'why', 'log', 'close', 'help', 'exit'] as const;
 
-/** Completions of a line by what is available here: `[matches, the part they complete]`, as node:readline wants them. */
+/** Completes a line with the available actions: `[matches, completed part]`, as node:readline expects it. */
 export function complete(session: Session, line: string, root: string): [string[], string] {
   const words = line.split(/\s+/);
   const last = words.at(-1) ?? '';
@@ -32,7 +32,7 @@ export function complete(session: Session, line: string, root: string): [string[
   }
 }
 
-/** Paths beneath the root; the gate judges them, this only saves typing. */
+/** Completes paths within the root. It only saves typing; the gate decides about them. */
 function paths(text: string, root: string): string[] {
   const folder = text.endsWith('/') ? text : dirname(text) === '.' ? '' : `${dirname(text)}/`;
   try {

@@ -8,11 +8,11 @@ export interface ShellLine {
   readonly options: { readonly [name: string]: string | true };
 }
 
-/** Verbs whose rest is one text, not words: a shell command with its pipes and quotes. */
+/** Verbs whose rest is one text instead of words: a shell command with its pipes and quotes. */
 const RAW = new Set(['bash', 'bash-readonly']);
 
 /**
- * One line of the shell: a verb, words, and `--name value` options. The rest of a `bash` line is taken as it stands.
+ * One line of the shell: a verb, words, and `--name value` options. The rest of a `bash` line is kept unchanged.
  *
  * @example parseLine('hop edit --exit ready-to-edit') // verb hop, words [edit], options { exit: 'ready-to-edit' }
  */
@@ -37,7 +37,10 @@ export function parseLine(line: string): ShellLine {
   return { verb, words, options };
 }
 
-/** Arguments as typed: in order, or `name=value` where the tool has a parameter of that name. Numbers and booleans are read by its schema. */
+/**
+ * Parses typed arguments: in order, or `name=value` if the tool has a parameter of that name. Its schema decides which
+ * are numbers and booleans.
+ */
 export function parseArguments(
   tool: ToolSpec | undefined,
   words: readonly string[],

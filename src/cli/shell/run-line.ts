@@ -15,7 +15,7 @@ type Result = Awaited<
   >
 >;
 
-/** Runs one line of the shell. True: the shell is to end. */
+/** Runs one line of the shell. Returns true if the shell must end. */
 export async function runLine(io: Io, session: Session, text: string): Promise<boolean> {
   const line = parseLine(text);
   if (line.verb === '' || line.verb.startsWith('#')) return false;
@@ -42,7 +42,7 @@ const OPTIONS: { readonly [verb: string]: readonly string[] } = {
   hop: ['exit', 'reason', 'by'],
 };
 
-/** What is mistyped in a line: a verb of the shell, or an option. Null: nothing; whether it may be done, the gate says. */
+/** Reports a misspelt verb or option; null if there is none. The gate decides if the action is allowed. */
 function mistakeIn(session: Session, { verb, options }: ShellLine): string | null {
   const allowed = OPTIONS[verb];
   if (allowed === undefined) {
@@ -135,7 +135,7 @@ function show(io: Io, result: Result): void {
 const withoutOutput = (result: object): object =>
   'result' in result ? { ...result, result: { ...(result.result as object), stdout: '', stderr: '' } } : result;
 
-/** What is printed keeps its lines and tabs. */
+/** Escapes printed text but keeps its line breaks and tabs. */
 const lines = (text: string): string =>
   text
     .replace(/\n$/, '')

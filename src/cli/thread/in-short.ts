@@ -6,7 +6,7 @@ export type OptionalFields = { readonly [key: string]: Json | undefined };
 
 const LENGTH = 80;
 
-/** A fruit's field or the like in a few words: lists of named things by their names, other objects by what they have. */
+/** Summarises a value such as a fruit's field: a list of named things by their names, another object by its fields. */
 export function inShort(value: Json | undefined): string {
   if (typeof value === 'string') return excerpt(value, LENGTH);
   if (Array.isArray(value)) {

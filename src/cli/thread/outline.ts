@@ -5,14 +5,17 @@ import type { OptionalFields } from './in-short.ts';
 import type { ParameterOrder } from './spell-call.ts';
 import { type EntrySummary, tell } from './tell.ts';
 
-/** A line of a thread: one entry, or several that are one thing to a reader (an intent and its outcome, a hop and the start it led to). */
+/**
+ * A line of a thread: one entry, or several that belong together (an intent and its outcome, a hop and the start that
+ * follows).
+ */
 export interface Row extends EntrySummary {
   readonly entries: readonly Entry[];
-  /** Milliseconds since the first entry; NaN where a time cannot be read. */
+  /** Milliseconds since the first entry; NaN if a time cannot be parsed. */
   readonly after: number;
   /** Milliseconds from the intent to the outcome. */
   readonly took: number | null;
-  /** How far beneath others it replies; 0 for what a session does. */
+  /** Its depth in the tree of replies; 0 for the session's own actions. */
   readonly depth: number;
 }
 
@@ -25,7 +28,7 @@ export interface ThreadVisit {
   readonly stop: Row | null;
 }
 
-/** The entries of a thread as a person reads them: what happened between visits, and the visits with what happened in them. */
+/** Arranges the entries of a thread for a person: events between visits, and visits with their events. */
 export function outline(entries: readonly Entry[], order: ParameterOrder = () => null): readonly (Row | ThreadVisit)[] {
   const first = Date.parse(entries[0]?.at ?? '');
   const used = new Set(entries.map(({ body }) => fieldsOf(body)['approval']));
@@ -89,14 +92,14 @@ export function outline(entries: readonly Entry[], order: ParameterOrder = () =>
 
 const text = (value: Json | undefined): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
 
-/** An outcome belongs to its intent; the denial that a tool's own refusal became belongs to that call. */
+/** Joins an outcome to its intent, and the denial from a tool's own refusal to that call. */
 function joins(before: Row, told: EntrySummary, own: OptionalFields): boolean {
   if (told.event === 'outcome' || told.event === 'interrupted') return before.event === 'intent';
   if (told.event !== 'denial' || before.mark !== 'refused' || before.event !== 'outcome') return false;
   return fieldsOf(own['request'])['tool'] === fieldsOf(before.entries[0]!.body)['tool'];
 }
 
-/** Only an earlier entry can be a parent, so that damaged input shows as what it is. */
+/** Parents that are not among the earlier entries, so that damaged input is visible as such. */
 const lost = ({ inReplyTo }: Entry, before: ReadonlySet<string>): readonly string[] =>
   inReplyTo === undefined || before.has(inReplyTo) ? [] : [`replies to ${inReplyTo}, which is not shown before it`];
 
@@ -106,7 +109,10 @@ const unused = (
   used: ReadonlySet<Json | undefined>,
 ): readonly string[] => (event === 'approval' && !used.has(fieldsOf(record)['id']) ? ['never used'] : []);
 
-/** Words of others stand beneath what they reply to, unless they merely go on; what a session does stands in its visit. */
+/**
+ * Indents a message of others under the entry that it replies to, unless it only continues; the session's actions stay
+ * in their visit.
+ */
 function depthOf(
   { id, claim, inReplyTo, forkOf, body }: Entry,
   { event }: EntrySummary,

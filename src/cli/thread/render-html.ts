@@ -19,7 +19,10 @@ const SIGNS = { ok: '✓', failed: '!', refused: '✗', unknown: '?' } as const;
 const WORDS = { ok: 'done', failed: 'failed', refused: 'refused', unknown: 'outcome unknown' } as const;
 const LONGEST = 20_000;
 
-/** A thread as a page that needs nothing else: no script, nothing loaded; visits and entries fold. Every text of the evidence is escaped. */
+/**
+ * Renders a thread as a self-contained page: it has no script and loads nothing; visits and entries fold. Every text of
+ * the evidence is escaped.
+ */
 export function renderHtml(title: string, items: readonly (Row | ThreadVisit)[]): string {
   return `<!doctype html>
 <html lang="en">
@@ -58,7 +61,7 @@ function line({ after, mark, what, came, took }: Row): string {
 const notes = (one: Row): string =>
   one.notes.length === 0 ? '' : `<div class="notes">${one.notes.map(escaped).join('<br>')}</div>`;
 
-/** The entries themselves, for whoever opens the line. */
+/** The entries as JSON, which the reader sees after opening the line. */
 const bodies = ({ entries }: Row): string =>
   entries
     .map(({ seq, at, claim, author, body }) => {

@@ -14,7 +14,10 @@ const MARKS: { readonly [mark in OutcomeMark]: readonly [sign: string, style: St
 const DEEPEST = 12;
 const NARROWEST = 60;
 
-/** A thread for a terminal of so many columns: visits as blocks, long lines broken at words, nothing of them lost. */
+/**
+ * Renders a thread for a terminal with this many columns: visits as blocks, long lines wrapped at words, nothing cut
+ * off.
+ */
 export function renderText(io: Io, items: readonly (Row | ThreadVisit)[], columns: number): string {
   const wide = Math.max(NARROWEST, columns);
   const times = items.flatMap((item) => (isVisit(item) ? [item.start, ...item.rows, item.stop] : [item]));
@@ -36,7 +39,7 @@ export function renderText(io: Io, items: readonly (Row | ThreadVisit)[], column
     .join('\n');
 }
 
-/** How wide the terminal is; 120 where there is none. */
+/** The width of the terminal; 120 if there is none. */
 export const columnsOf = ({ stdout }: Io): number =>
   'columns' in stdout && typeof stdout.columns === 'number' && stdout.columns > 0 ? stdout.columns : 120;
 
@@ -45,7 +48,7 @@ export const isVisit = (item: Row | ThreadVisit): item is ThreadVisit => 'start'
 interface Frame {
   readonly wide: number;
   readonly margin: number;
-  /** Of the first line, and of those below. */
+  /** The indent of the first line, and of those below. */
   readonly indent: string;
   readonly further: string;
   readonly style?: Style;
@@ -86,7 +89,7 @@ function rowLines(io: Io, row: Row, { wide, margin, indent, further, style }: Fr
 
 const width = (styled: string): number => [...stripVTControlCharacters(styled)].length;
 
-/** Text in lines of at most `room` characters, broken between words where there are any. */
+/** Wraps text into lines of at most `room` characters, between words if possible. */
 export function broken(text: string, room: number): string[] {
   const lines: string[] = [];
   let line: string[] = [];

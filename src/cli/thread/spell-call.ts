@@ -2,10 +2,10 @@ import { isObject } from '../../base/json.ts';
 import { excerpt } from '../../base/text.ts';
 import { ARGUMENT_ROLES, type ArgumentRole, type Json } from '../../spec/types.ts';
 
-/** The names of a tool's parameters in their order; null for a tool that is not known. */
+/** The names of a tool's parameters in order; null for an unknown tool. */
 export type ParameterOrder = (tool: string) => readonly string[] | null;
 
-/** What a call is about comes first where nobody knows the order: keys of stored JSON are sorted. */
+/** Arguments that come first if the order is unknown, because the keys of stored JSON are sorted. */
 const NAMES: { readonly [role in ArgumentRole]: readonly string[] } = {
   'path:read': ['path'],
   'path:write': ['path'],
@@ -18,7 +18,7 @@ const MAIN = 100;
 const OTHER = 40;
 
 /**
- * A call as one would type it: the tool, then its arguments in the order of its parameters.
+ * Spells a call as a command line: the tool, then its arguments in the order of its parameters.
  *
  * @example spellCall('edit', { new: 'b', old: 'a', path: 'x.ts' }, () => null) // "edit x.ts b a"
  */
@@ -34,7 +34,7 @@ function inOrder(args: Json, names: readonly string[]): readonly Json[] {
   return [...known, ...rest].map((name) => args[name]!);
 }
 
-/** Bare where it is one word, or a command line; else quoted. */
+/** Leaves one word, or a command line, unquoted; quotes anything else. */
 function word(value: Json, length: number): string {
   if (Array.isArray(value)) return value.map((one) => word(one, length)).join(' ');
   if (typeof value !== 'string') return excerpt(JSON.stringify(value), length);

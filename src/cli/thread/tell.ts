@@ -7,12 +7,12 @@ import { describeValue } from '../run/show-result.ts';
 import { type OptionalFields, inShort } from './in-short.ts';
 import { type ParameterOrder, spellCall } from './spell-call.ts';
 
-/** `unknown`: nobody knows what came of it. */
+/** `unknown`: no outcome was recorded. */
 export type OutcomeMark = 'ok' | 'failed' | 'refused' | 'unknown';
 
-/** What an entry says, for a person. Text of agents and tools may stand in it unescaped: show it with `visible`. */
+/** The content of an entry for a person. It may contain unescaped text of agents and tools: print it with `visible`. */
 export interface EntrySummary {
-  /** `step`, `denial`, …; the entry's type where the body is not one of ours. */
+  /** `step`, `denial`, …; the entry's type if the body is not a hopgate event. */
   readonly event: string;
   readonly mark: OutcomeMark | null;
   readonly what: string;
@@ -23,7 +23,7 @@ export interface EntrySummary {
 
 type Telling = Partial<Omit<EntrySummary, 'event'>>;
 
-/** Tells of any entry. Bodies may come from elsewhere, so no field of theirs is taken for granted. */
+/** Summarises any entry. Bodies may come from other programs, so every field may be missing. */
 export function tell({ body, bodyHash, type, claim }: Entry, order: ParameterOrder = () => null): EntrySummary {
   const fields = fieldsOf(body);
   const event = fields['event'];
@@ -31,7 +31,7 @@ export function tell({ body, bodyHash, type, claim }: Entry, order: ParameterOrd
   const none = { mark: null, what: '', came: '', notes: [] };
   if (telling !== null) return { ...none, event: event as string, ...telling };
   if (body === null && bodyHash !== NULL_HASH) return { ...none, event: 'erased', what: '(the body was erased)' };
-  // A later version may have written an event that we do not know.
+  // A later version may have written an unknown event.
   return typeof event === 'string'
     ? { ...none, event, what: text(body) }
     : { ...none, event: type, what: claim, came: text(body) };
@@ -39,7 +39,7 @@ export function tell({ body, bodyHash, type, claim }: Entry, order: ParameterOrd
 
 const NULL_HASH = sha256('null');
 
-/** What an entry says, in one line for a list. */
+/** Summarises an entry in one line for a list. */
 export function tellInOneLine(entry: Entry, order?: ParameterOrder): { readonly event: string; readonly text: string } {
   const { event, what, came } = tell(entry, order);
   // In a list, the outcome of an intent has a line of its own.
@@ -95,7 +95,7 @@ const EVENTS: { readonly [event: string]: (body: OptionalFields, order: Paramete
 
 const HASH = /^[0-9a-f]{64}$/;
 
-/** `fruit: result: pass · test-count: 4`; of things that have only a hash, their names. */
+/** `fruit: result: pass · test-count: 4`; values with only a hash are listed by name. */
 function members(title: string, value: Json | undefined): readonly string[] {
   if (!isObject(value)) return [`${title}: ${inShort(value)}`];
   const said = Object.entries(value).map(([name, member]) =>
@@ -112,7 +112,7 @@ const call = ({ tool, args }: OptionalFields, order: ParameterOrder): string =>
 
 const asker = ({ by }: OptionalFields): string => (by === undefined || by === 'agent' ? '' : `, asked by ${text(by)}`);
 
-/** A hop back, because what was expected did not hold. */
+/** A hop back, because an expectation was wrong. */
 function reframe(value: Json | undefined): readonly string[] {
   const { expected, actual } = fieldsOf(value);
   return expected === undefined ? [] : [`reframe: expected ${text(expected)}, got ${text(actual)}`];
@@ -131,7 +131,7 @@ function outcome(body: OptionalFields): Telling {
   return { mark: status === 'refused' ? 'refused' : 'failed', came: `${text(code)}: ${text(message)}`, notes };
 }
 
-/** A command that ran may still have ended badly, and a test that ran may not have passed. */
+/** False for a command that ran with an error status, or a test that did not pass. */
 const wentWell = ({ exit, verdict }: OptionalFields): boolean =>
   (exit === undefined || exit === 0) && (verdict === undefined || verdict === 'pass');
 
@@ -151,10 +151,10 @@ function changes(effects: Json | undefined): readonly string[] {
     : [`changed: ${told.slice(0, CHANGED_FILES).join(', ')}${more}`, ...findings.slice(0, CHANGED_FILES)];
 }
 
-/** All of them stand in the entry (`hopgate log --json`). */
+/** The most changed files to list; the entry has all of them (`hopgate log --json`). */
 const CHANGED_FILES = 20;
 
-/** What was asked for and refused. */
+/** The request that was refused. */
 function asked(request: OptionalFields, order: ParameterOrder): string {
   const { kind, to, exit, peripheral } = request;
   if (kind === 'step') return call(request, order);
@@ -166,7 +166,7 @@ function asked(request: OptionalFields, order: ParameterOrder): string {
 
 const REVIEW = ['problem', 'result', 'what_went_well', 'what_could_improve', 'suggestions', 'prediction_errors'];
 
-/** What a review says in words; the rest of it is counted from the entries. */
+/** The written parts of a review; its other parts are computed from the entries. */
 const review = (par: OptionalFields): readonly string[] =>
   REVIEW.flatMap((name) => {
     const said = par[name];

@@ -1,4 +1,4 @@
-/** Time since the first entry: `+5.120s`, `+1:05`, `+2:01:05`; `?` where it cannot be told. */
+/** Time since the first entry: `+5.120s`, `+1:05`, `+2:01:05`; `?` if it is unknown. */
 export function offset(ms: number): string {
   if (!Number.isFinite(ms)) return '?';
   const total = Math.abs(ms);

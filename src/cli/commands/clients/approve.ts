@@ -95,7 +95,7 @@ async function approve(io: Io, id: string | undefined, options: Options): Promis
   throw usage('nobody can be asked here', `Answer with "hopgate approve ${item.pending.id} --yes", or --no.`);
 }
 
-/** While a person reads, a request may be answered elsewhere: that is no reason to stop watching. */
+/** Continues to watch if a request was answered elsewhere while the person read it. */
 function goOn(io: Io, error: unknown): void {
   if (!(error instanceof CliError && error.code === 'unknown-request')) throw error;
   print(io, error.message);
@@ -106,11 +106,11 @@ const usage = (message: string, remedy: string): CliError => new CliError('usage
 const itemsOf = (io: Io, { root, allRoots }: Options): readonly FoundItem[] =>
   allRoots ? pendingEverywhere(io) : pendingOfRoot(io, root ?? '.');
 
-/** How many wait in other repositories than the one that is listed. */
+/** The number of requests in other repositories than the listed one. */
 const othersOf = (io: Io, options: Options): number =>
   options.allRoots || options.root !== undefined ? 0 : pendingEverywhere(io).length - itemsOf(io, options).length;
 
-/** A request of another repository than this one says which. */
+/** Shows a request, with its repository if that is not the current one. */
 function show(io: Io, { pending: { request, root } }: FoundItem): void {
   if (root !== rootOf(io, { root: '.' })) print(io, paint(io, 'bold', `In ${visible(root)}:`));
   showRequest(io, request, root);
@@ -142,7 +142,7 @@ function answer(io: Io, item: FoundItem, verdict: Verdict, options: Options): vo
   print(io, `${paint(io, 'green', 'Approved')}: ${id}, once, until ${until}. The agent makes the same call again.`);
 }
 
-/** The token to prove the answer with: what the sessions of this repository check it by. */
+/** The token that proves the answer; the sessions of this repository check it. */
 function tokenFor(io: Io, { stateDir }: FoundItem, options: Options): string {
   try {
     const own = ownToken(stateDir);

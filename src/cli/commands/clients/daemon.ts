@@ -3,7 +3,7 @@ import { visible } from '../../../base/text.ts';
 import { type Io, note, print, printJson } from '../../io.ts';
 import { examples } from '../../options.ts';
 
-/** What the daemon says of itself. */
+/** The status that the daemon reports. */
 interface Status {
   readonly pid: number;
   readonly startedAt: string;

@@ -83,7 +83,7 @@ function serverNamed({ config, narrowed, ignored }: Project, name: string): Upst
   );
 }
 
-/** Gives `work` a connection for as long as it takes. */
+/** Runs `work` with a connection, which is closed afterwards. */
 async function ask<T>(
   io: Io,
   { root, specs, config }: Project,

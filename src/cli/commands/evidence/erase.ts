@@ -14,7 +14,7 @@ interface Options {
   readonly yes?: boolean;
 }
 
-/** A blob that was put a moment ago may belong to an append that is still to come. */
+/** A recent blob is kept, because the entry that refers to it may not be appended yet. */
 const GRACE_MS = 60_000;
 
 export function register(program: Command, io: Io): void {
@@ -31,7 +31,7 @@ export function register(program: Command, io: Io): void {
     .action((session: string, options: Options) => erase(io, session, options));
 }
 
-/** What of a session lies beside its evidence: its transcript, and requests that wait for the operator. */
+/** Removes a session's files outside of the evidence: its transcript, and requests that wait for the operator. */
 function forgetBeside(dir: string, sessionId: string): void {
   rmSync(transcriptPath(dir, sessionId), { force: true });
   const { pending, dropPending } = approvalsFolder(dir);

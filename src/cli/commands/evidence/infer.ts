@@ -79,7 +79,7 @@ function writeFiles(folder: string, files: ReadonlyMap<string, string>): void {
   }
 }
 
-/** Both sides in the same hand, so that only what is meant differs. */
+/** Prints both sides in the same style, so that only differences in meaning appear. */
 function printDiff(io: Io, specs: SpecSet, files: ReadonlyMap<string, string>): void {
   const current = authored(specs);
   for (const name of new Set([...current.keys(), ...files.keys()])) {

@@ -68,7 +68,7 @@ function cells(io: Io, stored: StoredEntry): readonly string[] {
   return [String(seq), at, visible(peripheral ?? '-'), mode ?? '-', claim, styled, excerpt(text, SUMMARY)];
 }
 
-/** JSON escapes what does not show, apart from bidirectional and zero-width characters; `visible` takes those. */
+/** JSON escapes control characters but not bidirectional and zero-width ones; `visible` escapes those. */
 function whole(io: Io, stored: StoredEntry): string {
   const body = stored.body === null ? '(erased)' : JSON.stringify(stored.entry.body, null, 2);
   const head = cells(io, stored).slice(0, -1).join('  ');

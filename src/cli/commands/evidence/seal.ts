@@ -54,7 +54,7 @@ async function seal(io: Io, id: string, options: Options): Promise<void> {
   else print(io, `${made.statement.size} entries of ${made.statement.sessionId} sealed: ${file}`);
 }
 
-/** A damaged log is not sealed: the seal would vouch for the damage. */
+/** Refuses to seal a damaged log, because the seal would confirm the damage. */
 async function sealSession(store: EvidenceStore, sessionId: string, privateKey: string): Promise<Seal> {
   const tree = new MerkleFrontier();
   const verdict = await verifyChain(growing(tree, store.entries(sessionId)));

@@ -42,6 +42,6 @@ async function sessions(io: Io, options: Options): Promise<void> {
     note(io, `WARNING: session ${visible(sessionId)}: ${visible(text)}`);
 }
 
-/** A writer holds it that has neither gone nor let its lease run out. */
+/** True if a live writer holds the session with a valid lease. */
 const isInUse = ({ lease }: SessionSummary): boolean =>
   lease !== null && lease.until > Date.now() && !isGone(lease.holder);

@@ -82,7 +82,10 @@ async function showThread(io: Io, name: string, options: Options): Promise<void>
   }
 }
 
-/** Of what a subject's entries reply to, only its own entries are here: what leads out of the thread begins it, or goes on from its goal. */
+/**
+ * Entries may reply to entries of other subjects, which are not in this thread. Such an entry becomes a root, or a
+ * reply to the goal.
+ */
 function rooted(entries: readonly Entry[]): Entry[] {
   const here = new Set(entries.map(({ id }) => id));
   const goal = entries[0]?.id;
@@ -108,13 +111,13 @@ async function about(store: EvidenceStore, subject: Subject): Promise<Entry[]> {
   return found;
 }
 
-/** How the pinned specs order the parameters of a tool. */
+/** The order of each tool's parameters in the pinned specs. */
 async function orderOf(store: EvidenceStore, entries: readonly Entry[]): Promise<ParameterOrder> {
   const names = new Map<string, readonly string[]>();
   const ids = new Set(entries.map(({ sessionId }) => sessionId));
   for (const summary of (await store.sessions()).filter(({ sessionId }) => ids.has(sessionId))) {
     const pin = await readPin(store, summary);
-    if (typeof pin === 'string') continue; // the order is a courtesy; "verify" reports what is wrong with a pin
+    if (typeof pin === 'string') continue; // a missing order is harmless; "verify" reports a broken pin
     for (const { id, parameters } of Object.values(pin.specs.tools))
       names.set(
         id,

@@ -133,7 +133,7 @@ async function verifyOne(
   return verdict;
 }
 
-/** Without its pin a session cannot be held against anything; its chain still can. */
+/** Verifies only the chain of a session without a pin, because there are no specs to compare its steps with. */
 async function unpinned(store: EvidenceStore, { sessionId }: SessionSummary, why: string): Promise<SessionVerdict> {
   const checked = await verifyChain(store.entries(sessionId));
   const violation: Violation = {

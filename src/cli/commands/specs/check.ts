@@ -51,7 +51,7 @@ async function check(io: Io, path: string | undefined, options: Options): Promis
   ];
   const tracked = await maskedButTracked(root, config, io);
   const proofs = proveProperties(specs);
-  // An exit that is bound to nothing is among the warnings already.
+  // The warnings already include exits without a binding.
   const broken = proofs.filter(({ holds, property }) => !holds && property !== 'bound');
   if (broken.length > 0) io.exitCode = 1;
 

@@ -112,7 +112,7 @@ function modeOf({ modeGate: gate }: SpecSet, named: string | undefined): Mode | 
   );
 }
 
-/** A session that has just entered the peripheral: what a dry run is judged against. */
+/** The view of a session that has just entered the peripheral, for the dry run. */
 function imagine(root: string, peripheral: string, mode: Mode | null): SessionView {
   const nothing: { readonly [name: string]: Json } = {};
   return {

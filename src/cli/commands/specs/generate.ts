@@ -63,7 +63,7 @@ async function targetsOf(
   out: string,
 ): Promise<readonly { readonly folder: string; readonly files: GeneratedFiles }[]> {
   const machines = { folder: out, files: generateFiles(await loadSpecs(specs), { guardsImport: guardsImport(out) }) };
-  // Only the shipped specs carry the schemas that every spec file names.
+  // Only the shipped specs contain the schemas that every spec file refers to.
   return specs === defaultSpecsFolder()
     ? [machines, { folder: join(specs, 'schemas'), files: schemaFiles() }]
     : [machines];
@@ -74,7 +74,9 @@ const schemaFiles = (): GeneratedFiles =>
     Object.entries(jsonSchemas()).map(([name, schema]) => [name, `${JSON.stringify(schema, null, 2)}\n`]),
   );
 
-/** Machines inside hopgate's own sources import the guards from there; everywhere else they come with the package. */
+/**
+ * Machines within hopgate's own sources import the guards from a relative path; others import them from the package.
+ */
 function guardsImport(out: string): string {
   const guards = join(dirname(defaultSpecsFolder()), 'src', 'compile', 'guards.ts');
   if (nearestPackage(out) !== 'hopgate' || !existsSync(guards)) return 'hopgate';

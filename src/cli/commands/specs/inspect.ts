@@ -38,7 +38,7 @@ async function inspect(io: Io, id: string | undefined, options: Options): Promis
     if (session === undefined) return false;
     const watch = await startWatch(io, options);
     try {
-      // Read anew from its evidence, by the same fold; nothing is written, and no tool is at hand.
+      // The state is read again from the evidence by the same fold; nothing is written, and no tool is available.
       await resumeSession(
         {
           store,

@@ -2,8 +2,8 @@ import { SessionAudit } from './audit/verify/session-audit.ts';
 import type { AuditVerdict } from './audit/verify/verdict.ts';
 import type { Entry } from './evidence/entry.ts';
 import type { Denial } from './gate/denial.ts';
-import type { SessionParts } from './session/session-calls.ts';
 import { createSession } from './session/open.ts';
+import type { SessionParts } from './session/session-calls.ts';
 import type { Json, Mode, Principal, ProjectConfig, SpecSet } from './spec/types.ts';
 
 type Fields = { readonly [field: string]: Json };

@@ -14,8 +14,8 @@ import {
 } from 'ai';
 import { approvedRequest, hashIn, rejectedCalls } from './ai-sdk/approvals.ts';
 import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from './core/agent-session.ts';
-import { approvalQuestion } from './core/approval-question.ts';
 import { askedAlone } from './core/approval-collection.ts';
+import { approvalQuestion } from './core/approval-question.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export { agentSession } from './core/local.ts';

@@ -4,8 +4,8 @@ import {
   type ChatMessage,
   type ChatShape,
   type ChatTool,
-  readChatCall,
   type ReadCall,
+  readChatCall,
   SHAPES,
 } from './core/calls/chat-shapes.ts';
 import { type DetectedExit, detectAmong, openExits } from './core/language/detect-exit.ts';

@@ -1,6 +1,6 @@
 import type { SpecSet } from '../spec/types.ts';
-import { lazyRecord } from './lazy-record.ts';
 import { compileHopGraph } from './hop-graph.ts';
+import { lazyRecord } from './lazy-record.ts';
 import { compileLifecycle } from './lifecycle.ts';
 import { buildMachine, type Machine } from './machine.ts';
 import type { MachineJson } from './machine-json.ts';

@@ -1,8 +1,8 @@
 import type { SpecSet } from '../spec/types.ts';
 import { diagramOf } from './diagram.ts';
 import { compileHopGraph } from './hop-graph.ts';
-import { OUTSIDE } from './special-states.ts';
 import { toDot, toMermaid } from './render-diagram.ts';
+import { OUTSIDE } from './special-states.ts';
 
 export const GRAPH_FORMATS = ['mermaid', 'dot', 'json'] as const;
 export type GraphFormat = (typeof GRAPH_FORMATS)[number];

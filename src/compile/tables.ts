@@ -1,7 +1,7 @@
 import type { SpecSet } from '../spec/types.ts';
-import { lazyRecord, once } from './lazy-record.ts';
 import { guards, type MachineEvent } from './guards.ts';
 import { compileHopGraph } from './hop-graph.ts';
+import { lazyRecord, once } from './lazy-record.ts';
 import { compileLifecycle } from './lifecycle.ts';
 import { type MachineJson, machineProblems } from './machine-json.ts';
 import { compileModeGate } from './mode-gate.ts';

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from '../adapters/core/agent-session.ts';
 import { agentSession, describeDenialFor } from '../adapters/core/local.ts';
 import {
-  toolCall,
-  toolAnswer,
-  toolFault,
   delivered,
+  reportsSituation,
   sessionOpened,
   situationOf,
-  reportsSituation,
+  toolAnswer,
+  toolCall,
+  toolFault,
 } from '../adapters/core/transcript/transcript-items.ts';
 import { asJson } from '../session/as-json.ts';
 import type { Session } from '../session/session.ts';

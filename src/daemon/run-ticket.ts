@@ -1,5 +1,5 @@
 import { sentence } from '../adapters/core/language/sentence.ts';
-import { type ToolResultFields, toolResult, idsOf } from '../adapters/core/transcript/transcript-items.ts';
+import { idsOf, type ToolResultFields, toolResult } from '../adapters/core/transcript/transcript-items.ts';
 import { isObject } from '../base/json.ts';
 import type { Refused, StepResult } from '../session/results.ts';
 import type { Json } from '../spec/types.ts';

@@ -1,6 +1,6 @@
 import { bodyOf } from './bodies.ts';
-import { patternStatusAfter } from './patterns/discipline.ts';
 import type { Entry, Subject } from './entry.ts';
+import { patternStatusAfter } from './patterns/discipline.ts';
 import { type PatternOutcome, patternOutcome } from './patterns/pattern-outcome.ts';
 
 export type ThreadStatus = 'open' | 'closed' | 'stalled' | 'forked';

@@ -4,8 +4,8 @@ import { MODES, type Mode } from '../spec/types.ts';
 import type { ApprovalGrant } from './approval.ts';
 import { checkApproval } from './check-approval.ts';
 import { deny } from './deny.ts';
-import { requirementFacts } from './requirements/facts.ts';
 import type { Decision, GateContext, ModeRequest } from './request.ts';
+import { requirementFacts } from './requirements/facts.ts';
 import type { RequirementFacts } from './requirements/requirement.ts';
 import { transitionRequirements } from './requirements/requirements.ts';
 

@@ -1,10 +1,10 @@
 import { nearest, own } from '../spec/names.ts';
 import type { ProjectConfig, ScopeRule, SpecSet, ToolSpec } from '../spec/types.ts';
 import { type Arguments, bindArguments } from './arguments.ts';
+import { isServed, shortestWay } from './available.ts';
 import { deny } from './deny.ts';
 import type { Decision, GateContext, StepRequest } from './request.ts';
 import { scopeProblem } from './scope/scope.ts';
-import { isServed, shortestWay } from './available.ts';
 
 /** An allowed call, and the scope that its backend must enforce. */
 export interface StepPlan {

@@ -4,10 +4,10 @@ import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import { isTestFile } from '../spec/test-files.ts';
 import type { Edge, Json, PeripheralSpec } from '../spec/types.ts';
 import type { ApprovalAction, ApprovalGrant } from './approval.ts';
+import { shortestWay } from './available.ts';
 import { checkApproval } from './check-approval.ts';
 import { transferContext } from './context.ts';
 import { deny } from './deny.ts';
-import { requirementFacts } from './requirements/facts.ts';
 import { type Fruit, prospectiveFruit } from './fruit.ts';
 import {
   conditionFailed,
@@ -21,10 +21,10 @@ import {
   unknownPeripheral,
 } from './refuse-visit.ts';
 import type { CloseRequest, Decision, GateContext, HopRequest, Refusal, StartRequest, StopRequest } from './request.ts';
+import { requirementFacts } from './requirements/facts.ts';
 import { type RequirementFacts, unmet } from './requirements/requirement.ts';
 import { dependsOnTree, edgeRequirements, requirementsOf, startRequirements } from './requirements/requirements.ts';
 import type { TreeNow, TreeToShip } from './scope/tree.ts';
-import { shortestWay } from './available.ts';
 
 export interface StartPlan {
   readonly peripheral: PeripheralSpec;

@@ -1,8 +1,8 @@
 import { excerpt, shorten } from '../base/text.ts';
+import { available } from './available.ts';
 import type { Denial, DenialCode, WayLeg } from './denial.ts';
 import { describeDenial } from './describe-denial.ts';
 import type { GateContext } from './request.ts';
-import { available } from './available.ts';
 
 /** Limits, in characters, for a quoted value and for a reason in a refusal. The evidence has the full request. */
 const QUOTED = 200;

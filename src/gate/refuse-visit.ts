@@ -1,12 +1,12 @@
 import { nearest } from '../spec/names.ts';
 import { type Edge, type PeripheralSpec, type Principal, TESTS_PASSED } from '../spec/types.ts';
+import { shortestWay } from './available.ts';
 import { deny } from './deny.ts';
-import { requirementFacts } from './requirements/facts.ts';
 import type { Fruit } from './fruit.ts';
 import type { GateContext, Refusal } from './request.ts';
+import { requirementFacts } from './requirements/facts.ts';
 import { describeRequirement, type Requirement, unmet } from './requirements/requirement.ts';
 import { requirementsOf } from './requirements/requirements.ts';
-import { shortestWay } from './available.ts';
 
 // Denials of hops, stops and starts: the requirement that is not met, and how to meet it.
 

@@ -1,11 +1,11 @@
 import { compileTables } from '../compile/tables.ts';
 import { bodyOf } from '../evidence/bodies.ts';
-import type { Inspector } from '../ports/inspector.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
-import type { SessionParts } from './session-calls.ts';
-import { keptState } from './state/kept-state.ts';
+import type { Inspector } from '../ports/inspector.ts';
 import { getPin, type Pin, putPin } from './pin.ts';
 import { Session } from './session.ts';
+import type { SessionParts } from './session-calls.ts';
+import { keptState } from './state/kept-state.ts';
 import { initialState, type SessionState } from './state/state.ts';
 import { Writer } from './writer.ts';
 

@@ -8,8 +8,8 @@ import { decide } from '../gate/decide.ts';
 import type { GateContext, Request } from '../gate/request.ts';
 import type { TreeNow } from '../gate/scope/tree.ts';
 import type { Json } from '../spec/types.ts';
-import { applyEntry } from './state/fold.ts';
 import type { Pin } from './pin.ts';
+import { applyEntry } from './state/fold.ts';
 import { initialState, type SessionState } from './state/state.ts';
 import { viewOf } from './state/view.ts';
 

@@ -4,10 +4,10 @@ import type { Entry, EntryDraft, StoredEntry } from '../evidence/entry.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type EvidenceStore, type Lease, StoreError } from '../ports/evidence-store.ts';
 import type { Ids } from '../ports/ids.ts';
+import type { Tell } from './notify-inspector.ts';
 import { draftEntry } from './state/drafts.ts';
 import { foldOf } from './state/kept-state.ts';
 import type { SessionState } from './state/state.ts';
-import type { Tell } from './notify-inspector.ts';
 
 /** TTL of a writer's lease without a renewal, in milliseconds. */
 export const LEASE_MS = 30_000;

@@ -1,6 +1,6 @@
 import { StoreError } from '../ports/evidence-store.ts';
-import { storeError } from './rules/append-rules.ts';
 import { type Database, isBroken, isBusy } from './node-sqlite.ts';
+import { storeError } from './rules/append-rules.ts';
 import { statementsOf } from './statements.ts';
 
 interface Job {

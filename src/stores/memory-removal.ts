@@ -1,8 +1,8 @@
 import { blobsIn } from '../evidence/redaction.ts';
 import type { BlobReferences, Erasure } from '../ports/evidence-store.ts';
-import { storeError } from './rules/append-rules.ts';
-import { notFound, writtenBy } from './reply-chain.ts';
 import type { MemoryRow, MemoryTables } from './memory-tables.ts';
+import { notFound, writtenBy } from './reply-chain.ts';
+import { storeError } from './rules/append-rules.ts';
 
 /** Same rule as in `sqlite-removal.ts`: newest first, and never an entry that a remaining one refers to. */
 export function compactEphemeral({ ephemeral }: MemoryTables, before: number): number {

@@ -4,6 +4,10 @@ import { type ChainHead, EMPTY_CHAIN, type StoredEntry } from '../evidence/entry
 import type { EvidenceQuery, FoundEntry, QueryPage } from '../evidence/query.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type EvidenceStore, type OperatorNote, StoreError } from '../ports/evidence-store.ts';
+import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from './memory-removal.ts';
+import { findNewest, type MemoryTables } from './memory-tables.ts';
+import { isGone } from './process-holder.ts';
+import { chainOf, notFound } from './reply-chain.ts';
 import {
   judgeAppend,
   judgeEphemeral,
@@ -16,10 +20,6 @@ import {
   storeError,
   takeoverNote,
 } from './rules/append-rules.ts';
-import { chainOf, notFound } from './reply-chain.ts';
-import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from './memory-removal.ts';
-import { findNewest, type MemoryTables } from './memory-tables.ts';
-import { isGone } from './process-holder.ts';
 import { answer, checkQuery, checkTime } from './rules/query-rules.ts';
 import { eventOf, sessionFacts, summarise } from './summary.ts';
 

@@ -1,6 +1,6 @@
 import type { BlobReferences, Erasure } from '../ports/evidence-store.ts';
-import { storeError } from './rules/append-rules.ts';
 import { notFound, writtenBy } from './reply-chain.ts';
+import { storeError } from './rules/append-rules.ts';
 import type { Statements } from './sqlite-query.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseStored, type StoredBytes } from '../evidence/chain.ts';
-import { storeError } from './rules/append-rules.ts';
 import { entryWriter } from './entry-writer.ts';
 import { type Database, isBusy, nodeSqlite } from './node-sqlite.ts';
+import { storeError } from './rules/append-rules.ts';
 
 /** Schema version, stored in `user_version`. */
 export const SCHEMA_VERSION = 3;

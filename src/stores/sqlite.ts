@@ -4,6 +4,10 @@ import { EMPTY_CHAIN, type StoredEntry } from '../evidence/entry.ts';
 import type { EvidenceQuery, FoundEntry, QueryPage } from '../evidence/query.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EvidenceStore, KeptFold, OperatorNote, StoreError } from '../ports/evidence-store.ts';
+import { entryWriter, ephemeralWriter } from './entry-writer.ts';
+import { GroupCommit } from './group-commit.ts';
+import { isGone } from './process-holder.ts';
+import { chainOf, notFound } from './reply-chain.ts';
 import {
   judgeAppend,
   judgeEphemeral,
@@ -17,17 +21,13 @@ import {
   storeError,
   takeoverNote,
 } from './rules/append-rules.ts';
-import { GroupCommit } from './group-commit.ts';
-import { entryWriter, ephemeralWriter } from './entry-writer.ts';
-import { chainOf, notFound } from './reply-chain.ts';
-import { isGone } from './process-holder.ts';
 import { answer, checkQuery, checkTime } from './rules/query-rules.ts';
 import { readAll, readEphemeral, readingsOf, Statements } from './sqlite-query.ts';
 import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from './sqlite-removal.ts';
 import { openDatabase } from './sqlite-schema.ts';
-import { type Last, WriteCache } from './write-cache.ts';
 import { statementsOf } from './statements.ts';
 import { summarise } from './summary.ts';
+import { type Last, WriteCache } from './write-cache.ts';
 
 export interface SqliteStoreOptions {
   readonly clock?: Clock;

@@ -1,6 +1,6 @@
 import type { ChainHead } from '../evidence/entry.ts';
-import type { LeaseRow } from './rules/append-rules.ts';
 import type { Database, Statement } from './node-sqlite.ts';
+import type { LeaseRow } from './rules/append-rules.ts';
 
 /** A session's last entry. */
 export interface Last extends ChainHead {

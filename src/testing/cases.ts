@@ -1,14 +1,14 @@
 import { type AuditState, beginState, type Pinned } from '../audit/rules/state.ts';
 import { MODES, type Mode } from '../spec/types.ts';
 import { type Model, type Route, shortestRoutes } from './model/model.ts';
+import { rulesOf } from './model/rules-of.ts';
+import { hopModel, modeModel } from './model/session-model.ts';
 import { type Move, movesFrom } from './plan/moves.ts';
 import { onlyLacksApproval, refusalCases } from './plan/plan-refusals.ts';
 import { visitCases } from './plan/plan-visits.ts';
 import { walkCases } from './plan/plan-walks.ts';
 import { coveredBy, inWords, type PlannedCase, place } from './plan/planned-case.ts';
-import { rulesOf } from './model/rules-of.ts';
 import { everyState, searchRoute } from './plan/search.ts';
-import { hopModel, modeModel } from './model/session-model.ts';
 
 export interface TestPlan {
   readonly cases: readonly PlannedCase[];

@@ -4,10 +4,10 @@ import type { Session } from '../session/session.ts';
 import { loadSpecs } from '../spec/load/load-specs.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 import { planCases } from './cases.ts';
+import { trialConfig } from './model/model-config.ts';
+import { runCase, runCaseWithAgent, runCaseWithDeaths } from './model/run-case.ts';
 import { Coverage, type CoverageRow } from './plan/coverage.ts';
 import type { PlannedCase } from './plan/planned-case.ts';
-import { runCase, runCaseWithAgent, runCaseWithDeaths } from './model/run-case.ts';
-import { trialConfig } from './model/model-config.ts';
 
 export interface TestSpecsOptions {
   /** The repository's config; a made-up repository by default. */

@@ -6,15 +6,15 @@ import type {
 } from '@anthropic-ai/claude-agent-sdk';
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { describe, expect, it } from 'vitest';
-import type { AgentSession } from '../../src/adapters/core/agent-session.ts';
 import {
   agentSession,
   type ClaudeAgentOptions,
   claudeAgentOptions,
   type GatedOptions,
 } from '../../src/adapters/claude-agent-sdk.ts';
-import { agentWorld } from '../contracts/agent-world.ts';
+import type { AgentSession } from '../../src/adapters/core/agent-session.ts';
 import { type AgentDriver, describeAgentAdapter, type Scene, type SeenTurn } from '../contracts/agent-adapter.ts';
+import { agentWorld } from '../contracts/agent-world.ts';
 
 const OURS = 'mcp__hopgate__';
 const BASE = { session_id: 's', transcript_path: '', cwd: '/' };

@@ -8,10 +8,10 @@ import type { StepResult } from '../../src/session/results.ts';
 import type { Session } from '../../src/session/session.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { webBackend } from '../../src/tools/web/backend.ts';
+import { fixtureSpecs } from '../fixture-specs.ts';
 import type { Case, Peripheral } from './case.ts';
 import { fakeWeb } from './fake-web.ts';
 import { formsOf, makeWorld, processesWith, treeHash, type World } from './world.ts';
-import { fixtureSpecs } from '../fixture-specs.ts';
 
 /** A case that did not go as it has to. */
 export interface Flaw {

@@ -5,9 +5,9 @@ import { openSession } from '../../src/open-session.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { fixtureSpecs } from '../fixture-specs.ts';
 import { serveRepositories } from '../tools/git/https-server.ts';
 import { formsOf, git, makeWorld } from './world.ts';
-import { fixtureSpecs } from '../fixture-specs.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 afterEach(() => vi.unstubAllEnvs());

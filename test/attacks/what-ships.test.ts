@@ -8,9 +8,9 @@ import { Shipments } from '../../src/evidence/shipments.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { ApprovalRequest, Approver } from '../../src/ports/approver.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
-import { memoryStore } from '../../src/stores/memory.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { ProjectConfig } from '../../src/spec/types.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 
 // Real repositories and sandboxes on a busy machine: time never decides these tests.

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Rule } from '../../src/audit/rules/problem.ts';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
 import type { Session } from '../../src/session/session.ts';
-import { deriveEdges } from '../../src/spec/resolve/derive-edges.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
+import { deriveEdges } from '../../src/spec/resolve/derive-edges.ts';
 import type { Edge, PeripheralSpec, ProjectConfig, SpecSet, ToolSpec } from '../../src/spec/types.ts';
 import { answering, CONFIG, SPECS, world } from './world.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { commandProblem, configuredTest, auditedWords } from '../../src/audit/rules/commands.ts';
+import { auditedWords, commandProblem, configuredTest } from '../../src/audit/rules/commands.ts';
 import { hostProblem } from '../../src/audit/rules/hosts.ts';
 import { liesIn, placeOf } from '../../src/audit/rules/paths.ts';
 import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-paths.ts';

@@ -5,8 +5,8 @@ import { parseStored, type StoredBytes, sealDrafts } from '../../src/evidence/ch
 import { type ChainHead, EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { entryLeaf, merkleRoot } from '../../src/evidence/merkle.ts';
 import { newSealKey, sealHead } from '../../src/evidence/seal.ts';
-import { conversation } from '../evidence/drafts.ts';
 import { depth } from '../depth.ts';
+import { conversation } from '../evidence/drafts.ts';
 import { CONFIG, SPECS } from './world.ts';
 
 const log: readonly StoredBytes[] = sealDrafts(EMPTY_CHAIN, conversation('s-1', 199)).map(({ entry, head, body }) => ({

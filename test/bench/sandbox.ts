@@ -9,12 +9,12 @@ import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { gitLayout } from '../../src/tools/git/layouts.ts';
-import { bwrapArguments } from '../../src/tools/sandbox/mounts/bwrap-arguments.ts';
 import { detectSandbox } from '../../src/tools/sandbox/detect.ts';
-import { type SupportFiles, makeSupportFiles } from '../../src/tools/sandbox/mounts/support-files.ts';
 import { overlayOf } from '../../src/tools/sandbox/launch.ts';
+import { bwrapArguments } from '../../src/tools/sandbox/mounts/bwrap-arguments.ts';
 import type { SandboxLayout } from '../../src/tools/sandbox/mounts/layout.ts';
 import { editLayout, readOnlyLayout, testLayout } from '../../src/tools/sandbox/mounts/layouts.ts';
+import { makeSupportFiles, type SupportFiles } from '../../src/tools/sandbox/mounts/support-files.ts';
 import type { Sandbox } from '../../src/tools/sandbox/sandbox.ts';
 import { shellBackend } from '../../src/tools/shell/backend.ts';
 

@@ -18,8 +18,8 @@ import { startBridge } from '../../src/cli/inspect/bridge-server.ts';
 import { statelyInspector } from '../../src/cli/inspect/stately-inspector.ts';
 import { compileConfigs } from '../../src/compile/compile-specs.ts';
 import { guards } from '../../src/compile/guards.ts';
-import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { openSession } from '../../src/open-session.ts';
+import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { commitAll, folder, machine } from './run.ts';
 
 const specs = await loadSpecs('default');

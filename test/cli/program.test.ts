@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
-import { createProgram } from '../../src/cli/program.ts';
 import { processIo } from '../../src/cli/io.ts';
+import { createProgram } from '../../src/cli/program.ts';
 import { machine, spawnCli } from './run.ts';
 
 const program = createProgram(processIo());

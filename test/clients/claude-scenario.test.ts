@@ -6,7 +6,7 @@ import { stringify } from 'yaml';
 import { type Fixture, makeFixture } from '../../src/cli/run/fixture.ts';
 import { loadScenario } from '../../src/spec/load/load-scenario.ts';
 import type { ScenarioAction, ScenarioStep } from '../../src/spec/schema/scenario-file.ts';
-import { CLAUDE_BIN, call, ClaudeWorld, own } from './claude-world.ts';
+import { CLAUDE_BIN, ClaudeWorld, call, own } from './claude-world.ts';
 import type { Step } from './messages-server.ts';
 
 const scenario = await loadScenario('specs/scenarios/fix-a-bug.yaml');

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CLAUDE_BIN, call, ClaudeWorld, own, type Run, runToEnd } from './claude-world.ts';
+import { CLAUDE_BIN, ClaudeWorld, call, own, type Run, runToEnd } from './claude-world.ts';
 import type { Step } from './messages-server.ts';
 
 let world: ClaudeWorld;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CLAUDE_BIN, call, ClaudeWorld, own, type Run } from './claude-world.ts';
+import { CLAUDE_BIN, ClaudeWorld, call, own, type Run } from './claude-world.ts';
 import type { Step } from './messages-server.ts';
 
 let world: ClaudeWorld;

@@ -6,8 +6,8 @@ import { pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DRAWN_FORMATS, drawGraph } from '../../src/compile/draw-graph.ts';
 import { compileHopGraph } from '../../src/compile/hop-graph.ts';
-import { CORE, GATE, specSet } from './specs.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
+import { CORE, GATE, specSet } from './specs.ts';
 
 const specs = specSet(CORE, GATE);
 

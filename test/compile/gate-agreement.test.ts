@@ -2,15 +2,15 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { compileSpecs } from '../../src/compile/compile-specs.ts';
 import { decide } from '../../src/gate/decide.ts';
-import { requirementFacts } from '../../src/gate/requirements/facts.ts';
 import type { GateContext, HopRequest, ModeRequest, StartRequest } from '../../src/gate/request.ts';
+import { requirementFacts } from '../../src/gate/requirements/facts.ts';
 import { requirementsOf, startRequirements } from '../../src/gate/requirements/requirements.ts';
 import type { SessionView } from '../../src/gate/view.ts';
 import { type Json, MODES, PRINCIPALS, type ProjectConfig } from '../../src/spec/types.ts';
+import { fixtureSpecs } from '../fixture-specs.ts';
 import { inState } from './advance.ts';
 import { EXITS, IDS, specs } from './random-specs.ts';
 import { CORE, GATE, specSet } from './specs.ts';
-import { fixtureSpecs } from '../fixture-specs.ts';
 
 const config: ProjectConfig = {
   specs: 'default',

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { getShortestPaths } from 'xstate/graph';
 import { expect, it } from 'vitest';
+import { getShortestPaths } from 'xstate/graph';
 import { hopGraph } from '../../machines/hop-graph.machine.ts';
 import { compileSpecs } from '../../src/compile/compile-specs.ts';
 import { generateFiles } from '../../src/compile/generate-files.ts';

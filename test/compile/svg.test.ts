@@ -7,10 +7,10 @@ import { pictureOf } from '../../src/compile/svg/picture.ts';
 import { readingOrder } from '../../src/compile/svg/reading-order.ts';
 import { renderSvg } from '../../src/compile/svg/render-svg.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { fixtureSpecs } from '../fixture-specs.ts';
 import { grid, RUNBOOK, specsOf } from '../testing/spec-sets.ts';
 import { specs as randomSpecs } from './random-specs.ts';
 import { CORE, GATE, specSet } from './specs.ts';
-import { fixtureSpecs } from '../fixture-specs.ts';
 
 const specs = specSet(CORE, GATE);
 const textsOf = (svg: string): readonly string[] =>

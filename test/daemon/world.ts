@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach } from 'vitest';
 import type { Conversation } from '../../src/adapters/core/hook-context.ts';
-import { type Caller, SessionHost, type HostOptions } from '../../src/daemon/host.ts';
+import { type Caller, type HostOptions, SessionHost } from '../../src/daemon/host.ts';
 
 /** A repository and a state folder of its own; everything opened on it is closed and removed after the test. */
 export interface World {

@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { depth } from '../depth.ts';
 import { blocksOf, pages } from './blocks.ts';
 
 const COPIED = ['src', 'specs', 'machines', 'test', 'docs', 'README.md', 'package.json'];
@@ -32,8 +33,8 @@ const run = (cwd: string, line: string): Promise<{ readonly failed: boolean; rea
 
 // A line with the comment `# fails` must fail; all other lines must succeed. Each line of the `text` block after them
 // must be in what the last command printed.
-describe.each(extending)('%s', (page) => {
-  it('leads to what it says', { timeout: 120_000 }, async () => {
+describe.each(depth(['docs/extend/tool.md'], extending))('%s', (page) => {
+  it('leads to what it says', { timeout: 300_000 }, async () => {
     const root = copyOfCheckout();
     let printed = '';
     for (const { lang, file, text, line } of blocksOf(page)) {

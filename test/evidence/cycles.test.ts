@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { learningCycles, SETTLING_TOOLS } from '../../src/evidence/patterns/learning-cycles.ts';
 import { disciplineOf, patternStatusAfter } from '../../src/evidence/patterns/discipline.ts';
+import { learningCycles, SETTLING_TOOLS } from '../../src/evidence/patterns/learning-cycles.ts';
 import { patternOutcome } from '../../src/evidence/patterns/pattern-outcome.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { failure, outcome, start, step, told } from './told.ts';

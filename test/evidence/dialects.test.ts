@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { bodyOf } from '../../src/evidence/bodies.ts';
-import { normalisedFields, magnitude, patternId, pick, text, texts } from '../../src/evidence/dialects/fields.ts';
+import { magnitude, normalisedFields, patternId, pick, text, texts } from '../../src/evidence/dialects/fields.ts';
 import type { Json } from '../../src/spec/types.ts';
 
 describe('a record of any dialect', () => {

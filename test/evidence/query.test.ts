@@ -6,9 +6,9 @@ import {
   type EvidenceQuery,
   MAX_LIMIT,
   matchesQuery,
-  type QueryPosition,
   pageOf,
   QueryError,
+  type QueryPosition,
   resolveQuery,
 } from '../../src/evidence/query.ts';
 import { draft } from './drafts.ts';

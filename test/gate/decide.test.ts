@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { available } from '../../src/gate/available.ts';
 import { decide } from '../../src/gate/decide.ts';
 import { DENIAL_CODES } from '../../src/gate/denial.ts';
 import { describeDenial } from '../../src/gate/describe-denial.ts';
 import type { Request } from '../../src/gate/request.ts';
 import { validateHop } from '../../src/gate/validate-hop.ts';
 import type { SessionView } from '../../src/gate/view.ts';
-import { available } from '../../src/gate/available.ts';
 import { MODES, type Mode, PRINCIPALS, type Principal, type SpecSet } from '../../src/spec/types.ts';
 import { answer, contextOf, fixtureSpecs, viewOf, visitTo } from './views.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { WayLeg } from '../../src/gate/denial.ts';
 import { available, shortestWay } from '../../src/gate/available.ts';
+import type { WayLeg } from '../../src/gate/denial.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { IDS, specs } from '../compile/random-specs.ts';
 import { fixtureSpecs, viewOf, visitTo } from './views.ts';

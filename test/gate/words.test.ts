@@ -6,7 +6,7 @@ import { describeWay } from '../../src/gate/describe-denial.ts';
 import type { GateContext, Request } from '../../src/gate/request.ts';
 import type { SessionView } from '../../src/gate/view.ts';
 import type { Edge, GateRule, SpecSet } from '../../src/spec/types.ts';
-import { contextOf, grantFor, fixtureSpecs, viewOf, visitTo } from './views.ts';
+import { contextOf, fixtureSpecs, grantFor, viewOf, visitTo } from './views.ts';
 
 /** The fixture specs with another gate before a hop from test to deploy. */
 const gated = (...gates: GateRule[]): SpecSet => withEdge('test', 'deploy', { gates });

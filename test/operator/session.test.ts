@@ -6,9 +6,9 @@ import { openSession } from '../../src/open-session.ts';
 import { pendingRequests } from '../../src/operator/answer-request.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
+import { fixtureSpecs } from '../fixture-specs.ts';
 import { denied, must, stage } from '../session/sessions.ts';
 import { readAnswerFile, say, stateFolder, writeAnswerFile } from './support.ts';
-import { fixtureSpecs } from '../fixture-specs.ts';
 
 const deploy = { to: 'deploy', exit: 'pass', reason: 'the tests pass' };
 

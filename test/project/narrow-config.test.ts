@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { narrowConfig } from '../../src/project/narrow-config.ts';
-import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
+import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 
 it('of a file that nobody accepted masks are added, and exceptions are left out', async () => {

@@ -8,9 +8,9 @@ import {
   inTurn,
   lead,
   must,
-  specsOf,
   type Stage,
   type StageOptions,
+  specsOf,
   stage,
   testRun,
 } from './sessions.ts';

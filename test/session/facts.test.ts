@@ -5,11 +5,11 @@ import {
   bodies,
   changed,
   denied,
+  fixtureSpecs,
   lead,
   must,
-  specsOf,
-  fixtureSpecs,
   type StageOptions,
+  specsOf,
   stage,
   testRun,
 } from './sessions.ts';

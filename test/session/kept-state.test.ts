@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { DatabaseSync } from 'node:sqlite';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EvidenceStore, KeptFold } from '../../src/ports/evidence-store.ts';
 import { keptState } from '../../src/session/state/kept-state.ts';

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import type { Entry } from '../../src/evidence/entry.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
-import { memoryStore } from '../../src/stores/memory.ts';
 import type { ToolCall } from '../../src/ports/tool-backend.ts';
-import { bodies, changed, denied, events, lead, must, fixtureSpecs, stage, TestClock } from './sessions.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
+import { bodies, changed, denied, events, fixtureSpecs, lead, must, stage, TestClock } from './sessions.ts';
 
 const edit = { tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } };
 const read = { tool: 'read', args: ['src/a.ts'] };

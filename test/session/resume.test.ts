@@ -1,23 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { keptState } from '../../src/session/state/kept-state.ts';
 import { compileTables } from '../../src/compile/tables.ts';
-import { applyEntry } from '../../src/session/state/fold.ts';
-import type { Session } from '../../src/session/session.ts';
-import { initialState, type SessionState } from '../../src/session/state/state.ts';
-import { type ChainLink, runChain } from '../../src/session/run-chain.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
+import { type ChainLink, runChain } from '../../src/session/run-chain.ts';
+import type { Session } from '../../src/session/session.ts';
+import { applyEntry } from '../../src/session/state/fold.ts';
+import { keptState } from '../../src/session/state/kept-state.ts';
+import { initialState, type SessionState } from '../../src/session/state/state.ts';
 import {
   bodies,
   changed,
   denied,
   events,
+  fixtureSpecs,
   inTurn,
   lead,
   must,
-  fixtureSpecs,
-  specsOf,
   type Stage,
+  specsOf,
   stage,
   testRun,
 } from './sessions.ts';

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { FACTS } from '../../src/spec/facts.ts';
 import { parseProjectConfig } from '../../src/spec/load/load-project-config.ts';
 import { loadCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import { parseScenario } from '../../src/spec/resolve/parse-scenario.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
-import { FACTS } from '../../src/spec/facts.ts';
 import { OBSERVATIONS } from '../../src/spec/types.ts';
 
 const page = readFileSync('docs/spec-reference.md', 'utf8');

@@ -3,6 +3,9 @@ import { EMPTY_CHAIN, type StoredEntry } from '../../src/evidence/entry.ts';
 import type { EphemeralEntry, EvidenceQuery, QueryPage } from '../../src/evidence/query.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { type EvidenceStore, type OperatorNote, StoreError } from '../../src/ports/evidence-store.ts';
+import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from '../../src/stores/memory-removal.ts';
+import { findNewest, type MemoryTables } from '../../src/stores/memory-tables.ts';
+import { chainOf, notFound } from '../../src/stores/reply-chain.ts';
 import {
   judgeAppend,
   judgeEphemeral,
@@ -15,11 +18,8 @@ import {
   storeError,
   takeoverNote,
 } from '../../src/stores/rules/append-rules.ts';
-import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from '../../src/stores/memory-removal.ts';
-import { findNewest, type MemoryTables } from '../../src/stores/memory-tables.ts';
 import { answer, checkQuery, checkTime } from '../../src/stores/rules/query-rules.ts';
 import { readView, type StoreReader } from '../../src/stores/rules/read-view.ts';
-import { chainOf, notFound } from '../../src/stores/reply-chain.ts';
 import { eventOf, sessionFacts, summarise } from '../../src/stores/summary.ts';
 import { type Row, WorkerDatabase } from './worker-database.ts';
 

@@ -8,8 +8,8 @@ import { verifyChain } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { describeEvidenceStore } from '../contracts/evidence-store.ts';
-import { conversation, draft, opening } from '../evidence/drafts.ts';
 import { depth } from '../depth.ts';
+import { conversation, draft, opening } from '../evidence/drafts.ts';
 
 describeEvidenceStore('sqlite', async (clock) => {
   const folder = mkdtempSync(join(tmpdir(), 'hopgate-store-'));

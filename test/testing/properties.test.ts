@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { proveProperties } from '../../src/audit/properties/prove.ts';
-import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import { loadCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { grid, REVIEW, RUNBOOK, specsOf } from './spec-sets.ts';
 

@@ -1,5 +1,5 @@
-import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import { loadCatalogue } from '../../src/spec/load/load-specs.ts';
+import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 
 const catalogue = await loadCatalogue();

@@ -1,6 +1,6 @@
 import { textOf } from '../../base/json.ts';
+import { type HookCall, recordHookEvent } from './hook-call.ts';
 import type { Reply } from './reply.ts';
-import { recordHookEvent, type HookCall } from './hook-call.ts';
 
 /** ConfigChange: settings that change in the middle of a conversation could switch the hooks off, so they wait for the next one. */
 export async function configChange(at: HookCall): Promise<Reply> {

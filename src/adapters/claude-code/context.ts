@@ -1,10 +1,10 @@
 import { textOf } from '../../base/json.ts';
 import { promptSection } from '../core/prompt-section.ts';
-import { delivered, userMessage, situationOf } from '../core/transcript/transcript-items.ts';
-import { claudeToolName } from './names.ts';
-import type { Reply } from './reply.ts';
+import { delivered, situationOf, userMessage } from '../core/transcript/transcript-items.ts';
 import type { HookCall } from './hook-call.ts';
 import { toolNames } from './messages.ts';
+import { claudeToolName } from './names.ts';
+import type { Reply } from './reply.ts';
 
 /** SessionStart (also after a compaction, and on resume), UserPromptSubmit, SubagentStart: tells the model where it is. */
 export async function tellContext({ event, seat, desk }: HookCall): Promise<Reply> {

@@ -1,6 +1,6 @@
-import { toolCall, toolResult, idsOf, sessionReleased } from '../core/transcript/transcript-items.ts';
+import { idsOf, sessionReleased, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
+import { type HookCall, recordHookEvent, recordWords } from './hook-call.ts';
 import { NOTHING, type Reply } from './reply.ts';
-import { recordHookEvent, type HookCall, recordWords } from './hook-call.ts';
 
 /** SubagentStop: the sub-agent's session ends with it. */
 export async function subagentStop(at: HookCall): Promise<Reply> {

@@ -1,5 +1,5 @@
 import { textOf } from '../../base/json.ts';
-import type { HookContext, ConversationRecord } from '../core/hook-context.ts';
+import type { ConversationRecord, HookContext } from '../core/hook-context.ts';
 import { assistantMessage } from '../core/transcript/transcript-items.ts';
 import type { ClaudeHookEvent } from './event.ts';
 import { readOwnTranscript } from './own-transcript.ts';

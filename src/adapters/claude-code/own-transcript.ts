@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { fieldsOf, textOf } from '../../base/json.ts';
-import { readClientLog } from '../core/client-log.ts';
 import { clientTool } from '../core/calls/client-tools.ts';
+import { readClientLog } from '../core/client-log.ts';
 
 type Fields = { readonly [name: string]: unknown };
 

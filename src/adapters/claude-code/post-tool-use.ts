@@ -1,11 +1,11 @@
 import type { NativeOutcome } from '../../session/native/native-ticket.ts';
-import { toolCall, toolResult, idsOf } from '../core/transcript/transcript-items.ts';
+import { idsOf, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
 import type { ClaudeToolEvent } from './event.ts';
+import { HOOK_EVENT, type HookCall, recordHookEvent } from './hook-call.ts';
 import { takeCall, wasChanged } from './kept-call.ts';
+import { addWarning } from './missing-hooks.ts';
 import { nativeFailure, nativeResult } from './native-result.ts';
 import { NOTHING, type Reply } from './reply.ts';
-import { HOOK_EVENT, recordHookEvent, type HookCall } from './hook-call.ts';
-import { addWarning } from './missing-hooks.ts';
 
 /** PostToolUse and PostToolUseFailure: what came of a call that the client ran by itself goes into the evidence. */
 export async function postToolUse(at: HookCall<ClaudeToolEvent>): Promise<Reply> {

@@ -2,9 +2,9 @@ import { fieldsOf } from '../../base/json.ts';
 import { describeLeg } from '../../gate/describe-denial.ts';
 import type { Session } from '../../session/session.ts';
 import { userMessage } from '../core/transcript/transcript-items.ts';
+import { type HookCall, recordHookEvent, recordWords } from './hook-call.ts';
 import { type ClaudeToolName, claudeToolName } from './names.ts';
 import { NOTHING, type Reply } from './reply.ts';
-import { recordHookEvent, type HookCall, recordWords } from './hook-call.ts';
 
 /** Stop: an agent that leaves work unreviewed is asked, once per conversation, to take the exit or to review it. */
 export async function stop(at: HookCall): Promise<Reply> {

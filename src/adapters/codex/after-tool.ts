@@ -1,6 +1,6 @@
 import type { NativeOutcome, NativeTicket } from '../../session/native/native-ticket.ts';
-import type { HookContext, ConversationRecord } from '../core/hook-context.ts';
-import { toolResult, idsOf } from '../core/transcript/transcript-items.ts';
+import type { ConversationRecord, HookContext } from '../core/hook-context.ts';
+import { idsOf, toolResult } from '../core/transcript/transcript-items.ts';
 import { ticketKey } from './before-tool.ts';
 import type { CodexHookEvent } from './event.ts';
 

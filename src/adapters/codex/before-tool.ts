@@ -1,8 +1,8 @@
+import type { Env } from '../../project/state-home.ts';
 import type { NativeCall } from '../../session/native/native-ticket.ts';
 import type { Refused } from '../../session/results.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
-import type { HookContext, ConversationRecord } from '../core/hook-context.ts';
 import { serverNamed } from '../core/calls/mcp-name.ts';
 import { ofParent } from '../core/calls/of-parent.ts';
 import {
@@ -11,17 +11,17 @@ import {
   type ToolCallOfOurs,
   toolCallToAction,
 } from '../core/calls/tool-call-to-action.ts';
-import { toolCall, toolResult, type Item, idsOf, innerCall } from '../core/transcript/transcript-items.ts';
-import type { Env } from '../../project/state-home.ts';
+import type { ConversationRecord, HookContext } from '../core/hook-context.ts';
+import { type Item, idsOf, innerCall, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
 import type { CodexToolEvent } from './event.ts';
 import { codexTool } from './tool-name.ts';
 import {
   callOurs,
-  describeCodexRefusal,
+  codexSubAgentStays,
   codexToolName,
+  describeCodexRefusal,
   oneAtATime,
   readOnlyHere,
-  codexSubAgentStays,
   unknownHere,
 } from './wording.ts';
 

@@ -1,8 +1,8 @@
 import type { Session } from '../../session/session.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import type { AgentSession } from '../core/agent-session.ts';
-import { type Override, sandboxOverrides } from './overrides.ts';
 import { FirstTurn } from './first-turn.ts';
+import { type Override, sandboxOverrides } from './overrides.ts';
 import { type CodexThreadOptions, threadOptions } from './thread-options.ts';
 
 /** What a thread of `@openai/codex-sdk` is started with, as far as hopgate sets it. */

@@ -1,8 +1,8 @@
 import type { Available, Denial, WayLeg } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
 import { serverNamed } from '../core/calls/mcp-name.ts';
-import { sentence } from '../core/language/sentence.ts';
 import type { ToolCallOfOurs } from '../core/calls/tool-call-to-action.ts';
+import { sentence } from '../core/language/sentence.ts';
 
 /** A tool of hopgate's as a model in Codex calls it: Codex writes `_` for `-`. */
 export type CodexToolName = (tool: string) => string;

@@ -3,7 +3,7 @@ import { describeRequirement } from '../../gate/requirements/requirement.ts';
 import { requirementsOf, sourceName } from '../../gate/requirements/requirements.ts';
 import { own } from '../../spec/names.ts';
 import type { ArgumentRole, Json, ProjectConfig, SpecSet, ToolEffect } from '../../spec/types.ts';
-import { type ScopeWords, reachOf, touchesOf } from './language/format-words.ts';
+import { reachOf, type ScopeWords, touchesOf } from './language/format-words.ts';
 
 /** A tool of a peripheral, and its scope there. */
 export interface ToolConstraint {

@@ -8,14 +8,6 @@ export type {
 } from './agent-session.ts';
 export { CONTROLS } from './agent-session.ts';
 export type { Provider } from './calls/client-tools.ts';
-export { type Constraints, describeConstraints } from './describe-constraints.ts';
-export { describeRefusal } from './describe-refusal.ts';
-export { type DetectedExit, detectExit } from './language/detect-exit.ts';
-export { agentSession } from './local.ts';
-export { type PromptOptions, promptSection } from './prompt-section.ts';
-export { type JsonMove, readJsonMove } from './language/read-json-move.ts';
-export { renderResult } from './render-result.ts';
-export { type SessionSituation as Situation, situation } from './situation.ts';
 export {
   type ActionContext,
   type ActionStep,
@@ -23,5 +15,13 @@ export {
   toolCallToAction,
 } from './calls/tool-call-to-action.ts';
 export { type ToolMapping, toolMapping } from './calls/tool-mapping.ts';
+export { type Constraints, describeConstraints } from './describe-constraints.ts';
+export { describeRefusal } from './describe-refusal.ts';
+export { type DetectedExit, detectExit } from './language/detect-exit.ts';
+export { type JsonMove, readJsonMove } from './language/read-json-move.ts';
+export { agentSession } from './local.ts';
+export { type PromptOptions, promptSection } from './prompt-section.ts';
+export { renderResult } from './render-result.ts';
+export { type SessionSituation as Situation, situation } from './situation.ts';
 export { type RecordedSession, type RecordOptions, recordTranscript } from './transcript/transcript.ts';
 export { transcriptPath, transcriptTo } from './transcript/transcript-file.ts';

@@ -1,5 +1,5 @@
-import { deriveEdges } from '../../spec/resolve/derive-edges.ts';
 import { hashSpecs } from '../../spec/hash-specs.ts';
+import { deriveEdges } from '../../spec/resolve/derive-edges.ts';
 import type { ContextRule, EntrySource, Exit, GateSpec, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import { globs, pathCover } from './path-cover.ts';
 import { sourceWord } from './print-specs.ts';

@@ -1,5 +1,5 @@
 import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
-import { type InhabitationFinding, type Inhabitation, judged, notApplicable } from './finding.ts';
+import { type Inhabitation, type InhabitationFinding, judged, notApplicable } from './finding.ts';
 import { type Life, nameOf } from './life.ts';
 
 /** Open everywhere; `stop`: a sub-agent ends. */

@@ -2,7 +2,7 @@ import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json, Mode, SpecSet } from '../../spec/types.ts';
 import { isElsewhere, sameJson } from '../rules/json.ts';
 import type { Act } from './acts.ts';
-import { type InhabitationFinding, type Inhabitation, judged, notApplicable } from './finding.ts';
+import { type Inhabitation, type InhabitationFinding, judged, notApplicable } from './finding.ts';
 import type { Life } from './life.ts';
 
 type Entered = NonNullable<Act['entered']>;

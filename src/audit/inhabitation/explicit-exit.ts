@@ -1,4 +1,4 @@
-import { type InhabitationFinding, type Inhabitation, judged, notApplicable } from './finding.ts';
+import { type Inhabitation, type InhabitationFinding, judged, notApplicable } from './finding.ts';
 import type { Life } from './life.ts';
 
 /**

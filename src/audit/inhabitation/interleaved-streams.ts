@@ -1,5 +1,5 @@
 import type { TranscriptItem } from '../../evidence/transcript.ts';
-import { type InhabitationFinding, type Inhabitation, judged, notApplicable } from './finding.ts';
+import { type Inhabitation, type InhabitationFinding, judged, notApplicable } from './finding.ts';
 import type { Life } from './life.ts';
 
 /** The only possible source of each kind of item. */

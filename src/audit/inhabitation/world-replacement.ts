@@ -1,4 +1,4 @@
-import { type InhabitationFinding, type Inhabitation, judged } from './finding.ts';
+import { type Inhabitation, type InhabitationFinding, judged } from './finding.ts';
 import { type Life, nameOf } from './life.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { MODES } from '../../spec/types.ts';
-import { NEEDS_HISTORY, type RuleProblem, problem } from './problem.ts';
+import { NEEDS_HISTORY, problem, type RuleProblem } from './problem.ts';
 import type { RequestOf } from './request.ts';
 import type { AuditState } from './state.ts';
 

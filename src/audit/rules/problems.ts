@@ -1,5 +1,5 @@
 import { modeProblems } from './mode.ts';
-import { type RuleProblem, problem } from './problem.ts';
+import { problem, type RuleProblem } from './problem.ts';
 import type { AuditRequest } from './request.ts';
 import type { AuditState } from './state.ts';
 import { stepProblems } from './step.ts';

@@ -6,10 +6,10 @@ import { commandProblem } from './commands.ts';
 import { hostProblem } from './hosts.ts';
 import { type Fields, isElsewhere, show } from './json.ts';
 import { liesIn, placeOf } from './paths.ts';
-import { NEEDS_HISTORY, type RuleProblem, problem } from './problem.ts';
+import { NEEDS_HISTORY, problem, type RuleProblem } from './problem.ts';
 import { isMaskedPath, isProtectedPath } from './protected-paths.ts';
 import type { RequestOf } from './request.ts';
-import type { AuditState, AuditedVisit } from './state.ts';
+import type { AuditedVisit, AuditState } from './state.ts';
 
 /**
  * A tool call: the peripheral's tools, its limits, the mode, the arguments, and what the scope grants to each

@@ -3,10 +3,10 @@ import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
 import type { EntrySource, Exit, GateRule, PeripheralSpec } from '../../spec/types.ts';
 import { type Fields, fits, sameJson, show } from './json.ts';
 import { atNaturalClose, conditionHolds, type Moment, momentNow, ruleHolds, wasVisited } from './moment.ts';
-import { observation, auditedFruit } from './observations.ts';
-import { NEEDS_HISTORY, type RuleProblem, problem } from './problem.ts';
+import { auditedFruit, observation } from './observations.ts';
+import { NEEDS_HISTORY, problem, type RuleProblem } from './problem.ts';
 import type { RequestOf } from './request.ts';
-import { type AuditState, filled, type Pinned, type AuditedVisit } from './state.ts';
+import { type AuditedVisit, type AuditState, filled, type Pinned } from './state.ts';
 
 /** A start from outside: no visit is under way, and the target's entry and context allow it. */
 export function startProblems(state: AuditState, request: RequestOf<'start'>): readonly RuleProblem[] {

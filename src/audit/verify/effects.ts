@@ -3,7 +3,7 @@ import { own } from '../../spec/names.ts';
 import { hostAllowed } from '../rules/hosts.ts';
 import { fieldsOf, textOf } from '../rules/json.ts';
 import { isFileChange } from '../rules/observations.ts';
-import type { AuditState, AuditedVisit } from '../rules/state.ts';
+import type { AuditedVisit, AuditState } from '../rules/state.ts';
 import { readProblem, scopeInWords, writeProblem } from '../rules/step.ts';
 import type { AuditReport } from './report.ts';
 

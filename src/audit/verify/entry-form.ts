@@ -1,6 +1,6 @@
 import type { Body } from '../../evidence/bodies.ts';
-import { disciplineOf } from '../../evidence/patterns/discipline.ts';
 import type { ClaimType, Entry, EvidenceType } from '../../evidence/entry.ts';
+import { disciplineOf } from '../../evidence/patterns/discipline.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
 import { looksBack } from '../rules/observations.ts';
 import { NEEDS_HISTORY } from '../rules/problem.ts';

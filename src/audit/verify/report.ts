@@ -1,5 +1,5 @@
 import type { Entry } from '../../evidence/entry.ts';
-import type { RuleProblem, Rule } from '../rules/problem.ts';
+import type { Rule, RuleProblem } from '../rules/problem.ts';
 import type { AuditState } from '../rules/state.ts';
 import { type Gap, MAX_LISTED, type Violation } from './verdict.ts';
 

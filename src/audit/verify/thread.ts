@@ -1,6 +1,6 @@
 import type { Body } from '../../evidence/bodies.ts';
-import { disciplineOf, patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import type { Entry } from '../../evidence/entry.ts';
+import { disciplineOf, patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import { wasVisited } from '../rules/moment.ts';
 import type { AuditState } from '../rules/state.ts';
 

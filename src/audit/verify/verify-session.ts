@@ -11,7 +11,7 @@ import { fieldsOf, isElsewhere } from '../rules/json.ts';
 import type { Pinned } from '../rules/state.ts';
 import { linkProblems } from './check-links.ts';
 import { SessionAudit } from './session-audit.ts';
-import { MAX_LISTED, type AuditVerdict } from './verdict.ts';
+import { type AuditVerdict, MAX_LISTED } from './verdict.ts';
 
 export interface VerifyOptions {
   /** A seal that was stored elsewhere, and the key that must have signed it (PEM). */

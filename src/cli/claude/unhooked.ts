@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readOwnTranscript, subAgentTranscript } from '../../adapters/claude-code/own-transcript.ts';
 import { transcriptPath } from '../../adapters/core/transcript/transcript-file.ts';
-import { toolCall, type Item } from '../../adapters/core/transcript/transcript-items.ts';
+import { type Item, toolCall } from '../../adapters/core/transcript/transcript-items.ts';
 import { SeatFiles, type SeatRecord } from '../../daemon/conversation-files.ts';
 import { parseTranscript, type Transcript } from '../../evidence/transcript.ts';
 import { stateDir } from '../../project/state-dir.ts';

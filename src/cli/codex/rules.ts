@@ -1,7 +1,7 @@
 import { ruledByCodex } from '../../adapters/codex/user-rules.ts';
 import type { AgentSession } from '../../adapters/core/agent-session.ts';
-import { commandOf } from '../../adapters/core/calls/shell-route.ts';
 import { argumentsOf } from '../../adapters/core/calls/controls.ts';
+import { commandOf } from '../../adapters/core/calls/shell-route.ts';
 import type { McpOptions } from '../../adapters/mcp/options.ts';
 import type { Io } from '../io.ts';
 import { pinOf } from '../mcp/reading.ts';

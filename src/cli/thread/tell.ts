@@ -4,7 +4,7 @@ import { sha256 } from '../../evidence/chain.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Json } from '../../spec/types.ts';
 import { describeValue } from '../run/show-result.ts';
-import { type OptionalFields, inShort } from './in-short.ts';
+import { inShort, type OptionalFields } from './in-short.ts';
 import { type ParameterOrder, spellCall } from './spell-call.ts';
 
 /** `unknown`: no outcome was recorded. */

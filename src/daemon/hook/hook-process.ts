@@ -1,7 +1,7 @@
 import { readSync, writeSync } from 'node:fs';
 import type { Env } from '../../project/state-home.ts';
-import { type Framed, unframe } from './framed.ts';
 import { runCommand } from '../run-command.ts';
+import { type Framed, unframe } from './framed.ts';
 
 /** Shorter than the time that client programs give a hook. */
 const DEADLINE_MS = 8_000;

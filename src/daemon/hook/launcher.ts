@@ -6,10 +6,10 @@ import { writeAtomically } from '../../base/files.ts';
 import { findProgram } from '../../base/process.ts';
 import { quoteShell } from '../../base/text.ts';
 import { type Env, stateHome } from '../../project/state-home.ts';
-import { socketOf, tokenFileOf } from './ask.ts';
 import { entryFile, packageFolder } from '../own-files.ts';
 import { ensurePrivateDir } from '../places.ts';
 import { launcherFile } from '../run-command.ts';
+import { socketOf, tokenFileOf } from './ask.ts';
 
 /** Shorter than the time that client programs give a hook, which is 10 s or more. */
 const DEADLINE_MS = 8_000;

@@ -1,6 +1,6 @@
 import { bodyOf } from '../bodies.ts';
-import { DISCIPLINE, disciplineOf } from './discipline.ts';
 import type { EntryDraft } from '../entry.ts';
+import { DISCIPLINE, disciplineOf } from './discipline.ts';
 import { type Psr, readPsr } from './psr.ts';
 import { type Pur, readPur } from './pur.ts';
 

@@ -1,9 +1,9 @@
 import type { Json } from '../../spec/types.ts';
 import { type Body, bodyOf } from '../bodies.ts';
-import { type Cycle, learningCycles } from './learning-cycles.ts';
 import { normalisedFields, text, texts } from '../dialects/fields.ts';
 import type { Entry } from '../entry.ts';
 import { inferPatterns, type RecordedEntry } from './infer-patterns.ts';
+import { type Cycle, learningCycles } from './learning-cycles.ts';
 import { errorsOf, type Par, type PatternUse, type PredictionError } from './par.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { isObject } from '../../base/json.ts';
 import type { Json } from '../../spec/types.ts';
-import { type DialectRecord, normalisedFields, magnitude, patternId, pick, text, texts } from '../dialects/fields.ts';
+import { type DialectRecord, magnitude, normalisedFields, patternId, pick, text, texts } from '../dialects/fields.ts';
 import { outcomeOf, type PatternOutcome } from './pur.ts';
 
 /** The use of a pattern, as a review records it. */

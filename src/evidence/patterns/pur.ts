@@ -1,5 +1,5 @@
 import type { Json } from '../../spec/types.ts';
-import { type DialectRecord, normalisedFields, magnitude, patternId, pick, text, texts } from '../dialects/fields.ts';
+import { type DialectRecord, magnitude, normalisedFields, patternId, pick, text, texts } from '../dialects/fields.ts';
 
 /** Outcomes of a pattern. */
 export const PATTERN_OUTCOMES = ['success', 'partial', 'failed', 'pivoted', 'deferred'] as const;

@@ -1,8 +1,8 @@
 import { type Json, type Principal, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
-import { type CelFacts, evaluateRule } from './cel.ts';
 import type { Fruit } from '../fruit.ts';
-import type { Requirement, RequirementFacts } from './requirement.ts';
 import type { SessionView } from '../view.ts';
+import { type CelFacts, evaluateRule } from './cel.ts';
+import type { Requirement, RequirementFacts } from './requirement.ts';
 
 /** The facts of a session for CEL rules, with the prospective fruit of the visit being left. */
 export function celFacts(view: SessionView, fruit: Fruit): CelFacts {

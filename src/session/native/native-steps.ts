@@ -6,10 +6,10 @@ import type { Request } from '../../gate/request.ts';
 import type { NativeWatch, ToolCall } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { asJson, asText } from '../as-json.ts';
-import { aboutRefusal, type SessionCore } from '../session-calls.ts';
-import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native-ticket.ts';
 import { keepFields, keepOutcome } from '../run-tool.ts';
+import { aboutRefusal, type SessionCore } from '../session-calls.ts';
 import { isSessionClosed } from '../state/state.ts';
+import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native-ticket.ts';
 
 /** Calls that the gate allows and another program runs: see {@link Session.admit} and {@link Session.conclude}. */
 export class NativeSteps {

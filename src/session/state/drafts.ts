@@ -1,6 +1,6 @@
 import type { Body } from '../../evidence/bodies.ts';
-import { disciplineOf } from '../../evidence/patterns/discipline.ts';
 import type { ClaimType, EntryDraft, EvidenceType } from '../../evidence/entry.ts';
+import { disciplineOf } from '../../evidence/patterns/discipline.ts';
 import type { Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import type { SessionState } from './state.ts';
 

@@ -2,9 +2,9 @@ import { type Draft, original, produce } from 'immer';
 import { fieldsOf, textOf } from '../../base/json.ts';
 import { type SpecTables, stateAfter } from '../../compile/tables.ts';
 import { type Body, bodyOf, type OutcomeRecord } from '../../evidence/bodies.ts';
-import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import type { Entry, StoredEntry } from '../../evidence/entry.ts';
 import { countFindings } from '../../evidence/findings.ts';
+import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import { backpackOf } from '../../gate/decide-visit.ts';
 import type { RequirementFacts } from '../../gate/requirements/requirement.ts';
 import type { TreeSeen, TreeToShip } from '../../gate/scope/tree.ts';
@@ -16,8 +16,8 @@ import {
   observeStep,
   type TestRun,
   testRuns,
-  withFiles,
   trustedReportOf,
+  withFiles,
 } from './observe.ts';
 import type { SessionFacts, SessionState } from './state.ts';
 

@@ -1,9 +1,9 @@
-import { hopTarget } from '../resolve/derive-edges.ts';
 import { checkCel } from '../facts.ts';
+import { own } from '../names.ts';
+import { hopTarget } from '../resolve/derive-edges.ts';
+import type { Edge, FruitType, PeripheralSpec } from '../types.ts';
 import type { IssueReport } from './issues.ts';
 import type { KnownNames } from './known-names.ts';
-import { own } from '../names.ts';
-import type { Edge, FruitType, PeripheralSpec } from '../types.ts';
 
 type Peripherals = { readonly [id: string]: PeripheralSpec };
 /** The report of each peripheral's own document. */

@@ -1,6 +1,6 @@
-import type { IssueReport } from './issues.ts';
-import type { ProjectFile } from '../schema/project-file.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
+import type { ProjectFile } from '../schema/project-file.ts';
+import type { IssueReport } from './issues.ts';
 
 type Git = PartialParse<NonNullable<ProjectFile['git']>>;
 

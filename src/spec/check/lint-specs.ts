@@ -1,6 +1,6 @@
 import { hopTarget } from '../resolve/derive-edges.ts';
-import type { SpecWarning } from './issues.ts';
 import type { PeripheralSpec, SpecSet } from '../types.ts';
+import type { SpecWarning } from './issues.ts';
 
 /** Returns warnings for the author of a spec set that loads. Pure. */
 export function lintSpecs(specs: SpecSet): SpecWarning[] {

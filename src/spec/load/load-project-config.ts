@@ -3,8 +3,8 @@ import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegularFile, UnreadableFile } from '../../base/read-file.ts';
 import { SpecError } from '../check/issues.ts';
-import { DEFAULT_PROJECT_CONFIG, parseProjectConfig } from '../resolve/parse-project-config.ts';
 import { MAX_AUTHORED_BYTES } from '../policy/limits.ts';
+import { DEFAULT_PROJECT_CONFIG, parseProjectConfig } from '../resolve/parse-project-config.ts';
 import type { ProjectConfig } from '../types.ts';
 
 export { DEFAULT_PROJECT_CONFIG, parseProjectConfig } from '../resolve/parse-project-config.ts';

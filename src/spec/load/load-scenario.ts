@@ -1,7 +1,7 @@
 import { readRegularFile, UnreadableFile } from '../../base/read-file.ts';
 import { SpecError } from '../check/issues.ts';
-import { parseScenario } from '../resolve/parse-scenario.ts';
 import { MAX_AUTHORED_BYTES } from '../policy/limits.ts';
+import { parseScenario } from '../resolve/parse-scenario.ts';
 import type { Scenario } from '../schema/scenario-file.ts';
 
 /**

@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { readRegularFile } from '../../base/read-file.ts';
 import { SpecError, type SpecIssue } from '../check/issues.ts';
 import { suggest } from '../names.ts';
-import { parseSpecSet } from '../resolve/parse-spec-set.ts';
 import { MAX_AUTHORED_BYTES, MAX_SPEC_FILES } from '../policy/limits.ts';
-import type { SpecSource } from './source-document.ts';
+import { parseSpecSet } from '../resolve/parse-spec-set.ts';
 import type { SpecSet } from '../types.ts';
+import type { SpecSource } from './source-document.ts';
 
 export { lintSpecs } from '../check/lint-specs.ts';
 
@@ -19,8 +19,8 @@ const OTHER_FILES = ['hopgate.yaml'];
  * Loads a spec set and returns it checked and resolved.
  *
  * @param path `default` for the specs that come with this package, a folder (`gate.yaml`, `tools.yaml`, `scopes.yaml`,
- *   `conditions.yaml`, `peripherals/*.yaml`, `*.edn`), or a single file with peripherals. Tools and scopes that the set
- *   does not define are those of the shipped catalogue.
+ *   `conditions.yaml`, `properties.yaml`, `peripherals/*.yaml`, `*.edn`), or a single file with peripherals. Tools and
+ *   scopes that the set does not define are those of the shipped catalogue.
  * @throws {@link SpecError} with all problems of all files
  * @example
  * const specs = await loadSpecs('default');

@@ -1,17 +1,17 @@
 import type { z } from 'zod';
 import { isObject } from '../../base/json.ts';
-import { ConditionsFile } from '../schema/conditions-file.ts';
+import type { IssueReport, SpecIssue } from '../check/issues.ts';
 import { readEdnPeripherals } from '../edn/edn-peripherals.ts';
+import { ConditionsFile } from '../schema/conditions-file.ts';
 import { kindOfFile, stemOf } from '../schema/file-kinds.ts';
 import { GateFile } from '../schema/gate-file.ts';
-import type { IssueReport, SpecIssue } from '../check/issues.ts';
+import { type PartialParse, parsePartial } from '../schema/parse-partial.ts';
 import { PeripheralFile } from '../schema/peripheral-file.ts';
 import { PropertiesFile } from '../schema/properties-file.ts';
-import { readYaml } from './read-yaml.ts';
-import { type PartialParse, parsePartial } from '../schema/parse-partial.ts';
 import { ScopesFile } from '../schema/scopes-file.ts';
-import { reporter, type SourceDocument, type SpecSource } from './source-document.ts';
 import { ToolsFile } from '../schema/tools-file.ts';
+import { readYaml } from './read-yaml.ts';
+import { reporter, type SourceDocument, type SpecSource } from './source-document.ts';
 
 /** The valid part of one file's content, its raw form, and the report for its problems. */
 interface Draft<T> {

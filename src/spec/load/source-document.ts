@@ -1,4 +1,4 @@
-import type { Path, IssueReport, SpecIssue } from '../check/issues.ts';
+import type { IssueReport, Path, SpecIssue } from '../check/issues.ts';
 
 /** The text of one authored file. */
 export interface SpecSource {

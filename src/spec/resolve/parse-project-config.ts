@@ -1,13 +1,13 @@
 import { checkGit } from '../check/check-git.ts';
 import { checkUpstream } from '../check/check-upstream.ts';
 import type { SpecIssue } from '../check/issues.ts';
-import type { Parsed } from './parse-spec-set.ts';
-import { DEFAULT_MASKS } from '../policy/default-masks.ts';
-import { ProjectFile } from '../schema/project-file.ts';
 import { readYaml } from '../load/read-yaml.ts';
-import { parsePartial } from '../schema/parse-partial.ts';
 import { reporter } from '../load/source-document.ts';
+import { DEFAULT_MASKS } from '../policy/default-masks.ts';
+import { parsePartial } from '../schema/parse-partial.ts';
+import { ProjectFile } from '../schema/project-file.ts';
 import type { CommandEnv, GitConfig, GitCredential, ProjectConfig, UpstreamServer } from '../types.ts';
+import type { Parsed } from './parse-spec-set.ts';
 
 /** The defaults for the keys that `hopgate.yaml` omits. */
 export const DEFAULT_PROJECT_CONFIG: ProjectConfig = {

@@ -1,9 +1,9 @@
 import type { SpecIssue } from '../check/issues.ts';
-import type { Parsed } from './parse-spec-set.ts';
 import { readYaml } from '../load/read-yaml.ts';
+import { reporter, type SpecSource } from '../load/source-document.ts';
 import { parsePartial } from '../schema/parse-partial.ts';
 import { SCENARIO_VERBS, type Scenario, type ScenarioAction, ScenarioFile } from '../schema/scenario-file.ts';
-import { reporter, type SpecSource } from '../load/source-document.ts';
+import type { Parsed } from './parse-spec-set.ts';
 
 /** Reads a scenario. Pure. All problems are reported at once. */
 export function parseScenario(source: SpecSource): Parsed<'scenario', Scenario> {

@@ -1,15 +1,15 @@
 import { checkConditions, checkEdges, checkRules } from '../check/check-edges.ts';
-import { deriveEdges, openUnboundExits } from './derive-edges.ts';
-import { hashSpecs } from '../hash-specs.ts';
 import type { IssueReport, SpecIssue } from '../check/issues.ts';
 import type { KnownNames } from '../check/known-names.ts';
+import { hashSpecs } from '../hash-specs.ts';
 import { type Drafts, type PeripheralDraft, readSources } from '../load/read-sources.ts';
-import { resolveGate, resolveScopes, resolveTools } from './resolve-catalogue.ts';
-import { isSourceName } from './resolve-entry.ts';
-import { resolvePeripheral } from './resolve-peripheral.ts';
 import type { SpecSource } from '../load/source-document.ts';
 import { resolveProperties } from '../schema/properties-file.ts';
 import { type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../types.ts';
+import { deriveEdges, openUnboundExits } from './derive-edges.ts';
+import { resolveGate, resolveScopes, resolveTools } from './resolve-catalogue.ts';
+import { isSourceName } from './resolve-entry.ts';
+import { resolvePeripheral } from './resolve-peripheral.ts';
 
 /** The result of reading authored files: a trusted value, or all their problems. */
 export type Parsed<Name extends string, Value> =

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { GateFile } from '../schema/gate-file.ts';
-import type { Path, IssueReport } from '../check/issues.ts';
+import type { IssueReport, Path } from '../check/issues.ts';
 import { suggest } from '../names.ts';
+import type { GateFile } from '../schema/gate-file.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { ScopesFile } from '../schema/scopes-file.ts';
 import type { ToolsFile } from '../schema/tools-file.ts';

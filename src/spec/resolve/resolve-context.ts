@@ -1,8 +1,8 @@
 import type { IssueReport } from '../check/issues.ts';
-import { nearest, own, suggest } from '../names.ts';
-import type { PeripheralFile } from '../schema/peripheral-file.ts';
-import type { PartialParse } from '../schema/parse-partial.ts';
 import type { KnownNames } from '../check/known-names.ts';
+import { nearest, own, suggest } from '../names.ts';
+import type { PartialParse } from '../schema/parse-partial.ts';
+import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import type { ContextRule } from '../types.ts';
 
 /** Resolves `context`: where each field comes from on entry. */

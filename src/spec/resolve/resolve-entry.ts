@@ -1,6 +1,6 @@
 import type { IssueReport } from '../check/issues.ts';
-import { suggest } from '../names.ts';
 import type { KnownNames } from '../check/known-names.ts';
+import { suggest } from '../names.ts';
 import type { EntryRule, EntrySource } from '../types.ts';
 
 const PLAIN_SOURCES = ['default', 'from-any', 'user-request', 'agent-request', 'session-close'] as const;

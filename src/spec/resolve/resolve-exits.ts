@@ -1,10 +1,10 @@
-import { hopTarget } from './derive-edges.ts';
-import type { Path, IssueReport } from '../check/issues.ts';
+import type { IssueReport, Path } from '../check/issues.ts';
 import type { KnownNames } from '../check/known-names.ts';
 import { suggest } from '../names.ts';
-import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
+import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import type { Exit, FruitField } from '../types.ts';
+import { hopTarget } from './derive-edges.ts';
 
 type Authored = NonNullable<PartialParse<PeripheralFile>['exit']>;
 

@@ -1,7 +1,7 @@
 import type { IssueReport } from '../check/issues.ts';
 import { suggest } from '../names.ts';
-import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
+import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import { type FruitField, type FruitType, OBSERVATIONS } from '../types.ts';
 
 /** Resolves `fruit`: each field's type, and for an observed one its observation. */

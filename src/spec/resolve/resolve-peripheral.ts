@@ -1,14 +1,14 @@
 import type { IssueReport } from '../check/issues.ts';
 import type { KnownNames } from '../check/known-names.ts';
 import { own, RESERVED_PERIPHERALS, suggest } from '../names.ts';
+import type { PartialParse } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
+import type { GateRule, Json, PeripheralSpec, Scope } from '../types.ts';
 import { INLINE_SCOPE } from './resolve-catalogue.ts';
 import { resolveContext } from './resolve-context.ts';
 import { namesNoSource, resolveEntry } from './resolve-entry.ts';
 import { resolveExits } from './resolve-exits.ts';
 import { resolveFruit } from './resolve-fruit.ts';
-import type { PartialParse } from '../schema/parse-partial.ts';
-import type { GateRule, Json, PeripheralSpec, Scope } from '../types.ts';
 
 /** Resolves the valid part of one authored peripheral, and reports every unknown name. */
 export function resolvePeripheral(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Name } from './name-schema.ts';
 import { MODES, TOOL_EFFECTS } from '../types.ts';
+import { Name } from './name-schema.ts';
 
 const Mode = z.enum(MODES);
 const ModeRule = z.strictObject({

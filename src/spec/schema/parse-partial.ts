@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { isObject } from '../../base/json.ts';
-import type { Path, IssueReport } from '../check/issues.ts';
+import type { IssueReport, Path } from '../check/issues.ts';
 import { nearest, suggest } from '../names.ts';
 
 /** A value without its invalid parts. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { IssueReport } from '../check/issues.ts';
 import type { KnownNames } from '../check/known-names.ts';
-import { Name } from './name-schema.ts';
 import { suggest } from '../names.ts';
 import { MODES, type Mode, type Property, type PropertyAtom, type PropertyPlace } from '../types.ts';
+import { Name } from './name-schema.ts';
 
 const Place = Name.describe('A peripheral, or a mode.');
 

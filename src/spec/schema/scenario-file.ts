@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Name } from './name-schema.ts';
 import { type Json, MODES, type Mode, PRINCIPALS, type Principal } from '../types.ts';
+import { Name } from './name-schema.ts';
 
 const Values = z.record(z.string(), z.json());
 const By = z.enum(PRINCIPALS).optional().describe('Who asks; the agent if left out.');

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Name } from './name-schema.ts';
 import { RelativePath } from '../paths.ts';
+import { Name } from './name-schema.ts';
 
 /** The authored form of `scopes.yaml`: what each scope lets a tool's arguments reach. */
 export const ScopesFile = z

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Name } from './name-schema.ts';
 import { ARGUMENT_ROLES, TOOL_EFFECTS } from '../types.ts';
+import { Name } from './name-schema.ts';
 
 const Parameter = z.strictObject({
   name: Name.describe('The argument’s name.'),

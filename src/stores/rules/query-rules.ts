@@ -2,10 +2,10 @@ import {
   type EvidenceQuery,
   type FoundEntry,
   matchesQuery,
-  type QueryPosition,
   pageOf,
   QueryError,
   type QueryPage,
+  type QueryPosition,
   type ResolvedQuery,
   resolveQuery,
 } from '../../evidence/query.ts';

@@ -12,14 +12,14 @@ import { createSession, resumeSession } from '../../session/open.ts';
 import type { Session } from '../../session/session.ts';
 import { LEASE_MS } from '../../session/writer.ts';
 import { cannedBackend } from '../doubles/canned-backend.ts';
-import { offerProblem } from '../plan/check-available.ts';
-import { compareState } from './compare-state.ts';
 import { countingIds } from '../doubles/counting-ids.ts';
-import { forgeApprovals } from './forge-approvals.ts';
 import { type Death, Died, MortalProcess } from '../doubles/mortal-store.ts';
+import { offerProblem } from '../plan/check-available.ts';
 import { type Move, SEEN } from '../plan/moves.ts';
 import { predict } from '../plan/predict.ts';
 import { dryRun, request } from '../plan/request.ts';
+import { compareState } from './compare-state.ts';
+import { forgeApprovals } from './forge-approvals.ts';
 import type { TrialClock } from './model-clock.ts';
 
 /** The refusal that a session must answer a move with; null if it must allow the move. */

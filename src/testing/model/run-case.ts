@@ -8,10 +8,10 @@ import type { Session } from '../../session/session.ts';
 import { memoryStore } from '../../stores/memory.ts';
 import { sqliteStore } from '../../stores/sqlite.ts';
 import type { Move } from '../plan/moves.ts';
-import { type PlannedCase, place } from '../plan/planned-case.ts';
 import { negativeCases } from '../plan/negative-cases.ts';
-import { type Taken, ModelRun, TrialFailure } from './model-run.ts';
+import { type PlannedCase, place } from '../plan/planned-case.ts';
 import { TrialClock } from './model-clock.ts';
+import { ModelRun, type Taken, TrialFailure } from './model-run.ts';
 
 export interface RunCaseOptions {
   readonly agent: string;

@@ -1,7 +1,7 @@
 import type { AuditState, Pinned } from '../../audit/rules/state.ts';
-import type { Model } from './model.ts';
 import { type Move, movesFrom } from '../plan/moves.ts';
 import { isLawful, predict } from '../plan/predict.ts';
+import type { Model } from './model.ts';
 import { keyMaker } from './state-key.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { SpecSet } from '../../spec/types.ts';
-import { coveredBy, place } from './planned-case.ts';
 import type { Taken } from '../model/model-run.ts';
+import { coveredBy, place } from './planned-case.ts';
 
 export interface CoverageRow {
   readonly what: 'states' | 'starts' | 'edges' | 'modes' | 'gates' | 'refusals';

@@ -1,6 +1,6 @@
 import { bodyOf } from '../../evidence/bodies.ts';
-import { learningCycles } from '../../evidence/patterns/learning-cycles.ts';
 import type { Entry } from '../../evidence/entry.ts';
+import { learningCycles } from '../../evidence/patterns/learning-cycles.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { workspaceBackend } from '../workspace/backend.ts';

@@ -1,5 +1,5 @@
-import type { Cycle } from '../../evidence/patterns/learning-cycles.ts';
 import type { Entry } from '../../evidence/entry.ts';
+import type { Cycle } from '../../evidence/patterns/learning-cycles.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { libraryOf } from './library.ts';
 

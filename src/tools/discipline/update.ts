@@ -1,7 +1,7 @@
 import { magnitude } from '../../evidence/dialects/fields.ts';
 import { HELD, outcomeOf, PATTERN_OUTCOMES } from '../../evidence/patterns/pur.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
-import { done, invalidPatternCall, isRefused, openSelection, trimmedText, textsOf } from './outcomes.ts';
+import { done, invalidPatternCall, isRefused, openSelection, textsOf, trimmedText } from './outcomes.ts';
 import type { PatternContext } from './pattern-context.ts';
 
 /**

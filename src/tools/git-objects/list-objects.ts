@@ -3,8 +3,8 @@ import { readIfAny } from '../../base/files.ts';
 import { gitEnvironment, hardenedArgv } from '../git/harden.ts';
 import { gitLayout } from '../git/layouts.ts';
 import type { Repository } from '../git/repository.ts';
-import { type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
 import type { Mount } from '../sandbox/mount.ts';
+import { type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
 import { type GitFolder, placesOf } from './git-folder.ts';
 

@@ -3,13 +3,13 @@ import type { Json } from '../../spec/types.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { observeTree } from '../tree/observe-tree.ts';
 import { invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
+import { addGit, unstageGit } from './add.ts';
 import { commitGit } from './commit.ts';
 import { openGitSession } from './git-session.ts';
 import { parseGit } from './parse-arguments.ts';
 import { pushGit } from './push.ts';
 import { readGit } from './read.ts';
 import { splitCommand } from './split-command.ts';
-import { addGit, unstageGit } from './add.ts';
 
 /**
  * Serves `bash-git`: `{ sub, args }`, where `sub` may also hold the whole command line (`"git commit -m 'fix: x'"`).

@@ -2,11 +2,11 @@ import { namesOf, type TreeToShip } from '../../gate/scope/tree.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { indexInfo, type TreeChange, underWay } from '../tree/git-tree.ts';
 import { failed, invalid, isStop, type Stop } from '../workspace/outcome.ts';
+import { stage } from './add.ts';
 import type { GitSession } from './git-session.ts';
 import { configValues } from './judge-config.ts';
 import { optionWords, type ParsedGit } from './parse-arguments.ts';
 import { APPROVE_AGAIN, gitReport, notRun, refEffects } from './report.ts';
-import { stage } from './add.ts';
 import { stagedFiles } from './staged-files.ts';
 
 /** Author and committer if the repository's configuration names none. */

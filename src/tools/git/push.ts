@@ -6,13 +6,13 @@ import { SandboxError } from '../sandbox/sandbox.ts';
 import { failed, invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { isSameMessage } from './commit.ts';
 import { loginFor } from './credentials/credential.ts';
+import { pushTarget } from './credentials/push-target.ts';
+import { redact } from './credentials/redact.ts';
+import { remoteFailure } from './credentials/remote-failure.ts';
 import type { GitSession } from './git-session.ts';
 import { configValues, networkKeys } from './judge-config.ts';
 import { isRef } from './operands.ts';
 import type { ParsedGit } from './parse-arguments.ts';
-import { pushTarget } from './credentials/push-target.ts';
-import { redact } from './credentials/redact.ts';
-import { remoteFailure } from './credentials/remote-failure.ts';
 import { APPROVE_AGAIN, gitReport, refEffects } from './report.ts';
 
 const SET_GIT =

@@ -3,8 +3,8 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, utimes
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { ToolCall } from '../../ports/tool-backend.ts';
-import { checkFolder, SANDBOX_HOME } from '../sandbox/mounts/layout.ts';
 import type { Mount } from '../sandbox/mount.ts';
+import { checkFolder, SANDBOX_HOME } from '../sandbox/mounts/layout.ts';
 
 /** A session's folders that were unused for this long are removed by the repository's next session. */
 const IDLE_MS = 24 * 60 * 60 * 1000;

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 import { quoteShell } from '../../base/text.ts';
-import { FD, fixedArguments, layoutArguments } from './mounts/bwrap-arguments.ts';
-import type { SupportFiles } from './mounts/support-files.ts';
-import type { SandboxLayout, LayoutLimits } from './mounts/layout.ts';
 import type { Mount } from './mount.ts';
+import { FD, fixedArguments, layoutArguments } from './mounts/bwrap-arguments.ts';
+import type { LayoutLimits, SandboxLayout } from './mounts/layout.ts';
+import type { SupportFiles } from './mounts/support-files.ts';
 import { SandboxError } from './sandbox.ts';
 
 /** The uid and gid that run the sandbox on the host. */

@@ -19,8 +19,8 @@ import { maskedObjects } from '../git-objects/masked-objects.ts';
 import { shellBackend } from '../shell/backend.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
 import { editLayout, readOnlyLayout, testLayout } from './mounts/layouts.ts';
-import { type Sandbox, SandboxError } from './sandbox.ts';
 import { scanTree } from './mounts/tree.ts';
+import { type Sandbox, SandboxError } from './sandbox.ts';
 
 /** One attempt to get out of one layout. */
 export interface ProbeResult {

@@ -3,11 +3,11 @@ import { availableParallelism } from 'node:os';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BoundedRun } from './bounded-run.ts';
-import { commandMessage, type SandboxHost, type HostIdentity, overlayOf } from './launch.ts';
+import { commandMessage, type HostIdentity, overlayOf, type SandboxHost } from './launch.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
 import type { Runner } from './runner.ts';
 import type { Runners } from './runners.ts';
-import { type CommandResult, prepared, type CommandOptions, SandboxError } from './sandbox.ts';
+import { type CommandOptions, type CommandResult, prepared, SandboxError } from './sandbox.ts';
 
 /** Runs one command under bubblewrap. See {@link Sandbox.run}. */
 export async function runSandboxed(

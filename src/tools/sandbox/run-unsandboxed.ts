@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BoundedRun } from './bounded-run.ts';
 import { exitOf, killGroup, start } from './child.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
-import { type CommandResult, type CommandOptions, SandboxError } from './sandbox.ts';
+import { type CommandOptions, type CommandResult, SandboxError } from './sandbox.ts';
 
 /** How long a process that has left the group may keep our pipes open. */
 const SURVIVOR_GRACE_MS = 500;

@@ -7,8 +7,8 @@ import type { OverlayView } from '../sandbox/sandbox.ts';
 import { type Anchors, byDescriptor, Moved } from '../workspace/anchors.ts';
 import { walkBeneath } from '../workspace/beneath.ts';
 import { makeFolders } from '../workspace/replace-file.ts';
-import type { Dropped, Judgement } from './judge-change.ts';
 import { hashFile, leftStages, makeStage, type Ownership, type Stage, type Step, takeOver } from './change-journal.ts';
+import type { Dropped, Judgement } from './judge-change.ts';
 
 /** The changes that reached the repository. Folders are not listed; their files are. */
 export interface AppliedChanges {

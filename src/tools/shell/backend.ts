@@ -7,9 +7,9 @@ import { COMMAND_TOOLS } from './command-tools.ts';
 import { type ShellContext, shellContext } from './context.ts';
 import { deployTool } from './deploy.ts';
 import { bashTool } from './edit.ts';
+import { UncoveredError } from './late-masked-files.ts';
 import { readOnlyTool } from './read-only.ts';
 import { testTool } from './test.ts';
-import { UncoveredError } from './late-masked-files.ts';
 
 const TOOLS: { readonly [id: string]: (context: ShellContext) => Promise<ToolReport | Stop> } = {
   'bash-readonly': readOnlyTool,

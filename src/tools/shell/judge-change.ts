@@ -6,8 +6,8 @@ import { MASKED, PROTECTED } from '../../gate/scope/refusals.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
 import { isTooDeep } from '../sandbox/mounts/read-folder.ts';
 import { isWithinOneOf } from '../sandbox/mounts/tree.ts';
-import type { Change } from './overlay-changes.ts';
 import { STAGE_PREFIX } from './change-journal.ts';
+import type { Change } from './overlay-changes.ts';
 
 /** A change that was not kept, and why. */
 export interface Dropped {

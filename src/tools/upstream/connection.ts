@@ -4,7 +4,7 @@ import type { Json, UpstreamServer } from '../../spec/types.ts';
 import { backoff } from './backoff.ts';
 import { type Environment, fillIn, redactor } from './environment.ts';
 import type { ListedTool } from './listed-tool.ts';
-import { type ServerTransport, openLine } from './open-transport.ts';
+import { openLine, type ServerTransport } from './open-transport.ts';
 import { plain } from './stderr-tail.ts';
 
 /** Limit for a server to become ready; the program may be downloaded first. */

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { World } from './world.ts';
 import { SERVER } from '../../server-name.ts';
+import { World } from './world.ts';
 
 const own = (tool: string) => `mcp__plugin_hopgate_${SERVER}__${tool}`;
 

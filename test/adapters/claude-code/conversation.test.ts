@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { handleClaudeEvent } from '../../../src/adapters/claude-code/hooks.ts';
 import { acceptConfig } from '../../../src/project/trust.ts';
-import { World } from './world.ts';
 import { SERVER } from '../../server-name.ts';
+import { World } from './world.ts';
 
 let world: World;
 beforeEach(() => {

@@ -7,8 +7,8 @@ import { runTicket } from '../../../src/daemon/run-ticket.ts';
 import { parseTranscript, type Transcript } from '../../../src/evidence/transcript.ts';
 import { stateDir } from '../../../src/project/state-dir.ts';
 import type { Json } from '../../../src/spec/types.ts';
-import { World } from './world.ts';
 import { SERVER } from '../../server-name.ts';
+import { World } from './world.ts';
 
 let world: World;
 beforeEach(async () => {

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { handleClaudeEvent } from '../../../src/adapters/claude-code/hooks.ts';
 import { ALLOW_BEGINS } from '../../../src/adapters/claude-code/reply.ts';
-import type { HookAnswer, ConversationRecord } from '../../../src/adapters/core/hook-context.ts';
-import { bodyOf } from '../../../src/evidence/bodies.ts';
+import type { ConversationRecord, HookAnswer } from '../../../src/adapters/core/hook-context.ts';
 import { SessionHost } from '../../../src/daemon/host.ts';
-import { nameServer } from '../../server-name.ts';
+import { bodyOf } from '../../../src/evidence/bodies.ts';
 import type { Session } from '../../../src/session/session.ts';
 import type { Json } from '../../../src/spec/types.ts';
+import { nameServer } from '../../server-name.ts';
 
 type Fields = { readonly [name: string]: unknown };
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { conversationOf, readCodexEvent } from '../../../src/adapters/codex/event.ts';
 import { handleCodexEvent } from '../../../src/adapters/codex/hooks.ts';
+import { SERVER } from '../../server-name.ts';
 import { bodies, must } from '../../session/sessions.ts';
 import { patchOf, toEdit, world } from './world.ts';
-import { SERVER } from '../../server-name.ts';
 
 const contextOf = (stdout: string): string =>
   (JSON.parse(stdout) as { hookSpecificOutput: { additionalContext: string } }).hookSpecificOutput.additionalContext;

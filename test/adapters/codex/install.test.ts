@@ -4,11 +4,11 @@ import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { parse } from 'smol-toml';
 import { describe, expect, test } from 'vitest';
-import type { Io } from '../../../src/cli/io.ts';
-import { withAdditions, withoutAdditions } from '../../../src/cli/install/codex-config-toml.ts';
 import { applyInstall, changesOf } from '../../../src/cli/install/apply.ts';
 import { codexInstaller } from '../../../src/cli/install/codex.ts';
-import type { InstallTarget, InstallPlan, InstallScope } from '../../../src/cli/install/installer.ts';
+import { withAdditions, withoutAdditions } from '../../../src/cli/install/codex-config-toml.ts';
+import type { InstallPlan, InstallScope, InstallTarget } from '../../../src/cli/install/installer.ts';
+import type { Io } from '../../../src/cli/io.ts';
 import { nameServer, SERVER } from '../../server-name.ts';
 import { temporaryTree } from '../../session/sessions.ts';
 

@@ -4,7 +4,7 @@ import { promptSection } from '../../../src/adapters/core/prompt-section.ts';
 import { situation } from '../../../src/adapters/core/situation.ts';
 import type { Session } from '../../../src/session/session.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load/load-project-config.ts';
-import { changed, lead, must, type Place, fixtureSpecs, stage, testRun } from '../../session/sessions.ts';
+import { changed, fixtureSpecs, lead, must, type Place, stage, testRun } from '../../session/sessions.ts';
 
 const config = {
   ...DEFAULT_PROJECT_CONFIG,

@@ -9,7 +9,7 @@ import {
 } from '../../../src/adapters/core/calls/tool-call-to-action.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load/load-project-config.ts';
 import type { Json, ProjectConfig } from '../../../src/spec/types.ts';
-import { lead, fixtureSpecs, stage } from '../../session/sessions.ts';
+import { fixtureSpecs, lead, stage } from '../../session/sessions.ts';
 
 const config: ProjectConfig = {
   ...DEFAULT_PROJECT_CONFIG,

@@ -1,5 +1,5 @@
 import { type AgentDriver, describeAgentAdapter, type Scene, type SeenTurn } from '../../contracts/agent-adapter.ts';
-import { connected, type Era, ERAS, hostOf, names, textOf } from './client.ts';
+import { connected, ERAS, type Era, hostOf, names, textOf } from './client.ts';
 
 /** A program with a model and an MCP client: it offers what it has last been told, and calls what the model says. */
 function driver(era: Era): AgentDriver {

@@ -1,5 +1,5 @@
-import { type Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { request } from 'node:http';
+import { type Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AgentSession } from '../../../src/adapters/core/agent-session.ts';
 import { agentSession } from '../../../src/adapters/core/local.ts';
@@ -7,7 +7,7 @@ import type { McpOptions } from '../../../src/adapters/mcp/options.ts';
 import { type HttpOptions, type HttpServing, serveOverHttp } from '../../../src/adapters/mcp/serve-http.ts';
 import type { OpenOptions } from '../../../src/open-session.ts';
 import { agentWorld } from '../../contracts/agent-world.ts';
-import { call, type ClientParts, ERAS, hostOf, names, newClient } from './client.ts';
+import { type ClientParts, call, ERAS, hostOf, names, newClient } from './client.ts';
 import { slowGlob } from './slow-glob.ts';
 
 async function served(options: HttpOptions = {}, mcp: Partial<McpOptions> = {}, open: Partial<OpenOptions> = {}) {

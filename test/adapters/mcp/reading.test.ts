@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { agentSession } from '../../../src/adapters/core/local.ts';
 import type { Session } from '../../../src/session/session.ts';
 import { agentWorld, type Start } from '../../contracts/agent-world.ts';
-import { call, connected, type Era, ERAS, hostOf } from './client.ts';
+import { call, connected, ERAS, type Era, hostOf } from './client.ts';
 
 async function reader(start: Start = 'explore', era: Era = 'legacy') {
   const world = await agentWorld(start);

@@ -2,8 +2,8 @@ import { InMemoryTransport, type JSONRPCMessage } from '@modelcontextprotocol/cl
 import { describe, expect, it } from 'vitest';
 import type { AgentSession } from '../../../src/adapters/core/agent-session.ts';
 import { agentSession } from '../../../src/adapters/core/local.ts';
-import { serveOverTransport } from '../../../src/adapters/mcp/serve-stdio.ts';
 import type { McpReading } from '../../../src/adapters/mcp/reading.ts';
+import { serveOverTransport } from '../../../src/adapters/mcp/serve-stdio.ts';
 import type { Session } from '../../../src/session/session.ts';
 import { agentWorld } from '../../contracts/agent-world.ts';
 import { call, connected, ERAS, hostOf, names, newClient } from './client.ts';

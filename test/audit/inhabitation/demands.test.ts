@@ -5,7 +5,7 @@ import { recordTranscript } from '../../../src/adapters/core/transcript/transcri
 import { mentions } from '../../../src/audit/inhabitation/context-injection.ts';
 import { judgeInhabitation } from '../../../src/audit/inhabitation/inhabitation.ts';
 import type { Situation, TranscriptItem } from '../../../src/evidence/transcript.ts';
-import { must, fixtureSpecs, stage } from '../../session/sessions.ts';
+import { fixtureSpecs, must, stage } from '../../session/sessions.ts';
 import { Items, inhabit, judge } from './lives.ts';
 
 const lived = await inhabit();

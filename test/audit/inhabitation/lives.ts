@@ -5,7 +5,7 @@ import { verifyConstraints } from '../../../src/audit/verify/verify-constraints.
 import { NO_TRANSCRIPT, type Transcript, type TranscriptItem } from '../../../src/evidence/transcript.ts';
 import type { TranscriptSink } from '../../../src/ports/transcript-sink.ts';
 import type { Session } from '../../../src/session/session.ts';
-import { type Stage, fixtureSpecs, stage } from '../../session/sessions.ts';
+import { fixtureSpecs, type Stage, stage } from '../../session/sessions.ts';
 
 export class Items implements TranscriptSink {
   readonly items: TranscriptItem[] = [];

@@ -5,7 +5,7 @@ import { agentSession } from '../../../src/adapters/core/local.ts';
 import { recordTranscript } from '../../../src/adapters/core/transcript/transcript.ts';
 import { judgeInhabitation } from '../../../src/audit/inhabitation/inhabitation.ts';
 import { parseTranscript } from '../../../src/evidence/transcript.ts';
-import { inTurn, fixtureSpecs, stage, testRun } from '../../session/sessions.ts';
+import { fixtureSpecs, inTurn, stage, testRun } from '../../session/sessions.ts';
 import { Items } from './lives.ts';
 
 const refusing = {

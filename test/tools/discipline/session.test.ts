@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { verifySession } from '../../../src/audit/verify/verify-session.ts';
-import { learningCycles } from '../../../src/evidence/patterns/learning-cycles.ts';
 import { checkInvariants } from '../../../src/evidence/invariants.ts';
+import { learningCycles } from '../../../src/evidence/patterns/learning-cycles.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load/load-project-config.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
 import { scriptedBackend } from '../../../src/testing/doubles/scripted.ts';
 import { disciplineBackend } from '../../../src/tools/discipline/backend.ts';
-import { changed, denied, must, fixtureSpecs, stage, TestClock } from '../../session/sessions.ts';
+import { changed, denied, fixtureSpecs, must, stage, TestClock } from '../../session/sessions.ts';
 
 async function atWork() {
   const clock = new TestClock();

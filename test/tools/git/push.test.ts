@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { gitLayout } from '../../../src/tools/git/layouts.ts';
 import { pushTarget } from '../../../src/tools/git/credentials/push-target.ts';
+import { gitLayout } from '../../../src/tools/git/layouts.ts';
 import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
 import { isStop } from '../../../src/tools/workspace/outcome.ts';
 import { git, put, repository, resultOf, runner } from './support.ts';

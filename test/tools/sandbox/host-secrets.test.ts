@@ -15,8 +15,8 @@ import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
 import { secretsIn } from '../../../src/tools/sandbox/host-secrets.ts';
-import { baseLayout } from '../../../src/tools/sandbox/mounts/layout.ts';
 import { LayoutError } from '../../../src/tools/sandbox/layout-error.ts';
+import { baseLayout } from '../../../src/tools/sandbox/mounts/layout.ts';
 
 const sandbox = await detectSandbox();
 

@@ -13,12 +13,12 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
-import { baseLayout, type SandboxLayout, withMounts } from '../../../src/tools/sandbox/mounts/layout.ts';
 import { LayoutError } from '../../../src/tools/sandbox/layout-error.ts';
-import { readOnlyLayout, testLayout } from '../../../src/tools/sandbox/mounts/layouts.ts';
 import type { Mount } from '../../../src/tools/sandbox/mount.ts';
-import type { CommandOptions, Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
+import { baseLayout, type SandboxLayout, withMounts } from '../../../src/tools/sandbox/mounts/layout.ts';
+import { readOnlyLayout, testLayout } from '../../../src/tools/sandbox/mounts/layouts.ts';
 import { scanTree } from '../../../src/tools/sandbox/mounts/tree.ts';
+import type { CommandOptions, Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
 
 let sandbox: Sandbox;
 beforeAll(async () => {

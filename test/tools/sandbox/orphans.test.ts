@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { probeCgroups } from '../../../src/tools/sandbox/cgroup.ts';
-import { makeSupportFiles } from '../../../src/tools/sandbox/mounts/support-files.ts';
 import { DEFAULT_LIMITS } from '../../../src/tools/sandbox/mounts/layout.ts';
+import { makeSupportFiles } from '../../../src/tools/sandbox/mounts/support-files.ts';
 
 const linux = process.platform === 'linux';
 const namespace = linux ? /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] : '';

@@ -8,9 +8,9 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { probeCgroups } from '../../../src/tools/sandbox/cgroup.ts';
 import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
-import { makeSupportFiles } from '../../../src/tools/sandbox/mounts/support-files.ts';
 import { commandMessage, type SandboxHost } from '../../../src/tools/sandbox/launch.ts';
 import { baseLayout, type SandboxLayout, withMounts } from '../../../src/tools/sandbox/mounts/layout.ts';
+import { makeSupportFiles } from '../../../src/tools/sandbox/mounts/support-files.ts';
 import { makeRunners, type Runners } from '../../../src/tools/sandbox/runners.ts';
 import { type Sandbox, SandboxError } from '../../../src/tools/sandbox/sandbox.ts';
 

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import fs from 'node:fs';
 import path from 'node:path';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { byDescriptor, byRealPath } from '../../../src/tools/workspace/anchors.ts';
 import { walkBeneath } from '../../../src/tools/workspace/beneath.ts';

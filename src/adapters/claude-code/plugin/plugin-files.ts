@@ -1,6 +1,6 @@
+import { claudeToolName } from '../names.ts';
 import { commandPages } from './command-pages.ts';
 import { claudeHooks, hookScript } from './hook-config.ts';
-import { claudeToolName } from '../names.ts';
 
 export interface PluginOptions {
   readonly version: string;

@@ -1,6 +1,6 @@
 import { isObject } from '../../../base/json.ts';
-import type { Session } from '../../../session/session.ts';
 import type { HopOptions, SeedHop } from '../../../session/seed-hop.ts';
+import type { Session } from '../../../session/session.ts';
 import type { Json, Mode } from '../../../spec/types.ts';
 
 /** The arguments of a mode change. */

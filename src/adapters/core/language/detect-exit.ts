@@ -1,8 +1,8 @@
 import { shorten } from '../../../base/text.ts';
 import type { Available } from '../../../gate/denial.ts';
 import type { SpecSet } from '../../../spec/types.ts';
-import { exitPatterns, hopPatterns, readyPattern, SPEAKS_OF_ALL } from './exit-phrases.ts';
 import { ownSentences, type Sentence } from './agent-sentences.ts';
+import { exitPatterns, hopPatterns, readyPattern, SPEAKS_OF_ALL } from './exit-phrases.ts';
 
 /**
  * The exit that an agent's words seem to name. Only a hint: the session moves only after a hop that the gate allows.

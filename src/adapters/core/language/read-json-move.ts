@@ -1,5 +1,5 @@
 import { isObject } from '../../../base/json.ts';
-import { type ModelArguments, argumentsOf } from '../calls/controls.ts';
+import { argumentsOf, type ModelArguments } from '../calls/controls.ts';
 
 /** A call that an agent wrote as text, because its model has no tool calls. */
 export interface JsonMove {

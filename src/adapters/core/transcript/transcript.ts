@@ -1,17 +1,17 @@
 import type { TranscriptSink } from '../../../ports/transcript-sink.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from '../agent-session.ts';
 import {
-  toolCall,
-  toolAnswer,
-  toolFault,
-  delivered,
-  userMessage,
-  sessionReleased,
-  toolsOffered,
-  sessionOpened,
   assistantMessage,
-  situationIn,
+  delivered,
   reportsSituation,
+  sessionOpened,
+  sessionReleased,
+  situationIn,
+  toolAnswer,
+  toolCall,
+  toolFault,
+  toolsOffered,
+  userMessage,
 } from './transcript-items.ts';
 
 /** A session that records its agent's transcript. Events that do not pass through the session are reported to it. */

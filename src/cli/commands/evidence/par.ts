@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { excerpt, visible } from '../../../base/text.ts';
+import { bodyOf } from '../../../evidence/bodies.ts';
 import {
   type Aggregate,
   aggregatePars,
   type PatternRecord,
   type Recurring,
 } from '../../../evidence/patterns/aggregate-pars.ts';
-import { bodyOf } from '../../../evidence/bodies.ts';
 import { type Par, readPar } from '../../../evidence/patterns/par.ts';
 import { chosenSessions } from '../../chosen-sessions.ts';
 import { CliError, heading, type Io, print, printJson } from '../../io.ts';

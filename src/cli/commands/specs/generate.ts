@@ -4,9 +4,9 @@ import type { Command } from 'commander';
 import { readRegularFile } from '../../../base/read-file.ts';
 import { type GeneratedFiles, generateFiles } from '../../../compile/generate-files.ts';
 import { checkGenerated, writeGenerated } from '../../../compile/generated-files.ts';
-import { jsonSchemas } from '../../../spec/schema/json-schemas.ts';
 import { defaultSpecsFolder, loadSpecs } from '../../../spec/load/load-specs.ts';
 import { MAX_SETTINGS_BYTES } from '../../../spec/policy/limits.ts';
+import { jsonSchemas } from '../../../spec/schema/json-schemas.ts';
 import { CliError, type Io, print, printJson } from '../../io.ts';
 import { examples } from '../../options.ts';
 

@@ -3,11 +3,11 @@ import type { ToolCall } from '../../../ports/tool-backend.ts';
 import type { GitConfig, GitCredential } from '../../../spec/types.ts';
 import { fromHome } from '../../sandbox/mounts/layout.ts';
 import { failed, isStop, type Stop } from '../../workspace/outcome.ts';
+import type { Repository } from '../repository.ts';
 import { fileOutside, type Places } from './credential-file.ts';
 import { askHelper } from './credential-helper.ts';
 import { describeCredential, type Login, NO_LOGIN, readOnly } from './login.ts';
 import type { NetworkTarget } from './push-target.ts';
-import type { Repository } from '../repository.ts';
 import { sshLogin } from './ssh-login.ts';
 
 const SECRET_BYTES = 64 << 10;

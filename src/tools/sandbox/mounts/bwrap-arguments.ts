@@ -1,11 +1,11 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { realpathIfAny } from '../../../base/files.ts';
-import { type SupportFiles, SANDBOX_ID, textFile } from './support-files.ts';
 import { ETC } from '../host-secrets.ts';
-import { type SandboxLayout, SANDBOX_HOME } from './layout.ts';
 import { LayoutError } from '../layout-error.ts';
 import type { Mount } from '../mount.ts';
+import { SANDBOX_HOME, type SandboxLayout } from './layout.ts';
+import { SANDBOX_ID, type SupportFiles, textFile } from './support-files.ts';
 
 /** The file descriptors that bubblewrap is started with; the command in the sandbox inherits none of them. */
 export const FD = { seccomp: 3, status: 4, args: 5, go: 6 } as const;

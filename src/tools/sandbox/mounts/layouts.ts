@@ -1,8 +1,8 @@
 import { lstatSync, readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWithin } from '../../../base/paths.ts';
-import { type BaseRequest, baseLayout, type SandboxLayout, withMounts } from './layout.ts';
 import type { Mount } from '../mount.ts';
+import { type BaseRequest, baseLayout, type SandboxLayout, withMounts } from './layout.ts';
 import { maskMounts, maskOverlay, outerGitMounts, scanTree, type TreeScan } from './tree.ts';
 
 export interface TreeRequest extends BaseRequest {

@@ -1,7 +1,7 @@
 import { type Dirent, lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { isUnlistable, readFolder } from './read-folder.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
+import { isUnlistable, readFolder } from './read-folder.ts';
 
 interface Hit {
   /** Root-relative. */

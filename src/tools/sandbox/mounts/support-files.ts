@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemSecrets } from '../host-secrets.ts';
 import type { Mount } from '../mount.ts';
-import { makeTempFolder } from './temp-folder.ts';
 import { type FilterArch, seccompFilter } from '../seccomp.ts';
+import { makeTempFolder } from './temp-folder.ts';
 
 /** The uid and gid of the command in the sandbox, independent of the host user. */
 export const SANDBOX_ID = 1000;

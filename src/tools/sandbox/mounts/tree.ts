@@ -6,13 +6,13 @@ import { isGitCredential, isProtected, maskMatcher } from '../../../gate/scope/m
 import { findRepository } from '../../git/repository.ts';
 import { isGitFolder, isGitPlace, isObjectStore, SKIPPED_IN_GIT } from '../../git-place.ts';
 import { isStop } from '../../workspace/outcome.ts';
-import { formatOnly } from './git-format.ts';
 import { LayoutError } from '../layout-error.ts';
+import type { Mount } from '../mount.ts';
+import { formatOnly } from './git-format.ts';
 import { maskLayer } from './mask-layer.ts';
 import { maskedInModules } from './modules.ts';
-import type { Mount } from '../mount.ts';
-import { isUnlistable, readFolder } from './read-folder.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
+import { isUnlistable, readFolder } from './read-folder.ts';
 
 /** The paths of a repository that the sandbox treats specially, all root-relative. */
 export interface TreeScan {

@@ -18,12 +18,12 @@ const MAX_ALTERNATIVES = 64;
 export function compileGlob(pattern: string): Glob {
   const problem = globProblem(pattern);
   if (problem !== null) throw new Error(`the pattern "${pattern}" ${problem}`);
-  const alternatives = readingsOf(pattern).map((each) => each.split('/').map(compileName));
+  const alternatives = expandPattern(pattern).map((each) => each.split('/').map(compileName));
   return (names) => alternatives.some((parts) => matches(parts, names, GLOBSTAR, (part, name) => part(name)));
 }
 
 /** The ways to read a pattern: with its braces expanded, and with braces that are part of a name. */
-export const readingsOf = (pattern: string): readonly string[] => [...new Set([...expandBraces(pattern), pattern])];
+export const expandPattern = (pattern: string): readonly string[] => [...new Set([...expandBraces(pattern), pattern])];
 
 /** Explains why a pattern cannot be compiled, as a phrase that follows its name; null if it can. */
 export function globProblem(pattern: string): string | null {

@@ -320,7 +320,10 @@ export interface ProjectConfig {
   readonly git: GitConfig | null;
   readonly web: { readonly allow: readonly string[] };
   readonly mask: readonly string[];
-  /** Files that instructions may import although they are masked or lie outside the root: root-relative, `~/…` or absolute. */
+  /**
+   * Files that instructions may import although they are masked or lie outside the root: root-relative, `~/…` or
+   * absolute.
+   */
   readonly imports?: readonly string[];
   readonly toolchains: readonly string[];
   /** Names of the operator's programs that commands need in addition to those that they begin with. */

@@ -42,7 +42,10 @@ export function importProblem(grant: Place, path: string, text: string): string 
   return null;
 }
 
-/** Where an import in a file leads, by the names that it goes by and by its real path; that is null where no file is there. */
+/**
+ * Where an import in a file leads, by the names that it goes by and by its real path; that is null where no file is
+ * there.
+ */
 function targetOf(
   root: string,
   path: string,
@@ -61,7 +64,10 @@ function targetProblem(grant: Place, path: string, target: string, instructs: bo
   return !instructs && real === null ? null : placeProblem(grant, [place, real ?? place]);
 }
 
-/** Why instructions may not show a file, by any of its paths; null if they may. The operator's `imports` allow a path, not what it links to. */
+/**
+ * Why instructions may not show a file, by any of its paths; null if they may. The operator's `imports` allow a path,
+ * not what it links to.
+ */
 function placeProblem({ root, config: { mask, imports = [] } }: Place, places: readonly string[]): string | null {
   const allowed = imports.map((path) => placeOf(root, '', path));
   const asked = places.filter((place) => !allowed.includes(place));
@@ -79,8 +85,8 @@ export interface ShownFile {
 }
 
 /**
- * Explains which file that is masked or lies outside the root a client program shows its model, because an instruction file that is there imports it or
- * is a link to it; null if none.
+ * Explains which file that is masked or lies outside the root a client program shows its model, because an instruction
+ * file that is there imports it or is a link to it; null if none.
  *
  * @param near a root-relative path whose folders alone are looked at; all folders if left out
  */
@@ -133,7 +139,10 @@ function targetsIn(place: string): Iterable<string> | null {
 /** Installed packages and git's own files are left out where all folders are searched. */
 const SKIPPED = new Set(['.git', 'node_modules']);
 
-/** Root-relative paths of instruction files. A client also reads what stands in `.claude` folders, and follows links there. */
+/**
+ * Root-relative paths of instruction files. A client also reads what stands in `.claude` folders, and follows links
+ * there.
+ */
 function instructionFiles(root: string, expands: boolean, near?: string): string[] {
   const found: string[] = [];
   const seen = new Set<string>();

@@ -1,4 +1,4 @@
-import { compileGlob, type Glob, readingsOf } from '../../base/glob.ts';
+import { compileGlob, type Glob, expandPattern } from '../../base/glob.ts';
 import { BACKUP_MARKS } from '../../spec/policy/default-masks.ts';
 import { GIT_CREDENTIALS, OWN_PACKAGES, PROTECTED_NAMES, REPOSITORY_MARK } from '../../spec/policy/protected-names.ts';
 
@@ -27,7 +27,7 @@ export function maskMatcher(patterns: readonly string[]): (relPath: string) => b
   const masks = patterns.flatMap((pattern): (Mask & { readonly globs: readonly string[] })[] => {
     const excepts = pattern.startsWith('!');
     const glob = anchored(foldPattern(excepts ? pattern.slice(1) : pattern));
-    return glob === null ? [] : [{ excepts, matches: compileGlob(glob), globs: readingsOf(glob) }];
+    return glob === null ? [] : [{ excepts, matches: compileGlob(glob), globs: expandPattern(glob) }];
   });
   const mayBeMasked = lastNameTest(masks.flatMap(({ excepts, globs }) => (excepts ? [] : globs)));
   const folders = new Map<string, boolean>();

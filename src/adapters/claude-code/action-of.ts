@@ -5,7 +5,7 @@ import { type OwnServer, ourTool } from '../core/calls/mcp-name.ts';
 import { type ClientAction, toolCallToAction } from '../core/calls/tool-call-to-action.ts';
 import type { ClaudeToolEvent } from './event.ts';
 
-/** What a call of Claude Code means in a session as it stands. */
+/** Translates a call of Claude Code into an action of the session, in its current state. */
 export function actionOf({ tool, input, fields }: ClaudeToolEvent, session: Session, own: OwnServer): ClientAction {
   const why = isLookAlike(tool, fields, own) ? LOOKS_ALIKE : whyOutside(tool, input);
   if (why !== null) return { kind: 'unmapped', why };
@@ -25,7 +25,10 @@ export function actionOf({ tool, input, fields }: ClaudeToolEvent, session: Sess
   );
 }
 
-/** The client says which server a tool is of: one with the name of hopgate's from another place than its plugin is not hopgate's. */
+/**
+ * True if the tool has the name of a hopgate tool, but belongs to another server. The client names the server of each
+ * tool. A server with hopgate's name that does not come from its plugin is not hopgate's.
+ */
 function isLookAlike(tool: string, { mcp_server: from }: ClaudeToolEvent['fields'], own: OwnServer): boolean {
   const { name, source } = fieldsOf(from);
   return ourTool(tool, own) !== null && from !== undefined && (name !== own.server || source !== 'plugin');
@@ -33,7 +36,10 @@ function isLookAlike(tool: string, { mcp_server: from }: ClaudeToolEvent['fields
 
 const LOOKS_ALIKE = "is of another MCP server that has the name of hopgate's";
 
-/** What this version of the client does behind a harmless name; completes "the tool …". null: nothing. */
+/**
+ * The effect outside of the session that this version of the client hides behind a harmless tool name; completes "the
+ * tool …". null if there is none.
+ */
 function whyOutside(tool: string, input: ClaudeToolEvent['input']): string | null {
   if ((tool === 'Agent' || tool === 'Task') && input['isolation'] !== undefined)
     return 'would start an agent in another place, where nothing of this session holds; leave isolation out';
@@ -42,7 +48,7 @@ function whyOutside(tool: string, input: ClaudeToolEvent['input']): string | nul
   return null;
 }
 
-/** Claude Code takes line 0 for the first one. */
+/** Removes an offset of 0: Claude Code reads line 0 as the first line. */
 function fromFirstLine(input: ClaudeToolEvent['input']): { readonly [name: string]: Json } {
   const { offset, ...rest } = input;
   return offset === undefined || offset === 0 ? rest : { ...rest, offset };

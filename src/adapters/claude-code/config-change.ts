@@ -2,7 +2,10 @@ import { textOf } from '../../base/json.ts';
 import { type HookCall, recordHookEvent } from './hook-call.ts';
 import type { Reply } from './reply.ts';
 
-/** ConfigChange: settings that change in the middle of a conversation could switch the hooks off, so they wait for the next one. */
+/**
+ * ConfigChange: refuses changes of the settings during a conversation, because they could switch the hooks off. They
+ * take effect in the next conversation.
+ */
 export async function configChange(at: HookCall): Promise<Reply> {
   await recordHookEvent(at, at.event.name);
   const file = textOf(at.event.fields['file_path']) ?? 'a settings file';

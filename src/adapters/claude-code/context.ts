@@ -6,7 +6,10 @@ import { toolNames } from './messages.ts';
 import { claudeToolName } from './names.ts';
 import type { Reply } from './reply.ts';
 
-/** SessionStart (also after a compaction, and on resume), UserPromptSubmit, SubagentStart: tells the model where it is. */
+/**
+ * SessionStart (also after a compaction, and on resume), UserPromptSubmit, SubagentStart: describes the situation to
+ * the model.
+ */
 export async function tellContext({ event, seat, desk }: HookCall): Promise<Reply> {
   const { section, situation } = await desk.withSession(seat, async (session) => ({
     section: promptSection(session),

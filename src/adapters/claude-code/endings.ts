@@ -2,7 +2,7 @@ import { idsOf, sessionReleased, toolCall, toolResult } from '../core/transcript
 import { type HookCall, recordHookEvent, recordWords } from './hook-call.ts';
 import { NOTHING, type Reply } from './reply.ts';
 
-/** SubagentStop: the sub-agent's session ends with it. */
+/** SubagentStop: closes the sub-agent's session. */
 export async function subagentStop(at: HookCall): Promise<Reply> {
   const { desk, seat, event } = at;
   await recordHookEvent(at, event.name, recordWords(at));
@@ -11,7 +11,7 @@ export async function subagentStop(at: HookCall): Promise<Reply> {
     if (session.state.closed) return;
     const { peripheral } = session.state;
     if (peripheral !== null) {
-      // Its last word is its way out of the visit.
+      // A sub-agent leaves its visit by stopping.
       const stopped = await session.stop('the sub-agent is done');
       const id = `stop ${event.agentId}`;
       const came = stopped.ok
@@ -25,7 +25,7 @@ export async function subagentStop(at: HookCall): Promise<Reply> {
   return NOTHING;
 }
 
-/** SessionEnd: the conversation is over; its session can be gone on with. */
+/** SessionEnd: the conversation is over; its session can be resumed. */
 export async function sessionEnd(at: HookCall): Promise<Reply> {
   await recordHookEvent(at, at.event.name);
   at.desk.recordTranscript(at.seat, sessionReleased());

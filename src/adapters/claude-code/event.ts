@@ -3,15 +3,15 @@ import type { Json } from '../../spec/types.ts';
 
 type Fields = { readonly [name: string]: Json };
 
-/** One event as Claude Code writes it to a hook's standard input. */
+/** An event, as Claude Code writes it to a hook's standard input. */
 export interface ClaudeHookEvent {
   /** `hook_event_name`. */
   readonly name: string;
-  /** `session_id`: the client's own; sub-agents share their parent's. */
+  /** `session_id`: the client's own id; sub-agents share their parent's. */
   readonly conversation: string;
-  /** `agent_id`; null: the main agent. */
+  /** `agent_id`; null for the main agent. */
   readonly agentId: string | null;
-  /** `tool_use_id`, where the event is about a call. */
+  /** `tool_use_id`; null if the event is not about a call. */
   readonly toolUseId: string | null;
   readonly fields: Fields;
 }
@@ -23,19 +23,19 @@ export interface ClaudeToolEvent extends ClaudeHookEvent {
   readonly input: Fields;
 }
 
-/** Reads an event; null if it is none. */
+/** Reads an event; null if the value is not an event. */
 export function readClaudeEvent(raw: unknown): ClaudeHookEvent | null {
   const fields = fieldsOf(raw as Json);
   const name = textOf(fields['hook_event_name']);
   const conversation = textOf(fields['session_id']);
   if (name === null || conversation === null) return null;
   const agentId = fields['agent_id'];
-  // An agent that cannot be told from the main one would get its envelope.
+  // With an unreadable id, a sub-agent would pass for the main agent and get its envelope.
   if (agentId !== undefined && agentId !== null && textOf(agentId) === null) return null;
   return { name, conversation, agentId: textOf(agentId), toolUseId: textOf(fields['tool_use_id']), fields };
 }
 
-/** An event about a call; null if it does not say which. */
+/** The event as one about a call; null if it does not name the call. */
 export function toolEvent(event: ClaudeHookEvent): ClaudeToolEvent | null {
   const tool = textOf(event.fields['tool_name']);
   const { toolUseId } = event;

@@ -7,18 +7,18 @@ import { readOwnTranscript } from './own-transcript.ts';
 /** The environment of the hook process. */
 export type HookEnv = { readonly [name: string]: string | undefined };
 
-/** A handler's place: the event, the seat of its conversation, and the desk. */
+/** The arguments of a handler: the event, the record of its conversation, and the services. */
 export interface HookCall<E extends ClaudeHookEvent = ClaudeHookEvent> {
   readonly event: E;
   readonly seat: ConversationRecord;
   readonly desk: HookContext;
-  /** Of the hook process. */
+  /** The environment of the hook process. */
   readonly env: HookEnv;
 }
 
 /**
- * What a seat remembers of a call, beside the client's own names of events: whether it was let through, whether an acting one, and that its end
- * never came.
+ * Event names recorded per tool call, derived from the client's own: allowed, allowed and mutating, denied, done,
+ * failed, refused by the client after hopgate had allowed it, missing result.
  */
 export const HOOK_EVENT = {
   allowed: 'PreToolUse',
@@ -30,7 +30,7 @@ export const HOOK_EVENT = {
   missing: 'PostToolUse (missing)',
 } as const;
 
-/** Writes into the seat that an event came. */
+/** Records an event in the conversation's record. */
 export const recordHookEvent = async (
   { desk, seat, event }: HookCall,
   name: string,
@@ -39,9 +39,10 @@ export const recordHookEvent = async (
   desk.recordEvent(seat, { name, at: new Date().toISOString(), toolUseId: event.toolUseId }, notes);
 
 /**
- * What the agent has said since it was heard last goes into its transcript, as Claude Code has it; its last words come with the event.
+ * Appends the agent's new messages to its transcript. They come from Claude Code's transcript file, after the offset
+ * that was read last; the event carries the last message.
  *
- * @returns the notes to remember
+ * @returns the notes to store
  */
 export function recordWords({ desk, seat, event }: HookCall): ConversationRecord['notes'] {
   const last = textOf(event.fields['last_assistant_message']);

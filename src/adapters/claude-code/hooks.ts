@@ -13,11 +13,12 @@ import { preToolUse } from './pre-tool-use.ts';
 import { NOTHING, type Reply, refuseCall, render } from './reply.ts';
 
 /**
- * Answers one hook event of Claude Code: what the hook process has to print, and how it has to exit. Never throws: whatever goes wrong is a
- * refusal with its reason.
+ * Answers one hook event of Claude Code: the output and the exit code of the hook process. Never throws: an error
+ * becomes a refusal with its reason.
  *
  * @param raw the JSON of the hook's standard input
- * @param env `HOPGATE_ROOT` names the repository, beside `HOPGATE_SESSION`; without them, it is the one that `CLAUDE_PROJECT_DIR`, or else the event's `cwd`, is of
+ * @param env `HOPGATE_ROOT` names the repository if `HOPGATE_SESSION` is set too; otherwise it is the repository of
+ *   `CLAUDE_PROJECT_DIR`, or of the event's `cwd`
  */
 export async function handleClaudeEvent(raw: unknown, desk: HookContext, env: HookEnv): Promise<HookAnswer> {
   const event = readClaudeEvent(raw);
@@ -43,7 +44,10 @@ export async function handleClaudeEvent(raw: unknown, desk: HookContext, env: Ho
   }
 }
 
-/** What every call waits for is at hand; the rest is loaded when its event comes. */
+/**
+ * Passes the event to its handler. The handlers of tool calls are imported statically, because every call waits for
+ * them; the others are imported when their event arrives.
+ */
 async function answer(at: HookCall): Promise<Reply> {
   const { event } = at;
   switch (event.name) {
@@ -84,7 +88,10 @@ async function answer(at: HookCall): Promise<Reply> {
   }
 }
 
-/** Where Claude Code keeps the conversation, and how far it was heard before: what it resumes was said before. */
+/**
+ * The notes on Claude Code's transcript file: its path and its current end. A resumed conversation's earlier messages
+ * lie before that end.
+ */
 async function ownTranscript(
   { fields }: ClaudeHookEvent,
   { notes }: ConversationRecord,
@@ -95,10 +102,15 @@ async function ownTranscript(
   return { transcript, heard: readOwnTranscript(transcript).end };
 }
 
-/** How long Claude Code is given to write down what it answered, in milliseconds, and how often it is looked for. */
+/**
+ * Timeout for Claude Code to write its answer to its transcript file, and the polling interval, in milliseconds.
+ */
 const [WRITTEN_IN, LOOK_EACH] = [600, 30];
 
-/** Records which calls Claude Code did not run after hopgate had let them through: no hook tells of a no by the user, or by the user's rules. */
+/**
+ * Records the calls that hopgate allowed and Claude Code did not run. No hook reports a refusal by the user or by the
+ * user's rules.
+ */
 async function settleRefused(at: HookCall): Promise<ConversationRecord> {
   const { event, desk } = at;
   const path = textOf(event.fields['transcript_path']);
@@ -133,7 +145,7 @@ async function settleRefused(at: HookCall): Promise<ConversationRecord> {
   return seat;
 }
 
-/** Writes into the seat that hooks fell silent before this event. */
+/** Records in the conversation's record that hooks are missing before this event. */
 async function notice(before: HookCall): Promise<ConversationRecord> {
   const at = { ...before, seat: await settleRefused(before) };
   const { event, seat } = at;
@@ -149,7 +161,7 @@ async function notice(before: HookCall): Promise<ConversationRecord> {
   return noticed;
 }
 
-/** The transcript is told that nobody will say how a call ended that the client ran by itself. */
+/** Records in the transcript that the result of a native call will never arrive. */
 async function giveUp({ event: { toolUseId }, seat, desk }: HookCall): Promise<void> {
   if (toolUseId === null) return;
   const kept = (await desk.takeForCall(seat, toolUseId)) as unknown as KeptCall | null;
@@ -157,7 +169,10 @@ async function giveUp({ event: { toolUseId }, seat, desk }: HookCall): Promise<v
     desk.recordTranscript(seat, toolResult(toolUseId, { status: 'error', text: 'nobody told how it ended' }));
 }
 
-/** The person at the client hears of it with the next answer that has room for it. */
+/**
+ * Renders the reply. A pending warning is shown to the person at the client with the next reply that can carry a
+ * message.
+ */
 async function finish(at: HookCall, reply: Reply): Promise<HookAnswer> {
   const untold = textOf(at.seat.notes['untold']);
   if (untold === null || reply.kind === 'deny') return render(reply, null);
@@ -167,7 +182,10 @@ async function finish(at: HookCall, reply: Reply): Promise<HookAnswer> {
   return render(reply, `hopgate: ${untold}`);
 }
 
-/** An agent that is asked to go on because of a fault would go on for ever. */
+/**
+ * The answer if a handler failed: a refusal. While a Stop hook is active it is only a message, because an agent that is
+ * kept from stopping by a fault would never stop.
+ */
 function fault(event: ClaudeHookEvent, error: unknown): HookAnswer {
   const why = error instanceof Error ? error.message : String(error);
   if (event.fields['stop_hook_active'] === true)
@@ -178,7 +196,8 @@ function fault(event: ClaudeHookEvent, error: unknown): HookAnswer {
 }
 
 function rootOf({ fields }: ClaudeHookEvent, env: HookEnv): string {
-  // Alone it may be anybody's: a repository's settings set variables. Who names a session that is there was told of both.
+  // HOPGATE_ROOT is trusted only together with HOPGATE_SESSION: a repository's settings can set variables, but only a
+  // process that hopgate started knows the id of a session.
   const named = textOf(env['HOPGATE_SESSION']) === null ? null : textOf(env['HOPGATE_ROOT']);
   if (named !== null) return realpathSync(named);
   const folder = textOf(env['CLAUDE_PROJECT_DIR']) ?? textOf(fields['cwd']);

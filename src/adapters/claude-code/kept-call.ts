@@ -4,11 +4,11 @@ import type { Json } from '../../spec/types.ts';
 import type { ClaudeToolEvent } from './event.ts';
 import type { HookCall } from './hook-call.ts';
 
-/** What was let through, until it has ended. */
+/** An allowed call, stored until it has ended. */
 export interface KeptCall {
-  /** null: it runs in the session by itself. */
+  /** null if the call runs contained, in the session, which records it. */
   readonly ticket: NativeTicket | null;
-  /** With which input. */
+  /** The input that was allowed. */
   readonly input: { readonly [name: string]: Json };
 }
 
@@ -18,6 +18,9 @@ export const keepCall = ({ desk, seat, event }: HookCall<ClaudeToolEvent>, call:
 export const takeCall = async ({ desk, seat, event }: HookCall<ClaudeToolEvent>): Promise<KeptCall | null> =>
   (await desk.takeForCall(seat, event.toolUseId)) as unknown as KeptCall | null;
 
-/** The client runs what the last of its hooks says: another one may have changed the call after hopgate had let it through. */
+/**
+ * True if the client ran the call with another input than the allowed one. It runs the call as its last hook returned
+ * it, so another hook may have changed the call after hopgate allowed it.
+ */
 export const wasChanged = ({ input }: KeptCall, ran: ClaudeToolEvent['input']): boolean =>
   Object.keys(ran).length > 0 && Object.keys(input).some((key) => !isDeepStrictEqual(input[key], ran[key]));

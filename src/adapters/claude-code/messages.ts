@@ -3,7 +3,7 @@ import { describeWay } from '../../gate/describe-denial.ts';
 import { sentence } from '../core/language/sentence.ts';
 import type { ClaudeToolName } from './names.ts';
 
-/** A denial as the model in Claude Code reads it: what is wrong, what to do, and by which of its tools. */
+/** The text of a denial for a model in Claude Code: the problem, the remedy, and the tools to use. */
 export function denialText({ code, message, remedy, way }: Denial, isSubAgent: boolean, own: ClaudeToolName): string {
   const lines = [`hopgate: ${code}: ${sentence(message)}`, `What to do: ${sentence(remedy)}`];
   if (way && way.length > 0 && !remedy.includes(describeWay(way))) lines.push(`The way there: ${describeWay(way)}.`);
@@ -15,7 +15,7 @@ export function denialText({ code, message, remedy, way }: Denial, isSubAgent: b
   return lines.join('\n');
 }
 
-/** For a tool of the client that does not run here, where hopgate has one that does its work. */
+/** The refusal of a client's tool that does not run here, if a hopgate tool does its work. */
 export const callOursInstead = (
   tool: string,
   ours: { readonly tool: string; readonly args: unknown },
@@ -23,18 +23,18 @@ export const callOursInstead = (
 ): string =>
   `hopgate: ${tool} does not run here by itself.\nWhat to do: call ${own(ours.tool)} with ${JSON.stringify(ours.args)}.`;
 
-/** For a tool of hopgate's that Claude Code has itself. */
+/** The refusal of a hopgate tool that Claude Code has itself. */
 export const callNativeInstead = (tool: string, native: { readonly tool: string; readonly input: unknown }): string =>
   `hopgate: ${tool} is ${native.tool} here, so that the rules of the user's hold for it.\nWhat to do: call ${native.tool} with ${JSON.stringify(native.input)}.`;
 
-/** @param why completes "the tool …"; null: it was never heard of */
+/** @param why completes "the tool …"; null if the tool is unknown */
 export const outsideText = (tool: string, why: string | null, own: ClaudeToolName): string =>
   `hopgate: ${tool} ${why ?? 'is outside of every peripheral'}.\nWhat to do: use the tools of this peripheral; ${own('status')} lists them.`;
 
 export const claudeSubAgentStays = (tool: string): string =>
   `hopgate: a sub-agent can neither hop nor change the mode (${tool}).\nWhat to do: stay within this envelope, and report to the agent that started you what else is needed.`;
 
-/** How the peripheral's tools are called in this client; follows the prompt section. */
+/** Explains how to call the peripheral's tools in this client; follows the prompt section. */
 export function toolNames(isSubAgent: boolean, own: ClaudeToolName): string {
   return [
     'In Claude Code: Read, Edit, Write and Bash are checked call by call where this peripheral has read, edit, write or a bash tool, and stand for them;',
@@ -46,6 +46,6 @@ export function toolNames(isSubAgent: boolean, own: ClaudeToolName): string {
   ].join('\n');
 }
 
-/** For a command that was to run beside the conversation: it cannot be watched there. */
+/** The notice for a command that was requested to run in the background, where it cannot be watched. */
 export const IN_THE_FOREGROUND =
   'hopgate: this command runs in the foreground, although run_in_background was asked for: a command that outlives its call is contained and recorded by nobody. What it still has running when it ends is ended.';

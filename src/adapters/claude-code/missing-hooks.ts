@@ -4,21 +4,23 @@ import { HOOK_EVENT } from './hook-call.ts';
 
 type Heard = ConversationRecord['events'][number];
 
-/** Hooks that ought to have been heard of before an event, and were not. */
+/** Hook events that should have arrived before an event and did not. */
 export interface MissingHooks {
-  /** For the person at the client. */
+  /** The text for the person at the client. */
   readonly text: string;
-  /** The calls whose end is missing. */
+  /** The calls without a reported result. */
   readonly calls: readonly Heard[];
 }
 
-/** Events at which no call of the conversation can be under way any more. */
+/** Events at which no call of the conversation can still be running. */
 const QUIET = new Set(['UserPromptSubmit', 'Stop', 'SubagentStop', 'SessionEnd']);
 
 /**
- * Whether hooks fell silent before this event: a main conversation that calls tools and never announced itself, or a call that was let through and
- * whose end nobody reported. Calls that only look run side by side, so that their ends are missed only once nothing can be under way; an acting
- * one runs alone.
+ * Finds the hooks that are missing before this event; null if none is.
+ *
+ * - SessionStart is missing if a main conversation calls tools without it.
+ * - The result of an allowed call is missing if it must have ended by now. Read-only calls run in parallel, so their
+ *   results are due only when no call can be running; a mutating call runs alone.
  */
 export function missingHooksBefore(event: ClaudeHookEvent, seat: ConversationRecord): MissingHooks | null {
   const texts: string[] = [];
@@ -34,7 +36,7 @@ export function missingHooksBefore(event: ClaudeHookEvent, seat: ConversationRec
   return texts.length === 0 ? null : { text: texts.join('; '), calls };
 }
 
-/** The calls that were let through, must have ended before this event, and did not as far as any hook told. */
+/** The allowed calls that must have ended before this event, and whose end no hook reported. */
 export function overdue(event: ClaudeHookEvent, seat: ConversationRecord): readonly Heard[] {
   if (event.name === 'PreToolUse') return openCalls(seat, ({ name }) => name === HOOK_EVENT.acting);
   return QUIET.has(event.name) ? openCalls(seat, () => true) : [];
@@ -56,7 +58,11 @@ function openCalls({ events }: ConversationRecord, which: (heard: Heard) => bool
   );
 }
 
-/** The seat's notes with one more thing that the operator has to know. @param untold it waits for an answer that has room for it */
+/**
+ * Adds a warning for the operator to the notes of the conversation's record.
+ *
+ * @param untold show it to the user with the next reply that can carry a message
+ */
 export function addWarning({ notes }: ConversationRecord, text: string, untold: boolean): ConversationRecord['notes'] {
   const earlier = Array.isArray(notes['silent']) ? notes['silent'] : [];
   const silent = [...earlier, { at: new Date().toISOString(), text }].slice(-20);

@@ -1,6 +1,6 @@
 import { inClaudeCode } from '../core/calls/mcp-name.ts';
 
-/** A tool of hopgate's as the model in Claude Code calls it. */
+/** Returns the name by which the model in Claude Code calls a hopgate tool. */
 export type ClaudeToolName = (tool: string) => string;
 
 /** @param server the name of hopgate's MCP server in its plugin */

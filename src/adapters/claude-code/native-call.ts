@@ -10,7 +10,7 @@ export interface ClientCall {
   readonly input: { readonly [name: string]: Json };
 }
 
-/** The call of Claude Code's own that does what one of hopgate's tools does; null: there is none. */
+/** The equivalent of a hopgate tool call among Claude Code's own tools; null if there is none. */
 export function nativeCall({ specs, config, root }: Session, { tool, args }: ToolCallOfOurs): ClientCall | null {
   const { path = '', ...rest } = args;
   const file_path = join(root, String(path));

@@ -4,10 +4,10 @@ import { isWithin } from '../../base/paths.ts';
 import type { NativeOutcome } from '../../session/native/native-ticket.ts';
 import type { Json } from '../../spec/types.ts';
 
-/** What is kept of one text of a result, in characters. */
+/** Length to which each text of a result is cut, in characters. */
 const KEPT = 200_000;
 
-/** What the client says came of a call, in the shape that hopgate's own tool of this name would have given it. */
+/** The client's result of a call, in the shape of the result of hopgate's tool of this name. */
 export function nativeResult(tool: string, response: unknown, root: string): NativeOutcome {
   const said = fieldsOf(response as Json);
   const path = (name: string) => shown(root, textOf(said[name]));
@@ -40,7 +40,7 @@ export function nativeResult(tool: string, response: unknown, root: string): Nat
   }
 }
 
-/** What the client says went wrong. */
+/** The client's error as an outcome. */
 export const nativeFailure = (error: unknown): NativeOutcome => ({
   status: 'failed',
   code: 'client-error',

@@ -5,13 +5,13 @@ import { readClientLog } from '../core/client-log.ts';
 
 type Fields = { readonly [name: string]: unknown };
 
-/** What Claude Code itself wrote down of a conversation. */
+/** Claude Code's own transcript of a conversation. */
 export interface OwnTranscript {
-  /** The agent's words, in order. */
+  /** The agent's messages, in order. */
   readonly said: readonly string[];
-  /** Calls of its own tools that ran and could reach something. */
+  /** Calls of Claude Code's own tools that ran, without its bookkeeping tools. */
   readonly ran: readonly RanCall[];
-  /** How far it was read, in bytes: to the end of the last whole line. */
+  /** Byte offset after the last complete line that was read. */
   readonly end: number;
 }
 
@@ -23,11 +23,11 @@ export interface RanCall {
   readonly at: string;
 }
 
-/** Where Claude Code writes a sub-agent's conversation, beside that of its parent. */
+/** Path of a sub-agent's transcript file, in a folder next to its parent's file. */
 export const subAgentTranscript = (parent: string, conversation: string, agentId: string): string =>
   join(dirname(parent), conversation, 'subagents', `agent-${agentId}.jsonl`);
 
-/** Reads a conversation from some byte on. What is not there, or not in the form that this version knows, tells nothing. */
+/** Reads a transcript file from a byte offset. A missing file, and entries in an unknown form, yield nothing. */
 export function readOwnTranscript(file: string, from = 0): OwnTranscript {
   const { entries, end } = readClientLog(file, from);
   const said: string[] = [];
@@ -53,7 +53,7 @@ export function readOwnTranscript(file: string, from = 0): OwnTranscript {
   return { said, ran, end };
 }
 
-/** What Claude Code answered in the place of a call that it did not run, by the call's id: the user's rules, or the user, said no. */
+/** Claude Code's answers to the calls that it did not run, by call id. The user, or the user's rules, refused them. */
 export function refusedCalls(file: string): ReadonlyMap<string, string> {
   const { entries } = readClientLog(file);
   const blocks = entries.flatMap((entry) => {
@@ -68,10 +68,13 @@ export function refusedCalls(file: string): ReadonlyMap<string, string> {
   );
 }
 
-/** What reaches nothing need not be decided. */
+/** False for tools without effect on the world, which need no decision. */
 const reaches = (tool: string): boolean => clientTool('claude-code', tool)?.kind !== 'inner';
 
-/** An error may stand for a call that never ran; one of a command that ended with a status does not. */
+/**
+ * False if the result is an error, because the call may not have run. An error with an exit code comes from a command
+ * that ran.
+ */
 const hasRun = (block: Fields): boolean => block['is_error'] !== true || wordsOf(block).startsWith('Exit code ');
 
 function wordsOf({ content }: Fields): string {

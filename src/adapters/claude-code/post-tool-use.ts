@@ -7,7 +7,7 @@ import { addWarning } from './missing-hooks.ts';
 import { nativeFailure, nativeResult } from './native-result.ts';
 import { NOTHING, type Reply } from './reply.ts';
 
-/** PostToolUse and PostToolUseFailure: what came of a call that the client ran by itself goes into the evidence. */
+/** PostToolUse and PostToolUseFailure: records the result of a native call in the evidence. */
 export async function postToolUse(at: HookCall<ClaudeToolEvent>): Promise<Reply> {
   const { desk, seat, event } = at;
   const call = await takeCall(at);
@@ -24,7 +24,7 @@ export async function postToolUse(at: HookCall<ClaudeToolEvent>): Promise<Reply>
     return NOTHING;
   }
   const { toolUseId, tool, input } = event;
-  // What ran is not what was decided: it went past the session.
+  // The call that ran is not the one that was decided: it bypassed the session.
   desk.recordTranscript(seat, toolCall({ id: `${toolUseId} as it ran`, tool, input, channel: tool }, true));
   const text = `another hook changed the ${event.tool} call ${event.toolUseId} after hopgate had let it through: what ran was neither decided nor contained`;
   await recordHookEvent(at, heard, addWarning(seat, text, false));

@@ -21,10 +21,10 @@ import { nativeCall } from './native-call.ts';
 import type { Reply } from './reply.ts';
 import { hasRules } from './user-rules.ts';
 
-/** Longest time that the client lets a foreground command run, in seconds. */
+/** The client's time limit for a foreground command, in seconds. */
 const LONGEST_COMMAND = 600;
 
-/** PreToolUse: decides every call, whatever tool it is of. */
+/** PreToolUse: decides every call of every tool. */
 export async function preToolUse(at: HookCall<ClaudeToolEvent>): Promise<Reply> {
   const action = await at.desk.withSession(at.seat, async (session) =>
     actionOf(at.event, session, inClaudeCode(at.desk.server)),
@@ -37,13 +37,16 @@ export async function preToolUse(at: HookCall<ClaudeToolEvent>): Promise<Reply> 
 
 interface Decided {
   readonly reply: Reply;
-  /** The client runs it by itself, and it changes something. */
+  /** The client itself runs the call, and the call changes something. */
   readonly acts: boolean;
-  /** What the transcript is told of it. What hopgate's MCP server carries out is told there. */
+  /** The items for the transcript. hopgate's MCP server records the calls that it runs. */
   readonly lived: readonly Item[];
 }
 
-/** hopgate's own doing, of which the user's rules for Claude Code's tools say nothing: what needs a person, hopgate asks. */
+/**
+ * For calls that hopgate runs: the user's rules for Claude Code's tools do not cover them, and hopgate itself asks a
+ * person where needed.
+ */
 const GRANTED = { decision: 'allow' } as const;
 
 const allow = (lived: readonly Item[], instead: Omit<Extract<Reply, { kind: 'allow' }>, 'kind'> = {}): Decided => ({
@@ -52,7 +55,7 @@ const allow = (lived: readonly Item[], instead: Omit<Extract<Reply, { kind: 'all
   lived,
 });
 
-/** A refusal that the gate has no part in. */
+/** A refusal that does not come from the gate. */
 function deny({ event }: HookCall<ClaudeToolEvent>, why: string): Decided {
   const { toolUseId: id, tool, input } = event;
   const lived = [toolCall({ id, tool, input, channel: tool }), toolResult(id, { status: 'refused', text: why })];
@@ -70,7 +73,7 @@ function refused(at: HookCall<ClaudeToolEvent>, call: Call, { denial, evidence }
   return { reply: { kind: 'deny', why }, acts: false, lived: [calledAs(at, call), came] };
 }
 
-/** The client's call by the names that the session has for it. */
+/** The client's call under the session's names for its tool and arguments. */
 const calledAs = ({ event }: HookCall<ClaudeToolEvent>, { tool, args }: Call): Item =>
   toolCall({ id: event.toolUseId, tool, input: args, channel: event.tool });
 
@@ -112,11 +115,13 @@ function decideStep(at: HookCall<ClaudeToolEvent>, step: ActionStep): Promise<De
 
 const isSubAgent = ({ event }: HookCall): boolean => event.agentId !== null;
 
-/** The client's own Read, Edit, …: decided, the intent written down, and then left to the client. */
+/**
+ * Handles the client's own Read, Edit, …: decides the call, records the intent, and then leaves the call to the client.
+ */
 async function native(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
   const call = { tool, args };
   const { desk, seat, event } = at;
-  // With a file, Claude Code shows its model the instructions in the folders above.
+  // Claude Code shows its model the instruction files in the folders above a file that it reads.
   const shown = await desk.instructionProblem(seat, 'claude-code', textOf(args['path']) ?? '');
   if (shown) return deny(at, `${shown.message}.\nWhat to do: ask the operator. ${shown.remedy}`);
   const denied = isSubAgent(at) ? await dryRun(at, call) : null;
@@ -128,9 +133,9 @@ async function native(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Prom
 }
 
 /**
- * A shell command: what the client runs in its place is one that runs it contained, in the session. The agent's own text stands behind that, where no
- * shell gets to (`exit`): Claude Code judges each command of a text, so that the user's rules and permission mode hold for the agent's, and the
- * user reads it when asked.
+ * Replaces a shell command by one that runs it contained, in the session. The agent's own text follows after an `exit`,
+ * where no shell reaches it. Claude Code judges each command of a text, so the user's rules and permission mode still
+ * apply to the agent's command. The user also reads it when asked.
  */
 async function shell(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
   const denied = await dryRun(at, { tool, args });
@@ -149,15 +154,16 @@ async function shell(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Promi
   return allow([calledAs(at, { tool, args })], { input, ...told });
 }
 
-/** A tool of the client whose work only hopgate's own does here. */
+/** Refuses a tool of the client whose work only hopgate's own tool does here. */
 async function throughHopgate(at: HookCall<ClaudeToolEvent>, call: Call): Promise<Decided> {
   const denied = await dryRun(at, call);
   return denied ? refused(at, call, denied) : deny(at, callOursInstead(at.event.tool, call, claudeToolName(at.desk)));
 }
 
 /**
- * A tool of hopgate's MCP server: that decides it again. A sub-agent shares its parent's server, so that its own envelope is asked here. What a tool of
- * Claude Code's own does is left to that, because the user's rules are about its calls.
+ * Decides a tool call to hopgate's MCP server, which decides it again. A sub-agent shares its parent's server, so its
+ * own envelope is checked here. If a tool of Claude Code's own does the same, the call is refused in its favour,
+ * because the user's rules name that tool.
  */
 async function own(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
   const { desk, seat, event } = at;
@@ -178,10 +184,10 @@ async function own(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Promise
   return allow([], looks && tool !== 'web-fetch' ? GRANTED : {});
 }
 
-/** Tools without a twin in Claude Code, and the tool whose rules are about the same. */
+/** Tools without an equivalent in Claude Code, and the tool of Claude Code whose rules cover the same. */
 const RULED: { readonly [tool: string]: 'Read' | 'WebFetch' } = { glob: 'Read', grep: 'Read', 'web-fetch': 'WebFetch' };
 
-/** A tool that reaches where no spec says what it may touch. */
+/** Refuses a tool whose reach no spec limits. */
 async function unmapped(at: HookCall<ClaudeToolEvent>, why: string | null): Promise<Decided> {
   const { tool, input: args } = at.event;
   const denied = await dryRun(at, { tool, args });
@@ -194,11 +200,14 @@ async function unmapped(at: HookCall<ClaudeToolEvent>, why: string | null): Prom
   };
 }
 
-/** Decides a call without letting it run: by the session's own envelope, then by the parent's as it is now. A refusal is recorded. */
+/**
+ * Decides a call without running it: by the session's own envelope, then by the parent's current one. A refusal is
+ * recorded.
+ */
 async function dryRun({ desk, seat }: HookCall, call: Call): Promise<Refused | null> {
   const own = await desk.withSession(seat, async (session) => {
     if (session.why(call) === null) return null;
-    const judged = await session.admit(call); // refused as the dry run was, and written down
+    const judged = await session.admit(call); // refused like the dry run, and recorded
     return judged.ok ? null : judged;
   });
   if (own) return own;

@@ -3,13 +3,14 @@ import type { HookAnswer } from '../core/hook-context.ts';
 
 type Fields = { readonly [name: string]: Json };
 
-/** What a handler has to say to the client. */
+/** A handler's reply to the client. */
 export type Reply =
   /** The call does not run; the model reads why. */
   | { readonly kind: 'deny'; readonly why: string }
   /**
-   * The call may run, as it was asked for or with another input, of which the model is told `text`. Claude Code decides it as well, by the rules and
-   * the permission mode of its user: `decision` goes in the place of that (but a rule that denies or asks holds all the same).
+   * The call may run, unchanged or with another `input`; the model reads `text`. Claude Code decides the call as well,
+   * by its user's rules and permission mode. `decision` replaces that decision, but a rule that denies or asks still
+   * applies.
    */
   | {
       readonly kind: 'allow';
@@ -18,26 +19,29 @@ export type Reply =
       readonly decision?: 'allow' | 'ask';
       readonly why?: string;
     }
-  /** The model is told this. */
+  /** The model reads `text`. */
   | { readonly kind: 'tell'; readonly event: string; readonly text: string }
-  /** The agent does not stop yet; it reads why. */
+  /** The agent must not stop yet; it reads why. */
   | { readonly kind: 'go-on'; readonly why: string }
-  /** The person at the client is told this. */
+  /** The person at the client reads `text`. */
   | { readonly kind: 'remark'; readonly text: string }
   | { readonly kind: 'nothing' };
 
-/** How an allow begins, and nothing else does; the shell around the hook looks for it, and for its end. */
+/** Start of every allow, and of no other reply. The script around the hook checks for it, and for the end. */
 export const ALLOW_BEGINS = '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecisionReason":"hopgate ';
-/** The last member of every document that we say something in: half an answer does not have it, whatever stands in its strings. */
+/**
+ * Sentinel: the last key of every non-empty reply, so that a truncated reply is detected. No JSON string can contain it
+ * unescaped.
+ */
 export const ALLOW_ENDS = ',"continue":true}';
 
 export const NOTHING: Reply = { kind: 'nothing' };
 
 /**
- * A reply in the form that the client obeys whatever it thinks of our JSON: a refusal is exit 2 with its reason on standard error; everything else
- * is one JSON document.
+ * Renders a reply. A refusal is exit 2 with its reason on standard error, which the client obeys even if it cannot read
+ * our JSON. Any other reply is one JSON document.
  *
- * @param notice shown to the person at the client, where the form has room for it
+ * @param notice shown to the person at the client; a refusal has no room for it
  */
 export function render(reply: Reply, notice: string | null): HookAnswer {
   if (reply.kind === 'deny') return refuseCall(reply.why);
@@ -46,7 +50,7 @@ export function render(reply: Reply, notice: string | null): HookAnswer {
   return { exit: 0, stdout: isEmpty ? '' : JSON.stringify({ ...said, continue: true }), stderr: '' };
 }
 
-/** Exit 2 with a reason that is never empty: without one, a client would let the call through. */
+/** Exit 2 with a reason that is never empty: without a reason, a client would let the call through. */
 export const refuseCall = (why: string): HookAnswer => ({
   exit: 2,
   stdout: '',

@@ -6,7 +6,7 @@ import { type HookCall, recordHookEvent, recordWords } from './hook-call.ts';
 import { type ClaudeToolName, claudeToolName } from './names.ts';
 import { NOTHING, type Reply } from './reply.ts';
 
-/** Stop: an agent that leaves work unreviewed is asked, once per conversation, to take the exit or to review it. */
+/** Stop: asks an agent that leaves work unreviewed, once per conversation, to take the exit or to review the work. */
 export async function stop(at: HookCall): Promise<Reply> {
   const { desk, seat, event } = at;
   const notes = recordWords(at);
@@ -18,7 +18,7 @@ export async function stop(at: HookCall): Promise<Reply> {
   return { kind: 'go-on', why };
 }
 
-/** Why it is too early to stop; null: nothing is left open. */
+/** The reason not to stop yet; null if no work is left unreviewed. */
 export async function reasonToGoOn(session: Session, own: ClaudeToolName): Promise<string | null> {
   const { closed, peripheral } = session.state;
   if (closed || isReflective(session, peripheral) || !(await hasUnreviewedWork(session))) return null;
@@ -39,7 +39,7 @@ const isReflective = ({ specs }: Session, peripheral: string | null): boolean =>
     (field) => field.kind === 'observed' && field.from === 'par',
   );
 
-/** Steps were made since the last review. */
+/** True if steps were made since the last review. */
 async function hasUnreviewedWork(session: Session): Promise<boolean> {
   const events = (await session.evidence()).map(({ body }) => fieldsOf(body)['event']);
   return events.findLastIndex((event) => event === 'step' || event === 'outcome') > events.lastIndexOf('par');

@@ -8,11 +8,12 @@ type Env = { readonly [name: string]: string | undefined };
 const MANAGED = ['/etc/claude-code', '/Library/Application Support/ClaudeCode'];
 
 /**
- * Whether a settings file of Claude Code's holds a rule that denies or asks for calls of a tool. Only that there is one: what it matches, Claude Code
- * alone knows. A file that is there and cannot be read counts as one that has such a rule.
+ * True if a settings file of Claude Code has a rule that denies, or asks about, calls of a tool. Does not match the
+ * rule against a call: only Claude Code knows what it matches. A file that exists and cannot be read counts as one with
+ * such a rule.
  */
 export function hasRules(tool: string, root: string, env: Env): boolean {
-  // Rules that `hopgate claude` was given on its command line.
+  // Rules from the command line of `hopgate claude`.
   if (env['HOPGATE_CLAUDE_RULES']) return true;
   const user = env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] || homedir(), '.claude');
   const files = [

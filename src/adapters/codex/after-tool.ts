@@ -6,10 +6,10 @@ import type { CodexHookEvent } from './event.ts';
 
 type AfterTool = Extract<CodexHookEvent, { hook_event_name: 'PostToolUse' }>;
 
-/** How much of what Codex says of a call is kept. */
+/** Length to which Codex's text about a call is cut, in characters. */
 const SHOWN = 2000;
 
-/** Records what came of a call that was let through. */
+/** Records the result of an allowed call. */
 export async function afterTool(
   { tool_use_id, tool_response }: AfterTool,
   desk: HookContext,
@@ -23,7 +23,10 @@ export async function afterTool(
   desk.recordTranscript(seat, toolResult(tool_use_id, { status: outcome.status, text, evidence: idsOf(evidence) }));
 }
 
-/** Codex tells of a patch in text that begins with an exit code; of an image it gives the image. */
+/**
+ * Reads the outcome of a call. Codex reports a patch as text that begins with an exit code, and an image as the image
+ * itself.
+ */
 function outcomeOf(response: unknown): NativeOutcome {
   if (typeof response !== 'string') return { status: 'ok', result: { by: 'codex' } };
   const said = response.slice(0, SHOWN);

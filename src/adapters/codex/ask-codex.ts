@@ -2,17 +2,17 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { asArguments, type Override } from './overrides.ts';
 
-/** A hook as Codex sees it. */
+/** A hook, as Codex lists it. */
 export interface ListedHook {
-  /** What its trust is kept under. */
+  /** The key under which Codex stores the hook's trust. */
   readonly key: string;
   readonly eventName: string;
   readonly command: string | null;
-  /** `sessionFlags`: given by `-c`; `user`, `project`, … */
+  /** `sessionFlags` for hooks given with `-c`; `user`, `project`, … */
   readonly source: string;
   readonly enabled: boolean;
   readonly currentHash: string;
-  /** Only `trusted` and `managed` ones run. */
+  /** Only `trusted` and `managed` hooks run. */
   readonly trustStatus: 'managed' | 'untrusted' | 'trusted' | 'modified';
 }
 
@@ -25,19 +25,21 @@ export interface CodexAnswer {
 }
 
 export interface Asked {
-  /** The program. */
+  /** The path or name of the Codex program. */
   readonly codex: string;
   readonly cwd: string;
   readonly env: { readonly [name: string]: string | undefined };
   readonly overrides?: readonly Override[];
-  /** Milliseconds until it is given up. Default 20000. */
+  /** Timeout in milliseconds. Default: 20000. */
   readonly waitMs?: number;
 }
 
 /**
- * Asks Codex itself, by its app server, which hooks it would run here and what the hash of each is. Codex alone knows how it computes them.
+ * Asks Codex, through its app server, which hooks it would run here and for the hash of each. Only Codex knows how it
+ * computes the hashes.
  *
- * @throws Error where the program does not start, or gives no such answer: it is too old, or its configuration is broken.
+ * @throws Error if the program does not start, or does not list its hooks: it is too old, or its configuration is
+ *   broken
  */
 export function askCodex({ codex, cwd, env, overrides = [], waitMs = 20_000 }: Asked): Promise<CodexAnswer> {
   return new Promise((resolve, reject) => {

@@ -25,7 +25,7 @@ import {
   unknownHere,
 } from './wording.ts';
 
-/** null: it may run; else what the model is told. */
+/** null if the call may run; otherwise the text for the model. */
 export type HookVerdict = string | null;
 
 interface At {
@@ -35,10 +35,10 @@ interface At {
   readonly env: Env;
 }
 
-/** Under which key the ticket of a call that runs is kept. */
+/** The key under which the ticket of a running call is stored. */
 export const ticketKey = (toolUseId: string): string => `native ${toolUseId}`;
 
-/** Whether a tool call of Codex's may run. Everything that is not known to be harmless is put before the gate. */
+/** Decides a tool call of Codex. Every tool that is not known to be harmless goes to the gate. */
 export async function beforeTool(
   event: CodexToolEvent,
   desk: HookContext,
@@ -57,7 +57,7 @@ export async function beforeTool(
       return null;
     case 'hop':
     case 'mode':
-      // A sub-agent's connection leads to the session of the agent that started it.
+      // A sub-agent's connection belongs to the session of the agent that started it.
       return isSubAgent(at) ? refuse(at, codexSubAgentStays(action.kind, codexToolName(desk))) : null;
     case 'unmapped':
       return unmapped(at, action.why);
@@ -83,7 +83,7 @@ function actionOf(
 
 const isSubAgent = ({ seat }: At): boolean => seat.conversation.agentId !== null;
 
-/** A refusal that the gate has no part in. */
+/** A refusal that does not come from the gate. */
 function refuse({ event, desk, seat }: At, why: string): string {
   const { tool_use_id: id, tool_name: tool, tool_input: input } = event;
   desk.recordTranscript(
@@ -94,7 +94,7 @@ function refuse({ event, desk, seat }: At, why: string): string {
   return why;
 }
 
-/** The gate's refusal, as the model reads it. */
+/** The gate's refusal, as text for the model. */
 function refusedBy(
   at: At,
   call: ToolCallOfOurs,
@@ -107,11 +107,11 @@ function refusedBy(
   return text;
 }
 
-/** Codex's call by the names that the session has for it. */
+/** Codex's call under the session's names for its tool and arguments. */
 const calledAs = ({ event }: At, { tool, args }: ToolCallOfOurs): Item =>
   toolCall({ id: event.tool_use_id, tool, input: args, channel: event.tool_name });
 
-/** No scope says what it may touch. The attempt is recorded as one at a tool that nobody knows. */
+/** Refuses a tool that no scope limits. The attempt is recorded as a call of an unknown tool. */
 async function unmapped(at: At, why: string | null): Promise<string> {
   const { tool_name: tool } = at.event;
   const { refused, available } = await at.desk.withSession(at.seat, async (session) => ({
@@ -130,9 +130,9 @@ async function unmapped(at: At, why: string | null): Promise<string> {
 async function aboutSteps(at: At, steps: readonly ActionStep[]): Promise<HookVerdict> {
   const [first, ...more] = steps;
   if (!first) return null;
-  // The MCP server decides and records what the main agent calls there.
+  // The MCP server decides and records the main agent's calls.
   if (first.how === 'ours' && !isSubAgent(at)) return null;
-  // What is out of bounds is told first: how else to call it helps nobody then.
+  // A refusal by the gate comes first: if the call is out of bounds, advice on how to call it would not help.
   for (const step of steps) {
     const refused = await dryRun(at, step);
     if (refused) return refusedBy(at, step, refused);
@@ -151,7 +151,10 @@ async function aboutSteps(at: At, steps: readonly ActionStep[]): Promise<HookVer
   );
 }
 
-/** What the gate says of a call that does not run under this event, here or above; a refusal is recorded here. */
+/**
+ * Decides a call without running it, by the gate of this session and then of the parent's. A refusal is recorded in
+ * this session.
+ */
 async function dryRun({ desk, seat }: At, { tool, args }: ToolCallOfOurs): Promise<Refused | null> {
   const call = { tool, args };
   const own = await desk.withSession(seat, async (session) =>
@@ -162,13 +165,13 @@ async function dryRun({ desk, seat }: At, { tool, args }: ToolCallOfOurs): Promi
   return above ? desk.withSession(seat, (session) => refusal(session, { ...call, above: ofParent(above) })) : null;
 }
 
-/** The refusal as `admit` records it. null: the call is let through by now. */
+/** The refusal as `admit` records it; null if the call is allowed by now. */
 async function refusal(session: Session, call: NativeCall): Promise<Refused | null> {
   const admitted = await session.admit(call);
   return admitted.ok ? null : admitted;
 }
 
-/** A call that Codex runs itself: decided, its intent written down, and watched. */
+/** Handles a call that Codex itself runs: decides it, records its intent, and stores the ticket for its result. */
 async function letRun(at: At, { tool, args, byOurs }: ActionStep): Promise<HookVerdict> {
   const { event, desk, seat, env } = at;
   if (event.tool_name === 'apply_patch' && env['HOPGATE_CODEX_SANDBOX'] === 'read-only')

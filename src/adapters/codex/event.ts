@@ -15,7 +15,7 @@ const Common = z.object({
   transcript_path: z.string().nullish(),
 });
 
-/** What Codex writes to a hook, as far as hopgate reads it. Codex may add fields. */
+/** The fields of Codex's hook events that hopgate reads. Codex may add fields. */
 const Event = z.discriminatedUnion('hook_event_name', [
   Common.extend({ hook_event_name: z.literal('SessionStart'), source: z.string().optional() }),
   Common.extend({ hook_event_name: z.literal('UserPromptSubmit'), prompt: z.string().optional() }),
@@ -28,14 +28,17 @@ const Event = z.discriminatedUnion('hook_event_name', [
 export type CodexHookEvent = z.output<typeof Event>;
 export type CodexToolEvent = Extract<CodexHookEvent, { tool_name: string }>;
 
-/** @throws Error where it is no event that hopgate's hooks are registered for. */
+/** @throws Error if it is not an event that hopgate's hooks are registered for */
 export function readCodexEvent(event: unknown): CodexHookEvent {
   const read = Event.safeParse(event);
   if (read.success) return read.data;
   throw new Error(`Codex sent an event that hopgate does not know: ${z.prettifyError(read.error)}`);
 }
 
-/** Whose event it is. The repository is the one that the environment names, else the one of the folder that Codex works in. */
+/**
+ * The conversation of an event. Its repository is the one that the environment names, or else the one of Codex's
+ * working folder.
+ */
 export function conversationOf({ session_id, agent_id, cwd }: CodexHookEvent, env: Env): Conversation {
   const named = env['HOPGATE_ROOT'];
   const root = named ? realpathSync(named) : repositoryOf(realpathSync(cwd));

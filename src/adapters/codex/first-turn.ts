@@ -1,5 +1,6 @@
 /**
- * Codex names a thread once its first turn has begun. Another turn that is begun before that waits, because the SDK would start a second thread for it.
+ * Delays further turns until the thread has its id. Codex assigns the id once the first turn has begun; for a turn
+ * begun earlier, the SDK would start a second thread.
  */
 export class FirstTurn {
   readonly #isNamed: () => boolean;
@@ -10,7 +11,7 @@ export class FirstTurn {
     this.#isNamed = isNamed;
   }
 
-  /** Begins a turn, once the one before it has begun and the thread has its name. */
+  /** Begins a turn once the previous one has begun and the thread has its id. */
   before<T>(begin: () => Promise<T>): Promise<T> {
     const begun = this.#queue.then(async () => {
       while (!this.#isNamed() && this.#underWay !== null) await this.#underWay;
@@ -20,13 +21,13 @@ export class FirstTurn {
     return begun;
   }
 
-  /** A turn that runs by itself. In an object, for nobody to wait for its end. */
+  /** Registers a turn that has begun to run. Returned in an object, so that `await` does not wait for its end. */
   ofRun<T>(turn: Promise<T>): { readonly turn: Promise<T> } {
     this.#beginUntil(turn);
     return { turn };
   }
 
-  /** A turn that begins when its events are first asked for. */
+  /** Registers a turn that begins when its first event is requested. */
   ofStream<T>(streamed: T): T {
     const { events } = streamed as { events?: AsyncIterable<unknown> };
     return events === undefined ? streamed : { ...streamed, events: this.#watched(events) };

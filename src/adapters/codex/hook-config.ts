@@ -1,7 +1,10 @@
 import { quoteShell } from '../../base/text.ts';
 import type { TomlValue } from './toml.ts';
 
-/** The events that hopgate takes. Tool events have no matcher: whatever Codex calls, now or later, comes here. */
+/**
+ * The hook events that hopgate registers for. Tool events have no matcher, so every tool is covered, also those of
+ * later versions of Codex.
+ */
 export const CODEX_EVENTS = [
   'SessionStart',
   'UserPromptSubmit',
@@ -13,7 +16,10 @@ export const CODEX_EVENTS = [
 ] as const;
 export type CodexEvent = (typeof CODEX_EVENTS)[number];
 
-/** Seconds until Codex gives a hook up, and goes on as if it had allowed. Ours answers long before. */
+/**
+ * Seconds after which Codex aborts a hook and continues as if it had allowed the call. hopgate's hook answers much
+ * earlier.
+ */
 const TIMEOUT_SECONDS = 60;
 
 export interface HookGroup {
@@ -24,7 +30,7 @@ export interface HookGroup {
 export type CodexHooks = { readonly [event in CodexEvent]: readonly HookGroup[] };
 
 /**
- * The hooks as Codex's config takes them, `hooks` in hooks.json and config.toml alike.
+ * The hooks in the form of Codex's configuration: `hooks` in hooks.json and in config.toml.
  *
  * @param command a shell command line
  */
@@ -43,8 +49,9 @@ const groupOf = (command: string, event: CodexEvent): HookGroup => ({
 });
 
 /**
- * Codex takes any other exit than 2 for an allow, a 2 without a word too, and an allow that it cannot read. So whatever happens to the hook program
- * (not there, crashed, killed, talking nonsense), the shell around it ends with 2 and a reason. In a shell of its own, because Codex uses the user's.
+ * Wraps the hook program in a shell script that fails closed: if the program is missing, crashes, is killed or prints
+ * nonsense, the script exits with 2 and a reason. Codex takes every other exit code for an allow, as well as exit 2
+ * without a reason, and output that it cannot read. The script names its own shell, because Codex uses the user's.
  */
 function failingClosed(command: string, event: CodexEvent): string {
   return `/bin/sh -c ${quoteShell(`${MARK} ${scriptOf(command, event)}`)}`;
@@ -53,21 +60,21 @@ function failingClosed(command: string, event: CodexEvent): string {
 function scriptOf(command: string, event: CodexEvent): string {
   switch (event) {
     case 'PreToolUse':
-      // A call that may run is answered by silence.
+      // An allow is an empty output.
       return `o=$(${command}); s=$?; [ -n "$o" ] && [ $s -eq 0 ] && s=1; ${CLOSE}`;
     case 'Stop':
     case 'SubagentStop':
-      // An agent that is not let go would go on for ever; nothing of the world is decided here.
+      // A blocked agent would never stop, and no effect on the world is decided here.
       return `(${command}) || exit 0`;
     default:
       return `(${command}); s=$?; ${CLOSE}`;
   }
 }
 
-/** Does nothing; tells our hooks from others in a settings file. */
+/** A shell command without effect; marks hopgate's hooks in a settings file. */
 const MARK = ': hopgate-hook;';
 
-/** Whether a hook's command is one of {@link codexHooks}, of whichever installation. */
+/** True if a hook's command is one of {@link codexHooks}, from any installation. */
 export const isOurs = (command: string): boolean => command.includes(MARK);
 
 const CLOSE =

@@ -11,20 +11,21 @@ import { beforeYouStop, type CodexToolName, codexToolName, howInCodex } from './
 
 const SILENCE: HookAnswer = { exit: 0, stdout: '', stderr: '' };
 
-/** The one form of a refusal that Codex cannot misread: exit 2, and a reason. */
+/** Exit 2 and a reason: the only form of a refusal that Codex cannot misread. */
 const refuse = (reason: string): HookAnswer => ({ exit: 2, stdout: '', stderr: `${reason.trim() || 'refused'}\n` });
 
 /**
- * Answers one hook event of Codex's. Never throws: whatever goes wrong here ends in exit 2 with the reason.
+ * Answers one hook event of Codex. Never throws: an error becomes exit 2 with the reason.
  *
- * @param event what Codex wrote to the hook's standard input, parsed
- * @param env the hook's environment: `HOPGATE_ROOT` names the repository, `HOPGATE_CODEX_SANDBOX` the sandbox mode that Codex was started with
+ * @param event the parsed JSON of the hook's standard input
+ * @param env the hook's environment: `HOPGATE_ROOT` names the repository, `HOPGATE_CODEX_SANDBOX` the sandbox mode that
+ *   Codex was started with
  */
 export async function handleCodexEvent(event: unknown, desk: HookContext, env: Env): Promise<HookAnswer> {
   try {
     return await answer(readCodexEvent(event), desk, env);
   } catch (error) {
-    // A second refusal to stop would keep the agent going for ever.
+    // If a second attempt to stop were refused, the agent would never stop.
     if (isStopping(event)) return SILENCE;
     return refuse(
       `hopgate could not decide: ${(error as Error).message}. Nothing runs until it can; "hopgate doctor" tells more.`,
@@ -61,14 +62,14 @@ async function answer(event: CodexHookEvent, desk: HookContext, env: Env): Promi
   }
 }
 
-/** The seat of the event's conversation, with the event written down. */
+/** The record of the event's conversation, with the event recorded. */
 async function arrived(event: CodexHookEvent, desk: HookContext, env: Env): Promise<ConversationRecord> {
   const seat = await desk.conversation(conversationOf(event, env));
   const toolUseId = 'tool_use_id' in event ? event.tool_use_id : null;
   return desk.recordEvent(seat, { name: event.hook_event_name, at: new Date().toISOString(), toolUseId });
 }
 
-/** Tells the model where it is; on a prompt only if that is not what it was told last. */
+/** Describes the situation to the model; on a prompt only if the text differs from the last one. */
 async function tell(
   event: CodexHookEvent,
   desk: HookContext,
@@ -83,14 +84,17 @@ async function tell(
     desk.recordTranscript(seat, userMessage('user', event.prompt, 'prompt'));
   if (!again && seat.notes['told'] === text) return SILENCE;
   desk.recordTranscript(seat, delivered(text, situation, event.hook_event_name));
-  // Codex passes over hooks that it does not trust without a word: this is how their silence is told from their absence.
+  // Codex silently skips hooks that it does not trust. The `begun` note shows that the hooks were active at the start.
   const begun: ConversationRecord['notes'] = event.hook_event_name === 'SessionStart' ? begin(event, seat) : {};
   await note(desk, seat, event, { told: text, ...begun });
   const { hook_event_name: hookEventName } = event;
   return { ...SILENCE, stdout: JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext: text } }) };
 }
 
-/** What a conversation that is resumed was told and said before is none of this session's. */
+/**
+ * Notes at the start of a conversation. The messages that a resumed conversation already contains do not belong to this
+ * session, so reading begins at the current end of the log.
+ */
 const begin = (
   { transcript_path: file }: CodexHookEvent,
   { notes }: ConversationRecord,
@@ -99,7 +103,7 @@ const begin = (
   heard: notes['heard'] ?? ownWords(file ?? '').end,
 });
 
-/** An agent that would end in the middle of a visit is asked once to take an exit. */
+/** Asks an agent that would stop in the middle of a visit, once, to take an exit. */
 async function askOnce(desk: HookContext, seat: ConversationRecord): Promise<HookAnswer> {
   if (seat.notes['asked'] === true) return SILENCE;
   const question = await desk.withSession(seat, async (session) => questionFor(session, codexToolName(desk)));
@@ -109,7 +113,10 @@ async function askOnce(desk: HookContext, seat: ConversationRecord): Promise<Hoo
   return { ...SILENCE, stdout: JSON.stringify({ decision: 'block', reason: question }) };
 }
 
-/** What the agent has said since it was heard last goes into its transcript; its last words come with the event. */
+/**
+ * Appends the agent's new messages to its transcript: those in Codex's log after the offset that was read last. The
+ * event carries the last message.
+ */
 async function tellWords(event: Ending, desk: HookContext, seat: ConversationRecord): Promise<ConversationRecord> {
   const { last_assistant_message: last, transcript_path: main, agent_transcript_path: own } = event;
   const { heard } = seat.notes;
@@ -127,11 +134,11 @@ function questionFor(session: Session, own: CodexToolName): string | null {
   if (closed || peripheral === null || steps === 0) return null;
   if (isReflective(session, peripheral)) return null;
   const hops = session.available().hops.filter(({ to }) => isReflective(session, to));
-  // An exit that says no more than that the agent goes is the honest one.
+  // Prefers the exit `hop-…`, which claims nothing but the move.
   return beforeYouStop(peripheral, hops.find(({ exit, to }) => exit === `hop-${to}`) ?? hops[0] ?? null, own);
 }
 
-/** A visit there yields the PAR. */
+/** True if a visit to the peripheral yields the PAR. */
 const isReflective = ({ specs }: Session, peripheral: string): boolean =>
   Object.values(specs.peripherals[peripheral]?.fruit ?? {}).some(
     (field) => field.kind === 'observed' && field.from === 'par',

@@ -3,37 +3,40 @@ import { CODEX_EVENTS, type CodexHooks } from './hook-config.ts';
 import type { CodexThreadOptions } from './thread-options.ts';
 import { type TomlValue, tomlLiteral, tomlString } from './toml.ts';
 
-/** How Codex starts hopgate's MCP server. */
+/** The command with which Codex starts hopgate's MCP server. */
 export interface McpEntry {
   readonly command: string;
   readonly args: readonly string[];
-  /** Codex hands its own environment to no MCP server. */
+  /** The server's environment: Codex does not pass its own to MCP servers. */
   readonly env: { readonly [name: string]: string };
 }
 
 /** The permission profile that {@link sandboxOverrides} defines. */
 const PROFILE = 'hopgate';
 
-/** How deep Codex looks for masked files on Linux, where its sandbox hides the files that it finds at the start. */
+/**
+ * Depth to which Codex searches for masked files on Linux, where its sandbox hides the files that it finds at the
+ * start.
+ */
 const MASK_DEPTH = 8;
 
-/** Seconds for one call of a hopgate tool: the longest of the shipped ones, and waiting. */
+/** Timeout in seconds for one call of a hopgate tool: the longest limit of the shipped tools, plus waiting time. */
 const TOOL_TIMEOUT_SECONDS = 1200;
 
-/** `key=value` for Codex's `-c`, which touches no file of the user's. */
+/** `key=value` for Codex's option `-c`, which changes none of the user's files. */
 export type Override = `${string}=${string}`;
 
 const override = (key: string, value: TomlValue): Override => `${key}=${tomlLiteral(value)}`;
 
-/** The overrides as arguments of the command line. */
+/** The overrides as command-line arguments. */
 export const asArguments = (overrides: readonly Override[]): readonly string[] =>
   overrides.flatMap((one) => ['-c', one]);
 
 /**
- * Codex's own sandbox as the peripheral grants it, as a permission profile: only what a program needs to run and the root can be read, without
- * the masks; only the scope's folders can be written; no network.
+ * A permission profile for Codex's own sandbox, with the peripheral's limits. Readable are the root without the masked
+ * files, and the files that programs need to run. Writable are only the folders of the scope. There is no network.
  *
- * @param asked somebody sits at the screen: they may be asked what hopgate's MCP server has to ask, and nothing else
+ * @param asked true if a person sits at the screen; they are asked only the questions of hopgate's MCP server
  */
 export function sandboxOverrides(options: CodexThreadOptions, root: string, asked = false): readonly Override[] {
   const { approvalPolicy, deniedReads, writableRoots, webSearch } = options;
@@ -52,7 +55,10 @@ export function sandboxOverrides(options: CodexThreadOptions, root: string, aske
   ];
 }
 
-/** Under the policy `never` Codex declines whatever a server asks, and nobody sees it. What is false here is declined likewise. */
+/**
+ * Approval policy under which only MCP servers can ask. Under `never`, Codex declines every question of a server
+ * without showing it. The kinds that are false here are declined in the same way.
+ */
 const ONLY_OURS: TomlValue = {
   granular: {
     sandbox_approval: false,
@@ -64,8 +70,8 @@ const ONLY_OURS: TomlValue = {
 };
 
 /**
- * A mask as globs beneath the root: without a slash it holds at any depth. What it hides, it hides with all that lies beneath. Codex knows no
- * exceptions and no `!(…)`: there it hides more.
+ * Converts a mask to globs relative to the root. A mask without a slash applies at any depth, and hides a folder with
+ * all its content. Codex supports neither exceptions nor `!(…)`; such masks hide more there.
  */
 function maskGlobs(pattern: string): readonly string[] {
   if (pattern.startsWith('!')) return [];
@@ -75,19 +81,21 @@ function maskGlobs(pattern: string): readonly string[] {
     .map((glob) => (glob.includes('/') ? glob.replace(/^\/+/, '') : `**/${glob}`));
 }
 
-/** How Codex reaches hopgate's MCP server: by starting it, or at an address of this machine. */
+/** hopgate's MCP server for Codex: a command to start, or a local address. */
 export type McpServer =
   | McpEntry
   | {
       readonly url: string;
-      /** The variable of Codex's environment that holds the server's token. */
+      /** Name of the variable in Codex's environment with the server's token. */
       readonly tokenVariable: string;
     };
 
 /**
- * hopgate's MCP server: its calls need no approval of Codex's (hopgate decides each), and its list of tools follows every hop.
+ * Configures hopgate's MCP server. Its calls need no approval by Codex, because hopgate decides each, and its list of
+ * tools follows every hop.
  *
- * @param name the server's: its tools are `mcp__<name>__<tool>`. Where hooks decide, one that no other configuration knows.
+ * @param name the name of the server, whose tools are `mcp__<name>__<tool>`; with hooks, a name that no other
+ *   configuration knows
  */
 export function mcpOverrides(server: McpServer, name = 'hopgate'): readonly Override[] {
   const where: TomlValue =
@@ -107,18 +115,20 @@ export function mcpOverrides(server: McpServer, name = 'hopgate'): readonly Over
   ];
 }
 
-/** Takes Codex's own shell away: for programs whose session no hook can ask, so that commands run through hopgate or not at all. */
+/**
+ * Removes Codex's own shell, so that commands run only through hopgate. For programs whose session no hook can reach.
+ */
 export const withoutShell = (): readonly Override[] => [override('features.shell_tool', false)];
 
-/** hopgate's hooks. They are a layer of their own: the user's own hooks run beside them. */
+/** Adds hopgate's hooks as a layer of their own; the user's hooks run as well. */
 export function hookOverrides(hooks: CodexHooks): readonly Override[] {
   return [override('features.hooks', true), ...CODEX_EVENTS.map((event) => override(`hooks.${event}`, hooks[event]))];
 }
 
 /**
- * Codex runs a hook only if its state names the hash of what it runs.
+ * Marks hooks as trusted: Codex runs a hook only if its state contains the hash of the hook.
  *
- * @param off keys of hooks that are not to run
+ * @param off keys of the hooks to disable
  */
 export function trustOverride(hashes: { readonly [key: string]: string }, off: readonly string[] = []): Override {
   const states = [

@@ -1,6 +1,9 @@
 import { readClientLog } from '../core/client-log.ts';
 
-/** What the agent said in a conversation, as Codex itself wrote it down, from some byte on; `end`: how far that was. */
+/**
+ * Reads the agent's messages from Codex's own log of a conversation, from a byte offset. `end` is the offset after the
+ * last complete line.
+ */
 export function ownWords(file: string, from = 0): { readonly said: readonly string[]; readonly end: number } {
   const { entries, end } = readClientLog(file, from);
   const said = entries.flatMap(({ type, payload }) => {

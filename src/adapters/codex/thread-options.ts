@@ -1,24 +1,24 @@
 import { effectiveScope } from '../../gate/decide-step.ts';
 import type { Mode, ProjectConfig, SpecSet } from '../../spec/types.ts';
 
-/** What a Codex thread may do by itself, beside hopgate's tools. */
+/** The permissions of a Codex thread itself, apart from hopgate's tools. */
 export interface CodexThreadOptions {
-  /** `workspace-write` only where the agent may change files here and now. */
+  /** `workspace-write` only if the peripheral and the mode allow changes to files. */
   readonly sandboxMode: 'read-only' | 'workspace-write';
-  /** Nobody is asked to let a call out of the sandbox. */
+  /** No approval can let a call out of the sandbox. */
   readonly approvalPolicy: 'never';
-  /** Absolute; what may be written. Empty in a read-only thread. */
+  /** Absolute paths that may be written; empty in a read-only thread. */
   readonly writableRoots: readonly string[];
-  /** Patterns beneath the root that are not to be read: the masks. */
+  /** The masks: patterns, relative to the root, of files that must not be read. */
   readonly deniedReads: readonly string[];
-  /** Commands reach the network through hopgate's own tools, or not at all. */
+  /** Commands reach the network only through hopgate's own tools. */
   readonly networkAccess: false;
   readonly webSearch: 'disabled';
 }
 
 /**
- * How Codex's own sandbox has to stand for a session that is in `peripheral` (null: in none) and in `mode` (null: no mode gate). It is the second
- * line: every call passes hopgate first.
+ * The options of Codex's own sandbox for a session in `peripheral` (null if in none) and in `mode` (null if there is no
+ * mode gate). The sandbox is the second line of defence: every call passes hopgate first.
  *
  * @example threadOptions(specs, config, 'explore', '/repo').sandboxMode // 'read-only'
  */
@@ -41,7 +41,10 @@ export function threadOptions(
   return { sandboxMode: 'workspace-write', writableRoots: write.map((path) => beneath(root, path)), ...rest };
 }
 
-/** Scope paths are root-relative and normalised, with a `/` behind a folder's name, or `.` for all of the root. */
+/**
+ * Resolves a scope path, which is root-relative and normalised, with a `/` after a folder's name, or `.` for the whole
+ * root.
+ */
 function beneath(root: string, path: string): string {
   const bare = path.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '');
   return bare === '' || bare === '.' ? root : `${root}/${bare}`;

@@ -5,7 +5,7 @@ import { FirstTurn } from './first-turn.ts';
 import { type Override, sandboxOverrides } from './overrides.ts';
 import { type CodexThreadOptions, threadOptions } from './thread-options.ts';
 
-/** What a thread of `@openai/codex-sdk` is started with, as far as hopgate sets it. */
+/** The options of a thread of `@openai/codex-sdk` that hopgate sets. */
 export interface SdkThreadOptions {
   readonly sandboxMode?: CodexThreadOptions['sandboxMode'];
   readonly approvalPolicy: CodexThreadOptions['approvalPolicy'];
@@ -14,20 +14,20 @@ export interface SdkThreadOptions {
   readonly webSearchMode: CodexThreadOptions['webSearch'];
 }
 
-/** What `codexThread` uses of a `Thread` of the SDK. */
+/** The part of the SDK's `Thread` that `codexThread` uses. */
 export interface CodexThreadLike {
   readonly id: string | null;
   run(...args: never[]): Promise<unknown>;
   runStreamed(...args: never[]): Promise<unknown>;
 }
 
-/** What `codexThread` uses of a `Codex` of the SDK. */
+/** The part of the SDK's `Codex` that `codexThread` uses. */
 export interface CodexLike<T extends CodexThreadLike> {
   startThread(options?: never): T;
   resumeThread(id: string, options?: never): T;
 }
 
-/** A session that another process holds, and what its spec set is. */
+/** A session in another process, with its spec set. */
 export interface RemoteStanding {
   readonly session: Pick<AgentSession, 'status'>;
   readonly specs: SpecSet;
@@ -37,30 +37,34 @@ export interface RemoteStanding {
 }
 
 export interface ThreadSettings {
-  /** Further options for every turn, such as `model` or `skipGitRepoCheck`. What hopgate sets, it sets over them. */
+  /**
+   * Further options for every turn, such as `model` or `skipGitRepoCheck`. The options that hopgate sets override them.
+   */
   readonly options?: { readonly [name: string]: unknown };
-  /** A thread to go on with. */
+  /** The id of a thread to resume. */
   readonly id?: string;
-  /** Told when a thread starts or is resumed with other options, before the turn. */
+  /** Called before a turn for which the thread starts, or is resumed with other options. */
   readonly onOptions?: (options: CodexThreadOptions) => void;
 }
 
-/** A thread of Codex whose sandbox follows its session from turn to turn. */
+/** A Codex thread whose sandbox follows its session from turn to turn. */
 export interface PeripheralThread<T extends CodexThreadLike> {
   /** null until the first turn has begun. */
   readonly id: string | null;
-  /** The SDK's `run`, under the options of the peripheral that the session is in now. */
+  /** The SDK's `run`, with the options of the session's current peripheral. */
   run(...args: Parameters<T['run']>): Promise<Awaited<ReturnType<T['run']>>>;
-  /** The SDK's `runStreamed`, likewise. */
+  /** The SDK's `runStreamed`, with the same options. */
   runStreamed(...args: Parameters<T['runStreamed']>): Promise<Awaited<ReturnType<T['runStreamed']>>>;
 }
 
 /**
- * Runs the turns of one Codex thread, each with the sandbox that the session's peripheral grants at its start: after a hop, the same thread is
- * resumed with other options. Within a turn the sandbox stays as it is; what the turn does through hopgate's tools follows each hop at once.
+ * Runs the turns of one Codex thread, each with the sandbox that the session's peripheral grants at its start. After a
+ * hop, the same thread is resumed with other options. The sandbox does not change within a turn; the calls of hopgate's
+ * tools follow each hop at once.
  *
- * @param codex a `Codex` of `@openai/codex-sdk`: its sandbox is `read-only` or `workspace-write` then. Or what makes one from overrides
- * (`(configOverrides) => new Codex({ configOverrides })`): then only the scope's folders can be written, and no masked file read.
+ * @param codex a `Codex` of `@openai/codex-sdk`, whose sandbox is then `read-only` or `workspace-write`; or a function
+ *   that makes one from overrides (`(configOverrides) => new Codex({ configOverrides })`), so that only the scope's
+ *   folders can be written, and no masked file can be read
  * @example
  * const thread = codexThread(session, (configOverrides) => new Codex({ configOverrides: [...configOverrides, ...tools] }));
  * await thread.run('Fix the failing test.');

@@ -1,7 +1,7 @@
-/** A value as TOML writes it. */
+/** A TOML value. */
 export type TomlValue = string | number | boolean | readonly TomlValue[] | { readonly [key: string]: TomlValue };
 
-/** A value on one line, as `-c key=value` takes it: strings as JSON writes them, tables inline, every key quoted. */
+/** Writes a value on one line, for `-c key=value`: strings as in JSON, tables inline, every key quoted. */
 export function tomlLiteral(value: TomlValue): string {
   if (typeof value === 'string') return tomlString(value);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
@@ -13,5 +13,5 @@ export function tomlLiteral(value: TomlValue): string {
 
 const isList = (value: TomlValue): value is readonly TomlValue[] => Array.isArray(value);
 
-/** A basic string: JSON's escapes are TOML's, but for DEL, which TOML wants escaped. */
+/** Writes a basic string. JSON's escapes are valid in TOML; TOML also requires DEL to be escaped. */
 export const tomlString = (text: string): string => JSON.stringify(text).replaceAll('\u007f', '\\u007f');

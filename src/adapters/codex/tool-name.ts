@@ -1,25 +1,28 @@
 import { clientTool } from '../core/calls/client-tools.ts';
 import type { CodexToolName } from './wording.ts';
 
-/** Where Codex keeps tools of its own for the newer models; its hooks name them with the namespace in front, and nothing between. */
+/**
+ * Namespaces of Codex's own tools for the newer models. Its hooks prefix the tool's name with the namespace, without a
+ * separator.
+ */
 const NAMESPACES = /^(?:functions|collaboration|clock|multi_agent_v1)(?:\.|__|\/)?/;
 
-/** Codex's own, for the newer models: they wait, or ask the person. */
+/** Codex's own tools, for the newer models, that only wait or ask the person. */
 const INNER: ReadonlySet<string> = new Set(['sleep', 'request_user_input_async']);
 
-/** A tool of Codex's, by the name that its hooks give. */
+/** A tool of Codex, read from its name in a hook event. */
 export interface CodexTool {
-  /** As the tables know it: without a namespace, and one of hopgate's as the spec spells it. */
+  /** The name in the tables: without a namespace; a hopgate tool as the spec spells it. */
   readonly name: string;
-  /** It touches nothing. */
+  /** True if the tool has no effect on the world. */
   readonly inner: boolean;
 }
 
 /**
- * What a hook's `tool_name` means. A name loses its namespace only where what remains is a tool of Codex's, so that nothing passes for what it
- * is not.
+ * Reads a hook's `tool_name`. The namespace is removed only if the rest names a tool of Codex, so that no other tool
+ * passes for one.
  *
- * @param tools the ids of the spec set
+ * @param tools the tool ids of the spec set
  */
 export function codexTool(toolName: string, tools: readonly string[], own: CodexToolName): CodexTool {
   const ours = tools.find((id) => toolName === own(id));

@@ -9,18 +9,19 @@ import { excerpt } from '../../base/text.ts';
 
 type Env = { readonly [name: string]: string | undefined };
 
-/** The answer of the user's rules to a command: it does not run at all, or a person has to say yes first. */
+/** A user rule against a command: it must not run, or a person must approve it first. */
 export interface Ruled {
   readonly decision: 'forbidden' | 'prompt';
   readonly why: string;
 }
 
-/** The longest time that Codex has to judge one command, in milliseconds. */
+/** Timeout for Codex to judge one command, in milliseconds. */
 const WAIT_MS = 10_000;
 
 /**
- * Applies the user's rules for Codex's own shell (`rules/*.rules`) to a command that hopgate runs instead. Codex judges it (`codex execpolicy
- * check`), as a list of words. A command that is more than a list of words is asked about where a rule may deny or ask. null: no rule is against it.
+ * Applies the user's rules for Codex's own shell (`rules/*.rules`) to a command that hopgate runs instead; null if no
+ * rule is against it. Codex judges the command as a list of words (`codex execpolicy check`). For a command that is
+ * more than a list of words, a person is asked if any rule may deny or ask.
  */
 export async function ruledByCodex(
   command: string,
@@ -30,7 +31,7 @@ export async function ruledByCodex(
 ): Promise<Ruled | null> {
   const folders = [env['CODEX_HOME'] || join(env['HOME'] || homedir(), '.codex'), join(root, '.codex'), '/etc/codex'];
   try {
-    // Those of whoever manages the machine stand in no file that `codex execpolicy check` reads.
+    // `codex execpolicy check` cannot read the rules of the machine's administrator from any file.
     if (tableIn('/etc/codex/requirements.toml')['rules'] !== undefined)
       return { decision: 'prompt', why: 'hopgate cannot read the rules of whoever manages this machine' };
     const { files, isOpen } = rulesIn(folders);
@@ -65,7 +66,9 @@ async function check(codex: string, files: readonly string[], words: readonly st
   return { decision, why: reasons.join('; ') || `your rules say ${decision}` };
 }
 
-/** The rule files that there are. `isOpen`: each of their rules only allows, in the form in which Codex itself writes it. */
+/**
+ * The existing rule files. `isOpen` is true if every rule only allows, in the form in which Codex itself writes rules.
+ */
 function rulesIn(folders: readonly string[]): { readonly files: readonly string[]; readonly isOpen: boolean } {
   const files = folders.flatMap((folder) =>
     (unlessMissing(() => readdirSync(join(folder, 'rules'))) ?? [])
@@ -79,7 +82,7 @@ function rulesIn(folders: readonly string[]): { readonly files: readonly string[
 const isAllow = (line: string): boolean =>
   /^\s*(#.*)?$/.test(line) || /^prefix_rule\(pattern=\[[^()]*\], decision="allow"\)\s*$/.test(line);
 
-/** Codex refuses what its rules would ask about where its configuration says so. */
+/** True if Codex's configuration turns the questions of its rules into refusals. */
 function neverAsks(folder: string): boolean {
   const policy = tableIn(join(folder, 'config.toml'))['approval_policy'];
   return policy === 'never' || fieldsOf(fieldsOf(policy)['granular'])['rules'] === false;
@@ -99,12 +102,15 @@ function unlessMissing<T>(read: () => T): T | null {
 
 const WORD = /(?:[\w./:=@%+,-]|'[^'\0]*'|"[^"$`\\!\0]*")+/;
 const WORDS = new RegExp(`^ *${WORD.source}(?: +${WORD.source})* *$`);
-/** Words of the shell that run, or read, what comes after them. */
+/** Shell words that run or read the words after them. */
 const SHELL_WORDS: ReadonlySet<string> = new Set([
   ...['.', 'builtin', 'command', 'coproc', 'eval', 'exec', 'source', 'time', 'trap'],
 ]);
 
-/** The words of a command in which the shell has nothing to expand, to redirect or to run besides; null: it may have. */
+/**
+ * The words of a command that the shell runs as they are; null if it may expand or redirect anything, or run anything
+ * else.
+ */
 function plainWords(command: string): readonly string[] | null {
   if (!WORDS.test(command)) return null;
   const words = [...command.matchAll(new RegExp(WORD, 'g'))].map(([word]) =>

@@ -4,7 +4,7 @@ import { serverNamed } from '../core/calls/mcp-name.ts';
 import type { ToolCallOfOurs } from '../core/calls/tool-call-to-action.ts';
 import { sentence } from '../core/language/sentence.ts';
 
-/** A tool of hopgate's as a model in Codex calls it: Codex writes `_` for `-`. */
+/** Returns the name by which a model in Codex calls a hopgate tool: Codex writes `_` for `-`. */
 export type CodexToolName = (tool: string) => string;
 export const codexToolName =
   ({ server }: { readonly server: string }): CodexToolName =>
@@ -13,7 +13,7 @@ export const codexToolName =
 
 const list = (tools: readonly string[], own: CodexToolName): string => tools.map(own).join(', ') || 'none';
 
-/** A refusal of the gate's, for a model that works in Codex. */
+/** The text of a refusal by the gate, for a model in Codex. */
 export function describeCodexRefusal({ code, message, remedy, way, available }: Denial, own: CodexToolName): string {
   const lines = [`${code}: ${sentence(message)}`, `What to do: ${sentence(remedy)}`];
   if (way && way.length > 0 && !remedy.includes(describeWay(way))) lines.push(`The way there: ${describeWay(way)}.`);
@@ -21,15 +21,18 @@ export function describeCodexRefusal({ code, message, remedy, way, available }: 
   return lines.join('\n');
 }
 
-/** A call that only hopgate's own tools carry out here, spelled out for them. */
+/** The refusal of a call that only hopgate's own tools carry out here, with the equivalent calls. */
 export const callOurs = (calls: readonly ToolCallOfOurs[], own: CodexToolName): string =>
   `Codex does not run this by itself here: hopgate runs it contained, and records what comes of it.\nWhat to do: call ${spelled(calls, own)}.`;
 
-/** Codex runs one change of one file at a time, so that what came of it can be told. */
+/**
+ * The refusal of a patch with several changes. Codex may change only one file per call, so that the result can be
+ * recorded.
+ */
 export const oneAtATime = (calls: readonly ToolCallOfOurs[], own: CodexToolName): string =>
   `apply_patch runs here for one file at a time, and neither moves nor deletes.\nWhat to do: send a patch for each file${calls.length > 0 ? `, or call ${spelled(calls, own)}` : ''}.`;
 
-/** The longest argument that is repeated to the model. */
+/** Arguments longer than this many characters are not repeated to the model. */
 const SHOWN = 400;
 
 function spelled(calls: readonly ToolCallOfOurs[], own: CodexToolName): string {
@@ -55,11 +58,11 @@ export const unknownHere = (
 export const codexSubAgentStays = (tool: string, own: CodexToolName): string =>
   `${own(tool)} would move the session of the agent that started you. Do your task where you are and report; it decides where to go.`;
 
-/** How hopgate looks from inside Codex: added to what a model is told on entry. */
+/** Explains hopgate in Codex; added to the prompt on entry. */
 export const howInCodex = (server: string): string =>
   `These are tools of the MCP server "${server}". Codex's own shell is refused, whatever else you were told of it; commands go through the tools above. apply_patch works only where edit and write are open, for one file at a time.`;
 
-/** Asked once, when the model would end its turn. */
+/** The question that is asked once, when the model would end its turn. */
 export function beforeYouStop(peripheral: string, way: WayLeg | null, own: CodexToolName): string {
   const close = way
     ? `${own('hop')} to ${way.to}${way.exit ? ` by ${way.exit}` : ''}, and say there what was learned (the PAR)`

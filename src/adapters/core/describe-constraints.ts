@@ -51,7 +51,7 @@ export interface Constraints {
   readonly fruit: {
     readonly [field: string]: { readonly kind: 'observed' | 'stated'; readonly type: Json; readonly optional: boolean };
   };
-  /** Agent ids that may enter; null: any. */
+  /** Agent ids that may enter; null if any may. */
   readonly agents: readonly string[] | null;
 }
 

@@ -8,7 +8,7 @@ export interface Conversation {
   readonly client: string;
   /** The client's own id; sub-agents share their parent's. */
   readonly id: string;
-  /** null: the main agent. */
+  /** null for the main agent. */
   readonly agentId: string | null;
   /** Absolute real path of the repository. */
   readonly root: string;

@@ -26,7 +26,7 @@ export interface SessionSituation {
   readonly location: {
     readonly sessionId: string;
     readonly agent: string;
-    /** null: outside of any. */
+    /** null if outside of any peripheral. */
     readonly peripheral: string | null;
     readonly purpose: string | null;
     /** The number of this visit to the peripheral, from 1. */

@@ -3,13 +3,16 @@ import { isObject } from '../../base/json.ts';
 import type { Json } from '../../spec/types.ts';
 import type { AgentAnswer } from '../core/agent-session.ts';
 
-/** Where a refusal stands as data, in the result's `_meta`: for programs, and out of the model's sight, which reads the text. */
+/** `_meta` key that carries the denial as data. Programs read it; the model only sees the text. */
 const DENIAL = 'hopgate/denial';
 
 /**
- * An answer as the result of `tools/call`: a refusal is a result that teaches, never an error of the protocol. Clients show their model the
- * structured content in place of the text (Codex even that of an error), so it stands beside the text only where the text says no more.
- * @param openNow the tools, where they have changed: clients show lists that are a request old, or never change
+ * Converts an answer to the result of `tools/call`. A refusal is a result with its remedy, never a protocol error.
+ * Clients show their model the structured content instead of the text (Codex even for an error), so it is included only
+ * if the text says nothing more.
+ *
+ * @param openNow the tools, if they have changed; null otherwise. Some clients show a list that is one request old, or
+ *   never update it
  */
 export function callResult(answer: AgentAnswer, openNow: readonly string[] | null): CallToolResult {
   const through = upstreamResult(answer);
@@ -30,7 +33,10 @@ type Fields = { [name: string]: Json };
 
 const objectOr = (data: Json | undefined): Fields | null => (isObject(data) ? data : null);
 
-/** The result of an MCP server that was called on the agent's behalf: its blocks (images, resources) go on as they came. */
+/**
+ * The result of another MCP server that was called for the agent: its blocks (images, resources) are passed on
+ * unchanged.
+ */
 function upstreamResult({ status, data }: AgentAnswer): {
   readonly content: ContentBlock[];
   readonly structuredContent: Fields | null;
@@ -39,7 +45,7 @@ function upstreamResult({ status, data }: AgentAnswer): {
   const result = status === 'failed' ? objectOr(objectOr(data)?.['result']) : objectOr(data);
   const content = result?.['content'];
   if (!Array.isArray(content) || !content.every((block) => isSpecType.ContentBlock(block))) return null;
-  if (status === 'failed' && content.length === 0) return null; // what failed is not what the server said
+  if (status === 'failed' && content.length === 0) return null; // the failure did not come from the server
   return {
     content: content as unknown as ContentBlock[],
     structuredContent: objectOr(result?.['structuredContent']),

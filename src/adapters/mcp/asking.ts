@@ -10,13 +10,13 @@ import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { AgentCall } from '../core/agent-session.ts';
 import { approvalQuestion, type QuestionOptions } from '../core/approval-question.ts';
 
-/** How long a question may stand before its answer counts no more, in milliseconds. */
+/** Milliseconds after which a question expires, and its answer no longer counts. */
 const LIFETIME = 30 * 60_000;
 const AT_MOST = 100;
 
 /**
- * What a person said to a question. `unticked`: accepted, with no yes in it; that is said to them before it counts as a no. `unasked`: this call
- * comes with no answer to a question of ours.
+ * A person's answer to a question. `unticked`: they accepted the form without ticking yes; they are asked again before
+ * it counts as a no. `unasked`: the call carries no answer to a question of hopgate.
  */
 export type Said = 'yes' | 'no' | 'unticked' | 'dismissed' | 'unasked';
 
@@ -24,14 +24,14 @@ interface Asked {
   readonly call: string;
   readonly hash: string;
   readonly at: number;
-  /** The person had accepted it without a yes before. */
+  /** True if the person has accepted the form without a yes before. */
   readonly isAgain: boolean;
 }
 
 /**
- * The questions that wait for a person at the client. A question is asked by ending the call with it; the client asks, and makes the call again
- * with the answer. What was asked is remembered here, under a name that nobody can guess, so that an answer counts once, for the call and for
- * the bytes that were shown.
+ * The open questions to the person at the client. A call ends with its question; the client asks, and repeats the call
+ * with the answer. Each question is stored here under an unguessable id, so that an answer counts once, for this call
+ * and for the bytes that were shown.
  */
 export class Questions {
   readonly #open = new Map<string, Asked>();
@@ -48,7 +48,7 @@ export class Questions {
   /**
    * Asks for a yes to this call.
    *
-   * @param hash of what is shown
+   * @param hash the hash of the shown content
    */
   put(call: AgentCall, message: string, hash: string, isAgain: boolean): InputRequiredResult {
     this.#sweep();
@@ -73,7 +73,7 @@ export class Questions {
     return inputRequired({ inputRequests: { approval }, requestState });
   }
 
-  /** Takes the answer that comes with a call, and the hash of what was shown to whoever gave it. */
+  /** Takes the answer that a call carries, and the hash of the content that was shown with its question. */
   take(call: AgentCall, { mcpReq }: ServerContext): { readonly said: Said; readonly hash: string } {
     this.#sweep();
     const state = mcpReq.requestState<unknown>();
@@ -97,6 +97,6 @@ export class Questions {
 
 const keyOf = ({ name, input }: AgentCall): string => JSON.stringify([name, input]);
 
-/** Who approved, for the evidence: the person at a client, by the client's own name. */
+/** The approver's name for the evidence: the operator at a client, with the client's own name. */
 export const personAt = (client: string | undefined): string =>
   client === undefined ? 'operator' : `operator at ${excerpt(client, 60)}`;

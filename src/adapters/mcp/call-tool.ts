@@ -16,10 +16,10 @@ import { personAt } from './asking.ts';
 import type { McpHost, Peer } from './host.ts';
 import { heartbeat } from './progress.ts';
 
-/** How long a client is given to take in a list that it has just been sent, in milliseconds. */
+/** Milliseconds for a client to process a list that it has just received. */
 const GRACE = 30;
 
-/** One `tools/call`: in its turn, asking a person first where an approval is missing. */
+/** Carries out one `tools/call`, in order. If an approval is missing, asks a person first. */
 export async function carryOut(
   host: McpHost,
   server: Server,
@@ -39,7 +39,8 @@ export async function carryOut(
   const stop = heartbeat(ctx, `${params.name} has been running`, progressMs);
   try {
     return await host.inOrder(async () => {
-      if (signal.aborted) return { content: [], isError: true }; // cancelled while it waited: nobody reads this
+      // cancelled while it waited, so this result is never read
+      if (signal.aborted) return { content: [], isError: true };
       const call = { ...called, name: (await host.names()).idOf(called.name) };
       const asked = (await ruledByUser(host, server, call, ctx)) ?? (await approvalFor(host, server, call, ctx));
       if ('question' in asked) return asked.question;
@@ -56,7 +57,10 @@ export async function carryOut(
 
 type Approval = { readonly question: InputRequiredResult } | Pick<AgentCall, 'approved' | 'refused'>;
 
-/** What the user's own rules have against a call that the session may let through; null: nothing, or the person has said yes. */
+/**
+ * Applies the user's own rules to a call that the session may allow. null if no rule is against it, or the person has
+ * said yes.
+ */
 async function ruledByUser(
   { questions, options }: McpHost,
   server: Server,
@@ -75,7 +79,7 @@ async function ruledByUser(
   return { question: questions.put(call, commandQuestion(command, why, said === 'unticked'), '', said === 'unticked') };
 }
 
-/** What a person at the client has approved, or the question to put to them. */
+/** The approval of the person at the client, or the question to ask them. */
 async function approvalFor(host: McpHost, server: Server, call: AgentCall, ctx: ServerContext): Promise<Approval> {
   const { questions, options } = host;
   const { said, hash } = questions.take(call, ctx);
@@ -95,7 +99,7 @@ async function approvalFor(host: McpHost, server: Server, call: AgentCall, ctx: 
   return { question: questions.ask(call, wanted, { diff, readBy, again }) };
 }
 
-/** What a client says of itself: with each request, or when it connected. */
+/** The client's own information, from the request or from its connection. */
 function clientOf(
   server: Server,
   { mcpReq }: ServerContext,
@@ -107,7 +111,7 @@ function clientOf(
   };
 }
 
-/** A bare `elicitation: {}` stands for forms, as it did before there were other kinds. */
+/** True if the client can show a form. An empty `elicitation: {}` means forms, the only kind in older protocols. */
 const canAsk = (capabilities: ClientCapabilities | undefined): boolean => {
   const kinds = capabilities?.elicitation;
   return kinds !== undefined && (kinds.form !== undefined || kinds.url === undefined);

@@ -3,15 +3,15 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
 
 export interface GuardOptions {
-  /** The secret that every request has to bear; null: none (for tests of the protocol). */
+  /** The secret that every request must carry; null if none is required (for tests of the protocol). */
   readonly token: string | null;
-  /** Names that the `Host` and `Origin` headers may bear, without ports. */
+  /** Allowed names in the `Host` and `Origin` headers, without ports. */
   readonly hosts: readonly string[];
 }
 
 /**
- * Turns away what must not get as far as the protocol: a web page's requests (DNS rebinding) and whoever lacks the token. null: it may pass. Looks
- * at the headers only, so that nothing of such a request is read.
+ * Rejects requests that must not reach the protocol: those of web pages (DNS rebinding), and those without the token.
+ * null if the request may pass. Only checks the headers, so the body of a rejected request is never read.
  */
 export function turnAway(headers: IncomingHttpHeaders, { token, hosts }: GuardOptions): Response | null {
   const host = validateHostHeader(headers.host, [...hosts]);
@@ -32,7 +32,7 @@ export function turnAway(headers: IncomingHttpHeaders, { token, hosts }: GuardOp
   );
 }
 
-/** In the form of the protocol's errors, so that clients show it. */
+/** A refusal in the form of a protocol error, so that clients show it. */
 export const refuseRequest = (
   status: number,
   message: string,

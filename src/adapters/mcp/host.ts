@@ -6,13 +6,16 @@ import { Relisting } from './relisting.ts';
 import { THAT_MOVE } from './resources.ts';
 import { OWN_NAMES, type ToolNames, upstreamNames } from './tool-names.ts';
 
-/** One that is told when the list of tools has changed, or what can be read has. */
+/** Observer of changes to the list of tools and to the resources. */
 export interface ListObserver {
   toolsChanged(): void;
   resourceUpdated(uri: string): void;
 }
 
-/** Who a server is for: one connection, or all those whose requests stand alone (modern HTTP), which are told of changes elsewhere. */
+/**
+ * The client of a server: one connection, or all clients with stateless requests (modern HTTP), which are notified of
+ * changes elsewhere.
+ */
 export class Peer {
   readonly relisting = new Relisting();
   readonly connected: boolean;
@@ -23,8 +26,8 @@ export class Peer {
 }
 
 /**
- * One session, served over MCP. What lasts from call to call is kept here and not in the servers that the SDK makes: there is one per connection,
- * or per request.
+ * One session, served over MCP. It holds the state that outlives a call, because the SDK makes one server per
+ * connection or per request.
  */
 export class McpHost {
   readonly options: McpOptions;
@@ -40,13 +43,13 @@ export class McpHost {
     this.#listed = options.session.tools().then(sameness, () => '');
   }
 
-  /** Adds one that is told of every change. Returns how to remove it. */
+  /** Adds an observer of every change. Returns the function that removes it. */
   tell(told: ListObserver): () => void {
     this.#told.add(told);
     return () => void this.#told.delete(told);
   }
 
-  /** Runs calls one after the other, in the order in which they came. */
+  /** Runs calls one after the other, in the order of their arrival. */
   inOrder<T>(work: () => Promise<T>): Promise<T> {
     const run = this.#queue.then(work);
     this.#queue = run.catch(() => {});
@@ -54,8 +57,8 @@ export class McpHost {
   }
 
   /**
-   * After a call: tells of what can be read anew and, where the tools are others than when it was last told, of that. The names of the tools that
-   * are open now where they have changed, else null.
+   * Notifies the observers after a call: of the resources, and of the tools if they have changed since the last
+   * notification. Returns the names of the tools available now; null if they have not changed.
    */
   async tellChanges(): Promise<readonly string[] | null> {
     for (const uri of THAT_MOVE) for (const told of this.#told) told.resourceUpdated(uri);
@@ -69,7 +72,7 @@ export class McpHost {
     return tools.map(({ name }) => nameOf(name));
   }
 
-  /** The pinned spec set; null where it cannot be read. */
+  /** The pinned spec set; null if it cannot be read. */
   specs(): Promise<SpecSet | null> {
     this.#specs ??= (this.options.reading?.spec() ?? Promise.resolve(null)).catch((error) => {
       this.report(error);
@@ -78,7 +81,7 @@ export class McpHost {
     return this.#specs;
   }
 
-  /** Under which names this host's clients know the tools. */
+  /** The names of the tools for this host's clients. */
   async names(): Promise<ToolNames> {
     const specs = this.options.upstreamNames ? await this.specs() : null;
     return specs ? upstreamNames(specs) : OWN_NAMES;
@@ -88,14 +91,16 @@ export class McpHost {
     this.options.onError?.(error instanceof Error ? error : new Error(String(error)));
   }
 
-  /** Waits for the call under way and lets go of the session. Idempotent. */
+  /** Waits for the running call and closes the session. Idempotent. */
   close(): Promise<void> {
     this.#closed ??= this.#queue.then(() => this.options.session.close());
     return this.#closed;
   }
 }
 
-/** Equal for lists that say the same; a session that was opened anew may say it in another order. */
+/**
+ * A key that is equal for lists with the same content; a session that was opened again may return it in another order.
+ */
 const sameness = (tools: readonly AgentTool[]): string =>
   JSON.stringify(tools, (_key, value: unknown) => {
     if (value === null || typeof value !== 'object') return value;

@@ -4,13 +4,16 @@ import { refuseRequest } from './guard.ts';
 import { type McpHost, Peer } from './host.ts';
 import { mcpServer } from './server.ts';
 
-/** More than that many clients at once are not meant; the one that was silent for longest gives way. */
+/** Maximum number of clients at once. Above it, the connection that was idle for longest is closed. */
 const AT_MOST = 64;
 
-/** The connections of clients that speak the protocol of 2025: kept from `initialize` on, under an id in a header. */
+/**
+ * The connections of clients with the protocol of 2025: stored from `initialize` on, under an id that the client sends
+ * in a header.
+ */
 export class LegacyConnections {
   readonly #host: McpHost;
-  /** The least lately used first. */
+  /** Least recently used first. */
   readonly #open = new Map<string, WebStandardStreamableHTTPServerTransport>();
 
   constructor(host: McpHost) {

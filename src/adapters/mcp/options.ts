@@ -2,39 +2,57 @@ import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { AgentCall, AgentSession } from '../core/agent-session.ts';
 import type { McpReading } from './reading.ts';
 
-/** `prompt`: a person has to say yes first. */
+/** A user rule against a call. `prompt`: a person must approve it first. */
 export interface UserRuling {
   readonly decision: 'forbidden' | 'prompt';
   readonly why: string;
-  /** The command as the person reads it. */
+  /** The command, as shown to the person. */
   readonly command: string;
 }
 
 export interface McpOptions {
-  /** The session that every connection is served from; closed with the host. */
+  /** The session for all connections; closed with the host. */
   readonly session: AgentSession;
-  /** The version that clients show. Default: hopgate's. */
+  /** The server version that clients show. Default: hopgate's. */
   readonly version?: string;
-  /** What clients may read besides; left out: only the session's status. */
+  /** Further resources for clients. Default: only the session's status. */
   readonly reading?: McpReading;
-  /** Offer what other MCP servers do under the names that it has there, so that clients written for them find it. Default: false. */
+  /**
+   * Offers the tools of other MCP servers under the names that they have there, so that clients written for those
+   * servers find them. Default: false.
+   */
   readonly upstreamNames?: boolean;
-  /** Ask the person at the client for approvals, where the client can; else they are left to the session's approver. Default: true. */
+  /**
+   * Asks the person at the client for approvals, if the client can; otherwise the session's approver is asked. Default:
+   * true.
+   */
   readonly elicit?: boolean;
-  /** Is the answer there already, from someone whom the session will ask? Then nobody is asked at the client. */
+  /**
+   * Returns true if an approver of the session has answered the request already, so that the person at the client is
+   * not asked.
+   */
   readonly answeredAhead?: (request: ApprovalRequest) => boolean | Promise<boolean>;
-  /** What the rules that the user has for the client's own tools say of a call; null: nothing against it. They tighten what the session allows. */
+  /**
+   * Applies the user's rules for the client's own tools to a call; null if none is against it. They only restrict the
+   * calls that the session allows.
+   */
   readonly userRules?: (call: Pick<AgentCall, 'name' | 'input'>) => Promise<UserRuling | null>;
-  /** The lines of the change that an approval would ship, for the person's eyes; null: there is none. */
+  /** The lines of the change that an approval would ship, to show to the person; null if there is none. */
   readonly diff?: (request: ApprovalRequest) => readonly string[] | null | Promise<readonly string[] | null>;
-  /** The command that shows all of a request in a terminal, where it can be answered as well: forms of clients cut long texts off. */
+  /**
+   * The command that shows the full request in a terminal, where it can also be answered; null if there is none. The
+   * forms of clients cut long texts off.
+   */
   readonly readBy?: (request: ApprovalRequest) => string | null | Promise<string | null>;
-  /** Told that the person at the client has answered the request of this hash. */
+  /** Called when the person at the client has answered the request with this hash. */
   readonly answered?: (hash: string) => void | Promise<void>;
-  /** How long an answer waits at most for the client to list the tools anew, in milliseconds. Default: 500. */
+  /** Maximum time that an answer waits for the client to list the tools again, in milliseconds. Default: 500. */
   readonly relistMs?: number;
-  /** How often a client that has asked for it is told that its call still runs, in milliseconds. Default: 5000. */
+  /**
+   * Interval of the progress notifications for a running call, for clients that request them, in milliseconds. Default:
+   * 5000.
+   */
   readonly progressMs?: number;
-  /** Told of what goes wrong beside the protocol. */
+  /** Called with errors that the protocol does not report. */
   readonly onError?: (error: Error) => void;
 }

@@ -1,8 +1,8 @@
 import type { ServerContext } from '@modelcontextprotocol/server';
 
 /**
- * Tells the client every `every` milliseconds that its call still runs, if it has asked to be told. Returns how to stop; it stops by itself when
- * the call is cancelled.
+ * Notifies the client every `every` milliseconds that its call is still running, if it requested progress. Returns the
+ * function that stops it; cancelling the call stops it too.
  */
 export function heartbeat({ mcpReq }: ServerContext, what: string, every: number): () => void {
   const progressToken = mcpReq._meta?.progressToken;

@@ -31,7 +31,7 @@ const PROMPTS: readonly Prompt[] = [
   },
 ];
 
-/** Serves the prompts: words for the agent that a person picks from a menu. They grant nothing. */
+/** Serves the prompts: texts for the agent that a person picks from a menu. They grant nothing. */
 export function answerPrompts(server: Server, host: McpHost): void {
   const { session } = host.options;
   server.setRequestHandler('prompts/list', async () => ({ prompts: [...PROMPTS] }));
@@ -60,7 +60,7 @@ const said = (description: string, text: string): GetPromptResult => ({
   messages: [{ role: 'user', content: { type: 'text', text } }],
 });
 
-/** Every peripheral, those that can be entered from here first. */
+/** All peripherals; those that can be entered from here come first. */
 async function peripherals(host: McpHost): Promise<readonly string[]> {
   const { available } = await host.options.session.status();
   const near = available.hops.map(({ to }) => to);
@@ -105,7 +105,7 @@ async function parText(host: McpHost): Promise<string> {
   ].join('\n');
 }
 
-/** The peripherals whose visit yields a PAR. */
+/** The peripherals in which a visit yields a PAR. */
 const reviewing = (specs: SpecSet | null) =>
   Object.values(specs?.peripherals ?? {}).filter(({ fruit }) =>
     Object.values(fruit).some((field) => field.kind === 'observed' && field.from === 'par'),

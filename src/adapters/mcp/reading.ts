@@ -1,11 +1,14 @@
 import type { Json, SpecSet } from '../../spec/types.ts';
 
-/** What a client may read of a session beside its status. Read from the store, so that it works for a session in another process too. */
+/**
+ * The resources of a session for clients, besides its status. They are read from the store, so this also works for a
+ * session in another process.
+ */
 export interface McpReading {
   /** The session's evidence as one readable thread. */
   thread(): Promise<string>;
   /** The spec set that the session is pinned to. */
   spec(): Promise<SpecSet>;
-  /** Everything that a peripheral allows and forbids, as data. */
+  /** The constraints of a peripheral, as data: all that it allows and forbids. */
   constraints(peripheral: string): Promise<Json>;
 }

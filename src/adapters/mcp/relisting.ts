@@ -1,26 +1,27 @@
 /**
- * Knows when a client has listed the tools. One that is told of a change and then answered at once shows its model the old list in the next
- * request; one that lists first shows the new one.
+ * Tracks when a client lists the tools. If a client is notified of a change and answered at once, its next request
+ * shows the model the old list. If it lists the tools before the answer, the request shows the new list.
  */
 export class Relisting {
   #count = 0;
   #misses = 0;
   #wake: (() => void)[] = [];
 
-  /** How often the client has listed so far. */
+  /** Number of times that the client has listed the tools so far. */
   get count(): number {
     return this.#count;
   }
 
-  /** The client has asked for the list, and is about to have it. */
+  /** Called when the client has requested the list, before it receives it. */
   listed(): void {
     this.#count += 1;
     for (const wake of this.#wake.splice(0)) wake();
   }
 
   /**
-   * Until the client has listed once more than `count` (and `grace` milliseconds on, to take it in), at most `atMost` milliseconds. One that has let
-   * that time pass twice in a row lists when it pleases, or never, and is hardly waited for any more.
+   * Waits until the client has listed the tools more often than `count`, at most `atMost` milliseconds, and then
+   * `grace` milliseconds for it to process the list. A client that timed out twice in a row is assumed not to list
+   * again at once; from then on the wait is at most `grace`.
    */
   async since(count: number, atMost: number, grace: number, signal: AbortSignal): Promise<void> {
     const wait = this.#misses < ENOUGH ? atMost : Math.min(atMost, grace);

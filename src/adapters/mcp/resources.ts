@@ -6,10 +6,13 @@ const THREAD = 'hopgate://session/thread';
 const SPEC = 'hopgate://session/spec';
 const CONSTRAINTS = 'hopgate://session/constraints';
 
-/** Those that say something else after each call. */
+/** The resources whose content changes with each call. */
 export const THAT_MOVE = [SESSION, THREAD, CONSTRAINTS] as const;
 
-/** Serves what can be read of the session. Returns how to tell this server's client, if it has subscribed, that one has changed. */
+/**
+ * Serves the session's resources. Returns the function that notifies this server's client of a changed resource, if it
+ * has subscribed.
+ */
 export function answerResources(server: Server, { session, reading }: McpOptions): (uri: string) => void {
   const status: Resource & { text: () => Promise<string> } = {
     uri: SESSION,
@@ -72,7 +75,8 @@ export function answerResources(server: Server, { session, reading }: McpOptions
     return {};
   });
   return (uri) => {
-    // Since 2026-07-28 a client subscribes at the entry, which lets through only what was asked for.
+    // Since the protocol of 2026-07-28 a client subscribes at the entry point, which only forwards requested
+    // notifications.
     const modern = server.getNegotiatedProtocolVersion()?.startsWith('2026') ?? false;
     if (modern || subscribed.has(uri))
       void server.sendResourceUpdated({ uri }).catch((error) => server.onerror?.(error));

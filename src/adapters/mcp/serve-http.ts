@@ -8,17 +8,17 @@ import { type McpHost, Peer } from './host.ts';
 import { LegacyConnections } from './legacy-connections.ts';
 import { mcpServer } from './server.ts';
 
-/** Where clients reach it. */
+/** The path of the endpoint. */
 export const PATH = '/mcp';
 
 export interface HttpOptions {
-  /** An address of this machine. Default: `127.0.0.1`. */
+  /** The local address to listen on. Default: `127.0.0.1`. */
   readonly address?: string;
-  /** 0: any free one. */
+  /** The port to listen on. Default: 0, any free port. */
   readonly port?: number;
-  /** Default: a new one. null: none is needed. */
+  /** The token that requests must carry; null if none is required. Default: a new one. */
   readonly token?: string | null;
-  /** Further names under which clients may reach it. */
+  /** Further host names under which clients may reach the server. */
   readonly allowHosts?: readonly string[];
 }
 
@@ -29,8 +29,8 @@ export interface HttpServing {
 }
 
 /**
- * Serves a session over Streamable HTTP, to both eras of the protocol: clients of 2025 keep a connection under an id of their own, those of
- * 2026-07-28 send each request by itself.
+ * Serves a session over Streamable HTTP, in both versions of the protocol. Clients of 2025 keep a connection under an
+ * id of their own; clients of 2026-07-28 send stateless requests.
  */
 export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): Promise<HttpServing> {
   const { address = '127.0.0.1', port = 0, token = randomUUID().replaceAll('-', ''), allowHosts = [] } = options;
@@ -69,7 +69,7 @@ export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): P
   };
 }
 
-/** Every request of 2026-07-28 names its method in a header. */
+/** True if a request asks for the server's introduction. Requests of 2026-07-28 name their method in a header. */
 function isGreeting(request: Request | undefined): boolean {
   const method = request?.headers.get('mcp-method') ?? null;
   return method === null || method === 'server/discover';

@@ -4,7 +4,7 @@ import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/s
 import { type McpHost, Peer } from './host.ts';
 import { mcpServer } from './server.ts';
 
-/** A transport that says when it has ended, whoever ended it. */
+/** A transport with a promise for its end, on either side. */
 class EndingTransport extends StdioServerTransport {
   readonly ended: Promise<void>;
   #end: () => void = () => {};
@@ -22,7 +22,7 @@ class EndingTransport extends StdioServerTransport {
   }
 }
 
-/** Serves one client over two streams until it hangs up or `close` is called. */
+/** Serves one client over two streams until it disconnects or `close` is called. */
 export function serveOverStdio(
   host: McpHost,
   input: Readable,
@@ -32,7 +32,7 @@ export function serveOverStdio(
   return { ended: transport.ended, ...serveOverTransport(host, transport) };
 }
 
-/** Serves one client over a transport of the SDK's, in whichever era of the protocol it speaks. */
+/** Serves one client over a transport of the SDK, in either version of the protocol. */
 export function serveOverTransport(host: McpHost, transport: Transport): { close(): Promise<void> } {
   const peer = new Peer({ connected: true });
   const served = serveStdio(() => mcpServer(host, peer), { transport, onerror: (error) => host.report(error) });

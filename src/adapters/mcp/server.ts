@@ -7,8 +7,9 @@ import { answerResources } from './resources.ts';
 import { mcpTool } from './tool-shape.ts';
 
 /**
- * A server for one connection, or for one request of a peer whose requests stand alone.
- * @param greets whether it may be asked who it is: then it tells where the agent is
+ * Makes a server for one connection, or for one stateless request.
+ *
+ * @param greets true if the client may ask for the server's introduction, which then includes the agent's situation
  */
 export async function mcpServer(host: McpHost, peer: Peer, greets = true): Promise<Server> {
   const { options } = host;
@@ -47,7 +48,7 @@ export async function mcpServer(host: McpHost, peer: Peer, greets = true): Promi
 const INTRODUCTION =
   'This server gates what you do: you are inside a peripheral, and its tools are all there are. "hop" leads to another, "status" tells where you are, "why" what a call would meet. A refusal says what to do instead. The tools change with every hop and mode.';
 
-/** Clients cut instructions off at about 2,000 characters. */
+/** Maximum length of the situation in the instructions, in characters. Clients cut instructions off at about 2,000. */
 const LONGEST = 1600;
 
 function shortened(prompt: string): string {

@@ -2,16 +2,19 @@ import { own } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { CONTROLS } from '../core/agent-session.ts';
 
-/** Under which names clients know the tools. A call by a tool's id is understood as well. */
+/** The names of the tools for clients. A call by a tool's id works as well. */
 export interface ToolNames {
   nameOf(id: string): string;
   idOf(name: string): string;
 }
 
-/** Every tool by its id. */
+/** Names every tool by its id. */
 export const OWN_NAMES: ToolNames = { nameOf: (id) => id, idOf: (name) => name };
 
-/** What another server does is named as there, so that clients written for that server find it; but not where a name would mean two tools. */
+/**
+ * Names the tools of other servers as those servers do, so that clients written for them find the tools. A name that
+ * would mean two tools is not used.
+ */
 export function upstreamNames({ tools }: SpecSet): ToolNames {
   const all = Object.values(tools).flatMap(({ id, upstream }) => (upstream ? [[id, upstream.tool] as const] : []));
   const isFree = (name: string): boolean =>

@@ -2,12 +2,14 @@ import type { Tool } from '@modelcontextprotocol/server';
 import type { ArgumentRole, SpecSet, ToolSpec } from '../../spec/types.ts';
 import type { AgentTool } from '../core/agent-session.ts';
 
-/** What moves the session: it changes nothing outside, but the calls around it must not overtake it. */
+/**
+ * The controls that move the session. They have no effect on the world, but must not run in parallel with other calls.
+ */
 const MOVES = ['hop', 'mode'];
 
 /**
- * A tool as MCP clients list it. `readOnlyHint` has to be true to the effect: Codex runs such tools unasked, and Claude Code runs them side by
- * side.
+ * A tool in the form of MCP's `tools/list`. `readOnlyHint` must match the effect: Codex runs read-only tools without
+ * asking, and Claude Code runs them in parallel.
  */
 export function mcpTool(tool: AgentTool, name: string, specs: SpecSet | null): Tool {
   const acts = tool.effect === 'act';
@@ -25,7 +27,7 @@ export function mcpTool(tool: AgentTool, name: string, specs: SpecSet | null): T
   };
 }
 
-/** Does it touch more than the repository? What takes a url, what ships, and what another server does. */
+/** True if the tool reaches beyond the repository: it takes a URL, ships, or belongs to another server. */
 function reachesOut(tool: ToolSpec | null, specs: SpecSet | null): boolean {
   if (tool === null || tool.upstream !== undefined) return true;
   const ships = Object.values(specs?.peripherals ?? {}).some(

@@ -1,6 +1,9 @@
 import type { ClaudeToolName } from '../names.ts';
 
-/** The slash commands of the plugin (`/hopgate:hop` …), by their path in its folder. The person at the client types them; the agent then calls the tool. */
+/**
+ * The slash commands of the plugin (`/hopgate:hop` …), by path in the plugin's folder. The person at the client types
+ * them, and the agent then calls the tool.
+ */
 export const commandPages = (own: ClaudeToolName): { readonly [path: string]: string } => ({
   'commands/hop.md': page(
     'Hop to another peripheral',

@@ -1,6 +1,9 @@
 import { ALLOW_BEGINS, ALLOW_ENDS } from '../reply.ts';
 
-/** The events that hopgate takes. None has a matcher: whatever the client calls, now or later, comes here. */
+/**
+ * The hook events that hopgate registers for. None has a matcher, so every tool is covered, also those of later
+ * versions of the client.
+ */
 const EVENTS = [
   'SessionStart',
   'UserPromptSubmit',
@@ -15,10 +18,10 @@ const EVENTS = [
 ] as const;
 type ClaudeEvent = (typeof EVENTS)[number];
 
-/** At these a fault must not hold the agent: it would go on for ever. */
+/** Events at which an error must not block: the agent would never stop. */
 const ENDINGS: ReadonlySet<ClaudeEvent> = new Set(['SubagentStop', 'Stop', 'SessionEnd']);
 
-/** Seconds until the client gives a hook up. Ours answers before. */
+/** Seconds after which the client aborts a hook. hopgate's hook answers earlier. */
 const TIMEOUT_SECONDS = 10;
 
 interface CommandHook {
@@ -30,10 +33,10 @@ interface CommandHook {
 export type ClaudeHooks = { readonly [event in ClaudeEvent]: readonly { readonly hooks: readonly CommandHook[] }[] };
 
 /**
- * The hooks as Claude Code's settings and plugins take them. The model reads the command line with every refusal, so that it is short. The shell is
- * named by its path, because a repository's settings can set the PATH.
+ * The hooks in the form of Claude Code's settings and plugins. The command line is short, because the model reads it
+ * with every refusal. The shell has an absolute path, because a repository's settings can set the PATH.
  *
- * @param script the shell's word for the file that holds {@link hookScript}
+ * @param script the path of the file with {@link hookScript}, as a word of the shell
  */
 export function claudeHooks(script: string): ClaudeHooks {
   const group = (event: ClaudeEvent) => {
@@ -44,10 +47,11 @@ export function claudeHooks(script: string): ClaudeHooks {
 }
 
 /**
- * The client takes silence, and any text that it cannot read, for an allow, also with `onFailure`. So this script around the hook lets a call
- * through only where the hook says in so many words that it does. A fault at an ending is told, not obeyed.
+ * The script around the hook. It lets a call through only if the hook's output is an explicit allow, because the client
+ * takes empty or unreadable output for an allow, even with `onFailure`. At an ending it reports an error and does not
+ * block.
  *
- * @param command a shell command line: what answers a hook
+ * @param command the shell command line that answers a hook
  */
 export const hookScript = (command: string): string => `# Written by hopgate; changes made here are lost.
 fault() {
@@ -74,17 +78,18 @@ fi
 printf '%s' "$said"
 `;
 
-/** Where the guard lies, from the root of a repository. */
+/** Path of the guard script, relative to the root of a repository. */
 export const GUARD_FILE = '.claude/skills/hopgate/hooks/here.sh';
 
-/** Whether a hook's command is one of {@link guardHooks}. */
+/** True if a hook's command is one of {@link guardHooks}. */
 export const isGuard = (command: unknown): boolean => typeof command === 'string' && command.includes(GUARD_FILE);
 
 /**
- * Hooks for a repository's own settings, beside the plugin in `.claude/skills`. Started in a folder below the root of the working tree, Claude Code
- * reads those settings and not that plugin: then nobody would decide, so that nothing is let through.
+ * Hooks for a repository's own settings, in addition to the plugin in `.claude/skills`. If Claude Code starts in a
+ * folder below the root of the working tree, it reads those settings but not the plugin. No hook would decide then, so
+ * these hooks refuse everything.
  *
- * @param script the shell's word for the file that holds {@link GUARD_SCRIPT}
+ * @param script the path of the file with {@link GUARD_SCRIPT}, as a word of the shell
  */
 export function guardHooks(script: string): {
   readonly [event in 'UserPromptSubmit' | 'PreToolUse']: ClaudeHooks[event];

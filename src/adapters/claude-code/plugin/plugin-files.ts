@@ -4,15 +4,15 @@ import { claudeHooks, hookScript } from './hook-config.ts';
 
 export interface PluginOptions {
   readonly version: string;
-  /** A shell command line: what answers a hook. */
+  /** The shell command line that answers a hook. */
   readonly hookCommand: string;
   /** The name of the MCP server. */
   readonly server: string;
-  /** What starts the MCP server that joins the hooks' session. */
+  /** The command that starts the MCP server, which joins the hooks' session. */
   readonly mcp: { readonly command: string; readonly args: readonly string[] };
 }
 
-/** The plugin that puts Claude Code into hopgate: the text of each file, by its path in the plugin's folder. */
+/** The plugin that puts Claude Code into hopgate: the text of each file, by path in the plugin's folder. */
 export function pluginFiles({ version, hookCommand, server, mcp }: PluginOptions): { readonly [path: string]: string } {
   const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
   const description =
@@ -31,7 +31,7 @@ export function pluginFiles({ version, hookCommand, server, mcp }: PluginOptions
       hooks: claudeHooks('"${CLAUDE_PLUGIN_ROOT}/hooks/ask.sh"'),
     }),
     'hooks/ask.sh': hookScript(hookCommand),
-    // Never behind the tool search: without hop and mode an agent cannot leave where it is.
+    // Always loaded, never deferred to the tool search: without hop and mode an agent cannot leave its peripheral.
     '.mcp.json': json({ mcpServers: { [server]: { command: mcp.command, args: mcp.args, alwaysLoad: true } } }),
     'README.md': `# hopgate for Claude Code\n\n${description} Written by \`hopgate claude\` and \`hopgate install claude\`; changes made here are lost.\n`,
     ...commandPages(claudeToolName({ server })),

@@ -5,7 +5,7 @@ export type PatchFile =
   | {
       readonly kind: 'update';
       readonly path: string;
-      /** The file's new path; null: it stays. */
+      /** The file's new path; null if it is not moved. */
       readonly moveTo: string | null;
       readonly hunks: readonly PatchHunk[];
     };

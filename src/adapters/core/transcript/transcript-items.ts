@@ -78,7 +78,7 @@ export const innerCall = ({ id, tool, input, channel = 'call' }: ToolCallFields)
 /** The result of a call. */
 export interface ToolResultFields {
   readonly status: 'ok' | 'failed' | 'refused' | 'error';
-  /** The denial's; null: there is none. */
+  /** The denial's code; null if there is none. */
   readonly code?: string | null;
   readonly text: string;
   /** The agent's situation, if the text describes it; the text is then kept in full. */

@@ -1,6 +1,6 @@
 'use strict';
 
-// Runs on any Node, so it is plain old syntax: an old Node cannot even load the files that this one guards.
+// Uses only old syntax, so that it runs on any Node: an old Node cannot even load the files that this one guards.
 var parts = process.versions.node.split('.');
 var major = Number(parts[0]);
 var minor = Number(parts[1]);

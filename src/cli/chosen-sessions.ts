@@ -4,17 +4,17 @@ import type { Pin } from '../session/pin.ts';
 import { CliError } from './io.ts';
 import { findSession } from './open-store.ts';
 
-/** The sessions that ids, or beginnings of them, name; all of them, oldest first, when none is named. */
+/** The sessions with these ids or id prefixes; all sessions, oldest first, if no id is given. */
 export async function chosenSessions(store: EvidenceStore, ids: readonly string[]): Promise<readonly SessionSummary[]> {
   const all = await store.sessions();
   return ids.length === 0 ? [...all].reverse() : ids.map((id) => findSession(all, id));
 }
 
-/** There is nothing to read, though a session was asked for. */
+/** The error if a command needs a session and the repository has none. */
 export const noSessions = (root: string): CliError =>
   new CliError('unknown-session', `${root} has no sessions yet`, 'Start one with "hopgate run".');
 
-/** What a session was pinned to, as it was stored; a text says why it cannot be had. */
+/** Reads a session's stored pin. A string instead of a pin gives the reason that it cannot be read. */
 export async function readPin(store: EvidenceStore, { pin }: SessionSummary): Promise<Pin | string> {
   const bytes = await store.getBlob(pin);
   if (bytes === null) return `the pinned spec ${pin} is gone`;

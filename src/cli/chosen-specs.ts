@@ -3,10 +3,10 @@ import { specsFolder } from '../project/open-project.ts';
 import { loadProjectConfig } from '../spec/load/load-project-config.ts';
 import type { Io } from './io.ts';
 
-/** The spec set that a command names: `default`, or a path beneath the current folder. */
+/** The spec set that a command names: `default`, or a path relative to the current folder. */
 export const namedSpecs = ({ cwd }: Io, path: string): string => (path === 'default' ? path : resolve(cwd, path));
 
-/** The spec set that a command is about: the one that it names, else the one that hopgate.yaml names. */
+/** The spec set that a command uses: the one that it names, or else the one that hopgate.yaml names. */
 export async function chosenSpecs(io: Io, root: string, path: string | undefined): Promise<string> {
   return path === undefined ? specsFolder(root, (await loadProjectConfig(root)).config) : namedSpecs(io, path);
 }

@@ -5,7 +5,7 @@ import { SeatFiles } from '../daemon/conversation-files.ts';
 import type { Diagnosis } from './doctor-finding.ts';
 import type { Io } from './io.ts';
 
-/** What no setting of Codex's closes; said whenever Codex is there. */
+/** Gaps that no setting of Codex closes; printed whenever Codex is installed. */
 const OPEN = [
   'Codex has no switch that makes a failing hook refuse: hopgate’s answers with a refusal whatever happens to it, but one that is killed together with its shell lets the call through. Codex’s own sandbox holds then.',
   'Typing into a shell that is already open (write_stdin) calls no hook; none is open, because no command of Codex’s own shell is let through.',
@@ -13,8 +13,8 @@ const OPEN = [
 ];
 
 /**
- * Codex, as far as hopgate can work in it: is it there, and are the hooks that were installed for good trusted, and did they run here? Empty where
- * there is no Codex.
+ * Reports if hopgate can work in Codex: if Codex is installed, if the permanently installed hooks are trusted, and if
+ * they ran here. Empty if there is no Codex.
  */
 export async function codexFindings(root: string, io: Io): Promise<readonly Diagnosis[]> {
   const codex = io.env['CODEX_BIN'] ?? findProgram('codex', io.env['PATH']);

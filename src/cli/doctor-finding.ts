@@ -1,13 +1,15 @@
-/** One thing that hopgate needs or can use. `missing` stops something that `without` names; `broken` stops everything. */
+/**
+ * One thing that hopgate needs or can use. `missing` stops something that `without` names; `broken` stops everything.
+ */
 export interface Diagnosis {
   readonly name: string;
   readonly status: 'ok' | 'missing' | 'broken';
-  /** Version and place, or what is wrong. */
+  /** Version and place, or the problem. */
   readonly found: string;
-  /** What works without it, or what does not. */
+  /** The things that work, or do not work, without it. */
   readonly without?: string;
-  /** How to get it. */
+  /** Steps to get it. */
   readonly fix?: string;
-  /** What else is worth knowing. */
+  /** Further facts to know. */
   readonly details?: readonly string[];
 }

@@ -15,14 +15,15 @@ import type { Diagnosis } from './doctor-finding.ts';
 import type { Io } from './io.ts';
 import type { RunProgram } from './run-program.ts';
 
-/** How programs say which version they are; the first that ends with status 0 counts. */
+/** Arguments that make programs print their version; the first that exits with status 0 counts. */
 const QUESTIONS = ['--version', 'version', '-version'];
 
 const NOT_THE_SAME = 'bash-test and bash-deploy answer with an error, not with the verdict of another program.';
 
 /**
- * Compares the programs that the commands of hopgate.yaml begin with, and those under `programs`: where they lie and which version they are, outside and
- * in the sandbox. Outside nothing of the repository's is run, and the working folder is an empty one, so that no file of the repository decides what runs.
+ * Compares the path and version of programs outside and inside the sandbox: the first word of each command in
+ * hopgate.yaml, and the names under `programs`. Outside the sandbox it runs none of the repository's programs, and it
+ * works in an empty folder, so that no file of the repository decides what runs.
  */
 export async function programFindings(
   root: string,
@@ -62,7 +63,7 @@ async function compare(name: string, world: World): Promise<Diagnosis> {
   const { root, io, programs } = world;
   const without = NOT_THE_SAME;
   const isNamed = !name.includes('/');
-  // Where a version manager chose, the program that it chose comes first.
+  // If a version manager chose a program, that one comes first.
   const path = [...programs.path, io.env['PATH'] ?? ''].join(delimiter);
   const outside = isNamed ? findProgram(name, path) : resolve(root, name);
   if (outside === null)
@@ -93,7 +94,7 @@ async function compare(name: string, world: World): Promise<Diagnosis> {
   return { name, status: 'ok', found: `${found}; the same in the sandbox` };
 }
 
-/** What the sandbox finds under a name, and the version that it tells. */
+/** The path that the sandbox finds for a name, and the version that the program prints. */
 async function insideOf(name: string, { root, config, sandbox, programs }: World) {
   const { mask: masks, toolchains } = config;
   const layout = { ...testLayout({ root, masks, toolchains, programs, overlay: true }), chdir: '/tmp' };

@@ -15,7 +15,7 @@ import { remedyOf } from './fail.ts';
 import type { Io } from './io.ts';
 import { type RunProgram, runProgram } from './run-program.ts';
 
-/** The world that {@link examine} looks at; tests take parts of it away. */
+/** The environment that {@link examine} checks; tests remove parts of it. */
 export interface Examined {
   readonly run: RunProgram;
   readonly sandbox: () => Promise<SandboxAvailability>;
@@ -23,7 +23,7 @@ export interface Examined {
 
 const HERE: Examined = { run: runProgram, sandbox: async () => (await detectSandbox()).availability };
 
-/** Looks at everything once, and tries the sandbox. Changes nothing but the state folder, which it makes. */
+/** Checks everything one time, and tries the sandbox. Its only change is to create the state folder. */
 export async function examine(root: string, io: Io, { run, sandbox }: Examined = HERE): Promise<readonly Diagnosis[]> {
   return [
     { name: 'Node', status: 'ok', found: `${process.versions.node} (${process.execPath})` },

@@ -4,8 +4,8 @@ import { formatIssues, SpecError } from '../spec/check/issues.ts';
 import { CliError, type Io, paint, printJson } from './io.ts';
 
 /**
- * Says what went wrong and what to do, and sets the exit code: 2 for usage, else 1. With `--json` the error is a document on stdout:
- * `{ "error": { code, message, remedy, issues? } }`. `HOPGATE_DEBUG=1` adds the stack.
+ * Prints the error and its remedy, and sets the exit code: 2 for usage, else 1. With `--json` the error is a document
+ * on stdout: `{ "error": { code, message, remedy, issues? } }`. `HOPGATE_DEBUG=1` adds the stack.
  */
 export function fail(io: Io, error: unknown): void {
   const { code, message, remedy, exitCode } = describe(error);
@@ -20,7 +20,7 @@ export function fail(io: Io, error: unknown): void {
   if (io.env['HOPGATE_DEBUG'] === '1' && error instanceof Error) io.stderr.write(`${error.stack}\n`);
 }
 
-/** Line by line, because a report has several. */
+/** Escapes each line separately, because a report has several. */
 const lines = (text: string): string => text.split('\n').map(visible).join('\n');
 
 interface Description {

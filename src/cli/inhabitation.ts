@@ -14,9 +14,11 @@ import { CliError, type Io, paint, print } from './io.ts';
 import { table } from './table.ts';
 
 /**
- * P-1 to P-6 of a session, by a transcript: the one named, else the one that was recorded beside the evidence; without any, an empty one.
+ * Judges demands P-1 to P-6 of a session by a transcript: the named one, or else the one recorded with the evidence, or
+ * else an empty one.
  *
- * @throws CliError `unreadable`: the transcript that was named; `no-pin`: the spec that the session was opened with is gone or changed.
+ * @throws CliError `unreadable` if the named transcript cannot be read; `no-pin` if the pinned specs of the session are
+ *   missing or changed.
  */
 export async function inhabitationOf(
   io: Io,
@@ -35,7 +37,7 @@ export async function inhabitationOf(
   return judgeInhabitation(transcript, pin.specs, entries);
 }
 
-/** With the calls at its end that no hook told of, and that the client itself says it ran. */
+/** Appends the calls that the client itself says it ran, but that no hook reported. */
 function withUnhooked(io: Io, sessionId: string, root: string, recorded: Transcript): Transcript {
   const last = recorded.items.at(-1);
   if (last === undefined) return recorded;
@@ -61,7 +63,7 @@ function readTranscript(io: Io, sessionId: string, root: string, file: string | 
 }
 
 const STYLE = { holds: 'green', fails: 'red', 'not-applicable': 'dim' } as const;
-/** How many findings of one demand are told; --json has more. */
+/** The most findings to print for one demand; `--json` has more. */
 const TOLD = 3;
 const WIDTH = 120;
 

@@ -2,17 +2,17 @@ import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { visibleJson } from '../base/text.ts';
 
-/** The world as a command sees it, so that commands run in-process in tests. */
+/** A command's streams and environment, so that tests can run commands in-process. */
 export interface Io {
   readonly stdout: Writable;
   readonly stderr: Writable;
   readonly stdin: Readable;
-  /** A person can be asked: stdin and stdout are both terminals. */
+  /** True if a person can be asked: stdin and stdout are both terminals. */
   readonly isTty: boolean;
   readonly env: { readonly [name: string]: string | undefined };
   readonly cwd: string;
   readonly color: boolean;
-  /** `--json` was given. */
+  /** True if `--json` was given. */
   json: boolean;
   /** 0 ok, 1 refused or violated, 2 usage. A command that refuses sets it (or throws, see {@link CliError}). */
   exitCode: 0 | 1 | 2;
@@ -28,14 +28,14 @@ export function processIo(): Io {
     env,
     isTty: stdin.isTTY === true && stdout.isTTY === true,
     cwd: process.cwd(),
-    // One judge of NO_COLOR, FORCE_COLOR and non-terminals: styleText itself.
+    // Only styleText decides about NO_COLOR, FORCE_COLOR and non-terminals.
     color: styleText('red', 'x', { stream: stdout, validateStream: true }) !== 'x',
     json: false,
     exitCode: 0,
   };
 }
 
-/** A command could not do what it was asked; says what to do next. `code` is stable and shows in `--json`. */
+/** An error that stops a command, with a remedy. `code` is stable and appears in `--json`. */
 export class CliError extends Error {
   readonly code: string;
   readonly remedy: string;
@@ -56,26 +56,26 @@ export class CliError extends Error {
 
 export type Style = Parameters<typeof styleText>[0];
 
-/** Text in a style, where the terminal shows styles. */
+/** Styles text if the terminal supports styles. */
 export const paint = (io: Io, style: Style, text: string): string =>
   io.color ? styleText(style, text, { validateStream: false }) : text;
 
-/** One line (or several) on stdout. */
+/** Prints one or several lines on stdout. */
 export function print(io: Io, text = ''): void {
   io.stdout.write(`${text}\n`);
 }
 
-/** A remark for a person, on stderr, so that stdout stays what the command was asked for. */
+/** Prints a remark for a person on stderr, so that stdout contains only the command's output. */
 export function note(io: Io, text: string): void {
   io.stderr.write(`hopgate: ${text}\n`);
 }
 
-/** One JSON document. */
+/** Prints one JSON document. */
 export function printJson(io: Io, value: unknown): void {
   print(io, visibleJson(JSON.stringify(value, null, 2)));
 }
 
-/** One line of a JSON stream. */
+/** Prints one line of a JSON stream. */
 export function printJsonLine(io: Io, value: unknown): void {
   print(io, visibleJson(JSON.stringify(value)));
 }

@@ -1,4 +1,4 @@
-/** The lines of two texts side by side: ` ` kept, `-` only before, `+` only after (longest common subsequence). */
+/** Compares two texts by lines: ` ` is in both, `-` only before, `+` only after (longest common subsequence). */
 export function lineDiff(before: string, after: string): readonly string[] {
   const a = lines(before);
   const b = lines(after);

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 import './check-node.cjs';
 
-// Loaded only after the check: an old Node fails on these files in ways that do not say what to do.
+// Loaded only after the check: an old Node fails on these files with errors that name no remedy.
 const [{ runCli }, { processIo }] = await Promise.all([import('./program.ts'), import('./io.ts')]);
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0); // the reader has seen enough (`hopgate log … | head`)
+  if (error.code === 'EPIPE') process.exit(0); // the reader closed the pipe (`hopgate log … | head`)
   throw error;
 });
 process.exitCode = await runCli(process.argv.slice(2), processIo());

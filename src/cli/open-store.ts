@@ -6,10 +6,13 @@ import { nearest } from '../spec/names.ts';
 import { sqliteStore } from '../stores/sqlite.ts';
 import { CliError, type Io } from './io.ts';
 
-/** Where the evidence of a root lies. */
+/** The path of a root's evidence file. */
 export const evidenceFile = (root: string, env: Io['env']): string => join(stateDir(root, env), 'evidence.db');
 
-/** Gives `use` the evidence of a root to read, and closes it; `none` is the answer where no session has been opened yet. */
+/**
+ * Opens a root's evidence for `use` to read, and closes it afterwards. Returns `none` if no session has been opened
+ * yet.
+ */
 export async function withStore<T>(
   root: string,
   env: Io['env'],
@@ -27,9 +30,9 @@ export async function withStore<T>(
 }
 
 /**
- * The session that an id, or the beginning of one, names.
+ * Finds the session with this id or id prefix.
  *
- * @throws CliError `unknown-session` with the nearest, or `ambiguous-session` with the candidates.
+ * @throws CliError `unknown-session` with the nearest id, or `ambiguous-session` with the candidates.
  */
 export function findSession(sessions: readonly SessionSummary[], id: string): SessionSummary {
   const exact = sessions.find(({ sessionId }) => sessionId === id);

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { realRoot, repositoryOf } from '../project/root.ts';
 import type { Io } from './io.ts';
 
-/** `--root DIR`: the repository; the one that the current folder is of unless given. Resolve it with {@link rootOf}. */
+/** `--root DIR`: the repository; default: the one that contains the current folder. Resolve it with {@link rootOf}. */
 export const rootOption = (): Option =>
   new Option('--root <dir>', 'the repository').default('.', 'the one that the current folder is of');
 

@@ -33,7 +33,7 @@ import { register as trust } from './commands/trust.ts';
 import { fail } from './fail.ts';
 import { CliError, type Io } from './io.ts';
 
-/** In the order in which help lists them. */
+/** The commands, in the order of the help. */
 const COMMANDS = [
   run,
   shell,
@@ -67,7 +67,7 @@ const COMMANDS = [
   daemon,
 ];
 
-/** The command line of hopgate over one {@link Io}; parse it with {@link runCli}. */
+/** Creates hopgate's command line for one {@link Io}; parse it with {@link runCli}. */
 export function createProgram(io: Io): Command {
   const program = new Command('hopgate')
     .description(
@@ -97,7 +97,8 @@ export function createProgram(io: Io): Command {
 }
 
 /**
- * Runs one command line (without node and script) and returns the exit code: 0 ok, 1 refused or violated, 2 usage. Never throws.
+ * Runs one command line (without node and script) and returns the exit code: 0 ok, 1 refused or violated, 2 usage.
+ * Never throws.
  *
  * @example await runCli(['check', 'specs', '--json'], processIo())
  */
@@ -112,10 +113,10 @@ export async function runCli(argv: readonly string[], io: Io): Promise<0 | 1 | 2
 }
 
 function onCommander(argv: readonly string[], io: Io, error: CommanderError): void {
-  if (error.exitCode === 0) return; // --help and --version have printed what was asked for
+  if (error.exitCode === 0) return; // --help and --version have already printed their text
   io.json ||= argv.includes('--json');
   if (error.code === 'commander.help') {
-    io.exitCode = 2; // no command: help went to the error stream, which we keep quiet
+    io.exitCode = 2; // no command: commander wrote the help to the error stream, which is silenced
     io.stderr.write(createProgram(io).helpInformation());
     return;
   }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 
-/** What a short read-only program said; null where it is not there or failed. */
+/** Runs a short read-only program and returns its output; null if the program is missing or failed. */
 export type RunProgram = (
   program: string,
   args: readonly string[],
@@ -18,8 +18,8 @@ export const runProgram: RunProgram = (program, args, options = {}) =>
   });
 
 /**
- * Asks git about a repository without letting the repository answer with programs of its own: no hooks, no fsmonitor, no pager, no prompts,
- * nobody's global configuration.
+ * Asks git about a repository, and prevents the repository from running its own programs: no hooks, no fsmonitor, no
+ * pager, no prompts, no global configuration.
  */
 export function askGit(
   root: string,

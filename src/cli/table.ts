@@ -5,8 +5,8 @@ import { type Io, paint } from './io.ts';
 const width = (cell: string): number => [...stripVTControlCharacters(cell)].length;
 
 /**
- * Rows under a head, padded to columns two spaces apart; the last column is never padded. Cells may carry styles; other control characters
- * are the caller's to escape (see {@link visible}).
+ * Formats rows under a head as columns two spaces apart; the last column is never padded. Cells may contain styles. The
+ * caller must escape other control characters (see {@link visible}).
  *
  * @example table(io, ['id', 'at'], [['a', 'now']]) // "id  at\na   now"
  */

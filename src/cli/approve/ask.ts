@@ -3,7 +3,10 @@ import type { ApprovalRequest } from '../../ports/approver.ts';
 import { type Io, print } from '../io.ts';
 import { titleOf } from './describe-request.ts';
 
-/** Asks a person. Only a spelled yes is one; anything but a yes or a no leaves the request as it is (null), as does the end of the input. */
+/**
+ * Asks a person. Only a typed `y` or `yes` approves. Null if the answer is neither yes nor no, or if the input ends;
+ * the request then stays pending.
+ */
 export function askAtTerminal(io: Io, request: ApprovalRequest): Promise<'yes' | 'no' | null> {
   const reader = createInterface({ input: io.stdin, output: io.stdout, terminal: false });
   return new Promise((resolve) => {

@@ -3,7 +3,7 @@ import type { SpecSet } from '../../spec/types.ts';
 import { CliError } from '../io.ts';
 
 /**
- * That `--approve` names what can be approved: a destination, a mode, or `all`.
+ * Checks that `--approve` names something that can be approved: a destination, a mode, or `all`.
  *
  * @throws CliError `usage`
  */

@@ -3,13 +3,13 @@ import { approvalRows } from '../../gate/approval-rows.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { type Io, paint } from '../io.ts';
 
-/** What is asked for, in a few words. */
+/** Names the requested hop or mode change in a few words. */
 export const titleOf = ({ action }: ApprovalRequest): string =>
   action.kind === 'hop'
     ? `the hop ${visible(action.from)} → ${visible(action.to)} (${visible(action.exit)})`
     : `mode ${visible(action.from)} → ${visible(action.to)}`;
 
-/** The exact bytes of what is to be approved, with everything that does not show escaped. */
+/** Formats the exact bytes of the request, with every invisible character escaped. */
 export function describeRequest(io: Io, request: ApprovalRequest): string {
   return [
     paint(io, 'bold', `${visible(request.agent)} asks for ${titleOf(request)}`),
@@ -19,7 +19,7 @@ export function describeRequest(io: Io, request: ApprovalRequest): string {
   ].join('\n');
 }
 
-/** Text of several lines stands behind a bar, so that none of its lines passes for one of ours. */
+/** Prefixes each line of a multi-line text with a bar, so that no line can imitate hopgate's own output. */
 function row(title: string, text: string): string {
   if (!text.includes('\n')) return `  ${visible(title)}: ${visible(text)}`;
   const lines = text.replace(/\n$/, '').split('\n');

@@ -8,7 +8,7 @@ import { nearest } from '../../spec/names.ts';
 import { CliError, type Io } from '../io.ts';
 import { rootOf } from '../options.ts';
 
-/** A request that waits, and the state folder that it waits in. */
+/** A pending request, and the state folder that holds it. */
 export interface FoundItem extends OperatorItem {
   readonly stateDir: string;
 }
@@ -18,13 +18,14 @@ export function pendingIn(dir: string): readonly FoundItem[] {
   if (!existsSync(join(dir, 'approvals'))) return [];
   return (
     pendingRequests(dir)
-      // A state folder is named by its root: a request that says otherwise would show another repository's diff.
+      // A state folder is named after its root. A request with another root is skipped, because it would show another
+      // repository's diff.
       .filter(({ pending }) => basename(dir) === createHash('sha256').update(pending.root).digest('hex').slice(0, 16))
       .map((item) => ({ ...item, stateDir: dir }))
   );
 }
 
-/** The requests of all repositories, the oldest first. */
+/** The pending requests of all repositories, the oldest first. */
 export function pendingEverywhere(io: Io): readonly FoundItem[] {
   const home = stateHome(io.env);
   if (!existsSync(home)) return [];
@@ -34,14 +35,14 @@ export function pendingEverywhere(io: Io): readonly FoundItem[] {
     .sort((a, b) => a.pending.askedAt - b.pending.askedAt);
 }
 
-/** The requests of the repository that `--root` names. */
+/** The pending requests of the repository that `--root` names. */
 export const pendingOfRoot = (io: Io, root: string): readonly FoundItem[] =>
   pendingIn(stateDir(rootOf(io, { root }), io.env));
 
 /**
- * The request that an id names: in the repository given, else in any.
+ * Finds a request by its id, in the given repository or else in all of them.
  *
- * @throws CliError `unknown-request` with the nearest; `ambiguous-request` where two repositories use the id.
+ * @throws CliError `unknown-request` with the nearest id; `ambiguous-request` if two repositories use the id.
  */
 export function findPending(io: Io, id: string, root: string | undefined): FoundItem {
   const items = root === undefined ? pendingEverywhere(io) : pendingOfRoot(io, root);

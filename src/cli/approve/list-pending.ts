@@ -4,7 +4,7 @@ import { table } from '../table.ts';
 import { titleOf } from './describe-request.ts';
 import type { FoundItem } from './find-pending.ts';
 
-/** What waits, as a table or as JSON. */
+/** Lists the pending requests as a table or as JSON. */
 export function listPending(io: Io, items: readonly FoundItem[], elsewhere: number): void {
   if (io.json) return printJson(io, items.map(pendingJson));
   if (items.length === 0) print(io, 'Nothing waits for an answer.');
@@ -27,7 +27,7 @@ export function listPending(io: Io, items: readonly FoundItem[], elsewhere: numb
   if (elsewhere > 0) note(io, `${elsewhere} more in other repositories: hopgate approve --all-roots`);
 }
 
-/** A request as `--json` shows it. Times are ISO 8601. */
+/** The `--json` form of a request. Times are ISO 8601. */
 export const pendingJson = ({ pending, answer, stateDir }: FoundItem) => ({
   id: pending.id,
   root: pending.root,

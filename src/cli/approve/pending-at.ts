@@ -17,7 +17,9 @@ function secondsOf(text: string): number {
   throw new InvalidArgumentError('It must be a number of seconds, at most a day.');
 }
 
-/** Leaves requests of a repository to the operator; while it waits for an answer, it says on stderr how to give it. */
+/**
+ * Files a repository's requests for the operator. While it waits for an answer, it prints on stderr how to give one.
+ */
 export function pendingAt(io: Io, root: string, waitSeconds = 0): Approver {
   return pendingApprover({
     stateDir: ensureStateDir(root, io.env),

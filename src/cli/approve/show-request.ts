@@ -5,7 +5,9 @@ import { type Io, paint, print } from '../io.ts';
 import { describeRequest } from './describe-request.ts';
 import { type TreeDiff, treeDiff } from './tree-diff.ts';
 
-/** Shows a person exactly what is to be approved: the request, and for a hop after changes the diff of the tree as it is now. */
+/**
+ * Shows a person exactly the thing to approve: the request, and for a hop after changes the diff of the current tree.
+ */
 export function showRequest(io: Io, request: ApprovalRequest, root: string): void {
   print(io, describeRequest(io, request));
   const diff = diffFor(request, root);
@@ -29,8 +31,8 @@ export function showRequest(io: Io, request: ApprovalRequest, root: string): voi
 }
 
 /**
- * null: nothing differs, so that there is nothing that a diff could show. What the session itself has changed is not asked: a sub-agent's edits
- * are of another session, and what lay in the tree before is shipped with the rest.
+ * The diff to show for a request; null if nothing differs. The diff is not limited to the session's own changes: a
+ * sub-agent's edits belong to another session, and earlier changes in the tree are shipped with the rest.
  */
 export function diffFor(request: ApprovalRequest, root: string): TreeDiff | null {
   if (request.action.kind !== 'hop') return null;

@@ -7,26 +7,31 @@ import type { ApprovalRequest } from '../../ports/approver.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
 
-/** What the tree says to a request, now. */
+/** The current working tree, compared with the last commit and with the request. */
 export interface TreeDiff {
-  /** The diff against the last commit, new files included; raw lines, not yet fit for a terminal. Empty: nothing differs. */
+  /**
+   * The diff against the last commit, new files included. The lines are raw: escape them for a terminal. Empty if
+   * nothing differs.
+   */
   readonly lines: readonly string[];
-  /** Changed files of the request that are not any more as they were when it was made. */
+  /** Changed files of the request that have changed again since it was made. */
   readonly changedSince: readonly string[];
-  /** It is of the files that would be committed, not of all that differ. */
+  /** True if the diff covers only the files that would be committed; false if it covers all that differ. */
   readonly ofShipped: boolean;
-  /** Why there is no diff, or not all of it; null where it is whole. */
+  /** The reason for a missing or incomplete diff; null if it is complete. */
   readonly problem: string | null;
 }
 
 const LARGEST = 16 << 20;
 const SECONDS = 30;
-/** Names of files, in characters of a command line. */
+/** The most characters of file names on git's command line. */
 const LONGEST = 64 << 10;
-/** New files whose text is shown, those of the request before others. */
+/** The most untracked files to show; files named in the request come first. */
 const MOST_NEW = 200;
 
-/** The working tree against the last commit, for a person's eyes: none of the repository's own programs runs for it. */
+/**
+ * Compares the working tree with the last commit, for a person to read. It runs none of the repository's own programs.
+ */
 export function treeDiff(root: string, { view }: ApprovalRequest): TreeDiff {
   const changes = fieldsOf(view[APPROVAL_VIEW.changes]);
   const changedSince = Object.keys(changes).filter((path) => isDifferent(root, path, changes[path]));
@@ -57,7 +62,7 @@ export function treeDiff(root: string, { view }: ApprovalRequest): TreeDiff {
   };
 }
 
-/** The files that would be committed; null where that is not known, or they are too many to name them all to git. */
+/** The files that would be committed; null if they are unknown, or too many for git's command line. */
 function shippedFiles(view: ApprovalRequest['view']): readonly string[] | null {
   const { files } = fieldsOf(view[APPROVAL_VIEW.ships]);
   return Array.isArray(files) && files.join().length < LONGEST ? files.map(String) : null;
@@ -65,7 +70,7 @@ function shippedFiles(view: ApprovalRequest['view']): readonly string[] | null {
 
 const linesOf = (text: string): readonly string[] => (text === '' ? [] : text.replace(/\n$/, '').split('\n'));
 
-/** Against the sha256 that the request holds; null: it was deleted. */
+/** Compares a file with the sha256 in the request; `then` is null if the file was deleted. */
 function isDifferent(root: string, path: string, then: Json | undefined): boolean {
   if (path.startsWith('/') || posix.normalize(path) !== path || path.startsWith('..')) return true;
   try {
@@ -84,7 +89,7 @@ function git(root: string, ...args: readonly string[]): { readonly text: string;
     {
       encoding: 'utf8',
       maxBuffer: LARGEST,
-      // A named pipe in the place of one of git's files would hold it up for ever.
+      // A named pipe in place of one of git's files would block git forever.
       timeout: SECONDS * 1000,
       killSignal: 'SIGKILL',
       env: {
@@ -96,7 +101,7 @@ function git(root: string, ...args: readonly string[]): { readonly text: string;
       },
     },
   );
-  // `diff --no-index` ends with 1 where there is a difference.
+  // `diff --no-index` exits with 1 if there is a difference.
   if (!error && (status === 0 || (status === 1 && args.includes('--no-index')))) return { text: stdout, problem: null };
   const why = error ? error.message : (stderr.split('\n').find((line) => line !== '') ?? `git ended with ${status}`);
   return { text: stdout ?? '', problem: why };

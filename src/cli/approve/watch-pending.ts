@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Io, paint, print } from '../io.ts';
 import type { FoundItem } from './find-pending.ts';
 
-/** How often to look for new requests, in milliseconds. */
+/** The interval between checks for new requests, in milliseconds. */
 const EVERY = 500;
 
-/** Asks for each request as it comes, once; ends with the terminal's input or Ctrl-C. */
+/** Asks about each new request one time. Ends at the end of the terminal's input or at Ctrl-C. */
 export async function watchPending(
   io: Io,
   items: () => readonly FoundItem[],

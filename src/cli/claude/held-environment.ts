@@ -1,11 +1,14 @@
 import { homedir } from 'node:os';
 import type { Io } from '../io.ts';
 
-/** Variables that switch hooks, plugins or their servers off. */
+/** Variables that disable hooks, plugins or their servers. */
 const SWITCHES = ['CLAUDE_CODE_SIMPLE', 'CLAUDE_CODE_SAFE_MODE', 'CLAUDE_CODE_PERSONAL_HOOKS_OFF'];
 const isSwitch = (name: string): boolean => SWITCHES.includes(name) || name.startsWith('CLAUDE_CODE_SKIP_PLUGIN_');
 
-/** What hooks, and hopgate's MCP server, are started by, look for their state in, or take code from. */
+/**
+ * Variables that decide how hooks and hopgate's MCP server are started, where they keep their state, and which code
+ * they load.
+ */
 const STEERING = [
   ...['HOPGATE_SESSION', 'HOPGATE_ROOT', 'HOPGATE_PERIPHERAL', 'HOPGATE_DAEMON', 'HOPGATE_DEADLINE_MS'],
   'HOPGATE_CLAUDE_RULES',
@@ -15,9 +18,9 @@ const STEERING = [
 ];
 
 /**
- * The environment that Claude Code is started with, for a session of hopgate's.
+ * The environment that Claude Code is started with for a hopgate session.
  *
- * @param rules its command line has rules that deny or ask
+ * @param rules true if its command line has rules that deny or ask
  */
 export const heldEnvironment = (env: Io['env'], session: string, root: string, rules = false): Io['env'] => ({
   ...Object.fromEntries(Object.entries(env).filter(([name]) => !isSwitch(name))),
@@ -27,8 +30,9 @@ export const heldEnvironment = (env: Io['env'], session: string, root: string, r
 });
 
 /**
- * The same as a setting. Settings set variables as well (`env`), and those of a repository, which a clone can bring, stand above what a program was
- * started with; what is given on the command line stands above theirs. What is empty counts as not set.
+ * The same variables as an `env` setting. A repository's settings, which a clone can bring, can also set variables.
+ * Those override the environment that the program was started with; settings on the command line override both. An
+ * empty variable counts as unset.
  */
 export const pinnedVariables = (held: Io['env']): { readonly [name: string]: string } =>
   Object.fromEntries(

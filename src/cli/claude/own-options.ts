@@ -1,10 +1,10 @@
 import { type ClientCommand, readOwnOptions, splitAt, usage } from '../client/own-options.ts';
 
-/** What `hopgate claude` is told. */
+/** The parsed command line of `hopgate claude`. */
 export interface ClaudeCommand extends ClientCommand {
-  /** Claude Code's own. */
+  /** Claude Code's own arguments. */
   readonly args: readonly string[];
-  /** `--settings` of the user's, as it was given; null: none. */
+  /** The user's `--settings`, unchanged; null if not given. */
   readonly settings: string | null;
 }
 
@@ -16,7 +16,7 @@ export function readClaudeCommand(words: readonly string[]): ClaudeCommand {
   return { ...own, args, settings };
 }
 
-/** `--settings` is ours to give, once: the user's goes in with it. */
+/** Removes the user's `--settings`: hopgate passes this option itself, one time, and merges the user's into it. */
 function withoutSettings(words: readonly string[]): {
   readonly args: readonly string[];
   readonly settings: string | null;
@@ -33,7 +33,7 @@ function withoutSettings(words: readonly string[]): {
   return { args, settings };
 }
 
-/** Options of Claude Code's under which no hook, or nothing of this session, holds. */
+/** Claude Code's options that disable all hooks or escape this session. */
 const OPENS: { readonly [option: string]: string } = {
   '--bare': 'switches every hook off',
   '--safe-mode': 'switches every hook and plugin off',
@@ -49,7 +49,7 @@ const OPENS: { readonly [option: string]: string } = {
   '--tmux': 'works in another tree; make it yourself, and start hopgate there',
 };
 
-/** Claude Code's own commands run no agent here. */
+/** Claude Code's subcommands that run no agent in a session. */
 const OTHER_COMMANDS: ReadonlySet<string> = new Set([
   ...['agents', 'attach', 'auth', 'auto-mode', 'doctor', 'gateway', 'import', 'install', 'logs', 'mcp', 'plugin'],
   ...['plugins', 'purge', 'respawn', 'rm', 'setup-token', 'stop', 'kill', 'ultrareview', 'update', 'upgrade'],
@@ -62,7 +62,7 @@ function refuseWhatOpens(args: readonly string[]): void {
   for (const word of args) {
     if (word === '--') return;
     const [long] = splitAt(word);
-    // Its short options may stand together, and a name may stick to this one.
+    // Short options can be combined, and a name can directly follow this one.
     const name = /^-[pchv]*w/.test(word) ? '-w' : long;
     const why = Object.hasOwn(OPENS, name) ? OPENS[name] : undefined;
     if (why) throw usage(`Claude Code's ${name} ${why}`, `Leave ${name} out.`);

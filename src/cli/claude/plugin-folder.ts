@@ -12,7 +12,7 @@ import type { Io } from '../io.ts';
 
 export type Files = { readonly [path: string]: string };
 
-/** The plugin as it has to be for this installation of hopgate. */
+/** The plugin's files for this installation of hopgate. */
 export function ownPluginFiles(env: Io['env']): Files {
   const [command, ...own] = ownProgram();
   return pluginFiles({
@@ -24,8 +24,8 @@ export function ownPluginFiles(env: Io['env']): Files {
 }
 
 /**
- * The plugin's folder, written if it is not there: outside of any repository, named by version and content, so that a client which runs keeps the
- * one that it was started with.
+ * Returns the plugin's folder, and writes it if it does not exist. It is outside of any repository. Its name contains
+ * the version and a content hash, so that a running client keeps the plugin that it was started with.
  */
 export function ensurePlugin(env: Io['env']): string {
   const files = ownPluginFiles(env);
@@ -38,14 +38,14 @@ export function ensurePlugin(env: Io['env']): string {
 const contentHash = (files: Files): string =>
   createHash('sha256').update(JSON.stringify(files)).digest('hex').slice(0, 12);
 
-/** Every file is there as it has to be. */
+/** True if every file exists with this content. */
 export const hasFiles = (folder: string, files: Files): boolean =>
   Object.entries(files).every(([path, text]) => {
     const file = join(folder, path);
     return existsSync(file) && readFileSync(file, 'utf8') === text;
   });
 
-/** Puts a folder of files in its place, in one step. */
+/** Writes a folder of files, and moves it into place by a rename. */
 export function writeFolder(folder: string, files: Files): void {
   const made = `${folder}.${process.pid}`;
   rmSync(made, { recursive: true, force: true });

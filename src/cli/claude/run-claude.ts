@@ -20,7 +20,7 @@ import { withRunner } from './runner-rules.ts';
 import { showClaudeEnd } from './show-end.ts';
 import { recordedOf, unhooked } from './unhooked.ts';
 
-/** `hopgate claude`: Claude Code in a session, until it ends. */
+/** `hopgate claude`: runs Claude Code in a session until Claude Code ends. */
 export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
   const root = rootOf(io, command);
   const program = claudeProgram(io, command.program);
@@ -38,7 +38,7 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
     const settings = JSON.stringify({ ...stated, ...KEEPS_HOOKS_ON, permissions, env: variables });
     const args = ['--plugin-dir', ensurePlugin(io.env), '--settings', settings, ...command.args];
     const code = await runClient('claude', program, args, { cwd: root, env });
-    await host.leave(root, sessionId).catch(() => {}); // its end is told by the process's own as well
+    await host.leave(root, sessionId).catch(() => {}); // may fail: the end of this process also shows that it left
     const seats = new SeatFiles(root, io.env)
       .all()
       .filter((seat) => seat.sessionId === sessionId && seat.events.some(({ at }) => at >= begun));
@@ -53,7 +53,7 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
   }
 }
 
-/** Where a session stands. Only read: the daemon may have it at hand still. */
+/** Reads a session's state. Read-only, because the daemon may still hold the session. */
 async function stateOf(io: Io, root: string, sessionId: string): Promise<SessionStatus> {
   const { agent } = await summaryOf(io, root, sessionId);
   const session = await openSession({ root, agent, session: sessionId, store: evidenceFile(root, io.env) });
@@ -64,7 +64,7 @@ async function stateOf(io: Io, root: string, sessionId: string): Promise<Session
   }
 }
 
-/** These stand above every settings file that an agent, or a cloned repository, could bring. */
+/** Command-line settings that override every settings file of an agent or a cloned repository. */
 const KEEPS_HOOKS_ON = { disableAllHooks: false, disableSkillShellExecution: true };
 
 function claudeProgram(io: Io, named: string | null): string {
@@ -77,7 +77,7 @@ function claudeProgram(io: Io, named: string | null): string {
   );
 }
 
-/** What the user's own `--settings` say: JSON, or a file of it. */
+/** Parses the user's own `--settings`: JSON, or the path of a JSON file. */
 function userSettings(io: Io, given: string | null): { readonly env?: object; readonly permissions?: object } {
   if (given === null) return {};
   const file = resolve(io.cwd, given);

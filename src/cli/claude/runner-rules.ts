@@ -2,8 +2,8 @@ import { runCommand } from '../../daemon/run-command.ts';
 import type { Io } from '../io.ts';
 
 /**
- * Claude Code's permissions with hopgate's runner among what needs no question, and the `exit` behind it: what is left to ask about is the agent's
- * own command, which stands after these two.
+ * Adds hopgate's runner, and the `exit` after it, to the allowed commands of Claude Code's permissions. The user is
+ * then asked only about the agent's own command, which follows these two.
  */
 export function withRunner(permissions: object | undefined, env: Io['env']): Permissions {
   const rules = runnerRules(env);
@@ -11,7 +11,7 @@ export function withRunner(permissions: object | undefined, env: Io['env']): Per
   return { ...permissions, allow: [...allow, ...rules.filter((rule) => !allow.includes(rule))] };
 }
 
-/** The same without them; a list that is empty then goes. */
+/** Removes the runner's rules from the permissions, and the `allow` list too if it is then empty. */
 export function withoutRunner(permissions: object, env: Io['env']): Permissions {
   const rules: readonly unknown[] = runnerRules(env);
   const [runner] = rules;

@@ -17,16 +17,19 @@ export interface ClaudeEnd {
   readonly after: SessionStatus;
   /** The conversations of this run. */
   readonly seats: readonly SeatRecord[];
-  /** When the run began. */
+  /** The start time of the run. */
   readonly begun: string;
-  /** Tools that Claude Code says it ran in this session without a hook. */
+  /** Tools that Claude Code reports it ran in this session without a hook. */
   readonly unhooked: readonly string[];
-  /** Nobody sat at its screen: `claude -p`. */
+  /** True if no person was at its screen: `claude -p`. */
   readonly isScript: boolean;
   readonly env: Io['env'];
 }
 
-/** Says on stderr what became of the session; stdout is the client's, and its exit code is passed on (1 where its hooks were silent). */
+/**
+ * Prints the end of the session on stderr, because stdout is the client's. Passes on the client's exit code, or 1
+ * instead of 0 if its hooks were silent.
+ */
 export function showClaudeEnd(io: Io, end: ClaudeEnd): void {
   const { code, after, sessionId, root } = end;
   const silences = leftAtOnce(end) ? [] : silencesOf(end);
@@ -43,19 +46,22 @@ export function showClaudeEnd(io: Io, end: ClaudeEnd): void {
   note(io, `check what happened: hopgate verify ${sessionId} --root ${shellWord(root)}`);
 }
 
-/** Claude Code's own conversation goes on with its own option. */
+/** Claude Code's own option (`--resume`) to continue its conversation. */
 function resuming({ seats }: ClaudeEnd): string {
   const main = seats.find(({ conversation }) => conversation.agentId === null);
   return main === undefined ? '' : ` --resume ${main.conversation.id}`;
 }
 
-/** Whoever leaves before the first conversation (at a question of Claude Code's, say) leaves nothing that hooks could have seen. */
+/**
+ * True if the user left before the first conversation, for example at a question of Claude Code's. Hooks then had
+ * nothing to report.
+ */
 const leftAtOnce = ({ isScript, seats, env, begun }: ClaudeEnd): boolean =>
   !isScript &&
   seats.length === 0 &&
   !wroteSince(join(env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] ?? homedir(), '.claude'), 'projects'), begun);
 
-/** What hooks ought to have told in this run and did not. */
+/** Events of this run that the hooks should have reported but did not. */
 export function silencesOf({
   seats,
   begun,

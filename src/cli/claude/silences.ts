@@ -4,14 +4,14 @@ import { SeatFiles, type SeatRecord } from '../../daemon/conversation-files.ts';
 import { stateDir } from '../../project/state-dir.ts';
 import type { Io } from '../io.ts';
 
-/** What a client program's hooks ought to have told and did not, as they noticed it themselves. */
+/** An event that a client program's hooks should have reported but did not, as the hooks later noticed themselves. */
 export interface Noticed {
   readonly sessionId: string;
   readonly at: string;
   readonly text: string;
 }
 
-/** What was noticed in a repository's conversations; nothing is made where none has been. */
+/** The silences noticed in a repository's conversations. Creates no folder if there were no conversations. */
 export function silences(root: string, env: Io['env']): readonly Noticed[] {
   return existsSync(join(stateDir(root, env), 'seats')) ? new SeatFiles(root, env).all().flatMap(noticedIn) : [];
 }

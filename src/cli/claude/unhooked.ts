@@ -9,10 +9,10 @@ import { stateDir } from '../../project/state-dir.ts';
 import type { Io } from '../io.ts';
 
 /**
- * Calls that Claude Code itself says it ran in a session, and that no hook told of: they went past the session. Known only as long as Claude Code
- * keeps its own transcript.
+ * Calls that Claude Code's own transcript says it ran in a session, but that no hook reported: they bypassed the
+ * session. Known only while Claude Code keeps that transcript.
  *
- * @param recorded what the hooks told
+ * @param recorded the transcript that the hooks recorded
  */
 export function unhooked(root: string, env: Io['env'], sessionId: string, recorded: Transcript): readonly Item[] {
   if (!existsSync(join(stateDir(root, env), 'seats'))) return [];
@@ -28,7 +28,7 @@ export function unhooked(root: string, env: Io['env'], sessionId: string, record
     .map(({ id, tool, input }) => toolCall({ id, tool, input, channel: "the client's own transcript" }, true));
 }
 
-/** The hooks' transcript of a session; an empty one where there is none. */
+/** The hooks' transcript of a session; an empty one if none exists. */
 export function recordedOf(root: string, env: Io['env'], sessionId: string): Transcript {
   try {
     return parseTranscript(readFileSync(transcriptPath(stateDir(root, env), sessionId), 'utf8'));

@@ -3,7 +3,10 @@ import type { SessionSummary } from '../../ports/evidence-store.ts';
 import { CliError, type Io } from '../io.ts';
 import { findSession, withStore } from '../open-store.ts';
 
-/** The session that a client program works in: a new one, in its first peripheral; or one to go on with, whose id may be shortened. */
+/**
+ * The session for a client program: a new one in its first peripheral, or an existing one to continue. The id may be a
+ * prefix.
+ */
 export async function clientSession(
   io: Io,
   host: SessionHost,
@@ -26,7 +29,7 @@ export async function clientSession(
   );
 }
 
-/** A session of a root, by its id or the beginning of it. */
+/** Finds a session of a root by its id or a prefix of it. */
 export async function summaryOf(io: Io, root: string, id: string): Promise<SessionSummary> {
   const found = await withStore(root, io.env, null, async (store) => findSession(await store.sessions(), id));
   if (found) return found;

@@ -4,11 +4,11 @@ import { examples } from '../options.ts';
 
 export interface ClientCommandTexts {
   readonly name: 'claude' | 'codex';
-  /** What the program is called. */
+  /** The program's display name. */
   readonly title: string;
   readonly description: string;
   readonly args: string;
-  /** Options that only this client has: flags and text. */
+  /** Options that only this client has: flags and help text. */
   readonly more?: readonly (readonly [flags: string, text: string])[];
   readonly examples: readonly string[];
 }
@@ -16,7 +16,8 @@ export interface ClientCommandTexts {
 /**
  * Registers a command that starts a client program in a session.
  *
- * @param run is given the words behind the command, as they came: commander would take the program's own options for ours
+ * @param run receives the words after the command unchanged: commander would parse the program's own options as
+ *   hopgate's
  */
 export function registerClient(
   program: Command,

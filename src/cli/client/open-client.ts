@@ -10,9 +10,9 @@ import { clientSession } from './client-session.ts';
 import type { ClientCommand } from './own-options.ts';
 
 /**
- * The session that a client program is started in, with what the operator approves ahead written down.
+ * Opens the session for a client program, and records the operator's approvals in advance.
  *
- * @throws CliError where the command asks for what cannot be
+ * @throws CliError if the command asks for something impossible
  */
 export async function openClient(
   io: Io,
@@ -25,7 +25,7 @@ export async function openClient(
   tellOfConfig(io, project);
   const shown = instructionProblem({ root, config: project.config }, agent);
   if (shown) throw new CliError('instructions-show', shown.message, shown.remedy);
-  // Before anything is opened; a session that goes on has a spec set of its own.
+  // Checked before anything is opened. A continued session has its own spec set, so its names are checked later.
   if (command.session === null) checkApproved(command.approve, project.specs);
   const sessionId = await clientSession(io, host, root, { agent, ...command });
   const { specs, config } = await host.join(root, sessionId, async ({ specs, config }) => ({ specs, config }));

@@ -1,12 +1,12 @@
 import { CliError } from '../io.ts';
 
-/** What stands between `hopgate claude` or `hopgate codex` and the client program's own arguments. */
+/** hopgate's own options, between `hopgate claude` or `hopgate codex` and the client program's arguments. */
 export interface ClientCommand {
   readonly root: string;
   readonly session: string | null;
   readonly peripheral: string | null;
   readonly approve: readonly string[];
-  /** The program to start; null: the one on the PATH. */
+  /** The program to start; null if it is the one on the PATH. */
   readonly program: string | null;
 }
 
@@ -14,9 +14,10 @@ export const usage = (message: string, remedy: string): CliError =>
   new CliError('usage', message, remedy, { exitCode: 2 });
 
 /**
- * hopgate's own options stand first; from the first word that is none of them, everything is the client program's, `--` or not.
+ * Parses hopgate's own options, which come first. From the first other word on, everything belongs to the client
+ * program, with or without a `--`.
  *
- * @param name of the client program, and of the option that names another one
+ * @param name the name of the client program, and of the option that names another program
  * @param switches further options, without a value
  * @throws CliError `usage`
  */
@@ -54,7 +55,7 @@ export function readOwnOptions(
   return { own, on, args: words.slice(at) };
 }
 
-/** `--name=value` in its parts; null: there is no value with it. */
+/** Splits `--name=value`; the value is null if there is none. */
 export function splitAt(word: string): [name: string, value: string | null] {
   const at = word.indexOf('=');
   return word.startsWith('--') && at > 0 ? [word.slice(0, at), word.slice(at + 1)] : [word, null];

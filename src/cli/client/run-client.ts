@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
 import { CliError, type Io } from '../io.ts';
 
-/** How long after its end an interrupt is taken to have been the client's, in milliseconds. */
+/** The time after the client's end in which an interrupt still counts as meant for the client, in milliseconds. */
 const LATE_INTERRUPT = 2_000;
 
 /**
- * Runs a client program until it ends, and returns its exit code. It has the terminal meanwhile, so that an interrupt is its to answer.
+ * Runs a client program until it ends, and returns its exit code. The program owns the terminal meanwhile, so it must
+ * handle an interrupt itself.
  *
- * @param name `claude`, `codex`: the option that names another program
+ * @param name `claude` or `codex`: the option that names another program
  */
 export function runClient(
   name: string,
@@ -22,7 +23,7 @@ export function runClient(
     process.on('SIGINT', ignore).on('SIGTERM', pass).on('SIGHUP', pass);
     const done = () => {
       process.off('SIGTERM', pass).off('SIGHUP', pass);
-      // One more interrupt may be on its way to the client: it is not meant for what is told at the end.
+      // A late interrupt may be meant for the client; it must not stop the final report.
       setTimeout(() => process.off('SIGINT', ignore), LATE_INTERRUPT).unref();
     };
     child.once('error', (error) => {

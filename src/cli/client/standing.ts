@@ -1,13 +1,13 @@
 import type { SessionStatus } from '../../session/session.ts';
 import { type Io, note } from '../io.ts';
 
-/** Said before the client program has the screen. */
+/** Prints the session's state before the client program takes over the screen. */
 export const tellBeginning = (io: Io, sessionId: string, root: string, { mode, peripheral }: SessionStatus): void =>
   note(io, `session ${sessionId} in ${root}: ${mode ?? 'no mode gate'}, ${peripheral ?? 'outside of any peripheral'}`);
 
 export const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
 
-/** What was done between two moments of a session, and where it stands. */
+/** Summarises the steps and denials between two states of a session, and its current place. */
 export const standing = (before: SessionStatus, after: SessionStatus): string =>
   `${count(after.steps - before.steps, 'step')}, ${count(after.denials - before.denials, 'refusal')}; the session is ${whereIs(after)}`;
 

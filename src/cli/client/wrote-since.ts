@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Whether a client program has written to any conversation beneath a folder since then (ISO 8601). */
+/** True if a client program has written to any conversation in this folder tree since that time (ISO 8601). */
 export function wroteSince(folder: string, since: string): boolean {
   const from = Date.parse(since);
   try {

@@ -14,7 +14,7 @@ import { CliError } from '../io.ts';
 
 type Env = { readonly [name: string]: string | undefined };
 
-/** The first Codex whose permission profiles, hooks and hook trust work as hopgate needs them. */
+/** The first version of Codex whose permission profiles, hooks and hook trust work as hopgate needs them. */
 const OLDEST = [0, 169, 0] as const;
 
 export interface Launch {
@@ -26,13 +26,13 @@ export interface Launch {
   /** The name of hopgate's MCP server. */
   readonly server: string;
   readonly hooks: CodexHooks;
-  /** Somebody sits at Codex's screen. */
+  /** True if a person is at Codex's screen. */
   readonly asked: boolean;
 }
 
 /**
- * The arguments that put Codex into a session, to stand in front of the user's. Nothing of the user's is written: all of it is told on the command
- * line, and the trust in our hooks holds for this run alone.
+ * The arguments that put Codex into a session; they come before the user's. No file of the user is written: everything
+ * is passed on the command line, and the trust in our hooks holds only for this run.
  *
  * @throws CliError `codex-failed`, `codex-too-old`, `hooks-off`
  */
@@ -57,7 +57,7 @@ export async function launchArguments({
   return asArguments([...overrides, trustOverride(hashesOf(answer, hooks), installedOf(answer))]);
 }
 
-/** Ours that were installed for good: each event is to be answered once. */
+/** The keys of our permanently installed hooks, because each event must be answered only one time. */
 const installedOf = ({ hooks }: CodexAnswer): readonly string[] =>
   hooks.flatMap(({ source, command, key }) => (source !== 'sessionFlags' && isOurs(command ?? '') ? [key] : []));
 
@@ -74,7 +74,7 @@ async function listHooks(codex: string, cwd: string, env: Env, overrides: readon
   }
 }
 
-/** The hash of each of our hooks, by the key that Codex keeps its trust under. */
+/** The hash of each of our hooks, by the key under which Codex stores its trust. */
 export function hashesOf(
   { hooks: listed, problems }: CodexAnswer,
   ours: CodexHooks,

@@ -1,10 +1,10 @@
 import { type ClientCommand, readOwnOptions, splitAt, usage } from '../client/own-options.ts';
 
-/** What `hopgate codex` is told. */
+/** The parsed command line of `hopgate codex`. */
 export interface CodexCommand extends ClientCommand {
-  /** Resume `codex exec` with another sandbox when it ended in a peripheral that has one. */
+  /** Resume `codex exec` with another sandbox if it ended in a peripheral that has another one. */
   readonly follow: boolean;
-  /** Codex's own. */
+  /** Codex's own arguments. */
   readonly args: readonly string[];
 }
 
@@ -15,7 +15,7 @@ export function readCodexCommand(words: readonly string[]): CodexCommand {
   return { ...own, follow: on.has('--follow'), args };
 }
 
-/** Options of Codex's that would move its work away from the session, or open its sandbox. */
+/** Codex's options that would move its work out of the session, or open its sandbox. */
 const SET_BY_HOPGATE: ReadonlySet<string> = new Set([
   '-s',
   '--sandbox',
@@ -33,7 +33,7 @@ const SET_BY_HOPGATE: ReadonlySet<string> = new Set([
   '--worktree',
 ]);
 
-/** Keys of Codex's config that hopgate sets, with what lies beneath. */
+/** Keys of Codex's config that hopgate sets, with all keys under them. */
 const KEYS_SET_BY_HOPGATE = [
   'hooks',
   'mcp_servers.hopgate',
@@ -48,7 +48,7 @@ const KEYS_SET_BY_HOPGATE = [
   'tools.web_search',
 ];
 
-/** What of Codex runs an agent here, and takes hopgate's settings. */
+/** Codex's subcommands that run no agent in a session. Any other runs one here and takes hopgate's settings. */
 const OTHER_COMMANDS: ReadonlySet<string> = new Set([
   'agents',
   'login',
@@ -103,5 +103,5 @@ function keyOf(word: string, next = ''): string | null {
   return stated === null ? null : (stated.split('=')[0] ?? '').replaceAll(/["'\s]/g, '');
 }
 
-/** One lies within the other. */
+/** True if one key contains the other. */
 const overlaps = (a: string, b: string): boolean => a === b || a.startsWith(`${b}.`) || b.startsWith(`${a}.`);

@@ -4,7 +4,7 @@ import { findProgram } from '../../base/process.ts';
 import { packageFolder } from '../../daemon/own-files.ts';
 import { CliError, type Io } from '../io.ts';
 
-/** The Codex to start: what `--codex` or CODEX_BIN names, else the one on the PATH. */
+/** The Codex to start: the one that `--codex` or CODEX_BIN names, or else the one on the PATH. */
 export function codexProgram(io: Io, named: string | null): string {
   const found = named ?? io.env['CODEX_BIN'] ?? findProgram('codex', io.env['PATH']);
   if (found && (!found.includes('/') || existsSync(resolve(io.cwd, found)))) return found;

@@ -7,7 +7,7 @@ import type { Io } from '../io.ts';
 import { pinOf } from '../mcp/reading.ts';
 import { codexProgram } from './programs.ts';
 
-/** The user's rules for Codex's shell, for the commands that hopgate's tools run in its place. */
+/** Applies the user's rules for Codex's shell to the commands that hopgate's tools run instead of it. */
 export const codexRules =
   (io: Io, root: string, session: AgentSession): NonNullable<McpOptions['userRules']> =>
   async ({ name, input }) => {

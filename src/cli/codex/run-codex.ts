@@ -18,15 +18,15 @@ import type { CodexCommand } from './own-options.ts';
 import { codexProgram, ownProgram } from './programs.ts';
 import { showCodexEnd } from './show-end.ts';
 
-/** How often `--follow` resumes. */
+/** The most runs of Codex with `--follow`, the first one included. */
 const MOST_ROUNDS = 8;
 
-/** `hopgate codex`: Codex in a session, until it ends. */
+/** `hopgate codex`: runs Codex in a session until Codex ends. */
 export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   const root = rootOf(io, command);
   const codex = codexProgram(io, command.program);
   const { sessionId, specs, config } = await opened(io, root, command);
-  // Over the daemon, which holds the session for the hooks and the tools as well; so it runs by the time they ask.
+  // Goes through the daemon, which also holds the session for the hooks and the tools; so it runs before they need it.
   const remote = await remoteAgentSession({
     root,
     agent: 'codex',
@@ -50,14 +50,15 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
     after = await remote.status();
   }
   await remote.close();
-  await withHost(io, (host) => host.leave(root, sessionId)).catch(() => {}); // its end is told by the process's own as well
+  // may fail: the end of this process also shows that it left
+  await withHost(io, (host) => host.leave(root, sessionId)).catch(() => {});
   const seats = seatsOf(io, root, sessionId, begun);
   const sandboxes = { sandbox: options.sandboxMode, wanted: allowed(after).sandboxMode };
   const isScript = isExec(command.args);
   showCodexEnd(io, { root, sessionId, code, before, after, ...sandboxes, begun, seats, isScript, env: io.env });
 }
 
-/** The session to work in, written down with what the operator approves ahead, and let go of. */
+/** Opens the session to work in, records the operator's approvals in advance, and releases the session. */
 const opened = (io: Io, root: string, command: CodexCommand) =>
   withHost(io, (host) => openClient(io, host, root, 'codex', command));
 
@@ -104,7 +105,7 @@ async function runOnce(io: Io, { codex, root, sessionId, options, args }: Run): 
   return runClient('codex', codex, [...first, ...args], { cwd: root, env });
 }
 
-/** What of the environment tells hopgate's MCP server where its state and its tools lie. */
+/** Environment variables from which hopgate's MCP server finds its state and its tools. */
 function handedOn(io: Io): { readonly [name: string]: string } {
   const names = [
     ...['HOME', 'PATH', 'TMPDIR', 'LANG', 'XDG_STATE_HOME', 'XDG_RUNTIME_DIR', 'SSH_AUTH_SOCK', 'NO_COLOR'],
@@ -113,18 +114,18 @@ function handedOn(io: Io): { readonly [name: string]: string } {
   return Object.fromEntries(names.flatMap((name) => (io.env[name] ? [[name, io.env[name]]] : [])));
 }
 
-/** The seats of this session that something was heard of since. */
+/** The seats of this session with an event since that time. */
 const seatsOf = (io: Io, root: string, sessionId: string, since: string): readonly SeatRecord[] =>
   new SeatFiles(root, io.env)
     .all()
     .filter((seat) => seat.sessionId === sessionId && seat.events.some(({ at }) => at >= since));
 
-/** Nobody is there to be asked. */
+/** Codex's subcommands that run without a person to ask. */
 const EXEC: ReadonlySet<string> = new Set(['exec', 'e']);
 
 const isExec = ([first = '']: readonly string[]): boolean => EXEC.has(first);
 
-/** Options that a resumed run takes over, but for its prompt. */
+/** The arguments of `codex exec` that a resumed run keeps; the prompt is not kept. */
 function execOptions(args: readonly string[]): readonly string[] {
   return [
     'exec',

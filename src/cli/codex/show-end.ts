@@ -14,19 +14,22 @@ export interface CodexEnd {
   readonly code: number;
   readonly before: SessionStatus;
   readonly after: SessionStatus;
-  /** What Codex was started with last, and what the session's peripheral now grants. */
+  /** The sandbox that Codex was last started with; `wanted` is the one that the session's peripheral now grants. */
   readonly sandbox: string;
   readonly wanted: string;
-  /** When Codex was started (ISO 8601). */
+  /** The start time of Codex (ISO 8601). */
   readonly begun: string;
   /** The conversations of this run. */
   readonly seats: readonly SeatRecord[];
-  /** Nobody sat at its screen: `codex exec`. */
+  /** True if no person was at its screen: `codex exec`. */
   readonly isScript: boolean;
   readonly env: Io['env'];
 }
 
-/** Says on stderr what became of the session; stdout is Codex's. Exit code 1 where Codex failed, or its hooks were silent. */
+/**
+ * Prints the end of the session on stderr, because stdout is Codex's. The exit code is 1 if Codex failed or its hooks
+ * were silent.
+ */
 export function showCodexEnd(io: Io, end: CodexEnd): void {
   const { code, after } = end;
   const silence = leftAtOnce(end) ? null : silenceOf(end.seats, end.begun);
@@ -43,7 +46,10 @@ export function showCodexEnd(io: Io, end: CodexEnd): void {
   for (const line of openEnds(end)) note(io, line);
 }
 
-/** Codex passes over hooks that it does not trust, or that a policy switches off, without a word. null: they came. */
+/**
+ * A warning about missing hooks; null if they were called. Codex silently skips hooks that it does not trust or that a
+ * policy disables.
+ */
 export function silenceOf(seats: readonly SeatRecord[], since: string): string | null {
   const main = seats.filter(({ conversation }) => conversation.agentId === null);
   if (main.some(({ notes }) => typeof notes['begun'] === 'string' && notes['begun'] >= since)) return null;
@@ -52,7 +58,10 @@ export function silenceOf(seats: readonly SeatRecord[], since: string): string |
     : 'Codex called no hook at its start: hooks fell silent for a while. Run hopgate doctor.';
 }
 
-/** Codex calls its hooks, and writes a conversation down, from the first turn on: whoever left before that left nothing that hooks could have seen. */
+/**
+ * True if the user left before the first turn. Codex calls its hooks and records a conversation only from that turn on,
+ * so the hooks had nothing to report.
+ */
 const leftAtOnce = ({ isScript, seats, env, begun }: CodexEnd): boolean =>
   !isScript &&
   seats.length === 0 &&

@@ -40,7 +40,7 @@ export function register(program: Command, io: Io): void {
 }
 
 async function init(io: Io, options: Options): Promise<void> {
-  // Here, and not where a hopgate.yaml above says: a folder of a repository may have one of its own.
+  // Uses this folder, not that of a hopgate.yaml above it: a folder of a repository may have its own hopgate.yaml.
   const root = realRoot(options.root, io.cwd);
   const tree = diskTree(root);
   const project = await detectProject(tree, (args) => askGit(root, args, io.env['PATH']));

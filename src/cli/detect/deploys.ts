@@ -5,7 +5,10 @@ import type { Tree } from './tree.ts';
 
 const SCRIPTS = ['deploy.sh', 'bin/deploy', 'scripts/deploy.sh', 'script/deploy'];
 
-/** Every deploy command in sight; where two claim a name, the first of package.json, Makefile and script keeps it. */
+/**
+ * Every deploy command found. If two have the same name, package.json comes before the Makefile, and the Makefile
+ * before a script.
+ */
 export function deploys(tree: Tree): readonly FoundDeploy[] {
   const scripts = SCRIPTS.filter((path) => tree.read(path) !== null).map((path) => ({
     name: 'deploy',

@@ -10,7 +10,7 @@ export const cargoTest = (tree: Tree): FoundTest | null =>
 export const goTest = (tree: Tree): FoundTest | null =>
   tree.read('go.mod') === null ? null : { run: ['go', 'test', './...'], report: 'none', because: 'go.mod' };
 
-/** pytest, where something says that it is used, through the environment manager whose lock file is there. */
+/** pytest, if something says that it is used; run through the environment manager whose lock file exists. */
 export function pytest(tree: Tree): FoundTest | null {
   const because = pytestSign(tree);
   if (because === null) return null;
@@ -19,14 +19,14 @@ export function pytest(tree: Tree): FoundTest | null {
   return { run: [...through, 'pytest', `--junitxml=${JUNIT_FILE}`], report: { junit: JUNIT_FILE }, because };
 }
 
-/** Python's own runner, where test files are there and nothing says pytest. */
+/** Python's own runner, if there are test files and nothing mentions pytest. */
 export function unittest(tree: Tree): FoundTest | null {
   if (pytestSign(tree) !== null) return null;
   for (const folder of ['tests', 'test', '']) {
     const file = tree.list(folder).find((name) => /^test.*\.py$/.test(name));
     if (file === undefined) continue;
     const path = folder === '' ? file : `${folder}/${file}`;
-    // A package's tests import each other by the package's name, so they are found from above it.
+    // Tests in a package import each other by the package's name, so discovery starts from its parent folder.
     const start =
       folder === '' ? [] : ['-s', folder, ...(tree.list(folder).includes('__init__.py') ? ['-t', '.'] : [])];
     return { run: ['python3', '-m', 'unittest', 'discover', ...start], report: 'none', because: path };
@@ -44,11 +44,13 @@ function pytestSign(tree: Tree): string | null {
   try {
     return mentionsPytest(parse(toml)) ? 'pyproject.toml: pytest' : null;
   } catch {
-    return null; // not TOML; nothing can be known from it
+    return null; // not TOML, so it tells nothing
   }
 }
 
-/** A key or a requirement of that name, anywhere: `[tool.pytest.ini_options]`, `dev = ["pytest>=8"]`, `pytest = "^8"`. */
+/**
+ * True if any key or requirement has that name: `[tool.pytest.ini_options]`, `dev = ["pytest>=8"]`, `pytest = "^8"`.
+ */
 function mentionsPytest(value: unknown): boolean {
   if (typeof value === 'string') return /^pytest(?![\w-])/.test(value);
   if (Array.isArray(value)) return value.some(mentionsPytest);

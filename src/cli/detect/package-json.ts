@@ -8,7 +8,7 @@ interface Manifest {
   readonly packageManager: string;
 }
 
-/** How a package manager runs a script, and how it passes arguments on. */
+/** The words with which each package manager runs a script and passes arguments to it. */
 const MANAGERS = {
   npm: { locks: ['package-lock.json', 'npm-shrinkwrap.json'], run: ['npm', 'run'], separator: ['--'] },
   pnpm: { locks: ['pnpm-lock.yaml'], run: ['pnpm', 'run'], separator: [] },
@@ -45,13 +45,16 @@ function managerOf(tree: Tree, manifest: Manifest): Manager {
   return (stated ?? locked)?.[1] ?? MANAGERS.npm;
 }
 
-/** `npm test` reads better than `npm run test` and is the same; bun's `bun test` is not. */
+/**
+ * Prefers `npm test`, which reads better than `npm run test` and is the same. `bun test` is not the same as `bun run
+ * test`.
+ */
 const runScript = (manager: Manager, script: string, args: readonly string[] = []): readonly string[] => {
   const base = script === 'test' && manager === MANAGERS.npm ? ['npm', 'test'] : [...manager.run, script];
   return args.length === 0 ? base : [...base, ...manager.separator, ...args];
 };
 
-/** The test script of package.json, with a report where one can be had without guessing. */
+/** The test script of package.json, with a report if one is possible without guessing. */
 export function packageTest(tree: Tree): FoundTest | null {
   const manifest = manifestOf(tree);
   const script = manifest?.scripts['test'];
@@ -72,7 +75,10 @@ export function packageTest(tree: Tree): FoundTest | null {
 type Reporter = ({ readonly args: readonly string[] } | { readonly run: readonly string[] }) &
   Pick<FoundTest, 'report'>;
 
-/** What makes a known test runner report; null where it is unknown or the script already chose. */
+/**
+ * The arguments that make a known test runner report; null if the runner is unknown or the script already chose a
+ * reporter.
+ */
 function reporter(words: readonly string[], { packages }: Manifest): Reporter | null {
   const [program, ...rest] = words;
   const has = (option: string): boolean => rest.some((word) => word === option || word.startsWith(`${option}=`));
@@ -81,7 +87,7 @@ function reporter(words: readonly string[], { packages }: Manifest): Reporter | 
       const options = rest.findIndex((word) => !word.startsWith('-'));
       if (!(options === -1 ? rest : rest.slice(0, options)).includes('--test')) return null;
       if (has('--test-reporter')) return rest.includes('--test-reporter=tap') ? { args: [], report: 'tap' } : null;
-      // The option must stand before any file name, so it cannot be appended through the package manager.
+      // The option must come before any file name, so the package manager cannot append it.
       return { run: ['node', '--test-reporter=tap', ...rest], report: 'tap' };
     }
     case 'vitest': {

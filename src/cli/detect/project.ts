@@ -7,7 +7,7 @@ import { cargoTest, goTest, pytest, unittest } from './other-tests.ts';
 import { packageTest } from './package-json.ts';
 import type { Tree } from './tree.ts';
 
-/** What a repository shows about how it is edited, tested and shipped. */
+/** The edit scope, tests and deploys that a repository's files suggest. */
 export interface DetectedProject {
   readonly edit: readonly string[];
   readonly test: readonly FoundTest[];
@@ -15,7 +15,10 @@ export interface DetectedProject {
   readonly git: { readonly remote: string; readonly branch: string } | null;
 }
 
-/** Reads files and asks git; runs nothing of the repository's. A Makefile counts for tests only where nothing else is found: it would run them again. */
+/**
+ * Reads files and asks git; runs none of the repository's programs. A Makefile counts for tests only if nothing else is
+ * found, because it would run the same tests again.
+ */
 export async function detectProject(tree: Tree, git: AskGit): Promise<DetectedProject> {
   const tests = [packageTest(tree), cargoTest(tree), goTest(tree), pytest(tree), unittest(tree)].filter(
     (found) => found !== null,

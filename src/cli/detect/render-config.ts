@@ -4,7 +4,10 @@ import { shorten } from '../../base/text.ts';
 import type { Json, TestReport } from '../../spec/types.ts';
 import type { DetectedProject } from './project.ts';
 
-/** A value on one line. Words that YAML reads back as themselves stand plain; everything else is quoted as in JSON, which is YAML too. */
+/**
+ * Writes a value on one line. Words that YAML reads back unchanged are plain. Everything else is quoted as in JSON,
+ * which is also YAML.
+ */
 function flow(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`;
   if (typeof value === 'object' && value !== null)
@@ -20,7 +23,10 @@ const isPlain = (text: string): boolean =>
 const testLine = (run: readonly string[], report: TestReport): string =>
   flow({ run: [...run], report: report as Json });
 
-/** hopgate.yaml for what was found, with comments that say what each key does. What was not found stands there as a comment to fill in. */
+/**
+ * Writes a hopgate.yaml for the findings, with a comment that explains each key. A missing finding becomes a comment to
+ * fill in.
+ */
 export function renderConfig({ edit, test, deploy, git }: DetectedProject, programs: readonly string[] = []): string {
   const entries = <T>(found: readonly T[], empty: string, line: (item: T) => string): readonly string[] =>
     found.length === 0 ? [`# ${empty}`] : found.map(line);
@@ -71,7 +77,7 @@ export function renderConfig({ edit, test, deploy, git }: DetectedProject, progr
   ].join('\n')}\n`;
 }
 
-/** A repository's own words in a comment: on one line, and short. */
+/** Shortens a repository's own words to one short line for a comment. */
 const comment = (text: string): string => {
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ');
   return shorten(line, 100);

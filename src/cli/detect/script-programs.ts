@@ -5,8 +5,9 @@ import type { Tree } from './tree.ts';
 const MOST_WORDS = 2000;
 
 /**
- * Programs that scripts of the repository seem to start, that the operator's PATH has, and that no folder of the system holds: the sandbox lacks them
- * unless `programs` names them. A glance at words: a proposal for the operator to read, which grants nothing.
+ * Programs that the repository's scripts seem to start, that are on the operator's PATH but in no system folder. The
+ * sandbox lacks them unless `programs` names them. The scan only looks at words: it is a proposal for the operator to
+ * read, and grants nothing.
  */
 export function scriptPrograms(tree: Tree, path: string | undefined, shown: readonly string[]): readonly string[] {
   const texts = ['GNUmakefile', 'makefile', 'Makefile', 'package.json'].map((name) => tree.read(name) ?? '');

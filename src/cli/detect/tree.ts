@@ -3,15 +3,17 @@ import { join } from 'node:path';
 import { readRegularFile } from '../../base/read-file.ts';
 import { MAX_SETTINGS_BYTES } from '../../spec/policy/limits.ts';
 
-/** A repository's files as the detectors see them: root-relative paths with `/`. */
+/** The detectors' view of a repository's files: root-relative paths with `/`. */
 export interface Tree {
-  /** The text of a file; null where there is none (or none that can be read). */
+  /** The text of a file; null if it does not exist or cannot be read. */
   read(path: string): string | null;
-  /** Names in a folder, folders with a trailing `/`, sorted; `''` is the root. Empty where there is no such folder. */
+  /**
+   * The sorted names in a folder, folders with a trailing `/`; `''` is the root. Empty if the folder does not exist.
+   */
   list(folder: string): readonly string[];
 }
 
-/** The files beneath a folder on disk. */
+/** The files of a folder on disk. */
 export const diskTree = (root: string): Tree => ({
   read(path) {
     try {

@@ -6,7 +6,7 @@ import { MAX_SETTINGS_BYTES } from '../../spec/policy/limits.ts';
 import { CliError } from '../io.ts';
 import type { FileChange } from './installer.ts';
 
-/** The text of a file; null: it is not there. @throws CliError `not-a-file` */
+/** Reads the text of a file; null if it does not exist. @throws CliError `not-a-file` */
 export function readText(path: string): string | null {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat) return null;
@@ -29,10 +29,10 @@ export const changesOf = (changes: readonly FileChange[]): readonly FileChange[]
   changes.filter(({ before, after }) => before !== after);
 
 /**
- * Writes what was shown: each file whole, in the place of the other. What changed since it was read is left alone, and where one cannot be written,
- * all is put back.
+ * Writes the planned changes; each file is replaced as a whole. If a file has changed since it was read, nothing is
+ * written. If a file cannot be written, all files are restored.
  *
- * @param keep a folder that stays, even if nothing is left in it
+ * @param keep a folder to keep, even if it becomes empty
  * @throws CliError `changed-meanwhile`, `unwritable`
  */
 export function applyInstall(changes: readonly FileChange[], keep: string): void {
@@ -63,14 +63,14 @@ function write(path: string, text: string | null, keep: string): void {
 
 function put(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
-  // A settings file may be a link to where somebody keeps it; what it leads to is written then.
+  // A settings file may be a link to a file that the user keeps elsewhere; then the target is written.
   const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
   if (isLink) return writeFileSync(path, text);
   const mode = statSync(path, { throwIfNoEntry: false })?.mode;
   writeAtomically(path, text, mode === undefined ? 0o600 : mode & 0o777);
 }
 
-/** The file, and the folders that are empty without it, up to one that stays. */
+/** Removes the file, and then the empty folders above it, up to the one to keep. */
 function remove(path: string, keep: string): void {
   rmSync(path, { force: true });
   for (let folder = dirname(path); folder !== keep && folder !== dirname(folder); folder = dirname(folder)) {

@@ -6,13 +6,14 @@ import { objectIn, withKey } from './json-settings.ts';
 type Groups = { readonly [event: string]: readonly unknown[] };
 
 /**
- * A settings file with these hooks of ours, and no others of ours; everybody else's stay. Where nothing has to change, it stays to the byte.
+ * Replaces our hooks in a settings file by these, and keeps all other hooks. If nothing has to change, the text stays
+ * identical to the byte.
  *
  * @throws CliError `bad-json`
  */
 export function withGuard(text: string | null, path: string, guard: Groups): string | null {
   const stated = text === null || text.trim() === '' ? undefined : objectIn(text, path)['hooks'];
-  // Hooks that are no object Claude Code does not read either.
+  // Claude Code also ignores hooks that are not an object.
   if (stated !== undefined && !isObject(stated)) return text;
   const others = withoutOurs(stated ?? {});
   const hooks: { [event: string]: unknown } = { ...others };
@@ -23,7 +24,7 @@ export function withGuard(text: string | null, path: string, guard: Groups): str
 
 const listOf = (groups: unknown): readonly unknown[] => (Array.isArray(groups) ? groups : []);
 
-/** An event that only we had goes with ours. */
+/** Removes our hooks, and an event that has only ours. */
 function withoutOurs(hooks: { readonly [event: string]: unknown }): { readonly [event: string]: unknown } {
   const left = Object.entries(hooks).flatMap(([event, groups]) => {
     if (!Array.isArray(groups) || !groups.some(isOurs)) return [[event, groups] as const];

@@ -13,9 +13,9 @@ import type { FileChange, Installer, InstallTarget } from './installer.ts';
 import { objectIn, withKey } from './json-settings.ts';
 
 /**
- * The plugin goes where Claude Code looks for skills that are plugins, so that no settings have to name it. The settings that are written keep hooks
- * on, allow hopgate's runner (the user is asked about the agent's own command alone), and in a repository let nothing through where Claude Code would
- * not find the plugin.
+ * Installs the plugin in the folder where Claude Code looks for skills that are plugins, so that no settings have to
+ * name it. The written settings keep hooks on and allow hopgate's runner, so that the user is asked only about the
+ * agent's own command. In a repository they also block every call if Claude Code would not find the plugin.
  */
 export const claudeInstaller: Installer = {
   client: 'claude',
@@ -65,7 +65,10 @@ const configFolder = ({ io, root, scope }: InstallTarget): string =>
     ? join(root, '.claude')
     : io.env['CLAUDE_CONFIG_DIR'] || join(io.env['HOME'] || homedir(), '.claude');
 
-/** One that the environment names is the user's own; the usual one comes and goes. */
+/**
+ * The folder to keep on removal. A folder named by CLAUDE_CONFIG_DIR is the user's own and is kept; the usual one may
+ * be removed.
+ */
 const keptFolder = (place: InstallTarget): string => {
   const folder = configFolder(place);
   return place.scope === 'user' && place.io.env['CLAUDE_CONFIG_DIR'] ? folder : dirname(folder);
@@ -81,7 +84,7 @@ const filesIn = (folder: string): readonly string[] =>
         .sort()
     : [];
 
-/** In a repository the local settings, because they stand above those that the repository shares. */
+/** The settings file to write. In a repository this is the local one, because it overrides the shared one. */
 const settingsFile = (place: InstallTarget): string =>
   join(configFolder(place), place.scope === 'project' ? 'settings.local.json' : 'settings.json');
 
@@ -96,10 +99,12 @@ function settingsChange(place: InstallTarget, installs: boolean): FileChange {
   return { path, before, after: isLeft ? after : null };
 }
 
-/** The settings as they were before they were ours, for as long as nobody changes what was written. */
+/**
+ * A copy of the settings before the installation. It is restored only if the written settings have not been changed.
+ */
 const keptFile = (place: InstallTarget): string => join(pluginFolder(place), 'settings.before');
 
-/** The text for {@link keptFile}. Settings that are installed already are not what was there before. */
+/** The text for {@link keptFile}. If our settings are already installed, the existing copy is kept. */
 function textToKeep(place: InstallTarget): string | null {
   const [path, kept] = [settingsFile(place), readText(keptFile(place))];
   const before = readText(path);
@@ -117,7 +122,7 @@ function withoutOurs({ io }: InstallTarget, path: string, text: string | null): 
   return withGuard(withAllowedRunner(switched, path, io.env, false), path, {});
 }
 
-/** The settings with the rules that allow hopgate's runner, or without them; what is empty without them goes. */
+/** Adds or removes the rules that allow hopgate's runner. On removal, parts that become empty are removed too. */
 function withAllowedRunner(
   text: string | null,
   path: string,

@@ -6,9 +6,12 @@ import { CliError } from '../io.ts';
 
 type Table = { readonly [key: string]: unknown };
 
-/** What we add to a config.toml. */
+/** Our additions to a config.toml. */
 export interface Additions {
-  /** Which of our blocks: a file may hold the server's, and trust for several repositories. */
+  /**
+   * The name of our block: a file may contain one for the server, and one for the trust of each of several
+   * repositories.
+   */
   readonly block: string;
   readonly tables: readonly {
     readonly path: readonly string[];
@@ -23,10 +26,11 @@ const end = (block: string): string => `# <<< ${block} <<<`;
 const MARK = '# hopgate';
 
 /**
- * config.toml with our block at its end, and our features switched on. Comments, order and every other value stay: what the new text says, but for
- * ours, is compared with what the old one said.
+ * Appends our block to config.toml, and enables our features. Comments, order and every other value stay the same: the
+ * parsed new text without our values is compared with the parsed old text.
  *
- * @throws CliError `malformed` where it cannot be read; `taken` where it has a table of ours that we did not write, or no way to add one
+ * @throws CliError `malformed` if the file cannot be parsed; `taken` if it has one of our tables that we did not write,
+ *   or offers no way to add one
  */
 export function withAdditions(path: string, text: string | null, additions: Additions): string {
   const { block, tables, features } = additions;
@@ -41,7 +45,7 @@ export function withAdditions(path: string, text: string | null, additions: Addi
       );
   const missing = features.filter((name) => valueAt(before, ['features', name]) === undefined);
   const { text: featured, inBlock } = withFeatures(path, plain, before, missing);
-  // An empty line sets it off, but behind a line that had no end: so the way back is known.
+  // An empty line separates the block, unless the last line had no line end. So removal can restore the exact text.
   const gap = featured === '' ? '' : `${featured}\n`;
   const lines = [
     begin(block),
@@ -58,7 +62,10 @@ export function withAdditions(path: string, text: string | null, additions: Addi
   return after;
 }
 
-/** config.toml without our block and our marked lines, to the byte as it was before; null: nothing is left of it. */
+/**
+ * Removes our block and our marked lines from config.toml, and restores the earlier text to the byte; null if nothing
+ * is left.
+ */
 export function withoutAdditions(
   path: string,
   text: string,
@@ -83,7 +90,9 @@ export function withoutAdditions(
 const isOurFeature = (line: string, name: string): boolean =>
   line === `${name} = true ${MARK}` || line === `features.${name} = true ${MARK}`;
 
-/** A second `[features]` would be an error: where there is one, our lines go into it. */
+/**
+ * Adds our features. If there is a `[features]` table, our lines go into it, because a second one would be an error.
+ */
 function withFeatures(
   path: string,
   text: string,
@@ -123,7 +132,7 @@ function remove(table: { [key: string]: unknown }, [key, ...rest]: readonly stri
   else if (isObject(table[key])) remove(table[key] as { [key: string]: unknown }, rest);
 }
 
-/** Without tables that hold nothing: ours leave such behind. */
+/** Drops empty tables, because the removal of ours leaves such tables. */
 function emptied(value: unknown): unknown {
   if (!isPlain(value)) return value;
   const kept = Object.entries(value).map(([key, item]) => [key, emptied(item)] as const);
@@ -132,7 +141,7 @@ function emptied(value: unknown): unknown {
 
 const isSame = (a: unknown, b: unknown): boolean => isDeepStrictEqual(plain(a), plain(b));
 
-/** Tables as ordinary objects, whatever the parser makes of them; dates stay dates. */
+/** Converts the parser's tables to ordinary objects; dates stay dates. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
   return isPlain(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)])) : value;
@@ -157,7 +166,7 @@ function tryRead(text: string): Table | null {
   }
 }
 
-/** The value at a path of keys; undefined: there is none. */
+/** The value at a path of keys; undefined if there is none. */
 export function valueAt(table: Table, path: readonly string[]): unknown {
   let value: unknown = table;
   for (const key of path) value = isObject(value) ? value[key] : undefined;

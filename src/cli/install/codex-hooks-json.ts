@@ -4,16 +4,16 @@ import { CliError } from '../io.ts';
 
 type Fields = { readonly [key: string]: unknown };
 
-/** hooks.json with our hooks behind everyone else's, whose place in their lists is what Codex knows them by. */
+/** The hooks.json with our hooks after all others, because Codex identifies hooks by their position in a list. */
 export interface InstalledHooks {
   readonly text: string;
-  /** The place of our group in each event's list. */
+  /** The position of our group in each event's list. */
   readonly places: { readonly [event: string]: number };
 }
 
 /**
- * @param text the file as it is; null: there is none
- * @throws CliError `malformed` where it is not what Codex takes
+ * @param text the current text of the file; null if it does not exist
+ * @throws CliError `malformed` if Codex would not accept the file
  */
 export function withOurHooks(path: string, text: string | null, ours: CodexHooks): InstalledHooks {
   const file = read(path, text);
@@ -28,7 +28,7 @@ export function withOurHooks(path: string, text: string | null, ours: CodexHooks
   return { text: print({ ...file.rest, hooks }, text), places };
 }
 
-/** hooks.json without our hooks; null: nothing is left, and the file can go. */
+/** Removes our hooks from hooks.json; null if nothing is left and the file can be deleted. */
 export function withoutOurHooks(path: string, text: string): string | null {
   const file = read(path, text);
   if (!Object.values(file.hooks).some((groups) => groups.some(isOurGroup))) return text;
@@ -81,7 +81,7 @@ function isOurGroup(group: unknown): boolean {
   );
 }
 
-/** In the file's own indentation. */
+/** Serializes hooks.json in the indentation of the existing file. */
 function print(value: Fields, like: string | null): string {
   const indent = /^([ \t]+)"/m.exec(like ?? '')?.[1] ?? '  ';
   return `${JSON.stringify(value, null, indent)}\n`;

@@ -13,10 +13,10 @@ import { type Additions, withAdditions, withoutAdditions } from './codex-config-
 import { withOurHooks, withoutOurHooks } from './codex-hooks-json.ts';
 import type { FileChange, Installer, InstallPlan, InstallTarget } from './installer.ts';
 
-/** Tools come and go with every hop; without this, Codex shows what it saw first. */
+/** Features that Codex needs: the tools change with every hop, and without this one Codex keeps its first tool list. */
 const FEATURES = ['mcp_tool_list_changed'];
 
-/** Codex hands its environment to no MCP server but what is named. */
+/** The variables to pass to our MCP server: Codex passes only the named ones. */
 const PASSED = [
   'CODEX_HOME',
   'CODEX_BIN',
@@ -33,10 +33,10 @@ const SERVER_BLOCK = 'hopgate';
 export const codexInstaller: Installer = { client: 'codex', install: planInstall, uninstall: planUninstall };
 
 /**
- * What `hopgate install codex` changes: hooks.json and config.toml of the user, or of the repository. The trust that Codex wants for hooks stands
- * in the user's config.toml in any case: Codex reads it nowhere else.
+ * Plans the changes of `hopgate install codex`: hooks.json and config.toml of the user or of the repository. The trust
+ * that Codex requires for hooks is always in the user's config.toml, because Codex reads it only there.
  *
- * @throws CliError `malformed`, `taken`: nothing can be changed without losing something
+ * @throws CliError `malformed` or `taken` if no change is possible without a loss
  */
 async function planInstall(place: InstallTarget): Promise<InstallPlan> {
   const { io } = place;
@@ -51,7 +51,7 @@ async function planInstall(place: InstallTarget): Promise<InstallPlan> {
   const changes = [change(hooksFile, hooks.text)];
   for (const [path, additions] of configs) {
     let text = readText(path);
-    // From what it was before: in the order opposite to that of adding.
+    // Starts from the text without our additions; they are removed in the reverse order of adding.
     for (const { block, features } of additions.toReversed())
       if (text !== null) text = withoutAdditions(path, text, block, features);
     for (const addition of additions) text = withAdditions(path, text, addition);
@@ -60,7 +60,7 @@ async function planInstall(place: InstallTarget): Promise<InstallPlan> {
   return { changes, notes, keep: keptFolder(place) };
 }
 
-/** What `hopgate uninstall codex` changes: everything of ours goes, everything else stays as it is. */
+/** Plans the changes of `hopgate uninstall codex`: removes everything that hopgate wrote, and changes nothing else. */
 async function planUninstall(place: InstallTarget): Promise<InstallPlan> {
   const { folder, home } = foldersOf(place);
   const hooksFile = join(folder, 'hooks.json');
@@ -68,7 +68,7 @@ async function planUninstall(place: InstallTarget): Promise<InstallPlan> {
   const changes = [change(hooksFile, hooks === null ? null : withoutOurHooks(hooksFile, hooks))];
   for (const path of new Set([join(folder, 'config.toml'), join(home, 'config.toml')])) {
     let text = readText(path);
-    // In the order opposite to that of installing, so that the file is what it was.
+    // Removes in the reverse order of installing, so that the file gets its earlier text back.
     for (const [block, features] of [
       [trustBlock(hooksFile), []],
       [SERVER_BLOCK, FEATURES],
@@ -85,7 +85,7 @@ function change(path: string, after: string | null): FileChange {
   return { path, before: readText(path), after };
 }
 
-/** Codex spells a folder that CODEX_HOME names by its real path, and the usual one as it stands. */
+/** Codex uses the real path of a folder that CODEX_HOME names, and the unresolved path of the usual one. */
 function foldersOf({ io, scope, root }: InstallTarget): { readonly folder: string; readonly home: string } {
   const named = io.env['CODEX_HOME'];
   const stated = named ? resolve(io.cwd, named) : join(io.env['HOME'] || homedir(), '.codex');
@@ -93,7 +93,7 @@ function foldersOf({ io, scope, root }: InstallTarget): { readonly folder: strin
   return { folder: scope === 'user' ? home : join(root, '.codex'), home };
 }
 
-/** Codex does not start where CODEX_HOME names a folder that is not there. */
+/** The folder to keep on removal, because Codex does not start if CODEX_HOME names a missing folder. */
 function keptFolder(place: InstallTarget): string {
   const { folder } = foldersOf(place);
   return place.scope === 'user' && place.io.env['CODEX_HOME'] ? folder : dirname(folder);
@@ -122,7 +122,10 @@ function server({ io }: InstallTarget): Additions {
 
 const trustBlock = (hooksFile: string): string => `hopgate trust ${hooksFile}`;
 
-/** Codex runs a hook only if its state names the hash of what it runs; Codex alone says what that is. */
+/**
+ * Asks Codex for the hashes to trust. Codex runs a hook only if its state contains the hook's hash, and only Codex can
+ * compute that hash.
+ */
 async function trustOf(
   { io, root, scope }: InstallTarget,
   hooksFile: string,
@@ -160,7 +163,7 @@ async function trustOf(
   return { block: trustBlock(hooksFile), features: [], tables };
 }
 
-/** `pre_tool_use` as the events are named. */
+/** Converts `pre_tool_use` to the event's name. */
 const pascal = (event: string): string =>
   CODEX_EVENTS.find((name) => name.replaceAll(/(?!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase() === event) ??
   event;

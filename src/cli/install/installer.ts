@@ -2,7 +2,7 @@ import type { Io } from '../io.ts';
 
 export type InstallScope = 'project' | 'user';
 
-/** Where something is installed. */
+/** The place of an installation. */
 export interface InstallTarget {
   readonly io: Io;
   /** Absolute real path of the repository. */
@@ -10,30 +10,33 @@ export interface InstallTarget {
   readonly scope: InstallScope;
 }
 
-/** A file as it is and as it is to be; null: not there. The same text on both sides: nothing to do. */
+/** The current and the planned text of a file; null if it does not exist. Equal texts mean no change. */
 export interface FileChange {
   /** Absolute. */
   readonly path: string;
   readonly before: string | null;
   readonly after: string | null;
-  /** Nothing but hopgate's stands in it: it is shown by its name alone. */
+  /** True if the file contains only hopgate's text; then only its name is shown. */
   readonly isOurs?: boolean;
 }
 
-/** What is to be done, and what the person has to know. Nothing is written before it is shown. */
+/** The planned changes, and notes that the person must read. The plan is shown before anything is written. */
 export interface InstallPlan {
   readonly changes: readonly FileChange[];
-  /** The folder that stays, even if nothing is left in it: it was there before. */
+  /** A folder to keep, even if it becomes empty, because it existed before. */
   readonly keep: string;
-  /** What to do next, and what stays open, a sentence each. */
+  /** Next steps and remaining gaps, one sentence each. */
   readonly notes: readonly string[];
 }
 
-/** Puts hopgate into a client program for good, and takes it out again. Both are idempotent, and leave alone what is not hopgate's. */
+/**
+ * Installs hopgate permanently in a client program, and removes it. Both are idempotent, and change only hopgate's own
+ * parts.
+ */
 export interface Installer {
-  /** As `hopgate install` names it. */
+  /** The client's name on the command line of `hopgate install`. */
   readonly client: string;
-  /** @throws CliError where a file cannot be read as what it has to be; nothing is changed then. */
+  /** @throws CliError if a file does not have the required format; then nothing is changed. */
   install(place: InstallTarget): Promise<InstallPlan>;
   uninstall(place: InstallTarget): Promise<InstallPlan>;
 }

@@ -3,19 +3,25 @@ import { CliError } from '../io.ts';
 
 type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
 
-/** A JSON object with one of its own keys set, or removed (undefined); everything else stays as it is written, blanks and order included. */
+/**
+ * Sets one top-level key of a JSON object, or removes it (undefined). All other text stays the same, white space and
+ * order included.
+ */
 export function withKey(text: string | null, path: string, key: string, value: Value | undefined): string | null {
   if (text === null || text.trim() === '')
     return value === undefined ? text : `${JSON.stringify({ [key]: value }, null, 2)}\n`;
   const object = objectIn(text, path);
-  // Of two with the same name the later one counts.
+  // If a name occurs two times, the later member counts.
   const place = placesOf(text).findLast((place) => place.key === key);
   if (value === undefined) return place ? without(text, place) : text;
   if (!place) return added(text, Object.keys(object).length === 0, key, value);
   return `${text.slice(0, place.valueFrom)}${written(value, text)}${text.slice(place.to)}`;
 }
 
-/** @throws CliError `bad-json`: the file is none that its client could read either; it is left alone. */
+/**
+ * @throws CliError `bad-json` if the file is not a JSON object, which its client could not read either; the file is not
+ *   changed.
+ */
 export function objectIn(text: string, path: string): { readonly [key: string]: unknown } {
   try {
     const parsed: unknown = JSON.parse(text);
@@ -35,11 +41,11 @@ interface Place {
   readonly key: string;
   readonly from: number;
   readonly valueFrom: number;
-  /** Behind the value. */
+  /** The offset after the value. */
   readonly to: number;
 }
 
-/** Where the members of the outermost object stand. Only for text that is JSON. */
+/** Locates the members of the outermost object. The text must be valid JSON. */
 function placesOf(text: string): readonly Place[] {
   const places: Place[] = [];
   let depth = 0;
@@ -64,7 +70,7 @@ function placesOf(text: string): readonly Place[] {
 const indentOf = (text: string): string => /\n([ \t]+)"/.exec(text)?.[1] ?? '  ';
 const lineOf = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n');
 
-/** A member's value as the file writes its own. */
+/** Writes a member's value in the file's own style. */
 function written(value: Value, text: string): string {
   if (!text.trim().includes('\n')) return JSON.stringify(value);
   const indent = indentOf(text);
@@ -81,7 +87,7 @@ function added(text: string, isEmpty: boolean, key: string, value: Value): strin
   return `${before},${gap}${member}${text.slice(before.length)}`;
 }
 
-/** A member goes with the comma and the blanks that belong to it. */
+/** Removes a member with its comma and white space. */
 function without(text: string, { from, to }: Place): string {
   const after = /^\s*,/.exec(text.slice(to));
   if (after) return text.slice(0, from) + text.slice(to + after[0].length).replace(/^\s*/, '');

@@ -4,10 +4,10 @@ import { lineDiff } from '../line-diff.ts';
 import { changesOf } from './apply.ts';
 import type { FileChange, InstallPlan } from './installer.ts';
 
-/** Longest diff that is shown in full. */
+/** The longest diff to show in full. */
 const MOST_LINES = 60;
 
-/** What would be, or was, written. */
+/** Prints the planned or completed changes. */
 export function showPlan(io: Io, { changes }: Pick<InstallPlan, 'changes'>): void {
   for (const change of changesOf(changes)) {
     print(io, paint(io, 'bold', titleOf(change)));

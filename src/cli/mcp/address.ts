@@ -5,7 +5,7 @@ export interface Address {
   readonly port: number;
 }
 
-/** What `--http` names: nothing, a port, an address, or both (`[::1]:8123`). */
+/** Parses the value of `--http`: nothing, a port, an address, or both (`[::1]:8123`). */
 export function addressOf(text: string | true): Address {
   if (text === true) return { address: '127.0.0.1', port: 0 };
   const parts =

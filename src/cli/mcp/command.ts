@@ -1,4 +1,4 @@
-/** What the command line of `hopgate mcp` says. */
+/** The parsed command line of `hopgate mcp`. */
 export interface McpCommand {
   readonly root: string;
   /** Work in the session of the client program that this process belongs to. */
@@ -17,5 +17,5 @@ export interface McpCommand {
   readonly unsafeNoSandbox?: boolean;
 }
 
-/** Where `--http` takes its token from, so that a client's config can name one that stays. */
+/** The environment variable with the token for `--http`, so that a client's config can contain a fixed one. */
 export const TOKEN_VARIABLE = 'HOPGATE_MCP_TOKEN';

@@ -19,19 +19,22 @@ export interface Wanted {
   /** Absolute real path. */
   readonly root: string;
   readonly agent: string;
-  /** The id of a session to go on with, or its beginning. */
+  /** The id, or an id prefix, of a session to continue. */
   readonly session?: string;
   /** The spec set of a new session; default: the repository's. */
   readonly specs?: string;
-  /** Where a new session starts; default: {@link firstPeripheral}. */
+  /** The first peripheral of a new session; default: {@link firstPeripheral}. */
   readonly peripheral?: string;
   readonly unsafeNoSandbox: boolean;
   readonly approver: Approver;
-  /** What `--approve` names. */
+  /** The names given to `--approve`. */
   readonly approve: readonly string[];
 }
 
-/** A session for an agent's program, in this process: a new one, started in a peripheral, or one to go on with. */
+/**
+ * Opens a session for an agent's program in this process: a new one, started in a peripheral, or an existing one to
+ * continue.
+ */
 export async function openAgent(io: Io, wanted: Wanted): Promise<AgentSession> {
   const { root, approver, unsafeNoSandbox } = wanted;
   const project = await openProject(root, io.env);
@@ -70,7 +73,7 @@ async function sessionToGoOnWith(io: Io, root: string, id: string) {
   throw new CliError('unknown-session', `there is no session "${id}" in ${root}`, 'List them with "hopgate sessions".');
 }
 
-/** A new session starts somewhere, so that there are tools; one that goes on stays where it is. */
+/** Starts a new session in a peripheral, so that it has tools; a continued session stays in its peripheral. */
 async function enter(session: Session, asked: string | undefined, goesOn: boolean): Promise<void> {
   const { peripheral } = session.state;
   if (goesOn && asked === undefined) return;
@@ -88,7 +91,7 @@ async function enter(session: Session, asked: string | undefined, goesOn: boolea
   if (!started.ok) throw new CliError(started.denial.code, started.denial.message, started.denial.remedy);
 }
 
-/** The first peripheral that a session may start in and that has tools. */
+/** The first peripheral that has tools and that a session may start in. */
 export const firstPeripheral = ({ peripherals }: SpecSet): string | null =>
   Object.values(peripherals).find(
     ({ entry, tools }) => tools.length > 0 && entry.sources.some(({ kind }) => kind === 'default'),

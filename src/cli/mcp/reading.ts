@@ -14,7 +14,10 @@ import { renderText } from '../thread/render-text.ts';
 
 const COLUMNS = 120;
 
-/** What MCP clients may read of a session, from the evidence of its repository; so it does not matter in which process the session lives. */
+/**
+ * The data that MCP clients may read about a session. It comes from the repository's evidence, so the session may live
+ * in any process.
+ */
 export function readingOf(io: Io, root: string, session: AgentSession): McpReading {
   const reading = <T>(use: (store: EvidenceStore) => Promise<T>): Promise<T> => readStore(io, root, use);
   const pin = () => pinOf(io, root, session);

@@ -23,10 +23,13 @@ import { type McpCommand, TOKEN_VARIABLE } from './command.ts';
 import { openAgent, type Wanted } from './open-agent.ts';
 import { readingOf } from './reading.ts';
 
-/** Instead of all that a schema finds wrong with a line of the client's. */
+/** Replaces the full list of schema errors in a line from the client. */
 const NO_MESSAGE = 'passed over something from the client that is no message of the protocol (JSON-RPC 2.0)';
 
-/** `hopgate mcp`: until the client hangs up, or a signal comes. What goes wrong is said on stderr, with `--json` too: stdout is the protocol's. */
+/**
+ * `hopgate mcp`: serves until the client disconnects or a signal comes. Errors go to stderr, also with `--json`,
+ * because stdout carries the protocol.
+ */
 export async function serveMcp(io: Io, options: McpCommand): Promise<void> {
   try {
     await serve(io, options);
@@ -64,7 +67,10 @@ async function serve(io: Io, options: McpCommand): Promise<void> {
   }
 }
 
-/** Hooks are told by the environment which repository they are about; who works in their session has to mean the same one. */
+/**
+ * The repository to serve. Hooks take theirs from the environment, and a server attached to their session must use the
+ * same one.
+ */
 function placeOf(io: Io, { root, attach }: McpCommand): string {
   if (!attach || root !== '.') return rootOf(io, { root });
   const { HOPGATE_SESSION: session, HOPGATE_ROOT: named, CLAUDE_PROJECT_DIR: folder } = io.env;
@@ -113,7 +119,7 @@ async function overHttp(
   }
 }
 
-/** The token that the environment names; null: one is made. */
+/** The token from the environment; null if one must be generated. */
 function statedToken({ env }: Io): string | null {
   const token = env[TOKEN_VARIABLE] ?? null;
   if (token === null || token.length >= 16) return token;
@@ -127,7 +133,7 @@ function statedToken({ env }: Io): string | null {
   );
 }
 
-/** Says on stderr what is served; stdout is the protocol's. */
+/** Prints the served session on stderr, because stdout carries the protocol. */
 async function banner(
   io: Io,
   session: AgentSession,
@@ -150,11 +156,11 @@ async function banner(
   note(io, `go on with it later: hopgate mcp --session ${session.id} --root ${shellWord(root)}`);
 }
 
-/** What the operator has said ahead; the rest waits for "hopgate approve". */
+/** Approves everything that the operator approved in advance; other requests wait for "hopgate approve". */
 const approverOf = (io: Io, root: string, { approve = [], waitApproval = 0 }: McpCommand) =>
   withFallback(approving(approve), pendingAt(io, root, waitApproval));
 
-/** More is not read in a client's window. */
+/** The most lines to show; people do not read more in a client's window. */
 const MOST_LINES = 2000;
 
 function shownDiff(request: ApprovalRequest, root: string): readonly string[] | null {
@@ -170,13 +176,13 @@ function shownDiff(request: ApprovalRequest, root: string): readonly string[] | 
   ];
 }
 
-/** Leaves the request to the operator as well, so that it can be read, and answered, in a terminal. */
+/** Also files the request for the operator, so that it can be read and answered in a terminal. */
 function readBy(io: Io, root: string, request: ApprovalRequest): string | null {
   const id = leavePending({ stateDir: ensureStateDir(root, io.env), root }, request);
   return id === null ? null : `hopgate approve ${id}`;
 }
 
-/** Whether the session will find an answer without anyone being asked at the client. */
+/** True if the session will get an answer without a question to the person at the client. */
 const answeredAhead =
   (io: Io, root: string, { approve = [], attach }: McpCommand) =>
   ({ action, hash, sessionId }: ApprovalRequest): boolean =>
@@ -198,7 +204,7 @@ function placeToServe(http: string | true, allowHosts: readonly string[]): Addre
   );
 }
 
-/** Calls back once at Ctrl-C or a polite kill. Returns how to stop listening. */
+/** Calls back one time at SIGINT (Ctrl-C), SIGTERM or SIGHUP. Returns a function that stops listening. */
 function onSignal(act: () => void): () => void {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const signal of signals) process.once(signal, act);

@@ -144,7 +144,7 @@ describe('a command that runs in the place of the agent’s own', () => {
     expect(readFileSync(join(world.root, 'src/new.ts'), 'utf8')).toBe('new\n');
     const again = await runProgram('/bin/sh', ['-c', command], world.env);
     expect(again).toMatchObject({ exit: 125, stdout: '' });
-    expect(again.stderr).toMatch(/good once/);
+    expect(again.stderr).toMatch(/each can be used once/);
     const { events } = await evidenceOf(world);
     expect(events.slice(-2)).toEqual(['intent', 'outcome']);
   });

@@ -212,7 +212,7 @@ it('a property that says nothing, or speaks of what is not there, is an issue', 
   const parsed = parseSpecSet(sources, await loadCatalogue());
   expect(parsed.ok ? [] : parsed.issues.map(({ line, path, message }) => `${line} ${path}: ${message}`).sort()).toEqual(
     [
-      '2 properties.0: says nothing',
+      '2 properties.0: is empty',
       '3 properties.1.never.without: names nothing, so it always holds',
       '4 properties.2.never.mode: this spec set has no gate.yaml, so no modes',
       '5 properties.3.before.first: this spec set has no gate.yaml, so no modes',

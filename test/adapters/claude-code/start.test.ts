@@ -62,7 +62,7 @@ describe('hopgate claude', () => {
     await vi.waitFor(() => expect(env()).toContain(session), { timeout: 30_000 });
     const second = await on.run('claude', '--session', session, '--claude', here);
     expect(second).toMatchObject({ code: 1, out: '' });
-    expect(second.err).toMatch(/process \d+ works in session s-[\s\S]*leave out --session/);
+    expect(second.err).toMatch(/process \d+ already works in session s-[\s\S]*leave out --session/);
     writeFileSync(join(bin, 'go'), '');
     await ended;
     expect((await on.run('claude', '--session', session, '--claude', here)).err).toContain(`session ${session} in`);

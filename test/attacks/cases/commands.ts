@@ -327,7 +327,7 @@ const edits: readonly Case[] = [
     'the permissions of a folder, and said that they stay',
     { command: 'chmod 700 src' },
     {
-      shows: ['the permissions of a folder stay'],
+      shows: ['changed permissions of a folder are not kept'],
     },
   ),
   work.benign(
@@ -457,7 +457,7 @@ except OSError as error: print(errno.errorcode[error.errno])"`,
     },
     'works',
     {
-      shows: ['it lies too deep'],
+      shows: ['its path is longer than the system allows'],
       after: ({ root }) => rmSync(join(root, 'src', `deep${'0'.repeat(95)}`), { recursive: true, force: true }),
     },
   ),

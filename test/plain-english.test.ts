@@ -5,15 +5,15 @@ import { describe, expect, it } from 'vitest';
  * How many doubtful sentences the comments of each folder may contain. A number may only fall. CONTRIBUTING.md has the rules of the language;
  * `npx vitest run test/plain-english.test.ts` prints the lines of a folder that exceeds its budget.
  */
-const BUDGET: { readonly [folder: string]: number } = { adapters: 96, cli: 75, evidence: 1, testing: 1, tools: 5 };
-/** How many lines of comments may be longer than 120 columns. This number may only fall, too. */
-const LONG_LINES = 140;
+const BUDGET: { readonly [folder: string]: number } = {};
+/** How many lines of comments may be longer than 120 columns: lines of code examples. This number may only fall, too. */
+const LONG_LINES = 4;
 
 /** A comment must begin with the noun or the verb, not with a relative clause. */
 const RELATIVE_START = /^(?:What|Whether|Where|Who|Whom|Whose|Which|Of|That)\b/;
 /** Inversions and private words that have a plain equivalent. */
 const WORDS =
-  /\b(?:anew|beside|beneath|told|tells|stands|lets? go|(?<!there )(?:is|are) no|of ours|of yours|whom|came to be|comes to be|as ever|for good)\b/i;
+  /\b(?:anew|beside|beneath|told|tells|stands|lets? go|(?<!there )(?:is|are) no(?! longer)|of ours|of yours|whom|came to be|comes to be|as ever|for good)\b/i;
 const COLUMNS = 120;
 
 interface Comment {

@@ -58,7 +58,7 @@ export interface EffectRecord {
   readonly op: string;
   readonly before?: string;
   readonly after?: string;
-  /** What a person must know about the change before it ships. */
+  /** Facts about the change that a person must know before it ships. */
   readonly finding?: string;
 }
 /** A step of an observing or coordinating tool: no intent is needed. */

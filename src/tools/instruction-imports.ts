@@ -43,7 +43,7 @@ export function importProblem(grant: Place, path: string, text: string): string 
 }
 
 /**
- * Where an import in a file leads, by the names that it goes by and by its real path; that is null where no file is
+ * Returns the target of an import, by the names that it goes by and by its real path; that is null where no file is
  * there.
  */
 function targetOf(
@@ -127,7 +127,7 @@ export function instructionProblem(grant: Place, client: InstructedClient, near?
 
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 
-/** The imports of a file; null if they cannot be told. What nobody can read imports nothing. */
+/** Returns the imports of a file; null if they cannot be determined. An unreadable file imports nothing. */
 function targetsIn(place: string): Iterable<string> | null {
   try {
     return importsOf(readRegularFile(place, MAX_IMPORTED).toString('utf8'));
@@ -140,7 +140,7 @@ function targetsIn(place: string): Iterable<string> | null {
 const SKIPPED = new Set(['.git', 'node_modules']);
 
 /**
- * Root-relative paths of instruction files. A client also reads what stands in `.claude` folders, and follows links
+ * Root-relative paths of instruction files. A client also reads the files in `.claude` folders, and follows links
  * there.
  */
 function instructionFiles(root: string, expands: boolean, near?: string): string[] {

@@ -44,7 +44,7 @@ function pytestSign(tree: Tree): string | null {
   try {
     return mentionsPytest(parse(toml)) ? 'pyproject.toml: pytest' : null;
   } catch {
-    return null; // not TOML, so it tells nothing
+    return null; // not TOML; ignore it
   }
 }
 

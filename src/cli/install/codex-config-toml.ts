@@ -132,7 +132,7 @@ function remove(table: { [key: string]: unknown }, [key, ...rest]: readonly stri
   else if (isObject(table[key])) remove(table[key] as { [key: string]: unknown }, rest);
 }
 
-/** Drops empty tables, because the removal of ours leaves such tables. */
+/** Drops empty tables, because removing hopgate's keys leaves such tables. */
 function emptied(value: unknown): unknown {
   if (!isPlain(value)) return value;
   const kept = Object.entries(value).map(([key, item]) => [key, emptied(item)] as const);

@@ -17,7 +17,7 @@ export interface PlannedCase {
   readonly forges?: readonly Move[];
   /** Two moves that are made at once at the end of the route. */
   readonly both?: readonly [Move, Move];
-  /** Where to try all negative cases: at every new place of the route (`all`), or at its end. */
+  /** Places for all negative cases: every new place of the route (`all`), or its end. */
   readonly provoke?: 'end' | 'all';
 }
 

@@ -20,7 +20,7 @@ const CHUNK = 1 << 20;
 interface FileBefore {
   readonly path: string;
   readonly sha256: string | null;
-  /** What the file said about tests. */
+  /** The test-related content of the file. */
   readonly signals?: TestSignals;
 }
 

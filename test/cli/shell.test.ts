@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { shellWord } from '../../src/base/text.ts';
@@ -6,7 +8,7 @@ import { runCli } from '../../src/cli/program.ts';
 import { complete } from '../../src/cli/shell/complete.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import type { Session } from '../../src/session/session.ts';
-import { commitAll, machine, put } from './run.ts';
+import { commitAll, machine } from './run.ts';
 
 const FILES = {
   'src/a.js': 'export const a = 1;\n',
@@ -73,7 +75,7 @@ describe('Ctrl-C', () => {
   });
 
   it('waits for a running tool, so that its outcome is in the evidence', async () => {
-    const here = machine(FILES);
+    const here = machine({ ...FILES, go: '' });
     const keys = new PassThrough();
     let out = '';
     const when = (text: string, act: () => void): void => void waiting.push({ text, act });
@@ -88,10 +90,11 @@ describe('Ctrl-C', () => {
     when('discuss (outside) › ', () => keys.write('mode diagnose\r'));
     when('diagnose (outside) › ', () => keys.write('start explore\r'));
     when('diagnose explore › ', () => {
-      keys.write('bash-readonly until test -e go; do sleep 0.05; done; echo went\r');
-      setTimeout(() => keys.write('\u0003'), 100); // it cannot have ended: go is not there yet
+      // A file that appears later may stay unseen by a command, so an existing one is written.
+      keys.write('bash-readonly until test -s go; do sleep 0.05; done; echo went\r');
+      setTimeout(() => keys.write('\u0003'), 100); // The command cannot have ended: go is still empty.
     });
-    when('is still running', () => put(here.root, { go: '' }));
+    when('is still running', () => appendFileSync(join(here.root, 'go'), 'x'));
     const io = { stdout, stderr: stdout, stdin: keys, isTty: true, env: here.env, cwd: here.root };
     const code = await runCli(['shell'], { ...io, color: false, json: false, exitCode: 0 });
     expect(out).toContain('\nwent\n');

@@ -72,6 +72,27 @@ describe('the command line', () => {
   });
 });
 
+describe('--approve', () => {
+  const SCENARIO = 'title: one\nsteps: [{mode: diagnose}]\n';
+
+  it.each([[['run', 'one.yaml', '--root', '.']], [['shell']], [['mcp']]])(
+    'lists the names that %j knows if one is unknown, and opens no session',
+    async (argv) => {
+      const { run } = machine({ 'one.yaml': SCENARIO });
+      const { code, out, err } = await run(...argv, '--approve', 'execute,deplyo');
+      expect({ code, out }).toEqual({ code: 2, out: '' });
+      expect(err).toContain('--approve: there is no destination or mode "deplyo"');
+      expect(err).toMatch(/Did you mean deploy\? Destinations: .*deploy.*; modes: .*execute.*; or all\./);
+      expect((await run('sessions')).out).not.toContain('s-');
+    },
+  );
+
+  it.each([['execute,deploy'], ['execute', 'deploy']])('takes %j', async (...names) => {
+    const { run } = machine({ 'one.yaml': SCENARIO });
+    expect(await run('run', 'one.yaml', '--root', '.', '--approve', ...names)).toMatchObject({ code: 0, err: '' });
+  });
+});
+
 describe('the process', () => {
   it('exits with the code of the command', async () => {
     expect((await spawnCli(['--version'])).code).toBe(0);

@@ -3,7 +3,7 @@ import { SessionBusy } from '../../daemon/open-sessions.ts';
 import { openProject } from '../../project/open-project.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { type InstructedClient, instructionProblem } from '../../tools/instruction-imports.ts';
-import { checkApproved } from '../approve/check-names.ts';
+import { checkApproved } from '../approve/approve-option.ts';
 import { CliError, type Io } from '../io.ts';
 import { tellOfConfig } from '../tell-of-config.ts';
 import { clientSession } from './client-session.ts';

@@ -1,3 +1,4 @@
+import { approvedNames } from '../approve/approve-option.ts';
 import { CliError } from '../io.ts';
 
 /** hopgate's own options, between `hopgate claude` or `hopgate codex` and the client program's arguments. */
@@ -41,7 +42,7 @@ export function readOwnOptions(
     if (!known.includes(option)) break;
     const value = joined ?? words[++at];
     if (!value) throw usage(`${option} needs a value`, `Write ${option} and what it is.`);
-    if (option === '--approve') approve.push(...value.split(',').filter((part) => part !== ''));
+    if (option === '--approve') approve.push(...approvedNames(value));
     else values[option] = value;
   }
   if (words[at] === '--') at++;

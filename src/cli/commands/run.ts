@@ -7,10 +7,13 @@ import { ensureStateDir } from '../../project/state-dir.ts';
 import { runScenario, type ScenarioOutcome } from '../../session/run-scenario.ts';
 import type { Session } from '../../session/session.ts';
 import { loadScenario } from '../../spec/load/load-scenario.ts';
+import { loadSpecs } from '../../spec/load/load-specs.ts';
 import type { Scenario } from '../../spec/schema/scenario-file.ts';
-import type { ProjectConfig } from '../../spec/types.ts';
+import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { sqliteStore } from '../../stores/sqlite.ts';
+import { approveOption, checkApproved } from '../approve/approve-option.ts';
 import { pendingAt, waitApprovalOption } from '../approve/pending-at.ts';
+import { namedSpecs } from '../chosen-specs.ts';
 import { inspectOption, untilInterrupted, watchIf } from '../inspect/watch.ts';
 import { heading, type Io, note, paint, print, printJsonLine } from '../io.ts';
 import { evidenceFile } from '../open-store.ts';
@@ -41,7 +44,7 @@ export function register(program: Command, io: Io): void {
     .option('--root <dir>', 'the repository to run on')
     .option('--specs <dir>', 'the spec set to run under')
     .option('--yes', 'give every approval and ask nothing')
-    .option('--approve <names...>', 'give these approvals: destinations (deploy), modes (execute), or all')
+    .addOption(approveOption())
     .addOption(waitApprovalOption())
     .option('--unsafe-no-sandbox', 'run shell tools without a sandbox where there is none; every entry says so')
     .addOption(inspectOption())
@@ -59,6 +62,7 @@ export function register(program: Command, io: Io): void {
 interface Place {
   readonly root: string;
   readonly config: ProjectConfig;
+  readonly specs: SpecSet;
   readonly remote: string | null;
 }
 
@@ -66,7 +70,9 @@ async function run(io: Io, file: string, options: Options): Promise<void> {
   const scenario = await loadScenario(resolve(io.cwd, file));
   const place = await placeOf(io, scenario, options);
   let scripted: 'given' | 'refused' | null = null;
-  const specs = options.specs ?? scenario.specs ?? undefined;
+  const named = options.specs ?? scenario.specs;
+  const specs = named === null ? place.specs : await loadSpecs(namedSpecs(io, named));
+  checkApproved(options.approve ?? [], specs);
   ensureStateDir(place.root, io.env);
   const watch = await watchIf(io, options.inspect);
   const store = sqliteStore(evidenceFile(place.root, io.env));
@@ -84,7 +90,7 @@ async function run(io: Io, file: string, options: Options): Promise<void> {
       root: place.root,
     }),
     ...(watch ? { inspector: watch.inspector } : {}),
-    ...(specs === undefined ? {} : { specs: specs === 'default' ? specs : resolve(io.cwd, specs) }),
+    specs,
   });
   try {
     open(io, scenario, session, place);
@@ -108,14 +114,14 @@ async function run(io: Io, file: string, options: Options): Promise<void> {
 
 /** The repository of a run: the named one, or the scenario's fixture. */
 async function placeOf(io: Io, { fixture }: Scenario, { root }: Options): Promise<Place> {
-  if (root === undefined && fixture !== null) return makeFixture(fixture);
+  if (root === undefined && fixture !== null) return { ...makeFixture(fixture), specs: await loadSpecs('default') };
   const project = await openProject(rootOf(io, { root: root ?? '.' }), io.env);
   if (project.narrowed)
     note(
       io,
       `hopgate.yaml is not trusted; left out: ${project.ignored.join(', ')}. Read it, then run "hopgate trust".`,
     );
-  return { root: project.root, config: project.config, remote: null };
+  return { root: project.root, config: project.config, specs: project.specs, remote: null };
 }
 
 function open(io: Io, scenario: Scenario, session: Session, { root }: Place): void {

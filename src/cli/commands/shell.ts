@@ -5,6 +5,7 @@ import { openSession } from '../../open-session.ts';
 import { openProject } from '../../project/open-project.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
+import { approveOption, checkApproved } from '../approve/approve-option.ts';
 import { pendingAt, waitApprovalOption } from '../approve/pending-at.ts';
 import { inspectOption, type Watch, watchIf } from '../inspect/watch.ts';
 import { CliError, heading, type Io, paint, print, printJsonLine } from '../io.ts';
@@ -37,7 +38,7 @@ export function register(program: Command, io: Io): void {
     .option('--agent <id>', "the agent's id", 'shell')
     .option('--session <id>', 'go on with this session')
     .option('--yes', 'give every approval and ask nothing')
-    .option('--approve <names...>', 'give these approvals: destinations (deploy), modes (execute), or all')
+    .addOption(approveOption())
     .addOption(waitApprovalOption())
     .option('--unsafe-no-sandbox', 'run shell tools without a sandbox where there is none; every entry says so')
     .addOption(inspectOption())
@@ -64,7 +65,8 @@ export async function openShellSession(
   tellOfConfig(io, project);
   ensureStateDir(root, io.env);
   const resumed = options.session === undefined ? null : await sessionToResume(io, root, options.session);
-  return openSession({
+  if (resumed === null) checkApproved(options.approve ?? [], project.specs);
+  const session = await openSession({
     root,
     agent: resumed?.agent ?? options.agent,
     specs: project.specs,
@@ -81,6 +83,13 @@ export async function openShellSession(
     ...(watch ? { inspector: watch.inspector } : {}),
     ...(resumed ? { session: resumed.sessionId } : {}),
   });
+  try {
+    checkApproved(options.approve ?? [], session.specs);
+    return session;
+  } catch (error) {
+    await session.detach();
+    throw error;
+  }
 }
 
 async function sessionToResume(io: Io, root: string, id: string) {

@@ -10,7 +10,7 @@ import { ensureStateDir } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
 import { loadSpecs } from '../../spec/load/load-specs.ts';
 import type { SpecSet } from '../../spec/types.ts';
-import { checkApproved } from '../approve/check-names.ts';
+import { checkApproved } from '../approve/approve-option.ts';
 import { CliError, type Io } from '../io.ts';
 import { evidenceFile, findSession, withStore } from '../open-store.ts';
 import { tellOfConfig } from '../tell-of-config.ts';

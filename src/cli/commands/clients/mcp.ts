@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { approveOption } from '../../approve/approve-option.ts';
 import { waitApprovalOption } from '../../approve/pending-at.ts';
 import type { Io } from '../../io.ts';
 import { type McpCommand, TOKEN_VARIABLE } from '../../mcp/command.ts';
@@ -21,7 +22,7 @@ export function register(program: Command, io: Io): void {
     .option('--agent <id>', "the agent's id", 'mcp')
     .option('--peripheral <id>', 'where a new session starts; by default the first one with tools that admits it')
     .option('--specs <dir>', 'the spec set of a new session')
-    .option('--approve <names...>', 'give these approvals: destinations (deploy), modes (execute), or all')
+    .addOption(approveOption())
     .addOption(waitApprovalOption())
     .option('--no-elicit', 'never ask the person at the client; only the operator approves')
     .option('--upstream-names', 'offer what other MCP servers do under the names that it has there')

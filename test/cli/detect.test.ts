@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
+import { parse, parseDocument } from 'yaml';
 import { deploys } from '../../src/cli/detect/deploys.ts';
 import { editScope } from '../../src/cli/detect/folders.ts';
 import { detectGit } from '../../src/cli/detect/git.ts';
@@ -197,6 +197,25 @@ describe('the file that is written', () => {
     );
   });
 
+  it.each([
+    ['everything', 20],
+    ['little', 0],
+  ])('is in the style of prettier and yamllint if a repository shows %s', (_, count) => {
+    const many = Array.from({ length: count }, (_, at) => `folder ${at}/`);
+    const found = {
+      edit: [...many, 'yes', "it's/", '1.0'],
+      test: many.map((place) => ({ run: ['sh', '-c', place, '{args}'], report: { junit: 'x.xml' }, because: place })),
+      deploy: many.map((place, at) => ({ name: `d${at}`, run: many, because: `"${place.repeat(50)}"` })),
+      git: { remote: 'origin', branch: 'main' },
+    };
+    const text = renderConfig(found, many);
+    expect(parseDocument(text).toString({ flowCollectionPadding: false, trailingComma: true })).toBe(text);
+    const lines = text.split('\n');
+    expect(lines[0]).toBe('---');
+    expect(lines.filter((line) => line.length > 80 || /\s$|^[^#]*\S #|^[^#"]*\{|: yes|- yes/.test(line))).toEqual([]);
+    expect(text).not.toMatch(/\n\n\n|\n\n$/);
+  });
+
   it('says what to fill in where nothing was found', () => {
     const empty = renderConfig({ edit: [], test: [], deploy: [], git: null });
     expect(parse(empty)).toEqual({
@@ -204,6 +223,6 @@ describe('the file that is written', () => {
       web: { allow: [] },
       toolchains: [],
     });
-    expect(empty).toContain('# test: [{run: [npm, test], report: tap}]');
+    expect(empty).toContain('# test:\n#   - run: [npm, test]\n#     report: tap\n');
   });
 });

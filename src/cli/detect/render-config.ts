@@ -1,84 +1,97 @@
-import { isDeepStrictEqual } from 'node:util';
-import { parse } from 'yaml';
+import { Document, isScalar, type Node, type Pair, visit } from 'yaml';
 import { shorten } from '../../base/text.ts';
-import type { Json, TestReport } from '../../spec/types.ts';
 import type { DetectedProject } from './project.ts';
 
+/** The style that prettier writes and yamllint accepts. */
+const FORMAT = { lineWidth: 80, flowCollectionPadding: false, trailingComma: true };
+
 /**
- * Writes a value on one line. Words that YAML reads back unchanged are plain. Everything else is quoted as in JSON,
- * which is also YAML.
+ * Writes one key of hopgate.yaml: lists of words on one line if they fit, everything else in block style.
+ *
+ * @param reasons a comment above each item of the value, in order
  */
-function flow(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`;
-  if (typeof value === 'object' && value !== null)
-    return `{${Object.entries(value)
-      .map(([key, inner]) => `${flow(key)}: ${flow(inner)}`)
-      .join(', ')}}`;
-  return typeof value === 'string' && isPlain(value) ? value : JSON.stringify(value);
+function block(key: string, value: unknown, reasons: readonly string[] = []): string {
+  const doc = new Document({ [key]: value }, { compat: 'yaml-1.1' });
+  visit(doc, {
+    Seq: (_, list) => {
+      list.flow = list.items.every(isScalar);
+    },
+  });
+  const { items = [] } = doc.get(key) as { readonly items?: readonly (Node | Pair<Node>)[] };
+  for (const [at, reason] of reasons.entries()) {
+    const item = items[at]!;
+    ('key' in item ? item.key : item).commentBefore = ` ${comment(reason)}`;
+  }
+  return doc.toString(FORMAT).trimEnd();
 }
 
-const isPlain = (text: string): boolean =>
-  /^[\w./@%+=:-]+$/.test(text) && !text.endsWith(':') && isDeepStrictEqual(parse(`[${text}]`), [text]);
+const commented = (text: string): string => text.replaceAll(/^/gm, '# ').replaceAll(/^# $/gm, '#');
 
-const testLine = (run: readonly string[], report: TestReport): string =>
-  flow({ run: [...run], report: report as Json });
+const section = (explanation: string, setting: string): string => `${commented(explanation)}\n${setting}\n`;
 
 /**
  * Writes a hopgate.yaml for the findings, with a comment that explains each key. A missing finding becomes a comment to
  * fill in.
  */
 export function renderConfig({ edit, test, deploy, git }: DetectedProject, programs: readonly string[] = []): string {
-  const entries = <T>(found: readonly T[], empty: string, line: (item: T) => string): readonly string[] =>
-    found.length === 0 ? [`# ${empty}`] : found.map(line);
-  return `${[
-    '# How hopgate works in this repository. No agent can write this file; after a change, accept it with "hopgate trust".',
-    '',
-    '# The spec set: "default" (the one that comes with hopgate), or a folder of this repository.',
-    'specs: default',
-    '',
-    '# What each peripheral may write here, instead of the paths in its spec.',
-    ...(edit.length === 0 ? ['# scopes: {edit: [src/, docs/]}'] : ['scopes:', `  edit: ${flow([...edit])}`]),
-    '',
-    '# How this repository is tested: the only commands that bash-test runs. report says where the counts come from: tap (the output),',
-    '# {junit: path} (a file that the run leaves), or none (the exit status only). A word "{args}" marks where an agent may add arguments.',
-    ...(test.length === 0 ? [] : ['test:']),
-    ...entries(
-      test,
-      'test: [{run: [npm, test], report: tap}]',
-      (it) => `  - ${testLine(it.run, it.report)} # ${comment(it.because)}`,
+  const because = (found: readonly { readonly because: string }[]) => found.map((one) => one.because);
+  return [
+    '---',
+    section(
+      'How hopgate works in this repository. No agent can write this file; after a\nchange, accept it with "hopgate trust".\n\n' +
+        'The spec set: "default" (the one that comes with hopgate), or a folder of this\nrepository.',
+      block('specs', 'default'),
     ),
-    '',
+    section(
+      'The files that an agent may change here, instead of the paths in the spec of a\nperipheral.',
+      edit.length === 0 ? commented(block('scopes', { edit: ['src/', 'docs/'] })) : block('scopes', { edit }),
+    ),
+    section(
+      'How this repository is tested: the only commands that bash-test runs. "report"\nsays where the counts come from: tap (the output), {junit: path} (a file that\nthe run leaves), or none (the exit status only). A word "{args}" marks where\nan agent may add arguments.',
+      test.length === 0
+        ? commented(block('test', [{ run: ['npm', 'test'], report: 'tap' }]))
+        : block(
+            'test',
+            test.map(({ run, report }) => ({ run, report })),
+            because(test),
+          ),
+    ),
     ...(programs.length === 0
       ? []
       : [
-          '# Programs of yours that scripts here seem to start. The sandbox shows them once this line counts.',
-          `# programs: ${flow([...programs])}`,
-          '',
+          section(
+            'Programs of yours that scripts here seem to start. Remove the # from the next\nlines to show them in the sandbox.',
+            commented(block('programs', programs)),
+          ),
         ]),
-    '# How it is shipped: the only commands besides git that the deploy peripheral runs, by name.',
-    ...(deploy.length === 0 ? [] : ['deploy:']),
-    ...entries(
-      deploy,
-      'deploy: {staging: [./deploy.sh, staging]}',
-      (it) => `  ${flow(it.name)}: ${flow([...it.run])} # ${comment(it.because)}`,
+    section(
+      'How it is shipped: the only commands besides git that the deploy peripheral\nruns, by name.',
+      deploy.length === 0
+        ? commented(block('deploy', { staging: ['./deploy.sh', 'staging'] }))
+        : block('deploy', Object.fromEntries(deploy.map(({ name, run }) => [name, run])), because(deploy)),
     ),
+    section(
+      'The remote and the branch that deploy pushes to.',
+      git === null ? commented(block('git', { remote: 'origin', branch: 'main' })) : block('git', git),
+    ),
+    section(
+      'The hosts that web-fetch may ask; none unless listed ("*.example.com" covers\nsubdomains).',
+      block('web', { allow: [] }),
+    ),
+    section(
+      'Files that no tool shows or changes. "default" is the list of files that\nusually hold secrets; "!" makes an exception.',
+      commented(block('mask', ['default', 'secrets/', '!test/fixtures/**'])),
+    ),
+    section(
+      'Further folders that the sandbox shows read-only, such as a toolchain in your\nhome folder.',
+      block('toolchains', []),
+    ).trimEnd(),
     '',
-    '# Where deploy pushes.',
-    git === null ? '# git: {remote: origin, branch: main}' : `git: ${flow(git)}`,
-    '',
-    '# Hosts that web-fetch may ask; none are allowed unless listed ("*.example.com" covers subdomains).',
-    'web: {allow: []}',
-    '',
-    '# Files that no tool shows or changes: by default those that usually hold secrets ("default" stands for that list).',
-    '# mask: [default, secrets/, "!test/fixtures/**"]',
-    '',
-    '# Further folders that the sandbox shows read-only, such as a toolchain under your home folder.',
-    'toolchains: []',
-  ].join('\n')}\n`;
+  ].join('\n');
 }
 
 /** Shortens a repository's own words to one short line for a comment. */
 const comment = (text: string): string => {
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ');
-  return shorten(line, 100);
+  return shorten(line, 70).trim();
 };

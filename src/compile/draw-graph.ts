@@ -1,11 +1,10 @@
 import type { SpecSet } from '../spec/types.ts';
-import { renderPage } from './html/render-page.ts';
 import { GRAPH_FORMATS, renderGraph } from './render-graph.ts';
 import { renderStately } from './stately/render-stately.ts';
 import { renderSvg } from './svg/render-svg.ts';
 
 /** All formats: text, drawings, and files for other tools. */
-export const DRAWN_FORMATS = [...GRAPH_FORMATS, 'svg', 'html', 'stately'] as const;
+export const DRAWN_FORMATS = [...GRAPH_FORMATS, 'svg', 'stately'] as const;
 export type DrawnFormat = (typeof DRAWN_FORMATS)[number];
 
 /**
@@ -21,8 +20,6 @@ export async function drawGraph(
   switch (format) {
     case 'svg':
       return renderSvg(specs, options);
-    case 'html':
-      return renderPage(specs, options);
     case 'stately':
       return renderStately(specs);
     default:

@@ -6,7 +6,6 @@ import { pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DRAWN_FORMATS, drawGraph } from '../../src/compile/draw-graph.ts';
 import { compileHopGraph } from '../../src/compile/hop-graph.ts';
-import { fixtureSpecs } from '../fixture-specs.ts';
 import { CORE, GATE, specSet } from './specs.ts';
 
 const specs = specSet(CORE, GATE);
@@ -15,37 +14,6 @@ it.each(DRAWN_FORMATS)('%s is the same every time and ends in a line break', asy
   const drawn = await drawGraph(specs, format, { current: 'test' });
   expect(drawn.endsWith('\n')).toBe(true);
   expect(await drawGraph(specs, format, { current: 'test' })).toBe(drawn);
-});
-
-describe('the page', () => {
-  it('holds the drawing and what each peripheral is, and loads nothing', async () => {
-    const page = await drawGraph(specs, 'html');
-    expect(page).toContain((await drawGraph(specs, 'svg')).trimEnd());
-    for (const { id, purpose } of Object.values(specs.peripherals)) {
-      expect(page).toContain(`<section id="${id}">\n<h2>${id}</h2>\n<p>${purpose}</p>`);
-    }
-    expect(page).toContain(
-      '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'">',
-    );
-    expect(page).not.toMatch(/<script|<link|<img|src=|url\(|@import|href="(?!#)/);
-    expect(page).toContain('prefers-color-scheme:dark');
-  });
-
-  it('tells tools, scope, entry, exits and gates of a peripheral', async () => {
-    const page = await drawGraph(fixtureSpecs, 'html');
-    const [, test = ''] = /<section id="test">([\s\S]*?)<\/section>/.exec(page) ?? [];
-    const text = test.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
-    expect(text).toContain('tools read observe');
-    expect(text).toContain('scope test-commands-only reads root; writes nothing; runs test commands');
-    expect(text).toContain('entry from-edit or user-request');
-    expect(text).toContain('pass → deploy , reflect only if result is pass');
-    expect(text).toContain('gates to deploy : approval by operator');
-    expect(text).toContain('limits 100 steps, 30 minutes');
-  });
-
-  it('marks where a session stands', async () => {
-    expect(await drawGraph(specs, 'html', { current: 'edit' })).toContain('<section id="edit" class="here">');
-  });
 });
 
 describe('the machine for Stately', () => {

@@ -60,31 +60,15 @@ function everything(): SpecSet {
   };
 }
 
-/** Each peripheral hops to the next three of many. */
-const ring = (count: number): SpecSet =>
-  specSet(
-    Object.fromEntries(
-      Array.from({ length: count }, (_, n): [string, Sketch] => [
-        `p-${n}`,
-        {
-          entry: n === 0 ? ['default', 'from-any'] : ['from-any'],
-          exits: { on: [1, 2, 3].map((step) => `p-${(n + step) % count}`) },
-        },
-      ]),
-    ),
-  );
-
 // Look at them before you accept a change of one (vitest -u): they are what people see.
 describe('a picture', () => {
   it.each(DRAWN_FORMATS)('of everything, as %s', async (format) => {
     const drawn = await drawGraph(everything(), format, { current: 'test' });
-    const alone = format === 'html' ? drawn.replace(/<svg[\s\S]*<\/svg>/, '<svg/>') : drawn;
-    await expect(alone).toMatchFileSnapshot(`renderings/everything.${format}`);
+    await expect(drawn).toMatchFileSnapshot(`renderings/everything.${format}`);
   });
 
-  it('of a session that is nowhere, and one of a set that is too large for arrows', async () => {
+  it('of a session that is outside', async () => {
     const small = specSet({ a: { entry: ['default'], exits: { on: ['b'] } }, b: { entry: ['from-a'], exits: {} } });
     await expect(await drawGraph(small, 'svg', { current: null })).toMatchFileSnapshot('renderings/outside.svg');
-    await expect(await drawGraph(ring(61), 'svg', { current: 'p-7' })).toMatchFileSnapshot('renderings/table.svg');
   });
 });

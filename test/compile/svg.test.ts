@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { describe, expect, it } from 'vitest';
-import { hubsOf, layOutWithBars } from '../../src/compile/svg/bar-layout.ts';
 import { pictureOf } from '../../src/compile/svg/picture.ts';
 import { readingOrder } from '../../src/compile/svg/reading-order.ts';
-import { renderSvg } from '../../src/compile/svg/render-svg.ts';
+import { GraphTooLargeError, renderSvg } from '../../src/compile/svg/render-svg.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 import { grid, RUNBOOK, specsOf } from '../testing/spec-sets.ts';
@@ -96,10 +95,10 @@ describe('renderSvg', () => {
     expect(await renderSvg(specs)).not.toContain('"here"');
     const inTest = await renderSvg(specs, { current: 'test' });
     expect(inTest.match(/class="node \w+ here"/g)).toHaveLength(1);
-    expect(inTest).toContain('The session stands in test.');
+    expect(inTest).toContain('The session is in test.');
     const outside = await renderSvg(specs, { current: null });
     expect(outside).toContain('class="around here"');
-    expect(outside).toContain('The session stands outside.');
+    expect(outside).toContain('The session is outside.');
   });
 
   it('escapes what XML would read as its own, and shortens what is too long', async () => {
@@ -114,6 +113,14 @@ describe('renderSvg', () => {
     expect(svg).toContain('…');
   });
 
+  it('refuses a graph that is too large for arrows, and counts', async () => {
+    const large = specsOf(grid(80, 10));
+    await expect(renderSvg(large)).rejects.toThrow(GraphTooLargeError);
+    await expect(renderSvg(large)).rejects.toThrow(
+      /^the graph has 80 peripherals and \d+ arrows; a drawing shows at most 60 and 240$/,
+    );
+  });
+
   it('draws a set without any hops', async () => {
     const lone = specSet({ lone: { entry: ['default'], exits: {} } });
     expect(textsOf(await renderSvg(lone))).toContain('lone');
@@ -121,18 +128,6 @@ describe('renderSvg', () => {
 });
 
 describe('the order of reading', () => {
-  it('what is too large for arrows is a table, drawn at once: a row for where one is, a column for where one may go', async () => {
-    const files = grid(80, 10);
-    const large = specsOf(files);
-    const svg = await renderSvg(large, { current: 'p003' });
-    expect(XMLValidator.validate(svg)).toBe(true);
-    const pairs = new Set(large.edges.map(({ from, to }) => `${from} ${to}`));
-    expect([...svg.matchAll(/h8v8h-8z/g)]).toHaveLength(pairs.size);
-    expect(textsOf(svg).join('\n')).toContain(`80 peripherals, ${pairs.size} hops between them`);
-    expect(svg).toContain('class="here-row"');
-    for (const id of Object.keys(large.peripherals)) expect(svg).toContain(`>${id}</text>`);
-  });
-
   it('a gate’s bars stand across a straight piece of its arrow, never in a corner', async () => {
     const svg = await renderSvg(specsOf(RUNBOOK));
     const [, x, y, angle] = /translate\((\S+) (\S+)\) rotate\((\S+)\)"><path class="bar"/.exec(svg)!.map(Number);
@@ -152,32 +147,4 @@ describe('the order of reading', () => {
 it('docs/pictures/hop-graph.svg is the shipped graph (draw it anew with: npx vitest run test/compile/svg.test.ts -u)', async () => {
   await expect(await renderSvg(await loadSpecs('default'))).toMatchFileSnapshot('../../docs/pictures/hop-graph.svg');
   expect(readFileSync('README.md', 'utf8')).toContain('](docs/pictures/hop-graph.svg)');
-});
-
-describe('the bars', () => {
-  const ids = ['a', 'b', 'c', 'd', 'e', 'hub'];
-  const small = { width: 0, height: 0 };
-  const chain = ids.slice(0, 4).map((from, index) => ({ from, to: ids[index + 1]!, label: small }));
-  const toHub = ids.slice(0, 5).map((from) => ({ from, to: 'hub', label: { width: 80, height: 40 } }));
-  const boxes = ids.map((id) => ({ id, width: 100, height: 50 }));
-
-  it('what nearly all others lead to stands beside them, and its arrows are straight', async () => {
-    const layout = await layOutWithBars(boxes, [...chain, ...toHub], () => ({ width: 60, height: 50 }));
-    expect(layout?.nodes['hub']?.height).toBe(layout?.height);
-    for (const { points } of layout?.edges.slice(chain.length) ?? []) {
-      expect(points).toHaveLength(2);
-      expect(points[0]?.y).toBe(points[1]?.y);
-      expect(points[1]?.x).toBe(layout?.nodes['hub']?.x);
-    }
-    const ys = layout?.edges.slice(chain.length).map(({ label }) => label.y) ?? [];
-    expect(ys.every((y, index) => index === 0 || y >= ys[index - 1]! + 40)).toBe(true);
-  });
-
-  it('there are none where no peripheral is joined with nearly all, or one would hide another', async () => {
-    expect(await layOutWithBars(boxes, chain, () => small)).toBe(null);
-    const fan = ['b', 'c', 'd', 'e'].map((to) => ({ from: 'a', to, label: small }));
-    expect(hubsOf(ids, [...fan, ...toHub])).toContain('hub');
-    const hiding = await layOutWithBars(boxes, [...fan.slice(1), ...toHub], () => small);
-    expect(hiding).toBe(null);
-  });
 });

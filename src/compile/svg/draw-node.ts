@@ -4,7 +4,6 @@ import type { PictureNode } from './picture.ts';
 import { widthOf, wrap, xml } from './text.ts';
 
 const WIDTH = 206;
-const BAR = 164;
 const LEFT = 16;
 const RIGHT = 10;
 
@@ -15,9 +14,9 @@ interface Row {
   readonly mark?: Parameters<typeof drawMark>[0];
 }
 
-/** Size of a peripheral's box; a bar is narrower. */
-export function nodeSize(node: PictureNode, shape: 'box' | 'bar' = 'box'): Size {
-  const width = Math.max(shape === 'bar' ? BAR : WIDTH, Math.ceil(widthOf(node.id, 16) * 1.1) + LEFT + RIGHT);
+/** Size of a peripheral's box. */
+export function nodeSize(node: PictureNode): Size {
+  const width = Math.max(WIDTH, Math.ceil(widthOf(node.id, 16) * 1.1) + LEFT + RIGHT);
   return { width, height: contentHeight(rowsOf(node, width)) + 16 };
 }
 

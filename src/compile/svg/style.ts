@@ -45,22 +45,12 @@ const variables = (colours: typeof LIGHT): string =>
     .map(([name, colour]) => `--${name}:${colour}`)
     .join(';');
 
-/** Colours of both schemes as custom properties of `selector`; `prefers-color-scheme` chooses. */
-export const schemes = (selector: string): string =>
-  `${selector}{${variables(LIGHT)};color-scheme:light dark}@media(prefers-color-scheme:dark){${selector}{${variables(DARK)}}}`;
-
 /** All rules are scoped to `.hop-graph`, so that the picture can be embedded in a page. */
-export const STYLE = `${schemes('.hop-graph')}
+export const STYLE = `.hop-graph{${variables(LIGHT)};color-scheme:light dark}@media(prefers-color-scheme:dark){.hop-graph{${variables(DARK)}}}
 .hop-graph{font-family:${SANS}}
 .hop-graph text{fill:var(--text)}
 .hop-graph .page{fill:var(--page);stroke:var(--line)}
 .hop-graph .box{fill:var(--box);stroke:var(--line);stroke-width:1.25}
-.hop-graph .tiny{font-size:8px;font-family:${MONO}}
-.hop-graph text.tiny.act{fill:var(--act)}
-.hop-graph .cell.plain{fill:var(--arrow)}
-.hop-graph .cell.needy{fill:var(--held)}
-.hop-graph .cell.gated{fill:var(--gate)}
-.hop-graph .here-row{fill:var(--here-box);stroke:var(--here)}
 .hop-graph .name{font-size:16px;font-weight:650}
 .hop-graph .purpose{font-size:11.5px;fill:var(--soft)}
 .hop-graph .tools,.hop-graph .exit{font-family:${MONO}}

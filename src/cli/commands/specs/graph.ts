@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { DRAWN_FORMATS, type DrawnFormat, drawGraph } from '../../../compile/draw-graph.ts';
 import { OUTSIDE } from '../../../compile/special-states.ts';
+import { GraphTooLargeError } from '../../../compile/svg/render-svg.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import type { SpecSet } from '../../../spec/types.ts';
 import { chosenSpecs } from '../../chosen-specs.ts';
@@ -35,8 +36,7 @@ export function register(program: Command, io: Io): void {
       examples(
         'hopgate graph > hops.mmd',
         'hopgate graph specs | less',
-        'hopgate graph --format svg --out hops.svg',
-        'hopgate graph --format html --current test --out hops.html',
+        'hopgate graph --format svg --current test --out hops.svg',
         'hopgate graph --format stately > hop-graph.ts   # open it in Stately Studio',
         'hopgate graph --json',
       ),
@@ -49,7 +49,10 @@ async function graph(io: Io, path: string | undefined, options: Options): Promis
   const folder = await chosenSpecs(io, root, path);
   const specs = await loadSpecs(folder);
   const format = io.json ? 'json' : (options.format ?? 'mermaid');
-  const text = await drawGraph(specs, format, placeOf(specs, options.current));
+  const text = await drawGraph(specs, format, placeOf(specs, options.current)).catch((error: unknown) => {
+    if (!(error instanceof GraphTooLargeError)) throw error;
+    throw new CliError('graph-too-large', error.message, 'Use --format mermaid, dot or json.', { cause: error });
+  });
   if (options.out === undefined) io.stdout.write(text);
   else await writeFile(resolve(io.cwd, options.out), text);
 }

@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
-import { stateDir } from '../project/state-dir.ts';
+import { ensureStateDir, stateDir } from '../project/state-dir.ts';
 import { nearest } from '../spec/names.ts';
 import { sqliteStore } from '../stores/sqlite.ts';
 import { CliError, type Io } from './io.ts';
@@ -10,22 +10,35 @@ import { CliError, type Io } from './io.ts';
 export const evidenceFile = (root: string, env: Io['env']): string => join(stateDir(root, env), 'evidence.db');
 
 /**
- * Opens a root's evidence for `use` to read, and closes it afterwards. Returns `none` if no session has been opened
- * yet.
+ * Opens a root's evidence for `use`, and closes it afterwards. Returns `none` if no session has been opened yet. A
+ * command that only reads also works on a state folder that it cannot write.
+ *
+ * @param access `write` if `use` changes the evidence
  */
 export async function withStore<T>(
   root: string,
   env: Io['env'],
   none: T,
   use: (store: EvidenceStore) => Promise<T>,
+  access: 'read' | 'write' = 'read',
 ): Promise<T> {
   const file = evidenceFile(root, env);
   if (!existsSync(file)) return none;
-  const store = sqliteStore(file);
+  if (access === 'write') ensureStateDir(root, env);
+  const store = sqliteStore(file, { readOnly: access === 'read' && !isWritable(file) });
   try {
     return await use(store);
   } finally {
     await store.close();
+  }
+}
+
+function isWritable(file: string): boolean {
+  try {
+    for (const path of [file, dirname(file)]) accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
 }
 

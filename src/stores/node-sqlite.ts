@@ -30,6 +30,10 @@ const BUSY = [5, 6];
 /** True if another process holds the lock; nothing was written. */
 export const isBusy = (error: unknown): boolean => BUSY.includes(resultCode(error) ?? -1);
 
+const CANTOPEN = 14;
+/** True if SQLite cannot open the file, its write-ahead log or its shared memory. */
+export const cannotOpen = (error: unknown): boolean => resultCode(error) === CANTOPEN;
+
 // NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOTADB
 const BROKEN = [7, 8, 10, 11, 13, 14, 15, 26];
 /** True for a fault of the disk or the file, not of the statement. */

@@ -1,8 +1,20 @@
-import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { parseStored, type StoredBytes } from '../evidence/chain.ts';
 import { entryWriter } from './entry-writer.ts';
-import { type Database, isBusy, nodeSqlite } from './node-sqlite.ts';
+import { cannotOpen, type Database, isBusy, nodeSqlite } from './node-sqlite.ts';
 import { storeError } from './rules/append-rules.ts';
 
 /** Schema version, stored in `user_version`. */
@@ -138,6 +150,57 @@ export function openDatabase(name: string, file: string, busyMs: number): Databa
     return db;
   } catch (error) {
     db?.close();
+    throw storeError(name, 'store-failed', `cannot open ${file}: ${(error as Error).message}`, error);
+  }
+}
+
+/**
+ * Opens the file without writing to it or its folder. SQLite reads a write-ahead log only with shared memory next to
+ * the file. If that is missing, or if the schema is older, a private copy is opened and brought up to date instead.
+ * `close` removes the copy.
+ *
+ * @throws StoreError `store-failed` as {@link openDatabase}
+ */
+export function openReadOnly(
+  name: string,
+  file: string,
+  busyMs: number,
+): { readonly db: Database; readonly close: () => void } {
+  const direct = openDirectly(name, file, busyMs);
+  if (direct !== null) return { db: direct, close: () => direct.close() };
+  const folder = mkdtempSync(join(tmpdir(), 'hopgate-read-'));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  try {
+    const copy = join(folder, 'copy.db');
+    for (const end of ['', '-wal'])
+      if (existsSync(`${file}${end}`)) copyFileSync(`${file}${end}`, `${copy}${end}`, constants.COPYFILE_FICLONE);
+    const db = openDatabase(name, copy, busyMs);
+    db.exec('PRAGMA query_only = ON');
+    return {
+      db,
+      close: () => {
+        db.close();
+        remove();
+      },
+    };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+/** Opens the file itself for reading; null if only a copy can be read. */
+function openDirectly(name: string, file: string, busyMs: number): Database | null {
+  let db: Database | undefined;
+  try {
+    db = new (nodeSqlite().DatabaseSync)(file, { readOnly: true });
+    db.exec(`PRAGMA busy_timeout = ${Math.trunc(busyMs)}; PRAGMA trusted_schema = OFF`);
+    if (assertOurs(db) === SCHEMA_VERSION) return db;
+    db.close();
+    return null;
+  } catch (error) {
+    db?.close();
+    if (cannotOpen(error) && existsSync(file)) return null;
     throw storeError(name, 'store-failed', `cannot open ${file}: ${(error as Error).message}`, error);
   }
 }

@@ -24,7 +24,7 @@ import {
 import { answer, checkQuery, checkTime } from './rules/query-rules.ts';
 import { readAll, readEphemeral, readingsOf, Statements } from './sqlite-query.ts';
 import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from './sqlite-removal.ts';
-import { openDatabase } from './sqlite-schema.ts';
+import { openDatabase, openReadOnly } from './sqlite-schema.ts';
 import { statementsOf } from './statements.ts';
 import { summarise } from './summary.ts';
 import { type Last, WriteCache } from './write-cache.ts';
@@ -38,6 +38,8 @@ export interface SqliteStoreOptions {
    * so short-lived processes should keep it small. Default: SQLite's 1000.
    */
   readonly checkpointPages?: number;
+  /** Read the file without writing to it or its folder; each write fails. Default: false. */
+  readonly readOnly?: boolean;
   /** Called after each transaction with the number of writes that became durable. */
   readonly onCommit?: (writes: number) => void;
 }
@@ -56,8 +58,8 @@ const PAGE_CHARACTERS = 1 << 20;
  * const store = sqliteStore('/home/me/.local/state/hopgate/evidence.db');
  */
 export function sqliteStore(file: string, options: SqliteStoreOptions = {}): EvidenceStore {
-  const { clock = Date, busyMs = 5000, checkpointPages, onCommit = () => {} } = options;
-  const db = openDatabase(NAME, file, busyMs);
+  const { clock = Date, busyMs = 5000, readOnly = false, checkpointPages, onCommit = () => {} } = options;
+  const { db, close } = readOnly ? openReadOnly(NAME, file, busyMs) : openToWrite(file, busyMs);
   if (checkpointPages !== undefined) db.exec(`PRAGMA wal_autocheckpoint = ${Math.trunc(checkpointPages)}`);
   const sql = statementsOf(db, SQL);
   const addEntry = entryWriter(db);
@@ -275,10 +277,15 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
       ),
 
     close() {
-      closing ??= writer.drained().then(() => db.close());
+      closing ??= writer.drained().then(close);
       return closing;
     },
   };
+}
+
+function openToWrite(file: string, busyMs: number): ReturnType<typeof openReadOnly> {
+  const db = openDatabase(NAME, file, busyMs);
+  return { db, close: () => db.close() };
 }
 
 const BYTES = 'head, body, prev, hash';

@@ -8,9 +8,9 @@ const STYLE = `:root{color-scheme:light dark;--ink:light-dark(#1c2430,#dfe6ee);-
 h1{font-size:1.1rem;overflow-wrap:anywhere}ol{list-style:none;margin:0;padding:0}
 .visit{margin:.6rem 0;border:1px solid var(--line);border-left:4px solid var(--name);border-radius:6px;background:var(--visit);padding:.3rem .6rem}
 .visit>summary{font-weight:600;color:var(--name)}summary{cursor:pointer;overflow-wrap:anywhere;padding-left:6.7rem;text-indent:-6.7rem}
-time{display:inline-block;min-width:5.5rem;color:var(--soft);font-size:.8rem;font-variant-numeric:tabular-nums;font-weight:400}
+time{display:inline-block;min-width:5.5rem;text-indent:0;color:var(--soft);font-size:.8rem;font-variant-numeric:tabular-nums;font-weight:400}
 .came,.took{color:var(--soft)}.notes{margin:.1rem 0 .3rem 6.7rem;color:var(--soft);font-size:.9rem;overflow-wrap:anywhere}
-.mark{display:inline-block;width:1.3rem;font-weight:700}.ok .mark{color:var(--ok)}.failed .mark,.failed .came,.unknown .mark,.unknown .came{color:var(--failed)}.refused .mark,.refused .came{color:var(--refused)}
+.mark{display:inline-block;width:1.3rem;text-indent:0;font-weight:700}.ok .mark{color:var(--ok)}.failed .mark,.failed .came,.unknown .mark,.unknown .came{color:var(--failed)}.refused .mark,.refused .came{color:var(--refused)}
 .refused{border-left:3px solid var(--refused);margin-left:-.6rem;padding-left:calc(.6rem - 3px)}
 pre{margin:.3rem 0 .6rem 6.7rem;padding:.6rem;max-height:24rem;overflow:auto;border:1px solid var(--line);border-radius:6px;font-size:.8rem;white-space:pre-wrap;overflow-wrap:anywhere}
 @media(max-width:40rem){.notes,pre{margin-left:1rem}}`;

@@ -297,6 +297,12 @@ describe('a thread as a page', () => {
     expect(page).toContain('light-dark(');
   });
 
+  it('does not shift the times and marks by the hanging indent of their line', () => {
+    const page = renderHtml('session s-1', outline(chained(CLOSED), order));
+    expect(page).toMatch(/summary\{[^}]*text-indent:-/);
+    for (const inline of ['\\ntime', '\\n\\.mark']) expect(page).toMatch(new RegExp(`${inline}\\{[^}]*text-indent:0`));
+  });
+
   it('loads nothing, runs nothing, and escapes every text', () => {
     const evil = `<script>alert(1)</script><img src=x onerror="a">'&\u202e`;
     const body = {

@@ -40,21 +40,27 @@ function forgetBeside(dir: string, sessionId: string): void {
 
 async function erase(io: Io, id: string, options: Options): Promise<void> {
   const root = rootOf(io, options);
-  const done = await withStore(root, io.env, null, async (store) => {
-    const { sessionId, entries } = findSession(await store.sessions(), id);
-    if (options.yes !== true) {
-      throw new CliError(
-        'not-confirmed',
-        `this would erase the bodies of ${entries} entries of session ${sessionId} for good`,
-        'Add --yes to do it.',
-        { exitCode: 2 },
-      );
-    }
-    const { erased } = await store.erase({ sessionId });
-    const { collected } = await store.collectBlobs({ olderThan: new Date(Date.now() - GRACE_MS).toISOString() });
-    forgetBeside(stateDir(root, io.env), sessionId);
-    return { sessionId, erased, blobs: collected };
-  });
+  const done = await withStore(
+    root,
+    io.env,
+    null,
+    async (store) => {
+      const { sessionId, entries } = findSession(await store.sessions(), id);
+      if (options.yes !== true) {
+        throw new CliError(
+          'not-confirmed',
+          `this would erase the bodies of ${entries} entries of session ${sessionId} for good`,
+          'Add --yes to do it.',
+          { exitCode: 2 },
+        );
+      }
+      const { erased } = await store.erase({ sessionId });
+      const { collected } = await store.collectBlobs({ olderThan: new Date(Date.now() - GRACE_MS).toISOString() });
+      forgetBeside(stateDir(root, io.env), sessionId);
+      return { sessionId, erased, blobs: collected };
+    },
+    'write',
+  );
   if (done === null) throw noSessions(root);
   if (io.json) printJson(io, done);
   else

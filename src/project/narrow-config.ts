@@ -1,5 +1,6 @@
 import { within } from '../gate/scope/paths.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../spec/load/load-project-config.ts';
+import { isExclusion } from '../spec/paths.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 
 /** The effective part of a hopgate.yaml that was not accepted, and the ignored keys. */
@@ -44,9 +45,24 @@ export function narrowConfig(stated: ProjectConfig, specs: SpecSet): Narrowed {
   };
 }
 
-/** The paths that are in both lists: the deeper one of each nested pair. */
+/**
+ * The write paths that are in both lists: the deeper one of each nested pair, and each glob below a folder of the other
+ * list. The exclusions of both apply.
+ */
 function intersection(a: readonly string[], b: readonly string[]): readonly string[] {
-  return [...new Set([...a.filter((path) => within(plain(path), b)), ...b.filter((path) => within(plain(path), a))])];
+  const inOne = (paths: readonly string[], folders: readonly string[]): readonly string[] => {
+    const literal = folders.filter((path) => !isWild(path));
+    return paths
+      .filter((path) => !isExclusion(path))
+      .flatMap((path) => {
+        if (within(plain(path), literal) || folders.includes(path)) return [path];
+        return path.startsWith('**/') ? literal.map((folder) => `${plain(folder)}/${path}`) : [];
+      });
+  };
+  const shared = inOne(a, b).concat(inOne(b, a));
+  return shared.length === 0 ? [] : [...new Set([...shared, ...a.filter(isExclusion), ...b.filter(isExclusion)])];
 }
+
+const isWild = (path: string): boolean => /[*?[{(!]/.test(path);
 
 const plain = (path: string): string => path.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '') || '.';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { commandProblem } from '../../src/audit/rules/commands.ts';
 import { auditedFruit, isFileChange, observation } from '../../src/audit/rules/observations.ts';
-import { liesIn, placeOf } from '../../src/audit/rules/paths.ts';
+import { isGrantedToWrite, liesIn, placeOf } from '../../src/audit/rules/paths.ts';
 import { PROBLEM_CODES } from '../../src/audit/rules/problem.ts';
 import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-paths.ts';
 import { apply, beginState } from '../../src/audit/rules/state.ts';
@@ -13,6 +13,7 @@ import { transferContext } from '../../src/gate/context.ts';
 import { DENIAL_CODES } from '../../src/gate/denial.ts';
 import { isMasked, isProtected } from '../../src/gate/scope/masks.ts';
 import { locatePath, within } from '../../src/gate/scope/paths.ts';
+import { mayHoldWritable, unwritable } from '../../src/gate/scope/writable.ts';
 import { changedPaths } from '../../src/session/state/observe.ts';
 import { FILE_CHANGES, IDENTITY_FIELDS } from '../../src/spec/policy/closed-lists.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
@@ -144,6 +145,54 @@ describe('the gate and the audit agree', () => {
       ),
       { numRuns: 2000 },
     ));
+
+  it('on what a scope grants to write, with globs and exclusions', () => {
+    const part = fc.constantFrom(
+      '*',
+      '**',
+      'src',
+      's*',
+      '*.go',
+      '[ab]',
+      '?',
+      '{src,b.txt}',
+      'a',
+      '...',
+      '[id]',
+      '(a)',
+      '.',
+    );
+    const pattern = fc
+      .tuple(
+        fc.constantFrom('', '', '', '!', '!/', './', '/'),
+        fc.array(part, { minLength: 1, maxLength: 3 }),
+        fc.constantFrom('', '/'),
+      )
+      .map(([before, parts, after]) => `${before}${parts.join('/')}${after}`);
+    const file = fc.oneof(
+      fc
+        .array(fc.constantFrom('src', 'a', 'b', 'x.go', 'SRC', '.x', '*', '[id]', 'i', '(a)', 'b.txt', 'a~'), {
+          minLength: 1,
+          maxLength: 4,
+        })
+        .map((names) => names.join('/')),
+      relative,
+    );
+    const granted = { yes: 0, no: 0 };
+    fc.assert(
+      fc.property(file, fc.array(pattern, { maxLength: 4 }), (path, write) => {
+        const grants = isGrantedToWrite(path, write);
+        granted[grants ? 'yes' : 'no']++;
+        expect([path, write, unwritable(path, write) === null]).toEqual([path, write, grants]);
+        // A command's changes are only looked for in folders that may hold such a file.
+        const folders = path.split('/').map((_, at, names) => names.slice(0, at + 1).join('/'));
+        if (grants && !folders.some((folder) => isMasked(folder, [])))
+          expect([path, write, folders.every((folder) => mayHoldWritable(folder, write))]).toEqual([path, write, true]);
+      }),
+      { numRuns: 6000 },
+    );
+    expect(Math.min(granted.yes, granted.no)).toBeGreaterThan(500);
+  });
 
   it('on which fields of a context no caller sets, and what is missing', () => {
     const field = fc.constantFrom(...IDENTITY_FIELDS, 'commit-message', 'target-files', 'x');

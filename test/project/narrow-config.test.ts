@@ -19,3 +19,14 @@ it('of a file that nobody accepted masks are added, and exceptions are left out'
   expect(narrowed('imports: [.env]')).toEqual({ ignored: ['imports'], config: narrowed('{}')?.config });
   expect(narrowed('{}')).toMatchObject({ ignored: [], config: { mask: DEFAULT_MASKS } });
 });
+
+it('of write paths only those within the spec’s are kept, and all exclusions', () => {
+  const kept = (paths: string) => {
+    const parsed = parseProjectConfig(`scopes: {edit: ${paths}}`);
+    return parsed.ok ? narrowConfig(parsed.config, fixtureSpecs).config.scopes['edit'] : null;
+  };
+  expect(kept('[src/core/, other/, "src/*.ts", "*.go"]')).toEqual(['src/core/', 'src/*.ts']);
+  expect(kept('["**/*.go"]')).toEqual(['src/**/*.go', 'docs/**/*.go', 'scripts/**/*.go']);
+  expect(kept('[., "!src/generated/"]')).toEqual(['src/', 'docs/', 'scripts/', '!src/generated/']);
+  expect(kept('["s*/"]')).toEqual([]);
+});

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { RelativePath, relativePathProblem } from '../../src/spec/paths.ts';
+import { RelativePath, relativePathProblem, WritePaths } from '../../src/spec/paths.ts';
 import { jsonSchemas } from '../../src/spec/schema/json-schemas.ts';
 
 const SHIPPED = [
@@ -53,6 +53,19 @@ it('lets an editor find the paths that loading would refuse', () => {
     }),
     { numRuns: 1000 },
   );
+});
+
+it('lets an editor accept every write path that loading accepts', () => {
+  const schema = z.toJSONSchema(WritePaths) as { items: { pattern: string } };
+  const pattern = new RegExp(schema.items.pattern, 'u');
+  const written = fc.string({ unit: fc.constantFrom('a', '.', '/', '!', '*', '~', ' ', '{', ','), maxLength: 6 });
+  fc.assert(
+    fc.property(written, (path) => {
+      if (WritePaths.safeParse(['.', path]).success) expect([path, pattern.test(path)]).toEqual([path, true]);
+    }),
+    { numRuns: 1000 },
+  );
+  for (const path of ['../a', '/a', '!!a', '!../a', 'a\\b']) expect([path, pattern.test(path)]).toEqual([path, false]);
 });
 
 describe.each(SHIPPED)('$file', ({ file, schema }) => {

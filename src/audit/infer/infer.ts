@@ -1,6 +1,8 @@
 import { hashSpecs } from '../../spec/hash-specs.ts';
+import { isExclusion } from '../../spec/paths.ts';
 import { deriveEdges } from '../../spec/resolve/derive-edges.ts';
 import type { ContextRule, EntrySource, Exit, GateSpec, PeripheralSpec, SpecSet } from '../../spec/types.ts';
+import { isGrantedToWrite } from '../rules/paths.ts';
 import { globs, pathCover } from './path-cover.ts';
 import { sourceWord } from './print-specs.ts';
 import type { PeripheralUsage, Usage } from './usage.ts';
@@ -75,7 +77,9 @@ function tighten(
   for (const tool of spec.tools) if (!used.tools.has(tool)) unused('tool', tool);
   const { rule } = spec.scope;
   const write = pathCover(used.writes);
-  for (const place of rule.write) if (!touches(place, used.writes)) unused('write', place);
+  for (const place of rule.write)
+    if (!isExclusion(place) && ![...used.writes].some((path) => isGrantedToWrite(path, [place])))
+      unused('write', place);
   const reads = rule.read === 'none' || used.reads.size > 0 || readsAll(used);
   if (!reads) unused('read', rule.read);
   const runs = rule.command === 'none' || used.commands.size > 0 || RUNNERS.some((tool) => used.tools.has(tool));
@@ -109,11 +113,6 @@ function tighten(
 const RUNNERS = ['bash-test'];
 /** Tools that read the whole tree if they get no path. */
 const readsAll = ({ tools }: PeripheralUsage): boolean => tools.has('glob') || tools.has('grep');
-
-const touches = (place: string, paths: ReadonlySet<string>): boolean => {
-  const folder = place.replace(/\/+$/, '');
-  return folder === '.' || [...paths].some((path) => path === folder || path.startsWith(`${folder}/`));
-};
 
 type Unused = (what: Slack['what'], granted: string) => void;
 

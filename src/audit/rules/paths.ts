@@ -1,4 +1,7 @@
+import { compileGlob } from '../../base/glob.ts';
+import { isExclusion, relativePathProblem } from '../../spec/paths.ts';
 import { MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
+import { isMaskedPath } from './protected-paths.ts';
 
 /**
  * The place that a path leads to: relative to the root, or outside of it. `isPath`: false if no file system would take
@@ -51,6 +54,42 @@ function walk(root: string, path: string): AuditedPath {
 export function liesIn(path: string, places: readonly string[]): boolean {
   const names = split(path);
   return places.some((place) => split(place).every((name, index) => names[index] === name));
+}
+
+/**
+ * True if write paths grant a root-relative path: one of them is the path or matches it or a folder above it, and no
+ * exclusion (`!dist/`) hides it as a mask would.
+ */
+export function isGrantedToWrite(path: string, write: readonly string[]): boolean {
+  let grants = granting.get(write);
+  if (!grants) {
+    grants = {
+      tests: write.filter((place) => !isExclusion(place)).map(grantTest),
+      excluded: write.filter(isExclusion).map((place) => place.slice(1)),
+    };
+    granting.set(write, grants);
+  }
+  return grants.tests.some((test) => test(split(path))) && !isMaskedPath(path, grants.excluded);
+}
+
+type GrantTest = (names: readonly string[]) => boolean;
+const granting = new WeakMap<
+  readonly string[],
+  { readonly tests: readonly GrantTest[]; readonly excluded: readonly string[] }
+>();
+
+function grantTest(place: string): GrantTest {
+  const names = split(place);
+  if (relativePathProblem(place) !== null) return () => false;
+  if (names.length === 0) return () => true;
+  const matches = compileGlob(names.join('/'));
+  const isWild = names.some((name) => /[*?[{(]/.test(name));
+  const foldersOnly = isWild && place.endsWith('/');
+  return (path) => {
+    const longest = foldersOnly ? path.length - 1 : path.length;
+    for (let length = 0; length <= longest; length++) if (matches(path.slice(0, length))) return true;
+    return false;
+  };
 }
 
 function hasControl(text: string): boolean {

@@ -5,7 +5,7 @@ import type { Json, ToolParameter, ToolSpec } from '../../spec/types.ts';
 import { commandProblem } from './commands.ts';
 import { hostProblem } from './hosts.ts';
 import { type Fields, isElsewhere, show } from './json.ts';
-import { liesIn, placeOf } from './paths.ts';
+import { isGrantedToWrite, liesIn, placeOf } from './paths.ts';
 import { NEEDS_HISTORY, problem, type RuleProblem } from './problem.ts';
 import { isMaskedPath, isProtectedPath } from './protected-paths.ts';
 import type { RequestOf } from './request.ts';
@@ -185,7 +185,7 @@ export function writeProblem(
   if (isMaskedPath(path, config.mask)) return outOfScope('it is masked');
   if (isProtectedPath(path) || (config.specs !== 'default' && liesIn(path, [config.specs])))
     return outOfScope('it steers git, an editor, an agent or this program');
-  return liesIn(path, scope.write) ? null : outOfScope('it lies outside the places that may be written');
+  return isGrantedToWrite(path, scope.write) ? null : outOfScope('it lies outside the places that may be written');
 }
 
 /** @param path relative to the root */

@@ -1,4 +1,4 @@
-import { compileGlob, type Glob, expandPattern } from '../../base/glob.ts';
+import { compileGlob, expandPattern, type Glob } from '../../base/glob.ts';
 import { BACKUP_MARKS } from '../../spec/policy/default-masks.ts';
 import { GIT_CREDENTIALS, OWN_PACKAGES, PROTECTED_NAMES, REPOSITORY_MARK } from '../../spec/policy/protected-names.ts';
 

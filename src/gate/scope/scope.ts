@@ -6,6 +6,7 @@ import type { Denial } from '../denial.ts';
 import { isMasked, isProtected } from './masks.ts';
 import { locatePath, within } from './paths.ts';
 import { MASKED, PROTECTED } from './refusals.ts';
+import { unwritable } from './writable.ts';
 
 export interface ScopeProblem {
   readonly code: 'out-of-scope' | 'invalid-action';
@@ -105,7 +106,8 @@ function pathProblem({ scope, config, root, files }: Call, role: 'path:read' | '
       return { ...PROTECTED, scope: scope.write };
     }
     if (scope.write.length === 0) return { why: 'this scope writes nothing', scope: [] };
-    return within(located.path, scope.write) ? null : { why: 'it is outside the writable paths', scope: scope.write };
+    const why = unwritable(located.path, scope.write);
+    return why === null ? null : { why: `it ${why}`, scope: scope.write };
   }
   if (scope.read === 'none') return { why: 'this scope reads no files', scope: [] };
   if (scope.read === 'session-log' && !within(located.path, files)) {

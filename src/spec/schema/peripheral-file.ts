@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RelativePath } from '../paths.ts';
+import { WritePaths } from '../paths.ts';
 import { FRUIT_TYPES } from '../types.ts';
 import { Name } from './name-schema.ts';
 
@@ -56,10 +56,9 @@ export const PeripheralFile = z
       .union([
         Name.describe('A scope by its name in scopes.yaml.'),
         z.strictObject({
-          paths: z
-            .array(RelativePath)
-            .min(1)
-            .describe('Folders and files, relative to the root, that may be written; all of the root may be read.'),
+          paths: WritePaths.min(1).describe(
+            'Folders, files and globs that may be written, relative to the root, and exclusions (!dist/); all of the root may be read.',
+          ),
         }),
       ])
       .describe('The reach of the tools: the name of a scope, or { paths }.'),

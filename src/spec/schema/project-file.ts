@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { globProblem } from '../../base/glob.ts';
-import { RelativePath } from '../paths.ts';
+import { RelativePath, WritePaths } from '../paths.ts';
 import { MAX_MASK_LENGTH, MAX_MASKS } from '../policy/limits.ts';
 import { Name } from './name-schema.ts';
 
@@ -121,9 +121,11 @@ export const ProjectFile = z
   .strictObject({
     specs: RelativePath.optional().describe('default, or a folder of spec files relative to the root.'),
     scopes: z
-      .record(Name, z.array(RelativePath))
+      .record(Name, WritePaths)
       .optional()
-      .describe('By peripheral: the paths that may be written in this repository, instead of the spec’s.'),
+      .describe(
+        'By peripheral: the paths that may be written in this repository, instead of the spec’s: folders, files, globs (*.go, packages/*/src/), and exclusions (!dist/).',
+      ),
     test: z
       .array(
         z.strictObject({

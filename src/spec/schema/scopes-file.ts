@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RelativePath } from '../paths.ts';
+import { WritePaths } from '../paths.ts';
 import { Name } from './name-schema.ts';
 
 /** The authored form of `scopes.yaml`: what each scope lets a tool's arguments reach. */
@@ -12,7 +12,9 @@ export const ScopesFile = z
           read: z
             .enum(['root', 'session-log', 'none'])
             .describe('root: all but the masks; session-log: only files that this session’s entries name.'),
-          write: z.array(RelativePath).describe('Folders and files, relative to the root, that may be written.'),
+          write: WritePaths.describe(
+            'Folders, files and globs that may be written, relative to the root, and exclusions (!dist/).',
+          ),
           command: z
             .enum(['none', 'read-only', 'contained', 'test', 'deploy'])
             .describe('test and deploy: only the configured commands; contained: writes only within write.'),

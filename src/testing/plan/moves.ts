@@ -4,7 +4,7 @@ import type { ToolReport } from '../../ports/tool-backend.ts';
 import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import { type Json, MODES, type PeripheralSpec, type SpecSet, type ToolSpec } from '../../spec/types.ts';
 import { rulesOf } from '../model/rules-of.ts';
-import { fileIn, sampleArguments } from './sample-arguments.ts';
+import { sampleArguments, writableFile } from './sample-arguments.ts';
 import { statedFruit, statedFruits } from './stated-fruit.ts';
 
 /** One move of a generated test: a request and, for a step, the backend's answer. */
@@ -145,9 +145,8 @@ function acts(pinned: Pinned, state: AuditState, from: PeripheralSpec): Move[] {
   const changes = tools.find(
     ({ effect, parameters }) => effect === 'act' && parameters.some(({ role }) => role === 'path:write'),
   );
-  const place = scope.write[0];
-  if (changes && place !== undefined) {
-    const path = fileIn(place);
+  const path = writableFile(scope);
+  if (changes && path !== null) {
     take('change', changes, ok({ path }, [{ path, op: 'modify', after: 'f'.repeat(64) }]));
   } else if (!changes)
     take(

@@ -1,3 +1,4 @@
+import { isExclusion } from '../../spec/paths.ts';
 import { GIT_CREDENTIALS, OWN_PACKAGES, PROTECTED_NAMES, REPOSITORY_MARK } from '../../spec/policy/protected-names.ts';
 import type { ProjectConfig, ScopeRule } from '../../spec/types.ts';
 import { fileIn } from './sample-arguments.ts';
@@ -38,13 +39,13 @@ export function oddPaths(
   { write }: ScopeRule,
   { mask, specs }: ProjectConfig,
 ): readonly string[] {
-  const [place] = write;
+  const place = write.find((each) => !isExclusion(each));
   const beneath = place === undefined ? null : folderOf(place);
   const granted =
     role === 'path:write' && beneath !== null
       ? [
           fileIn(place!),
-          ...write.map(fileIn),
+          ...write.map((each) => fileIn(each.replace(/^!\/?/, ''))),
           ...PROTECTED.map((path) => `${beneath}${path}`),
           `${beneath.replace(/\/+$/, '')}-not/a.txt`,
           beneath.replace(/\/+$/, ''),

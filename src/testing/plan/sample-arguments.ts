@@ -1,3 +1,4 @@
+import { isGrantedToWrite } from '../../audit/rules/paths.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
 
@@ -32,7 +33,7 @@ function sampleValue(
       if (scope.read === 'none') return null;
       return asList(schema, scope.read === 'root' ? 'README.md' : (files[0] ?? null));
     case 'path:write':
-      return asList(schema, scope.write[0] === undefined ? null : fileIn(scope.write[0]));
+      return asList(schema, writableFile(scope));
     case 'command':
       return scope.command === 'none' ? null : sampleCommand(tool, scope, config);
     case 'url':
@@ -44,9 +45,13 @@ function sampleValue(
   }
 }
 
-/** Returns a file in the folder, or the path itself if it names a file. */
+/** Returns a file that a scope lets a call write; null if none is known. */
+export const writableFile = ({ write }: ScopeRule): string | null =>
+  write.map(fileIn).find((path) => isGrantedToWrite(path, write)) ?? null;
+
+/** A file in the folder, or the path itself if it names a file. A glob is also the name of a file that it matches. */
 export const fileIn = (place: string): string =>
-  /\.[a-z0-9]+$/i.test(place) ? place : `${place.replace(/\/+$/, '')}/a.txt`;
+  /\.[a-z0-9]+$/i.test(place) ? place : `${place.replace(/^\.(?:\/|$)|\/+$/g, '')}/a.txt`.replace(/^\//, '');
 
 const asList = (schema: ToolParameter['schema'], value: string | null): Json | null =>
   value !== null && schema['type'] === 'array' ? [value] : value;

@@ -1,8 +1,9 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { shorten } from '../../base/text.ts';
 import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
-import { within } from '../../gate/scope/paths.ts';
 import { MASKED, PROTECTED } from '../../gate/scope/refusals.ts';
+import { mayHoldWritable, UNGRANTED, unwritable } from '../../gate/scope/writable.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
 import { isTooDeep } from '../sandbox/mounts/read-folder.ts';
 import { isWithinOneOf } from '../sandbox/mounts/tree.ts';
@@ -62,8 +63,10 @@ export function judgeChanges(
   const dropped: Dropped[] = [];
 
   const outside = (path: string): string | null => {
-    if (!within(path, grant.scope.write))
-      return `it is outside the scope (${grant.scope.write.join(', ') || 'nothing'})`;
+    const why = unwritable(path, grant.scope.write);
+    if (why === UNGRANTED)
+      return `it is outside the scope (${shorten(grant.scope.write.join(', ') || 'nothing', 200)})`;
+    if (why !== null) return `it ${why}`;
     if (isProtected(path) || isSealed(path) || path.startsWith(STAGE_PREFIX)) return PROTECTED.why;
     if (masked(path)) return MASKED.why;
     return null;
@@ -103,7 +106,10 @@ export function judgeChanges(
     return true;
   };
 
-  for (const change of changes) {
+  for (const [at, change] of changes.entries()) {
+    // A new folder on the way to files that the scope may grant; each of them is judged itself.
+    const isWay = change.kind === 'folder' && changes[at + 1]?.path.startsWith(`${change.path}/`) === true;
+    if (isWay && unwritable(change.path, grant.scope.write) !== null) continue;
     if (change.kind === 'delete') {
       remove(change.path);
       continue;
@@ -125,8 +131,7 @@ export function judgeChanges(
 
 /** True if a file in a new folder could be kept; otherwise only the folder itself is reported. */
 export const mayHoldScope = (grant: Grant) => (folder: string) =>
-  !isProtected(folder) &&
-  (within(folder, grant.scope.write) || grant.scope.write.some((path) => within(path.replace(/\/+$/, ''), [folder])));
+  !isProtected(folder) && mayHoldWritable(folder, grant.scope.write);
 
 function nameOf(stats: { isSymbolicLink(): boolean; isFIFO(): boolean; isSocket(): boolean }): string {
   if (stats.isSymbolicLink()) return 'a link';

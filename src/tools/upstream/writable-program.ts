@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { extname, relative, resolve } from 'node:path';
-import { within } from '../../gate/scope/paths.ts';
+import { unwritable } from '../../gate/scope/writable.ts';
 import type { ProjectConfig, UpstreamServer } from '../../spec/types.ts';
 
 const PROGRAMS = new Set([
@@ -27,11 +27,11 @@ const PROGRAMS = new Set([
 export function writableProgram(server: UpstreamServer, root: string, scopes: ProjectConfig['scopes']): string | null {
   if ('url' in server) return null;
   const folder = resolve(root, server.cwd ?? '.');
-  const writable = Object.values(scopes).flat();
   for (const [index, word] of server.command.entries()) {
     const file = resolve(folder, word);
     const path = relative(root, file);
-    if (path === '' || path.startsWith('..') || !within(path, writable)) continue;
+    if (path === '' || path.startsWith('..') || Object.values(scopes).every((write) => unwritable(path, write)))
+      continue;
     const stat = statSync(file, { throwIfNoEntry: false });
     if (stat?.isFile() && (index === 0 || PROGRAMS.has(extname(file)) || (stat.mode & 0o111) !== 0)) return path;
   }

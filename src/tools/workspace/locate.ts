@@ -1,5 +1,6 @@
 import { isGitInternal, isMasked, isProtected } from '../../gate/scope/masks.ts';
 import { MASKED, PROTECTED } from '../../gate/scope/refusals.ts';
+import { unwritable } from '../../gate/scope/writable.ts';
 import type { Grant, ToolCall } from '../../ports/tool-backend.ts';
 import { gitPlaces } from '../git-place.ts';
 import type { Anchors } from './anchors.ts';
@@ -72,16 +73,13 @@ export function readJudge({ root, scope, readableFiles, config }: Grant): Judge 
 
 function writeJudge({ root, scope, config }: Grant): Judge {
   const git = gitPlaces(root);
-  const reach = scope.write.flatMap((prefix) => {
-    const segments = prefix === '' || prefix.startsWith('/') ? null : resolveSegments(split(prefix));
-    return segments ? [segments] : [];
-  });
   const ownSpecs = config.specs === 'default' ? null : resolveSegments(split(config.specs));
   return (segments) => {
     const path = segments.join('/') || '.';
-    if (!reach.some((prefix) => startsWith(segments, prefix)))
+    const why = unwritable(path, scope.write);
+    if (why !== null)
       return {
-        message: `"${path}" is outside the paths that this scope writes.`,
+        message: `"${path}" ${why}.`,
         remedy: scope.write.length
           ? `Writable here: ${scope.write.join(', ')}.`
           : 'Nothing is writable here; hop to a peripheral that edits.',

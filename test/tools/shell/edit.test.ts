@@ -106,6 +106,36 @@ describe('bash keeps what a command does within the scope', () => {
     ]);
   });
 
+  test('by globs and exclusions, also new files in new folders', async () => {
+    const root = scratch({ 'main.go': 'a', 'packages/a/src/x': 'x', 'packages/a/readme': 'r', 'vendor/v.go': 'v' });
+    const change = (write: string[]) =>
+      ok(
+        root,
+        'bash',
+        {
+          command:
+            'n=$(date +%N); echo $n | tee main.go new.go cmd.txt vendor/v.go; mkdir -p packages/b/src/deep; echo $n | tee packages/b/src/deep/y packages/b/z packages/a/readme; mkdir other',
+        },
+        { grant: { scope: { read: 'root', write, command: 'contained', url: 'none' } } },
+      );
+    const globs = await change(['*.go', 'packages/*/src/']);
+    expect(globs.effects).toMatchObject([
+      { path: 'main.go', op: 'modify' },
+      { path: 'new.go', op: 'create' },
+      { path: 'packages/b/src/deep/y', op: 'create' },
+    ]);
+    expect(globs.result.dropped.map(({ path }: { path: string }) => path).sort()).toEqual([
+      ...['cmd.txt', 'other', 'packages/a/readme', 'packages/b/z', 'vendor/v.go'],
+    ]);
+    const excluding = await change(['.', '!vendor/', '!README*']);
+    expect(excluding.result.dropped).toEqual([
+      { path: 'packages/a/readme', why: 'it is excluded from the writable paths (!README*)' },
+      { path: 'vendor/v.go', why: 'it is excluded from the writable paths (!vendor/)' },
+    ]);
+    expect(read(root, 'vendor/v.go')).toBe('v');
+    expect(read(root, 'packages/b/z')).toBe(read(root, 'main.go'));
+  });
+
   test('a whole folder removed and made anew shows exactly what is different', async () => {
     const root = scratch({ 'src/d/a': '1', 'src/d/b': '2', 'src/d/e/c': '3', 'src/other': 'o' });
     const { effects } = await shell(root, 'rm -rf src/d && mkdir src/d && echo -n 1 > src/d/a && echo -n 9 > src/d/b');

@@ -1,4 +1,5 @@
 import { shorten } from '../../../base/text.ts';
+import { isExclusion } from '../../../spec/paths.ts';
 import {
   ARGUMENT_ROLES,
   type ArgumentRole,
@@ -50,10 +51,17 @@ export function reachOf(rule: ScopeRule, config: ProjectConfig): ScopeWords {
       'session-log': 'only files that this session’s log names',
       none: 'no files',
     }[rule.read],
-    writes: rule.write.length > 0 ? `only ${listed(rule.write, MOST)}` : 'nothing',
+    writes: rule.write.length > 0 ? `only ${placesOf(rule.write)}` : 'nothing',
     commands: commandsOf(rule, config),
     urls: rule.url === 'none' ? 'none' : listed(config.web.allow, MOST) || 'none (web.allow in hopgate.yaml is empty)',
   };
+}
+
+/** The write paths in words: `src/, *.go, but not dist/`. */
+function placesOf(write: readonly string[]): string {
+  const excluded = write.filter(isExclusion).map((path) => path.slice(1));
+  const granted = write.filter((path) => !isExclusion(path)).map((path) => (path === '.' ? 'the whole tree' : path));
+  return `${listed(granted, MOST)}${excluded.length > 0 ? `, but not ${listed(excluded)}` : ''}`;
 }
 
 function commandsOf({ command, write }: ScopeRule, { test, deploy, git }: ProjectConfig): string {
@@ -65,7 +73,7 @@ function commandsOf({ command, write }: ScopeRule, { test, deploy, git }: Projec
     case 'read-only':
       return 'any, contained: they can read the tree but not change it; no network';
     case 'contained':
-      return `any, contained: only their changes within ${listed(write, MOST) || 'nothing'} are kept; no network`;
+      return `any, contained: only their changes within ${placesOf(write) || 'nothing'} are kept; no network`;
     case 'test':
       return tests.length > 0 ? `only the test commands: ${listed(tests, 6)}` : 'none (test in hopgate.yaml is empty)';
     case 'deploy':

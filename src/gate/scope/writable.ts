@@ -1,0 +1,86 @@
+import { compileGlob, expandPattern } from '../../base/glob.ts';
+import { isExclusion, relativePathProblem } from '../../spec/paths.ts';
+import { maskMatcher } from './masks.ts';
+import { within } from './paths.ts';
+
+/** The phrase for a path that no write path grants. */
+export const UNGRANTED = 'is outside the writable paths';
+
+/** Write paths of a scope, compiled. */
+interface Writable {
+  readonly grants: readonly ((path: string) => boolean)[];
+  /** True for a folder in which a grant could match something. */
+  readonly reaches: readonly ((folder: string) => boolean)[];
+  /** By exclusion. They are compared like masks, so that a file system without letter case offers no way round. */
+  readonly excluded: ReadonlyMap<string, (path: string) => boolean>;
+}
+
+/**
+ * Explains why the write paths of a scope do not grant a root-relative path, as a phrase that follows its name; null if
+ * they grant it. A path without wildcards grants a file, or a folder with everything in it. A glob (`*.go`, `lib/*.c`)
+ * grants the same for each file or folder that it matches; with a slash at its end, only for folders. Both are relative
+ * to the root. An exclusion (`!dist/`, `!*.lock`) wins wherever it is in the list. It is written like a mask.
+ *
+ * @example
+ * unwritable('dist/a.js', ['.', '!dist/']); // 'is excluded from the writable paths (!dist/)'
+ */
+export function unwritable(path: string, write: readonly string[]): string | null {
+  const { grants, excluded } = compiled(write);
+  for (const [exclusion, matches] of excluded)
+    if (path !== '.' && matches(path)) return `is excluded from the writable paths (${exclusion})`;
+  return grants.some((grant) => grant(path)) ? null : UNGRANTED;
+}
+
+/** True if the write paths may grant something in a folder. It may be true although nothing there is granted. */
+export function mayHoldWritable(folder: string, write: readonly string[]): boolean {
+  const { grants, reaches, excluded } = compiled(write);
+  if ([...excluded.values()].some((matches) => matches(folder))) return false;
+  return [...grants, ...reaches].some((test) => test(folder));
+}
+
+const known = new WeakMap<readonly string[], Writable>();
+
+function compiled(write: readonly string[]): Writable {
+  let writable = known.get(write);
+  if (writable === undefined) {
+    const granting = write.filter((pattern) => !isExclusion(pattern));
+    const excluding = write.filter(isExclusion);
+    writable = {
+      grants: granting.map(grant),
+      reaches: granting.map(reach),
+      excluded: new Map(excluding.map((pattern) => [pattern, maskMatcher([pattern.slice(1)])])),
+    };
+    known.set(write, writable);
+  }
+  return writable;
+}
+
+const WILD = /[*?[{(]/;
+
+const namesOf = (pattern: string): readonly string[] =>
+  pattern.split('/').filter((name) => name !== '' && name !== '.');
+
+function grant(pattern: string): (path: string) => boolean {
+  if (relativePathProblem(pattern) !== null) return () => false;
+  if (!WILD.test(pattern)) return (path) => within(path, [pattern]);
+  const matches = compileGlob([...namesOf(pattern), ...(pattern.endsWith('/') ? ['*'] : []), '**'].join('/'));
+  return (path) => path !== '.' && matches(path.split('/'));
+}
+
+/** Compares a folder with the beginning of the pattern, up to its first `**`. */
+function reach(pattern: string): (folder: string) => boolean {
+  const heads = expandPattern(namesOf(pattern).join('/')).map((each) => {
+    const names = each.split('/');
+    const spanning = names.indexOf('**');
+    const head = spanning < 0 ? names : names.slice(0, spanning);
+    return { globs: head.map((_, at) => compileGlob(head.slice(0, at + 1).join('/'))), spans: spanning >= 0 };
+  });
+  return (folder) => {
+    const names = folder.split('/');
+    return heads.some(({ globs, spans }) => {
+      const length = Math.min(globs.length, names.length);
+      if (length < names.length && !spans) return false;
+      return length === 0 || globs[length - 1]!(names.slice(0, length));
+    });
+  };
+}

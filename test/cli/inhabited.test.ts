@@ -58,6 +58,22 @@ describe('verify --inhabited', () => {
     );
   });
 
+  it('finds a session in the middle of a visit clean so far, and fails no run for a low score', async () => {
+    const on = machine({ 'a.txt': 'a' });
+    const { session, file } = await open(on);
+    const agent = recordTranscript(agentSession(session), transcriptTo(file));
+    await agent.prompt();
+    await agent.call({ name: 'mode', input: { to: 'diagnose', reason: '…' } });
+    await agent.call({ name: 'hop', input: { to: 'explore', reason: '…' } });
+    await agent.call({ name: 'read', input: { path: 'a.txt' } });
+    await agent.close();
+    const { code, out } = await on.run('verify', session.id, '--inhabited');
+    expect(out).toMatch(/^clean so far {2}\S+ {2}\d+ entries, 1 steps, 0 denials, 1 visits$/m);
+    expect(out).toMatch(/P-4 .*holds/);
+    expect(out).toMatch(/P-5 .*fails \(0/);
+    expect(code).toBe(0);
+  });
+
   it('finds that nobody lived in what a script did, though it kept to the spec', async () => {
     const on = machine({ 'a.txt': 'a' });
     const { id, file } = await driven(on);

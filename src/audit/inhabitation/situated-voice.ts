@@ -11,7 +11,7 @@ const FIRST_PERSON = /\b(?:I|I'm|I'll|I've|I'd|me|my|mine|myself|we|our|let me|l
 
 /**
  * P-5, a heuristic for English. A third of the score each: the agent speaks in the first person; it speaks of this
- * place, its tools, exits and modes; it uses names that only the spec defines, and moves by them.
+ * place, its tools, exits and modes; it moves by names that only the spec defines.
  */
 export function situatedVoice({ specs, transcript, calls, acts }: Life): Inhabitation {
   if (acts.length === 0 && calls.length === 0) return notApplicable('P-5', 'nothing was done');
@@ -27,9 +27,8 @@ export function situatedVoice({ specs, transcript, calls, acts }: Life): Inhabit
   const names = namesOf(specs);
   const voice = share((text) => FIRST_PERSON.test(text));
   const situated = share((text) => [...names.own, ...names.tools].some((name) => mentions(text, name)));
-  const namesItsWorld = words.some((text) => names.own.some((name) => mentions(text, name)));
   const moved = moves.some(({ result }) => result?.status === 'ok');
-  const score = Math.round(((voice + situated + Number(namesItsWorld && moved)) / 3) * 100) / 100;
+  const score = Math.round(((voice + situated + Number(moved)) / 3) * 100) / 100;
   const holds = words.length > 0 && score >= LIVED;
   const reason =
     words.length === 0

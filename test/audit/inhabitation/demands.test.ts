@@ -184,12 +184,17 @@ describe('P-4 fails', () => {
     const { findings } = await judge(made.session, made.items.transcript);
     return findings[3];
   }
-  it('where the session breaks off in the middle of a visit', async () => {
+  it('where the session was closed in the middle of a visit', async () => {
+    const made = await inhabit();
+    await made.session.close('enough', { by: 'operator' });
+    const all = (await made.session.evidence()).filter(({ tags }) => !tags.includes('stop') || tags.includes('hop'));
+    const [, , , fourth] = judgeInhabitation(made.items.transcript, fixtureSpecs, all);
+    expect(fourth).toMatchObject({ verdict: 'fails' });
+    expect(fourth?.findings.map(({ reason }) => reason).join()).toContain('closed inside');
+  });
+  it('but not where the session goes on in a visit', async () => {
     const end = await ending(({ agent }) => agent.call({ name: 'musn-log', input: {} }));
-    expect(end).toMatchObject({
-      verdict: 'fails',
-      findings: [{ reason: expect.stringContaining('breaks off inside reflect') }],
-    });
+    expect(end).toMatchObject({ verdict: 'holds' });
   });
   it('where the agent’s program stops for it', async () => {
     const end = await ending(({ session }) => must(session.stop('the script is over')));
@@ -226,7 +231,7 @@ describe('P-5', () => {
     const bland = scoreOf(spoken(() => 'The task has been completed successfully.'));
     const lost = scoreOf(spoken(() => 'I will help you with that.'));
     expect(bland).toMatchObject({ verdict: 'fails' });
-    expect(lost).toMatchObject({ verdict: 'fails' });
+    expect(lost).toMatchObject({ verdict: 'holds' }); // it speaks for itself, and moved by the exits
     expect(own).toBeGreaterThan(lost?.score ?? 1);
     expect(lost?.score).toBeGreaterThan(bland?.score ?? 1);
   });

@@ -1,4 +1,5 @@
 import { edgesFrom } from '../spec/edges-from.ts';
+import { modeWay } from '../spec/mode-way.ts';
 import { type Edge, MODES, type Mode, type SpecSet } from '../spec/types.ts';
 import type { Available, WayLeg } from './denial.ts';
 import { describeRequirement, type Requirement } from './requirements/requirement.ts';
@@ -80,6 +81,23 @@ function modesFrom(specs: SpecSet, mode: Mode | null): Available['modes'] {
     })),
     ...(back ? [{ to: specs.modeGate.reset, needs: ['a reset by operator'] }] : []),
   ];
+}
+
+/**
+ * The modes on the shortest way to one that `wanted` accepts, and what each change needs, as data of a refusal; empty
+ * if there is no way. Pure: the needs are named, not judged.
+ */
+export function modesTo(
+  { specs, view }: { readonly specs: SpecSet; readonly view: SessionView },
+  wanted: (mode: Mode) => boolean,
+): { readonly modes?: readonly string[]; readonly needs?: readonly string[] } {
+  const way = view.mode && modeWay(specs, view.mode, wanted);
+  if (!way || way.length === 0) return {};
+  const transitions = way.flatMap(
+    (leg) => specs.modeGate?.transitions.find(({ from, to }) => from === leg.from && to === leg.to) ?? [],
+  );
+  const needs = transitions.flatMap((transition) => transitionRequirements(transition).map(describeRequirement));
+  return { modes: way.map(({ to }) => to), needs };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { nearest, own } from '../spec/names.ts';
-import type { ProjectConfig, ScopeRule, SpecSet, ToolSpec } from '../spec/types.ts';
+import type { Mode, ProjectConfig, ScopeRule, SpecSet, ToolEffect, ToolSpec } from '../spec/types.ts';
 import { type Arguments, bindArguments } from './arguments.ts';
-import { isServed, shortestWay } from './available.ts';
+import { isServed, modesTo, shortestWay } from './available.ts';
 import { deny } from './deny.ts';
 import type { Decision, GateContext, StepRequest } from './request.ts';
 import { scopeProblem } from './scope/scope.ts';
@@ -70,12 +70,15 @@ export function decideStep(context: GateContext, { tool: id, args }: StepRequest
   }
   const limit = limitReached(context, spec.limits);
   if (limit) return deny(context, 'limit-reached', { peripheral, tool: tool.id, ...limit });
-  if (specs.modeGate && view.mode && !specs.modeGate.effects[view.mode].includes(tool.effect)) {
+  const allows = (mode: Mode, effect: ToolEffect) => specs.modeGate?.effects[mode].includes(effect) ?? true;
+  const { mode } = view;
+  if (mode && !allows(mode, tool.effect)) {
     const allowed = granted.filter((other) => {
       const effect = specs.tools[other]?.effect;
-      return effect && view.mode && specs.modeGate?.effects[view.mode].includes(effect);
+      return effect && allows(mode, effect);
     });
-    return deny(context, 'mode-forbids', { tool: tool.id, effect: tool.effect, mode: view.mode, allowed });
+    const way = modesTo(context, (other) => allows(other, tool.effect));
+    return deny(context, 'mode-forbids', { tool: tool.id, effect: tool.effect, mode, allowed, ...way });
   }
   const bound = bindArguments(tool, args);
   if (!bound.ok) {

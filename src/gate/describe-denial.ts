@@ -51,6 +51,15 @@ const modesIn = ({ mode, modes }: Available): string =>
     ? 'this spec set has no mode gate'
     : `from ${mode}: ${modes.map(({ to, needs }) => (needs.length > 0 ? `${to} (needs: ${needs.join('; ')})` : to)).join(' | ') || 'nowhere'}`;
 
+/** The calls that change the mode: `call mode({"to":"execute","reason":"…"}) (needs: approval by operator)`. */
+function modeCalls({ modes, needs }: About): string | null {
+  if (!Array.isArray(modes)) return null;
+  const wanted = Array.isArray(needs) ? needs : [];
+  const summary = wanted.includes('a summary') ? { summary: '…' } : {};
+  const calls = modes.map((to) => `mode(${JSON.stringify({ to, reason: '…', ...summary })})`).join(', then ');
+  return `call ${calls}${wanted.length > 0 ? ` (needs: ${wanted.join('; ')})` : ''}`;
+}
+
 /**
  * All wording of the gate's refusals: for each code, the problem and the next step. The remedy always names an action
  * that is possible.
@@ -95,7 +104,7 @@ export function describeDenial(
         message: tool
           ? `${tool} (effect: ${about['effect']}) is not allowed in mode ${mode}`
           : `${to} cannot be entered in mode ${mode}`,
-        remedy: `allowed in mode ${mode}: ${list(about['allowed'])}; ${modesIn(available)}`,
+        remedy: `allowed in mode ${mode}: ${list(about['allowed'])}; ${modeCalls(about) ?? modesIn(available)}`,
       };
     case 'mode-not-allowed':
       if (about['unknown'])

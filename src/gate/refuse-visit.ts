@@ -1,6 +1,6 @@
 import { nearest } from '../spec/names.ts';
 import { type Edge, type PeripheralSpec, type Principal, TESTS_PASSED } from '../spec/types.ts';
-import { shortestWay } from './available.ts';
+import { modesTo, shortestWay } from './available.ts';
 import { deny } from './deny.ts';
 import type { Fruit } from './fruit.ts';
 import type { GateContext, Refusal } from './request.ts';
@@ -171,5 +171,6 @@ export function modeForbids(context: GateContext, target: PeripheralSpec): Refus
   const { specs, view } = context;
   const allowed = specs.modeGate && view.mode ? specs.modeGate.peripherals[view.mode] : null;
   if (!allowed || allowed.includes(target.id)) return null;
-  return deny(context, 'mode-forbids', { to: target.id, mode: view.mode, allowed });
+  const way = modesTo(context, (mode) => specs.modeGate?.peripherals[mode]?.includes(target.id) ?? true);
+  return deny(context, 'mode-forbids', { to: target.id, mode: view.mode, allowed, ...way });
 }

@@ -124,15 +124,20 @@ export class Session {
    * The approval that is the only thing this hop or mode change lacks; null if it needs none, or would be refused
    * anyway. A dry run, for programs that ask a person first and then call `hop` or `setMode` with an `approver` that
    * returns the answer.
+   *
+   * @param from the mode that the session will be in by then; default: its present mode
    */
   async wants(
     move: { readonly hop: HopOptions | SeedHop } | { readonly mode: ModeOptions },
+    from?: Mode,
   ): Promise<ApprovalRequest | null> {
     await this.#core.idle;
     const request = 'hop' in move ? this.#hopRequest(move.hop) : modeRequest(move.mode);
     const review = request.kind === 'hop' ? await this.#core.review(request.fruit) : null;
     const tree = request.kind === 'hop' ? await this.#core.treeFor(request) : undefined;
-    const decision = decide(this.#core.contextWith(review, tree), request);
+    const context = this.#core.contextWith(review, tree);
+    const { view } = context;
+    const decision = decide(from === undefined ? context : { ...context, view: { ...view, mode: from } }, request);
     if (decision.ok || !decision.wanted) return null;
     const { subject, hash } = decision.wanted;
     return { ...subject, agent: this.#core.writer.state.facts.agent, hash };

@@ -90,7 +90,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.step(read),
     asked: step('read', { path: 'src/a.ts' }),
     message: 'read (effect: observe) is not allowed in mode discuss',
-    remedy: 'from discuss: diagnose',
+    remedy: 'call mode({"to":"diagnose","reason":"…"})',
     follow: (session) => [() => session.setMode({ to: 'diagnose' }), () => session.step(read)],
   },
   'mode-not-allowed': {

@@ -4,13 +4,17 @@ import { sentence } from '../core/language/sentence.ts';
 import type { ClaudeToolName } from './names.ts';
 
 /** The text of a denial for a model in Claude Code: the problem, the remedy, and the tools to use. */
-export function denialText({ code, message, remedy, way }: Denial, isSubAgent: boolean, own: ClaudeToolName): string {
+export function denialText(
+  { code, message, remedy, way }: Denial,
+  { isSubAgent, first }: { readonly isSubAgent: boolean; readonly first: object | null },
+  own: ClaudeToolName,
+): string {
   const lines = [`hopgate: ${code}: ${sentence(message)}`, `What to do: ${sentence(remedy)}`];
   if (way && way.length > 0 && !remedy.includes(describeWay(way))) lines.push(`The way there: ${describeWay(way)}.`);
   lines.push(
     isSubAgent
       ? 'You are a sub-agent: you can neither hop nor change the mode. Report this to the agent that started you.'
-      : `hopgate's own tools are called ${own('…')} here: ${own('hop')}, ${own('mode')}, ${own('status')}.`,
+      : `${first ? `It begins with: ${own('hop')}(${JSON.stringify(first)}). ` : ''}hopgate's own tools are called ${own('…')} here: ${own('hop')}, ${own('mode')}, ${own('status')}.`,
   );
   return lines.join('\n');
 }

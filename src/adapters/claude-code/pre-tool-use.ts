@@ -3,6 +3,7 @@ import type { Refused } from '../../session/results.ts';
 import { inClaudeCode } from '../core/calls/mcp-name.ts';
 import { ofParent } from '../core/calls/of-parent.ts';
 import type { ActionStep, ToolCallOfOurs as Call, ClientAction } from '../core/calls/tool-call-to-action.ts';
+import { firstHop } from '../core/situation.ts';
 import { type Item, idsOf, innerCall, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
 import { actionOf } from './action-of.ts';
 import type { ClaudeToolEvent } from './event.ts';
@@ -62,8 +63,9 @@ function deny({ event }: HookCall<ClaudeToolEvent>, why: string): Decided {
   return { reply: { kind: 'deny', why }, acts: false, lived };
 }
 
-function refused(at: HookCall<ClaudeToolEvent>, call: Call, { denial, evidence }: Refused): Decided {
-  const why = denialText(denial, isSubAgent(at), claudeToolName(at.desk));
+async function refused(at: HookCall<ClaudeToolEvent>, call: Call, { denial, evidence }: Refused): Promise<Decided> {
+  const first = await at.desk.withSession(at.seat, async (session) => firstHop(session, denial));
+  const why = denialText(denial, { isSubAgent: isSubAgent(at), first }, claudeToolName(at.desk));
   const came = toolResult(at.event.toolUseId, {
     status: 'refused',
     code: denial.code,
@@ -192,7 +194,7 @@ async function unmapped(at: HookCall<ClaudeToolEvent>, why: string | null): Prom
   const { tool, input: args } = at.event;
   const denied = await dryRun(at, { tool, args });
   if (denied === null) return deny(at, outsideText(tool, why, claudeToolName(at.desk)));
-  const { lived, ...decided } = refused(at, { tool, args }, denied);
+  const { lived, ...decided } = await refused(at, { tool, args }, denied);
   return {
     ...decided,
     lived,

@@ -12,6 +12,7 @@ import {
   toolCallToAction,
 } from '../core/calls/tool-call-to-action.ts';
 import type { ConversationRecord, HookContext } from '../core/hook-context.ts';
+import { firstHop } from '../core/situation.ts';
 import { type Item, idsOf, innerCall, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
 import type { CodexToolEvent } from './event.ts';
 import { codexTool } from './tool-name.ts';
@@ -95,13 +96,17 @@ function refuse({ event, desk, seat }: At, why: string): string {
 }
 
 /** The gate's refusal, as text for the model. */
-function refusedBy(
+async function refusedBy(
   at: At,
   call: ToolCallOfOurs,
   { denial, evidence }: Refused,
-  text = describeCodexRefusal(denial, codexToolName(at.desk)),
-): string {
+  otherText: string | null = null,
+): Promise<string> {
   const { tool_use_id: id } = at.event;
+  const first = isSubAgent(at)
+    ? null
+    : await at.desk.withSession(at.seat, async (session) => firstHop(session, denial));
+  const text = otherText ?? describeCodexRefusal(denial, first, codexToolName(at.desk));
   const came = toolResult(id, { status: 'refused', code: denial.code, text, evidence: idsOf(evidence) });
   at.desk.recordTranscript(at.seat, calledAs(at, call), came);
   return text;
@@ -123,7 +128,7 @@ async function unmapped(at: At, why: string | null): Promise<string> {
     at,
     { tool, args: {} },
     refused,
-    why === null ? undefined : unknownHere(tool, why, available, codexToolName(at.desk)),
+    why === null ? null : unknownHere(tool, why, available, codexToolName(at.desk)),
   );
 }
 

@@ -14,9 +14,14 @@ export const codexToolName =
 const list = (tools: readonly string[], own: CodexToolName): string => tools.map(own).join(', ') || 'none';
 
 /** The text of a refusal by the gate, for a model in Codex. */
-export function describeCodexRefusal({ code, message, remedy, way, available }: Denial, own: CodexToolName): string {
+export function describeCodexRefusal(
+  { code, message, remedy, way, available }: Denial,
+  first: object | null,
+  own: CodexToolName,
+): string {
   const lines = [`${code}: ${sentence(message)}`, `What to do: ${sentence(remedy)}`];
   if (way && way.length > 0 && !remedy.includes(describeWay(way))) lines.push(`The way there: ${describeWay(way)}.`);
+  if (first) lines.push(`It begins with: ${own('hop')}(${JSON.stringify(first)}).`);
   lines.push(`Open now: ${list(available.tools, own)}; to move: ${list(['hop', 'mode'], own)}.`);
   return lines.join('\n');
 }

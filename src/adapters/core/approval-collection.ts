@@ -5,10 +5,12 @@ import type { AgentAnswer } from './agent-session.ts';
  * but lacked more when they were collected, the answer asks the model to repeat it in a turn of its own.
  */
 export function askedAlone(answer: AgentAnswer): AgentAnswer {
-  const { code, about } = answer.denial ?? {};
-  if (code !== 'approval-required' || about?.['pending'] || about?.['declined']) return answer;
-  return { ...answer, text: `${answer.text}\n${IN_ITS_OWN_TURN}` };
+  return isUnapproved(answer) ? { ...answer, text: `${answer.text}\n${IN_ITS_OWN_TURN}` } : answer;
 }
+
+/** True if the call lacks only an approval that nobody has been asked for. */
+export const isUnapproved = ({ denial }: AgentAnswer): boolean =>
+  denial?.code === 'approval-required' && !denial.about['pending'] && !denial.about['declined'];
 
 const IN_ITS_OWN_TURN =
   'The operator is asked about all calls of a turn before the first of them runs. Repeat this call in a turn of its own: then the operator is asked about it.';

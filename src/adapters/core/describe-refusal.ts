@@ -1,22 +1,21 @@
 import type { Available, Denial } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
+import type { Json } from '../../spec/types.ts';
 import { listed } from './language/format-words.ts';
 import { sentence } from './language/sentence.ts';
-import { hopCall, type SessionSituation } from './situation.ts';
 
 /**
  * The text of a refusal for a model: the problem, the remedy, the exact next call, and the calls available now.
  *
- * @param toState the fields that a hop out of this peripheral must state
+ * @param first the arguments of the hop with which the way begins; null if there is none
  */
 export function describeRefusal(
   { code, message, remedy, way, available }: Denial,
-  toState: SessionSituation['toState'] = [],
+  first: { readonly [field: string]: Json } | null,
 ): string {
-  const [first] = way ?? [];
   const lines = [`refused: ${code}: ${sentence(message)}`, `What to do: ${sentence(remedy)}`];
   if (way && way.length > 0 && !remedy.includes(describeWay(way))) lines.push(`The way there: ${describeWay(way)}.`);
-  if (first) lines.push(`It begins with: hop(${JSON.stringify(hopCall(first, first.exit === null ? [] : toState))}).`);
+  if (first) lines.push(`It begins with: hop(${JSON.stringify(first)}).`);
   lines.push(whatIsOpen(available));
   return lines.join('\n');
 }

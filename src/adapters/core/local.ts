@@ -3,11 +3,11 @@ import type { Approver } from '../../ports/approver.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from './agent-session.ts';
-import { argumentsOf, hopOf, modeOf } from './calls/controls.ts';
+import { argumentsOf, hopOf, modeOf, modesOfHop } from './calls/controls.ts';
 import { describeRefusal, whatIsOpen } from './describe-refusal.ts';
 import { promptSection } from './prompt-section.ts';
 import { renderResult } from './render-result.ts';
-import { situation } from './situation.ts';
+import { firstHop, situation } from './situation.ts';
 import { toolsEver, toolsNow } from './tools.ts';
 
 /** Wraps a session of this process for adapters. */
@@ -24,7 +24,14 @@ export function agentSession(session: Session): AgentSession {
     call,
     async wants({ name, input }) {
       const fields = argumentsOf(input);
-      if (name === 'hop' && session.state.peripheral !== null) return session.wants({ hop: hopOf(fields) });
+      if (name === 'hop') {
+        const modes = modesOfHop(fields, session);
+        for (const { from, ...mode } of modes) {
+          const wanted = await session.wants({ mode }, from);
+          if (wanted) return wanted;
+        }
+        return session.state.peripheral === null ? null : session.wants({ hop: hopOf(fields) }, modes.at(-1)?.to);
+      }
       return name === 'mode' ? session.wants({ mode: modeOf(fields) }) : null;
     },
     status: async () => ({ ...session.state, available: session.available() }),
@@ -42,6 +49,10 @@ async function carryOut(session: Session, { name, input, signal, approved, refus
   if (name === 'hop') {
     const hop = hopOf(fields);
     const to = 'hop' in hop ? hop.hop : hop.to;
+    for (const { from: _, ...mode } of modesOfHop(fields, session)) {
+      const changed = await session.setMode(mode, answering);
+      if (!changed.ok) return describeDenialFor(session, changed.denial);
+    }
     const moved = session.state.peripheral === null ? await session.start(to) : await session.hop(hop, answering);
     if (!moved.ok) return describeDenialFor(session, moved.denial);
     return arrived(session, { to, context: moved.context as Json });
@@ -92,7 +103,7 @@ const toolNames = (session: Session): string => [session.state.peripheral, ...se
 /** The answer to a refused call. */
 export const describeDenialFor = (session: Session, denial: Denial): Answered => ({
   status: 'refused',
-  text: describeRefusal(denial, situation(session).toState),
+  text: describeRefusal(denial, firstHop(session, denial)),
   data: denial as unknown as Json,
   denial,
 });

@@ -1,5 +1,6 @@
-import type { WayLeg } from '../../gate/denial.ts';
+import type { Denial, WayLeg } from '../../gate/denial.ts';
 import type { Session } from '../../session/session.ts';
+import { modeFor } from '../../spec/mode-way.ts';
 import { own } from '../../spec/names.ts';
 import type { Json, Mode } from '../../spec/types.ts';
 import { type Constraints, describeConstraints } from './describe-constraints.ts';
@@ -98,7 +99,12 @@ export function situation(session: Session): SessionSituation {
       return tool ? [{ tool: id, usage: signature(tool), purpose: tool.purpose }] : [];
     }),
     scope: constraints?.scope ?? null,
-    exits: hops.map((leg) => ({ to: leg.to, exit: leg.exit, needs: leg.needs, call: hopCall(leg, toState) })),
+    exits: hops.map((leg) => ({
+      to: leg.to,
+      exit: leg.exit,
+      needs: leg.needs,
+      call: hopCall(leg, toState, modeAt(session, leg.to)),
+    })),
     toState,
     forbidden: {
       shut: (constraints?.tools ?? []).map(({ name }) => name).filter((name) => !open.includes(name)),
@@ -113,15 +119,35 @@ export function situation(session: Session): SessionSituation {
   };
 }
 
-/** The arguments of a `hop`, with the fields that it must state. */
-export function hopCall({ to, exit }: Pick<WayLeg, 'to' | 'exit'>, toState: SessionSituation['toState'] = []): Fields {
+/** The nearest mode in which all tools of a peripheral can be called; null if that is its mode, or there is none. */
+function modeAt({ specs, state }: Session, peripheral: string): Mode | null {
+  const tools = own(specs.peripherals, peripheral)?.tools ?? [];
+  const effects = tools.flatMap((id) => own(specs.tools, id)?.effect ?? []);
+  const mode = modeFor(specs, state.mode, effects);
+  return mode === state.mode ? null : mode;
+}
+
+/** The arguments of a `hop`, with the fields that it must state, and the mode that its destination needs. */
+export function hopCall(
+  { to, exit }: Pick<WayLeg, 'to' | 'exit'>,
+  toState: SessionSituation['toState'] = [],
+  mode: Mode | null = null,
+): Fields {
   const fruit = toState.filter(({ optional }) => !optional).map(({ field }) => [field, '…'] as const);
   return {
     to,
     ...(exit === null ? {} : { exit }),
     reason: '…',
+    ...(mode === null ? {} : { mode }),
     ...(fruit.length > 0 ? { fruit: Object.fromEntries(fruit) } : {}),
   };
+}
+
+/** The arguments of the `hop` with which the way of a refusal begins; null if it names no way. */
+export function firstHop(session: Session, { way }: Pick<Denial, 'way'>): Fields | null {
+  const [first] = way ?? [];
+  if (!first) return null;
+  return hopCall(first, first.exit === null ? [] : situation(session).toState, modeAt(session, first.to));
 }
 
 const pick = (fields: Fields, keep: (field: string) => boolean): Fields =>

@@ -1,5 +1,5 @@
 import type { Session } from '../../session/session.ts';
-import type { Json, SpecSet, ToolSpec } from '../../spec/types.ts';
+import { type Json, MODES, type SpecSet, type ToolSpec } from '../../spec/types.ts';
 import type { AgentTool, InputSchema } from './agent-session.ts';
 
 const schema = (properties: { readonly [name: string]: Json }, required: readonly string[]): InputSchema => ({
@@ -26,6 +26,11 @@ export function agentTool({ id, purpose, effect, parameters }: ToolSpec): AgentT
 
 const text = (description: string): Json => ({ type: 'string', description });
 
+const MODE_TEXTS = {
+  summary: text('What was done; needed to leave execute.'),
+  'exit-criteria': text('When execute will be over.'),
+};
+
 /** The tools that move or explain the session. */
 export function controlTools(specs: SpecSet): readonly AgentTool[] {
   const control = (name: string, description: string, inputSchema: InputSchema): AgentTool => ({
@@ -44,6 +49,16 @@ export function controlTools(specs: SpecSet): readonly AgentTool[] {
         exit: text('The exit to take; may be left out if only one exit leads there.'),
         reason: text('Why, in a sentence.'),
         fruit: { type: 'object', description: 'The stated fields of the fruit of this visit, such as summary.' },
+        ...(specs.modeGate
+          ? {
+              mode: {
+                type: 'string',
+                enum: [...MODES],
+                description: 'Change to this mode first, on the lawful way to it, with its approvals.',
+              },
+              ...MODE_TEXTS,
+            }
+          : {}),
       },
       ['to', 'reason'],
     ),
@@ -53,10 +68,9 @@ export function controlTools(specs: SpecSet): readonly AgentTool[] {
     'Changes the mode: discuss (talk), diagnose (look), execute (act; the operator approves it).',
     schema(
       {
-        to: { type: 'string', enum: ['discuss', 'diagnose', 'execute'], description: 'The mode to change to.' },
+        to: { type: 'string', enum: [...MODES], description: 'The mode to change to.' },
         reason: text('Why.'),
-        summary: text('What was done; needed to leave execute.'),
-        'exit-criteria': text('When execute will be over.'),
+        ...MODE_TEXTS,
       },
       ['to'],
     ),

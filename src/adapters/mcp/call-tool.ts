@@ -10,6 +10,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import type { AgentCall } from '../core/agent-session.ts';
+import { isUnapproved } from '../core/approval-collection.ts';
 import { commandQuestion } from '../core/approval-question.ts';
 import { callResult } from './answer-shape.ts';
 import { personAt } from './asking.ts';
@@ -45,6 +46,9 @@ export async function carryOut(
       const asked = (await ruledByUser(host, server, call, ctx)) ?? (await approvalFor(host, server, call, ctx));
       if ('question' in asked) return asked.question;
       const answer = await session.call({ ...call, ...asked });
+      // A hop with a change of mode may need two approvals: the person is asked one after the other.
+      const next = asked.approved && isUnapproved(answer) ? await approvalFor(host, server, call, ctx) : {};
+      if ('question' in next) return next.question;
       const { count } = peer.relisting;
       const open = await host.tellChanges();
       if (open !== null) await peer.relisting.since(count, relistMs, GRACE, signal);

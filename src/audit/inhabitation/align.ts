@@ -53,12 +53,20 @@ export function align(calls: readonly Call[], acts: readonly Act[]): Alignment {
     while (at < own.length && !fits(own[at]!)) at += 1;
     const act = own[at];
     if (act) {
+      for (const mode of modesBefore(own.slice(from, at), call)) taken.add(mode);
       pairs.push({ call, act });
       taken.add(act);
       ended.push({ item: call.result?.n ?? Number.POSITIVE_INFINITY, after: at + 1 });
     } else if (call.result?.status !== 'error') unheard.push(call);
   }
   return { pairs, unheard, uncalled: own.filter((act) => !taken.has(act) && !isPlacing(act)) };
+}
+
+/** The changes of mode that a hop's call made first, by its field `mode`. */
+function modesBefore(acts: readonly Act[], { item, result }: Call): readonly Act[] {
+  if (item.tool !== 'hop' || wordOf(fieldsOf(item.input)['mode']) === '') return [];
+  const others = acts.findLastIndex(({ kind, refused }) => kind !== 'mode' || refused);
+  return acts.slice(others + 1).filter((act) => isNamed(act, result?.evidence));
 }
 
 /** True for a refusal that did not come from the gate, or that is never recorded. */
@@ -75,8 +83,10 @@ const isNamed = ({ entries }: Act, named: readonly string[] | null | undefined):
 function isFor(act: Act, { item, result }: Call): boolean {
   const input = fieldsOf(item.input);
   if (result && result.status !== 'error' && act.refused !== (result.status === 'refused')) return false;
-  if (item.tool === 'hop')
+  if (item.tool === 'hop') {
+    if (act.kind === 'mode') return act.refused && wordOf(input['mode']) !== '';
     return (act.kind === 'hop' || act.kind === 'start') && sameOrCut(wordOf(input['hop'] ?? input['to']), act.what);
+  }
   if (item.tool === 'stop') return act.kind === 'stop';
   if (item.tool === 'mode') return act.kind === 'mode' && sameOrCut(wordOf(input['to']), act.what);
   if (act.kind !== 'step' || act.what !== item.tool) return false;

@@ -115,6 +115,80 @@ describe('an answer', () => {
   });
 });
 
+describe('a hop with a change of mode', () => {
+  const input = { to: 'edit', exit: 'hop-edit', reason: 'I fix a', mode: 'execute', 'exit-criteria': 'a is fixed' };
+
+  it('goes through the modes on the lawful way, with the approval of each, and then hops', async () => {
+    const { session } = await stage({ approver: no });
+    await session.start('explore');
+    const agent = agentSession(session);
+    const wanted = await agent.wants({ name: 'hop', input });
+    expect(wanted).toMatchObject({ action: { kind: 'mode', from: 'diagnose', to: 'execute' }, reason: 'I fix a' });
+    expect(session.state.mode).toBe('discuss'); // asking moves nothing
+    const approved = { hash: wanted!.hash, by: 'ann' };
+    const { status, text } = await agent.call({ name: 'hop', input, approved });
+    expect(status).toBe('ok');
+    expect(text).toMatch(/^Now: in edit, mode execute;/);
+    const events = (await session.evidence()).map(({ body }) => (body as { event: string }).event);
+    expect(events.slice(2)).toEqual(['mode', 'approval', 'mode', 'stop', 'hop', 'start']);
+  });
+
+  it('does not hop if a mode is refused', async () => {
+    const { session } = await stage({ approver: no });
+    await session.start('explore');
+    const agent = agentSession(session);
+    const answer = await agent.call({ name: 'hop', input, approved: null });
+    expect(answer).toMatchObject({ status: 'refused', denial: { code: 'approval-required' } });
+    expect(session.state).toMatchObject({ peripheral: 'explore', mode: 'diagnose' });
+    for (const mode of ['nothing', 7, { to: 'execute' }])
+      expect(await agent.call({ name: 'hop', input: { ...input, mode } })).toMatchObject({
+        status: 'refused',
+        denial: { code: 'mode-not-allowed' },
+      });
+    expect(session.state.peripheral).toBe('explore');
+  });
+
+  it('asks for the approval of the hop after that of the mode', async () => {
+    const { session } = await stage({ approver: yes });
+    await lead(session, 'test');
+    await session.step({ tool: 'bash-test', args: {} });
+    await session.setMode({ to: 'discuss', summary: 'tested' });
+    const deploy = { to: 'deploy', exit: 'pass', reason: 'ship', mode: 'diagnose' };
+    expect(await agentSession(session).wants({ name: 'hop', input: deploy })).toMatchObject({
+      action: { kind: 'hop', to: 'deploy' },
+    });
+    expect(session.state.mode).toBe('discuss');
+  });
+
+  it('is what the prompt proposes where the mode forbids the tools of the destination', async () => {
+    const { session } = await stage();
+    await session.start('explore');
+    const text = await agentSession(session).prompt();
+    const call = JSON.parse(/Example: hop\((.*)\), with/.exec(text)?.[1] ?? '{}');
+    expect(call).toMatchObject({ to: 'edit', mode: 'execute' });
+    expect(await agentSession(session).call({ name: 'hop', input: call })).toMatchObject({ status: 'ok' });
+    expect(session.state).toMatchObject({ peripheral: 'edit', mode: 'execute' });
+  });
+});
+
+describe('a refusal by the mode', () => {
+  it.each([
+    ['read', { path: 'src/a.ts' }, 'explore', 'call mode({"to":"diagnose","reason":"…"})'],
+    [
+      'edit',
+      { path: 'src/a.ts', old: 'a', new: 'b' },
+      'edit',
+      'call mode({"to":"diagnose","reason":"…"}), then mode({"to":"execute","reason":"…"}) (needs: approval by operator)',
+    ],
+  ])('of %s names the exact calls that open it', async (tool, args, place, calls) => {
+    const { session } = await stage();
+    await lead(session, place as 'edit');
+    await session.setMode({ to: 'discuss', summary: 'x' });
+    const { text } = await agentSession(session).call({ name: tool, input: args });
+    expect(text).toContain(calls);
+  });
+});
+
 describe('a model cannot speak as the operator', () => {
   it.each([
     ['hop', { to: 'edit', reason: 'x', by: 'operator' }, 'entry-not-met'],

@@ -78,6 +78,31 @@ describe.each(ERAS)('an approval that is missing (%s)', (era) => {
     expect(shown[0]).toContain('│ -a - b\n│ +a + b\\u{7}');
   });
 
+  it('is asked twice for a hop with a change of mode that both need one', async () => {
+    const world = await agentWorld('test');
+    const session = await world.open();
+    const shown: string[] = [];
+    const client = await connected(hostOf(agentSession(session)), {
+      era,
+      person: async (message) => {
+        shown.push(message.split('\n')[0] ?? '');
+        return YES;
+      },
+    });
+    await call(client, 'bash-test');
+    await call(client, 'mode', { to: 'discuss', summary: 'tested' });
+    const ship = { to: 'deploy', exit: 'pass', reason: 'ship it', mode: 'execute', 'exit-criteria': 'it is out' };
+    const { text, isError } = await call(client, 'hop', ship);
+    expect(text).toContain('Now: in deploy, mode execute');
+    expect(isError).toBe(false);
+    expect(shown).toEqual([
+      'worker asks for mode diagnose → execute.',
+      'worker asks for the hop test → deploy (exit pass).',
+    ]);
+    await client.close();
+    await world.verify();
+  });
+
   it.each([
     ['declines', { action: 'decline' }],
     ['accepts the form with the box unticked', { action: 'accept', content: { approve: false } }],

@@ -3,7 +3,7 @@ import { agentSession } from '../../../src/adapters/core/local.ts';
 import { recordTranscript } from '../../../src/adapters/core/transcript/transcript.ts';
 import { plainLoop } from '../../../src/adapters/plain-loop.ts';
 import { call, connected, hostOf } from '../../adapters/mcp/client.ts';
-import { stage } from '../../session/sessions.ts';
+import { inTurn, stage } from '../../session/sessions.ts';
 import { Items, judge } from './lives.ts';
 
 const ALL = { 'P-1': 'holds', 'P-2': 'holds', 'P-3': 'holds', 'P-4': 'holds', 'P-5': 'holds', 'P-6': 'holds' };
@@ -43,6 +43,21 @@ it('is inhabited by an agent over MCP', async () => {
   await call(client, 'edit', { path: 'src/a.ts', old: 'a', new: 'b' });
   await call(client, 'hop', leave);
   await client.close();
+  const { verdicts, reasons } = await judge(session, items.transcript);
+  expect(reasons).toEqual([]);
+  expect(verdicts).toEqual(ALL);
+});
+
+it('is inhabited by an agent whose hop changes the mode as well, or fails to', async () => {
+  const { session } = await stage({ approver: inTurn(null, { by: 'ann' }) });
+  const items = new Items();
+  const agent = recordTranscript(agentSession(session), items);
+  const into = { to: 'edit', exit: 'hop-edit', reason: 'I edit a', mode: 'execute' };
+  await agent.prompt();
+  await agent.call({ name: 'hop', input: enter });
+  expect(await agent.call({ name: 'hop', input: into })).toMatchObject({ status: 'refused' });
+  expect(await agent.call({ name: 'hop', input: into })).toMatchObject({ status: 'ok' });
+  agent.said('I am in edit.');
   const { verdicts, reasons } = await judge(session, items.transcript);
   expect(reasons).toEqual([]);
   expect(verdicts).toEqual(ALL);

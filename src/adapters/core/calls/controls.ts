@@ -1,6 +1,7 @@
 import { isObject } from '../../../base/json.ts';
 import type { HopOptions, SeedHop } from '../../../session/seed-hop.ts';
 import type { Session } from '../../../session/session.ts';
+import { type ModeLeg, modeWay } from '../../../spec/mode-way.ts';
 import type { Json, Mode } from '../../../spec/types.ts';
 
 /** The arguments of a mode change. */
@@ -25,6 +26,18 @@ export function hopOf({ to, hop, exit, reason, summary, fruit }: ModelArguments)
       ? { ...said, to: to ?? '', ...(fruit === undefined || fruit === null ? {} : { fruit }) }
       : { ...said, hop, ...(summary === undefined || summary === null ? {} : { summary }) }
   ) as HopOptions | SeedHop;
+}
+
+/**
+ * The changes of mode that a hop asks for by its field `mode`: the legs from the session's mode to that one, or one
+ * impossible leg, which the gate refuses.
+ */
+export function modesOfHop(fields: ModelArguments, { specs, state }: Session): readonly (ModeLeg & ModeArguments)[] {
+  const { mode: wanted } = fields;
+  const from = state.mode;
+  if (wanted === undefined || wanted === null || from === null || wanted === from) return [];
+  const way = modeWay(specs, from, (mode) => mode === wanted) ?? [{ from, to: wanted as Mode }];
+  return way.map((leg) => ({ ...modeOf({ ...fields, to: leg.to }), from: leg.from }));
 }
 
 /** The mode change that a model asks for. Only the operator can reset, so a model cannot ask for it. */

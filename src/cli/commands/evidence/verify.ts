@@ -190,7 +190,7 @@ const WIDTH = 160;
 function printVerdict(io: Io, verdict: SessionVerdict): void {
   const { sessionId, ok, chain, seal, audit, findings = [] } = verdict;
   const { entries, steps, denials, visits, violations, gaps } = audit.counts;
-  // A visit that is under way is no defect of a session that goes on.
+  // A session that goes on may be in the middle of a visit.
   const isUnderWay = audit.gaps.length === gaps && audit.gaps.every(({ kind }) => kind === 'open-visit');
   const word = !ok
     ? paint(io, 'red', 'violated')

@@ -1,0 +1,32 @@
+import type { Mode, SpecSet, ToolEffect } from './types.ts';
+
+/** One change of mode along the gate. */
+export interface ModeLeg {
+  readonly from: Mode;
+  readonly to: Mode;
+}
+
+/** The shortest way along the mode gate from one mode to one that `wanted` accepts; null if there is none. */
+export function modeWay({ modeGate }: SpecSet, from: Mode, wanted: (mode: Mode) => boolean): readonly ModeLeg[] | null {
+  const seen = new Set<Mode>([from]);
+  let frontier: (readonly ModeLeg[])[] = [[]];
+  while (frontier.length > 0) {
+    const done = frontier.find((way) => wanted(way.at(-1)?.to ?? from));
+    if (done) return done;
+    frontier = frontier.flatMap((way) => {
+      const at = way.at(-1)?.to ?? from;
+      const next = (modeGate?.transitions ?? []).filter((leg) => leg.from === at && !seen.has(leg.to));
+      for (const { to } of next) seen.add(to);
+      return next.map(({ to }) => [...way, { from: at, to }]);
+    });
+  }
+  return null;
+}
+
+/** The nearest mode that allows all of these effects; null if none does, or if there is no mode gate. */
+export function modeFor(specs: SpecSet, from: Mode | null, effects: readonly ToolEffect[]): Mode | null {
+  const { modeGate } = specs;
+  if (!modeGate || from === null) return null;
+  const way = modeWay(specs, from, (mode) => effects.every((effect) => modeGate.effects[mode].includes(effect)));
+  return way && (way.at(-1)?.to ?? from);
+}

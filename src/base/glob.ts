@@ -15,22 +15,31 @@ const MAX_ALTERNATIVES = 64;
  *
  * @throws Error with {@link globProblem} as its message
  */
-export function compileGlob(pattern: string): Glob {
-  const problem = globProblem(pattern);
-  if (problem !== null) throw new Error(`the pattern "${pattern}" ${problem}`);
-  const alternatives = expandPattern(pattern).map((each) => each.split('/').map(compileName));
-  return (names) => alternatives.some((parts) => matches(parts, names, GLOBSTAR, (part, name) => part(name)));
+export const compileGlob = (pattern: string): Glob => compileAlternatives(expandPattern(pattern));
+
+/** Compiles globs without braces into one that matches a path if one of them does. */
+export function compileAlternatives(alternatives: readonly string[]): Glob {
+  const compiled = alternatives.map((each) => each.split('/').map(compileName));
+  return (names) => compiled.some((parts) => matches(parts, names, GLOBSTAR, (part, name) => part(name)));
 }
 
-/** The ways to read a pattern: with its braces expanded, and with braces that are part of a name. */
-export const expandPattern = (pattern: string): readonly string[] => [...new Set([...expandBraces(pattern), pattern])];
+/**
+ * The ways to read a pattern: with its braces expanded, and with braces that are part of a name.
+ * @throws Error with {@link globProblem} as its message
+ */
+export function expandPattern(pattern: string): readonly string[] {
+  const expanded = expandBraces(pattern);
+  const problem = globProblem(pattern, expanded);
+  if (problem !== null) throw new Error(`the pattern "${pattern}" ${problem}`);
+  return [...new Set([...expanded, pattern])];
+}
 
 /** Explains why a pattern cannot be compiled, as a phrase that follows its name; null if it can. */
-export function globProblem(pattern: string): string | null {
-  const alternatives = expandBraces(pattern);
-  if (alternatives.length > MAX_ALTERNATIVES) return `has more than ${MAX_ALTERNATIVES} alternatives in {…}`;
-  const rest = alternatives.map((each) => each.replace(/(?<=^|\/)[^/*?[(]*!\([^()/]*\)(?=\/|$)/g, ''));
+export function globProblem(pattern: string, expanded: readonly string[] = expandBraces(pattern)): string | null {
+  if (expanded.length > MAX_ALTERNATIVES) return `has more than ${MAX_ALTERNATIVES} alternatives in {…}`;
   if (/\[\[:\w+:\]/.test(pattern)) return 'holds a class such as [:alpha:]; write its characters, such as a-z';
+  if (!pattern.includes('(')) return null;
+  const rest = expanded.map((each) => each.replace(/(?<=^|\/)[^/*?[(]*!\([^()/]*\)(?=\/|$)/g, ''));
   return rest.some((each) => /[!@+*?]\(|\([^)]*\|/.test(each)) || /!\([^)]*[{}]/.test(pattern)
     ? 'holds an extended glob; only name!(a|b) at the end of a name is known'
     : null;
@@ -117,6 +126,7 @@ function matches<Part, Item>(
  * stay.
  */
 export function expandBraces(pattern: string): string[] {
+  if (!pattern.includes('{')) return [pattern];
   const done: string[] = [];
   const open = [pattern];
   for (let each = open.pop(); each !== undefined && done.length <= MAX_ALTERNATIVES; each = open.pop()) {

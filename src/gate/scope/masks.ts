@@ -1,4 +1,4 @@
-import { compileGlob, expandPattern, type Glob } from '../../base/glob.ts';
+import { compileAlternatives, expandPattern, type Glob } from '../../base/glob.ts';
 import { BACKUP_MARKS } from '../../spec/policy/default-masks.ts';
 import { GIT_CREDENTIALS, OWN_PACKAGES, PROTECTED_NAMES, REPOSITORY_MARK } from '../../spec/policy/protected-names.ts';
 
@@ -7,7 +7,10 @@ const protectedNames: ReadonlySet<string> = new Set(PROTECTED_NAMES);
 /** A pattern of the masks; an exception begins with `!`. */
 interface Mask {
   readonly excepts: boolean;
-  readonly matches: Glob;
+  /** The glob, with its braces expanded. */
+  readonly alternatives: readonly string[];
+  /** The compiled glob, once a path has needed it. */
+  matches?: Glob;
 }
 
 /** Size of the cache of folders; a walk asks about each file of the same folder. */
@@ -24,12 +27,12 @@ const REMEMBERED = 4096;
  * masked('deploy/.env'); // true
  */
 export function maskMatcher(patterns: readonly string[]): (relPath: string) => boolean {
-  const masks = patterns.flatMap((pattern): (Mask & { readonly globs: readonly string[] })[] => {
+  const masks = patterns.flatMap((pattern): Mask[] => {
     const excepts = pattern.startsWith('!');
     const glob = anchored(foldPattern(excepts ? pattern.slice(1) : pattern));
-    return glob === null ? [] : [{ excepts, matches: compileGlob(glob), globs: expandPattern(glob) }];
+    return glob === null ? [] : [{ excepts, alternatives: expandPattern(glob) }];
   });
-  const mayBeMasked = lastNameTest(masks.flatMap(({ excepts, globs }) => (excepts ? [] : globs)));
+  const mayBeMasked = lastNameTest(masks.flatMap(({ excepts, alternatives }) => (excepts ? [] : alternatives)));
   const folders = new Map<string, boolean>();
   const isMaskedFolder = (path: string): boolean => {
     let is = folders.get(path);
@@ -56,8 +59,10 @@ function hides(masks: readonly Mask[], path: string, spellings: readonly string[
   const above = path.split('/').slice(0, -1).map(foldName);
   const forms = [written, ...spellings.map((name) => [...above, name])];
   let masked = false;
-  for (const { excepts, matches } of masks) {
-    if (excepts !== masked) continue;
+  for (const mask of masks) {
+    if (mask.excepts !== masked) continue;
+    const { excepts, matches = compileAlternatives(mask.alternatives) } = mask;
+    mask.matches = matches;
     masked = excepts ? !written.some((_, at) => matches(written.slice(0, at + 1))) : forms.some(matches);
   }
   return masked;
@@ -72,7 +77,7 @@ function lastNameTest(globs: readonly string[]): (name: string) => boolean {
   const names = new Set(lasts.filter((last) => !/[*?[(]/.test(last)));
   const isEnding = (last: string) => /^\*\.[^*?[(.]+$/.test(last);
   const endings = new Set(lasts.filter(isEnding).map((last) => last.slice(2)));
-  const others = lasts.filter((last) => !names.has(last) && !isEnding(last)).map((last) => compileGlob(last));
+  const others = lasts.filter((last) => !names.has(last) && !isEnding(last)).map((last) => compileAlternatives([last]));
   return (name) =>
     names.has(name) || endings.has(name.slice(name.lastIndexOf('.') + 1)) || others.some((test) => test([name]));
 }
@@ -156,10 +161,8 @@ function foldName(name: string): string {
 
 /** A pattern's letters as the most lenient file system reads them. */
 const foldPattern = (text: string): string =>
-  text
-    .normalize('NFKC')
-    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
-    .toLowerCase();
+  (ASCII.test(text) ? text : text.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '')).toLowerCase();
+const ASCII = /^[\x20-\x7e]*$/;
 
 const matchers = new WeakMap<readonly string[], (relPath: string) => boolean>();
 

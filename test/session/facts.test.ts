@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { ApprovalRequest } from '../../src/ports/approver.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
 import {
@@ -27,6 +28,43 @@ const runs = (...results: Json[]): NonNullable<StageOptions['results']> => {
 };
 const toTest = (session: Session) =>
   session.hop({ to: 'test', exit: 'hop-test', reason: 'on', fruit: { 'commit-message': 'x' } });
+
+describe('the findings of a session', () => {
+  it('are in the approval request, except those of deleted files', async () => {
+    const noted = (path: string, op: 'modify' | 'delete', finding?: string) => ({
+      outcome: { status: 'ok' as const, result: null },
+      effects: [{ path, op, ...(finding === undefined ? {} : { finding }) }],
+    });
+    const edits = [
+      noted('src/a.test.ts', 'modify', 'it holds 1 test less than before'),
+      noted('src/run.sh', 'modify', 'it is executable'),
+      noted('src/run.sh', 'delete'),
+    ];
+    let next = 0;
+    const asked: Json[] = [];
+    const approve = async ({ view }: ApprovalRequest) => {
+      asked.push(view as unknown as Json);
+      return { by: 'operator' };
+    };
+    const { session } = await stage({
+      approver: { via: 'approver', approve },
+      results: {
+        edit: () => edits[Math.min(next++, 2)]!,
+        ...runs(testRun('pass', { fewerTests: { before: 4, now: 3 } }), testRun('pass')),
+      },
+    });
+    await lead(session, 'edit');
+    for (const _ of edits) await must(session.step(edit));
+    await must(toTest(session));
+    await must(session.step({ tool: 'bash-test', args: {} }));
+    await ship(session);
+    const weakened = { 'src/a.test.ts': 'it holds 1 test less than before' };
+    expect(asked.at(-1)).toMatchObject({
+      findings: { ...weakened, 'npm test': '1 test less passed than before (3 of 4)' },
+    });
+    expect(Object.keys((asked.at(-1) as { findings: object }).findings)).not.toContain('src/run.sh');
+  });
+});
 
 describe('the fruit of a test visit', () => {
   const pass = testRun('pass');

@@ -9,7 +9,11 @@ const SSHD = ['/usr/sbin/sshd', '/usr/local/sbin/sshd', '/usr/bin/sshd'].find((p
 
 /** Why the tests of ssh cannot run here; null if they can. */
 export const noSshd: string | null =
-  SSHD === undefined ? 'there is no sshd (Debian: apt-get install openssh-server)' : null;
+  SSHD === undefined
+    ? 'there is no sshd (Debian: apt-get install openssh-server)'
+    : /\/(?:nologin|false)$/.test(userInfo().shell ?? '')
+      ? `sshd runs no command for ${userInfo().username}, an account without a login shell`
+      : null;
 
 interface SshServer {
   /** `ssh://user@localhost:PORT`. */

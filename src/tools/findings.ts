@@ -1,4 +1,4 @@
-import { runsLater, type TestSignals, testSignals, weakenedTests } from '../evidence/findings.ts';
+import { findingsIn, runsLater, type TestSignals, testSignals, weakenedTests } from '../evidence/findings.ts';
 import type { ObservedEffect } from '../ports/effects.ts';
 import type { Grant } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';
@@ -32,6 +32,6 @@ export function withFinding(
 
 /** The part of a result that lists the findings of effects; empty if there are none. */
 export function findingsPart(effects: readonly ObservedEffect[]): { readonly findings?: Json } {
-  const found = effects.flatMap(({ path, finding: why }): Json[] => (why === undefined ? [] : [{ path, why }]));
-  return found.length === 0 ? {} : { findings: found };
+  const found = findingsIn(effects);
+  return found.length === 0 ? {} : { findings: found.map((finding) => ({ ...finding })) };
 }

@@ -1,4 +1,5 @@
 import type { NativeOutcome } from '../../session/native/native-ticket.ts';
+import { describeFindings } from '../core/describe-findings.ts';
 import { idsOf, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
 import type { ClaudeToolEvent } from './event.ts';
 import { HOOK_EVENT, type HookCall, recordHookEvent } from './hook-call.ts';
@@ -7,21 +8,23 @@ import { addWarning } from './missing-hooks.ts';
 import { nativeFailure, nativeResult } from './native-result.ts';
 import { NOTHING, type Reply } from './reply.ts';
 
-/** PostToolUse and PostToolUseFailure: records the result of a native call in the evidence. */
+/** PostToolUse and PostToolUseFailure: records the result of a native call in the evidence, and names its findings. */
 export async function postToolUse(at: HookCall<ClaudeToolEvent>): Promise<Reply> {
   const { desk, seat, event } = at;
   const call = await takeCall(at);
   const changed = call !== null && wasChanged(call, event.input);
+  let findings: string | null = null;
   if (call?.ticket) {
     const { ticket } = call;
     const outcome = changed ? CHANGED : outcomeOf(at, ticket.tool);
     const concluded = await desk.withSession(seat, (session) => session.conclude(ticket, outcome));
+    findings = describeFindings(concluded);
     desk.recordTranscript(seat, toolResult(event.toolUseId, { ...told(outcome), evidence: idsOf(concluded.evidence) }));
   }
   const heard = event.name === 'PostToolUseFailure' ? HOOK_EVENT.failed : HOOK_EVENT.done;
   if (!changed) {
     await recordHookEvent(at, heard);
-    return NOTHING;
+    return findings === null ? NOTHING : { kind: 'tell', event: event.name, text: findings };
   }
   const { toolUseId, tool, input } = event;
   // The call that ran is not the one that was decided: it bypassed the session.

@@ -1,4 +1,5 @@
 import type { NativeOutcome, NativeTicket } from '../../session/native/native-ticket.ts';
+import { describeFindings } from '../core/describe-findings.ts';
 import type { ConversationRecord, HookContext } from '../core/hook-context.ts';
 import { idsOf, toolResult } from '../core/transcript/transcript-items.ts';
 import { ticketKey } from './before-tool.ts';
@@ -9,18 +10,20 @@ type AfterTool = Extract<CodexHookEvent, { hook_event_name: 'PostToolUse' }>;
 /** Length to which Codex's text about a call is cut, in characters. */
 const SHOWN = 2000;
 
-/** Records the result of an allowed call. */
+/** Records the result of an allowed call. Returns the text about its findings for the model, or null. */
 export async function afterTool(
   { tool_use_id, tool_response }: AfterTool,
   desk: HookContext,
   seat: ConversationRecord,
-): Promise<void> {
+): Promise<string | null> {
   const ticket = (await desk.takeForCall(seat, ticketKey(tool_use_id))) as unknown as NativeTicket | null;
-  if (ticket === null) return;
+  if (ticket === null) return null;
   const outcome = outcomeOf(tool_response);
-  const { evidence } = await desk.withSession(seat, (session) => session.conclude(ticket, outcome));
+  const concluded = await desk.withSession(seat, (session) => session.conclude(ticket, outcome));
   const text = outcome.status === 'ok' ? JSON.stringify(outcome.result) : outcome.message;
-  desk.recordTranscript(seat, toolResult(tool_use_id, { status: outcome.status, text, evidence: idsOf(evidence) }));
+  const evidence = idsOf(concluded.evidence);
+  desk.recordTranscript(seat, toolResult(tool_use_id, { status: outcome.status, text, evidence }));
+  return describeFindings(concluded);
 }
 
 /**

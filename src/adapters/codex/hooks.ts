@@ -48,8 +48,7 @@ async function answer(event: CodexHookEvent, desk: HookContext, env: Env): Promi
       return reason === null ? SILENCE : refuse(reason);
     }
     case 'PostToolUse':
-      await afterTool(event, desk, seat);
-      return SILENCE;
+      return context(event, await afterTool(event, desk, seat));
     case 'Stop': {
       const heardOut = await tellWords(event, desk, seat);
       return event.stop_hook_active ? SILENCE : askOnce(desk, heardOut);
@@ -87,8 +86,13 @@ async function tell(
   // Codex silently skips hooks that it does not trust. The `begun` note shows that the hooks were active at the start.
   const begun: ConversationRecord['notes'] = event.hook_event_name === 'SessionStart' ? begin(event, seat) : {};
   await note(desk, seat, event, { told: text, ...begun });
-  const { hook_event_name: hookEventName } = event;
-  return { ...SILENCE, stdout: JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext: text } }) };
+  return context(event, text);
+}
+
+/** The answer that shows `text` to the model; silence if it is null. */
+function context({ hook_event_name: hookEventName }: CodexHookEvent, text: string | null): HookAnswer {
+  const hookSpecificOutput = { hookEventName, additionalContext: text };
+  return text === null ? SILENCE : { ...SILENCE, stdout: JSON.stringify({ hookSpecificOutput }) };
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Body, EffectRecord } from '../../evidence/bodies.ts';
+import { findingsIn } from '../../evidence/findings.ts';
 import { decide } from '../../gate/decide.ts';
 import { effectiveScope, type StepPlan } from '../../gate/decide-step.ts';
 import { deny } from '../../gate/deny.ts';
@@ -51,7 +52,7 @@ export class NativeSteps {
     return this.#core.serially(
       async () => {
         const { facts } = this.#core.writer.state;
-        const late = { ok: true as const, recorded: false, evidence: [] };
+        const late = { ok: true as const, recorded: false, evidence: [], findings: [] };
         const call = this.#watchedCall(ticket);
         if (!call || isSessionClosed(this.#core.writer.state) || ticket.visit !== this.#visitName()) return late;
         const acts = ticket.intent !== null;
@@ -63,16 +64,17 @@ export class NativeSteps {
         if (acts) {
           const bodies: Body[] = [{ event: 'outcome', tool, outcome: kept, effects }, ...this.#core.heldBack];
           this.#core.heldBack = [];
-          return { ok: true, recorded: true, evidence: await this.#core.writer.append(bodies) };
+          const findings = effects === 'unobserved' ? [] : findingsIn(effects);
+          return { ok: true, recorded: true, evidence: await this.#core.writer.append(bodies), findings };
         }
         const step: Body = { event: 'step', tool, args: await keepFields(store, ticket.args), outcome: kept, effects };
         if (facts.pending) {
           // No entry may come between an intent and its outcome. This step is recorded after the outcome, at the latest
           // when the session is released.
           this.#core.heldBack.push(step);
-          return { ok: true, recorded: true, evidence: [] };
+          return { ok: true, recorded: true, evidence: [], findings: [] };
         }
-        return { ok: true, recorded: true, evidence: await this.#core.writer.append([step]) };
+        return { ok: true, recorded: true, evidence: await this.#core.writer.append([step]), findings: [] };
       },
       { settle: false },
     );

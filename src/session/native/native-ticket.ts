@@ -1,4 +1,5 @@
 import type { Entry } from '../../evidence/entry.ts';
+import type { Finding } from '../../evidence/findings.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
@@ -35,5 +36,7 @@ export type ConcludeResult =
       /** False if it came too late: the evidence says that the outcome is unknown. */
       readonly recorded: boolean;
       readonly evidence: readonly Entry[];
+      /** Notes on the changed files that a person will see before they ship. */
+      readonly findings: readonly Finding[];
     }
   | Refused;

@@ -50,6 +50,16 @@ describe('a call of one of the client’s own tools', () => {
     expect((await world.evidence()).at(-1)).toBe('outcome edit ok, modify src/a.js');
   });
 
+  it('whose change has a finding names it to the model', async () => {
+    await world.lead('edit', 'execute');
+    const content = "import test from 'node:test';\ntest.skip('a', () => {});\n";
+    const write = await world.call('Write', { file_path: world.path('src/a.test.js'), content });
+    expect(write.verdict).toBe('allowed');
+    writeFileSync(world.path('src/a.test.js'), content);
+    const { context } = await world.done(write.id, 'Write', { type: 'create', filePath: world.path('src/a.test.js') });
+    expect(context).toMatch(/findings.*\nsrc\/a\.test\.js: 1 test mark skip or single out/);
+  });
+
   it('is refused outside of the scope', async () => {
     await world.lead('edit', 'execute');
     const write = await world.call('Write', { file_path: world.path('package.json'), content: '{}' });

@@ -59,6 +59,25 @@ describe('a patch', () => {
     });
   });
 
+  test('whose change has a finding names it to the model', async () => {
+    const { session, root, call, send } = await world();
+    await toEdit(session);
+    const add = patchOf('*** Add File: src/a.test.ts', "+test.skip('a', () => {});");
+    await call('apply_patch', add, { tool_use_id: 'p' });
+    writeFileSync(join(root, 'src/a.test.ts'), "test.skip('a', () => {});\n");
+    const answer = await send({
+      hook_event_name: 'PostToolUse',
+      tool_name: 'apply_patch',
+      tool_input: add,
+      tool_use_id: 'p',
+      tool_response: 'Exit code: 0\nSuccess.',
+    });
+    expect(JSON.parse(answer.stdout).hookSpecificOutput).toEqual({
+      hookEventName: 'PostToolUse',
+      additionalContext: expect.stringContaining('src/a.test.ts: it is a test'),
+    });
+  });
+
   test('its failure is recorded as one', async () => {
     const { session, call, send } = await world();
     await toEdit(session);

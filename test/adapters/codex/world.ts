@@ -33,7 +33,8 @@ const watching: NativeWatch = {
     const path = String(args['path']);
     const after = digest(grant.root, path);
     if (after === before || after === undefined) return [];
-    return [{ path, op: before === null ? 'create' : 'modify', after }];
+    const finding = path.includes('.test.') ? { finding: 'it is a test' } : {};
+    return [{ path, op: before === null ? 'create' : 'modify', after, ...finding }];
   },
 };
 

@@ -2,19 +2,20 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/**
- * The last passing run of a command in a repository. `before` is the highest earlier number of tests, in this session
- * or at the end of the previous one.
- */
+/** The passing runs of a command in a repository. */
 interface Known {
-  readonly session: string;
-  readonly total: number;
-  readonly before: number;
+  /** Number of tests of the last run, in any session. */
+  readonly last: number;
+  /** Highest number of tests by session, the latest session last. */
+  readonly sessions: readonly (readonly [session: string, highest: number])[];
 }
 
+const MOST_SESSIONS = 100;
+
 /**
- * Stores the number of tests of a passing run. Within a session the compared number never falls, so a second run does
- * not hide tests that the first one lost.
+ * Stores the number of tests of a passing run. A session starts with the number of the last run before it. Within a
+ * session the compared number never falls, so neither its own second run nor a run of another session hides tests that
+ * were lost.
  *
  * @param state hopgate's own folder, which no command sees
  * @returns the earlier number; null if unknown
@@ -32,12 +33,16 @@ export function compareCount(
     `${createHash('sha256').update(`${root}\0${command}`).digest('hex').slice(0, 32)}.json`,
   );
   const known = read(file);
-  const before = known === null ? null : known.session === session ? Math.max(known.before, known.total) : known.total;
+  const before = new Map(known?.sessions).get(session) ?? known?.last ?? null;
+  const others = (known?.sessions ?? []).filter(([id]) => id !== session);
+  const next: Known = {
+    last: total,
+    sessions: [...others.slice(1 - MOST_SESSIONS), [session, Math.max(before ?? 0, total)]],
+  };
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    const next: Known = { session, total, before: before ?? total };
-    writeFileSync(`${file}.new`, JSON.stringify(next), { mode: 0o600 });
-    renameSync(`${file}.new`, file);
+    writeFileSync(`${file}.${process.pid}`, JSON.stringify(next), { mode: 0o600 });
+    renameSync(`${file}.${process.pid}`, file);
   } catch {
     // without a writable state folder nothing is stored
   }
@@ -46,10 +51,8 @@ export function compareCount(
 
 function read(file: string): Known | null {
   try {
-    const { session, total, before } = JSON.parse(readFileSync(file, 'utf8')) as Partial<Known>;
-    return typeof session === 'string' && Number.isInteger(total) && Number.isInteger(before)
-      ? { session, total: total!, before: before! }
-      : null;
+    const { last, sessions } = JSON.parse(readFileSync(file, 'utf8')) as Partial<Known>;
+    return Number.isInteger(last) && Array.isArray(sessions) ? { last: last!, sessions } : null;
   } catch {
     return null;
   }

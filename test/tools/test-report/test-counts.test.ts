@@ -1,0 +1,30 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { compareCount } from '../../../src/tools/test-report/test-counts.ts';
+
+/** Counts runs of one command; each call answers with the number that the run is compared with. */
+function counting() {
+  const state = mkdtempSync(join(tmpdir(), 'hopgate-counts-'));
+  onTestFinished(() => rmSync(state, { recursive: true, force: true }));
+  return (session: string, total: number) => compareCount(state, '/repo', 'npm test', session, total);
+}
+
+it('compares a session with the last run before it, and never with its own lower one', () => {
+  const count = counting();
+  expect(count('one', 10)).toBe(null);
+  expect(count('one', 8)).toBe(10);
+  expect(count('one', 8)).toBe(10);
+  expect(count('two', 8)).toBe(8);
+});
+
+it('keeps the number of each of two sessions that run in turn', () => {
+  const count = counting();
+  count('one', 10);
+  expect(count('two', 7)).toBe(10);
+  expect(count('one', 9)).toBe(10);
+  expect(count('two', 7)).toBe(10);
+  expect(count('one', 12)).toBe(10);
+  expect(count('one', 11)).toBe(12);
+});

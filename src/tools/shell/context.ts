@@ -84,16 +84,14 @@ export async function treeOf({ call, sandbox, env, overlay }: ShellContext): Pro
   const { root, config } = call.grant;
   const { mask: masks, toolchains } = config;
   const programs = programsOf(root, config, env);
-  const startedAt = performance.now();
   const scan = scanTree(root, masks);
-  const scanMs = performance.now() - startedAt;
   const { availability } = sandbox;
   const unixSockets = availability.ok && availability.unixSockets;
   const objects = availability.ok
     ? await unlessAborted(maskedObjects(sandbox, { root, masks, toolchains, scan }), call.signal)
     : { mounts: [], closed: [] };
   const said: CallTree['said'] = objects.closed.length > 0 ? { withoutObjects: [...objects.closed] } : {};
-  return { root, masks, toolchains, programs, overlay, unixSockets, scan, scanMs, objects: objects.mounts, said };
+  return { root, masks, toolchains, programs, overlay, unixSockets, scan, objects: objects.mounts, said };
 }
 
 /** The operator's programs for the commands of a repository. */

@@ -1,5 +1,7 @@
 import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
 import type { SandboxLayout } from '../sandbox/mounts/layout.ts';
+import { type FolderSeen, folderStamp } from '../sandbox/mounts/read-folder.ts';
 import { isWithinOneOf, scanTree, type TreeScan } from '../sandbox/mounts/tree.ts';
 
 /** A masked file appeared or was replaced while a command ran. It was not covered, so the command may have read it. */
@@ -12,26 +14,18 @@ export class UncoveredError extends Error {
   }
 }
 
-/** The tree is scanned again only where that takes at most this part of the command's time, or at most FREE_MS. */
-const SHARE = 1 / 20;
-const FREE_MS = 50;
-
 export interface Covered {
   readonly root: string;
   readonly masks: readonly string[];
   readonly scan: TreeScan;
-  /** How long the scan took. */
-  readonly scanMs: number;
 }
 
 /**
  * Watches the files that a layout covers by single mounts: if such a file is replaced, its mount disappears with it.
- * (The layer of an overlay does not.) After a command that took long enough, or in a small tree, also searches new
- * masked files.
+ * (The layer of an overlay does not.) Also searches new masked files, if any folder of the tree has changed.
  * @returns a check that throws {@link UncoveredError} if a masked file was not covered
  */
-export function watchCovered({ root, masks, scan, scanMs }: Covered, { mounts }: SandboxLayout): () => void {
-  const startedAt = performance.now();
+export function watchCovered({ root, masks, scan }: Covered, { mounts }: SandboxLayout): () => void {
   const before = mounts.flatMap((mount) =>
     mount.kind === 'empty-file' || mount.kind === 'text-file'
       ? [{ path: mount.target, identity: identityOf(mount.target) }]
@@ -40,7 +34,8 @@ export function watchCovered({ root, masks, scan, scanMs }: Covered, { mounts }:
   return () => {
     const changed = before.find(({ path, identity }) => identityOf(path) !== identity);
     if (changed) throw new UncoveredError(changed.path, 'was replaced');
-    if (scanMs > Math.max(FREE_MS, (performance.now() - startedAt) * SHARE)) return;
+    const isSame = ({ path, stamp }: FolderSeen) => stamp !== null && stamp === folderStamp(join(root, path));
+    if (scan.folders.every(isSame)) return;
     const isCovered = isWithinOneOf(new Set([...scan.maskedFiles, ...scan.maskedFolders]));
     const now = scanTree(root, masks);
     const added = [...now.maskedFiles, ...now.maskedFolders].find((path) => !isCovered(path));

@@ -1,4 +1,4 @@
-import { accessSync, constants, type Dirent, readdirSync } from 'node:fs';
+import { accessSync, constants, type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { LayoutError } from '../layout-error.ts';
 
 /** Below Linux's limit of 4,096 bytes, with room for the prefixes and temporary names that hopgate adds. */
@@ -36,4 +36,24 @@ export function isUnlistable(path: string): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EACCES';
   }
+}
+
+/** A folder, and its state before its entries were read. */
+export interface FolderSeen {
+  readonly path: string;
+  /** Differs after each change of the entries; null if a further change may leave it the same. */
+  readonly stamp: bigint | null;
+}
+
+/**
+ * A folder that changed less than this before it was read may change again within the same tick of the file system's
+ * clock.
+ */
+const SETTLED_MS = 100;
+
+/** The state of a folder, by its change time (ctime), which no program can reset; null if it has just changed. */
+export function folderStamp(path: string): bigint | null {
+  const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  if (!stat?.isDirectory()) return null;
+  return Date.now() - Number(stat.ctimeMs) > SETTLED_MS ? stat.ctimeNs * 1_000_003n + stat.ino : null;
 }

@@ -12,7 +12,7 @@ import { formatOnly } from './git-format.ts';
 import { maskLayer } from './mask-layer.ts';
 import { maskedInModules } from './modules.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
-import { isUnlistable, readFolder } from './read-folder.ts';
+import { type FolderSeen, folderStamp, isUnlistable, readFolder } from './read-folder.ts';
 
 /** The paths of a repository that the sandbox treats specially, all root-relative. */
 export interface TreeScan {
@@ -26,6 +26,8 @@ export interface TreeScan {
   readonly stores: readonly string[];
   /** `.git` files, which name the repository of their folder. */
   readonly gitFiles: readonly string[];
+  /** All folders that were read. */
+  readonly folders: readonly FolderSeen[];
 }
 
 /** Maximum number of entries; beyond it the walk would take longer than the command. */
@@ -46,10 +48,12 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
     repositories: [] as string[],
     stores: [] as string[],
     gitFiles: [] as string[],
+    folders: [] as FolderSeen[],
   };
   let left = maxEntries;
 
   const walk = (folder: string, isFree: boolean): void => {
+    found.folders.push({ path: folder, stamp: folderStamp(join(root, folder)) });
     const entries = readFolder(join(root, folder));
     if (entries.length === 0 && isUnlistable(join(root, folder))) {
       found.maskedFolders.push(folder);
@@ -81,7 +85,8 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
       if (entry.name === '.git' && entry.isFile()) found.gitFiles.push(path);
       if (!entry.isDirectory() || (isGit && SKIPPED_IN_GIT.has(entry.name))) continue;
       if (entry.name === 'node_modules')
-        for (const hit of maskedInModules(root, path, masks, masked)) cover(hit.path, hit.entry);
+        for (const hit of maskedInModules(root, path, masks, masked, (seen) => found.folders.push(seen)))
+          cover(hit.path, hit.entry);
       else walk(path, free);
     }
   };

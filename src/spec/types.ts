@@ -304,6 +304,8 @@ export interface TestCommand {
   readonly env?: CommandEnv;
   /** Instead of the tool's own limit. */
   readonly minutes?: number;
+  /** In GiB, instead of the sandbox's default. */
+  readonly memory?: number | 'unlimited';
 }
 
 /** `hopgate.yaml` at a repository's root: how it is tested and shipped. Resolved: every key is present. */

@@ -41,11 +41,12 @@ function resolveConfig(authored: ProjectFile): ProjectConfig {
     ...DEFAULT_PROJECT_CONFIG,
     ...rest,
     scopes: scopes ?? {},
-    test: (test ?? []).map(({ run, report = 'none', env, minutes }) => ({
+    test: (test ?? []).map(({ run, report = 'none', env, minutes, memory }) => ({
       run,
       report,
       ...resolveEnv(env),
       ...(minutes === undefined ? {} : { minutes }),
+      ...(memory === undefined ? {} : { memory }),
     })),
     deploy: Object.fromEntries(
       Object.entries(deploy ?? {}).map(([name, command]) => [

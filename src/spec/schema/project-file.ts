@@ -141,6 +141,10 @@ export const ProjectFile = z
             .max(24 * 60)
             .optional()
             .describe('Time limit in minutes; the limit of bash-test (ten minutes) if left out.'),
+          memory: z
+            .union([z.number().positive().max(4096), z.literal('unlimited')])
+            .optional()
+            .describe('Memory limit in GiB, or unlimited; 4 if left out.'),
         }),
       )
       .optional()

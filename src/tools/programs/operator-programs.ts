@@ -93,7 +93,7 @@ function stampOf(path: string): string {
 
 const relevant = (env: Env) =>
   Object.entries(env).filter(([name]) =>
-    /^PATH$|^HOME$|^GO|_(?:VERSION|TOOLCHAIN|HOME|ROOT|DIR|PREFIX|ENV)$/.test(name),
+    /^PATH$|^HOME$|^GO|^LC_|^LANG|^TZ$|_(?:VERSION|TOOLCHAIN|HOME|ROOT|DIR|PREFIX|ENV)$/.test(name),
   );
 
 /** Puts the repository's own virtual environment first, as if activated, unless the operator has activated one. */
@@ -297,16 +297,18 @@ class Finder {
     }
   }
 
-  /** Variables that name the folder or the version of a shown installation. */
+  /** Variables that name the folder or the version of a shown installation, the language and the timezone. */
   #environment(): { readonly [name: string]: string } {
     const { env, root } = this.#request;
     const folders = [...this.#mounts.keys(), ...this.#request.toolchains, '/usr', root];
     const isKept = (name: string, value: string): boolean =>
-      /_(?:VERSION|TOOLCHAIN)$|^GOTOOLCHAIN$/.test(name)
-        ? /^\w[\w.+-]{0,63}$/.test(value)
-        : /_(?:HOME|ROOT|DIR|PREFIX|ENV)$|^GOROOT$/.test(name) &&
-          isAbsolute(value) &&
-          folders.some((folder) => isWithin(folder, value));
+      /^(?:LANG|LANGUAGE|LC_[A-Z]+|TZ)$/.test(name)
+        ? /^[\w.@:/+,<>-]{1,100}$/.test(value)
+        : /_(?:VERSION|TOOLCHAIN)$|^GOTOOLCHAIN$/.test(name)
+          ? /^\w[\w.+-]{0,63}$/.test(value)
+          : /_(?:HOME|ROOT|DIR|PREFIX|ENV)$|^GOROOT$/.test(name) &&
+            isAbsolute(value) &&
+            folders.some((folder) => isWithin(folder, value));
     return Object.fromEntries(
       Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined && isKept(pair[0], pair[1])),
     );

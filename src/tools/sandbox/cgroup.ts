@@ -98,7 +98,8 @@ function makeGroup(hierarchy: Hierarchy, name: string, limits: LayoutLimits): st
   const group = `${hierarchy.folder}/${name}`;
   mkdirSync(group);
   if (hierarchy.processes) writeFileSync(`${group}/${hierarchy.processes}`, `${limits.processes}`);
-  if (hierarchy.memory) writeFileSync(`${group}/${hierarchy.memory}`, `${limits.memoryBytes}`);
+  const { memoryBytes } = limits;
+  if (hierarchy.memory && Number.isFinite(memoryBytes)) writeFileSync(`${group}/${hierarchy.memory}`, `${memoryBytes}`);
   return group;
 }
 

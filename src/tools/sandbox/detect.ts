@@ -65,8 +65,9 @@ export async function detectSandbox(options: DetectOptions = {}): Promise<Sandbo
 async function tryOut(bwrap: string): Promise<Sandbox> {
   const version = (await promisify(execFile)(bwrap, ['--version'])).stdout.replace(/^bubblewrap\s*/, '').trim();
   const self = { uid: process.getuid!(), gid: process.getgid!() };
-  let host: SandboxHost = { bwrap, supportFiles: makeSupportFiles(), self };
   const cgroups = self.uid === 0 ? probeCgroups() : null;
+  const limitsMemory = cgroups?.memory === true;
+  let host: SandboxHost = { bwrap, supportFiles: makeSupportFiles(), self, limitsMemory };
   const folder = join(host.supportFiles.folder, 'probe');
   mkdirSync(folder);
   let runners = makeRunners(host, cgroups);
@@ -202,6 +203,6 @@ function describeLimits(self: HostIdentity, cgroups: Cgroups | null): { [limit: 
     output: 'head and tail kept; a flood is killed',
     files: 'size and number per process',
     processes: cgroups?.processes ? 'cgroup' : ofUser,
-    memory: cgroups?.memory ? 'cgroup' : 'per process (no writable cgroup)',
+    memory: cgroups?.memory ? 'cgroup' : 'per process (no writable cgroup); a sanitizer needs memory: unlimited',
   };
 }

@@ -1,20 +1,45 @@
-import { lstatSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { Mount } from './mount.ts';
 import { readFolder } from './mounts/read-folder.ts';
 
 /** The allow-list for `/etc`: programs need these files to run and to check certificates. A sandbox shows no other. */
-export const ETC: readonly string[] = [
-  ...['alternatives', 'ld.so.cache', 'localtime', 'mime.types', 'crypto-policies'],
+const ETC: readonly string[] = [
+  ...['alternatives', 'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'mime.types', 'crypto-policies'],
+  ...['services', 'protocols', 'timezone', 'fonts', 'dotnet'],
+  ...['os-release', 'debian_version', 'lsb-release', 'redhat-release', 'system-release', 'alpine-release'],
   ...['ca-certificates', 'ca-certificates.conf'],
   ...['ssl/certs', 'ssl/openssl.cnf', 'ssl/cert.pem', 'ssl/ca-bundle.pem', 'ssl/ct_log_list.cnf'],
   ...['pki/tls/certs', 'pki/tls/cert.pem', 'pki/tls/openssl.cnf', 'pki/tls/openssl.d', 'pki/tls/ct_log_list.cnf'],
   ...['pki/ca-trust', 'pki/java'],
+  // Not `settings.xml`, which can hold the passwords of servers.
+  ...['maven/m2.conf', 'maven/logging'],
+  ...['php.ini', 'php.d', 'php/php.ini', 'php/conf.d'],
 ];
+
+/** The same for folders with a version in their name: the configuration of Java and of the PHP command line. */
+const VERSIONED: readonly { readonly folder: RegExp; readonly names: readonly string[] }[] = [
+  { folder: /^java[\w.-]*$/, names: [''] },
+  { folder: /^php\d[\d.]*$/, names: ['php.ini', 'conf.d'] },
+];
+
+/** The existing paths of `/etc` that every sandbox shows. */
+export function etcPaths(): readonly string[] {
+  const versioned = readFolder('/etc').flatMap(({ name }) =>
+    VERSIONED.flatMap(({ folder, names }) => (folder.test(name) ? names.map((each) => join(name, each)) : [])),
+  );
+  const php = readFolder('/etc/php').flatMap(({ name }) =>
+    /^\d/.test(name) ? ['cli', 'mods-available'].map((each) => join('php', name, each)) : [],
+  );
+  return [...ETC, ...versioned, ...php].map((name) => `/etc/${name}`).filter((path) => existsSync(path));
+}
 
 /** Files that hold keys or tokens in any folder. */
 const SECRET =
   /^(?:\.?(?:npmrc|netrc|pypirc|pgpass|git-credentials)|pip\.conf|gitconfig|credentials(?:\.toml|\.json)?|auth\.json|id_(?:rsa|dsa|ecdsa|ed25519)|.*\.(?:key|p12|pfx)|(?:.*-)?(?:priv)?key\d*\.pem)$/i;
+/** A setting of a PHP extension that holds a password or a token. */
+const SECRET_SETTING =
+  /^[ \t]*[\w.]*(?:pw|pass(?:word|wd|phrase)?|secret|token|licen[sc]e|[._]key)[ \t]*=[ \t]*["']?[^\s"';]/im;
 /** Folders of programs and their data: very many files, none written by hand. */
 const PROGRAMS = new Set([
   'bin',
@@ -37,8 +62,10 @@ const MAX_MOUNTS = 50;
  * tokens.
  */
 export function systemSecrets(): Mount[] {
-  const etc = ETC.map((name) => `/etc/${name}`);
-  return [...etc, '/usr/local'].flatMap((folder) => secretsIn(folder, DEPTH.system, true));
+  return [...etcPaths(), '/usr/local'].flatMap((path): Mount[] => {
+    if (statSync(path).isDirectory()) return secretsIn(path, DEPTH.system, true);
+    return isSecret(path) || !isOpen(realpathSync(path), false) ? [{ kind: 'empty-file', target: path }] : [];
+  });
 }
 
 /** The same for a toolchain. The toolchain as a whole may be closed to other users. */
@@ -53,7 +80,7 @@ export function secretsIn(top: string, depth: number, openToAll: boolean): Mount
       const isFolder = entry.isDirectory();
       // The target of a link is mounted separately or is not in the sandbox.
       if (entry.isSymbolicLink()) continue;
-      if (entry.isSocket() || (!isFolder && SECRET.test(entry.name))) found.push({ kind: 'empty-file', target });
+      if (entry.isSocket() || (!isFolder && isSecret(target))) found.push({ kind: 'empty-file', target });
       else if (openToAll && (entry.name === 'private' || !isOpen(target, isFolder)))
         found.push({ kind: isFolder ? 'empty-folder' : 'empty-file', target });
       else if (isFolder && left > 1 && !PROGRAMS.has(entry.name)) walk(target, left - 1);
@@ -61,6 +88,15 @@ export function secretsIn(top: string, depth: number, openToAll: boolean): Mount
   };
   walk(top, depth);
   return found.length > MAX_MOUNTS && openToAll ? [{ kind: 'empty-folder', target: top }] : found;
+}
+
+function isSecret(file: string): boolean {
+  if (SECRET.test(basename(file))) return true;
+  try {
+    return file.endsWith('.ini') && SECRET_SETTING.test(readFileSync(file, 'latin1'));
+  } catch {
+    return true;
+  }
 }
 
 function isOpen(path: string, isFolder: boolean): boolean {

@@ -38,7 +38,6 @@ export const SYSCALLS: { readonly [name: string]: readonly [x64: number, arm64: 
   open_by_handle_at: [304, 265],
   lookup_dcookie: [212, 18],
   // other processes
-  ptrace: [101, 117],
   process_vm_readv: [310, 270],
   process_vm_writev: [311, 271],
   pidfd_getfd: [438, 438],
@@ -53,7 +52,6 @@ export const SYSCALLS: { readonly [name: string]: readonly [x64: number, arm64: 
   keyctl: [250, 219],
   add_key: [248, 217],
   request_key: [249, 218],
-  personality: [135, 92],
   fanotify_init: [300, 262],
   // the machine
   kexec_load: [246, 104],
@@ -75,6 +73,8 @@ export const SYSCALLS: { readonly [name: string]: readonly [x64: number, arm64: 
   uselib: [134, null],
   modify_ldt: [154, null],
   // their arguments are checked below
+  ptrace: [101, 117],
+  personality: [135, 92],
   clone: [56, 220],
   clone3: [435, 435],
   openat2: [437, 437],
@@ -103,6 +103,18 @@ const MODE_ARGUMENT: { readonly [name: string]: number } = {
   mknodat: 2,
   open: 2,
   openat: 3,
+};
+
+/**
+ * Calls that are allowed with these values of the first argument only. LeakSanitizer stops the threads of its own
+ * process and reads their registers; no value writes memory or registers. ThreadSanitizer turns off the randomization
+ * of its own addresses.
+ */
+const ALLOWED_REQUESTS: { readonly [name: string]: readonly number[] } = {
+  // CONT, KILL, GETREGS, GETFPREGS, ATTACH, DETACH, GETREGSET
+  ptrace: [7, 8, 12, 14, 16, 17, 0x4204],
+  // the default, ADDR_NO_RANDOMIZE, and the question for the present value
+  personality: [0, 0x0040000, 0xffffffff],
 };
 
 /** Calls that pass arguments by pointer, which a filter cannot read; programs fall back to the older call. */
@@ -161,6 +173,13 @@ const whenCall = (number: number, body: readonly Instruction[]): Instruction[] =
   ...body,
 ];
 
+/** Allows the call with one of these first arguments, else fails. */
+const onlyRequests = (values: readonly number[]): Instruction[] => [
+  load(argument(0)),
+  ...values.flatMap((value) => [test(JUMP_EQUAL, value, 0, 1), result(ALLOW)]),
+  result(fail(EPERM)),
+];
+
 /** Fails with `errno` if the argument matches the test, else allows. */
 const refuseIf = (index: number, code: number, value: number, errno: number): Instruction[] => [
   load(argument(index)),
@@ -216,6 +235,7 @@ export function seccompFilter({ arch, unixSockets }: FilterOptions): Buffer {
     'socketpair',
     ...NOT_IMPLEMENTED,
     ...Object.keys(MODE_ARGUMENT),
+    ...Object.keys(ALLOWED_REQUESTS),
   ]);
   const refused = Object.keys(SYSCALLS).filter((name) => !special.has(name));
 
@@ -231,6 +251,7 @@ export function seccompFilter({ arch, unixSockets }: FilterOptions): Buffer {
     ...Object.entries(MODE_ARGUMENT).flatMap(([name, index]) =>
       call(name, refuseIf(index, JUMP_ANY_BIT, SETUID_OR_SETGID, EPERM)),
     ),
+    ...Object.entries(ALLOWED_REQUESTS).flatMap(([name, values]) => call(name, onlyRequests(values))),
     ...call('ioctl', ioctlBody),
     ...call('socket', socketBody(unixSockets)),
     ...call('socketpair', socketpairBody(unixSockets)),

@@ -5,7 +5,7 @@ import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { cacheMounts } from '../programs/cache-mounts.ts';
 import { boundText } from '../sandbox/bounded-output.ts';
-import { STATE_HOMES, withMounts } from '../sandbox/mounts/layout.ts';
+import { type LayoutLimits, STATE_HOMES, withMounts } from '../sandbox/mounts/layout.ts';
 import { testLayout } from '../sandbox/mounts/layouts.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { compareCount } from '../test-report/test-counts.ts';
@@ -105,7 +105,7 @@ function combine(results: readonly CommandResult[], chosen: readonly ChosenTest[
 async function runTest(
   context: ShellContext,
   tree: CallTree,
-  { argv, config: { report, env, minutes } }: ChosenTest,
+  { argv, config: { report, env, minutes, memory } }: ChosenTest,
 ): Promise<{ result: CommandResult; junit: string | null; changed: readonly string[] }> {
   const { grant, tool } = context.call;
   const [path, words] = typeof report === 'object' ? freshReport(report.junit, argv) : [null, argv];
@@ -113,7 +113,10 @@ async function runTest(
   let changed: readonly string[] = [];
   const before = path === null || context.contained ? null : stamp(join(grant.root, path));
   const filled = fillEnv(env, context.env);
-  const layout = withMounts(testLayout(tree), context.contained ? cacheMounts(context.call) : []);
+  const layout = withMounts(
+    testLayout({ ...tree, limits: memoryLimit(memory) }),
+    context.contained ? cacheMounts(context.call) : [],
+  );
   const result = await context.run(tree, layout, words, {
     ...(minutes === undefined ? {} : { seconds: minutes * 60 }),
     env: { CI: '1', NO_COLOR: '1', ...filled.env },
@@ -127,6 +130,11 @@ async function runTest(
   if (path !== null && !context.contained && stamp(join(grant.root, path)) !== before)
     junit = readWritten(grant.root, path);
   return { result: filled.cleanResult(result), junit: junit && filled.clean(junit), changed };
+}
+
+function memoryLimit(memory: number | 'unlimited' | undefined): Partial<LayoutLimits> {
+  if (memory === undefined) return {};
+  return { memoryBytes: memory === 'unlimited' ? Number.POSITIVE_INFINITY : Math.ceil(memory * 2 ** 30) };
 }
 
 /**

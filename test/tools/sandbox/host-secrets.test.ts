@@ -64,12 +64,23 @@ it('covers what not everybody may read, folders called private, keys, tokens and
   expect(covered(true)).toEqual([['empty-folder', '']]);
 });
 
+it('covers settings of PHP that hold a password or a token', () => {
+  const folder = scratch(['conf.d/agent.ini', 'conf.d/db.ini', 'conf.d/opcache.ini']);
+  writeFileSync(join(folder, 'conf.d/agent.ini'), 'extension=agent.so\nagent.license = "abc"\n');
+  writeFileSync(join(folder, 'conf.d/db.ini'), 'mysqli.default_pw=abc\n');
+  writeFileSync(join(folder, 'conf.d/opcache.ini'), '; password = x\nmysqli.default_pw =\nopcache.key_size=1\n');
+  expect(secretsIn(folder, 4, true).map(({ target }) => target)).toEqual([
+    join(folder, 'conf.d/agent.ini'),
+    join(folder, 'conf.d/db.ini'),
+  ]);
+});
+
 it('shows the certificates of authorities and no key of the host', async () => {
   const { stdout } = await run(
     `ls /etc /etc/ssl /etc/pki /etc/pki/tls 2>/dev/null; find /etc /usr/local -name private 2>/dev/null
     python3 -c 'import ssl; print(len(ssl.create_default_context().get_ca_certs()), len(__import__("os").listdir(ssl.get_default_verify_paths().capath)))'`,
   );
-  expect(stdout).not.toMatch(/^(?:private|shadow|hostname|ssh|.*\/private)$/m);
+  expect(stdout).not.toMatch(/^(?:private|shadow|ssh|machine-id|.*\/private)$/m);
   const count = `import ssl; print(len(ssl.create_default_context().get_ca_certs()), len(__import__("os").listdir(ssl.get_default_verify_paths().capath)))`;
   expect(stdout.trim().split('\n').at(-1)).toBe(
     execFileSync('/usr/bin/python3', ['-c', count], { encoding: 'utf8', env: {} }).trim(),

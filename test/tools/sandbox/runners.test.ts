@@ -24,7 +24,7 @@ let runners: Runners;
 let sandbox: Sandbox;
 beforeAll(async () => {
   const self = { uid: process.getuid!(), gid: process.getgid!() };
-  host = { bwrap: '/usr/bin/bwrap', supportFiles: makeSupportFiles(), self };
+  host = { bwrap: '/usr/bin/bwrap', supportFiles: makeSupportFiles(), self, limitsMemory: false };
   runners = makeRunners(host, asRoot ? probeCgroups() : null);
   sandbox = await detectSandbox();
 });

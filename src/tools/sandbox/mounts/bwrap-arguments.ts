@@ -1,11 +1,11 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { realpathIfAny } from '../../../base/files.ts';
-import { ETC } from '../host-secrets.ts';
+import { etcPaths } from '../host-secrets.ts';
 import { LayoutError } from '../layout-error.ts';
 import type { Mount } from '../mount.ts';
 import { SANDBOX_HOME, type SandboxLayout } from './layout.ts';
-import { SANDBOX_ID, type SupportFiles, textFile } from './support-files.ts';
+import { HOST_NAME, SANDBOX_ID, type SupportFiles, textFile } from './support-files.ts';
 
 /** The file descriptors that bubblewrap is started with; the command in the sandbox inherits none of them. */
 export const FD = { seccomp: 3, status: 4, args: 5, go: 6 } as const;
@@ -14,7 +14,7 @@ const NAMESPACES = ['user', 'pid', 'ipc', 'uts', 'cgroup'];
 const USR_LINKS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
 // A fresh /proc leaves these writable to host uid 0 even without capabilities.
 const PROC_COVERED = ['sys', 'irq', 'bus', 'acpi', 'scsi', 'fs', 'mtrr', 'sysrq-trigger'];
-const HOME_BYTES = 64 << 20;
+const HOME_BYTES = 1 << 30;
 const SHARED_MEMORY_BYTES = 64 << 20;
 
 /** The layout fields that change the fixed arguments. */
@@ -38,7 +38,7 @@ export function fixedArguments({ network }: Networking, supportFiles: SupportFil
     ...NAMESPACES.map((name) => `--unshare-${name}`),
     ...(network ? [] : ['--unshare-net']),
     ...['--disable-userns', '--cap-drop', 'ALL', '--uid', `${SANDBOX_ID}`, '--gid', `${SANDBOX_ID}`],
-    ...['--die-with-parent', '--new-session', '--hostname', 'peripheral', '--clearenv'],
+    ...['--die-with-parent', '--new-session', '--hostname', HOST_NAME, '--clearenv'],
     ...['--seccomp', `${FD.seccomp}`, '--json-status-fd', `${FD.status}`],
     ...systemArguments(supportFiles),
     ...(network ? resolverArguments() : []),
@@ -56,6 +56,7 @@ export function layoutArguments(
   return [
     ...Object.entries({ ...layout.env, ...env }).flatMap(([name, value]) => ['--setenv', name, value]),
     ...['--size', `${layout.limits.tmpBytes}`, '--perms', '1777', '--tmpfs', '/tmp'],
+    ...['--symlink', '/tmp', '/var/tmp'],
     ...['--size', `${HOME_BYTES}`, '--tmpfs', SANDBOX_HOME],
     ...layout.mounts.flatMap((mount) => mountArguments(mount, layout.root, supportFiles)),
     ...['--remount-ro', '/', '--chdir', layout.chdir],
@@ -68,10 +69,21 @@ function systemArguments(supportFiles: SupportFiles): string[] {
     ...USR_LINKS.filter((path) => existsSync(path)).flatMap((path) =>
       lstatSync(path).isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path],
     ),
-    ...ETC.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
+    ...etcPaths().flatMap((path) => ['--ro-bind', path, path]),
+    ...timezoneArguments(),
+    // Debian's Ruby installs gems there.
+    ...['--ro-bind-try', '/var/lib/gems', '/var/lib/gems'],
     ...supportFiles.etc.flatMap(({ source, target }) => ['--ro-bind', source, target]),
     ...supportFiles.secrets.flatMap((mount) => mountArguments(mount, '/', supportFiles)),
   ];
+}
+
+/** As a link if it is one, because programs read the timezone's name from its target. */
+function timezoneArguments(): string[] {
+  const path = '/etc/localtime';
+  const real = realpathIfAny(path);
+  if (real === null) return [];
+  return real.startsWith('/usr/share/zoneinfo/') ? ['--symlink', real, path] : ['--ro-bind', path, path];
 }
 
 const resolverArguments = () =>

@@ -10,6 +10,7 @@ export interface LayoutLimits {
   readonly processes: number;
   readonly openFiles: number;
   readonly fileBytes: number;
+  /** Infinity for no limit. */
   readonly memoryBytes: number;
   /** Size of `/tmp`, which is memory. */
   readonly tmpBytes: number;
@@ -111,11 +112,13 @@ export function baseLayout(name: string, request: BaseRequest): SandboxLayout {
     ],
     chdir: root,
     env: {
+      LANG: 'C.UTF-8',
       ...request.programs?.env,
       PATH: [...new Set([...path, ...(request.programs?.path ?? []), ...SYSTEM_PATH])].join(':'),
       HOME: SANDBOX_HOME,
       USER: 'agent',
-      LANG: 'C.UTF-8',
+      LOGNAME: 'agent',
+      SHELL: existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh',
       TMPDIR: '/tmp',
       ...request.env,
     },

@@ -9,6 +9,9 @@ import { makeTempFolder } from './temp-folder.ts';
 /** The uid and gid of the command in the sandbox, independent of the host user. */
 export const SANDBOX_ID = 1000;
 
+/** The sandbox's own host name; it resolves to the loopback address. */
+export const HOST_NAME = 'peripheral';
+
 /**
  * The files that a sandbox needs in addition to the system's, and the folder where overlays are mounted (each run in
  * its own mount namespace).
@@ -25,11 +28,21 @@ export interface SupportFiles {
   readonly filters: { readonly plain: string; readonly unixSockets: string };
 }
 
+const lines = (...all: string[]): string => all.map((line) => `${line}\n`).join('');
+
 const ETC = {
-  passwd: `agent:x:${SANDBOX_ID}:${SANDBOX_ID}:agent:/home/agent:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n`,
-  group: `agent:x:${SANDBOX_ID}:\nnogroup:x:65534:\n`,
-  hosts: '127.0.0.1 localhost\n::1 localhost\n',
-  'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
+  passwd: lines(
+    'root:x:0:0:root:/root:/bin/sh',
+    `agent:x:${SANDBOX_ID}:${SANDBOX_ID}:agent:/home/agent:/bin/sh`,
+    'nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin',
+  ),
+  group: lines('root:x:0:', `agent:x:${SANDBOX_ID}:`, 'nogroup:x:65534:'),
+  hostname: lines(HOST_NAME),
+  hosts: lines('127.0.0.1 localhost', '::1 localhost', `127.0.0.1 ${HOST_NAME}`),
+  'nsswitch.conf': lines(
+    ...['passwd: files', 'group: files', 'hosts: files dns'],
+    ...['services: files', 'protocols: files'],
+  ),
 };
 
 /** Writes the support files into a fresh folder that is removed when the process exits. */

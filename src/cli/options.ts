@@ -4,7 +4,7 @@ import type { Io } from './io.ts';
 
 /** `--root DIR`: the repository; default: the one that contains the current folder. Resolve it with {@link rootOf}. */
 export const rootOption = (): Option =>
-  new Option('--root <dir>', 'the repository').default('.', 'the one that the current folder is of');
+  new Option('--root <dir>', 'the repository').default('.', 'the one that contains the current folder');
 
 /** The real path of `--root`. Throws ProjectError `no-root` (usage). */
 export function rootOf(io: Io, { root }: { readonly root: string }): string {

@@ -1,77 +1,18 @@
 import { Command, CommanderError } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
-import { register as approve } from './commands/clients/approve.ts';
-import { register as claude } from './commands/clients/claude.ts';
-import { register as codex } from './commands/clients/codex.ts';
-import { register as daemon } from './commands/clients/daemon.ts';
-import { register as install } from './commands/clients/install.ts';
-import { register as mcp } from './commands/clients/mcp.ts';
-import { register as uninstall } from './commands/clients/uninstall.ts';
-import { register as upstream } from './commands/clients/upstream.ts';
-import { register as doctor } from './commands/doctor.ts';
-import { register as activity } from './commands/evidence/activity.ts';
-import { register as erase } from './commands/evidence/erase.ts';
-import { register as infer } from './commands/evidence/infer.ts';
-import { register as log } from './commands/evidence/log.ts';
-import { register as par } from './commands/evidence/par.ts';
-import { register as replay } from './commands/evidence/replay.ts';
-import { register as seal } from './commands/evidence/seal.ts';
-import { register as sessions } from './commands/evidence/sessions.ts';
-import { register as thread } from './commands/evidence/thread.ts';
-import { register as verify } from './commands/evidence/verify.ts';
-import { register as init } from './commands/init.ts';
-import { register as resume } from './commands/resume.ts';
-import { register as run } from './commands/run.ts';
-import { register as shell } from './commands/shell.ts';
-import { register as check } from './commands/specs/check.ts';
-import { register as explain } from './commands/specs/explain.ts';
-import { register as generate } from './commands/specs/generate.ts';
-import { register as graph } from './commands/specs/graph.ts';
-import { register as inspect } from './commands/specs/inspect.ts';
-import { register as test } from './commands/specs/test.ts';
-import { register as trust } from './commands/trust.ts';
+import { COMMANDS } from './command-list.ts';
 import { fail } from './fail.ts';
 import { CliError, type Io } from './io.ts';
 
-/** The commands, in the order of the help. */
-const COMMANDS = [
-  run,
-  shell,
-  claude,
-  codex,
-  mcp,
-  install,
-  uninstall,
-  approve,
-  upstream,
-  init,
-  trust,
-  check,
-  test,
-  explain,
-  doctor,
-  sessions,
-  log,
-  activity,
-  erase,
-  thread,
-  par,
-  verify,
-  seal,
-  infer,
-  replay,
-  resume,
-  generate,
-  graph,
-  inspect,
-  daemon,
-];
-
-/** Creates hopgate's command line for one {@link Io}; parse it with {@link runCli}. */
-export function createProgram(io: Io): Command {
+/**
+ * Creates hopgate's command line for one {@link Io}; parse it with {@link runCli}.
+ *
+ * @param named the commands whose options are needed (default: all); the others have only a name and a summary
+ */
+export async function createProgram(io: Io, named?: readonly string[]): Promise<Command> {
   const program = new Command('hopgate')
     .description(
-      'Puts an AI agent inside peripherals: capability envelopes, lawful hops, a mode gate, and evidence of it all.',
+      'Limits an AI agent to the tools and files that its current task needs, and records evidence of every call.',
     )
     .version(manifest.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
@@ -92,7 +33,10 @@ export function createProgram(io: Io): Command {
     .hook('preAction', () => {
       io.json = program.opts<{ json?: boolean }>().json === true;
     });
-  for (const register of COMMANDS) register(program, io);
+  for (const { name, summary, hidden = false, load } of COMMANDS) {
+    const command = program.command(name, { hidden }).summary(summary);
+    if (named === undefined || named.includes(name)) (await load()).register(command, io);
+  }
   return program;
 }
 
@@ -104,20 +48,26 @@ export function createProgram(io: Io): Command {
  */
 export async function runCli(argv: readonly string[], io: Io): Promise<0 | 1 | 2> {
   try {
-    await createProgram(io).parseAsync([...argv], { from: 'user' });
+    await (await createProgram(io, commandsIn(argv))).parseAsync([...argv], { from: 'user' });
   } catch (error) {
-    if (error instanceof CommanderError) onCommander(argv, io, error);
+    if (error instanceof CommanderError) await onCommander(argv, io, error);
     else fail(io, error);
   }
   return io.exitCode;
 }
 
-function onCommander(argv: readonly string[], io: Io, error: CommanderError): void {
+/** The commands that a command line may name: `check …`, `help check`, `complete -- check …`. All for `man`. */
+function commandsIn(argv: readonly string[]): readonly string[] | undefined {
+  const words = argv.filter((word) => !word.startsWith('-')).slice(0, 2);
+  return words[0] === 'man' ? undefined : words;
+}
+
+async function onCommander(argv: readonly string[], io: Io, error: CommanderError): Promise<void> {
   if (error.exitCode === 0) return; // --help and --version have already printed their text
   io.json ||= argv.includes('--json');
   if (error.code === 'commander.help') {
     io.exitCode = 2; // no command: commander wrote the help to the error stream, which is silenced
-    io.stderr.write(createProgram(io).helpInformation());
+    io.stderr.write((await createProgram(io, [])).helpInformation());
     return;
   }
   const message = error.message.replace(/^error: /, '').replace(/\n/g, ' ');

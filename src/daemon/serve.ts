@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, chmodSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Env } from '../project/state-home.ts';
@@ -172,16 +172,4 @@ function logTo(file: string): (line: string) => void {
       // a log that cannot be written must not stop the daemon
     }
   };
-}
-
-/** The last lines of the daemon's log. */
-export function logTail(env: Env, lines: number): readonly string[] {
-  try {
-    return readFileSync(join(daemonFolder(env), 'log'), 'utf8')
-      .trimEnd()
-      .split('\n')
-      .slice(-lines);
-  } catch {
-    return [];
-  }
 }

@@ -57,13 +57,13 @@ it('shows in docs/cli.md what the commands print (rewrite it with: npx vitest ru
   await expect(parts.join('')).toMatchFileSnapshot(`../../${PAGE}`);
 }, 120_000);
 
-it('names every command in docs/cli.md', () => {
+it('names every command in docs/cli.md', async () => {
   const io: Io = {
     ...{ stdout: process.stdout, stderr: process.stderr, stdin: process.stdin, isTty: false },
     ...{ env: {}, cwd: '/', color: false, json: false, exitCode: 0 as const },
   };
   const page = readFileSync(PAGE, 'utf8');
-  const program = createProgram(io);
+  const program = await createProgram(io);
   const names = program
     .createHelp()
     .visibleCommands(program)

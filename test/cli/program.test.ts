@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
@@ -5,7 +6,7 @@ import { processIo } from '../../src/cli/io.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { machine, spawnCli } from './run.ts';
 
-const program = createProgram(processIo());
+const program = await createProgram(processIo());
 /** Those that help lists; what client programs call by themselves is hidden. */
 const COMMANDS = program
   .createHelp()
@@ -36,10 +37,7 @@ describe('the command line', () => {
     [['check', '--rot', '.'], "unknown option '--rot' (Did you mean --root?)"],
     [['check', 'a', 'b'], "too many arguments for 'check'"],
     [['log'], "missing required argument 'session'"],
-    [
-      ['graph', '--format', 'gif'],
-      "argument 'gif' is invalid. Allowed choices are mermaid, dot, json, svg, html, stately.",
-    ],
+    [['graph', '--format', 'gif'], "argument 'gif' is invalid. Allowed choices are mermaid, dot, json, svg, stately."],
     [['check', '--root', '/nowhere/at/all'], 'there is no folder /nowhere/at/all'],
   ])('answers %j with exit code 2', async (argv, message) => {
     const { code, out, err } = await machine().run(...argv);
@@ -127,5 +125,23 @@ describe('the process', () => {
     });
     expect(result.code).toBe(tooOld ? 2 : 0);
     expect(result.err.includes('22.13 or newer')).toBe(tooOld);
+  });
+});
+
+describe('start-up', () => {
+  /** The modules of commands that a command line loads. */
+  function loaded(...argv: string[]): readonly string[] {
+    const hook = `import { registerHooks } from 'node:module';
+      registerHooks({ load: (url, context, next) => (console.error(url), next(url, context)) });`;
+    const preload = `data:text/javascript,${encodeURIComponent(hook)}`;
+    const { stderr } = spawnSync(process.execPath, ['--import', preload, 'src/cli/main.ts', ...argv], {
+      encoding: 'utf8',
+    });
+    return [...stderr.matchAll(/\/src\/cli\/commands\/(.*)\.ts$/gm)].map(([, name]) => name!);
+  }
+
+  it('loads no command for --help, and only one for its own help', () => {
+    expect(loaded('--help')).toEqual([]);
+    expect(loaded('graph', '--help')).toEqual(['specs/graph']);
   });
 });

@@ -8,7 +8,7 @@ import { type Io, note } from '../io.ts';
 export const waitApprovalOption = (): Option =>
   new Option(
     '--wait-approval <seconds>',
-    'where nobody can be asked here, wait so long for "hopgate approve" elsewhere',
+    'if nobody can be asked here, wait this long for "hopgate approve" in another terminal',
   ).argParser(secondsOf);
 
 function secondsOf(text: string): number {

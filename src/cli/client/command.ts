@@ -20,20 +20,18 @@ export interface ClientCommandTexts {
  *   hopgate's
  */
 export function registerClient(
-  program: Command,
+  command: Command,
   io: Io,
   texts: ClientCommandTexts,
   run: (words: readonly string[]) => Promise<void>,
 ): void {
   const { name, title } = texts;
-  const command = program
-    .command(name)
-    .summary(`start ${title} in a session`)
+  command
     .description(texts.description)
     .argument('[args...]', texts.args)
-    .option('--root <dir>', 'the repository; the one that the current folder is of unless given')
-    .option('--session <id>', 'go on with this session')
-    .option('--peripheral <id>', 'where a new session starts')
+    .option('--root <dir>', 'the repository (default: the one that contains the current folder)')
+    .option('--session <id>', 'continue this session')
+    .option('--peripheral <id>', 'the first peripheral of a new session')
     .option(
       '--approve <names>',
       'give these approvals: destinations (deploy), modes (execute), or all; comma-separated',
@@ -48,7 +46,7 @@ export function registerClient(
     .allowExcessArguments()
     .addHelpText('after', examples(...texts.examples))
     .action(async () => {
-      const words = (program as Command & { readonly rawArgs: readonly string[] }).rawArgs;
+      const words = (command.parent as Command & { readonly rawArgs: readonly string[] }).rawArgs;
       const at = words.indexOf(name);
       io.json = words.slice(0, at).includes('--json');
       await run(words.slice(at + 1));

@@ -13,15 +13,13 @@ interface Options {
   readonly probe?: boolean;
 }
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('doctor')
-    .summary('show what is there, what is missing, and what works without it')
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      'Looks for Node, git, bubblewrap and ripgrep, the state folder, hopgate.yaml and the specs. Exit code 1 only where no session could start;\nwhat is merely missing is named with what works without it and how to get it. With --probe also where an attempt to leave the sandbox is not\nstopped, or there is no sandbox to try.',
+      'Checks Node, git, bubblewrap, ripgrep, the state folder, the evidence, hopgate.yaml, the specs, and the programs that hopgate.yaml names. For each missing part it says what works without it and how to get it. Exit code 1 only if no session can start; with --probe also if an attempt to leave the sandbox succeeds, or if there is no sandbox.',
     )
     .addOption(rootOption())
-    .option('--probe', 'also try to leave every layout of the sandbox in every way we know')
+    .option('--probe', 'also try to escape from each sandbox layout in every known way')
     .addHelpText('after', examples('hopgate doctor', 'hopgate doctor --probe', 'hopgate doctor --json'))
     .action((options: Options) => doctor(io, options));
 }

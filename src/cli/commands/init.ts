@@ -24,17 +24,15 @@ interface Options {
   readonly tests: boolean;
 }
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('init')
-    .summary(`write ${CONFIG_FILE} from what the repository shows`)
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      `Writes ${CONFIG_FILE} from what the repository shows: how it is tested (package.json, Cargo.toml, go.mod, pytest, Makefile), how it is\nshipped, which folders are edited, and where git pushes. Trusts the file that it wrote, and asks the\nprograms of the commands for their versions, outside and in the sandbox. Runs nothing of the repository's outside.`,
+      `Writes ${CONFIG_FILE} from the files of the repository: how it is tested (package.json, Cargo.toml, go.mod, pytest, Makefile), how it is shipped, which folders an agent may edit, and where git pushes. Trusts the file that it wrote. Asks the programs of the commands for their versions, outside and inside the sandbox; runs no code of the repository outside the sandbox.`,
     )
     .addOption(rootOption())
-    .option('--force', 'replace a file that is there')
-    .option('--no-tests', 'keep the folders and files of tests out of what edit may write')
-    .option('--dry-run', 'print the difference and write nothing')
+    .option('--force', 'replace an existing file')
+    .option('--no-tests', 'do not let an agent change tests')
+    .option('--dry-run', 'show the changes and write nothing')
     .addHelpText('after', examples('hopgate init', 'hopgate init --dry-run --root ../shop'))
     .action((options: Options) => init(io, options));
 }

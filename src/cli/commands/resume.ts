@@ -8,14 +8,12 @@ interface Options {
   readonly root: string;
 }
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('resume')
-    .summary('take up a session where its evidence ends')
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      'Folds a session from its evidence and says where it stands. A step whose writer died between intent and outcome is recorded as interrupted;\nit is never run again. "hopgate shell --session ID" goes on by hand.',
+      'Computes the state of a session from its evidence and prints it. If a step was interrupted, an entry records that; the step is never run again. Continue by hand with "hopgate shell --session ID".',
     )
-    .argument('<session>', 'its id, or the beginning of it')
+    .argument('<session>', 'its id, or the first characters of it')
     .addOption(rootOption())
     .addHelpText('after', examples('hopgate resume s-4f1c', 'hopgate resume s-4f1c --root ../other --json'))
     .action((id: string, options: Options) => resume(io, id, options));

@@ -33,20 +33,18 @@ interface Options {
   readonly inspect?: string | true;
 }
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('run')
-    .summary('run a scenario')
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      'Plays a scenario (a YAML file of modes, peripherals, actions, exits and expected denials) into a session on a real repository, and shows\nwhat happens as it happens. Without --root it runs on the fixture repository that the scenario names, made in a temporary folder. Exit\ncode 1 if a step turned out otherwise than the scenario says.',
+      'Runs a scenario on a real repository and prints each step. A scenario is a YAML file of modes, peripherals, actions, exits and expected denials. Without --root, it runs on a small example repository in a temporary folder. Exit code 1 if the result of a step differs from the scenario.',
     )
     .argument('<scenario>', 'a scenario file')
-    .option('--root <dir>', 'the repository to run on')
-    .option('--specs <dir>', 'the spec set to run under')
-    .option('--yes', 'give every approval and ask nothing')
+    .option('--root <dir>', 'the repository')
+    .option('--specs <dir>', 'the spec set')
+    .option('--yes', 'give every approval without asking')
     .addOption(approveOption())
     .addOption(waitApprovalOption())
-    .option('--unsafe-no-sandbox', 'run shell tools without a sandbox where there is none; every entry says so')
+    .option('--unsafe-no-sandbox', 'run shell tools without a sandbox if none is available; every entry records that')
     .addOption(inspectOption())
     .addHelpText(
       'after',

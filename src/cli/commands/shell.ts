@@ -27,20 +27,18 @@ interface Options {
   readonly inspect?: string | true;
 }
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('shell')
-    .summary('be the agent yourself')
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      'Opens a session on a repository and a prompt that shows mode and peripheral. Type a tool of the peripheral with its arguments, or hop, mode,\nstart, stop, status, why, log, help; Tab completes what is available here. Without a terminal the lines are read from stdin.',
+      'Opens a session and a prompt that shows mode and peripheral. Type a tool with its arguments, or hop, mode, start, stop, status, why, log, help; Tab completes. Without a terminal, the lines are read from stdin.',
     )
     .addOption(rootOption())
     .option('--agent <id>', "the agent's id", 'shell')
-    .option('--session <id>', 'go on with this session')
-    .option('--yes', 'give every approval and ask nothing')
+    .option('--session <id>', 'continue this session')
+    .option('--yes', 'give every approval without asking')
     .addOption(approveOption())
     .addOption(waitApprovalOption())
-    .option('--unsafe-no-sandbox', 'run shell tools without a sandbox where there is none; every entry says so')
+    .option('--unsafe-no-sandbox', 'run shell tools without a sandbox if none is available; every entry records that')
     .addOption(inspectOption())
     .addHelpText(
       'after',

@@ -17,16 +17,14 @@ interface Options {
   readonly revoke?: boolean;
 }
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('trust')
-    .summary(`accept ${CONFIG_FILE} as it stands`)
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      `Shows ${CONFIG_FILE} and, once you say yes, records its hash: from then on its commands, hosts and paths hold. A file that is not\naccepted may only narrow what the specs allow. After any change it has to be accepted again.`,
+      `Shows ${CONFIG_FILE}, and records its hash when you accept it. Its commands, hosts and paths then take effect. A file that is not accepted can only restrict what the specs allow. Accept it again after each change.`,
     )
     .addOption(rootOption())
-    .option('-y, --yes', 'accept without asking (for scripts)')
-    .option('--revoke', 'forget what was accepted')
+    .option('-y, --yes', 'accept without asking')
+    .option('--revoke', 'withdraw the trust')
     .addHelpText('after', examples('hopgate trust', 'hopgate trust --yes --root ../shop', 'hopgate trust --revoke'))
     .action((options: Options) => trust(io, options));
 }

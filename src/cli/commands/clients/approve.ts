@@ -31,24 +31,24 @@ interface Options {
 
 type Verdict = 'yes' | 'no';
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('approve')
-    .summary('answer what agents ask the operator for')
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      "Lists the requests that wait for the operator; with an id, shows one in full (what, why, what was changed, the diff as it is now) and asks. The\nanswer is proved by the operator's token, a file in the state folder that no sandbox shows; it holds for this request alone, once, until it\nexpires. Without a terminal say --yes or --no. Exit code 1 if the answer at the terminal is no, or there is none.",
+      "Lists the requests that wait for the operator. With an id, it shows one request in full (the action, the reason, the changed files, the current diff) and asks for an answer. The operator's token proves the answer; the token is a file in the state folder that no sandbox shows. An approval is valid for this request only, once, until it expires. Without a terminal, answer with --yes or --no. Exit code 1 if you answer no, or not at all.",
     )
-    .argument('[id]', 'the request, as the refusal named it; found in any repository unless --root is given')
-    .option('--root <dir>', 'the repository; to list: the one that the current folder is of unless given')
+    .argument('[id]', 'the id in the refusal; searched in all repositories unless --root is given')
+    .option('--root <dir>', 'the repository (default for the list: the one that contains the current folder)')
     .option('--all-roots', 'list the requests of all repositories')
-    .option('--watch', 'stay, and ask as requests come in (Ctrl-C ends it)')
-    .option('--yes', 'approve it')
-    .option('--no', 'refuse it, once: it can be asked again')
-    .addOption(new Option('--by <name>', 'who approves, for the evidence').default('operator').argParser(nameOf))
+    .option('--watch', 'wait for requests and ask for each one, until Ctrl-C')
+    .option('--yes', 'approve the request')
+    .option('--no', 'refuse the request; the agent may ask again')
     .addOption(
-      new Option('--minutes <number>', 'how long the approval waits to be used').default(60).argParser(minutesOf),
+      new Option('--by <name>', 'the name of the approver in the evidence').default('operator').argParser(nameOf),
     )
-    .option('--token-file <file>', "the operator's token, if not the one in the state folder")
+    .addOption(
+      new Option('--minutes <number>', 'minutes until an unused approval expires').default(60).argParser(minutesOf),
+    )
+    .option('--token-file <file>', "the operator's token (default: the one in the state folder)")
     .addHelpText(
       'after',
       examples(

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { registerClient } from '../../client/command.ts';
 import type { Io } from '../../io.ts';
 
-export function register(program: Command, io: Io): void {
+export function register(command: Command, io: Io): void {
   const texts = {
     name: 'claude' as const,
     title: 'Claude Code',
@@ -15,7 +15,7 @@ export function register(program: Command, io: Io): void {
       'hopgate claude --session s-4f1c --continue',
     ],
   };
-  registerClient(program, io, texts, async (words) => {
+  registerClient(command, io, texts, async (words) => {
     const { readClaudeCommand } = await import('../../claude/own-options.ts');
     const { runClaude } = await import('../../claude/run-claude.ts');
     await runClaude(io, readClaudeCommand(words));

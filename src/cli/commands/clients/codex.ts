@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { registerClient } from '../../client/command.ts';
 import type { Io } from '../../io.ts';
 
-export function register(program: Command, io: Io): void {
+export function register(command: Command, io: Io): void {
   const texts = {
     name: 'codex' as const,
     title: 'Codex',
@@ -16,7 +16,7 @@ export function register(program: Command, io: Io): void {
       'hopgate codex --session s-4f1c resume --last',
     ],
   };
-  registerClient(program, io, texts, async (words) => {
+  registerClient(command, io, texts, async (words) => {
     const { readCodexCommand } = await import('../../codex/own-options.ts');
     const { runCodex } = await import('../../codex/run-codex.ts');
     await runCodex(io, readCodexCommand(words));

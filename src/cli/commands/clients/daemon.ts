@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import { visible } from '../../../base/text.ts';
+import { daemonFolder } from '../../../daemon/places.ts';
 import { type Io, note, print, printJson } from '../../io.ts';
 import { examples } from '../../options.ts';
 
@@ -14,38 +17,28 @@ interface Status {
   readonly sessions: readonly { readonly id: string; readonly root: string; readonly busy: string | null }[];
 }
 
-export function register(program: Command, io: Io): void {
-  const daemon = program
-    .command('daemon')
-    .summary('the resident process that answers hooks')
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      'One process for each user answers the hooks of client programs and runs their sessions; it starts by itself when it is needed and ends\nwhen nothing was asked for a while. HOPGATE_DAEMON=off does without it.',
+      'One process for each user answers the hooks of client programs and runs their sessions. It starts when the first hook needs it and ends when it is idle. HOPGATE_DAEMON=off works without it.',
     )
     .addHelpText('after', examples('hopgate daemon status', 'hopgate daemon start', 'hopgate daemon stop'));
-  daemon
+  command
     .command('start')
-    .summary('be the daemon, in the foreground')
-    .description('Runs the daemon in the foreground, and writes anew what client programs run for their hooks.')
-    .option('--idle-minutes <n>', 'end after so many minutes without a request', '15')
-    .action((options: { readonly idleMinutes: string }) => start(io, Number(options.idleMinutes)));
-  daemon
-    .command('status')
-    .summary('tell whether it runs, and what it holds')
-    .action(() => status(io));
-  daemon
-    .command('stop')
-    .summary('let it finish, and end')
-    .action(() => stop(io));
-  program
-    .command('hook', { hidden: true })
+    .summary('run the daemon in the foreground')
     .description(
-      'Answers one hook event of a client program, from standard input. Client programs run a faster way to the same.',
+      'Runs the daemon in the foreground, and replaces the programs that client programs run for their hooks.',
     )
-    .argument('<client>', 'claude-code or codex')
-    .action(async (client: string) => {
-      const { main } = await import('../../../daemon/hook/hook-process.ts');
-      await main(['hook', client], io.env);
-    });
+    .option('--idle-minutes <n>', 'end after this many minutes without a request', '15')
+    .action((options: { readonly idleMinutes: string }) => start(io, Number(options.idleMinutes)));
+  command
+    .command('status')
+    .summary('show whether it runs, and its sessions')
+    .action(() => status(io));
+  command
+    .command('stop')
+    .summary('end it after its running calls')
+    .action(() => stop(io));
 }
 
 async function start(io: Io, idleMinutes: number): Promise<void> {
@@ -66,8 +59,7 @@ async function status(io: Io): Promise<void> {
   if (io.json) return printJson(io, found ?? { running: false });
   if (!found) {
     print(io, 'No daemon is running. It starts with the first hook; "hopgate daemon start" starts one here.');
-    const { logTail } = await import('../../../daemon/serve.ts');
-    for (const line of logTail(io.env, 5)) print(io, `  ${visible(line)}`);
+    for (const line of logTail(io, 5)) print(io, `  ${visible(line)}`);
     return;
   }
   print(io, `Runs as process ${found.pid} since ${found.startedAt}, on ${found.socket}.`);
@@ -95,5 +87,17 @@ async function askStatus(io: Io): Promise<Status | null> {
   } catch (error) {
     if (error instanceof NoDaemon) return null;
     throw error;
+  }
+}
+
+/** The last lines of the daemon's log. */
+function logTail({ env }: Io, lines: number): readonly string[] {
+  try {
+    return readFileSync(join(daemonFolder(env), 'log'), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .slice(-lines);
+  } catch {
+    return [];
   }
 }

@@ -19,17 +19,15 @@ export const scopeOption = (): Option =>
     .choices(['project', 'user'])
     .default('user');
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('install')
-    .summary('put hopgate into a client program for good')
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      `Makes a client program (${clients()}) start every conversation in a session, and shows what is written for it. Settings that are not\nhopgate's stay as they are. Run again it changes nothing, or what a newer hopgate writes otherwise.`,
+      `Makes a client program (${clients()}) start every conversation in a session, and shows what it writes. Your other settings stay unchanged. A second run changes nothing, unless a newer hopgate writes something else.`,
     )
     .argument('<client>', clients())
     .addOption(scopeOption())
     .addOption(rootOption())
-    .option('--dry-run', 'show what would be written, and write nothing')
+    .option('--dry-run', 'show the changes and write nothing')
     .addHelpText('after', examples('hopgate install claude --dry-run', 'hopgate install claude --scope project'))
     .action((client: string, options: InstallOptions) => change(io, client, options, 'install'));
 }

@@ -5,30 +5,31 @@ import type { Io } from '../../io.ts';
 import { type McpCommand, TOKEN_VARIABLE } from '../../mcp/command.ts';
 import { examples, rootOption } from '../../options.ts';
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('mcp')
-    .summary('serve a session to an MCP client')
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      'Opens a session and serves it over the Model Context Protocol: the tools of the peripheral that it is in, and hop, mode, status and why. The list\nof tools changes with every hop. A call of what is not there is refused with the way to it. Approvals are asked of the person at the client where\nthe client can ask, else they wait for "hopgate approve". Speaks on stdin and stdout unless --http is given; says what it does on stderr.',
+      'Opens a session and serves it over the Model Context Protocol: the tools of the current peripheral, and hop, mode, status and why. The list of tools changes with every hop. A call of a tool that is not available is refused, and the refusal names the way to it. If the client can ask its user, it asks for approvals; otherwise they wait for "hopgate approve". Uses stdin and stdout unless --http is given, and logs to stderr.',
     )
     .addOption(rootOption())
     .addOption(
-      new Option('--attach', 'work in the session that the hooks of this client program work in').conflicts([
+      new Option('--attach', 'use the session of the hooks of this client program').conflicts([
         ...['session', 'peripheral', 'specs', 'approve', 'waitApproval', 'unsafeNoSandbox'],
       ]),
     )
-    .option('--session <id>', 'go on with this session')
+    .option('--session <id>', 'continue this session')
     .option('--agent <id>', "the agent's id", 'mcp')
-    .option('--peripheral <id>', 'where a new session starts; by default the first one with tools that admits it')
+    .option(
+      '--peripheral <id>',
+      'the first peripheral of a new session (default: the first one that has tools and admits a start)',
+    )
     .option('--specs <dir>', 'the spec set of a new session')
     .addOption(approveOption())
     .addOption(waitApprovalOption())
-    .option('--no-elicit', 'never ask the person at the client; only the operator approves')
-    .option('--upstream-names', 'offer what other MCP servers do under the names that it has there')
-    .option('--http [address]', 'serve over Streamable HTTP at this port, or address and port, of this machine')
-    .option('--allow-host <names...>', 'further names under which --http may be reached')
-    .option('--unsafe-no-sandbox', 'run shell tools without a sandbox where there is none; every entry says so')
+    .option('--no-elicit', 'never ask the user of the client; only the operator approves')
+    .option('--upstream-names', 'offer tools of other MCP servers under their original names')
+    .option('--http [address]', 'serve over Streamable HTTP at this local port, or address and port')
+    .option('--allow-host <names...>', 'further host names at which --http may be reached')
+    .option('--unsafe-no-sandbox', 'run shell tools without a sandbox if none is available; every entry records that')
     .addHelpText(
       'after',
       examples(

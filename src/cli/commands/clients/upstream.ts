@@ -19,31 +19,29 @@ interface Options {
   readonly root: string;
 }
 
-export function register(program: Command, io: Io): void {
-  const upstream = program
-    .command('upstream')
-    .summary('MCP servers whose tools the specs use')
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      `Shows the MCP servers that ${CONFIG_FILE} names under upstream, and makes entries of tools.yaml out of what they offer. A tool that the specs\ndo not name does not exist for an agent.`,
+      `Works with the MCP servers under "upstream" in ${CONFIG_FILE}. An agent can use a tool of such a server only if the specs name the tool.`,
     )
     .addHelpText('after', examples('hopgate upstream list', 'hopgate upstream import files'));
-  upstream
+  command
     .command('list')
-    .summary('show the servers, and how the tools of the specs stand to theirs')
+    .summary('compare the tools of the servers with the specs')
     .description(
-      'Asks each server what it has and compares: which tools of the specs it serves, which are missing, changed since they were accepted, or take\nother arguments. Exit code 1 if a server is down or a tool cannot be called.',
+      'Asks each server for its tools and compares them with the specs: tools that are served, that are missing, that changed since they were accepted, or that take other arguments. Exit code 1 if a server does not answer or a tool cannot be called.',
     )
     .addOption(rootOption())
     .addHelpText('after', examples('hopgate upstream list', 'hopgate upstream list --json'))
     .action((options: Options) => list(io, options));
-  upstream
+  command
     .command('import')
     .summary('print entries of tools.yaml for the tools of a server')
     .description(
-      'Prints an entry of tools.yaml for each tool that the server lists: its arguments with guessed roles, its effect, and the hash that pins it. What is\nguessed is marked CHECK. Put what you want into tools.yaml, and the names into the tools of a peripheral.',
+      'Prints an entry of tools.yaml for each tool that the server lists: its arguments with guessed roles, its effect, and the hash that pins it. Guesses are marked CHECK. Copy the entries that you need into tools.yaml, and their names into the tools of a peripheral.',
     )
     .argument('<server>', `a name under upstream in ${CONFIG_FILE}`)
-    .option('--prefix <prefix>', 'what the tools’ names begin with; the server’s name if left out')
+    .option('--prefix <prefix>', 'the prefix of the tool names (default: the name of the server)')
     .addOption(rootOption())
     .addHelpText(
       'after',

@@ -26,21 +26,19 @@ interface Options {
   readonly import?: string;
 }
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('activity')
-    .summary("list a session's activity events, the newest first; import a foreign log")
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      'Lists what happened in a session as events of an activity log (agent/interaction, session/par, …), the newest first, a page at a time. With --entries the\nevidence itself in the form {:evidence/type …}. --import makes a session of evidence that others wrote: entries or events, JSON or EDN.',
+      'Lists a session as events of an activity log (agent/interaction, session/par, …), newest first, one page at a time. With --entries it prints the evidence itself in the form {:evidence/type …}. --import creates a session from the evidence of another program: entries or events, as JSON or EDN.',
     )
-    .argument('<session>', 'its id, or the beginning of it; with --import its whole id')
+    .argument('<session>', 'its id, or the first characters of it; with --import the whole id')
     .addOption(rootOption())
-    .addOption(new Option('--limit <n>', 'how many, 1 to 1000').default(20).argParser(Number))
-    .option('--after <cursor>', 'go on behind this page; the cursor stands at its end')
+    .addOption(new Option('--limit <n>', 'the number of events, 1 to 1000').default(20).argParser(Number))
+    .option('--after <cursor>', 'the next page: the cursor that the last page printed')
     .option('--entries', 'entries instead of events')
-    .option('--edn', 'print EDN, one form a line')
+    .option('--edn', 'print EDN, one form per line')
     .addOption(
-      new Option('--import <file>', 'append what the file says to a session of foreign evidence').conflicts([
+      new Option('--import <file>', 'append the entries of this file to a session of foreign evidence').conflicts([
         'after',
         'edn',
       ]),

@@ -17,16 +17,14 @@ interface Options {
 /** A recent blob is kept, because the entry that refers to it may not be appended yet. */
 const GRACE_MS = 60_000;
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('erase')
-    .summary("erase what a session's entries say; its chain still verifies")
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      'Erases the bodies of all entries of a session, the large values that only they referred to, its transcript and its waiting requests. What stays: who, when, which kind of entry, the\nhashes, and the pinned spec. It cannot be undone, and the session cannot be resumed.',
+      'Erases the bodies of all entries of a session, the large values that only they refer to, its transcript and its pending requests. The time, author and kind of each entry, the hashes and the pinned spec remain, so the chain can still be verified. This cannot be undone, and the session cannot be resumed.',
     )
-    .argument('<session>', 'its id, or the beginning of it')
+    .argument('<session>', 'its id, or the first characters of it')
     .addOption(rootOption())
-    .option('--yes', 'do it; without this it only says what it would do')
+    .option('--yes', 'erase; without this option it only says what it would erase')
     .addHelpText('after', examples('hopgate erase 01J', 'hopgate erase 01J --yes'))
     .action((session: string, options: Options) => erase(io, session, options));
 }

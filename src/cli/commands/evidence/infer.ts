@@ -20,17 +20,15 @@ interface Options {
   readonly diff?: boolean;
 }
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('infer')
-    .summary('propose the tightest spec that admits what sessions did')
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      "Reads what was done and what was seen to happen, and takes away from the repository's current specs whatever no session used: tools, places, commands,\nhosts, exits, entries, modes. Prints the files, or with --diff what would go; and what was granted and never used.",
+      'Proposes the current specs of the repository without everything that no session used: tools, paths, commands, hosts, exits, entries and modes. Reads both the recorded requests and the observed effects. Prints the files (with --diff: the difference), and a list of what was granted and never used.',
     )
-    .argument('[session...]', 'their ids, or the beginnings of them; all sessions if left out')
+    .argument('[session...]', 'their ids, or the first characters of them (default: all sessions)')
     .addOption(rootOption())
-    .option('--out <dir>', 'write the files there')
-    .option('--diff', 'print the difference from the current specs instead of the files')
+    .option('--out <dir>', 'write the files to this new folder')
+    .option('--diff', 'print the difference from the current specs')
     .addHelpText(
       'after',
       examples(

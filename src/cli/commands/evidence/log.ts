@@ -14,14 +14,12 @@ interface Options {
 
 const SUMMARY = 100;
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('log')
-    .summary("print a session's evidence")
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      'Prints the entries of a session in order: when, where, what was claimed, what happened. With --json, one entry a line as it is stored.',
+      'Prints the entries of a session in order: time, peripheral, mode, claim, event. With --json, one stored entry per line.',
     )
-    .argument('<session>', 'its id, or the beginning of it')
+    .argument('<session>', 'its id, or the first characters of it')
     .addOption(rootOption())
     .option('--full', 'print whole bodies')
     .addHelpText(

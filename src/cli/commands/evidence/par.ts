@@ -19,16 +19,14 @@ interface Options {
   readonly since?: string;
 }
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('par')
-    .summary('add up the reviews of sessions: what keeps going wrong, which patterns help')
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      'Reads the post-action reviews (PAR) of sessions and shows what they have in common. A review is written whenever reflect is left.',
+      'Adds up the post-action reviews (PAR) of sessions: problems that recur, and patterns that helped. A session writes a review each time it leaves reflect.',
     )
-    .argument('[session...]', 'their ids, or the beginnings of them; all sessions if left out')
+    .argument('[session...]', 'their ids, or the first characters of them (default: all sessions)')
     .addOption(rootOption())
-    .option('--since <when>', 'only reviews from then on: a date, or an age such as 90m, 24h, 7d, 2w')
+    .option('--since <when>', 'only reviews since a date, or since an age such as 90m, 24h, 7d, 2w')
     .addHelpText('after', examples('hopgate par', 'hopgate par --since 7d', 'hopgate par 01J --json'))
     .action((sessions: readonly string[], options: Options) => par(io, sessions, options));
 }

@@ -17,16 +17,17 @@ interface Options {
   readonly config?: string;
 }
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('replay')
-    .summary('decide old sessions again under other specs')
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      'Takes every decision of the sessions again under another spec set, each where it was taken, and shows those that would turn out otherwise. Nothing is run.\nExit code 1 if there are any: keep sessions that have to stay possible, and a change of policy that breaks them fails in CI.',
+      'Decides every request of old sessions again under another spec set, and shows each decision that would change. Runs nothing. Exit code 1 if a decision changes: with stored sessions, CI can notice a policy change that breaks them.',
     )
-    .argument('[session...]', 'their ids, or the beginnings of them; all sessions if left out')
-    .requiredOption('--specs <dir>', 'the spec set to decide by')
-    .option('--config <dir>', 'the folder of the hopgate.yaml to decide by; that of each session if left out')
+    .argument('[session...]', 'their ids, or the first characters of them (default: all sessions)')
+    .requiredOption('--specs <dir>', 'the spec set that decides')
+    .option(
+      '--config <dir>',
+      'the folder of the hopgate.yaml that decides (default: the pinned config of each session)',
+    )
     .addOption(rootOption())
     .addHelpText('after', examples('hopgate replay --specs stricter/', 'hopgate replay --specs stricter/ 01J --json'))
     .action((sessions: readonly string[], options: Options) => replayAll(io, sessions, options));

@@ -18,17 +18,15 @@ interface Options {
   readonly out?: string;
 }
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('seal')
-    .summary("sign where a session's log stands")
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      "Signs the head of a session's chain and the Merkle root over its entries (Ed25519). Keep the seal and the public key where whoever can write the evidence\ncannot: against them, every later change of the sealed entries shows, entries cut off included. The key is made on first use.",
+      "Signs the head of a session's chain and the Merkle root of its entries (Ed25519). Keep the seal and the public key in a place that writers of the evidence cannot reach. Any later change of a sealed entry then shows, and so does a removed entry. The first use creates the key.",
     )
-    .argument('<session>', 'its id, or the beginning of it')
+    .argument('<session>', 'its id, or the first characters of it')
     .addOption(rootOption())
-    .option('--key <file>', 'an Ed25519 private key in PEM; made in the state folder if left out')
-    .option('--out <file>', 'write the seal there instead of to the terminal')
+    .option('--key <file>', 'an Ed25519 private key in PEM (default: one in the state folder)')
+    .option('--out <file>', 'write the seal to this file')
     .addHelpText(
       'after',
       examples('hopgate seal 01J --out 01J.seal.json', 'hopgate verify 01J --seal 01J.seal.json --key seal.pub.pem'),

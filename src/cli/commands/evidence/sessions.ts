@@ -12,11 +12,9 @@ interface Options {
   readonly root: string;
 }
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('sessions')
-    .summary("list this repository's sessions")
-    .description("Lists the repository's sessions, newest first. With --json, one line for each.")
+export function register(command: Command, io: Io): void {
+  command
+    .description("Lists the repository's sessions, newest first. With --json, one session per line.")
     .addOption(rootOption())
     .addHelpText('after', examples('hopgate sessions', 'hopgate sessions --json'))
     .action((options: Options) => sessions(io, options));

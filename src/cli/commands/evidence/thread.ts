@@ -21,17 +21,15 @@ interface Options {
   readonly html?: boolean;
 }
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('thread')
-    .summary('read the evidence of a subject as one thread')
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      'Shows the tree of what was claimed about a subject, who took part, whether it is open, closed, stalled or forked, what became of its conjectures, and how\nthe applied patterns turned out; and checks the seven invariants of the tree. Exit code 1 if one is broken.',
+      'Shows the entries about a subject as a tree: the claims, the participants, whether the thread is open, closed, stalled or forked, and the outcome of its conjectures and patterns. Checks the seven invariants of the tree. Exit code 1 if one is broken.',
     )
-    .argument('<subject>', 'a session (its id, or the beginning of it), or <type>/<id>: mission/m-1')
+    .argument('<subject>', 'a session (its id, or the first characters of it), or <type>/<id> such as mission/m-1')
     .addOption(rootOption())
-    .option('--stale-after <hours>', 'an open thread without an entry for longer is stalled', hours, 24)
-    .option('--html', 'print a page for a browser; it needs no other file')
+    .option('--stale-after <hours>', 'hours without an entry after which an open thread counts as stalled', hours, 24)
+    .option('--html', 'print a self-contained page for a browser')
     .addHelpText(
       'after',
       examples(

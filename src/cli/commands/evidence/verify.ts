@@ -25,20 +25,18 @@ interface Options {
   readonly transcript?: string;
 }
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('verify')
-    .summary('check evidence: is it whole, and did the sessions keep to their specs?')
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      'Reads sessions to the end and checks the chain of their entries, then holds what was done, and what was seen to happen, against the spec that each was\npinned to. Exit code 1 if anything is wrong. What nobody observed is listed as a gap. A session in the middle of a visit is clean so far. With --json, one verdict a line.',
+      'Checks the hash chain of sessions, and compares their requests and observed effects with the spec that each session was pinned to. Exit code 1 for any violation. Facts that nobody observed are listed as gaps. A session in the middle of a visit is clean so far. With --json, one verdict per line.',
     )
-    .argument('[session...]', 'their ids, or the beginnings of them; all sessions if left out')
+    .argument('[session...]', 'their ids, or the first characters of them (default: all sessions)')
     .addOption(rootOption())
-    .option('--seal <file>', 'a seal of the session that was kept elsewhere (see hopgate seal)')
-    .option('--key <file>', 'the public key that the seal has to be signed with')
-    .option('--strict', 'exit 1 also for gaps')
-    .option('--inhabited', 'judge also whether an agent lived in it (P-1 to P-6), by its transcript')
-    .option('--transcript <file>', 'the transcript, if not the one that was recorded beside the evidence')
+    .option('--seal <file>', 'a seal of the session (see hopgate seal)')
+    .option('--key <file>', 'the public key of the seal')
+    .option('--strict', 'exit with 1 for gaps, too')
+    .option('--inhabited', 'also judge by the transcript whether an agent worked inside the limits (P-1 to P-6)')
+    .option('--transcript <file>', 'the transcript (default: the recorded one)')
     .addHelpText(
       'after',
       examples(

@@ -22,12 +22,10 @@ interface Options {
   readonly root: string;
 }
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('check')
-    .summary('check a spec set and hopgate.yaml')
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      'Checks the specs (by default those that hopgate.yaml names) and hopgate.yaml, and prints every problem at once. Warns of what loads but\ncannot mean what it says (a hop that opens nothing, a tool that its scope always refuses or that nobody runs), and of masked files that git tracks.\nExit code 1 if there are problems, or a property does not hold.',
+      'Checks the specs (default: those that hopgate.yaml names) and hopgate.yaml, and prints all problems at once. Warns of rules without effect (a hop that leads nowhere, a tool that its scope always refuses or that no backend runs), of missing programs and remotes, and of masked files that git tracks. Exit code 1 for a problem, or for a property that does not hold.',
     )
     .argument('[path]', 'a spec folder, or one spec file')
     .addOption(rootOption())

@@ -25,19 +25,17 @@ interface Options {
   readonly session?: string;
 }
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('explain')
-    .summary('would a call be let through?')
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      'Asks the gate whether a tool call would be let through, without running anything. The mode is the one that allows the most unless named.\nUses the current files, or with --session the spec that the session was opened with. Exit code 1 if it would be refused.',
+      'Asks the gate whether it would allow a tool call, without running anything. The default mode is the one that allows most. Uses the current specs, or with --session the specs that the session is pinned to. Exit code 1 if the call would be refused.',
     )
-    .argument('[args...]', 'its arguments in order, or name=value')
-    .requiredOption('-p, --peripheral <id>', 'where the call is made')
+    .argument('[args...]', 'the arguments in order, or as name=value')
+    .requiredOption('-p, --peripheral <id>', 'the peripheral of the call')
     .requiredOption('-t, --tool <id>', 'the tool')
     .option('-m, --mode <mode>', `the mode: ${MODES.join(', ')}`)
-    .option('--specs <dir>', 'another spec set')
-    .option('--session <id>', 'under the spec of this session')
+    .option('--specs <dir>', 'the spec set')
+    .option('--session <id>', 'use the specs of this session')
     .addOption(rootOption())
     .addHelpText(
       'after',

@@ -16,16 +16,14 @@ interface Options {
   readonly check?: boolean;
 }
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('generate')
-    .summary('write the machines of a spec set')
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      'Writes, for each machine of a spec set, a *.machine.ts that Stately opens, its config as *.json and a Mermaid diagram as *.mmd. With\n--check it writes nothing, names what is stale, and exits with 1.',
+      'Writes, for each machine of a spec set, a *.machine.ts that Stately opens, its config as *.json and a Mermaid diagram as *.mmd. With --check it writes nothing, lists outdated files, and exits with 1 if there are any.',
     )
     .option('--specs <dir>', 'the spec set', 'specs')
-    .option('--out <dir>', 'where the machines go', 'machines')
-    .option('--check', 'only compare')
+    .option('--out <dir>', 'the folder of the machines', 'machines')
+    .option('--check', 'compare only, write nothing')
     .addHelpText(
       'after',
       examples(

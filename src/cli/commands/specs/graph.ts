@@ -18,18 +18,14 @@ interface Options {
   readonly out?: string;
 }
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('graph')
-    .summary('print the hop graph')
-    .description(
-      'Prints the hop graph: the peripherals, and on each arrow the exits that lead along it with what they need.',
-    )
-    .argument('[specs]', 'a spec folder or file (default: what hopgate.yaml names)')
-    .addOption(new Option('--format <format>', 'how').choices(DRAWN_FORMATS).default('mermaid'))
+export function register(command: Command, io: Io): void {
+  command
+    .description('Prints the hop graph: the peripherals, and on each arrow its exits with their conditions.')
+    .argument('[specs]', 'a spec folder or file (default: the one that hopgate.yaml names)')
+    .addOption(new Option('--format <format>', 'the format').choices(DRAWN_FORMATS).default('mermaid'))
     .addOption(new Option('--specs <dir>', 'the same as the argument').hideHelp())
-    .option('--current <peripheral>', 'mark where a session stands (outside: in none)')
-    .option('--out <file>', 'write to a file instead')
+    .option('--current <peripheral>', 'mark this peripheral; "outside" marks the start')
+    .option('--out <file>', 'write to this file')
     .addOption(rootOption())
     .addHelpText(
       'after',

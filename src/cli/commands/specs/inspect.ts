@@ -13,14 +13,12 @@ interface Options {
   readonly url?: string;
 }
 
-export function register(program: Command, io: Io): void {
-  const command = program
-    .command('inspect')
-    .summary("watch a session's machines")
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      "Shows the life of a session's machines (mode gate, hop graph, visits) in the Stately inspector, from its first event to its last. A bridge on\nthis machine serves the page and the messages until Ctrl-C; with --url the messages go to a receiver that is there already. Machine events\nand their facts are shown, never what a step was given or gave. The inspector's page itself comes from stately.ai.",
+      "Shows a session's machines (mode gate, hop graph, visits) in the Stately inspector, from the first event to the last. A local bridge serves the page and the messages until Ctrl-C; with --url, the messages go to an existing receiver. Shows machine events and their facts, never arguments or results of a step. The page itself comes from stately.ai.",
     )
-    .argument('[session]', 'its id, or the beginning of it; the latest if left out');
+    .argument('[session]', 'its id, or the first characters of it (default: the latest)');
   addWatchOptions(command)
     .addOption(rootOption())
     .addHelpText(

@@ -18,15 +18,13 @@ interface Options {
   readonly deaths?: boolean;
 }
 
-export function register(program: Command, io: Io): void {
-  program
-    .command('test')
-    .summary('run the tests that a spec set generates')
+export function register(command: Command, io: Io): void {
+  command
     .description(
-      'Generates tests from the specs and runs them on real sessions with canned tools: every edge by a shortest way, every hop’s round trip, every rule\nthat can refuse, every limit. Each answer is compared with what the spec says by a second judgement. Exit code 1 if they disagree anywhere.',
+      'Generates tests from the specs and runs them on real sessions with canned tools: every edge, every round trip of a hop, every rule that can refuse, every limit. Compares each answer with a second, independent judgement of the spec. Exit code 1 if they disagree.',
     )
-    .argument('[specs]', 'a spec folder or file (default: what hopgate.yaml names)')
-    .option('--deaths', 'kill the writer in every call, too, on SQLite (slower)')
+    .argument('[specs]', 'a spec folder or file (default: the one that hopgate.yaml names)')
+    .option('--deaths', 'also kill the writer during each call, on SQLite (slower)')
     .option('--junit <file>', 'write a JUnit report')
     .option('--emit <dir>', 'write the tests as vitest files instead of running them')
     .addOption(rootOption())

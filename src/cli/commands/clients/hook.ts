@@ -1,0 +1,12 @@
+import type { Command } from 'commander';
+import type { Io } from '../../io.ts';
+
+export function register(command: Command, io: Io): void {
+  command
+    .description('Answers one hook event of a client program, from stdin. Client programs use a faster way.')
+    .argument('<client>', 'claude-code or codex')
+    .action(async (client: string) => {
+      const { main } = await import('../../../daemon/hook/hook-process.ts');
+      await main(['hook', client], io.env);
+    });
+}

@@ -1,0 +1,24 @@
+import { Argument, type Command } from 'commander';
+import { COMPLETION_SCRIPTS } from '../../help/completion-scripts.ts';
+import { type Io, print, printJson } from '../../io.ts';
+import { examples } from '../../options.ts';
+
+export function register(command: Command, io: Io): void {
+  command
+    .description('Prints a script that completes commands, options and session ids in your shell.')
+    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(COMPLETION_SCRIPTS)))
+    .addHelpText(
+      'after',
+      examples(
+        'hopgate completion bash > ~/.local/share/bash-completion/completions/hopgate',
+        'source <(hopgate completion bash)   # in ~/.bashrc',
+        'source <(hopgate completion zsh)    # in ~/.zshrc, after compinit',
+        'hopgate completion fish | source    # in ~/.config/fish/config.fish',
+      ),
+    )
+    .action((shell: string) => {
+      const script = COMPLETION_SCRIPTS[shell]!;
+      if (io.json) printJson(io, { shell, script });
+      else print(io, script.trimEnd());
+    });
+}

@@ -1,9 +1,24 @@
 import { globSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The files that try more in `npm run test:deep` than in `npm test`; they import test/depth.ts. */
 const DEEP = globSync('test/**/*.test.ts').filter((file) => /\/depth\.ts'/.test(readFileSync(file, 'utf8')));
+
+/** The files that take longest, longest first. A worker that gets one of them last would run on alone. */
+const LONGEST = [
+  ...['docs/pages', 'attacks/attacks', 'cli/mcp', 'tools/shell/git-in-shell', 'testing/gate-mutants'],
+  ...['attacks/what-ships', 'cli/mcp-attach', 'tools/sandbox/probe', 'tools/git/hostile', 'daemon/launcher'],
+].map((name) => join(import.meta.dirname, `test/${name}.test.ts`));
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => LONGEST.toReversed().indexOf(moduleId);
+    return (await super.sort(files)).toSorted((a, b) => rank(b) - rank(a));
+  }
+}
 
 export default defineConfig(({ mode }) => ({
   test: {
@@ -11,8 +26,9 @@ export default defineConfig(({ mode }) => ({
     exclude: ['test/clients/**'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // One worker for each core; the default leaves one idle.
-    maxWorkers: '100%',
+    // One worker more than cores: for a third of the time a test waits for the programs that it started.
+    maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: LongestFirst },
     // Files share the modules of their worker: to load them for each file takes longer than most files run.
     isolate: false,
     // Programs that tests start take their compiled modules from here.

@@ -298,6 +298,17 @@ export interface GitConfig {
 /** Variables of a command; `${NAME}` in a value is one of the operator's environment. */
 export type CommandEnv = { readonly [name: string]: string };
 
+/** The network and the secrets of a configured command. */
+export interface Reach {
+  /** The only places that it reaches, through the engine's proxy: `host`, `*.host`, `host:port`; empty for none. */
+  readonly hosts?: readonly string[];
+  readonly env?: CommandEnv;
+  /** By variable: the operator's program that prints the value, as a list of words. */
+  readonly secrets?: { readonly [name: string]: readonly string[] };
+  /** The operator's files with which ssh logs in. */
+  readonly ssh?: { readonly key: string; readonly knownHosts: string };
+}
+
 export interface TestCommand {
   readonly run: readonly string[];
   readonly report: TestReport;
@@ -315,9 +326,9 @@ export interface ProjectConfig {
   /** Overrides a peripheral's write paths, by peripheral id. */
   readonly scopes: { readonly [peripheral: string]: readonly string[] };
   readonly test: readonly TestCommand[];
-  /** `network`: the command may reach the network; otherwise it reaches nothing outside the sandbox. */
+  /** `network`: the command shares the host's network, unobserved; otherwise it reaches only its hosts. */
   readonly deploy: {
-    readonly [name: string]: { readonly run: readonly string[]; readonly network: boolean; readonly env?: CommandEnv };
+    readonly [name: string]: Reach & { readonly run: readonly string[]; readonly network: boolean };
   };
   readonly git: GitConfig | null;
   readonly web: { readonly allow: readonly string[] };

@@ -12,6 +12,21 @@ export function hostProblem(address: string, allowed: readonly string[]): string
   return hostAllowed(url.hostname, named) ? null : `${url.host} is not an allowed host`;
 }
 
+/**
+ * True if the hosts of a command name a place, `host:port`. A host without a port means the ports 80 and 443.
+ */
+export function placeAllowed(place: string, hosts: readonly string[]): boolean {
+  const at = place.lastIndexOf(':');
+  const [host, port] = [bare(place.slice(0, at)), place.slice(at + 1)];
+  return hosts.some((rule) => {
+    const [, name = '', listed] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(rule.toLowerCase()) ?? [];
+    if (listed === undefined ? port !== '80' && port !== '443' : listed !== port) return false;
+    return host.includes(':') ? bare(name) === host : hostAllowed(host, [name]);
+  });
+}
+
+const bare = (host: string): string => host.replace(/^\[|\]$/g, '');
+
 /** The port that a rule names; empty for the usual one. */
 const portOf = (rule: string): string => /:([0-9]+)$/.exec(rule)?.[1] ?? '';
 

@@ -1,6 +1,6 @@
 import type { EffectRecord, OutcomeRecord } from '../../evidence/bodies.ts';
 import { own } from '../../spec/names.ts';
-import { hostAllowed } from '../rules/hosts.ts';
+import { hostAllowed, placeAllowed } from '../rules/hosts.ts';
 import { fieldsOf, textOf } from '../rules/json.ts';
 import { isFileChange } from '../rules/observations.ts';
 import type { AuditedVisit, AuditState } from '../rules/state.ts';
@@ -28,7 +28,7 @@ export function checkEffects(
       const why = readProblem(state, visit, path);
       if (why) wrong(scopeInWords(visit, 'path:read'), `${path} was seen to be read: ${why.why}`, why.about);
     } else {
-      const [constraint, why] = otherProblem(state, visit, effect);
+      const [constraint, why] = otherProblem(state, visit, tool, effect);
       if (why) wrong(constraint, `${op} of ${path} was seen: ${why}`);
     }
   }
@@ -37,6 +37,7 @@ export function checkEffects(
 function otherProblem(
   { pinned }: AuditState,
   { scope }: AuditedVisit,
+  tool: string,
   { op, path }: EffectRecord,
 ): readonly [string, string | null] {
   switch (op) {
@@ -45,6 +46,10 @@ function otherProblem(
     case 'execute':
       return [`command: ${scope.command}`, scope.command === 'none' ? 'this scope runs nothing' : null];
     case 'connect': {
+      if (tool === 'bash-deploy') {
+        const hosts = Object.values(pinned.config.deploy).flatMap((command) => command.hosts ?? []);
+        return [`hosts: ${hosts.join(', ') || 'none'}`, placeAllowed(path, hosts) ? null : 'not a listed host'];
+      }
       if (scope.command === 'deploy') return ['command: deploy', null];
       if (scope.url === 'none') return ['url: none', 'this scope has no network'];
       const { allow } = pinned.config.web;

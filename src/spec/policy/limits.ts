@@ -19,3 +19,6 @@ export const MAX_SPEC_FILES = 1000;
 
 /** Most files that a session remembers for scope `read: session-log`. */
 export const MAX_NAMED_FILES = 5000;
+
+/** Limits of one command's proxy: open connections, bytes in both directions, and places that its result names. */
+export const PROXY_LIMITS = { connections: 512, bytes: 16 * 2 ** 30, places: 100 } as const;

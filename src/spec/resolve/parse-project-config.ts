@@ -6,7 +6,7 @@ import { reporter } from '../load/source-document.ts';
 import { DEFAULT_MASKS } from '../policy/default-masks.ts';
 import { parsePartial } from '../schema/parse-partial.ts';
 import { ProjectFile } from '../schema/project-file.ts';
-import type { CommandEnv, GitConfig, GitCredential, ProjectConfig, UpstreamServer } from '../types.ts';
+import type { CommandEnv, GitConfig, GitCredential, ProjectConfig, Reach, UpstreamServer } from '../types.ts';
 import type { Parsed } from './parse-spec-set.ts';
 
 /** The defaults for the keys that `hopgate.yaml` omits. */
@@ -53,7 +53,7 @@ function resolveConfig(authored: ProjectFile): ProjectConfig {
         name,
         Array.isArray(command)
           ? { run: command, network: false }
-          : { run: command.run, network: command.network ?? false, ...resolveEnv(command.env) },
+          : { run: command.run, network: command.network ?? false, ...resolveReach(command) },
       ]),
     ),
     git: git === undefined ? null : resolveGit(git),
@@ -85,6 +85,12 @@ function resolveEnv(env: AuthoredEnv): { env?: CommandEnv } {
   return { env: Array.isArray(env) ? Object.fromEntries(env.map((name) => [name, `\${${name}}`])) : env };
 }
 
+function resolveReach({ env, hosts, secrets, ssh }: Extract<AuthoredDeploy, { run: unknown }>): Reach {
+  const login = ssh && { ssh: { key: ssh.key, knownHosts: ssh['known-hosts'] ?? KNOWN_HOSTS } };
+  return { ...resolveEnv(env), ...(hosts ? { hosts } : {}), ...(secrets ? { secrets } : {}), ...login };
+}
+
+type AuthoredDeploy = NonNullable<ProjectFile['deploy']>[string];
 type AuthoredGit = NonNullable<ProjectFile['git']>;
 
 function resolveGit({ credential, ...rest }: AuthoredGit): GitConfig {
@@ -93,9 +99,10 @@ function resolveGit({ credential, ...rest }: AuthoredGit): GitConfig {
 
 /** The user name that GitHub expects with a token; other services accept any. */
 const TOKEN_USER = 'x-access-token';
+const KNOWN_HOSTS = '~/.ssh/known_hosts';
 
 function resolveCredential(stated: NonNullable<AuthoredGit['credential']>): GitCredential {
-  const { env, file, helper, key, username = TOKEN_USER, 'known-hosts': knownHosts = '~/.ssh/known_hosts' } = stated;
+  const { env, file, helper, key, username = TOKEN_USER, 'known-hosts': knownHosts = KNOWN_HOSTS } = stated;
   if (env !== undefined) return { kind: 'env', name: env, username };
   if (file !== undefined) return { kind: 'file', path: file, username };
   if (helper !== undefined) return { kind: 'helper', command: helper };

@@ -10,11 +10,17 @@ const Remote = z.string().regex(/^[^-\s\0][^\s\0]*$/, 'is not a remote: no blank
 const Branch = z
   .string()
   .regex(/^(?![-/.])(?!.*(?:\.\.|\/\/|@\{|\.lock$|\/$))[^\s\0~^:?*[\\]+$/, 'is not the name of a branch');
-const Host = z
+const WebHost = z
   .string()
   .regex(
     /^(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*$/,
     'is not a host: write docs.example.com or *.example.com, without https:// and without a path',
+  );
+const Host = z
+  .string()
+  .regex(
+    /^(?:(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::[1-9]\d{0,4})?$/,
+    'is not a host: write registry.example.com, *.example.com, registry.example.com:8443, 10.0.0.5:22 or [::1]:8080',
   );
 const Folder = z
   .string()
@@ -44,6 +50,25 @@ const Env = z
   .describe(
     'Additional environment variables: names to pass from hopgate’s own environment, or values; ${NAME} in a value is replaced by a variable of hopgate’s own.',
   );
+const Hosts = z
+  .array(Host)
+  .optional()
+  .describe(
+    'The only hosts that it reaches, through hopgate’s proxy: ports 80 and 443, or the stated one. Hosts of the local network are listed by address as well.',
+  );
+const Secrets = z
+  .record(EnvName, Argv)
+  .optional()
+  .describe(
+    'Variables whose values a program of yours prints, such as { NPM_TOKEN: [pass, show, npm] }; it runs as you, outside the sandbox.',
+  );
+const Ssh = z
+  .strictObject({
+    key: SshFile.describe('A private key without a passphrase; outside the repository.'),
+    'known-hosts': SshFile.optional().describe('The file with the host’s key; ~/.ssh/known_hosts if left out.'),
+  })
+  .optional()
+  .describe('The key with which its ssh logs in; the command can read it.');
 const CacheFolder = z
   .string()
   .regex(
@@ -156,15 +181,19 @@ export const ProjectFile = z
           Argv,
           z.strictObject({
             run: Argv.describe('The command as a list of words.'),
-            network: z.boolean().optional().describe('Whether it may reach the network; no if left out.'),
+            network: z
+              .boolean()
+              .optional()
+              .describe('Whether it shares the network of this machine, unobserved; no if left out. Prefer hosts.'),
+            hosts: Hosts,
             env: Env,
+            secrets: Secrets,
+            ssh: Ssh,
           }),
         ]),
       )
       .optional()
-      .describe(
-        'The deploy commands by name: a list of words, or { run, network: true } for one that ships over the network.',
-      ),
+      .describe('The deploy commands by name: a list of words, or { run, hosts } for one that ships over the network.'),
     git: z
       .strictObject({
         remote: Remote.describe('The remote that may be pushed to.'),
@@ -178,7 +207,7 @@ export const ProjectFile = z
       .optional()
       .describe('Where pushes go; no push if left out.'),
     web: z
-      .strictObject({ allow: z.array(Host).describe('Hosts; *.example.com for all subdomains.') })
+      .strictObject({ allow: z.array(WebHost).describe('Hosts; *.example.com for all subdomains.') })
       .optional()
       .describe('The hosts that web-fetch may reach; none if left out.'),
     mask: z

@@ -7,7 +7,7 @@ export function start(
   spawning: {
     readonly cwd: string;
     readonly env: Readonly<Record<string, string>>;
-    readonly stdio: readonly ('pipe' | 'ignore')[];
+    readonly stdio: readonly ('pipe' | 'ignore' | 'ipc')[];
   },
 ): ChildProcess {
   const { cwd, env, stdio } = spawning;
@@ -34,11 +34,13 @@ export function killGroup({ pid }: ChildProcess): void {
   }
 }
 
+type Stdio = 'pipe' | 'ignore' | 'ipc' | number;
+
 /**
  * Replaces leaked descriptors by /dev/null: those that our parent left open without close-on-exec would otherwise reach
  * the command.
  */
-function withoutLeaks(stdio: ('pipe' | 'ignore' | number)[]): ('pipe' | 'ignore' | number)[] {
+function withoutLeaks(stdio: Stdio[]): Stdio[] {
   inherited ??= findInherited();
   const leaking = inherited.fds.filter((fd) => fd >= stdio.length || stdio[fd] === 'ignore');
   const all = Array.from(

@@ -1,8 +1,9 @@
-import { statSync } from 'node:fs';
+import { chmodSync, constants, copyFileSync, existsSync, realpathSync, renameSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { quoteShell } from '../../base/text.ts';
 import type { Mount } from './mount.ts';
 import { FD, fixedArguments, layoutArguments } from './mounts/bwrap-arguments.ts';
-import type { LayoutLimits, SandboxLayout } from './mounts/layout.ts';
+import { type LayoutLimits, PROXY, type SandboxLayout } from './mounts/layout.ts';
 import type { SupportFiles } from './mounts/support-files.ts';
 import { SandboxError } from './sandbox.ts';
 
@@ -103,7 +104,9 @@ export function runnerCommand(
   const contained = [
     ...(overlay ? overlayParameters(host, overlay) : []),
     ...(runAs ? dropTo(runAs) : []),
-    ...[host.bwrap, ...fixedArguments(layout, host.supportFiles), '--args', `${FD.args}`],
+    ...[host.bwrap, ...fixedArguments(layout, host.supportFiles)],
+    ...(layout.proxy ? ['--ro-bind', nodeFor(host, runAs), NODE] : []),
+    ...['--args', `${FD.args}`],
     ...['--', '/bin/sh', '-c', `eval "\${${RUN}:?}"`],
   ];
   return (folder) => [
@@ -126,6 +129,35 @@ function overlayParameters(host: SandboxHost, { source, bytes }: OverlayMount): 
 const dropTo = ({ uid, gid }: HostIdentity) => [
   ...['setpriv', '--reuid', `${uid}`, '--regid', `${gid}`, '--clear-groups', '--'],
 ];
+
+/** Our own Node inside a sandbox with a proxy. */
+const NODE = '/run/hopgate/node';
+
+/** Opens the proxy's socket in the sandbox's network and hands it to the engine, before the command starts. */
+const LISTEN = `
+const server = require('node:net').createServer();
+server.listen({ host: '${PROXY.host}', port: ${PROXY.port}, backlog: 511 }, () => process.send('listening', server));
+process.on('message', () => process.exit());
+`;
+
+/** Our own Node; a copy if the uid that runs the sandbox cannot read it. */
+function nodeFor({ supportFiles }: SandboxHost, runAs: HostIdentity | null): string {
+  const own = realpathSync(process.execPath);
+  if (runAs === null || isOpenToAll(own)) return own;
+  const copy = join(supportFiles.folder, 'node');
+  if (!existsSync(copy)) {
+    copyFileSync(own, `${copy}.new`, constants.COPYFILE_FICLONE);
+    chmodSync(`${copy}.new`, 0o555);
+    renameSync(`${copy}.new`, copy);
+  }
+  return copy;
+}
+
+/** True if every user can reach and execute the file. */
+function isOpenToAll(path: string): boolean {
+  const isOpen = (statSync(path).mode & 0o005) === 0o005;
+  return isOpen && (dirname(path) === path || isOpenToAll(dirname(path)));
+}
 
 const RUN = 'HOPGATE_RUN';
 const word = (index: number): string => `HOPGATE_${index}`;
@@ -215,6 +247,12 @@ export function commandMessage(
     `read -r go <&${FD.go} && exec ${FD.go}<&- || exit 125`,
     `${limitsOf(layout.limits, cpuSeconds, host.limitsMemory)} || exit 125`,
     set,
+    ...(layout.proxy
+      ? [
+          `env -i NODE_CHANNEL_FD=${FD.channel} ${NODE} -e ${quoteShell(LISTEN)} <&- || exit 125`,
+          `exec ${FD.channel}>&-`,
+        ]
+      : []),
     `unset go ${[...values.keys().map(word), RUN].join(' ')}`,
     'exec "$@"',
   ].join('; ');

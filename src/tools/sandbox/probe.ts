@@ -16,15 +16,16 @@ import { isWithin } from '../../base/paths.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
 import { gitLayout } from '../git/layouts.ts';
 import { maskedObjects } from '../git-objects/masked-objects.ts';
+import { makeProxy } from '../proxy/proxy.ts';
 import { shellBackend } from '../shell/backend.ts';
-import type { SandboxLayout } from './mounts/layout.ts';
+import { PROXY, type SandboxLayout } from './mounts/layout.ts';
 import { editLayout, readOnlyLayout, testLayout } from './mounts/layouts.ts';
 import { scanTree } from './mounts/tree.ts';
 import { type Sandbox, SandboxError } from './sandbox.ts';
 
 /** One attempt to get out of one layout. */
 export interface ProbeResult {
-  /** `read-only`, `edit`, `test`, `deploy`, `deploy-online`, `git-commit`, `git-push` or `hostile-repository`. */
+  /** `read-only`, `edit`, `test`, `deploy`, `deploy-hosts`, `deploy-online`, `git-commit`, … */
   readonly layout: string;
   readonly name: string;
   readonly stopped: boolean;
@@ -69,9 +70,9 @@ const SEND = `${PAIR} send(A, 'x', 0, pack_sockaddr_un($ARGV[0])) or $!{EPROTOTY
 const PERL = '/usr/bin/perl';
 
 /** An attempt that escapes changes only files in a folder of this probe. */
-const OFFLINE = ['read-only', 'edit', 'test', 'deploy', 'git-commit', 'git-push'];
+const OFFLINE = ['read-only', 'edit', 'test', 'deploy', 'deploy-hosts', 'git-commit', 'git-push'];
 /** Layouts of commands that an agent writes or influences. */
-const COMMANDS = ['read-only', 'edit', 'test', 'deploy', 'deploy-online'];
+const COMMANDS = ['read-only', 'edit', 'test', 'deploy', 'deploy-hosts', 'deploy-online'];
 const KEYS = [
   '/etc/ssl/private',
   '/etc/pki/tls/private',
@@ -107,7 +108,8 @@ const ATTEMPTS: { readonly [name: string]: Attempt } = {
   },
   'plant a hook in a bare repository': {
     argv: ({ root, mine }) => node(`fs.writeFileSync(${JSON.stringify(join(root, 'mirror.git/hooks', mine))}, 'x')`),
-    of: COMMANDS.filter((name) => name !== 'test'),
+    // Elsewhere the overlay takes it, and is discarded.
+    of: ['read-only', 'edit'],
   },
   'plant a git hook': {
     argv: ({ root, mine }) => node(`fs.writeFileSync(${JSON.stringify(join(root, '.git/hooks', mine))}, 'x')`),
@@ -128,6 +130,10 @@ const ATTEMPTS: { readonly [name: string]: Attempt } = {
   },
   'change a kernel setting': { argv: () => node(`fs.closeSync(fs.openSync('/proc/sys/kernel/core_pattern', 'a'))`) },
   'connect to a port of the host': { argv: ({ port }) => connect(`{ host: '127.0.0.1', port: ${port} }`), of: OFFLINE },
+  'reach this machine through the proxy': {
+    argv: ({ port }) => node(tunnels(port)),
+    of: ['deploy-hosts'],
+  },
   'connect to a unix socket': { argv: ({ socket }) => connect(`{ path: ${JSON.stringify(socket)} }`) },
   'connect to an abstract unix socket': {
     argv: ({ abstract }) => connect(`{ path: ${JSON.stringify(`\0${abstract}`)} }`),
@@ -168,6 +174,21 @@ const connect = (to: string) =>
   node(
     `require('node:net').connect(${to}).on('connect', () => process.exit(0)).on('error', (error) => { throw error; })`,
   );
+
+/** Names of this machine, to which a proxy could be led. */
+const THIS_MACHINE = ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', '2130706433', '127.1'];
+
+/** Asks the proxy for a tunnel to a port of this machine under each of its names; an error if none is opened. */
+const tunnels = (port: number) => `
+  let left = ${THIS_MACHINE.length};
+  for (const host of ${JSON.stringify(THIS_MACHINE)})
+    require('node:http')
+      .request({ ...${JSON.stringify(PROXY)}, method: 'CONNECT', path: host + ':${port}' })
+      .on('connect', ({ statusCode }) => {
+        if (statusCode === 200) process.exit(0);
+        if (--left === 0) throw new Error('the proxy refuses every name');
+      })
+      .end();`;
 
 /**
  * Really tries every known escape from every layout. For `hopgate doctor --probe`.
@@ -214,11 +235,13 @@ function layoutsFor(
     gitLayout(repository, { kind: 'commit' }, toolchains),
     gitLayout(repository, { kind: 'push', target: { kind: 'local', url: path, path } }, toolchains),
   ];
+  const deploying = overlay ? testLayout : readOnlyLayout;
   return [
     readOnlyLayout(request),
     ...(overlay ? [editLayout(request), testLayout(request)] : []),
-    { ...readOnlyLayout(request), name: 'deploy' },
-    { ...readOnlyLayout({ ...request, unixSockets: false }), name: 'deploy-online', network: true },
+    { ...deploying(request), name: 'deploy' },
+    { ...deploying(request), name: 'deploy-hosts', proxy: true },
+    { ...deploying({ ...request, unixSockets: false }), name: 'deploy-online', network: true },
     ...git.map((layout) => ({ ...layout, limits: { ...layout.limits, ...limits } })),
   ];
 }
@@ -357,6 +380,7 @@ async function tryEscape<T extends Target | null>(
     seconds: 20,
     outputBytes: 8192,
     signal: new AbortController().signal,
+    onConnection: makeProxy(['listed.example']).accept,
   });
   const said = stderr.trim().split('\n')[0]!;
   if (makes ? makes(target).some((path) => existsSync(path)) : exit === 0)

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { Server, Socket } from 'node:net';
 import { availableParallelism } from 'node:os';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -37,6 +38,7 @@ async function supervise(
 ): Promise<CommandResult> {
   const overlay = overlayOf(layout);
   const layers = overlay && (overlay.layer ? `${overlay.layer}:` : '');
+  const proxy = layout.proxy ? acceptFor(runner, options) : null;
   const command = prepared(() => runner.run(message, options.stdin, layers));
   const child = new BoundedRun(command, options, () => runner.kill());
   const status = readStatus(command.status);
@@ -50,7 +52,7 @@ async function supervise(
       await options.inspect({ upper: `${base}/upper`, merged: `${base}/merged` });
     }
     const stderr = child.stderr.kept();
-    if (child.killed === null && status.exit === null)
+    if (child.killed === null && (status.exit === null || proxy?.isReady === false))
       throw new SandboxError(
         `the sandbox could not be set up (exit ${code}): ${stderr.text.trim() || runner.complaint}`,
       );
@@ -68,7 +70,34 @@ async function supervise(
     };
   } finally {
     child.settle();
+    proxy?.close();
   }
+}
+
+/** Takes the connections of a command to its proxy, until the command has ended. */
+function acceptFor(runner: Runner, { onConnection }: CommandOptions): { readonly isReady: boolean; close(): void } {
+  const sockets = new Set<Socket>();
+  let [server, isReady, isClosed]: [Server | null, boolean, boolean] = [null, false, false];
+  const close = () => {
+    isClosed = true;
+    server?.close();
+    for (const socket of sockets) socket.destroy();
+  };
+  void runner.listener().then((listener) => {
+    if (listener === null) return;
+    [server, isReady] = [listener, true];
+    listener.on('connection', (socket) => {
+      sockets.add(socket.on('error', () => {}).once('close', () => sockets.delete(socket)));
+      onConnection?.(socket);
+    });
+    if (isClosed) close();
+  });
+  return {
+    get isReady() {
+      return isReady;
+    },
+    close,
+  };
 }
 
 /**

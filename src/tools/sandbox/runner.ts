@@ -1,9 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, constants, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { Socket } from 'node:net';
+import { type Server, Socket } from 'node:net';
 import { join } from 'node:path';
 import type { ControlGroup } from './cgroup.ts';
 import { exitOf, killGroup, start } from './child.ts';
+import { FD } from './mounts/bwrap-arguments.ts';
 import { SandboxError } from './sandbox.ts';
 
 const ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' };
@@ -41,11 +42,18 @@ export class Runner {
   /** Number of commands run so far. */
   runs = 0;
 
-  /** @param parent where the runner may create its own folder */
-  constructor(command: (folder: string) => string[], parent: string, group: ControlGroup | null) {
+  /**
+   * @param parent where the runner may create its own folder
+   * @param hasChannel its commands hand over a listening socket: see {@link listener}
+   */
+  constructor(command: (folder: string) => string[], parent: string, group: ControlGroup | null, hasChannel: boolean) {
     this.folder = mkdtempSync(join(parent, 'run-'));
     this.#group = group;
-    this.process = start(command(this.folder), { cwd: '/', env: ENV, stdio: ['pipe', 'pipe', 'pipe'] });
+    const streams = ['pipe', 'pipe', 'pipe'] as const;
+    const channel = [...Array<'ignore'>(FD.channel - streams.length).fill('ignore'), 'ipc'] as const;
+    const stdio = [...streams, ...(hasChannel ? channel : [])];
+    this.process = start(command(this.folder), { cwd: '/', env: ENV, stdio });
+    this.process.channel?.unref();
     const { pid, stdin, stdout, stderr } = this.process;
     const isReady = this.#nextLine();
     this.#exited = exitOf(this.process).catch((error: Error) => {
@@ -103,6 +111,20 @@ export class Runner {
     this.#tell(path);
     if (layers !== null) this.#tell(layers);
     return { stdout: stdout!, stderr: stderr!, status: status!, ended };
+  }
+
+  /**
+   * The socket that the next command's launcher opens in the network of its sandbox, before it starts the command;
+   * null if the runner ends first.
+   */
+  listener(): Promise<Server | null> {
+    return new Promise((resolve) => {
+      this.process.once('message', (_, server) => {
+        resolve(server as Server);
+        this.process.send('received');
+      });
+      void this.#exited.then(() => resolve(null));
+    });
   }
 
   /** The stderr of the runner itself, without that of bubblewrap. */

@@ -83,8 +83,9 @@ export function makeRunners(host: SandboxHost, cgroups: Cgroups | null): Runners
       const command = runnerCommand(host, layout, runAs);
       const { processes, memoryBytes } = layout.limits;
       const key = JSON.stringify([command(''), processes, memoryBytes]);
+      const hasChannel = layout.proxy === true;
       const group = () => cgroups?.create(layout.limits) ?? null;
-      const runner = await take(key, () => new Runner(command, host.supportFiles.folder, group()));
+      const runner = await take(key, () => new Runner(command, host.supportFiles.folder, group(), hasChannel));
       try {
         return await work(runner);
       } catch (error) {

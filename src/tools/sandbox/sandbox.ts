@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { SandboxLayout } from './mounts/layout.ts';
 
 /** The result of a command. A non-zero exit is a result, not an error. */
@@ -42,6 +43,8 @@ export interface CommandOptions {
   /** On top of the layout's environment. */
   readonly env?: { readonly [name: string]: string };
   readonly signal: AbortSignal;
+  /** With `proxy` in the layout: called for each connection that the command makes to its proxy. */
+  readonly onConnection?: (socket: Socket) => void;
   /**
    * Called in a layout with an overlay after the command has ended by itself (was not killed), before its writes are
    * discarded.

@@ -1,21 +1,37 @@
-import type { CommandEnv } from '../../spec/types.ts';
+import type { ToolCall } from '../../ports/tool-backend.ts';
+import type { CommandEnv, Reach } from '../../spec/types.ts';
+import { answerOf } from '../git/credentials/credential-helper.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
-import { redactor } from '../upstream/environment.ts';
+import { redactor, secretForms } from '../upstream/environment.ts';
+import { failed, type Stop } from '../workspace/outcome.ts';
 
-/** The variables of a configured command, and the function that redacts the operator's values from its results. */
+/** The variables of a configured command, and the functions that redact the operator's values from its results. */
 export interface FilledEnv {
   readonly env: { readonly [name: string]: string };
   readonly clean: (text: string) => string;
   readonly cleanResult: (result: CommandResult) => CommandResult;
+  /** Hides a place whose name contains a value; hosts have no upper case. */
+  readonly cleanPlace: (place: string) => string;
 }
+
+type Secrets = ReadonlyMap<string, string>;
 
 /**
  * Fills the operator's values into a command's variables. A variable that refers to an unset one is left out, as it
  * would be outside.
+ *
+ * @param given values of variables that the operator's programs printed: see {@link secretsFrom}
+ * @param hidden further texts that no result may show
  */
-export function fillEnv(stated: CommandEnv | undefined, operator: NodeJS.ProcessEnv): FilledEnv {
-  const secrets = new Map<string, string>();
-  const env: { [name: string]: string } = {};
+export function fillEnv(
+  stated: CommandEnv | undefined,
+  operator: NodeJS.ProcessEnv,
+  given: Secrets = new Map(),
+  hidden: readonly string[] = [],
+): FilledEnv {
+  const secrets = new Map([...given].map(([name, value]) => [`\${${name}}`, value]));
+  for (const [at, text] of hidden.entries()) secrets.set(`[key ${at + 1}]`, text);
+  const env: { [name: string]: string } = Object.fromEntries(given);
   for (const [name, text] of Object.entries(stated ?? {})) {
     let isWhole = true;
     const value = text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (reference, from: string) => {
@@ -29,5 +45,31 @@ export function fillEnv(stated: CommandEnv | undefined, operator: NodeJS.Process
   const clean = redactor({ secrets });
   const cleanResult = (result: CommandResult): CommandResult =>
     secrets.size === 0 ? result : { ...result, stdout: clean(result.stdout), stderr: clean(result.stderr) };
-  return { env, clean, cleanResult };
+  const forms = secretForms(secrets).map(([, form]) => form.toLowerCase());
+  const cleanPlace = (place: string) =>
+    forms.some((form) => place.toLowerCase().includes(form)) ? '(a name that contains a secret)' : place;
+  return { env, clean, cleanResult, cleanPlace };
+}
+
+const SECONDS = 60;
+
+/** Asks the operator's programs for the values of a command's `secrets`; they run outside the sandbox. */
+export async function secretsFrom(
+  stated: Reach['secrets'],
+  { signal }: Pick<ToolCall, 'signal'>,
+  key: string,
+): Promise<Secrets | Stop> {
+  const values = new Map<string, string>();
+  for (const [name, command] of Object.entries(stated ?? {})) {
+    const answer = await answerOf(command, '', AbortSignal.any([signal, AbortSignal.timeout(SECONDS * 1000)]));
+    if (signal.aborted) return failed('aborted', 'The call was aborted.');
+    const value = (answer ?? '').split('\n')[0]!.replace(/\r$/, '');
+    if (value === '' || value.includes('\0'))
+      return failed(
+        'no-credential',
+        `${key}.secrets.${name}: ${command[0]} ${answer === null ? 'failed' : 'printed no value'}; ask the operator to run it, and to fix it.`,
+      );
+    values.set(name, value);
+  }
+  return values;
 }

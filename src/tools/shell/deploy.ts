@@ -3,17 +3,17 @@ import { treeMismatch } from '../../gate/scope/tree.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { splitCommand } from '../git/split-command.ts';
-import { readOnlyLayout } from '../sandbox/mounts/layouts.ts';
+import { runOnline } from '../proxy/run-online.ts';
+import { readOnlyLayout, testLayout } from '../sandbox/mounts/layouts.ts';
 import { observeTree } from '../tree/observe-tree.ts';
 import { failed, invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
-import { fillEnv } from './command-env.ts';
 import { sameWords } from './configured-command.ts';
 import { type ShellContext, treeOf } from './context.ts';
 import { commandReport } from './report.ts';
 
 /**
  * `bash-deploy`: a configured deploy command, by its name or its exact command line, run without a shell. It sees the
- * tree, cannot change it, and reaches the network only if its configuration allows that.
+ * tree, on an overlay whose changes are discarded, and reaches only the hosts of its configuration.
  */
 export async function deployTool(context: ShellContext): Promise<ToolReport | Stop> {
   const { call } = context;
@@ -22,18 +22,21 @@ export async function deployTool(context: ShellContext): Promise<ToolReport | St
   const changed = await changedSinceTested(context);
   if (changed) return changed;
   const { run, network } = chosen.command;
-  const filled = fillEnv(chosen.command.env, context.env);
   const tree = await treeOf(context);
   // The host's network also contains the abstract sockets of its services.
-  const layout = { ...readOnlyLayout({ ...tree, unixSockets: tree.unixSockets && !network }), name: 'deploy', network };
-  const result = filled.cleanResult(
-    await context.run(tree, layout, run, { env: { CI: '1', NO_COLOR: '1', ...filled.env } }),
-  );
-  // Connections are not observed, so with the network open its effects outside are unknown.
-  return commandReport(context, result, network ? 'unobserved' : [], {
+  const request = { ...tree, unixSockets: tree.unixSockets && !network };
+  const layout = { ...(context.overlay ? testLayout(request) : readOnlyLayout(request)), name: 'deploy', network };
+  const ran = await runOnline(context, tree, layout, chosen.command, {
+    key: `deploy.${chosen.name}`,
+    env: { CI: '1', NO_COLOR: '1' },
+  });
+  if (isStop(ran)) return ran;
+  // Connections over the host's network are not observed, so the effects outside are unknown.
+  return commandReport(context, ran.result, network ? 'unobserved' : ran.connects, {
     deploy: chosen.name,
     command: [...run],
     network,
+    ...ran.fields,
     ...tree.said,
   });
 }

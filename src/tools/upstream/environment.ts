@@ -53,14 +53,31 @@ export function fillIn(server: UpstreamServer, env: Environment): Filled {
 /** Shorter values (`1`, `true`) are not treated as secrets, because they occur everywhere. */
 const SHORTEST_SECRET = 6;
 
-/** Returns a function that replaces secret values by their references in answers and messages. */
-export function redactor({ secrets }: Pick<Filled, 'secrets'>): (text: string) => string {
-  const known = [...secrets]
-    .flatMap(([reference, value]) =>
-      [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)].map((form) => [reference, form] as const),
-    )
+/** A value as programs write it: plain, in an address, in JSON, in hexadecimal, and in base64 at any position. */
+function encodings(value: string): string[] {
+  const bytes = Buffer.from(value);
+  const base64 = [0, 1, 2].flatMap((offset) => {
+    // The first and the last character also depend on the neighbours.
+    const text = Buffer.concat([Buffer.alloc(offset), bytes])
+      .toString('base64')
+      .replace(/=+$/, '');
+    const own = text.slice(offset === 0 ? 0 : offset + 1, (offset + bytes.length) % 3 === 0 ? undefined : -1);
+    return [own, own.replaceAll('+', '-').replaceAll('/', '_')];
+  });
+  const hex = bytes.toString('hex');
+  return [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1), hex, hex.toUpperCase(), ...base64];
+}
+
+/** All written forms of the secrets with their references, the longest first. */
+export const secretForms = (secrets: Filled['secrets']): (readonly [reference: string, form: string])[] =>
+  [...secrets]
+    .flatMap(([reference, value]) => encodings(value).map((form) => [reference, form] as const))
     .filter(([, form]) => form.length >= SHORTEST_SECRET)
     .sort(([, a], [, b]) => b.length - a.length);
+
+/** Returns a function that replaces secret values by their references in answers and messages. */
+export function redactor({ secrets }: Pick<Filled, 'secrets'>): (text: string) => string {
+  const known = secretForms(secrets);
   return (text) => known.reduce((clean, [reference, form]) => clean.replaceAll(form, reference), text);
 }
 

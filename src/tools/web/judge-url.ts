@@ -1,5 +1,4 @@
-import { isIP } from 'node:net';
-import { domainToASCII } from 'node:url';
+import { canonicalHost, listsPlace } from '../../gate/scope/hosts.ts';
 
 /** An allowed URL in canonical form. */
 export interface JudgedUrl {
@@ -44,31 +43,13 @@ export function judgeUrl(text: string, allow: readonly string[]): UrlVerdict {
       'no hosts may be fetched from',
       'Ask the operator to list hosts under web.allow in hopgate.yaml, or, where they are listed, to accept the file (`hopgate trust`).',
     );
-  if (!allow.some((pattern) => admits(pattern, host, port, url.port === '')))
+  if (!listsPlace(allow, { host, port }, url.port === ''))
     return outside(
       `${url.host} is not listed`,
       `Fetch from one of: ${allow.join(', ')}; or ask the operator to list it under web.allow in hopgate.yaml.`,
     );
   return { ok: true, judged: { url, host, port } };
 }
-
-function canonicalHost(hostname: string): string {
-  return hostname
-    .replace(/^\[|\]$/g, '')
-    .replace(/\.$/, '')
-    .toLowerCase();
-}
-
-function admits(pattern: string, host: string, port: number, usual: boolean): boolean {
-  const [, name = '', listedPort = ''] =
-    /^(.*?)(?::(\d+))?$/.exec(pattern.startsWith('[') ? pattern : pattern.trim()) ?? [];
-  if (listedPort === '' ? !usual : Number(listedPort) !== port) return false;
-  if (!name.startsWith('*.')) return canonicalHost(canonicalName(name)) === host;
-  const parent = canonicalHost(canonicalName(name.slice(2)));
-  return parent.includes('.') && isIP(host) === 0 && host.endsWith(`.${parent}`) && host.length > parent.length + 1;
-}
-
-const canonicalName = (name: string): string => (name.startsWith('[') ? name : domainToASCII(name));
 
 function invalid(message: string, remedy: string): UrlVerdict {
   return { ok: false, code: 'invalid-action', message, remedy };

@@ -39,6 +39,7 @@ AuthorizedKeysFile ${at('authorized')}
 PidFile none
 StrictModes no
 UsePAM no
+Subsystem sftp internal-sftp
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 PermitRootLogin prohibit-password

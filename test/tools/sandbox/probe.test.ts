@@ -12,7 +12,17 @@ vi.setConfig({ testTimeout: 120_000 });
 test('every attempt to get out is stopped', async () => {
   const results = await probeSandbox(await detectSandbox());
   expect([...new Set(results.map(({ layout }) => layout))]).toEqual([
-    ...['read-only', 'edit', 'test', 'deploy', 'deploy-online', 'git-commit', 'git-push', 'hostile-repository'],
+    ...[
+      'read-only',
+      'edit',
+      'test',
+      'deploy',
+      'deploy-hosts',
+      'deploy-online',
+      'git-commit',
+      'git-push',
+      'hostile-repository',
+    ],
   ]);
   for (const layout of new Set(results.map((result) => result.layout)))
     if (layout !== 'hostile-repository')

@@ -21,7 +21,7 @@ export async function askHelper(
   const { host, pathname } = new URL(url);
   const request = `protocol=https\nhost=${host}\npath=${pathname.slice(1)}\n\n`;
   const seconds = Math.min(SECONDS, call.tool.limits.seconds);
-  const answer = await run(
+  const answer = await answerOf(
     [...command, 'get'],
     request,
     AbortSignal.any([call.signal, AbortSignal.timeout(seconds * 1000)]),
@@ -38,8 +38,12 @@ export async function askHelper(
   );
 }
 
-/** The program's stdout; null if it failed. */
-function run([program, ...words]: readonly string[], stdin: string, signal: AbortSignal): Promise<string | null> {
+/** The stdout of a program of the operator, run outside the sandbox and the repository; null if it failed. */
+export function answerOf(
+  [program, ...words]: readonly string[],
+  stdin: string,
+  signal: AbortSignal,
+): Promise<string | null> {
   return new Promise((resolve) => {
     // Its own session, so that it has no terminal for prompts.
     const child = spawn(program!, words, {

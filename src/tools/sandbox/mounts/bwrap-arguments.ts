@@ -8,7 +8,7 @@ import { SANDBOX_HOME, type SandboxLayout } from './layout.ts';
 import { HOST_NAME, SANDBOX_ID, type SupportFiles, textFile } from './support-files.ts';
 
 /** The file descriptors that bubblewrap is started with; the command in the sandbox inherits none of them. */
-export const FD = { seccomp: 3, status: 4, args: 5, go: 6 } as const;
+export const FD = { seccomp: 3, status: 4, args: 5, go: 6, channel: 7 } as const;
 
 const NAMESPACES = ['user', 'pid', 'ipc', 'uts', 'cgroup'];
 const USR_LINKS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];

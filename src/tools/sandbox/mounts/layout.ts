@@ -31,6 +31,11 @@ export interface SandboxLayout {
   /** Share the host's network. If false, the sandbox has its own network with only loopback. */
   readonly network: boolean;
   /**
+   * Hand the connections to {@link PROXY} in the sandbox's own network to the caller (`onConnection` of the options),
+   * so that the engine can run a proxy for the command. Not with `network`.
+   */
+  readonly proxy?: boolean;
+  /**
    * Let the command open unix sockets. Only for layouts that show the tree through an overlay and do not share the
    * network: a read-only mount allows connections to the host's socket files (an overlay does not), and a shared
    * network namespace allows connections to its abstract sockets.
@@ -46,6 +51,9 @@ export const DEFAULT_LIMITS: LayoutLimits = {
   memoryBytes: 4 * 2 ** 30,
   tmpBytes: 256 << 20,
 };
+
+/** The address at which a command finds its proxy, in the sandbox's own network. */
+export const PROXY = { host: '127.0.0.1', port: 3128 } as const;
 
 /** The home folder inside: empty, writable, in memory. */
 export const SANDBOX_HOME = '/home/agent';

@@ -1,0 +1,75 @@
+import { isIP } from 'node:net';
+import { domainToASCII } from 'node:url';
+
+/** A place on the network in canonical form: see {@link canonicalHost}. */
+export interface NetworkPlace {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The ports that a host listed without a port admits. */
+const USUAL_PORTS = [80, 443];
+
+/**
+ * A host in lower case, in punycode, without a trailing dot or brackets, an address in its usual form; empty if it is
+ * not a host.
+ *
+ * @example
+ * canonicalHost('Example.COM.'); // 'example.com'
+ * canonicalHost('0x7f.1'); // '127.0.0.1'
+ */
+export function canonicalHost(text: string): string {
+  if (!/^(?:[\p{L}\p{N}._-]+|\[[\da-f:.]+\])$/iu.test(text)) return '';
+  const host = text.startsWith('[') ? text : domainToASCII(text);
+  const url = `http://${host}/`;
+  if (host === '' || !URL.canParse(url)) return '';
+  return new URL(url).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+}
+
+/** A host and a port: `example.com:443`, `[::1]:8080`. Null if the text is something else. */
+export function networkPlace(text: string): NetworkPlace | null {
+  const [, name = '', digits = ''] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
+  const [host, port] = [canonicalHost(name), Number(digits)];
+  return host === '' || port < 1 || port > 65_535 ? null : { host, port };
+}
+
+/** The text of a place, as evidence and results hold it: the inverse of {@link networkPlace}. */
+export const placeText = ({ host, port }: NetworkPlace): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
+
+/**
+ * True if a list names the place: `example.com` (usual ports only), `*.example.com` (subdomains only),
+ * `example.com:8443`, `10.0.0.5:22`, `[::1]:8080`.
+ *
+ * @param isUsualPort the port is one that needs no mention; default: 80 and 443
+ */
+export function listsPlace(
+  list: readonly string[],
+  { host, port }: NetworkPlace,
+  isUsualPort = USUAL_PORTS.includes(port),
+): boolean {
+  return list.some((pattern) => {
+    const [, name = '', listedPort] = /^(\[.*\]|[^:]*)(?::(\d+))?$/.exec(pattern.trim()) ?? [];
+    if (listedPort === undefined ? !isUsualPort : Number(listedPort) !== port) return false;
+    if (!name.startsWith('*.')) return name !== '' && canonicalHost(name) === host;
+    const parent = canonicalHost(name.slice(2));
+    return parent.includes('.') && isIP(host) === 0 && host.endsWith(`.${parent}`) && host.length > parent.length + 1;
+  });
+}
+
+/**
+ * The reason why a command may not connect to a place; null if it may. An address that is not public must be listed as
+ * an address, because whoever owns a name decides where it leads.
+ *
+ * @param addresses what the name resolves to; empty before it is resolved
+ */
+export function connectionProblem(
+  list: readonly string[],
+  place: NetworkPlace,
+  addresses: readonly string[],
+  isPublic: (address: string) => boolean,
+): string | null {
+  if (!listsPlace(list, place)) return 'it is not a listed host';
+  const closed = addresses.find((address) => !isPublic(address) && !listsPlace(list, { ...place, host: address }));
+  if (closed === undefined) return null;
+  return closed === place.host ? `${closed} is not a public address` : `it leads to ${closed}, which is not public`;
+}

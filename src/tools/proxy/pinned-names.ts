@@ -1,0 +1,53 @@
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { connectionProblem, type NetworkPlace } from '../../gate/scope/hosts.ts';
+import { isPublicAddress } from '../web/address.ts';
+
+/** All addresses of a name. */
+export type Resolve = (host: string) => Promise<readonly string[]>;
+
+const SYSTEM: Resolve = async (host) =>
+  (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
+
+/** A place that may be reached, with its addresses; or the reason why it may not. */
+type Reach = { readonly host: string; readonly addresses: readonly string[] } | { readonly problem: string };
+
+/**
+ * Resolves each listed name once for a command. A name that is not listed is never resolved, so a command cannot send
+ * data in names; a later answer for a name has no effect (DNS rebinding).
+ */
+export class PinnedNames {
+  readonly #list: readonly string[];
+  readonly #resolve: Resolve;
+  readonly #known = new Map<string, Promise<readonly string[]>>();
+
+  constructor(list: readonly string[], resolve: Resolve = SYSTEM) {
+    this.#list = list;
+    this.#resolve = resolve;
+  }
+
+  async reach(place: NetworkPlace): Promise<Reach> {
+    const { host } = place;
+    const refusal = connectionProblem(this.#list, place, [], isPublicAddress);
+    if (refusal !== null) return { problem: refusal };
+    let addresses: readonly string[];
+    try {
+      addresses = isIP(host) === 0 ? await this.#addresses(host) : [host];
+    } catch (error) {
+      return { problem: `its name cannot be resolved (${(error as NodeJS.ErrnoException).code})` };
+    }
+    if (addresses.length === 0) return { problem: 'its name has no address' };
+    const problem = connectionProblem(this.#list, place, addresses, isPublicAddress);
+    return problem === null ? { host, addresses } : { problem };
+  }
+
+  #addresses(host: string): Promise<readonly string[]> {
+    const known = this.#known.get(host);
+    if (known) return known;
+    const found = this.#resolve(host);
+    this.#known.set(host, found);
+    // A failure is not pinned: a later try may succeed.
+    found.catch(() => this.#known.delete(host));
+    return found;
+  }
+}

@@ -1,0 +1,169 @@
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect, type LookupFunction, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type NetworkPlace, networkPlace, placeText } from '../../gate/scope/hosts.ts';
+import { PROXY_LIMITS } from '../../spec/policy/limits.ts';
+import { PinnedNames, type Resolve } from './pinned-names.ts';
+import { ServerNameCheck } from './server-name.ts';
+
+/** One place that a command tried to reach. */
+export interface Tried {
+  /** `host:port`. */
+  readonly place: string;
+  readonly tries: number;
+  /** The reason of the refusal; null if it was reached. */
+  readonly why: string | null;
+}
+
+/** The proxy of one command. */
+export interface FilteringProxy {
+  /** Serves one connection of the command. */
+  accept(socket: Socket): void;
+  /** The places tried so far, in the order of the first try. */
+  tried(): readonly Tried[];
+  /** Ends all connections. */
+  close(): void;
+}
+
+/** Headers that concern one connection, not the request. */
+const HOP_BY_HOP = new Set(
+  ['connection', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'proxy-authenticate', 'te', 'trailer'].concat(
+    ['transfer-encoding', 'upgrade'],
+  ),
+);
+
+/**
+ * A filtering HTTP proxy: CONNECT and plain HTTP, to the listed places only. It listens nowhere; the connections come
+ * from the command's own network namespace, so nobody else can use it. The gate's rule decides; the proxy resolves each
+ * name once and connects to the checked addresses only.
+ *
+ * @param list `hosts` of the command's configuration
+ */
+export function makeProxy(list: readonly string[], resolve?: Resolve): FilteringProxy {
+  const names = new PinnedNames(list, resolve);
+  const tried = new Map<string, { place: string; tries: number; why: string | null }>();
+  const open = new Set<Socket>();
+  let bytesOfEnded = 0;
+
+  const note = (place: string, why: string | null) => {
+    const key = `${place} ${why}`;
+    const known = tried.get(key);
+    if (known) known.tries += 1;
+    else if (tried.size < PROXY_LIMITS.places) tried.set(key, { place, tries: 1, why });
+  };
+  const close = () => {
+    clearInterval(meter);
+    for (const socket of open) socket.destroy();
+  };
+  const meter = setInterval(() => {
+    const bytes = [...open].reduce((sum, socket) => sum + transferred(socket), bytesOfEnded);
+    if (bytes <= PROXY_LIMITS.bytes) return;
+    note('any place', `more than ${PROXY_LIMITS.bytes} bytes were transferred`);
+    close();
+  }, 1000).unref();
+  /** The checked addresses of a place; a refusal is noted. */
+  const judge = async (place: NetworkPlace | null, asked: string) => {
+    const text = place ? placeText(place) : asked.slice(0, 200);
+    const verdict = place ? await names.reach(place) : { problem: 'it is not a host with a port' };
+    note(text, 'problem' in verdict ? verdict.problem : null);
+    return 'problem' in verdict ? { refusal: `hopgate refuses ${text}: ${verdict.problem}.\n` } : verdict;
+  };
+
+  const server = http.createServer({ maxHeaderSize: 32_768, keepAliveTimeout: 30_000, requestTimeout: 0 });
+  server.on('clientError', (_, socket) => socket.destroy());
+  server.on('connect', async (request: IncomingMessage, client: Duplex, head: Buffer) => {
+    client.on('error', () => client.destroy());
+    const place = networkPlace(request.url ?? '');
+    const verdict = await judge(place, request.url ?? '');
+    if ('refusal' in verdict) return client.end(answer(403, 'Forbidden', verdict.refusal));
+    const remote = connect({ ...target(verdict), port: place!.port, autoSelectFamily: true, allowHalfOpen: true });
+    client.once('close', () => remote.destroy());
+    remote.once('error', (error) => client.end(answer(502, 'Bad Gateway', `${error.message}\n`)));
+    remote.once('connect', () => {
+      remote.removeAllListeners('error').on('error', () => client.destroy());
+      client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+      const check = new ServerNameCheck(place!.host, (name) => {
+        note(placeText({ ...place!, host: name }), `TLS asked for it on a connection to ${place!.host}`);
+        client.destroy();
+        remote.destroy();
+      });
+      if (head.length > 0) client.unshift(head);
+      client.pipe(check).on('error', () => client.destroy());
+      check.pipe(remote).pipe(client);
+    });
+  });
+  server.on('request', async (request: IncomingMessage, response: ServerResponse) => {
+    const url = URL.parse(request.url ?? '');
+    const isPlain = url?.protocol === 'http:' && url.username === '' && url.password === '';
+    const place = isPlain ? networkPlace(`${url.hostname}:${url.port || 80}`) : null;
+    const verdict = await judge(place, request.url ?? '');
+    if ('refusal' in verdict) return response.writeHead(403, { 'content-type': 'text/plain' }).end(verdict.refusal);
+    const options: http.RequestOptions & { autoSelectFamily: boolean } = {
+      ...target(verdict),
+      port: place!.port,
+      method: request.method!,
+      path: `${url!.pathname}${url!.search}`,
+      // The address decides, not the header: a request for one host cannot be sent to another.
+      headers: { ...kept(request.headers), host: url!.host },
+      agent: false,
+      setHost: false,
+      autoSelectFamily: true,
+    };
+    const outgoing = http.request(options);
+    outgoing.on('error', (error) => {
+      if (response.headersSent) response.destroy();
+      else response.writeHead(502, { 'content-type': 'text/plain' }).end(`${error.message}\n`);
+    });
+    outgoing.on('response', (incoming) => {
+      response.writeHead(incoming.statusCode ?? 502, kept(incoming.headers));
+      incoming.on('error', () => response.destroy()).pipe(response);
+    });
+    response.once('close', () => outgoing.destroy());
+    request.on('error', () => outgoing.destroy()).pipe(outgoing);
+  });
+
+  return {
+    accept: (socket) => {
+      if (open.size >= PROXY_LIMITS.connections) {
+        note('any place', `more than ${PROXY_LIMITS.connections} connections were open`);
+        socket.destroy();
+        return;
+      }
+      open.add(socket);
+      // In a tunnel, each side ends its direction by itself.
+      socket.allowHalfOpen = true;
+      socket.on('error', () => socket.destroy());
+      socket.once('close', () => {
+        open.delete(socket);
+        bytesOfEnded += transferred(socket);
+      });
+      server.emit('connection', socket);
+    },
+    tried: () => [...tried.values()],
+    close,
+  };
+}
+
+const transferred = ({ bytesRead, bytesWritten }: Socket): number => bytesRead + bytesWritten;
+
+/** Connection options that lead to checked addresses only. */
+function target({ host, addresses }: { readonly host: string; readonly addresses: readonly string[] }): {
+  readonly host: string;
+  readonly lookup: LookupFunction;
+} {
+  const pinned = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+  return {
+    host,
+    lookup: (_, options, done) =>
+      options.all ? done(null, pinned) : done(null, pinned[0]!.address, pinned[0]!.family),
+  };
+}
+
+/** The headers of a message without those of one connection. */
+function kept(headers: IncomingMessage['headers']): IncomingMessage['headers'] {
+  const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name) && !named.has(name)));
+}
+
+const answer = (status: number, title: string, text: string): string =>
+  `HTTP/1.1 ${status} ${title}\r\nContent-Type: text/plain\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`;

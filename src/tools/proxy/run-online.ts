@@ -1,0 +1,95 @@
+import type { ObservedEffect } from '../../ports/effects.ts';
+import type { Json, Reach } from '../../spec/types.ts';
+import { PROXY, type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
+import type { CommandOptions, CommandResult } from '../sandbox/sandbox.ts';
+import { type FilledEnv, fillEnv, secretsFrom } from '../shell/command-env.ts';
+import type { CallTree, ShellContext } from '../shell/context.ts';
+import { isStop, type Stop } from '../workspace/outcome.ts';
+import { makeProxy, type FilteringProxy, type Tried } from './proxy.ts';
+import { sshThroughProxy } from './ssh-through-proxy.ts';
+
+/** A run of a configured command, and the places that it tried to reach. */
+export interface OnlineRun {
+  readonly result: CommandResult;
+  /** The connections that the proxy made. */
+  readonly connects: readonly ObservedEffect[];
+  /** Fields for the result. */
+  readonly fields: { readonly [key: string]: Json };
+}
+
+/**
+ * Runs a configured command with its variables, its secrets and, if it has `hosts`, with the engine's proxy as its only
+ * network. Secrets are masked in the output and in the names of hosts.
+ *
+ * @param key the command's place in hopgate.yaml, for messages: `deploy.publish`
+ */
+export async function runOnline(
+  context: ShellContext,
+  tree: CallTree,
+  layout: SandboxLayout,
+  command: Reach & { readonly run: readonly string[] },
+  options: Partial<CommandOptions> & { readonly key: string },
+): Promise<OnlineRun | Stop> {
+  const { key, env, ...more } = options;
+  const secrets = await secretsFrom(command.secrets, context.call, key);
+  if (isStop(secrets)) return secrets;
+  const ssh = sshThroughProxy(command.ssh, context.call, key);
+  if (isStop(ssh)) return ssh;
+  const filled = fillEnv(command.env, context.env, secrets, ssh.secrets);
+  const hosts = command.hosts ?? [];
+  const proxy = hosts.length > 0 && context.contained ? makeProxy(hosts) : null;
+  try {
+    const result = filled.cleanResult(
+      await context.run(tree, proxy ? { ...withMounts(layout, ssh.mounts), proxy: true } : layout, command.run, {
+        ...more,
+        env: { ...(proxy ? proxyVariables(hosts) : {}), ...env, ...filled.env },
+        ...(proxy ? { onConnection: proxy.accept } : {}),
+      }),
+    );
+    return { result, ...described(proxy, filled, key) };
+  } finally {
+    proxy?.close();
+  }
+}
+
+/** The places that a command tried: connections as effects; refusals with the remedy as fields of the result. */
+function described(proxy: FilteringProxy | null, { cleanPlace }: FilledEnv, key: string): Omit<OnlineRun, 'result'> {
+  const tried = (proxy?.tried() ?? []).map((each) => ({ ...each, place: cleanPlace(each.place) }));
+  const isReached = (each: Tried) => each.why === null;
+  const refused = tried.filter((each) => !isReached(each));
+  return {
+    connects: tried.filter(isReached).map(({ place }) => ({ path: place, op: 'connect' })),
+    fields:
+      refused.length === 0
+        ? {}
+        : {
+            refusedHosts: refused.map(({ place, tries, why }) => ({ place, tries, why })),
+            remedy: `${key} reaches only its hosts. If ${refused[0]!.place} is needed, ask the operator to list it under ${key}.hosts in hopgate.yaml.`,
+          },
+  };
+}
+
+const ADDRESS = `http://${PROXY.host}:${PROXY.port}`;
+const OWN = ['localhost', '127.0.0.1', '::1'];
+
+/** The variables by which programs find the proxy. The sandbox's own loopback is direct unless a host lists it. */
+function proxyVariables(hosts: readonly string[]): { readonly [name: string]: string } {
+  const direct = OWN.filter(
+    (host) => !hosts.some((listed) => listed.replace(/:\d+$/, '').replace(/^\[|\]$/g, '') === host),
+  );
+  const java = ['http', 'https'].flatMap((kind) => [
+    `-D${kind}.proxyHost=${PROXY.host}`,
+    `-D${kind}.proxyPort=${PROXY.port}`,
+  ]);
+  return {
+    ...bothCases('HTTP_PROXY', ADDRESS),
+    ...bothCases('HTTPS_PROXY', ADDRESS),
+    ...bothCases('NO_PROXY', direct.join(',')),
+    NODE_USE_ENV_PROXY: '1',
+    YARN_HTTP_PROXY: ADDRESS,
+    YARN_HTTPS_PROXY: ADDRESS,
+    JAVA_TOOL_OPTIONS: [...java, `-Dhttp.nonProxyHosts=${direct.join('|')}`].join(' '),
+  };
+}
+
+const bothCases = (name: string, value: string) => ({ [name]: value, [name.toLowerCase()]: value });

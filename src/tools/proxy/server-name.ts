@@ -1,0 +1,79 @@
+import { isIP } from 'node:net';
+import { Transform, type TransformCallback } from 'node:stream';
+import { canonicalHost } from '../../gate/scope/hosts.ts';
+
+const HANDSHAKE = 22;
+const CLIENT_HELLO = 1;
+const SERVER_NAME = 0;
+const UNREADABLE = 'unreadable';
+/** A client hello fits into one TLS record, which has at most this many bytes. */
+const MOST_BYTES = 5 + (1 << 14);
+
+/**
+ * Passes the bytes of a tunnel on, and compares the server name of a TLS client hello with the tunnel's host: servers
+ * that share an address use this name. Bytes that are not TLS pass unchecked.
+ */
+export class ServerNameCheck extends Transform {
+  readonly #host: string;
+  readonly #refuse: (name: string) => void;
+  #held: Buffer | null = Buffer.alloc(0);
+
+  /** @param refuse called if the name differs, with `unreadable` if the hello is split; nothing was passed on */
+  constructor(host: string, refuse: (name: string) => void) {
+    super();
+    this.#host = host;
+    this.#refuse = refuse;
+  }
+
+  override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
+    if (this.#held === null) return done(null, chunk);
+    this.#held = Buffer.concat([this.#held, chunk]);
+    const name = serverName(this.#held);
+    if (name === undefined) return done();
+    const held = this.#held;
+    this.#held = null;
+    if (name === null || isIP(this.#host) !== 0 || canonicalHost(name) === this.#host) return done(null, held);
+    this.#refuse(name);
+    done();
+  }
+
+  override _flush(done: TransformCallback): void {
+    done(null, this.#held);
+  }
+}
+
+/**
+ * The server name of a TLS client hello; null if there is none; undefined if more bytes are needed. A hello that does
+ * not fit into its first record could hide its name, so it counts as unreadable.
+ */
+function serverName(bytes: Buffer): string | null | undefined {
+  if (bytes.length > 0 && bytes[0] !== HANDSHAKE) return null;
+  if (bytes.length < 5) return undefined;
+  const end = 5 + bytes.readUInt16BE(3);
+  if (end > MOST_BYTES) return UNREADABLE;
+  if (bytes.length < end) return undefined;
+  try {
+    return nameIn(bytes.subarray(5, end));
+  } catch {
+    return UNREADABLE;
+  }
+}
+
+function nameIn(hello: Buffer): string | null {
+  if (hello[0] !== CLIENT_HELLO || 4 + hello.readUIntBE(1, 3) !== hello.length) return UNREADABLE;
+  // Type and length (4), version (2), random (32).
+  let at = 38;
+  const skip = (width: 1 | 2) => {
+    at += width + hello.readUIntBE(at, width);
+  };
+  skip(1); // session id
+  skip(2); // cipher suites
+  skip(1); // compression methods
+  for (at += 2; at + 4 <= hello.length; ) {
+    const [type, size] = [hello.readUInt16BE(at), hello.readUInt16BE(at + 2)];
+    // List length (2), type of the name (1), its length (2).
+    if (type === SERVER_NAME) return hello.toString('latin1', at + 9, at + 9 + hello.readUInt16BE(at + 7));
+    at += 4 + size;
+  }
+  return null;
+}

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import type { ToolCall } from '../../ports/tool-backend.ts';
+import type { Reach } from '../../spec/types.ts';
+import { fileOutside } from '../git/credentials/credential-file.ts';
+import { readOnly } from '../git/credentials/login.ts';
+import type { Mount } from '../sandbox/mount.ts';
+import { fromHome, PROXY } from '../sandbox/mounts/layout.ts';
+import { isStop, type Stop } from '../workspace/outcome.ts';
+
+/** Opens a tunnel through the proxy on its standard streams. */
+const TUNNEL = '/run/hopgate/tunnel';
+const TUNNEL_SCRIPT = `#!/bin/bash
+exec 3<>/dev/tcp/${PROXY.host}/${PROXY.port} 4<&0 || exit 1
+host=$1
+case $host in *:*) host="[$host]" ;; esac
+printf 'CONNECT %s:%s HTTP/1.1\\r\\nHost: %s:%s\\r\\n\\r\\n' "$host" "$2" "$host" "$2" >&3
+IFS= read -r status <&3
+while IFS= read -r line <&3 && [ "$line" != $'\\r' ]; do :; done
+case $status in
+*' 200 '*) ;;
+*) cat <&3 >&2; exit 1 ;;
+esac
+cat <&4 >&3 4<&- &
+cat <&3
+`;
+
+/** Lines of a key shorter than this are not treated as secrets: its frame, and the rest of its last line. */
+const SHORTEST_LINE = 24;
+
+/**
+ * The files with which ssh, and programs that use it (scp, rsync, git), go through the proxy; and the parts of the
+ * configured key, which no output may show.
+ */
+export function sshThroughProxy(
+  ssh: Reach['ssh'],
+  { grant: { root, config } }: Pick<ToolCall, 'grant'>,
+  key: string,
+): { readonly mounts: readonly Mount[]; readonly secrets: readonly string[] } | Stop {
+  const settings = ['Host *', `ProxyCommand ${TUNNEL} %h %p`, 'BatchMode yes', 'StrictHostKeyChecking yes'];
+  const tunnel: Mount = { kind: 'text-file', target: TUNNEL, text: TUNNEL_SCRIPT };
+  const withConfig = (lines: readonly string[]): Mount[] => [
+    tunnel,
+    { kind: 'text-file', target: '/etc/ssh/ssh_config', text: `${lines.join('\n')}\n` },
+  ];
+  if (ssh === undefined) return { mounts: withConfig(settings), secrets: [] };
+  const places = { env: {}, reach: [root, ...config.toolchains.map(fromHome)] };
+  const identity = fileOutside(places, `${key}.ssh.key`, ssh.key);
+  if (isStop(identity)) return identity;
+  const known = fileOutside(places, `${key}.ssh.known-hosts`, ssh.knownHosts);
+  if (isStop(known)) return known;
+  const login = ['IdentitiesOnly yes', `IdentityFile ${identity.path}`, `UserKnownHostsFile ${known.path}`];
+  return {
+    mounts: [...withConfig([...settings, ...login]), readOnly(identity.path), readOnly(known.path)],
+    secrets: readFileSync(identity.path, 'utf8')
+      .split(/\r?\n/)
+      .filter((line) => line.length >= SHORTEST_LINE && !line.startsWith('-----')),
+  };
+}

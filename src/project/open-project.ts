@@ -7,7 +7,7 @@ import { ProjectError } from './project-error.ts';
 import { CONFIG_FILE, realRoot } from './root.ts';
 import { stateDir } from './state-dir.ts';
 import type { Env } from './state-home.ts';
-import { readTrust } from './trust-record.ts';
+import { readTrustOf } from './trust-record.ts';
 
 /** A repository as hopgate may treat it. */
 export interface Project {
@@ -44,7 +44,7 @@ export async function openProject(root: string, env: Env): Promise<Project> {
   const real = realRoot(root);
   const file = join(real, CONFIG_FILE);
   const { config: stated, hash } = await loadProjectConfig(real);
-  const record = readTrust(real, env);
+  const record = readTrustOf(real, hash, env);
   const trusted = hash === null || record?.config === hash;
   const base = { root: real, trusted, stateDir: stateDir(real, env), configFile: hash === null ? null : file };
   if (!trusted) {

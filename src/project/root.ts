@@ -25,10 +25,23 @@ export function realRoot(root: string, cwd = process.cwd()): string {
  * @param folder absolute real path
  */
 export function repositoryOf(folder: string): string {
-  let configured: string | null = null;
+  return configuredFolder(folder) ?? folder;
+}
+
+/** The folder whose hopgate.yaml applies in a folder of a git working tree; null without one, or outside of git. */
+export function configuredFolder(folder: string): string | null {
+  const top = gitRootOf(folder);
+  if (top === null) return null; // outside of git, a file in a parent folder may belong to anyone
   for (let at = folder; ; at = dirname(at)) {
-    if (existsSync(join(at, CONFIG_FILE))) configured ??= at;
-    if (existsSync(join(at, '.git'))) return configured ?? folder;
-    if (at === dirname(at)) return folder; // outside of git, a file in a parent folder may belong to anyone
+    if (existsSync(join(at, CONFIG_FILE))) return at;
+    if (at === top) return null;
+  }
+}
+
+/** The root of the git working tree that a folder is in; null outside of git. */
+export function gitRootOf(folder: string): string | null {
+  for (let at = folder; ; at = dirname(at)) {
+    if (existsSync(join(at, '.git'))) return at;
+    if (at === dirname(at)) return null;
   }
 }

@@ -6,6 +6,7 @@ import { readProjectFile } from '../spec/load/load-project-config.ts';
 import { CONFIG_FILE } from './root.ts';
 import { ensureStateDir, stateDir } from './state-dir.ts';
 import type { Env } from './state-home.ts';
+import { otherWorkTrees } from './work-trees.ts';
 
 /** The files that the operator has accepted for a root. */
 export interface TrustRecord {
@@ -36,6 +37,21 @@ export function readTrust(root: string, env: Env): TrustRecord | null {
   }
 }
 
+/**
+ * Reads the trust record that applies to a hopgate.yaml: that of its root, or that of another work tree of the same git
+ * repository, if the operator accepted the same content there.
+ *
+ * @param config sha256 (hex) of hopgate.yaml
+ */
+export function readTrustOf(root: string, config: string | null, env: Env): TrustRecord | null {
+  const own = readTrust(root, env);
+  if (own?.config === config) return own;
+  const same = otherWorkTrees(root)
+    .map((other) => readTrust(other, env))
+    .find((record) => record?.config === config);
+  return same ?? own;
+}
+
 /** Replaces the trust record of this root atomically. */
 export function writeTrust(record: TrustRecord, env: Env): void {
   const file = fileOf(ensureStateDir(record.root, env));
@@ -63,8 +79,9 @@ export function untrustedConfig(root: string, env: Env): string | null {
   } catch {
     return null;
   }
-  const trusted = readTrust(root, env)?.config;
-  if (trusted === hash('sha256', bytes)) return null;
+  const config = hash('sha256', bytes);
+  const trusted = readTrustOf(root, config, env)?.config;
+  if (trusted === config) return null;
   const why = trusted === undefined ? 'is not trusted' : 'is not what you have trusted';
   return `${join(root, CONFIG_FILE)} ${why}, so this session uses the default specs and only the restrictions of the file; read it, then run "hopgate trust"`;
 }

@@ -2,12 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse, parseDocument } from 'yaml';
 import { deploys } from '../../src/cli/detect/deploys.ts';
-import { editScope } from '../../src/cli/detect/folders.ts';
+import { editScope, withoutTests } from '../../src/cli/detect/folders.ts';
 import { detectGit } from '../../src/cli/detect/git.ts';
 import { detectProject } from '../../src/cli/detect/project.ts';
 import { renderConfig } from '../../src/cli/detect/render-config.ts';
 import { memoryTree } from '../../src/cli/detect/tree.ts';
 import { unquotedWords } from '../../src/cli/detect/words.ts';
+import { unwritable } from '../../src/gate/scope/writable.ts';
+import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
+import { isTestFile } from '../../src/spec/test-files.ts';
 
 const noGit = async (): Promise<null> => null;
 const tests = async (files: { readonly [path: string]: string }) =>
@@ -146,29 +149,105 @@ describe('how a repository is shipped', () => {
 });
 
 describe('what is edited', () => {
-  it('takes the usual folders, Python packages, and source files at the root', () => {
-    const files = [
-      'src/a.ts',
-      'docs/x.md',
-      'shop/__init__.py',
-      'dist/a.js',
-      'node_modules/x/i.js',
-      '.github/w.yml',
-      'main.go',
-      'vite.config.ts',
-      'package.json',
-    ];
-    expect(editScope(memoryTree(Object.fromEntries(files.map((path) => [path, '']))))).toEqual([
-      'docs/',
-      'shop/',
-      'src/',
-      'main.go',
-    ]);
+  const scope = (names: string, git?: { ignored?: string[]; tracked?: string[] }) =>
+    editScope(memoryTree(Object.fromEntries(names.split(' ').map((path) => [path, '']))), {
+      ignored: new Set(git?.ignored),
+      tracked: new Set(git?.tracked),
+    });
+  const OTHER = ['!{AGENTS,CLAUDE,GEMINI}.md'];
+
+  // The shapes of p-map, cobra, click, jq, fastify, a monorepo and a folder of shell scripts.
+  it.each<[string, string, string]>([
+    [
+      'a package of one folder',
+      'index.js index.d.ts test.js package.json readme.md .github/w.yml',
+      '. !.* !package.json !*.config.* !node_modules/ !dist/ !coverage/',
+    ],
+    [
+      'a flat Go package',
+      'args.go args_test.go cobra.go doc/man.go site/a.md assets/l.png go.mod go.sum Makefile README.md',
+      '. !.* !go.mod !go.sum !vendor/ !Makefile',
+    ],
+    [
+      'a Python package',
+      'src/click/core.py tests/conftest.py tests/test_a.py docs/a.rst examples/a.py pyproject.toml uv.lock README.md',
+      'docs/ examples/ src/ tests/ *.md',
+    ],
+    [
+      'a C program',
+      'src/main.c src/util.h tests/t.sh m4/a.m4 vendor/x/x.c configure.ac Makefile.am NEWS.md compile.sh',
+      'docs/ include/ m4/ src/ tests/ *.md *.sh',
+    ],
+    [
+      'a web framework',
+      'lib/a.js types/a.d.ts test/a.js build/gen.js docs/a.md fastify.js package.json eslint.config.js deploy/a.sh',
+      'build/ docs/ lib/ test/ types/ *.js *.md !*.config.*',
+    ],
+    [
+      'a monorepo',
+      'packages/a/package.json packages/a/src/x.ts packages/a/node_modules/y/i.js packages/b/dist/i.js package.json README.md',
+      'docs/ packages/ test/ *.md !package.json !node_modules/ !dist/',
+    ],
+    ['shell scripts', 'install tool.sh lib/common.bash README.md', 'docs/ lib/ *.md *.sh'],
+    ['an empty folder', 'README.md LICENSE', '.  !.*'],
+    ['a Django site', 'shop/models.py manage.py docs/a.md', 'docs/ migrations/ shop/ *.md *.py'],
+  ])('proposes for %s what it has and usually creates', (_, names, expected) => {
+    const found = scope(names, { tracked: ['build/'] });
+    const words = expected.split(' ').filter(Boolean);
+    expect(found.filter((path) => path !== OTHER[0])).toEqual(words);
+    expect(found).toContain(OTHER[0]);
   });
 
-  it('leaves many source files at the root to the operator', () => {
-    const files = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`f${i}.py`, '']));
-    expect(editScope(memoryTree({ ...files, 'src/a.py': '' }))).toEqual(['src/']);
+  it('is the same at every size', () => {
+    const many = Array.from({ length: 20_000 }, (_, at) => `f${at}.py`).join(' ');
+    expect(scope(`${many} src/a.py`)).toEqual(['docs/', 'src/', '*.md', '*.py', ...OTHER]);
+    expect(scope(many)).toEqual(['.', '!.*', ...OTHER]);
+  });
+
+  it('leaves out what git ignores, and keeps build output that git tracks', () => {
+    const names = 'src/a.js generated/b.js out/c.js';
+    expect(scope(names, { ignored: ['generated/'], tracked: ['out/'] }).slice(0, 3)).toEqual(['docs/', 'out/', 'src/']);
+    expect(scope('a.py generated/b.py', { ignored: ['generated/'] })).toContain('!generated/');
+  });
+
+  it('keeps all tests out if asked, as the list of test files says', () => {
+    for (const start of [['.'], ['src/', 'test/', 'tests/', '*.js']]) {
+      const write = withoutTests(start);
+      for (const path of [
+        'src/a.test.ts',
+        'src/__tests__/x.js',
+        'test.js',
+        'tests/x.py',
+        'src/test_a.py',
+        'src/a_test.go',
+      ])
+        expect([path, isTestFile(path), unwritable(path, write) === null]).toEqual([path, true, false]);
+      for (const path of ['src/a.ts', 'contest.js', 'src/latest/b.js'])
+        expect([path, isTestFile(path), unwritable(path, write)]).toEqual([path, false, null]);
+    }
+  });
+
+  it('can be read by the loader, whatever it found', () => {
+    const name = fc.constantFrom(
+      'src/a.ts',
+      'a.go',
+      'x!y/b.py',
+      '[id]/c.js',
+      'a b/c.c',
+      'package.json',
+      '(g)/x.ts',
+      '{a/b.c',
+      '!x/y.c',
+      'a(b|c)/x.c',
+      '@(a)/b.c',
+    );
+    fc.assert(
+      fc.property(fc.uniqueArray(name), (names) => {
+        const edit = editScope(memoryTree(Object.fromEntries(names.map((path) => [path, '']))));
+        const text = renderConfig({ edit, test: [], deploy: [], git: null });
+        expect(parseProjectConfig(text)).toMatchObject({ ok: true, config: { scopes: { edit } } });
+      }),
+    );
   });
 });
 

@@ -1,9 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openProject } from '../../src/project/open-project.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
-import { commitAll, machine, put } from './run.ts';
+import { commitAll, folder, machine, put, spawnCli } from './run.ts';
 
 const PACKAGE = { 'package.json': '{"scripts":{"test":"node --test"}}', 'src/a.js': '' };
 const WIDE = `
@@ -26,16 +27,16 @@ describe('init', () => {
     const { config, trusted, narrowed } = await openProject(root, env);
     expect({ trusted, narrowed }).toEqual({ trusted: true, narrowed: false });
     expect(config.test).toEqual([{ run: ['node', '--test-reporter=tap', '--test'], report: 'tap' }]);
-    expect(config.scopes).toEqual({ edit: ['src/'] });
+    expect(config.scopes['edit']).toContain('src/');
   });
 
   it('says that an agent may change tests, and keeps them out if asked', async () => {
     const { root, run, env } = machine({ ...PACKAGE, 'test/a.test.js': '' });
-    expect((await run('init', '--dry-run')).out).toContain('edit: [src/, test/]');
+    expect((await run('init', '--dry-run')).out).toContain('src/, test/');
     const { out } = await run('init');
     expect(out).toContain('an agent may change tests (test/); "hopgate init --no-tests" keeps them out');
     expect((await run('init', '--no-tests', '--force')).out).not.toContain('may change tests');
-    expect((await openProject(root, env)).config.scopes).toEqual({ edit: ['src/'] });
+    expect((await openProject(root, env)).config.scopes['edit']).not.toContain('test/');
   });
 
   it('finds the remote and the branch', async () => {
@@ -65,6 +66,18 @@ describe('init', () => {
     const { root, run } = machine({ Makefile: 'test:\n\tcat x && mytool y\n' }, { PATH });
     expect((await run('init')).out).toContain('scripts seem to start mytool, which the sandbox lacks');
     expect(readFileSync(join(root, 'hopgate.yaml'), 'utf8')).toContain('\n# programs: [mytool]\n');
+  });
+
+  it('works at the root of the repository from any folder of it, and says so', async () => {
+    const { root, run, env } = machine({ ...PACKAGE, 'deep/er/a.js': '' });
+    commitAll(root);
+    const { code, out } = await run('init', '--root', '.');
+    expect([code, out]).toEqual([0, expect.not.stringContaining('hopgate works there')]);
+    const below = await spawnCli(['init'], { cwd: join(root, 'deep/er'), env: { ...env } });
+    expect(below.out).toContain(`The repository of this folder is ${root}; hopgate works there.`);
+    expect(below.out).toContain(`${root}/hopgate.yaml is up to date`);
+    expect(below.out).toContain('Commit hopgate.yaml');
+    expect((await run('init', '--root', 'deep')).out).toContain(`Wrote ${root}/deep/hopgate.yaml`);
   });
 
   it('keeps a file that is there unless forced', async () => {
@@ -117,6 +130,33 @@ describe('trust', () => {
     expect((await run('trust', '--revoke')).out).toContain('not trusted any more');
     expect((await openProject(root, env)).trusted).toBe(false);
     expect((await run('trust', '--revoke')).out).toContain('was not trusted');
+  });
+
+  it('holds for the same content in the work trees of the repository, and in nothing that only claims to be one', async () => {
+    const { root, run, env } = machine({ 'hopgate.yaml': WIDE, 'sub/hopgate.yaml': 'mask: [b]\n' });
+    commitAll(root);
+    await run('trust', '--yes');
+    await run('trust', '--yes', '--root', join(root, 'sub'));
+    const linked = join(folder(), 'linked');
+    execFileSync('git', ['-C', root, 'worktree', 'add', '--quiet', linked], { stdio: 'pipe' });
+    const trusted = async (at: string) => (await openProject(at, env)).trusted;
+    expect(await trusted(linked)).toBe(true);
+    expect(await trusted(join(linked, 'sub'))).toBe(true);
+    expect((await run('trust', '--root', linked)).out).toContain(`in ${root})`);
+    expect((await run('trust', '--revoke', '--root', linked)).out).toContain(`same as in ${root}, where it is trusted`);
+    writeFileSync(join(linked, 'hopgate.yaml'), `${WIDE}# more\n`);
+    expect(await trusted(linked)).toBe(false);
+    // Copies that name the repository, which does not name them.
+    const files = { 'hopgate.yaml': WIDE };
+    const claims = [
+      folder({ ...files, '.git': readFileSync(join(linked, '.git'), 'utf8') }),
+      folder({ ...files, '.git': `gitdir: ${root}/.git\n` }),
+      folder({ ...files, '.git/HEAD': 'ref: refs/heads/main\n', '.git/worktrees/x/gitdir': `${root}/.git\n` }),
+      folder({ ...files, '.git/HEAD': '', '.git/commondir': `${root}/.git\n` }),
+    ];
+    for (const claim of claims) expect([claim, await trusted(claim)]).toEqual([claim, false]);
+    await run('trust', '--revoke');
+    expect(await trusted(root)).toBe(false);
   });
 
   it('asks at a terminal, and takes only yes for yes', async () => {

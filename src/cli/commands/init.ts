@@ -1,11 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { shorten } from '../../base/text.ts';
+import { unwritable } from '../../gate/scope/writable.ts';
 import { openProject } from '../../project/open-project.ts';
-import { CONFIG_FILE, realRoot } from '../../project/root.ts';
+import { CONFIG_FILE, configuredFolder, gitRootOf, realRoot } from '../../project/root.ts';
 import { acceptConfig } from '../../project/trust.ts';
-import { isTestFile } from '../../spec/test-files.ts';
+import { isExclusion } from '../../spec/paths.ts';
 import { programsOf } from '../../tools/shell/context.ts';
+import { isTestPlace, withoutTests } from '../detect/folders.ts';
 import { type DetectedProject, detectProject } from '../detect/project.ts';
 import { renderConfig } from '../detect/render-config.ts';
 import { scriptPrograms } from '../detect/script-programs.ts';
@@ -38,11 +41,12 @@ export function register(command: Command, io: Io): void {
 }
 
 async function init(io: Io, options: Options): Promise<void> {
-  // Uses this folder, not that of a hopgate.yaml above it: a folder of a repository may have its own hopgate.yaml.
-  const root = realRoot(options.root, io.cwd);
+  const here = realRoot(options.root, io.cwd);
+  const root = options.root === '.' ? (configuredFolder(here) ?? gitRootOf(here) ?? here) : here;
+  const isAbove = root !== here;
   const tree = diskTree(root);
   const project = await detectProject(tree, (args) => askGit(root, args, io.env['PATH']));
-  const found = options.tests ? project : { ...project, edit: project.edit.filter((place) => !isTestPlace(place)) };
+  const found = options.tests ? project : { ...project, edit: withoutTests(project.edit) };
   const deploy = Object.fromEntries(found.deploy.map(({ name, run }) => [name, { run, network: false }]));
   const { mounts } = programsOf(root, { mask: [], toolchains: [], test: found.test, deploy }, { ...io.env });
   const proposed = scriptPrograms(tree, io.env['PATH'], [root, ...mounts.map(({ target }) => target)]);
@@ -73,14 +77,12 @@ async function init(io: Io, options: Options): Promise<void> {
     print(
       io,
       [
+        ...(isAbove ? [`The repository of this folder is ${root}; hopgate works there.`] : []),
         changed ? `Wrote ${file} and trusted it.` : `${file} is up to date; trusted it.`,
-        ...summary(found, programs, proposed),
+        ...summary(found, programs, proposed, tree.list('')),
       ].join('\n'),
     );
 }
-
-/** True if this path of edit's scope contains only tests. */
-const isTestPlace = (place: string): boolean => isTestFile(place.endsWith('/') ? `${place}a` : place);
 
 function colored(io: Io, line: string): string {
   return line.startsWith('+') ? paint(io, 'green', line) : line.startsWith('-') ? paint(io, 'red', line) : line;
@@ -90,15 +92,21 @@ function summary(
   { edit, test, deploy, git }: DetectedProject,
   programs: readonly Diagnosis[],
   proposed: readonly string[],
+  names: readonly string[],
 ): readonly string[] {
   const or = (text: string, otherwise: string): string => (text === '' ? otherwise : text);
   const commands = (all: readonly { readonly run: readonly string[] }[]): string =>
     all.map(({ run }) => run.join(' ')).join('; ');
-  const tests = edit.filter(isTestPlace);
+  const granted = edit.filter((path) => !isExclusion(path));
+  const excluded = edit.filter(isExclusion).map((path) => path.slice(1));
+  const tests = names.filter((name) => isTestPlace(name) && unwritable(name.replace(/\/$/, ''), edit) === null);
   return [
-    `  edit    ${or(edit.join(' '), "no usual folder found; the spec's own paths hold")}`,
+    `  edit    ${granted.join(' ')}`,
+    ...(excluded.length > 0 ? [`          but not ${excluded.join(' ')}`] : []),
     ...(tests.length > 0
-      ? [`          an agent may change tests (${tests.join(' ')}); "hopgate init --no-tests" keeps them out`]
+      ? [
+          `          an agent may change tests (${shorten(tests.join(' '), 60)}); "hopgate init --no-tests" keeps them out`,
+        ]
       : []),
     `  test    ${or(commands(test), 'nothing found; fill in "test" before the test peripheral can run anything')}`,
     `  deploy  ${or(commands(deploy), 'nothing found')}`,
@@ -108,5 +116,6 @@ function summary(
       ? [`  scripts seem to start ${proposed.join(', ')}, which the sandbox lacks; if so, take the # from "programs:"`]
       : []),
     'Next: read the file, correct it, then "hopgate trust" and "hopgate doctor".',
+    `Commit ${CONFIG_FILE}, so that each clone and work tree has it.`,
   ];
 }

@@ -6,7 +6,8 @@ import { readRegularFile } from '../../base/read-file.ts';
 import { visible } from '../../base/text.ts';
 import { CONFIG_FILE } from '../../project/root.ts';
 import { trustable } from '../../project/trust.ts';
-import { readTrust, revokeTrust, writeTrust } from '../../project/trust-record.ts';
+import { readTrustOf, revokeTrust, writeTrust } from '../../project/trust-record.ts';
+import { readProjectFile } from '../../spec/load/load-project-config.ts';
 import { MAX_AUTHORED_BYTES } from '../../spec/policy/limits.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
@@ -34,16 +35,27 @@ async function trust(io: Io, options: Options): Promise<void> {
   const file = join(root, CONFIG_FILE);
   if (options.revoke) {
     const revoked = revokeTrust(root, io.env);
-    if (io.json) printJson(io, { file, trusted: false, revoked });
-    else print(io, revoked ? `${file} is not trusted any more.` : `${file} was not trusted.`);
+    const bytes = readProjectFile(root);
+    const hash = bytes === null ? null : createHash('sha256').update(bytes).digest('hex');
+    const other = hash === null ? null : readTrustOf(root, hash, io.env);
+    const elsewhere = other !== null && other.config === hash ? other.root : null;
+    if (io.json) printJson(io, { file, trusted: elsewhere !== null, revoked, ...(elsewhere ? { elsewhere } : {}) });
+    else {
+      print(io, revoked ? `${file} is not trusted any more.` : `${file} was not trusted.`);
+      if (elsewhere !== null) print(io, `But it is the same as in ${elsewhere}, where it is trusted: revoke it there.`);
+    }
     return;
   }
 
   const next = await trustable(root);
-  const last = readTrust(root, io.env);
+  const last = readTrustOf(root, next.config, io.env);
   if (last?.config === next.config && last.specs?.hash === next.specs?.hash) {
     if (io.json) printJson(io, { file, trusted: true, changed: false, record: last });
-    else print(io, `${file} is trusted as it stands (sha256 ${next.config.slice(0, 16)}…, since ${last.at}).`);
+    else
+      print(
+        io,
+        `${file} is trusted as it stands (sha256 ${next.config.slice(0, 16)}…, since ${last.at}${last.root === root ? '' : `, in ${last.root}`}).`,
+      );
     return;
   }
   if (!options.yes) {

@@ -1,28 +1,155 @@
+import { compileGlob } from '../../base/glob.ts';
+import { WritePaths } from '../../spec/paths.ts';
+import { isTestFile, TEST_PATTERNS } from '../../spec/test-files.ts';
 import type { Tree } from './tree.ts';
 
-/** Folders that people edit. The operator must add others, such as build output, vendored code and hidden folders. */
-const EDITABLE = new Set(
-  (
-    'src source lib libs app apps packages crates cmd internal pkg components pages public assets styles static templates ' +
-    'docs doc examples scripts test tests spec __tests__ e2e bench benches migrations'
-  ).split(' '),
-);
+/** A kind of project, by a name at its root. */
+interface Kind {
+  readonly sign: RegExp;
+  /** Folders that such projects usually create. */
+  readonly creates: readonly string[];
+  /** Files that decide what is installed and run, and folders that programs fill. */
+  readonly excludes: readonly string[];
+}
 
-const SOURCE = /\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|c|cc|cpp|h|hpp|sh|css|html)$/;
-const MANY = 20;
+const kind = (sign: RegExp, creates: string, excludes: string): Kind => ({
+  sign,
+  creates: creates.split(' ').filter(Boolean),
+  excludes: excludes.split(' ').filter(Boolean),
+});
+
+const KINDS: readonly Kind[] = [
+  kind(/^package\.json$/, 'test/', 'package.json *.config.* node_modules/ dist/ coverage/'),
+  kind(/^deno\.jsonc?$/, 'tests/', 'deno.json* deno.lock'),
+  kind(/^go\.mod$/, 'cmd/ internal/ pkg/', 'go.mod go.sum vendor/'),
+  kind(/^Cargo\.toml$/, 'src/ tests/ examples/ benches/', 'Cargo.toml Cargo.lock target/'),
+  kind(/^(?:CMakeLists\.txt|configure\.ac|meson\.build)$|\.c$/, 'src/ include/ tests/', 'build/'),
+  kind(/^(?:pyproject\.toml|setup\.(?:py|cfg))$/, 'tests/', 'pyproject.toml setup.py setup.cfg venv/ __pycache__/'),
+  kind(/^(?:Gemfile|Rakefile)$|\.gemspec$/, 'lib/ spec/', 'Gemfile* *.gemspec Rakefile vendor/'),
+  kind(/^composer\.json$/, 'src/ tests/', 'composer.json composer.lock vendor/'),
+  kind(/^(?:pom\.xml|.*\.gradle(?:\.kts)?)$/, 'src/', 'pom.xml *.gradle *.gradle.kts gradle/ target/ build/'),
+  kind(
+    /^(?:alembic\.ini|manage\.py|knexfile\.[cm]?[jt]s|prisma\/|artisan|ormconfig\.\w+|drizzle\.config\.ts)$/,
+    'migrations/',
+    '',
+  ),
+];
+
+/** More names to exclude if they exist in the scope: settings, lock files, generated folders, ways to ship. */
+const EXCLUDED = (
+  '*.config.* tsconfig*.json jsconfig.json package-lock.json npm-shrinkwrap.json pnpm-lock.yaml pnpm-workspace.yaml ' +
+  'yarn.lock bun.lock* lerna.json nx.json turbo.json biome.json gulpfile.* Gruntfile.* go.work* rust-toolchain* build.rs ' +
+  'tox.ini pytest.ini noxfile.py requirements*.txt Pipfile* poetry.lock uv.lock phpunit.xml* gradlew* mvnw* ' +
+  'Makefile GNUmakefile makefile Dockerfile* docker-compose* compose.y*ml Jenkinsfile Procfile deploy* deploy/ deployment/ ' +
+  'bower_components/ third_party/ Pods/ out/ site-packages/ infra/ infrastructure/ k8s/ kubernetes/ helm/ charts/ ' +
+  'terraform/ ansible/ ops/ ci/'
+).split(' ');
+
+const ALL_EXCLUDED = [...new Set([...KINDS.flatMap(({ excludes }) => excludes), ...EXCLUDED])];
+/** Files that other agents would obey. */
+const INSTRUCTIONS = ['{AGENTS,CLAUDE,GEMINI}.md'];
+/** Folders that are proposed nonetheless if git tracks files in them. */
+const OUTPUT = /^(?:build|out|obj|bin|output|tmp|temp|logs?)$/;
+
+const CODE =
+  /\.(?:[cm]?[jt]sx?|vue|svelte|pyi?|go|rs|rb|java|kts?|scala|swift|mm?|c|cc|cpp|cxx|h|hh|hpp|cs|fs|php|p[lm]|lua|r|jl|dart|exs?|[eh]rl|hs|ml|clj|zig|nim|sh|bash|zsh|bats|sql|proto|s?css|html)$/i;
+const PROSE = /\.(?:mdx?|rst|adoc|txt)$/i;
+/** Folders with documents, examples and helpers of the program. */
+const ASIDE =
+  /^(?:docs?|site|website|examples?|samples|demos?|bench(?:es|marks?)?|scripts?|tools|assets|images?|fixtures)\/$/;
+/** Maximum number of folders that are listed to look for code or for names to exclude. */
+const MOST_LISTED = 300;
+
+/** The folders at the root that git ignores, and those with committed files; by name with a slash. */
+export interface GitFolders {
+  readonly ignored: ReadonlySet<string>;
+  readonly tracked: ReadonlySet<string>;
+}
 
 /**
- * The proposed edit scope: the usual folders that exist, Python packages, and source files at the root if there are
- * few.
+ * The proposed edit scope. If the program is in folders: each folder that people write, the folders that such a project
+ * usually creates, and globs for the files at the root (`*.go`, `*.md`). If it is at the root itself: `.`. Hidden,
+ * generated and configuring files are excluded, because they decide what is installed and run.
  */
-export function editScope(tree: Tree): readonly string[] {
-  const names = tree.list('');
-  const folders = names.filter(
-    (name) => name.endsWith('/') && (EDITABLE.has(name.slice(0, -1)) || tree.list(name).includes('__init__.py')),
+export function editScope(tree: Tree, git: GitFolders = { ignored: new Set(), tracked: new Set() }): readonly string[] {
+  const names = tree.list('').filter((name) => !name.startsWith('.'));
+  const kinds = KINDS.filter(({ sign }) => names.some((name) => sign.test(name)));
+  const folders = names.filter((name) => name.endsWith('/') && isWritten(name, git));
+  const files = names.filter((name) => !name.endsWith('/'));
+  const code = files.filter((name) => CODE.test(name) || (!name.includes('.') && tree.read(name)?.startsWith('#!')));
+  const program = folders.filter((name) => !ASIDE.test(name) && !isTestFile(`${name}a`) && holdsCode(tree, name));
+  const isFlat = program.length === 0 && (code.length > 0 || folders.length === 0);
+  if (isFlat || folders.length > MOST_LISTED) {
+    const usual = kinds.flatMap(({ excludes }) => excludes);
+    return ['.', ...excluded(['.*', ...usual, ...INSTRUCTIONS, ...existing(tree, names, folders), ...git.ignored])];
+  }
+  const isMissing = (place: string) =>
+    isTestFile(`${place}a`) ? !folders.some((name) => isTestFile(`${name}a`)) : !names.includes(place);
+  const creates = [...kinds.flatMap((each) => each.creates), ...(names.includes('doc/') ? [] : ['docs/'])];
+  const written = code.filter((name) => !ALL_EXCLUDED.some((pattern) => matches(pattern, name)));
+  const globs = [...written, ...files.filter((name) => PROSE.test(name)), 'README.md'].map((name) =>
+    name.includes('.') ? `*${name.slice(name.lastIndexOf('.'))}` : name,
   );
-  // Excludes configuration: it decides what tests run, so an agent must not write it unasked.
-  const files = names.filter(
-    (name) => SOURCE.test(name) && !/config|^\.|^deploy\b|^conftest\.py$|^setup\.py$|^noxfile\.py$/.test(name),
+  const places = [...folders, ...creates.filter(isMissing)].sort().map(asGrant).filter(isValid);
+  const atRoot = files.filter((name) => globs.some((glob) => matches(glob, name)));
+  return [
+    ...new Set([...places, ...globs.sort().map(asGrant).filter(isValid)]),
+    ...excluded([...INSTRUCTIONS, ...existing(tree, atRoot, folders)]),
+  ];
+}
+
+/** The scope without files of tests. */
+export const withoutTests = (scope: readonly string[]): readonly string[] => [
+  ...scope.filter((place) => place.startsWith('!') || !isTestPlace(place)),
+  ...TEST_PATTERNS.map((pattern) => `!${pattern}`),
+];
+
+/** True if this path of a scope contains only tests. */
+export const isTestPlace = (place: string): boolean => isTestFile(place.endsWith('/') ? `${place}a` : place);
+
+const isWritten = (folder: string, { ignored, tracked }: GitFolders): boolean =>
+  tracked.has(folder) && OUTPUT.test(folder.slice(0, -1))
+    ? true
+    : !ignored.has(folder) && !OUTPUT.test(folder.slice(0, -1)) && !ALL_EXCLUDED.some((each) => matches(each, folder));
+
+/** True if a pattern for folders (`dist/`) or files matches a name of a listing. */
+const matches = (pattern: string, name: string): boolean =>
+  pattern.endsWith('/') ? pattern === name : !name.endsWith('/') && compileGlob(pattern)([name]);
+
+const excluded = (patterns: readonly string[]): readonly string[] =>
+  [...new Set(patterns)].map((each) => `!${each}`).filter(isValid);
+
+/** A name that begins with `!` would be an exclusion. */
+const asGrant = (place: string): string => (place.startsWith('!') ? `./${place}` : place);
+
+/** False for the odd names that no write path can express, such as `a(b|c)`. */
+const isValid = (path: string): boolean => WritePaths.safeParse(['.', path]).success;
+
+/** The patterns to exclude that match a name at the root or in the upper two levels of the folders. */
+function existing(tree: Tree, names: readonly string[], folders: readonly string[]): readonly string[] {
+  const found = new Set(names);
+  const first = folders.slice(0, MOST_LISTED);
+  const below = first.flatMap((folder) => {
+    const inner = tree.list(folder);
+    for (const name of inner) found.add(name);
+    return inner.filter((name) => name.endsWith('/') && !matchesAny(name)).map((name) => `${folder}${name}`);
+  });
+  for (const folder of below.slice(0, MOST_LISTED)) for (const name of tree.list(folder)) found.add(name);
+  return ALL_EXCLUDED.filter(
+    (pattern) =>
+      [...found].some((name) => matches(pattern, name)) && !folders.some((folder) => matches(pattern, folder)),
   );
-  return files.length > MANY ? folders : [...folders, ...files];
+}
+
+const matchesAny = (name: string): boolean => ALL_EXCLUDED.some((pattern) => matches(pattern, name));
+
+function holdsCode(tree: Tree, folder: string): boolean {
+  const open = [folder];
+  for (let listed = 0; listed < MOST_LISTED && open.length > 0; listed++) {
+    const at = open.shift()!;
+    const names = tree.list(at);
+    if (names.some((name) => CODE.test(name))) return true;
+    open.push(...names.filter((name) => name.endsWith('/') && !name.startsWith('.')).map((name) => `${at}${name}`));
+  }
+  return false;
 }

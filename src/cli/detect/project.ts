@@ -1,5 +1,5 @@
 import { deploys } from './deploys.ts';
-import { editScope } from './folders.ts';
+import { editScope, type GitFolders } from './folders.ts';
 import type { FoundDeploy, FoundTest } from './found.ts';
 import { type AskGit, detectGit } from './git.ts';
 import { makeTest } from './makefile.ts';
@@ -25,9 +25,21 @@ export async function detectProject(tree: Tree, git: AskGit): Promise<DetectedPr
   );
   const make = makeTest(tree);
   return {
-    edit: editScope(tree),
+    edit: editScope(tree, await gitFolders(tree, git)),
     test: tests.length > 0 || make === null ? tests : [make],
     deploy: deploys(tree),
     git: await detectGit(git),
   };
 }
+
+/** Asks git about the folders at the root. */
+async function gitFolders(tree: Tree, git: AskGit): Promise<GitFolders> {
+  const folders = tree.list('').filter((name) => name.endsWith('/'));
+  const lines = async (args: readonly string[]) => ((await git(args)) ?? '').split('\n').filter((line) => line !== '');
+  const ignored = folders.length === 0 ? [] : await lines(['check-ignore', '--', ...folders.slice(0, MOST_ASKED)]);
+  const tracked = await lines(['ls-tree', '-d', '--name-only', 'HEAD']);
+  return { ignored: new Set(ignored), tracked: new Set(tracked.map((name) => `${name}/`)) };
+}
+
+/** Maximum number of folders in a command line. */
+const MOST_ASKED = 1000;

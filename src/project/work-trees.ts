@@ -1,0 +1,42 @@
+import { lstatSync, readdirSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { readIfAny, realpathIfAny } from '../base/files.ts';
+import { gitRootOf } from './root.ts';
+
+/**
+ * The same folder in the other work trees of its git repository. The repository and the work tree must name each other,
+ * so a downloaded folder cannot claim to be one of them.
+ *
+ * @param root absolute real path
+ */
+export function otherWorkTrees(root: string): readonly string[] {
+  const top = gitRootOf(root);
+  const common = top === null ? null : commonDirOf(top);
+  if (top === null || common === null) return [];
+  const main = basename(common) === '.git' ? [dirname(common)] : [];
+  const linked = entriesIn(join(common, 'worktrees')).map((entry) => dirname(readIfAny(join(entry, 'gitdir')).trim()));
+  return [...main, ...linked]
+    .filter((other) => other !== top && commonDirOf(other) === common)
+    .map((other) => join(other, relative(top, root)));
+}
+
+/** The folder that the work trees of a repository share; null if the work tree is not one that the repository names. */
+function commonDirOf(top: string): string | null {
+  const dotGit = join(top, '.git');
+  const stat = lstatSync(dotGit, { throwIfNoEntry: false });
+  if (stat?.isDirectory()) return lstatSync(join(dotGit, 'commondir'), { throwIfNoEntry: false }) ? null : dotGit;
+  const named = stat?.isFile() ? /^gitdir: (.+)$/.exec(readIfAny(dotGit).trim())?.[1] : undefined;
+  const entry = named === undefined ? null : realpathIfAny(resolve(top, named));
+  if (entry === null) return null;
+  const common = realpathIfAny(resolve(entry, readIfAny(join(entry, 'commondir')).trim()));
+  const back = realpathIfAny(resolve(entry, readIfAny(join(entry, 'gitdir')).trim()));
+  return common !== null && dirname(entry) === join(common, 'worktrees') && back === dotGit ? common : null;
+}
+
+function entriesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).map((name) => join(folder, name));
+  } catch {
+    return [];
+  }
+}

@@ -22,19 +22,13 @@ import { timeOrderedId } from './stores/time-ordered.ts';
 export type ApproveFunction = (request: ApprovalRequest) => boolean | string | Promise<boolean | string>;
 
 export interface OpenOptions {
-  /**
-   * A loaded spec set or the path of one. Default: the one that the repository's hopgate.yaml names, else the shipped
-   * one.
-   */
+  /** A loaded spec set or the path of one. Default: the one in the repository's hopgate.yaml, else the shipped one. */
   readonly specs?: SpecSet | string;
   /** The repository. Tools see only files inside it. */
   readonly root: string;
   /** The agent's id, which is the author of its entries. */
   readonly agent: string;
-  /**
-   * `memory`, a file for SQLite, or a store of your own. Default: SQLite in the repository's state folder, outside the
-   * root.
-   */
+  /** `memory`, a file for SQLite, or your own store. Default: SQLite in the state folder, outside the root. */
   readonly store?: 'memory' | (string & {}) | EvidenceStore;
   /**
    * Gives approvals. With `operator`, each request waits for `hopgate approve`, and the repeated call finds the answer.
@@ -54,10 +48,7 @@ export interface OpenOptions {
   readonly session?: string;
   /** The session whose sub-agent works in this one; the parent may ship the changes made here. */
   readonly parent?: string;
-  /**
-   * The operator's environment, in which commands find their programs and variables. Called for each command. Default:
-   * that of this process.
-   */
+  /** The operator's environment: the commands' programs and variables. Called for each. Default: this process's. */
   readonly env?: () => NodeJS.ProcessEnv;
   /** Run shell tools without a sandbox if none is available. Every entry records that. */
   readonly unsafeNoSandbox?: boolean;

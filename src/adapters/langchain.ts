@@ -11,26 +11,18 @@ export { agentSession } from './core/local.ts';
 export interface LangChainOptions {
   /** The name recorded for approvals through interrupts. Default: operator. */
   readonly by?: string;
-  /**
-   * false: the session's own approver is asked instead of interrupting the graph. Default: true, which needs a
-   * checkpointer.
-   */
+  /** false: asks the session's own approver, without an interrupt. Default: true, which needs a checkpointer. */
   readonly interrupt?: boolean;
 }
 
-/**
- * The value of an interrupt: the shape of LangChain's own human-in-the-loop requests, and the full approval request.
- */
+/** The value of an interrupt: LangChain's own human-in-the-loop shape, and the full approval request. */
 export interface ApprovalInterrupt {
   readonly actionRequests: readonly [{ readonly name: string; readonly args: unknown; readonly description: string }];
   readonly reviewConfigs: readonly [{ readonly actionName: string; readonly allowedDecisions: ['approve', 'reject'] }];
   readonly approval: ApprovalRequest;
 }
 
-/**
- * The value to resume the graph with: `new Command({ resume: { decisions: [{ type: 'approve' }] } })`. Anything else
- * refuses the request.
- */
+/** Resumes the graph: `new Command({ resume: { decisions: [{ type: 'approve' }] } })`. Other values refuse. */
 export interface ApprovalResume {
   readonly decisions: readonly [{ readonly type: 'approve' | 'reject' }];
 }

@@ -20,26 +20,17 @@ export interface OpenAiAgentsOptions {
 
 /** A session as the OpenAI Agents SDK uses it. */
 export interface OpenAiAgents {
-  /**
-   * For the `Agent`: every tool of the spec set and the controls, enabled turn by turn. Each call is decided when it
-   * runs.
-   */
+  /** For the `Agent`: every tool and the controls, enabled turn by turn. Each call is decided when it runs. */
   readonly tools: FunctionTool<unknown, never, string>[];
   /** For the `Agent`: its situation, updated each turn. */
   instructions(): Promise<string>;
-  /**
-   * For `run` and for a `Runner`: calls of unavailable tools are refused with the remedy, and the calls of a turn run
-   * in order.
-   */
+  /** For `run` and for a `Runner`: unavailable tools are refused with the remedy; the calls of a turn run in order. */
   readonly options: {
     readonly toolNotFoundBehavior: 'return_error_to_model';
     readonly toolErrorFormatter: ToolErrorFormatter;
     readonly toolExecution: { readonly maxFunctionToolConcurrency: 1 };
   };
-  /**
-   * The request behind an interruption; an approval binds exactly this request. null if the gate would now refuse the
-   * call anyway.
-   */
+  /** The request behind an interruption; an approval binds exactly it. null if the gate would refuse anyway. */
   wanted(interruption: RunToolApprovalItem): Promise<ApprovalRequest | null>;
 }
 
@@ -52,10 +43,7 @@ interface Turn {
   missing(name: string, open: ReadonlySet<string>): Promise<string | undefined>;
 }
 
-/**
- * The current turn of each run. The options of a run belong to one session, but a handoff may pass the run to an agent
- * of another session.
- */
+/** The current turn of each run. A run's options belong to one session, but a handoff may lead to another. */
 const turns = new WeakMap<object, Turn>();
 
 /**
@@ -135,10 +123,7 @@ export async function openAiAgents(
     }
   };
 
-  /**
-   * Answers a call for which the SDK found no tool: the agent does not have it, or it was not available when the turn
-   * began.
-   */
+  /** Answers a call for which the SDK found no tool: the agent lacks it, or it was unavailable when the turn began. */
   const missing: Turn['missing'] = (name, openBefore) =>
     unlessBroken(async () => {
       if (openBefore.has(name)) return undefined;

@@ -94,10 +94,7 @@ function setTest(set: string, negated: boolean): CharacterTest {
   };
 }
 
-/**
- * Matches parts with items one by one; where that fails, the last `many` takes one item more. Earlier ones never need
- * to.
- */
+/** Matches parts with items one by one; if that fails, the last `many` takes one item more. */
 function matches<Part, Item>(
   parts: readonly Part[],
   items: ArrayLike<Item>,
@@ -121,10 +118,7 @@ function matches<Part, Item>(
   return part === parts.length;
 }
 
-/**
- * `a{b,c{d,e}}` as `ab`, `acd`, `ace`, and `{1..3}` as `1`, `2`, `3`: one more than the limit at most. Other braces
- * stay.
- */
+/** `a{b,c{d,e}}` as `ab`, `acd`, `ace`, `{1..3}` as `1`, `2`, `3`: at most one over the limit. Other braces stay. */
 export function expandBraces(pattern: string): string[] {
   if (!pattern.includes('{')) return [pattern];
   const done: string[] = [];

@@ -1,10 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 
-/**
- * The path of a program on a PATH; null if it is not found. Relative folders of the PATH are skipped, because a
- * repository could put a program there.
- */
+/** The path of a program on a PATH, or null. Skips relative folders, where a repository could put a program. */
 export function findProgram(name: string, path: string | undefined): string | null {
   for (const folder of (path ?? '').split(delimiter)) {
     if (!isAbsolute(folder)) continue;

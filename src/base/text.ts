@@ -1,7 +1,4 @@
-/**
- * Control, zero-width, bidirectional, tag and other invisible characters: with them a text could look like a different
- * one.
- */
+/** Control, zero-width, bidirectional, tag and other invisible characters: a text could look like another. */
 const HIDDEN =
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 

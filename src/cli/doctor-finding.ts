@@ -1,6 +1,4 @@
-/**
- * One thing that hopgate needs or can use. `missing` stops something that `without` names; `broken` stops everything.
- */
+/** One thing that hopgate needs or can use. `missing` stops the things in `without`; `broken` stops everything. */
 export interface Diagnosis {
   readonly name: string;
   readonly status: 'ok' | 'missing' | 'broken';

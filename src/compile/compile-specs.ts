@@ -25,10 +25,7 @@ export function compileConfigs(specs: SpecSet): readonly MachineJson[] {
   ];
 }
 
-/**
- * Builds the machines of a trusted spec set. Pure; nothing is cached. Throws if a guard or a target is missing, which a
- * checked spec set cannot cause.
- */
+/** Builds the machines of a trusted spec set. Pure. Throws if a guard or a target is missing, which is a bug. */
 export function compileSpecs(specs: SpecSet): CompiledSpecs {
   return {
     specs,

@@ -12,9 +12,7 @@ export function guarded(from: string, target: string, requirements: readonly Req
   };
 }
 
-/**
- * Describes the requirements for leaving `from`, without those that the graph implies (`from test` when leaving test).
- */
+/** Describes the requirements for leaving `from`, without those that the graph implies (`from test` from test). */
 export const needsInWords = (from: string, requirements: readonly Requirement[]): readonly string[] =>
   unsettled(from, requirements).map(describeRequirement);
 

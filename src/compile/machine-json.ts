@@ -30,10 +30,7 @@ export interface MachineJson {
   readonly states: { readonly [state: string]: StateJson };
 }
 
-/**
- * Returns the problems of a config that xstate accepts: a missing initial state or target (xstate fails only at the
- * event), and a guard without a function.
- */
+/** Returns the problems that xstate accepts: a missing initial state or target, and a guard without a function. */
 export function machineProblems(config: MachineJson, guardNames: readonly string[]): readonly string[] {
   const known = (state: string) => Object.hasOwn(config.states, state);
   const problems = known(config.initial) ? [] : [`${config.id}: the initial state "${config.initial}" is not there`];

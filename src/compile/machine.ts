@@ -9,10 +9,7 @@ const parts = setup({ types: { events: {} as MachineEvent & EventObject }, guard
 export type Machine = ReturnType<typeof parts.createMachine>;
 export type MachineSnapshot = SnapshotFrom<Machine>;
 
-/**
- * Builds a machine from its config and checks it. Throws with every problem at once: a config comes from a checked
- * spec, so a problem is a bug.
- */
+/** Builds a machine from its config and checks it. Throws with all problems, which are bugs: the spec was checked. */
 export function buildMachine(config: MachineJson): Machine {
   const machine = parts.createMachine(checkedConfig(config) as never) as Machine;
   initialSnapshot(machine);

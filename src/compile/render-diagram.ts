@@ -1,9 +1,6 @@
 import { type Diagram, type DiagramNode, wayInWords } from './diagram.ts';
 
-/**
- * Renders a Mermaid flowchart. Labels are quoted, so they may contain any text. `current` marks the session's
- * peripheral. Pure.
- */
+/** Renders a Mermaid flowchart with quoted labels. `current` marks the session's peripheral. Pure. */
 export function toMermaid({ id, nodes, edges }: Diagram, current?: string): string {
   const lines = ['---', `title: ${id}`, '---', 'flowchart LR'];
   for (const node of nodes) lines.push(`  ${mermaidId(node.id)}${mermaidShape(node)}`);

@@ -6,9 +6,7 @@ import { compileLifecycle } from './lifecycle.ts';
 import { type MachineJson, machineProblems } from './machine-json.ts';
 import { compileModeGate } from './mode-gate.ts';
 
-/**
- * A spec set and its machines as transition tables, which advance a session. Each table is computed at first access.
- */
+/** A spec set and its machines as transition tables, which move a session. Each is computed at first access. */
 export interface SpecTables {
   readonly specs: SpecSet;
   /** null: the spec set has no mode gate. */
@@ -18,10 +16,7 @@ export interface SpecTables {
   readonly lifecycle: { readonly [peripheral: string]: MachineJson };
 }
 
-/**
- * Returns the tables of a trusted spec set. Reading one throws if a guard or target is missing, which a checked spec
- * set cannot cause.
- */
+/** Returns the tables of a trusted spec set. Reading one throws if a guard or target is missing, which is a bug. */
 export function compileTables(specs: SpecSet): SpecTables {
   const { modeGate: gate } = specs;
   const modeGate = gate && once(() => checkedConfig(compileModeGate(gate)));

@@ -124,10 +124,7 @@ export class SessionHost {
     return this.#transcripts.of(root, sessionId);
   }
 
-  /**
-   * The session that a call over this session's connection works in: its own, or that of a sub-agent whose hook
-   * announced the call.
-   */
+  /** The session that a call over this connection works in: its own, or that of a sub-agent that announced it. */
   async worksIn(
     root: string,
     sessionId: string,
@@ -138,10 +135,7 @@ export class SessionHost {
     return other;
   }
 
-  /**
-   * The refusal of a sub-agent's call by the parent's current envelope; null if it is allowed or the session has no
-   * parent.
-   */
+  /** The refusal of a sub-agent's call by the parent's current envelope; null if there is none, or no parent. */
   async refusedAbove(
     root: string,
     sessionId: string,
@@ -163,10 +157,7 @@ export class SessionHost {
     return this.#use(root, sessionId, what, work, waitMs);
   }
 
-  /**
-   * Calls `work` with a session at once, even while other work uses it here: its tool calls wait for the other ones;
-   * reading does not.
-   */
+  /** Calls `work` with a session at once, even while other work uses it here: its tool calls wait; reading does not. */
   async join<T>(root: string, sessionId: string, work: (session: Session) => Promise<T>): Promise<T> {
     return this.#sessions.join(await this.#opening(root, sessionId), this.#deadline(), work);
   }
@@ -284,10 +275,7 @@ export class SessionHost {
     return binding;
   }
 
-  /**
-   * Messages for the user at the start of a conversation; empty if the caller named the session, because that program
-   * has shown them.
-   */
+  /** Messages for the user at the start of a conversation; empty if the caller named the session and showed them. */
   async #asides({ root, agentId }: Conversation, { env }: Caller): Promise<ConversationRecord['notes']> {
     if (agentId !== null || env['HOPGATE_SESSION']) return {};
     const untold = (await import('../project/trust-record.ts')).untrustedConfig(root, this.#options.env);
@@ -301,10 +289,7 @@ export class SessionHost {
     return found ? this.#bound(files, root, found) : this.#openMain(files, root, name, client, env);
   }
 
-  /**
-   * The session that the hooks or the MCP server of a client program already use: each program has one session,
-   * regardless of its conversation ids.
-   */
+  /** The session that the hooks or the MCP server of a client program already use: one per program. */
   async #ofClient(
     files: SeatFiles,
     root: string,

@@ -63,10 +63,7 @@ export class OpenSessions {
     return store;
   }
 
-  /**
-   * Opens a new session, calls `begin` with it, and keeps it open as {@link OpenSessions.use} does. If `begin` fails,
-   * the session is closed.
-   */
+  /** Opens a new session and keeps it open as {@link OpenSessions.use} does. If `begin` fails, it is closed. */
   async open(opening: Opening, begin: (session: Session) => Promise<void>): Promise<Session> {
     const session = await this.#open(opening);
     try {
@@ -122,10 +119,7 @@ export class OpenSessions {
     }
   }
 
-  /**
-   * Calls `work` with a session at once, even while other work uses it here: its tool calls wait for the other ones;
-   * reading does not.
-   */
+  /** Calls `work` with a session at once, even while other work uses it here: its tool calls wait; reading does not. */
   async join<T>(
     opening: Opening & { readonly session: string },
     deadline: number,
@@ -236,10 +230,7 @@ export class OpenSessions {
   }
 }
 
-/**
- * Takes the lease, with retries while another process holds it. After the deadline the session's own error says that it
- * is busy.
- */
+/** Takes the lease, with retries until the deadline. After it the session's own error says that it is busy. */
 async function attach(session: Session, deadline: number): Promise<void> {
   for (;;) {
     const attached = await session.attach();

@@ -109,10 +109,7 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
   };
 }
 
-/**
- * Takes the lock, SQLite's on an empty database. Null if a daemon of this build answers, or an older one did not exit
- * in time.
- */
+/** Takes the lock, SQLite's on an empty database. Null if a daemon of this build answers, or an older one stays. */
 async function takeLock(file: string, env: Env, deadline: number): Promise<{ close(): void } | null> {
   const { DatabaseSync } = nodeSqlite();
   const db = new DatabaseSync(file, { timeout: 0 });

@@ -29,10 +29,7 @@ export const scrubbed = (env: Env): { readonly [name: string]: string } =>
 /** `HOPGATE_DAEMON=off`: every process answers without a daemon. */
 export const daemonWanted = (env: Env): boolean => env['HOPGATE_DAEMON'] !== 'off';
 
-/**
- * Starts the daemon detached from this process, without a wait. If one is running, the new one exits at once or
- * replaces it.
- */
+/** Starts the daemon detached, without a wait. If one is running, the new one exits at once or replaces it. */
 export function startDetached(env: Env): void {
   const child = spawn(process.execPath, [entryFile(), 'daemon'], {
     detached: true,

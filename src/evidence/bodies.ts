@@ -1,10 +1,7 @@
 import { isObject } from '../base/json.ts';
 import type { Json, Mode, Principal } from '../spec/types.ts';
 
-/**
- * The body of an entry, discriminated by `event`. The audit reads these, so each body is complete without the code that
- * wrote it.
- */
+/** The body of an entry, discriminated by `event`. The audit reads these: each is complete by itself. */
 export type Body =
   | SessionOpenBody
   | StartBody
@@ -81,9 +78,7 @@ export interface OutcomeBody {
   readonly outcome: OutcomeRecord;
   readonly effects: readonly EffectRecord[] | 'unobserved';
 }
-/**
- * An intent with an unknown outcome, because the writer died before recording it. It is never run again automatically.
- */
+/** An intent with an unknown outcome, because the writer died. It is never run again automatically. */
 export interface InterruptedBody {
   readonly event: 'interrupted';
   readonly tool: string;
@@ -120,10 +115,7 @@ export interface HopBody {
   readonly facts: Fields;
   /** The working tree that the gate saw, where the hop depended on it: what was tested, and what is shipped of it. */
   readonly tree?: Fields;
-  /**
-   * Set if a failed expectation caused a hop back: the expectation, the actual result, and the id of the entry that
-   * showed it.
-   */
+  /** Set if a failed expectation caused a hop back: the expectation, the result, and the id of its entry. */
   readonly reframe?: { readonly expected: string; readonly actual: string; readonly shownBy: string | null };
 }
 export interface ModeBody {

@@ -39,9 +39,7 @@ const isPlain = (value: object): boolean => {
   return prototype === Object.prototype || prototype === null;
 };
 
-/**
- * Yields every place where a value is not JSON: NaN, undefined, bigint, unpaired surrogates, class instances, cycles.
- */
+/** Yields each place where a value is not JSON: NaN, undefined, bigint, unpaired surrogates, instances, cycles. */
 function* jsonIssues(value: unknown, path: string, depth = 0): Generator<EntryIssue> {
   if (value === null || typeof value === 'boolean') return;
   if (typeof value === 'string') {

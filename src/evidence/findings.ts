@@ -255,10 +255,7 @@ export function weakenedTests(before: TestSignals | null, after: TestSignals | n
 const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
 const short = (text: string): string => (text.length > 100 ? `${text.slice(0, 99)}…` : text);
 
-/**
- * Fewer tests passed in a whole run of a test command than in the runs before it, as `fewerTests` in a result says;
- * null if not.
- */
+/** Fewer tests passed in a whole run than in the runs before it, as a result's `fewerTests` says; null if not. */
 export function fewerTestsIn(run: { readonly [key: string]: Json }): string | null {
   const { before, now } = fieldsOf(run['fewerTests']);
   return typeof before === 'number' && typeof now === 'number'

@@ -34,10 +34,7 @@ export interface EvidenceQuery {
   readonly after?: string;
 }
 
-/**
- * An entry outside every chain: it has no seq and no hash, no durable entry replies to it, and compaction may remove
- * it.
- */
+/** An entry outside every chain: no seq, no hash, no durable entry replies to it, and compaction may remove it. */
 export interface EphemeralEntry extends EntryDraft {
   readonly ephemeral: true;
 }
@@ -54,9 +51,7 @@ export interface QueryPage {
 export const MAX_LIMIT = 1000;
 const DEFAULT_LIMIT = 100;
 
-/**
- * Sort key of the last entry of a page: time, then ephemeral entries first, then order of arrival; the latest first.
- */
+/** Sort key of the last entry of a page: time, then ephemeral first, then order of arrival; the latest first. */
 export interface QueryPosition {
   /** Epoch milliseconds. */
   readonly at: number;

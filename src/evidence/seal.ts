@@ -93,9 +93,7 @@ export function isSignedBy({ statement, signature }: Seal, publicKey: string): b
 export interface ReadSession {
   readonly sessionId: string;
   readonly size: number;
-  /**
-   * Hash of the entry at seq `seal.size - 1`, and the root over the entries up to it; null if the session is shorter.
-   */
+  /** Hash of the entry at seq `seal.size - 1`, and the root up to it; null if the session is shorter. */
   readonly sealed: { readonly head: string; readonly root: Uint8Array } | null;
 }
 

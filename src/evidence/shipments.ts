@@ -9,10 +9,7 @@ export interface ShippedCommit {
   readonly tree: string | null;
 }
 
-/**
- * One visit from which something was shipped, or could be: which tree was tested, approved, shipped. null: the evidence
- * does not say.
- */
+/** One visit that shipped, or could have: which tree was tested, approved, shipped; null if not recorded. */
 export interface Shipment {
   /** Sequence number of the visit's start. */
   readonly seq: number;

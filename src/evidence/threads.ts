@@ -67,10 +67,7 @@ export function projectThread(
   return project(`thread/${subject.type}/${subject.id}`, subject, own, { now, staleAfter }, null);
 }
 
-/**
- * True if an entry belongs to a subject's thread. A session's entries about a pattern belong to the session's thread
- * and to the pattern's.
- */
+/** True if an entry belongs to a subject's thread. Entries about a pattern also belong to the session's. */
 export function isAbout(entry: Pick<Entry, 'subject' | 'sessionId'>, { type, id }: Subject): boolean {
   if (entry.subject.type === type && entry.subject.id === id) return true;
   return type === 'session' && entry.subject.type === 'pattern' && entry.sessionId === id;

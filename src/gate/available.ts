@@ -15,10 +15,7 @@ const legOf = (specs: SpecSet, edge: Edge): WayLeg => ({
   needs: needsOf(specs, edge).map(describeRequirement),
 });
 
-/**
- * The needs of an edge that are still open. Its source requirement holds from here, unless the target admits this
- * source only at the operator's request.
- */
+/** The needs of an edge that are still open. The source's holds, unless the operator must request it. */
 function needsOf(specs: SpecSet, edge: Edge): Requirement[] {
   const others = requirementsOf(specs, edge).filter(({ kind }) => kind !== 'source');
   const asked = edge.sources.every(({ kind }) => kind === 'user-request');

@@ -16,9 +16,7 @@ export interface StepPlan {
   readonly readableFiles: readonly string[] | null;
 }
 
-/**
- * A peripheral's scope rule in this repository: the config's paths replace the spec's, if the spec grants any paths.
- */
+/** A peripheral's scope rule in this repository: the config's paths replace the spec's, if there are any. */
 export function effectiveScope(specs: SpecSet, config: ProjectConfig, peripheral: string): ScopeRule {
   const rule = own(specs.peripherals, peripheral)?.scope.rule ?? {
     read: 'none',
@@ -30,10 +28,7 @@ export function effectiveScope(specs: SpecSet, config: ProjectConfig, peripheral
   return paths && rule.write.length > 0 ? { ...rule, write: paths } : rule;
 }
 
-/**
- * The config with the write paths of every peripheral filled in: those of the spec, unless the repository overrides
- * them.
- */
+/** The config with every peripheral's write paths: those of the spec, unless the repository overrides them. */
 export function withWritePaths(specs: SpecSet, config: ProjectConfig): ProjectConfig {
   const scopes = Object.keys(specs.peripherals).flatMap((id) => {
     const { write } = effectiveScope(specs, config, id);

@@ -59,10 +59,7 @@ const stopPlan = (context: GateContext, stated: Fruit | undefined): Decision<Sto
   });
 };
 
-/**
- * Decides whether a visit may end, and with which fruit. Stopping is never refused because of what happened, only if
- * the stated fruit is invalid.
- */
+/** Decides whether a visit may end, and with which fruit. Stopping is refused only for an invalid stated fruit. */
 export function decideStop(context: GateContext, { fruit }: StopRequest): Decision<StopPlan> {
   return stopPlan(context, fruit);
 }

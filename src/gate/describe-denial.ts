@@ -60,10 +60,7 @@ function modeCalls({ modes, needs }: About): string | null {
   return `call ${calls}${wanted.length > 0 ? ` (needs: ${wanted.join('; ')})` : ''}`;
 }
 
-/**
- * All wording of the gate's refusals: for each code, the problem and the next step. The remedy always names an action
- * that is possible.
- */
+/** All wording of the gate's refusals: the problem and the next step. The remedy is always possible. */
 export function describeDenial(
   code: DenialCode,
   about: About,

@@ -45,10 +45,7 @@ export function exitProblem(requirement: Requirement, fruit: Fruit): string {
   return `${describeRequirement(requirement)} does not hold`;
 }
 
-/**
- * The remedy for an exit that does not hold: how to meet it, and the other exits that hold now (an approval may still
- * be missing).
- */
+/** The remedy for an exit that does not hold: how to meet it, and the other exits that hold now. */
 export function exitRemedy(
   context: GateContext,
   requirement: Requirement,

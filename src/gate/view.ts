@@ -1,9 +1,7 @@
 import type { Json, Mode } from '../spec/types.ts';
 import type { TreeNow } from './scope/tree.ts';
 
-/**
- * The status of a pattern in this session: a PSR selected it; its last PUR recorded that it held, or that it failed.
- */
+/** The status of a pattern in this session: a PSR selected it; its last PUR recorded that it held, or failed. */
 export type PatternStanding = 'selected' | 'held' | 'failed';
 
 /** A summary of the session's test runs, for the gate. */
@@ -27,10 +25,7 @@ export interface VisitView {
   readonly observed: { readonly [field: string]: Json };
 }
 
-/**
- * The gate's view of a session: a read-only projection of the fold over its evidence. `now` is data, because the gate
- * has no clock.
- */
+/** The gate's view of a session: a read-only projection of its fold. `now` is data: the gate has no clock. */
 export interface SessionView {
   readonly sessionId: string;
   readonly agent: string;
@@ -53,10 +48,7 @@ export interface SessionView {
   readonly fruits: { readonly [peripheral: string]: { readonly [field: string]: Json } };
   /** Root-relative files that this session's entries name. */
   readonly files: readonly string[];
-  /**
-   * The session's changes: the sha256 of each file after the last change, null if it was deleted or the change was not
-   * observed.
-   */
+  /** The sha256 of each changed file after its last change; null if it was deleted or not observed. */
   readonly changes: { readonly [path: string]: string | null };
   /** Findings about the changes that a person must see before they ship, by path or test command. */
   readonly findings?: { readonly [path: string]: string };

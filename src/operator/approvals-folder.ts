@@ -33,10 +33,7 @@ export interface ApprovalsFolder {
   /** The requests that wait, the oldest first. */
   pending(): readonly PendingRequest[];
   pendingOf(hash: string): PendingRequest | null;
-  /**
-   * Stores a request and returns it; returns the stored one if another process has stored the same. Null if it is too
-   * large.
-   */
+  /** Stores a request and returns it; or the same one from another process. Null if it is too large. */
   keepPending(request: PendingRequest): PendingRequest | null;
   dropPending(hash: string): void;
   answer(hash: string): SignedAnswer | null;

@@ -15,10 +15,7 @@ export interface PendingOptions {
   /** Absolute real path of the repository, whose diff the operator sees. */
   readonly root: string;
   readonly clock?: Clock;
-  /**
-   * How long to wait for the answer before the request is left pending, in milliseconds. The session accepts no other
-   * call meanwhile.
-   */
+  /** How long to wait for the answer, in milliseconds, while the session accepts no other call. */
   readonly waitMs?: number;
   /** Called with a new pending request, before the wait for its answer. */
   readonly onPending?: (id: string, request: ApprovalRequest) => void;

@@ -22,10 +22,7 @@ export function withFallback(first: Approver, second: Approver): Approver {
   };
 }
 
-/**
- * Approves requests for these destinations and modes in advance; `all` approves everything. Gives no answer to other
- * requests.
- */
+/** Approves requests for these destinations and modes in advance (`all`: everything). Does not answer others. */
 export const approving = (names: readonly string[], by = 'operator'): Approver => ({
   via: 'approver',
   approve: async ({ action }) => (names.includes('all') || names.includes(action.to) ? { by } : null),

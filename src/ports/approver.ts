@@ -1,18 +1,12 @@
 import type { ApprovalSubject } from '../gate/approval.ts';
 
-/**
- * A request for approval. `hash` is sha256 of the RFC 8785 form of `version` (2) and the members of {@link
- * ApprovalSubject}.
- */
+/** A request for approval. `hash`: sha256 of the RFC 8785 form of `version` (2) and {@link ApprovalSubject}. */
 export interface ApprovalRequest extends ApprovalSubject {
   readonly agent: string;
   readonly hash: string;
 }
 
-/**
- * An approval. Text is never one; a record is valid for one use, for the request whose hash it names, until
- * `expiresAt`.
- */
+/** An approval. Text is never one; a record is for one use, for the request of its hash, until `expiresAt`. */
 export interface ApprovalRecord {
   readonly id: string;
   readonly nonce: string;

@@ -6,10 +6,7 @@ export interface ObservedEffect {
   /** sha256 (hex) of the content before and after, if it existed; for `ref` the object ids. */
   readonly before?: string;
   readonly after?: string;
-  /**
-   * A warning that a person must see about the change before it ships: the file will run outside the sandbox, or the
-   * tests are weaker.
-   */
+  /** A warning before the change ships: the file will run outside the sandbox, or the tests are weaker. */
   readonly finding?: string;
 }
 

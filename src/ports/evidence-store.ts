@@ -26,10 +26,7 @@ export class StoreError extends Error {
   }
 }
 
-/**
- * An entry with defaults for missing fields: a new `id`, the current time, the session as subject, no peripheral, no
- * mode, no tags.
- */
+/** An entry with defaults: a new `id`, the current time, the session as subject, no peripheral, mode or tags. */
 export type ShortEntry = Pick<EntryDraft, 'type' | 'claim' | 'author' | 'body'> & Partial<EntryDraft>;
 
 /** The bodies to erase. */
@@ -48,10 +45,7 @@ export interface Lease {
   readonly until: number;
 }
 
-/**
- * Cached fold of a session's evidence, for reopening it. It is not evidence, and is used only if its head matches the
- * chain.
- */
+/** Cached fold of a session's evidence, for reopening. Not evidence; used only if its head matches the chain. */
 export interface KeptFold {
   /** The last entry that is folded into it. */
   readonly head: ChainHead;
@@ -101,10 +95,7 @@ export interface EvidenceStore {
    * @param fold replaces the stored fold, unless part of the session was erased
    */
   release(lease: Lease, fold?: KeptFold): Promise<void>;
-  /**
-   * Returns the stored fold; null if there is none or it is damaged. A store may omit this method; resuming is slower
-   * then.
-   */
+  /** Returns the stored fold; null if none or damaged. A store may omit this method; resuming is then slower. */
   keptFold?(sessionId: string): Promise<KeptFold | null>;
 
   /**
@@ -119,10 +110,7 @@ export interface EvidenceStore {
    * ephemeral entries. Errors: `duplicate-id`, `reply-not-found`, `fork-not-found`, `invalid-entry`.
    */
   appendEphemeral(sessionId: string, drafts: readonly (EntryDraft | ShortEntry)[]): Promise<readonly EphemeralEntry[]>;
-  /**
-   * Removes ephemeral entries older than a time (ISO 8601, UTC), unless a remaining entry replies to or forks them.
-   * Errors: `invalid-query`.
-   */
+  /** Removes ephemeral entries before a time (ISO 8601, UTC) that no remaining entry needs. Errors: `invalid-query`. */
   compactEphemeral(options: { readonly olderThan: string }): Promise<{ readonly compacted: number }>;
 
   /** Returns the head of a session's chain; {@link EMPTY_CHAIN} if it has no entries. */

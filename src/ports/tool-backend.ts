@@ -88,10 +88,7 @@ export interface ToolBackend {
   readonly name: string;
   /** The tool ids it serves. */
   readonly tools: readonly string[];
-  /**
-   * Never throws because of the agent's input. A thrown error is a broken world, recorded as outcome `failed`, code
-   * `backend-error`.
-   */
+  /** Never throws because of the agent's input. An error is recorded as outcome `failed`, code `backend-error`. */
   run(call: ToolCall): Promise<ToolReport>;
   /** Set if another program may run these tools under watch. */
   readonly native?: NativeWatch;

@@ -1,6 +1,4 @@
-/**
- * Remedies for each kind of problem: for a program that opens sessions from code, and for a person at a command line.
- */
+/** Remedies for each kind of problem: for a program that opens sessions, and for a person at a command line. */
 const REMEDIES = {
   'no-root': {
     library: 'Pass the folder of the repository as `root`.',
@@ -22,9 +20,7 @@ function same(remedy: string) {
 
 export type ProjectErrorCode = keyof typeof REMEDIES;
 
-/**
- * A repository or its state folder cannot be used. `code` is stable; `remedy` is for a program that calls the library.
- */
+/** A repository or its state folder cannot be used. `code` is stable; `remedy` is for callers of the library. */
 export class ProjectError extends Error {
   readonly code: ProjectErrorCode;
   readonly remedy: string;

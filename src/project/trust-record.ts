@@ -66,10 +66,7 @@ export function revokeTrust(root: string, env: Env): boolean {
   return had;
 }
 
-/**
- * A warning for the user of a client program that a new session ignores much of hopgate.yaml; null if the file is
- * trusted or missing.
- */
+/** A warning for the user that a new session ignores much of hopgate.yaml; null if it is trusted or missing. */
 export function untrustedConfig(root: string, env: Env): string | null {
   let bytes: Buffer;
   try {

@@ -7,10 +7,7 @@ import { CONFIG_FILE } from './root.ts';
 import type { Env } from './state-home.ts';
 import { type TrustRecord, writeTrust } from './trust-record.ts';
 
-/**
- * The record that an acceptance would store now: the hash of hopgate.yaml and, if it names a spec folder of the
- * repository, of that spec set.
- */
+/** The record that an acceptance would store now: the hash of hopgate.yaml and of a spec set in the repository. */
 export async function trustable(root: string): Promise<TrustRecord> {
   const { config, hash } = await loadProjectConfig(root);
   if (hash === null) throw new ProjectError('no-config', `there is no ${join(root, CONFIG_FILE)}`);

@@ -12,10 +12,7 @@ export interface GivenApproval {
   readonly body: ApprovalBody;
 }
 
-/**
- * Asks for an approval and returns its record; null if nobody answered. `declined`: the person who said no; `pending`:
- * the id of the open request.
- */
+/** Asks for an approval; null if nobody answered. `declined`: who said no; `pending`: the id of the open request. */
 export async function askApproval(
   approver: Approver,
   { subject, hash }: WantedApproval,

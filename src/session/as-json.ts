@@ -30,10 +30,7 @@ export function asJson(value: unknown, above: readonly object[] = []): Json {
 
 const MAX_DEPTH = 64;
 
-/**
- * Converts a value from outside to text: a string stays as it is, null and undefined become the empty string, anything
- * else its JSON.
- */
+/** Converts a value from outside to text: strings stay, null and undefined become '', anything else its JSON. */
 export function asText(value: unknown): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value.toWellFormed() : JSON.stringify(asJson(value));

@@ -8,10 +8,7 @@ import type { SessionState } from './state/state.ts';
 /** Notifies an inspector of each entry that moved a session. */
 export type Tell = (before: SessionState, after: SessionState, entry: Entry) => void;
 
-/**
- * Announces the machines of a session to the inspector: the mode gate, the hop graph and, if a visit is open, its
- * machine.
- */
+/** Announces a session's machines to the inspector: the mode gate, the hop graph and the open visit's machine. */
 export function introduce(inspector: Inspector, specs: SpecSet, state: SessionState): Tell {
   const compiled = compileSpecs(specs);
   const { modeGate, hopGraph, lifecycle } = compiled;

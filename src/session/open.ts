@@ -45,10 +45,7 @@ export interface ResumePoint {
   readonly state: SessionState | null;
 }
 
-/**
- * Finds the point from which an existing session is resumed. Only reads. Throws StoreError `session-not-found`,
- * `blob-not-found`.
- */
+/** Finds the point to resume a session from. Only reads. Throws StoreError `session-not-found`, `blob-not-found`. */
 export async function resumePoint(store: EvidenceStore, sessionId: string): Promise<ResumePoint> {
   const kept = await keptState(store, sessionId);
   const hash = kept ? kept.pin : await pinnedTo(store, sessionId);

@@ -34,10 +34,7 @@ export interface Replay {
   readonly decisions: number;
   /** Those that would turn out otherwise. */
   readonly changes: readonly ReplayedDecision[];
-  /**
-   * Requests that were allowed, but that today's gate refuses under the session's own specs: the gate has changed, or
-   * it was faulty.
-   */
+  /** Requests that were allowed, but that today's gate refuses: the gate has changed, or it was faulty. */
   readonly drift: readonly ReplayedDecision[];
 }
 
@@ -206,10 +203,7 @@ function contextFor(
   };
 }
 
-/**
- * The request as it was made. Of its fruit only the fields that the agent stated, because each spec set decides which
- * fields are observed.
- */
+/** The request as it was made, with the stated fields of its fruit: each spec set decides which are observed. */
 function asAsked({ specs }: Pin, { view }: GateContext, request: Request): Request {
   if (request.kind === 'step') return { ...request, args: inPlace(request.args) };
   if ((request.kind !== 'hop' && request.kind !== 'stop') || !request.fruit || !view.visit) return request;

@@ -57,10 +57,7 @@ export async function keepFields(
   return Object.fromEntries(kept);
 }
 
-/**
- * The evidence form of an outcome. The fields that the session's fold reads (verdict, counts, sha, paths) stay next to
- * the reference to a large result.
- */
+/** The evidence form of an outcome. The fields that the fold reads stay next to the reference to a large result. */
 export async function keepOutcome(store: EvidenceStore, outcome: ToolReport['outcome']): Promise<OutcomeRecord> {
   if (outcome.status === 'refused') return { status: 'refused', code: outcome.code, message: outcome.message };
   if (outcome.result === undefined) return outcome as OutcomeRecord;

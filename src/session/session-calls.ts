@@ -98,10 +98,7 @@ export class SessionCore {
     return { specs: this.parts.compiled.specs, config: this.parts.config, view: this.view(tree), unsafeNoSandbox };
   }
 
-  /**
-   * The context as it will be once the PAR is recorded, because the visit's fruit contains it. `tree`: the working
-   * tree, if it was observed.
-   */
+  /** The context as it will be once the PAR, part of the fruit, is recorded. `tree`: the working tree, if observed. */
   contextWith(review: { readonly par: Fields } | null, tree?: TreeNow): GateContext {
     const context = this.context(tree);
     if (!review) return context;
@@ -120,10 +117,7 @@ export class SessionCore {
     return this.#tree && needsTree(this.context(), request) ? this.tree(await this.#own()) : undefined;
   }
 
-  /**
-   * The current working tree; undefined if no backend observes it. `own`: the paths to be shipped, if a release is
-   * decided.
-   */
+  /** The working tree; undefined if no backend observes it. `own`: the paths to ship, if a release is decided. */
   async tree(own?: Release['own']): Promise<TreeNow | undefined> {
     const { root, unsafeNoSandbox } = this.writer.state.facts;
     const place = { root, config: this.#writable, unsafeNoSandbox, signal: new AbortController().signal };
@@ -177,9 +171,7 @@ export class SessionCore {
     };
   }
 
-  /**
-   * The PAR that a reflecting visit yields when it ends: mined from the evidence, with the agent's own fields added.
-   */
+  /** The PAR that a reflecting visit yields when it ends: mined from the evidence, with the agent's own fields. */
   async review(stated: Fields | undefined): Promise<Extract<Body, { event: 'par' }> | null> {
     const { specs } = this.parts.compiled;
     const { visit } = this.writer.state.facts;

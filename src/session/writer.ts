@@ -86,10 +86,7 @@ export class Writer {
     return lease;
   }
 
-  /**
-   * Appends bodies in one durable batch and folds them. Throws StoreError `lease-expired` when another writer took the
-   * session over.
-   */
+  /** Appends bodies in one durable batch and folds them. Throws StoreError `lease-expired` after a takeover. */
   async append(bodies: readonly Body[]): Promise<readonly Entry[]> {
     const lease = await this.#keep();
     const { store, clock, ids, compiled } = this.#parts;

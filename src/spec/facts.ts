@@ -36,10 +36,7 @@ function celType(type: FruitType): string {
   return type === 'object' ? 'map<string, dyn>' : (types[type as keyof typeof types] ?? 'dyn');
 }
 
-/**
- * The environment in which a rule is checked and evaluated. Facts of type `int` have to be given as `bigint`; the
- * backpack is an open map.
- */
+/** The environment of a rule. Facts of type `int` must be `bigint`; the backpack is an open map. */
 function factEnvironment({ fruit, peripherals }: FactScope): Environment {
   const environment = new Environment({ unlistedVariablesAreDyn: false });
   const all: { [fact: string]: { readonly [member: string]: string } } = {

@@ -40,15 +40,9 @@ export interface UpstreamTool {
   readonly server: string;
   /** The tool's name there. */
   readonly tool: string;
-  /**
-   * sha256 (hex) of the tool's description and schema as the author saw them; a tool with another hash is refused. null
-   * if not pinned.
-   */
+  /** sha256 (hex) of the pinned description and schema; a tool with another is refused. null if not pinned. */
   readonly schemaHash: string | null;
-  /**
-   * The tool's reach in a folder that a path names: `contents` reaches all files in it, so none of them may be masked;
-   * `names` shows or creates names only.
-   */
+  /** The reach in a folder: `contents` is all its files, so none may be masked; `names` shows or creates names. */
   readonly folders: 'contents' | 'names';
 }
 
@@ -101,10 +95,7 @@ export interface EntryRule {
 export interface Exit {
   readonly name: string;
   readonly opens: readonly { readonly to: string; readonly when: string | null }[];
-  /**
-   * The exit's name is a value of this observed fruit field: it holds only if the field has that value. If null, the
-   * agent states the exit.
-   */
+  /** The observed fruit field and value that the exit depends on; null if the agent states the exit. */
   readonly implies: { readonly field: string; readonly value: string } | null;
   /** False for the seeds' plain sets, whose edges were derived from the entries. */
   readonly bound: boolean;
@@ -333,10 +324,7 @@ export interface ProjectConfig {
   readonly git: GitConfig | null;
   readonly web: { readonly allow: readonly string[] };
   readonly mask: readonly string[];
-  /**
-   * Files that instructions may import although they are masked or lie outside the root: root-relative, `~/…` or
-   * absolute.
-   */
+  /** Files that instructions may import though masked or outside the root: root-relative, `~/…` or absolute. */
   readonly imports?: readonly string[];
   readonly toolchains: readonly string[];
   /** Names of the operator's programs that commands need in addition to those that they begin with. */

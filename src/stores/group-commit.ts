@@ -122,10 +122,7 @@ export class GroupCommit {
     this.#onCommit(jobs.length);
   }
 
-  /**
-   * Sets whether commits wait for the disk. A waiting commit also flushes earlier ones. Takes effect only outside a
-   * transaction.
-   */
+  /** Sets if commits wait for the disk; one that does also flushes earlier ones. Only outside a transaction. */
   #wait(durably: boolean): void {
     if (durably === this.#waits) return;
     this.#db.exec(`PRAGMA synchronous = ${durably ? 'FULL' : 'NORMAL'}`);

@@ -29,9 +29,7 @@ export interface MemoryTables {
   readonly blobs: Map<string, { readonly bytes: Uint8Array; readonly putAt: number }>;
 }
 
-/**
- * Returns the matches of a query after its cursor, newest first. As the reference implementation it scans everything.
- */
+/** Returns the matches of a query after its cursor, newest first. The reference implementation: it scans all. */
 export function findNewest(
   { byId, ephemeral }: MemoryTables,
   query: ResolvedQuery,

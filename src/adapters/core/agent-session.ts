@@ -67,16 +67,11 @@ export interface AgentSession {
   readonly id: string;
   /** The tools available now: those of the peripheral that the mode allows, and the controls. */
   tools(): Promise<readonly AgentTool[]>;
-  /**
-   * Every tool of the spec set, and the controls: for frameworks whose list of tools is fixed when an agent is made.
-   */
+  /** Every tool of the spec set, and the controls: for frameworks that fix an agent's tools when they make it. */
   allTools(): Promise<readonly AgentTool[]>;
   /** Never throws for what the agent did. */
   call(call: AgentCall): Promise<AgentAnswer>;
-  /**
-   * The approval that a person has to give before this `hop` or `mode` call goes through; null where none is missing. A
-   * dry run.
-   */
+  /** The approval that a person has to give before this `hop` or `mode` call goes through; null if none. A dry run. */
   wants(call: AgentCall): Promise<ApprovalRequest | null>;
   status(): Promise<SessionStatus & { readonly available: Available }>;
   /** The prompt for the model on entry and after a compaction: its place, its context, its tools and its exits. */

@@ -17,16 +17,10 @@ const AGAIN = {
   unticked: 'You accepted but did not set Approve, so nothing is approved yet. Set Approve to say yes, or decline.',
 } as const;
 
-/**
- * Claude Code shows this many lines of a message. It shows a longer message as one line less, with the number of hidden
- * lines.
- */
+/** Lines of a message that Claude Code shows. Of a longer one it shows one line less, and the number of hidden ones. */
 const SHOWN_LINES = 4;
 
-/**
- * The question for the operator, with everything that the approval would bind. If a form may cut it off, the command
- * that shows it in full comes first.
- */
+/** The question for the operator: all that the approval would bind, after the command that shows it in full. */
 export function approvalQuestion(
   request: ApprovalRequest,
   { diff = null, readBy = null, again = null }: Partial<QuestionOptions> = {},

@@ -14,10 +14,7 @@ export interface Conversation {
   readonly root: string;
 }
 
-/**
- * The facts about a conversation that are not in its session's evidence. Stored in the state folder, where every
- * process can read them.
- */
+/** The facts about a conversation that are not in its session's evidence. Stored in the state folder. */
 export interface ConversationRecord {
   readonly conversation: Conversation;
   readonly sessionId: string;
@@ -33,9 +30,7 @@ export interface ConversationRecord {
 export interface HookContext {
   /** The name under which client programs start hopgate's MCP server; no other server has it. */
   readonly server: string;
-  /**
-   * The record of a conversation. The first call opens a session for it (a sub-agent's under its parent's envelope).
-   */
+  /** The record of a conversation. The first call opens its session (a sub-agent's in its parent's envelope). */
   conversation(conversation: Conversation): Promise<ConversationRecord>;
   /** Records an event and changes the notes. */
   recordEvent(

@@ -115,9 +115,7 @@ function page(result: Fields): string {
   );
 }
 
-/**
- * The answer of an MCP server: its texts, and a placeholder for other content. Data that a text repeats is left out.
- */
+/** The answer of an MCP server: its texts, a placeholder for other content, no data that a text repeats. */
 function blocks(result: Fields): string {
   const content = result['content'] as Json[];
   const data = result['structuredContent'];

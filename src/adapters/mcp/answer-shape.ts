@@ -33,10 +33,7 @@ type Fields = { [name: string]: Json };
 
 const objectOr = (data: Json | undefined): Fields | null => (isObject(data) ? data : null);
 
-/**
- * The result of another MCP server that was called for the agent: its blocks (images, resources) are passed on
- * unchanged.
- */
+/** The result of another MCP server, called for the agent: its blocks (images, resources) stay unchanged. */
 function upstreamResult({ status, data }: AgentAnswer): {
   readonly content: ContentBlock[];
   readonly structuredContent: Fields | null;

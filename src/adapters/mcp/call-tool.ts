@@ -61,10 +61,7 @@ export async function carryOut(
 
 type Approval = { readonly question: InputRequiredResult } | Pick<AgentCall, 'approved' | 'refused'>;
 
-/**
- * Applies the user's own rules to a call that the session may allow. null if no rule is against it, or the person has
- * said yes.
- */
+/** Applies the user's own rules to a call. null if no rule is against it, or the person has said yes. */
 async function ruledByUser(
   { questions, options }: McpHost,
   server: Server,

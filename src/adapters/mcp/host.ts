@@ -12,10 +12,7 @@ export interface ListObserver {
   resourceUpdated(uri: string): void;
 }
 
-/**
- * The client of a server: one connection, or all clients with stateless requests (modern HTTP), which are notified of
- * changes elsewhere.
- */
+/** The client of a server: one connection, or all clients with stateless requests (modern HTTP). */
 export class Peer {
   readonly relisting = new Relisting();
   readonly connected: boolean;
@@ -25,10 +22,7 @@ export class Peer {
   }
 }
 
-/**
- * One session, served over MCP. It holds the state that outlives a call, because the SDK makes one server per
- * connection or per request.
- */
+/** One session, served over MCP. It holds the state that outlives a call: the SDK makes one server per request. */
 export class McpHost {
   readonly options: McpOptions;
   readonly questions = new Questions();
@@ -98,9 +92,7 @@ export class McpHost {
   }
 }
 
-/**
- * A key that is equal for lists with the same content; a session that was opened again may return it in another order.
- */
+/** A key that is equal for lists with the same content; a resumed session may list in another order. */
 const sameness = (tools: readonly AgentTool[]): string =>
   JSON.stringify(tools, (_key, value: unknown) => {
     if (value === null || typeof value !== 'object') return value;

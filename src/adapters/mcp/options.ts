@@ -22,36 +22,21 @@ export interface McpOptions {
    * servers find them. Default: false.
    */
   readonly upstreamNames?: boolean;
-  /**
-   * Asks the person at the client for approvals, if the client can; otherwise the session's approver is asked. Default:
-   * true.
-   */
+  /** Asks the person at the client for approvals if the client can, else the session's approver. Default: true. */
   readonly elicit?: boolean;
-  /**
-   * Returns true if an approver of the session has answered the request already, so that the person at the client is
-   * not asked.
-   */
+  /** True if an approver of the session has answered already: the person at the client is not asked. */
   readonly answeredAhead?: (request: ApprovalRequest) => boolean | Promise<boolean>;
-  /**
-   * Applies the user's rules for the client's own tools to a call; null if none is against it. They only restrict the
-   * calls that the session allows.
-   */
+  /** Applies the user's rules for the client's own tools to a call; null if none is against it. They only restrict. */
   readonly userRules?: (call: Pick<AgentCall, 'name' | 'input'>) => Promise<UserRuling | null>;
   /** The lines of the change that an approval would ship, to show to the person; null if there is none. */
   readonly diff?: (request: ApprovalRequest) => readonly string[] | null | Promise<readonly string[] | null>;
-  /**
-   * The command that shows the full request in a terminal, where it can also be answered; null if there is none. The
-   * forms of clients cut long texts off.
-   */
+  /** The terminal command that shows the full request and answers it, because forms cut long texts; null if none. */
   readonly readBy?: (request: ApprovalRequest) => string | null | Promise<string | null>;
   /** Called when the person at the client has answered the request with this hash. */
   readonly answered?: (hash: string) => void | Promise<void>;
   /** Maximum time that an answer waits for the client to list the tools again, in milliseconds. Default: 500. */
   readonly relistMs?: number;
-  /**
-   * Interval of the progress notifications for a running call, for clients that request them, in milliseconds. Default:
-   * 5000.
-   */
+  /** Interval of progress notifications, for clients that request them, in milliseconds. Default: 5000. */
   readonly progressMs?: number;
   /** Called with errors that the protocol does not report. */
   readonly onError?: (error: Error) => void;

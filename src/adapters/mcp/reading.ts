@@ -1,9 +1,6 @@
 import type { Json, SpecSet } from '../../spec/types.ts';
 
-/**
- * The resources of a session for clients, besides its status. They are read from the store, so this also works for a
- * session in another process.
- */
+/** The resources of a session besides its status. Read from the store, so the session may be in another process. */
 export interface McpReading {
   /** The session's evidence as one readable thread. */
   thread(): Promise<string>;

@@ -9,10 +9,7 @@ const CONSTRAINTS = 'hopgate://session/constraints';
 /** The resources whose content changes with each call. */
 export const THAT_MOVE = [SESSION, THREAD, CONSTRAINTS] as const;
 
-/**
- * Serves the session's resources. Returns the function that notifies this server's client of a changed resource, if it
- * has subscribed.
- */
+/** Serves the session's resources. Returns the function that notifies a subscribed client of a change. */
 export function answerResources(server: Server, { session, reading }: McpOptions): (uri: string) => void {
   const status: Resource & { text: () => Promise<string> } = {
     uri: SESSION,

@@ -11,10 +11,7 @@ export interface ToolNames {
 /** Names every tool by its id. */
 export const OWN_NAMES: ToolNames = { nameOf: (id) => id, idOf: (name) => name };
 
-/**
- * Names the tools of other servers as those servers do, so that clients written for them find the tools. A name that
- * would mean two tools is not used.
- */
+/** Names the tools of other servers as those servers do, for clients written for them. Ambiguous names are not used. */
 export function upstreamNames({ tools }: SpecSet): ToolNames {
   const all = Object.values(tools).flatMap(({ id, upstream }) => (upstream ? [[id, upstream.tool] as const] : []));
   const isFree = (name: string): boolean =>

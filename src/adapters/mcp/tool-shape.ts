@@ -2,9 +2,7 @@ import type { Tool } from '@modelcontextprotocol/server';
 import type { ArgumentRole, SpecSet, ToolSpec } from '../../spec/types.ts';
 import type { AgentTool } from '../core/agent-session.ts';
 
-/**
- * The controls that move the session. They have no effect on the world, but must not run in parallel with other calls.
- */
+/** The controls that move the session. They have no outside effect, but must not run in parallel with other calls. */
 const MOVES = ['hop', 'mode'];
 
 /**

@@ -40,9 +40,7 @@ export function actsOf(entries: readonly Entry[]): readonly Act[] {
   return acts;
 }
 
-/**
- * An outcome belongs to its intent, a hop to the stop before it, its start to the hop, a refusal by a tool to its call.
- */
+/** An outcome belongs to its intent, a hop to its stop, a start to its hop, a refusal by a tool to its call. */
 function belongs(body: Body, entries: readonly Entry[], index: number): boolean {
   const before = bodyOf(entries[index - 1]?.body ?? null);
   if (body.event === 'outcome' || body.event === 'interrupted') return true;

@@ -5,10 +5,7 @@ import { type Life, nameOf } from './life.ts';
 /** Open everywhere; `stop`: a sub-agent ends. */
 const CONTROLS = ['hop', 'mode', 'status', 'why', 'stop'];
 
-/**
- * P-3: each call has its entry in the evidence, each entry its call, and only presented tools were used: a successful
- * call names a tool of the latest list.
- */
+/** P-3: each call has its entry, each entry its call, and a successful call names a tool of the latest list. */
 export function confinement({ transcript, calls, acts, alignment }: Life): Inhabitation {
   if (calls.length === 0 && acts.length === 0) return notApplicable('P-3', 'nothing was done');
   const findings: InhabitationFinding[] = [

@@ -2,18 +2,13 @@ import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import { type Edge, type Mode, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
 import { canHold } from './satisfiable.ts';
 
-/**
- * The abstract state of a session for properties: its place, its mode, and the last test results for the current code.
- */
+/** The abstract state of a session for properties: place, mode, and the last test results for the current code. */
 export interface AbstractState {
   readonly place: string | null;
   readonly mode: Mode | null;
   /** A peripheral was visited before. */
   readonly begun: boolean;
-  /**
-   * The last result of each peripheral that tests and is remembered, for the current code; absent if there is none, or
-   * it was forgotten.
-   */
+  /** The last result of each remembered testing peripheral for the current code; absent if none. */
   readonly results: { readonly [peripheral: string]: string };
   /** True if all tests of the current code passed. */
   readonly passed: boolean;

@@ -9,10 +9,7 @@ import {
   testers,
 } from './abstract-session.ts';
 
-/**
- * The result for one property. `path`: a shortest sequence of moves that breaks it; null if the property is not about
- * sequences.
- */
+/** The result for one property. `path`: a shortest sequence of moves that breaks it; null if not about sequences. */
 export interface Proof {
   /** `reachable`, `way-back`, `bound`, `apart`, or the property as its author wrote it. */
   readonly property: string;
@@ -72,10 +69,7 @@ export function proveProperties(specs: SpecSet): readonly Proof[] {
 /** Returns the reachable states, remembering the last results of these peripherals. */
 type SpaceFor = (peripherals: readonly string[]) => Space;
 
-/**
- * Limit of states while results that no property mentions are remembered: each testing peripheral multiplies them by
- * four.
- */
+/** Limit of states with results that no property mentions: each testing peripheral multiplies them by four. */
 const REMEMBERED = 20_000;
 
 function spacesOf(specs: SpecSet): SpaceFor {
@@ -136,10 +130,7 @@ class Space {
     return obstacles.includes(null) ? null : obstacles.at(-1)!;
   }
 
-  /**
-   * The first node from which no hops lead to a state that `wanted` accepts; steps and mode changes are allowed in
-   * between.
-   */
+  /** The first node from which no hops, steps and mode changes lead to a state that `wanted` accepts. */
   withoutWay(wanted: (state: AbstractState) => boolean): Node | null {
     const into = new Map<string, string[]>();
     const good: string[] = [];

@@ -8,10 +8,7 @@ export { type Fields, fieldsOf, textOf } from '../../base/json.ts';
 /** True for the same JSON: the order of members does not matter. */
 export const sameJson = (a: unknown, b: unknown): boolean => isDeepStrictEqual(a, b);
 
-/**
- * True for the reference to a value that was so large that it is a blob of the store. The paths in a large list are in
- * it as well.
- */
+/** True for the reference to a value that is stored as a blob. It also has the paths of a large list. */
 export function isElsewhere(value: Json | undefined): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const { blob, bytes, paths: _, ...more } = value;

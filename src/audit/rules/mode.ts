@@ -3,10 +3,7 @@ import { NEEDS_HISTORY, problem, type RuleProblem } from './problem.ts';
 import type { RequestOf } from './request.ts';
 import type { AuditState } from './state.ts';
 
-/**
- * A change of mode goes along a transition of the gate. The operator's reset and the clock's timeout lead to the reset
- * mode only.
- */
+/** A change of mode goes along a transition of the gate. A reset and a timeout lead to the reset mode only. */
 export function modeProblems({ pinned, mode }: AuditState, request: RequestOf<'mode'>): readonly RuleProblem[] {
   const { modeGate: gate } = pinned.specs;
   const { to, by, reset = false } = request;

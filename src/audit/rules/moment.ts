@@ -3,10 +3,7 @@ import { type Principal, TESTS_PASSED } from '../../spec/types.ts';
 import { celHolds } from './cel.ts';
 import { type AuditState, type Departure, testsOf } from './state.ts';
 
-/**
- * The principal of a request and the facts that entries, gates and CEL rules read. For a hop it is the moment before
- * the stop.
- */
+/** The principal of a request and the facts that rules read. For a hop it is the moment before the stop. */
 export interface Moment extends Departure {
   readonly state: AuditState;
   readonly by: Principal;

@@ -22,10 +22,7 @@ export function looksBack(spec: PeripheralSpec): boolean {
 
 const reviewing = new WeakMap<PeripheralSpec, boolean>();
 
-/**
- * The observations of a visit so far, counted from its entries. It grows with the files and test commands it meets, not
- * with its steps.
- */
+/** The observations of a visit so far. It grows with the files and test commands, not with the steps. */
 export interface Observed {
   readonly read: Set<string>;
   readonly matched: Set<string>;

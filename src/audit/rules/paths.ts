@@ -3,10 +3,7 @@ import { isExclusion, relativePathProblem } from '../../spec/paths.ts';
 import { MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
 import { isMaskedPath } from './protected-paths.ts';
 
-/**
- * The place that a path leads to: relative to the root, or outside of it. `isPath`: false if no file system would take
- * it.
- */
+/** The place that a path leads to: relative to the root, or outside. `isPath`: false if no file system takes it. */
 export type AuditedPath =
   | { readonly inside: true; readonly path: string }
   | { readonly inside: false; readonly isPath: boolean; readonly why: string };

@@ -33,10 +33,7 @@ export const RULES = [
 ] as const;
 export type Rule = (typeof RULES)[number];
 
-/**
- * The codes of the denials that the rules of a spec set lead to. A tool's own refusals and those of the store are not
- * among them.
- */
+/** The codes of the denials that a spec set's rules lead to, without refusals of tools and stores. */
 export const PROBLEM_CODES = [
   'session-closed',
   'no-peripheral',

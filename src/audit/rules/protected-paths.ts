@@ -8,10 +8,7 @@ const asLetters = (text: string): string =>
     .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
     .toLowerCase();
 
-/**
- * A name as the most lenient file system reads it: without case, trailing dots and blanks, streams, and the short name
- * of `.git`.
- */
+/** A name as the most lenient file system reads it: no case, trailing dots, blanks or streams. */
 function asRead(name: string): string {
   const bare = asLetters(name).split(':')[0]!;
   const trimmed = /[^. ]/.test(bare) ? bare.replace(/[. ]+$/, '') : bare;

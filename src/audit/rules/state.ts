@@ -46,9 +46,7 @@ export interface Departure {
   readonly successes: number;
 }
 
-/**
- * A session as its evidence describes it. It grows with what the session touches, never with the number of its entries.
- */
+/** A session as its evidence describes it. It grows with what the session touches, not with its entries. */
 export interface AuditState {
   readonly pinned: Pinned;
   sessionId: string;
@@ -157,9 +155,7 @@ function scopeOf(spec: PeripheralSpec | undefined, { scopes }: ProjectConfig): S
   return write && rule.write.length > 0 ? { ...rule, write } : rule;
 }
 
-/**
- * The session's identity, and the list that grows step by step: a context or a fruit fills them only if they are empty.
- */
+/** The session's identity, and the growing list: a context or a fruit fills them only if they are empty. */
 const LASTING = [...IDENTITY_FIELDS, 'changed-files'];
 
 function packed(backpack: Fields, more: Fields): Fields {

@@ -11,10 +11,7 @@ import { isMaskedPath, isProtectedPath } from './protected-paths.ts';
 import type { RequestOf } from './request.ts';
 import type { AuditedVisit, AuditState } from './state.ts';
 
-/**
- * A tool call: the peripheral's tools, its limits, the mode, the arguments, and what the scope grants to each
- * argument's role.
- */
+/** A tool call: the peripheral's tools, limits, mode, arguments, and the scope's grant for each argument's role. */
 export function stepProblems(
   state: AuditState,
   { tool: id, args }: RequestOf<'step'>,
@@ -109,10 +106,7 @@ function addArgumentProblems(tool: ToolSpec, args: Fields, found: RuleProblem[])
 const argumentProblem = ({ id }: ToolSpec, argument: string, constraint: string, message: string): RuleProblem =>
   problem('invalid-action', 'argument', constraint, message, { tool: id, argument });
 
-/**
- * The scope's rule for an argument's role. What a command or an address says is for the tool to judge: see {@link
- * refusedByTool}.
- */
+/** The scope's rule for an argument's role. The tool judges commands and addresses: see {@link refusedByTool}. */
 function addReachProblems(
   state: AuditState,
   visit: AuditedVisit,

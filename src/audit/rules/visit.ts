@@ -68,10 +68,7 @@ function addFruitProblems(
 export const fruitNow = ({ visit }: AuditState, stated: Fields): Fields =>
   visit?.spec ? { ...stated, ...auditedFruit(visit.spec, visit.observed) } : stated;
 
-/**
- * A hop: the exit opens the target and holds, the target admits, the gates are open, the context is there, somebody
- * approves.
- */
+/** A hop: the exit opens the target and holds, the target admits, gates, context and approval are there. */
 export function hopProblems(state: AuditState, request: RequestOf<'hop'>): readonly RuleProblem[] {
   const { pinned, leaving } = state;
   const { to, by, fruit = {} } = request;
@@ -200,10 +197,7 @@ export const entrySourceName = (source: EntrySource): string =>
 
 const gatesByTarget = new WeakMap<object, ReadonlyMap<string, readonly { in: string; rule: GateRule }[]>>();
 
-/**
- * A gate on a destination binds every hop to it, in whichever peripheral's file it is. Those of the peripheral that is
- * left come first.
- */
+/** A gate on a destination binds every hop to it. Those of the peripheral that is left come first. */
 export function gatesOn({ specs: { peripherals } }: Pinned, from: string, to: string): readonly GateRule[] {
   let all = gatesByTarget.get(peripherals);
   if (!all) {

@@ -14,9 +14,7 @@ export interface ApprovedRequest {
   readonly view: { readonly [title: string]: Json | undefined };
 }
 
-/**
- * The approvals of a session: each is whole, for this session, used by the next hop or change of mode, and used once.
- */
+/** The approvals of a session: each is whole, for this session, and used once, by the next hop or mode change. */
 export class Approvals {
   readonly #report: AuditReport;
   readonly #usedNonces = new Set<string>();

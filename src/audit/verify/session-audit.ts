@@ -170,10 +170,7 @@ export class SessionAudit {
     }
   }
 
-  /**
-   * Some entries must follow others directly: an outcome its intent, a hop its stop, a start its hop, a use its
-   * approval.
-   */
+  /** Entries that must follow directly: an outcome its intent, a hop its stop, a start its hop, a use its approval. */
   #checkOrder({ event }: Body): void {
     const { opened, history, pending, leaving, arriving } = this.#state;
     const report = this.#report;
@@ -355,10 +352,7 @@ export class SessionAudit {
       this.#shipping.ship(id, fieldsOf(outcome.result));
   }
 
-  /**
-   * A recorded fruit holds every observed field, and each has its type. Its values are judged as those of a request
-   * are.
-   */
+  /** A recorded fruit holds every observed field, each of its type. Values are judged as in a request. */
   #checkStop({ peripheral, fruit, exit }: StopBody): void {
     const { visit } = this.#state;
     const report = this.#report;
@@ -459,10 +453,7 @@ const unlessEmpty = <T extends Json>(value: T & object): T | undefined =>
 
 const EVENTS = Object.keys(CLAIM_OF);
 
-/**
- * An entry, or an entry with the bytes that a store keeps; only the stored bytes distinguish an erased body from an
- * empty one.
- */
+/** An entry, maybe with its stored bytes; only these distinguish an erased body from an empty one. */
 export type Evidence = Entry | StoredEntry;
 
 export const addEvidence = (audit: SessionAudit, item: Evidence): void => {

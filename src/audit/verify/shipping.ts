@@ -6,10 +6,7 @@ import { NEEDS_HISTORY } from '../rules/problem.ts';
 import type { AuditState, Pinned } from '../rules/state.ts';
 import type { AuditReport } from './report.ts';
 
-/**
- * The tree that a hop or start was decided by has to be the one that was tested, and what is shipped after it the one
- * that it names.
- */
+/** The tree that decided a hop or start must be the tested one, and the shipped tree the one that it names. */
 export class Shipping {
   readonly #report: AuditReport;
   /** The tree that may be shipped from the visit under way; null if the way in depended on none. */

@@ -40,10 +40,7 @@ export interface SessionVerdict {
 
 const EVERY = 10_000;
 
-/**
- * All checks of `hopgate verify` for one session, in one pass and in flat memory: the log's integrity, and its
- * conformance to the spec.
- */
+/** All checks of `hopgate verify` for one session, in one pass and flat memory: integrity, and conformance. */
 export async function verifySession(
   sessionId: string,
   pinned: Pinned,

@@ -3,10 +3,7 @@ import type { ApprovalRequest } from '../../ports/approver.ts';
 import { type Io, print } from '../io.ts';
 import { titleOf } from './describe-request.ts';
 
-/**
- * Asks a person. Only a typed `y` or `yes` approves. Null if the answer is neither yes nor no, or if the input ends;
- * the request then stays pending.
- */
+/** Asks a person. Only a typed `y` or `yes` approves. Null if it is neither yes nor no: the request stays pending. */
 export function askAtTerminal(io: Io, request: ApprovalRequest): Promise<'yes' | 'no' | null> {
   const reader = createInterface({ input: io.stdin, output: io.stdout, terminal: false });
   return new Promise((resolve) => {

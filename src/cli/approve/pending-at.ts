@@ -17,9 +17,7 @@ function secondsOf(text: string): number {
   throw new InvalidArgumentError('It must be a number of seconds, at most a day.');
 }
 
-/**
- * Files a repository's requests for the operator. While it waits for an answer, it prints on stderr how to give one.
- */
+/** Files a repository's requests for the operator. While it waits, it prints on stderr how to answer. */
 export function pendingAt(io: Io, root: string, waitSeconds = 0): Approver {
   return pendingApprover({
     stateDir: ensureStateDir(root, io.env),

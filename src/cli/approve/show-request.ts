@@ -5,9 +5,7 @@ import { type Io, paint, print } from '../io.ts';
 import { describeRequest } from './describe-request.ts';
 import { type TreeDiff, treeDiff } from './tree-diff.ts';
 
-/**
- * Shows a person exactly the thing to approve: the request, and for a hop after changes the diff of the current tree.
- */
+/** Shows a person what to approve: the request, and for a hop after changes the diff of the current tree. */
 export function showRequest(io: Io, request: ApprovalRequest, root: string): void {
   print(io, describeRequest(io, request));
   const diff = diffFor(request, root);

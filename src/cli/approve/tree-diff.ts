@@ -9,10 +9,7 @@ import type { Json } from '../../spec/types.ts';
 
 /** The current working tree, compared with the last commit and with the request. */
 export interface TreeDiff {
-  /**
-   * The diff against the last commit, new files included. The lines are raw: escape them for a terminal. Empty if
-   * nothing differs.
-   */
+  /** The diff against the last commit, with new files. Raw lines: escape them for a terminal. */
   readonly lines: readonly string[];
   /** Changed files of the request that have changed again since it was made. */
   readonly changedSince: readonly string[];
@@ -29,9 +26,7 @@ const LONGEST = 64 << 10;
 /** The most untracked files to show; files named in the request come first. */
 const MOST_NEW = 200;
 
-/**
- * Compares the working tree with the last commit, for a person to read. It runs none of the repository's own programs.
- */
+/** Compares the working tree with the last commit, for a person. Runs none of the repository's own programs. */
 export function treeDiff(root: string, { view }: ApprovalRequest): TreeDiff {
   const changes = fieldsOf(view[APPROVAL_VIEW.changes]);
   const changedSince = Object.keys(changes).filter((path) => isDifferent(root, path, changes[path]));

@@ -5,10 +5,7 @@ import type { Io } from '../io.ts';
 const SWITCHES = ['CLAUDE_CODE_SIMPLE', 'CLAUDE_CODE_SAFE_MODE', 'CLAUDE_CODE_PERSONAL_HOOKS_OFF'];
 const isSwitch = (name: string): boolean => SWITCHES.includes(name) || name.startsWith('CLAUDE_CODE_SKIP_PLUGIN_');
 
-/**
- * Variables that decide how hooks and hopgate's MCP server are started, where they keep their state, and which code
- * they load.
- */
+/** Variables that decide how hooks and hopgate's MCP server start, their state folder, and their code. */
 const STEERING = [
   ...['HOPGATE_SESSION', 'HOPGATE_ROOT', 'HOPGATE_PERIPHERAL', 'HOPGATE_DAEMON', 'HOPGATE_DEADLINE_MS'],
   'HOPGATE_CLAUDE_RULES',

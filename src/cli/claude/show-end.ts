@@ -26,10 +26,7 @@ export interface ClaudeEnd {
   readonly env: Io['env'];
 }
 
-/**
- * Prints the end of the session on stderr, because stdout is the client's. Passes on the client's exit code, or 1
- * instead of 0 if its hooks were silent.
- */
+/** Prints the end of the session on stderr. Returns the client's exit code, or 1 for 0 if its hooks were silent. */
 export function showClaudeEnd(io: Io, end: ClaudeEnd): void {
   const { code, after, sessionId, root } = end;
   const silences = leftAtOnce(end) ? [] : silencesOf(end);
@@ -52,10 +49,7 @@ function resuming({ seats }: ClaudeEnd): string {
   return main === undefined ? '' : ` --resume ${main.conversation.id}`;
 }
 
-/**
- * True if the user left before the first conversation, for example at a question of Claude Code's. Hooks then had
- * nothing to report.
- */
+/** True if the user left before the first conversation. Hooks then had nothing to report. */
 const leftAtOnce = ({ isScript, seats, env, begun }: ClaudeEnd): boolean =>
   !isScript &&
   seats.length === 0 &&

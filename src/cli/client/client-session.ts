@@ -3,10 +3,7 @@ import type { SessionSummary } from '../../ports/evidence-store.ts';
 import { CliError, type Io } from '../io.ts';
 import { findSession, withStore } from '../open-store.ts';
 
-/**
- * The session for a client program: a new one in its first peripheral, or an existing one to continue. The id may be a
- * prefix.
- */
+/** The session for a client program: a new one in its first peripheral, or an existing one. The id may be a prefix. */
 export async function clientSession(
   io: Io,
   host: SessionHost,

@@ -26,10 +26,7 @@ export interface CodexEnd {
   readonly env: Io['env'];
 }
 
-/**
- * Prints the end of the session on stderr, because stdout is Codex's. The exit code is 1 if Codex failed or its hooks
- * were silent.
- */
+/** Prints the end of the session on stderr. The exit code is 1 if Codex failed or its hooks were silent. */
 export function showCodexEnd(io: Io, end: CodexEnd): void {
   const { code, after } = end;
   const silence = leftAtOnce(end) ? null : silenceOf(end.seats, end.begun);
@@ -46,10 +43,7 @@ export function showCodexEnd(io: Io, end: CodexEnd): void {
   for (const line of openEnds(end)) note(io, line);
 }
 
-/**
- * A warning about missing hooks; null if they were called. Codex silently skips hooks that it does not trust or that a
- * policy disables.
- */
+/** A warning about missing hooks, or null. Codex silently skips untrusted or disabled hooks. */
 export function silenceOf(seats: readonly SeatRecord[], since: string): string | null {
   const main = seats.filter(({ conversation }) => conversation.agentId === null);
   if (main.some(({ notes }) => typeof notes['begun'] === 'string' && notes['begun'] >= since)) return null;
@@ -58,10 +52,7 @@ export function silenceOf(seats: readonly SeatRecord[], since: string): string |
     : 'Codex called no hook at its start: hooks fell silent for a while. Run hopgate doctor.';
 }
 
-/**
- * True if the user left before the first turn. Codex calls its hooks and records a conversation only from that turn on,
- * so the hooks had nothing to report.
- */
+/** True if the user left before the first turn: Codex calls hooks and records a conversation only from then on. */
 const leftAtOnce = ({ isScript, seats, env, begun }: CodexEnd): boolean =>
   !isScript &&
   seats.length === 0 &&

@@ -5,10 +5,7 @@ import type { Tree } from './tree.ts';
 
 const SCRIPTS = ['deploy.sh', 'bin/deploy', 'scripts/deploy.sh', 'script/deploy'];
 
-/**
- * Every deploy command found. If two have the same name, package.json comes before the Makefile, and the Makefile
- * before a script.
- */
+/** Every deploy command found. Of equal names, package.json comes before the Makefile, that before a script. */
 export function deploys(tree: Tree): readonly FoundDeploy[] {
   const scripts = SCRIPTS.filter((path) => tree.read(path) !== null).map((path) => ({
     name: 'deploy',

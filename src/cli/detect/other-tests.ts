@@ -48,9 +48,7 @@ function pytestSign(tree: Tree): string | null {
   }
 }
 
-/**
- * True if any key or requirement has that name: `[tool.pytest.ini_options]`, `dev = ["pytest>=8"]`, `pytest = "^8"`.
- */
+/** True if a key or requirement has that name: `[tool.pytest.ini_options]`, `dev = ["pytest>=8"]`, `pytest = "^8"`. */
 function mentionsPytest(value: unknown): boolean {
   if (typeof value === 'string') return /^pytest(?![\w-])/.test(value);
   if (Array.isArray(value)) return value.some(mentionsPytest);

@@ -45,10 +45,7 @@ function managerOf(tree: Tree, manifest: Manifest): Manager {
   return (stated ?? locked)?.[1] ?? MANAGERS.npm;
 }
 
-/**
- * Prefers `npm test`, which reads better than `npm run test` and is the same. `bun test` is not the same as `bun run
- * test`.
- */
+/** Prefers `npm test`, which means `npm run test`. `bun test` is not the same as `bun run test`. */
 const runScript = (manager: Manager, script: string, args: readonly string[] = []): readonly string[] => {
   const base = script === 'test' && manager === MANAGERS.npm ? ['npm', 'test'] : [...manager.run, script];
   return args.length === 0 ? base : [...base, ...manager.separator, ...args];
@@ -75,10 +72,7 @@ export function packageTest(tree: Tree): FoundTest | null {
 type Reporter = ({ readonly args: readonly string[] } | { readonly run: readonly string[] }) &
   Pick<FoundTest, 'report'>;
 
-/**
- * The arguments that make a known test runner report; null if the runner is unknown or the script already chose a
- * reporter.
- */
+/** The arguments that make a known test runner report; null if it is unknown or the script has a reporter. */
 function reporter(words: readonly string[], { packages }: Manifest): Reporter | null {
   const [program, ...rest] = words;
   const has = (option: string): boolean => rest.some((word) => word === option || word.startsWith(`${option}=`));

@@ -29,10 +29,7 @@ const commented = (text: string): string => text.replaceAll(/^/gm, '# ').replace
 
 const section = (explanation: string, setting: string): string => `${commented(explanation)}\n${setting}\n`;
 
-/**
- * Writes a hopgate.yaml for the findings, with a comment that explains each key. A missing finding becomes a comment to
- * fill in.
- */
+/** Writes a hopgate.yaml, with a comment for each key. A missing finding becomes a comment to fill in. */
 export function renderConfig({ edit, test, deploy, git }: DetectedProject, programs: readonly string[] = []): string {
   const because = (found: readonly { readonly because: string }[]) => found.map((one) => one.because);
   return [

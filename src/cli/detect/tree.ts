@@ -7,9 +7,7 @@ import { MAX_SETTINGS_BYTES } from '../../spec/policy/limits.ts';
 export interface Tree {
   /** The text of a file; null if it does not exist or cannot be read. */
   read(path: string): string | null;
-  /**
-   * The sorted names in a folder, folders with a trailing `/`; `''` is the root. Empty if the folder does not exist.
-   */
+  /** The sorted names in a folder, folders with a trailing `/`; `''` is the root. Empty if there is no folder. */
   list(folder: string): readonly string[];
 }
 

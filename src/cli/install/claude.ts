@@ -65,10 +65,7 @@ const configFolder = ({ io, root, scope }: InstallTarget): string =>
     ? join(root, '.claude')
     : io.env['CLAUDE_CONFIG_DIR'] || join(io.env['HOME'] || homedir(), '.claude');
 
-/**
- * The folder to keep on removal. A folder named by CLAUDE_CONFIG_DIR is the user's own and is kept; the usual one may
- * be removed.
- */
+/** The folder to keep on removal. The user's own (CLAUDE_CONFIG_DIR) is kept; the usual one may go. */
 const keptFolder = (place: InstallTarget): string => {
   const folder = configFolder(place);
   return place.scope === 'user' && place.io.env['CLAUDE_CONFIG_DIR'] ? folder : dirname(folder);
@@ -99,9 +96,7 @@ function settingsChange(place: InstallTarget, installs: boolean): FileChange {
   return { path, before, after: isLeft ? after : null };
 }
 
-/**
- * A copy of the settings before the installation. It is restored only if the written settings have not been changed.
- */
+/** A copy of the settings before the installation. It is restored only if nobody changed the written settings. */
 const keptFile = (place: InstallTarget): string => join(pluginFolder(place), 'settings.before');
 
 /** The text for {@link keptFile}. If our settings are already installed, the existing copy is kept. */

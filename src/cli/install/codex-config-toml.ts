@@ -8,10 +8,7 @@ type Table = { readonly [key: string]: unknown };
 
 /** Our additions to a config.toml. */
 export interface Additions {
-  /**
-   * The name of our block: a file may contain one for the server, and one for the trust of each of several
-   * repositories.
-   */
+  /** The name of our block: a file may have one for the server, and one for each trusted repository. */
   readonly block: string;
   readonly tables: readonly {
     readonly path: readonly string[];
@@ -62,10 +59,7 @@ export function withAdditions(path: string, text: string | null, additions: Addi
   return after;
 }
 
-/**
- * Removes our block and our marked lines from config.toml, and restores the earlier text to the byte; null if nothing
- * is left.
- */
+/** Removes our block and marked lines from config.toml, and restores the earlier bytes; null if nothing is left. */
 export function withoutAdditions(
   path: string,
   text: string,
@@ -90,9 +84,7 @@ export function withoutAdditions(
 const isOurFeature = (line: string, name: string): boolean =>
   line === `${name} = true ${MARK}` || line === `features.${name} = true ${MARK}`;
 
-/**
- * Adds our features. If there is a `[features]` table, our lines go into it, because a second one would be an error.
- */
+/** Adds our features. Our lines go into an existing `[features]` table, because a second one is an error. */
 function withFeatures(
   path: string,
   text: string,

@@ -122,10 +122,7 @@ function server({ io }: InstallTarget): Additions {
 
 const trustBlock = (hooksFile: string): string => `hopgate trust ${hooksFile}`;
 
-/**
- * Asks Codex for the hashes to trust. Codex runs a hook only if its state contains the hook's hash, and only Codex can
- * compute that hash.
- */
+/** Asks Codex for the hashes to trust. Codex runs only hooks of a stored hash, which it alone can compute. */
 async function trustOf(
   { io, root, scope }: InstallTarget,
   hooksFile: string,

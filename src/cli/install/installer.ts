@@ -29,10 +29,7 @@ export interface InstallPlan {
   readonly notes: readonly string[];
 }
 
-/**
- * Installs hopgate permanently in a client program, and removes it. Both are idempotent, and change only hopgate's own
- * parts.
- */
+/** Installs hopgate permanently in a client program, and removes it. Idempotent; changes only hopgate's own parts. */
 export interface Installer {
   /** The client's name on the command line of `hopgate install`. */
   readonly client: string;

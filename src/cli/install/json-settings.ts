@@ -3,10 +3,7 @@ import { CliError } from '../io.ts';
 
 type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
 
-/**
- * Sets one top-level key of a JSON object, or removes it (undefined). All other text stays the same, white space and
- * order included.
- */
+/** Sets one top-level key of a JSON object, or removes it (undefined). All other text stays the same. */
 export function withKey(text: string | null, path: string, key: string, value: Value | undefined): string | null {
   if (text === null || text.trim() === '')
     return value === undefined ? text : `${JSON.stringify({ [key]: value }, null, 2)}\n`;

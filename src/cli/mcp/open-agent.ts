@@ -31,10 +31,7 @@ export interface Wanted {
   readonly approve: readonly string[];
 }
 
-/**
- * Opens a session for an agent's program in this process: a new one, started in a peripheral, or an existing one to
- * continue.
- */
+/** Opens a session for an agent's program in this process: a new one, started in a peripheral, or a known one. */
 export async function openAgent(io: Io, wanted: Wanted): Promise<AgentSession> {
   const { root, approver, unsafeNoSandbox } = wanted;
   const project = await openProject(root, io.env);

@@ -14,10 +14,7 @@ import { renderText } from '../thread/render-text.ts';
 
 const COLUMNS = 120;
 
-/**
- * The data that MCP clients may read about a session. It comes from the repository's evidence, so the session may live
- * in any process.
- */
+/** The data that MCP clients may read about a session, from the evidence; the session may be in any process. */
 export function readingOf(io: Io, root: string, session: AgentSession): McpReading {
   const reading = <T>(use: (store: EvidenceStore) => Promise<T>): Promise<T> => readStore(io, root, use);
   const pin = () => pinOf(io, root, session);

@@ -67,10 +67,7 @@ async function serve(io: Io, options: McpCommand): Promise<void> {
   }
 }
 
-/**
- * The repository to serve. Hooks take theirs from the environment, and a server attached to their session must use the
- * same one.
- */
+/** The repository to serve. A server attached to a hook's session must use the hook's, from the environment. */
 function placeOf(io: Io, { root, attach }: McpCommand): string {
   if (!attach || root !== '.') return rootOf(io, { root });
   const { HOPGATE_SESSION: session, HOPGATE_ROOT: named, CLAUDE_PROJECT_DIR: folder } = io.env;

@@ -72,10 +72,7 @@ export function makeFixture(name: string): Fixture {
   return { root, remote, config: fixtureConfig() };
 }
 
-/**
- * The configuration of the fixture, like a `hopgate.yaml`. It grants the folder of the running Node if that is not a
- * system folder.
- */
+/** The configuration of the fixture, like a `hopgate.yaml`. It grants the folder of the running Node. */
 function fixtureConfig(): ProjectConfig {
   const toolchain = dirname(dirname(realpathSync(process.execPath)));
   return {

@@ -37,10 +37,7 @@ export function parseLine(line: string): ShellLine {
   return { verb, words, options };
 }
 
-/**
- * Parses typed arguments: in order, or `name=value` if the tool has a parameter of that name. Its schema decides which
- * are numbers and booleans.
- */
+/** Parses typed arguments: in order, or `name=value`. The schema decides which are numbers and booleans. */
 export function parseArguments(
   tool: ToolSpec | undefined,
   words: readonly string[],

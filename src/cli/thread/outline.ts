@@ -5,10 +5,7 @@ import type { OptionalFields } from './in-short.ts';
 import type { ParameterOrder } from './spell-call.ts';
 import { type EntrySummary, tell } from './tell.ts';
 
-/**
- * A line of a thread: one entry, or several that belong together (an intent and its outcome, a hop and the start that
- * follows).
- */
+/** A line of a thread: one entry, or several that belong together (an intent and its outcome, a hop and its start). */
 export interface Row extends EntrySummary {
   readonly entries: readonly Entry[];
   /** Milliseconds since the first entry; NaN if a time cannot be parsed. */
@@ -109,10 +106,7 @@ const unused = (
   used: ReadonlySet<Json | undefined>,
 ): readonly string[] => (event === 'approval' && !used.has(fieldsOf(record)['id']) ? ['never used'] : []);
 
-/**
- * Indents a message of others under the entry that it replies to, unless it only continues; the session's actions stay
- * in their visit.
- */
+/** Indents a message of others under the entry that it replies to; the session's actions stay in their visit. */
 function depthOf(
   { id, claim, inReplyTo, forkOf, body }: Entry,
   { event }: EntrySummary,

@@ -19,10 +19,7 @@ const SIGNS = { ok: '✓', failed: '!', refused: '✗', unknown: '?' } as const;
 const WORDS = { ok: 'done', failed: 'failed', refused: 'refused', unknown: 'outcome unknown' } as const;
 const LONGEST = 20_000;
 
-/**
- * Renders a thread as a self-contained page: it has no script and loads nothing; visits and entries fold. Every text of
- * the evidence is escaped.
- */
+/** Renders a thread as one page without scripts; visits and entries fold. Every text of the evidence is escaped. */
 export function renderHtml(title: string, items: readonly (Row | ThreadVisit)[]): string {
   return `<!doctype html>
 <html lang="en">

@@ -14,10 +14,7 @@ const MARKS: { readonly [mark in OutcomeMark]: readonly [sign: string, style: St
 const DEEPEST = 12;
 const NARROWEST = 60;
 
-/**
- * Renders a thread for a terminal with this many columns: visits as blocks, long lines wrapped at words, nothing cut
- * off.
- */
+/** Renders a thread for a terminal with this many columns: visits as blocks, lines wrapped at words, nothing cut. */
 export function renderText(io: Io, items: readonly (Row | ThreadVisit)[], columns: number): string {
   const wide = Math.max(NARROWEST, columns);
   const times = items.flatMap((item) => (isVisit(item) ? [item.start, ...item.rows, item.stop] : [item]));

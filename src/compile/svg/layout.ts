@@ -40,10 +40,7 @@ const OPTIONS = {
 /** Places a label on its arrow. */
 const INLINE = { 'elk.edgeLabels.inline': 'true' };
 
-/**
- * Lays out boxes and labelled arrows by ELK's layered algorithm. Deterministic. Loads the layout library at the first
- * call, because it is large.
- */
+/** Lays out boxes and labelled arrows by ELK's layered algorithm. Deterministic. Loads the large library late. */
 export async function layOut(
   nodes: readonly ({ readonly id: string } & Size)[],
   edges: readonly { readonly from: string; readonly to: string; readonly label: Size }[],

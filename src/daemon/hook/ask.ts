@@ -6,10 +6,7 @@ import type { Env } from '../../project/state-home.ts';
 import { buildId, encoded } from '../own-files.ts';
 import { daemonFolder } from '../places.ts';
 
-/**
- * No daemon answered: there is none, it is shutting down, or it exited. `asked` is true if it may have started the
- * work.
- */
+/** No daemon answered: there is none, it is closing, or it exited. `asked`: it may have started the work. */
 export class NoDaemon extends Error {
   override readonly name = 'NoDaemon';
   readonly asked: boolean;

@@ -11,10 +11,7 @@ export interface ProcessMark {
 
 const SHELLS = new Set(['sh', 'dash', 'bash', 'zsh', 'ksh', 'fish', 'busybox', 'hook', 'timeout']);
 
-/**
- * Package runners, which start an MCP server for the client program with an environment that is not the client's: `npx
- * hopgate mcp`.
- */
+/** Package runners, which give an MCP server an environment that is not the client's: `npx hopgate mcp`. */
 const RUNNERS = /^(?:npm|npx|pnpm|pnpx|yarn|bunx?|uvx?)(?:-cli)?(?:\.c?js)?$/;
 
 interface Stat extends ProcessMark {
@@ -63,10 +60,7 @@ export function ancestry(pid: number): readonly (ProcessMark & { readonly isWrap
   return line.map(({ pid, start, isWrapper }) => ({ pid, start, isWrapper }));
 }
 
-/**
- * The client program that a hook, or an MCP server, belongs to: the nearest ancestor that is neither a shell nor a
- * package runner.
- */
+/** The client program of a hook or an MCP server: the nearest ancestor except shells and package runners. */
 export function clientOf(line: ReturnType<typeof ancestry>): ProcessMark | null {
   const client = line.slice(1).find(({ isWrapper }) => !isWrapper);
   return client ? { pid: client.pid, start: client.start } : null;

@@ -1,10 +1,7 @@
 import { isObject } from '../../base/json.ts';
 import type { Json } from '../../spec/types.ts';
 
-/**
- * A record of any dialect with normalised keys: `psr/id`, `:psr/id` and `psr_id` become `psr-id`; `success?` becomes
- * `success`.
- */
+/** A record of any dialect with normalised keys: `psr/id`, `:psr/id`, `psr_id` → `psr-id`; `success?` → `success`. */
 export type DialectRecord = { readonly [field: string]: Json | undefined };
 
 /** Returns the record with normalised keys; null if the value is not a record. */
@@ -36,10 +33,7 @@ export function text(value: Json | undefined): string | null {
   return trimmed === '' ? null : trimmed;
 }
 
-/**
- * Returns a list of strings; a single string becomes a list of one. Other values are written as JSON, so that nothing
- * is lost.
- */
+/** Returns a list of strings; a single string becomes a list of one. Other values become JSON. */
 export function texts(value: Json | undefined): string[] {
   if (value === undefined || value === null) return [];
   const items = Array.isArray(value) ? value : [value];
@@ -51,9 +45,7 @@ export function texts(value: Json | undefined): string[] {
 
 const LEVELS: { readonly [word: string]: number } = { none: 0, low: 0.25, medium: 0.5, high: 1 };
 
-/**
- * Size of a prediction error, 0 to 1; the words none, low, medium and high mean 0, 0.25, 0.5 and 1. null if not given.
- */
+/** Size of a prediction error, 0 to 1; none, low, medium and high are 0, 0.25, 0.5 and 1. null if not given. */
 export function magnitude(value: Json | undefined): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? Math.min(1, Math.max(0, value)) : null;
   const word = text(value)?.toLowerCase() ?? '';

@@ -74,10 +74,7 @@ export function toActivity(entry: EntryDraft & { readonly seq?: number }): Activ
 
 export const isActivity = (value: Fields): boolean => 'event/type' in value || ('agent' in value && 'source' in value);
 
-/**
- * Returns an event of a MUSN activity log as a draft. All its fields travel in the body, also those that the original
- * service drops.
- */
+/** Returns an event of a MUSN activity log as a draft, with all its fields, also those that the service drops. */
 export function readActivity(event: Fields, defaults: { readonly id: string; readonly sessionId: string }): EntryDraft {
   const type = event['event/type'] ?? 'agent/interaction';
   const sessionId = event['session/id'] ?? defaults.sessionId;

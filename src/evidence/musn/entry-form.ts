@@ -35,9 +35,7 @@ const NAMES = new Set([
   'evidence/mode',
 ]);
 
-/**
- * Returns an entry in MUSN's form, as JSON: `{ "evidence/id": …, "evidence/type": …, … }`, without the chain's fields.
- */
+/** Returns an entry in MUSN's form, as JSON: `{ "evidence/id": …, "evidence/type": … }`, without the chain's fields. */
 export function toEntryForm(entry: EntryDraft & { readonly ephemeral?: boolean }): Fields {
   const { subject } = entry;
   const form: { [key: string]: Json } = {};

@@ -9,10 +9,7 @@ import { type FormIssue, readForms } from './read-forms.ts';
 
 /** The entries that an import would append. */
 export interface ImportPlan {
-  /**
-   * The root entry, which names the origin of the evidence, then the entries: oldest first, each after the entry that
-   * it replies to.
-   */
+  /** The root entry, which names the origin, then the entries: oldest first, each after the one it replies to. */
   readonly drafts: readonly EntryDraft[];
   readonly ephemeral: readonly EntryDraft[];
   /** Keys that no entry has a place for. */
@@ -71,10 +68,7 @@ function readOne(
   return issues.length > 0 ? { ok: false, issues } : { ok: true, draft, ephemeral: false, dropped: [] };
 }
 
-/**
- * Derives an id from the content, so that the same event gets the same id. The second of two equal events gets another
- * id.
- */
+/** Derives an id from the content, so that the same event gets the same id, but its repetition another. */
 function idOf(form: Form, seen: Map<string, number>): string {
   const text = canonicalize(form) ?? '';
   const nth = seen.get(text) ?? 0;

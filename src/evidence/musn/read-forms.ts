@@ -13,10 +13,7 @@ export type ReadForms =
   | { readonly ok: true; readonly forms: readonly { readonly [key: string]: Json }[] }
   | { readonly ok: false; readonly issues: readonly FormIssue[] };
 
-/**
- * Reads the forms of an export: JSON (one value, a list, or one per line) or EDN (one form, a collection, or a
- * sequence).
- */
+/** Reads the forms of an export: JSON (a value, a list, or one per line) or EDN (a form, a collection, a sequence). */
 export function readForms(text: string): ReadForms {
   const json = readJson(text);
   const read = json === null ? readEdnForms(text) : { ok: true as const, values: json };

@@ -5,10 +5,7 @@ import { normalisedFields, patternId, pick, text, texts } from '../dialects/fiel
 export const CONFIDENCES = ['low', 'medium', 'high'] as const;
 export type Confidence = (typeof CONFIDENCES)[number];
 
-/**
- * A pattern-selection record: the chosen pattern, its candidates, the purpose and the reason. The superset of its
- * dialects.
- */
+/** A pattern-selection record: the pattern, its candidates, purpose and reason. The superset of its dialects. */
 export type Psr = {
   /** null if the dialect has no id; the entry's id identifies the record then. */
   readonly id: string | null;

@@ -15,10 +15,7 @@ export const sourceName = (source: EntrySource): string =>
 /** Only the operator can use an exit of this name. */
 const USER_REQUEST = 'user-request';
 
-/**
- * An agent may enter a peripheral that lists `agent-request` (reflect) only at a natural close, even if another source
- * admits it.
- */
+/** An agent may enter a peripheral with `agent-request` only at a natural close, even if another source admits it. */
 const naturalCloseOf = (peripheral: PeripheralSpec): Requirement[] =>
   peripheral.entry.sources.some(({ kind }) => kind === 'agent-request') ? [{ kind: 'natural-close' }] : [];
 
@@ -67,10 +64,7 @@ function gateRequirement(gate: Edge['gates'][number]): Requirement {
   }
 }
 
-/**
- * True if a hop or start depends on the current working tree: tests must have passed on it, or a person approves
- * shipping it.
- */
+/** True if a hop or start depends on the working tree: its tests must pass, or a person approves shipping it. */
 export function dependsOnTree(specs: SpecSet, requirements: readonly Requirement[], to: string): boolean {
   const ships = specs.peripherals[to]?.scope.rule.command === 'deploy';
   return requirements.some((requirement) => {

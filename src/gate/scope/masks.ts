@@ -68,9 +68,7 @@ function hides(masks: readonly Mask[], path: string, spellings: readonly string[
   return masked;
 }
 
-/**
- * A quick pre-check: true if a name can be the last segment of a path that one of the globs matches. Most names cannot.
- */
+/** A quick pre-check: true if a name can be the last segment of a path that a glob matches. Most cannot. */
 function lastNameTest(globs: readonly string[]): (name: string) => boolean {
   const lasts = [...new Set(globs.map((glob) => glob.slice(glob.lastIndexOf('/') + 1)))];
   if (lasts.includes('**')) return () => true;
@@ -82,10 +80,7 @@ function lastNameTest(globs: readonly string[]): (name: string) => boolean {
     names.has(name) || endings.has(name.slice(name.lastIndexOf('.') + 1)) || others.some((test) => test([name]));
 }
 
-/**
- * The forms in which a name is compared: in lower case, as the most lenient file system reads it, and the names of the
- * files that it backs up.
- */
+/** The forms in which a name is compared: lower case, {@link foldName}, and the names of the files that it backs up. */
 function spellingsOf(name: string): readonly string[] {
   if (PLAIN.test(name) && !IS_BACKUP.test(name)) return [name.toLowerCase()];
   const folded = foldName(name);

@@ -23,9 +23,7 @@ export function locatePath(root: string, text: unknown): Located {
   return { ok: true, path: path === '' ? '.' : path };
 }
 
-/**
- * True if `path` is one of the folders or files, or lies in one, compared by segments (`src-evil/a` is not in `src`).
- */
+/** True if `path` is or lies in one of the folders or files, by segments (`src-evil/a` is not in `src`). */
 export function within(path: string, folders: readonly string[]): boolean {
   return folders.some((folder) => {
     const base = posix.normalize(folder).replace(/\/+$/, '');

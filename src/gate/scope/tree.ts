@@ -1,9 +1,6 @@
 /** The working tree at one moment. Plain JSON: evidence keeps it. */
 export interface TreeSeen {
-  /**
-   * `git`: a git tree, of all files that are tracked or not ignored. `files`: a sha256 over all files, if there is no
-   * repository.
-   */
+  /** `git`: a git tree of all files that are not ignored. `files`: a sha256 over all files, without a repository. */
   readonly kind: 'git' | 'files';
   readonly id: string;
   /** The commit of HEAD; null if there is none. */
@@ -31,10 +28,7 @@ export interface ShipsSeen {
   readonly more: number;
 }
 
-/**
- * The tree at the time of a hop that depends on it, and the part that would be shipped; `ships` is null if nothing can
- * be committed.
- */
+/** The tree at a hop that depends on it, and the part that ships; `ships` is null if nothing can be committed. */
 export type TreeNow = TreeToShip | { readonly problem: string };
 export type TreeToShip = TreeSeen & { readonly ships: ShipsSeen | null };
 

@@ -80,10 +80,7 @@ export class NativeSteps {
     );
   }
 
-  /**
-   * Admits a call that only observes while an acting call is under way, without interrupting that one. Returns null for
-   * any other call.
-   */
+  /** Admits a call that only observes while an acting call runs, without interrupting it. Null for other calls. */
   async #admitLook(request: Extract<Request, { kind: 'step' }>): Promise<AdmitResult | null> {
     const { pending } = this.#core.writer.state.facts;
     const decision = decide(this.#core.context(), request);

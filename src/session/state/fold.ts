@@ -21,10 +21,7 @@ import {
 } from './observe.ts';
 import type { SessionFacts, SessionState } from './state.ts';
 
-/**
- * The evidence contains a move that the machines of its spec do not have: another program wrote the chain, or it was
- * altered.
- */
+/** The evidence has a move that its spec's machines lack: another program wrote the chain, or it was altered. */
 export class FoldError extends Error {
   override readonly name = 'FoldError';
 }

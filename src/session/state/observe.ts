@@ -9,9 +9,7 @@ import type { Json, Observation, PeripheralSpec, SpecSet } from '../../spec/type
 /** One run of a configured test command. */
 export interface TestRun {
   readonly command: string;
-  /**
-   * True if arguments selected only some tests: such a run can fail, but its pass does not prove that all tests pass.
-   */
+  /** True if arguments selected only some tests: a pass does not prove that all tests pass. */
   readonly narrowed: boolean;
   /** `error`: nothing can be concluded from it. */
   readonly verdict: 'pass' | 'fail' | 'error';
@@ -63,10 +61,7 @@ const asList = (value: Json | undefined): readonly Json[] => (Array.isArray(valu
 export const changedPaths = (effects: readonly EffectRecord[] | 'unobserved'): readonly string[] =>
   effects === 'unobserved' ? [] : effects.filter(({ op }) => FILE_CHANGES.includes(op)).map(({ path }) => path);
 
-/**
- * The part of a command tool's report that is trusted: test runs under a test scope, releases under a deploy scope,
- * else nothing.
- */
+/** The trusted part of a command tool's report: test runs in a test scope, releases in a deploy scope. */
 export type TrustedReport = 'test' | 'deploy' | null;
 
 export function trustedReportOf(specs: SpecSet, peripheral: string | undefined, tool: string): TrustedReport {

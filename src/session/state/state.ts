@@ -15,10 +15,7 @@ export interface VisitState {
   /** The entry that the next step, or the stop, replies to. */
   readonly headId: string;
   readonly observations: Observations;
-  /**
-   * The tree that may be shipped from here: the one that the entry to this visit depended on; null if it depended on
-   * none.
-   */
+  /** The tree that may ship from here: the one that the entry to this visit depended on; null if none. */
   readonly tree: TreeToShip | null;
   /** The commit message that came along. */
   readonly message: string | null;
@@ -65,9 +62,7 @@ export interface SessionFacts {
   readonly hopTree: TreeToShip | null;
 }
 
-/**
- * A session's state: the states of its machines, the head of its chain, and the fold. JSON, so that it can be stored.
- */
+/** A session's state: the states of its machines, the head of its chain, and the fold. Storable as JSON. */
 export interface SessionState {
   /** null: the spec set has no mode gate. */
   readonly mode: Mode | null;

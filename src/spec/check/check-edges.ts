@@ -85,10 +85,7 @@ function opened(peripherals: Peripherals, to: string): PeripheralSpec[] {
   );
 }
 
-/**
- * Fields of several peripherals as one set. A field whose types differ, or whose own definition is faulty, may be
- * anything.
- */
+/** Fields of several peripherals as one set. A field whose types differ, or that is faulty, may be anything. */
 const fruitTypesOf = (known: KnownNames) => (peripherals: readonly PeripheralSpec[]) => {
   const types: { [field: string]: FruitType } = {};
   for (const { id, fruit } of peripherals) {

@@ -10,10 +10,7 @@ const SSH = ['key', 'agent'] as const;
 /** The tokens of hosting services begin like this. */
 const LOOKS_SECRET = /^(?:gh[a-z]_|github_pat_|glpat|gldt|ATATT|ATBB)/;
 
-/**
- * Checks the keys of `git` against each other: a credential goes to one stated address only, in a form that this
- * address takes.
- */
+/** Checks the keys of `git` against each other: a credential goes to one stated address, in a form it takes. */
 export function checkGit({ url, credential, ca }: Git, report: IssueReport): void {
   const isHttps = url === undefined ? null : /^https:/i.test(url);
   if (ca !== undefined && isHttps !== true)

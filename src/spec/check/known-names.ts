@@ -1,9 +1,6 @@
 import type { ScopeRule } from '../types.ts';
 
-/**
- * Every name that authored files may refer to, including those whose own definition is faulty, so that one bad file
- * causes no errors in others.
- */
+/** Every name that authored files may refer to, also those with faulty definitions: they cause no further errors. */
 export interface KnownNames {
   readonly peripherals: ReadonlySet<string>;
   /** The set has a mode gate, sound or not. */

@@ -16,10 +16,7 @@ export interface EdnProblem {
   readonly message: string;
 }
 
-/**
- * The same text for equal forms, as Clojure compares them: a list equals a vector, order does not matter in maps and
- * sets.
- */
+/** The same text for forms equal in Clojure: a list equals a vector, order does not matter in maps and sets. */
 export function identityOf(node: EdnNode): string {
   switch (node.kind) {
     case 'map': {

@@ -8,9 +8,7 @@ export interface PlainEdn {
   readonly lines: ReadonlyMap<string, number>;
 }
 
-/**
- * Keywords become names, sets, lists and vectors become arrays, maps become objects. `strip` shortens the outer keys.
- */
+/** Keywords become names; sets, lists and vectors arrays; maps objects. `strip` shortens the outer keys. */
 export function ednToPlain(root: EdnNode, strip: (key: string) => string = (key) => key): PlainEdn {
   const problems: EdnProblem[] = [];
   const lines = new Map<string, number>();

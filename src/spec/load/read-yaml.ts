@@ -2,10 +2,7 @@ import { isNode, LineCounter, parseDocument, type YAMLError } from 'yaml';
 import type { Path, SpecIssue } from '../check/issues.ts';
 import type { SourceDocument, SpecSource } from './source-document.ts';
 
-/**
- * Reads one YAML file into plain data. Syntax errors, duplicate keys, several documents, aliases that expand without
- * bound and unknown tags are issues.
- */
+/** Reads one YAML file. Syntax errors, duplicate keys, several documents, alias bombs and unknown tags are issues. */
 export function readYaml({ file, text }: SpecSource): { document: SourceDocument; issues: SpecIssue[] } {
   const lines = new LineCounter();
   const parsed = parseDocument(text, { lineCounter: lines, uniqueKeys: true, prettyErrors: false, strict: true });

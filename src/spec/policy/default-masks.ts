@@ -52,10 +52,7 @@ export const DEFAULT_MASKS: readonly string[] = [
   ...['!**/{node_modules,site-packages}/**/*.{pem,key}', '**/node_modules/.cache/**/*.{pem,key}'],
 ];
 
-/**
- * Marks before and after a file's name by which editors and people keep a copy of it: `.env~`, `.server.pem.swp`,
- * `#id_rsa#`.
- */
+/** Marks around a file's name by which editors and people keep a copy: `.env~`, `.server.pem.swp`, `#id_rsa#`. */
 export const BACKUP_MARKS: readonly (readonly [before: string, after: string])[] = [
   ...[
     '~',

@@ -27,10 +27,7 @@ export const PROTECTED_NAMES: readonly string[] = [
   'hopgate.yaml',
 ];
 
-/**
- * The file that makes git treat a folder as a bare repository and use the `config` next to it; protected as a path's
- * last name, in this spelling.
- */
+/** The file that makes git use the `config` next to it; protected as a path's last name, in this spelling. */
 export const REPOSITORY_MARK = 'HEAD';
 
 /** hopgate as installed in the repository: this copy answers the next hook. Consecutive names of a path. */

@@ -19,10 +19,7 @@ const FILES: { readonly [fileName: string]: z.ZodType } = {
   'tools.schema.json': ToolsFile,
 };
 
-/**
- * The JSON Schema (draft 7, which editors know best) of each authored file kind, by the name of its file in
- * `specs/schemas/`.
- */
+/** The JSON Schema (draft 7, for editors) of each authored file kind, by its file name in `specs/schemas/`. */
 export function jsonSchemas(): { [fileName: string]: object } {
   return Object.fromEntries(
     Object.entries(FILES).map(([name, schema]) => [name, z.toJSONSchema(schema, { target: 'draft-7', io: 'input' })]),

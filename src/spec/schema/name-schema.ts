@@ -1,8 +1,6 @@
 import { z } from 'zod';
 
-/**
- * Every name in a spec: `.` and `#` are path syntax in xstate, and integer-like keys would be reordered by JavaScript.
- */
+/** Every name in a spec: `.` and `#` are path syntax in xstate, and JavaScript reorders integer-like keys. */
 const NAME = /^[a-z][a-z0-9-]*$/;
 
 export const Name = z

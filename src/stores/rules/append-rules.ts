@@ -145,10 +145,7 @@ function assertPoints(
   }
 }
 
-/**
- * A renewal exceeds the promised time by this share of the ttl, so that the next appends need not write the lease
- * again.
- */
+/** A renewal exceeds the promised time by this share of the ttl, to save writes at the next appends. */
 const RENEWAL_SLACK = 1 / 8;
 
 function renew(held: LeaseRow, now: number): LeaseRow | null {
@@ -215,9 +212,7 @@ export function judgeAppend(
   return { fresh: added, stored: drafts.map(({ id }) => known.get(id)!), lease: renewed };
 }
 
-/**
- * A draft sealed at the same place has the same hash if its content is the same, even if the stored body was erased.
- */
+/** A draft sealed at the same place has the same hash if its content is the same, even if the body was erased. */
 function sameContent({ entry }: StoredEntry, draft: EntryDraft): boolean {
   const [again] = sealDrafts({ seq: entry.seq - 1, hash: entry.prev }, [draft]);
   return again!.entry.hash === entry.hash;

@@ -23,10 +23,7 @@ export type ClientTool =
   /** A cell of a notebook: the client can edit the file, hopgate's tools cannot. */
   | { readonly kind: 'notebook' }
   | { readonly kind: 'patch' }
-  /**
-   * The client's own bookkeeping: it has no effect on the world, or only through tools that are decided when they are
-   * called.
-   */
+  /** The client's own bookkeeping: it has no effect, or only through tools that are decided when they are called. */
   | { readonly kind: 'inner' }
   /** A known tool that is always refused, because no scope can limit it. `why` completes "it …". */
   | { readonly kind: 'outside'; readonly why: string };

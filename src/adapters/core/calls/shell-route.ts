@@ -7,10 +7,7 @@ interface CommandTool {
   readonly tool: ToolSpec;
   /** The parameter that takes the command line, or the sub-command. */
   readonly line: string;
-  /**
-   * The one program that the tool runs, and the parameter for the words after the sub-command; null if it runs any
-   * command.
-   */
+  /** The one program that the tool runs, and the parameter for the words after the sub-command; null if any. */
   readonly program: { readonly name: string; readonly rest: string } | null;
 }
 

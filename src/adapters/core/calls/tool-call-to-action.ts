@@ -134,10 +134,7 @@ function renamed(fields: ModelArguments, as: { readonly [argument: string]: stri
   return { args: Object.fromEntries(args), extra: Object.fromEntries(extra) };
 }
 
-/**
- * The path relative to the root. A path outside of it, or a value that is not a path, stays unchanged, and the gate
- * refuses it.
- */
+/** The path relative to the root. A path outside, or another value, stays unchanged; the gate refuses it. */
 function rootRelative(path: Json, { root, cwd = root }: ActionContext): Json {
   if (typeof path !== 'string' || path === '') return path;
   const located = locatePath(root, path.includes('\0') ? path : resolve(cwd, path));

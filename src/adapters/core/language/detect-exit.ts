@@ -4,9 +4,7 @@ import type { SpecSet } from '../../../spec/types.ts';
 import { ownSentences, type Sentence } from './agent-sentences.ts';
 import { exitPatterns, hopPatterns, readyPattern, SPEAKS_OF_ALL } from './exit-phrases.ts';
 
-/**
- * The exit that an agent's words seem to name. Only a hint: the session moves only after a hop that the gate allows.
- */
+/** The exit that an agent's words seem to name. Only a hint: a session moves only by a hop that the gate allows. */
 export interface DetectedExit {
   readonly exit: string;
   /** The peripherals that the exit leads to. */

@@ -112,10 +112,7 @@ export const readyPattern = (to: string): RegExp =>
     'gi',
   );
 
-/**
- * Patterns for moving to a peripheral. "going to edit the file" does not mean a hop, so only the verb `hop` counts
- * without a further word.
- */
+/** Patterns for moving to a peripheral. "going to edit the file" is not a hop; only the verb `hop` suffices. */
 export function hopPatterns(to: string): readonly RegExp[] {
   const place = `(?:the )?${escaped(to).replaceAll('-', '[ -]')}`;
   const sources = [

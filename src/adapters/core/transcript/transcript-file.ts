@@ -13,9 +13,7 @@ export function transcriptPath(stateDir: string, sessionId: string): string {
 
 export interface TranscriptFileOptions {
   readonly clock?: Clock;
-  /**
-   * Called when an item could not be written (a full disk). The transcript then has a gap, which its numbering shows.
-   */
+  /** Called when an item could not be written (a full disk). The transcript's numbering then has a gap. */
   readonly onError?: (error: unknown) => void;
   /** The longest wait for another writer, and the age after which its lock counts as abandoned, in milliseconds. */
   readonly patience?: number;
@@ -105,10 +103,7 @@ function endOf(fd: number, { items, bytes }: End): End & { readonly isCut: boole
     : { items: lines + 1, bytes: size, isCut: true };
 }
 
-/**
- * Locks the file for one writer at a time. After the wait a writer continues without the lock; the numbering then shows
- * the conflict.
- */
+/** Locks the file for one writer at a time. After the wait a writer continues; the numbering shows the conflict. */
 function lock(file: string, patience: number): () => void {
   for (const until = Date.now() + patience; ; pause()) {
     try {

@@ -80,10 +80,7 @@ async function showThread(io: Io, name: string, options: Options): Promise<void>
   }
 }
 
-/**
- * Entries may reply to entries of other subjects, which are not in this thread. Such an entry becomes a root, or a
- * reply to the goal.
- */
+/** An entry that replies to an entry outside this thread becomes a root, or a reply to the goal. */
 function rooted(entries: readonly Entry[]): Entry[] {
   const here = new Set(entries.map(({ id }) => id));
   const goal = entries[0]?.id;

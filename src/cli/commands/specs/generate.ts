@@ -72,9 +72,7 @@ const schemaFiles = (): GeneratedFiles =>
     Object.entries(jsonSchemas()).map(([name, schema]) => [name, `${JSON.stringify(schema, null, 2)}\n`]),
   );
 
-/**
- * Machines within hopgate's own sources import the guards from a relative path; others import them from the package.
- */
+/** Machines in hopgate's own sources import the guards by a relative path; others from the package. */
 function guardsImport(out: string): string {
   const guards = join(dirname(defaultSpecsFolder()), 'src', 'compile', 'guards.ts');
   if (nearestPackage(out) !== 'hopgate' || !existsSync(guards)) return 'hopgate';

@@ -33,6 +33,8 @@ export default defineConfig(({ mode }) => ({
     isolate: false,
     // Programs that tests start take their compiled modules from here.
     env: {
+      // The name for commits must not depend on the machine.
+      GIT_CONFIG_GLOBAL: join(import.meta.dirname, 'test/fixtures/person.gitconfig'),
       NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/hopgate-tests'),
       ...(mode === 'deep' ? { HOPGATE_DEEP: '1' } : {}),
     },

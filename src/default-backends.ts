@@ -36,11 +36,12 @@ export function defaultBackends(
     {
       ...onFirstUse('git', ['bash-git'], async () => {
         const { gitBackend } = await import('./tools/git/backend.ts');
-        return gitBackend(await detect());
+        return gitBackend(await detect(), options.env);
       }),
       tree: async (place) => {
         const { observeTree } = await import('./tools/tree/observe-tree.ts');
-        return observeTree(await detect(), place, place.signal, place.own);
+        const env = options.env?.() ?? process.env;
+        return observeTree(await detect(), place, place.signal, place.own, { agent: place.agent, env });
       },
     },
     onFirstUse('web', ['web-fetch'], async () => (await import('./tools/web/backend.ts')).webBackend()),

@@ -15,6 +15,8 @@ export interface RunAnswer {
 /** Exit status for a command that could not be run or is not permitted. */
 const NOT_RUN = 125;
 const REFUSED = 126;
+/** Maximum number of changes that are named one by one. */
+const MOST_DROPPED = 20;
 
 /** How long a run waits for the session, in milliseconds; other commands of the session may be running. */
 const WAIT_MS = 10 * 60_000;
@@ -91,17 +93,23 @@ function asCommand(result: Json): RunAnswer | null {
   if (typeof exit !== 'number' && exit !== null) return null;
   const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
   const { stdout: _, stderr: __, exit: ___, command: ____, ...rest } = result;
-  const told = remarks(rest);
   const status = typeof exit === 'number' ? exit : typeof signal === 'string' ? 137 : NOT_RUN;
-  return { exit: status & 0xff, stdout: text(stdout), stderr: text(stderr) + told };
+  return { exit: status & 0xff, stdout: notKept(rest) + text(stdout), stderr: text(stderr) + remarks(rest) };
+}
+
+/** The changes that were not kept: printed before the command's own output, because they often void its success. */
+function notKept({ dropped }: { readonly [field: string]: Json }): string {
+  const lines = (Array.isArray(dropped) ? dropped : []).slice(0, MOST_DROPPED).map((item) => {
+    const { path, why } = item as { readonly path?: Json; readonly why?: Json };
+    return `hopgate did not keep ${String(path)}: ${String(why)}\n`;
+  });
+  const more = Array.isArray(dropped) ? dropped.length - lines.length : 0;
+  return lines.join('') + (more > 0 ? `hopgate did not keep ${more} more\n` : '');
 }
 
 /** Remarks of hopgate in addition to the command's own output. */
-function remarks({ dropped, timedOut, flooded }: { readonly [field: string]: Json }): string {
-  const lines = (Array.isArray(dropped) ? dropped.slice(0, 20) : []).map((item) => {
-    const { path, why } = item as { readonly path?: Json; readonly why?: Json };
-    return `did not keep ${String(path)}: ${String(why)}`;
-  });
+function remarks({ git, timedOut, flooded }: { readonly [field: string]: Json }): string {
+  const lines = typeof git === 'string' ? [`says: ${git}`] : [];
   if (timedOut === true) lines.push('killed it after its time limit');
   if (flooded === true) lines.push('killed it because it printed too much');
   return lines.map((line) => `hopgate ${line}\n`).join('');

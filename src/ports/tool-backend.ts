@@ -30,6 +30,8 @@ export interface Release {
   readonly tree: TreeToShip | null;
   /** The approved commit message; null if there was none. */
   readonly message: string | null;
+  /** The name of the session's agent. */
+  readonly agent: string;
 }
 
 export interface ToolCall {
@@ -80,6 +82,7 @@ export interface NativeWatch {
 export interface TreePlace extends Pick<Grant, 'root' | 'config' | 'unsafeNoSandbox'> {
   /** Omitted if the shipped content is not needed. */
   readonly own?: Release['own'];
+  readonly agent: string;
   readonly signal: AbortSignal;
 }
 

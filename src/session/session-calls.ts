@@ -119,16 +119,16 @@ export class SessionCore {
 
   /** The working tree; undefined if no backend observes it. `own`: the paths to ship, if a release is decided. */
   async tree(own?: Release['own']): Promise<TreeNow | undefined> {
-    const { root, unsafeNoSandbox } = this.writer.state.facts;
-    const place = { root, config: this.#writable, unsafeNoSandbox, signal: new AbortController().signal };
+    const { root, unsafeNoSandbox, agent } = this.writer.state.facts;
+    const place = { root, config: this.#writable, unsafeNoSandbox, agent, signal: new AbortController().signal };
     return this.writer.during(async () => this.#tree?.({ ...place, ...(own ? { own } : {}) }));
   }
 
   /** The changes that may be shipped from the current peripheral; empty if its scope ships nothing. */
   async release({ scope }: StepPlan): Promise<Pick<Grant, 'release'>> {
-    const { visit } = this.writer.state.facts;
+    const { visit, agent } = this.writer.state.facts;
     if (scope.command !== 'deploy' || !visit) return {};
-    return { release: { own: await this.#own(), tree: visit.tree, message: visit.tree && visit.message } };
+    return { release: { own: await this.#own(), tree: visit.tree, message: visit.tree && visit.message, agent } };
   }
 
   /** The paths that this session and its sub-agents changed; `all` if some of their changes were not observed. */

@@ -284,6 +284,10 @@ export interface GitConfig {
   readonly credential?: GitCredential;
   /** A file of certificates (PEM) to trust instead of the system's. */
   readonly ca?: string;
+  /** Author and committer of commits, as `Name <address>`; by default the person that git names. */
+  readonly author?: string;
+  /** The line that names the agent in a commit message; false for none. By default `Assisted-by`. */
+  readonly trailer?: string | false;
 }
 
 /** Variables of a command; `${NAME}` in a value is one of the operator's environment. */

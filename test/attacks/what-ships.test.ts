@@ -352,7 +352,7 @@ describe('in deploy', () => {
       'Leave -m out, or write: change a',
     );
     await must(bashGit(session, 'commit', '-m', 'change a\n'));
-    expect(git(here.root, 'log', '-1', '--format=%B')).toBe('change a');
+    expect(git(here.root, 'log', '-1', '--format=%B')).toBe('change a\n\nAssisted-by: one');
     expect(readFileSync(join(here.root, 'src/a.txt'), 'utf8')).toBe('by one\n');
   });
 });

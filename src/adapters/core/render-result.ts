@@ -36,7 +36,7 @@ const join = (...lines: readonly (string | readonly string[])[]): string =>
     .join('\n');
 
 function command(result: Fields): string {
-  const { exit = null, signal, stdout, stderr, truncated, timedOut, aborted, verdict } = result;
+  const { exit = null, signal, stdout, stderr, truncated, timedOut, aborted, verdict, warning } = result;
   const how = [
     `exit ${exit === null ? 'unknown' : exit}`,
     ...(typeof verdict === 'string' ? [`tests: ${verdict}`] : []),
@@ -47,7 +47,9 @@ function command(result: Fields): string {
   ];
   const errors = typeof stderr === 'string' && stderr.trim() !== '' ? ['stderr:', trimmed(stderr)] : [];
   const out = typeof stdout === 'string' ? trimmed(stdout) : '';
+  const first = typeof warning === 'string' ? `WARNING: ${warning}` : '';
   const shown = [
+    'warning',
     'exit',
     'signal',
     'stdout',
@@ -59,7 +61,7 @@ function command(result: Fields): string {
     'seconds',
     'verdict',
   ];
-  return join(`(${how.join('; ')})`, out, errors, rest(result, shown));
+  return join(first, `(${how.join('; ')})`, out, errors, rest(result, shown));
 }
 
 const trimmed = (text: string): string => text.replace(/\n+$/, '');

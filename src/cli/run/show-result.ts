@@ -108,7 +108,7 @@ export function describeValue(value: Json): string {
   if (pushed !== undefined) return pushed ? `pushed ${short(sha, 12)}` : 'nothing was pushed';
   if (Array.isArray(entries)) return `${entries.length} entries`;
   if (Array.isArray(dropped) && dropped.length > 0)
-    return `${ended}, dropped: ${short(dropped.map(nameWhy).join('; '), 140)}`;
+    return `dropped: ${short(dropped.map(nameWhy).join('; '), 140)}; ${ended}`;
   if (exit !== undefined) return `${ended}${stdout ? `: ${output(stdout)}` : stderr ? `: ${output(stderr)}` : ''}`;
   return short(value, 160);
 }

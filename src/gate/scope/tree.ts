@@ -26,6 +26,10 @@ export interface ShipsSeen {
   /** The earlier commits that a push also sends, the newest first; `more` counts those beyond the list. */
   readonly commits: readonly { readonly sha: string; readonly subject: string }[];
   readonly more: number;
+  /** The author of the commit, as `Name <address>`; null if git knows none. Absent in older evidence. */
+  readonly author?: string | null;
+  /** The line about the agent that the commit message gets. */
+  readonly trailer?: string | null;
 }
 
 /** The tree at a hop that depends on it, and the part that ships; `ships` is null if nothing can be committed. */

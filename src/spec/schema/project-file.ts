@@ -10,6 +10,12 @@ const Remote = z.string().regex(/^[^-\s\0][^\s\0]*$/, 'is not a remote: no blank
 const Branch = z
   .string()
   .regex(/^(?![-/.])(?!.*(?:\.\.|\/\/|@\{|\.lock$|\/$))[^\s\0~^:?*[\\]+$/, 'is not the name of a branch');
+const Person = z
+  .string()
+  .regex(/^[^<>\p{Cc}]*[^<>\s\p{Cc}] <[^<>\s\p{Cc}@]+@[^<>\s\p{Cc}@]+>$/u, 'is not Name <address>');
+const Trailer = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9-]*: [^\s\p{Cc}][^\p{Cc}]*$/u, 'is not a trailer: write Co-authored-by: Name <address>');
 const WebHost = z
   .string()
   .regex(
@@ -203,6 +209,13 @@ export const ProjectFile = z
           'The credential for pushes to url: one of env, file and helper (https) or key and agent (ssh). Never the secret itself.',
         ),
         ca: File.optional().describe('For https: a file of certificates to trust instead of the system’s.'),
+        author: Person.optional().describe(
+          'Author and committer of commits, as Name <address>; by default the person that git’s configuration names.',
+        ),
+        trailer: z
+          .union([Trailer, z.literal(false)])
+          .optional()
+          .describe('The line that names the agent in each commit; by default Assisted-by: AGENT. false: none.'),
       })
       .optional()
       .describe('Where pushes go; no push if left out.'),

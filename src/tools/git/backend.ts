@@ -14,14 +14,16 @@ import { splitCommand } from './split-command.ts';
 /**
  * Serves `bash-git`: `{ sub, args }`, where `sub` may also hold the whole command line (`"git commit -m 'fix: x'"`).
  * Git's arguments are built from a table of sub-commands and options; each kind of call has its own sandbox.
+ *
+ * @param env the operator's environment, which may name the author of commits
  */
-export function gitBackend(sandbox: Sandbox): ToolBackend {
+export function gitBackend(sandbox: Sandbox, env = () => process.env): ToolBackend {
   return {
     name: 'git',
     tools: ['bash-git'],
-    tree: (place) => observeTree(sandbox, place, place.signal, place.own),
+    tree: (place) => observeTree(sandbox, place, place.signal, place.own, { agent: place.agent, env: env() }),
     run: async (call) => {
-      const report = await runGit(sandbox, call).catch(tooLong);
+      const report = await runGit(sandbox, call, env()).catch(tooLong);
       return isStop(report) ? { outcome: report.stop, effects: [] } : report;
     },
   };
@@ -37,7 +39,7 @@ function tooLong(error: unknown): Stop {
 /** Sub-commands that move a ref or stage for one; only for scopes that ship. */
 const SHIPS: readonly string[] = ['add', 'restore', 'commit', 'push'];
 
-async function runGit(sandbox: Sandbox, call: ToolCall): Promise<ToolReport | Stop> {
+async function runGit(sandbox: Sandbox, call: ToolCall, env: NodeJS.ProcessEnv): Promise<ToolReport | Stop> {
   const read = commandWords(call.args['sub'], call.args['args']);
   if (isStop(read)) return read;
   const judged = parseGit(read.words);
@@ -57,7 +59,7 @@ async function runGit(sandbox: Sandbox, call: ToolCall): Promise<ToolReport | St
     case 'restore':
       return unstageGit(session, call, parsed);
     case 'commit':
-      return commitGit(session, call, parsed);
+      return commitGit(session, call, parsed, env);
     case 'push':
       return pushGit(session, call, parsed);
     default:

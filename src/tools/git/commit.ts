@@ -3,14 +3,12 @@ import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { indexInfo, type TreeChange, underWay } from '../tree/git-tree.ts';
 import { failed, invalid, isStop, type Stop } from '../workspace/outcome.ts';
 import { stage } from './add.ts';
+import { type Persons, personsOf, personVariables, readPerson } from './author.ts';
 import type { GitSession } from './git-session.ts';
-import { configValues } from './judge-config.ts';
 import { optionWords, type ParsedGit } from './parse-arguments.ts';
 import { APPROVE_AGAIN, gitReport, notRun, refEffects } from './report.ts';
 import { stagedFiles } from './staged-files.ts';
-
-/** Author and committer if the repository's configuration names none. */
-const AGENT = { name: 'hopgate agent', email: 'agent@hopgate.invalid' };
+import { trailerFor, withTrailer } from './trailer.ts';
 
 const COMMIT = { kind: 'commit' } as const;
 
@@ -40,7 +38,12 @@ echo "[\${branch}\${initial} $("$@" rev-parse --short $sha)] $subject"
  * the changed tracked files that the agent may change. If the entry into the peripheral depended on the tree, tree and
  * message of the commit must be the approved ones.
  */
-export async function commitGit(session: GitSession, call: ToolCall, parsed: ParsedGit): Promise<ToolReport | Stop> {
+export async function commitGit(
+  session: GitSession,
+  call: ToolCall,
+  parsed: ParsedGit,
+  operator: NodeJS.ProcessEnv,
+): Promise<ToolReport | Stop> {
   const { own = () => true, tree: approved = null, message: due = null } = call.grant.release ?? {};
   if (parsed.operands.length + parsed.paths.length > 0)
     return invalid('args', 'git commit takes no paths here.', 'Stage them first: {sub: "add", args: ["path"]}.');
@@ -48,9 +51,12 @@ export async function commitGit(session: GitSession, call: ToolCall, parsed: Par
   const given = named('message').length === 0 ? null : joined(named('message').map(({ value }) => value ?? ''));
   if (due !== null && given !== null && !isSameMessage(due, given))
     return invalid('args', 'This is not the commit message that was approved.', `Leave -m out, or write: ${due}`);
-  const message = due ?? given;
-  if (message === null)
+  const stated = due ?? given;
+  if (stated === null)
     return invalid('args', 'git commit needs a message.', 'Write {sub: "commit", args: ["-m", "what changed"]}.');
+  const persons = committers(session, call, operator);
+  if (persons === null) return failed('no-author', NO_AUTHOR);
+  const message = withTrailer(stated, trailerIn(call));
   const staged = named('all').length === 0 ? null : await stage(session, call, [], true);
   if (staged !== null && isStop(staged)) return staged;
   const skipped = { skipped: [...(staged?.skipped ?? [])] };
@@ -76,7 +82,7 @@ export async function commitGit(session: GitSession, call: ToolCall, parsed: Par
 
   const initial = before.sha === null ? ' (root-commit)' : '';
   const env = {
-    ...identity(session),
+    ...personVariables(persons),
     tree,
     head: before.sha ?? '',
     initial,
@@ -162,8 +168,21 @@ async function committedPaths(
   return isStop(listed) ? listed : { paths: (listed.stdout ?? '').split('\0').filter((path) => path !== '') };
 }
 
-function identity({ config }: GitSession): { readonly [name: string]: string } {
-  const name = configValues(config, 'user.name').at(-1) ?? AGENT.name;
-  const email = configValues(config, 'user.email').at(-1) ?? AGENT.email;
-  return { GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email };
+const NO_AUTHOR =
+  'Git knows no name and address for commits here. Ask the operator to run `git config --global user.name "NAME"` and `git config --global user.email ADDRESS`, or to set git.author in hopgate.yaml.';
+
+/** The author and the committer: the approved author, the configured one, or the person that git names. */
+function committers({ repository }: GitSession, { grant }: ToolCall, operator: NodeJS.ProcessEnv): Persons | null {
+  const configured = grant.config.git?.author;
+  const shown = grant.release?.tree?.ships?.author ?? configured ?? null;
+  const author = shown === null ? null : readPerson(shown);
+  const known = configured === undefined ? personsOf(repository, operator) : null;
+  if (author === null) return known;
+  return { author, committer: known?.committer ?? author };
+}
+
+/** The approved trailer, or the configured one. */
+function trailerIn({ grant: { config, release } }: ToolCall): string | null {
+  const approved = release?.tree?.ships?.trailer;
+  return approved === undefined ? trailerFor(config.git, release?.agent ?? '') : approved;
 }

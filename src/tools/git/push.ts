@@ -14,6 +14,7 @@ import { configValues, networkKeys } from './judge-config.ts';
 import { isRef } from './operands.ts';
 import type { ParsedGit } from './parse-arguments.ts';
 import { APPROVE_AGAIN, gitReport, refEffects } from './report.ts';
+import { withTrailer } from './trailer.ts';
 
 const SET_GIT =
   'Ask the operator to set git: { remote: origin, branch: main } in hopgate.yaml, or, where it is set, to accept the file (`hopgate trust`).';
@@ -153,7 +154,7 @@ function explainMismatch({ head, ships }: TreeToShip, tip: Tip, message: string 
   const isIt =
     tip.parents[0] === (head ?? '') &&
     tip.tree === ships.id &&
-    (message === null || isSameMessage(message, tip.message));
+    (message === null || isSameMessage(withTrailer(message, ships.trailer ?? null), tip.message));
   return isIt ? null : `The branch is at ${tip.sha}, which is not the commit that was approved. ${APPROVE_AGAIN}`;
 }
 

@@ -1,5 +1,7 @@
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { Json, ProjectConfig } from '../../spec/types.ts';
+import { personConfig } from '../git/author.ts';
+import { findRepository } from '../git/repository.ts';
 import { maskedObjects } from '../git-objects/masked-objects.ts';
 import { operatorPrograms, type Programs } from '../programs/operator-programs.ts';
 import { fromHome, type SandboxLayout, STATE_HOMES } from '../sandbox/mounts/layout.ts';
@@ -7,7 +9,7 @@ import type { TreeRequest } from '../sandbox/mounts/layouts.ts';
 import { scanTree, type TreeScan } from '../sandbox/mounts/tree.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandOptions, CommandResult, OverlayView, Sandbox } from '../sandbox/sandbox.ts';
-import type { Stop } from '../workspace/outcome.ts';
+import { isStop, type Stop } from '../workspace/outcome.ts';
 import { type Covered, watchCovered } from './late-masked-files.ts';
 
 /** One call of a shell tool, with its limits and its way to run commands. */
@@ -91,7 +93,10 @@ export async function treeOf({ call, sandbox, env, overlay }: ShellContext): Pro
     ? await unlessAborted(maskedObjects(sandbox, { root, masks, toolchains, scan }), call.signal)
     : { mounts: [], closed: [] };
   const said: CallTree['said'] = objects.closed.length > 0 ? { withoutObjects: [...objects.closed] } : {};
-  return { root, masks, toolchains, programs, overlay, unixSockets, scan, objects: objects.mounts, said };
+  const repository = findRepository(root);
+  const gitConfig = isStop(repository) ? '' : personConfig(repository, env);
+  const shown = { objects: objects.mounts, gitConfig, said };
+  return { root, masks, toolchains, programs, overlay, unixSockets, scan, ...shown };
 }
 
 /** The operator's programs for the commands of a repository. */

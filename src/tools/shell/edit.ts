@@ -1,17 +1,21 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
+import { fieldsOf } from '../../base/json.ts';
 import { readRegularFile } from '../../base/read-file.ts';
 import { type TestSignals, testSignals } from '../../evidence/findings.ts';
+import { namesOf } from '../../gate/scope/tree.ts';
 import type { ObservedEffect } from '../../ports/effects.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { findingsPart, seenIn, withFinding } from '../findings.ts';
 import { importProblem } from '../instruction-imports.ts';
 import { editLayout } from '../sandbox/mounts/layouts.ts';
+import { hasOwnGit } from '../sandbox/mounts/open-git.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
 import { type AppliedChanges, applyChanges, finishLeftStages } from './apply-changes.ts';
 import { shellCommand } from './command-argument.ts';
 import { overlayRefusal, type ShellContext, treeOf } from './context.ts';
+import { type GitChanges, gitChanges } from './git-changes.ts';
 import { type Dropped, judgeChanges, mayHoldScope } from './judge-change.ts';
 import { overlayChanges } from './overlay-changes.ts';
 import { commandReport } from './report.ts';
@@ -24,7 +28,8 @@ const MAX_DROPPED = 100;
 /**
  * `bash`: any command line, on an overlay. After it has ended by itself, its changes within the scope are applied to
  * the repository, file by file; all others are discarded and listed as `dropped`. A command that was killed changes
- * nothing.
+ * nothing. In `.git`, nothing is kept: a command that leaves a stash or another HEAD changes no file either, because the
+ * rest of the agent's work would be lost or mixed with another commit.
  */
 export async function bashTool(context: ShellContext): Promise<ToolReport | Stop> {
   const { call } = context;
@@ -36,12 +41,16 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Stop
   const startedAt = Date.now();
   let applied: AppliedChanges = { effects: [], dropped: [] };
   let refused: readonly Dropped[] = [];
+  let git: GitChanges | null = null;
   const tree = await treeOf(context);
   const result = await context.run(tree, editLayout(tree), argv, {
     inspect: async (view) => {
+      const isOpen = hasOwnGit(call.grant.root);
+      git = isOpen ? gitChanges(call.grant.root, view) : null;
+      if (git?.spoils) return;
       const judged = judgeChanges(
         call.grant,
-        overlayChanges(call.grant.root, view, mayHoldScope(call.grant)),
+        overlayChanges(call.grant.root, view, mayHoldScope(call.grant)).filter(({ path }) => !isOpen || !isOfGit(path)),
         startedAt,
         tree.scan.protectedPaths,
         (path) => importProblem(call.grant, path, textIn(join(view.upper, path))),
@@ -59,7 +68,7 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Stop
   });
   const dropped = [...left.dropped, ...refused, ...applied.dropped];
   const effects: readonly ObservedEffect[] = [...left.effects, ...applied.effects];
-  return commandReport(context, result, effects, {
+  const report = commandReport(context, result, effects, {
     changed: applied.effects.map(({ path, op }) => ({ path, op })),
     ...findingsPart(effects),
     ...tree.said,
@@ -67,6 +76,38 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Stop
     ...(dropped.length > MAX_DROPPED ? { droppedInAll: dropped.length } : {}),
     ...(left.effects.length > 0 ? { completed: left.effects.map(({ path }): Json => path) } : {}),
   });
+  return withGit(withWarning(report, dropped), git);
+}
+
+/** Adds what was not kept as the first field of the result, so that no reader takes the exit status for success. */
+function withWarning({ outcome, effects }: ToolReport, dropped: readonly Dropped[]): ToolReport {
+  if (outcome.status === 'refused' || dropped.length === 0) return { outcome, effects };
+  const groups = [...Map.groupBy(dropped, ({ why }) => why)].map(
+    ([why, all]) => `${namesOf(all.map(({ path }) => path))} (${why})`,
+  );
+  const warning = `Not kept: ${namesOf(groups)}.`;
+  return { outcome: { ...outcome, result: { warning, ...fieldsOf(outcome.result) } }, effects };
+}
+
+/** The root's own `.git`, which is writable in the overlay and always discarded. */
+const isOfGit = (path: string): boolean => path === '.git' || path.startsWith('.git/');
+
+const COMMITS = 'Commits, branches and tags are made with bash-git where the scope ships.';
+
+/** The report of a command that changed the overlay of `.git`. */
+function withGit({ outcome, effects }: ToolReport, git: GitChanges | null): ToolReport {
+  if (git === null || outcome.status !== 'ok') return { outcome, effects };
+  const { spoils, lost, staged } = git;
+  const { result } = outcome;
+  const failed = (message: string): ToolReport => ({
+    outcome: { status: 'failed', code: 'git-not-kept', message, result },
+    effects,
+  });
+  if (spoils !== null) return failed(`No change of this command was kept: ${spoils}.`);
+  if (lost.length > 0) return failed(`Changes of files were kept, but not ${namesOf(lost)}. ${COMMITS}`);
+  if (!staged) return { outcome, effects };
+  const note = 'What was staged is not kept after the command; changed files are. A commit stages them again.';
+  return { outcome: { status: 'ok', result: { ...fieldsOf(result), git: note } }, effects };
 }
 
 /** The text of a file that a command wrote; empty for files above the size limit. */

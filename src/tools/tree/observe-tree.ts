@@ -1,6 +1,8 @@
 import type { TreeNow } from '../../gate/scope/tree.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
+import { personsOf, showPerson } from '../git/author.ts';
 import { findRepository } from '../git/repository.ts';
+import { trailerFor } from '../git/trailer.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
@@ -12,12 +14,14 @@ import { gitShips, gitTree, mayShip, type Own, treeGit, treeSeen } from './git-t
  * Observes the current working tree. Writes nothing into the repository.
  *
  * @param own the paths that a commit of the session may include; omit it if the shipped content is not needed
+ * @param by the agent that a commit would name, and the operator's environment
  */
 export async function observeTree(
   sandbox: Sandbox,
   place: Pick<Grant, 'root' | 'config' | 'unsafeNoSandbox'>,
   signal: AbortSignal,
   own?: Own,
+  by: { readonly agent: string; readonly env: NodeJS.ProcessEnv } = { agent: '', env: process.env },
 ): Promise<TreeNow> {
   const repository = findRepository(place.root);
   if (isStop(repository)) {
@@ -33,7 +37,11 @@ export async function observeTree(
     if ('problem' in tree || !own) return 'problem' in tree ? tree : { ...treeSeen(tree), ships: null };
     const may = mayShip(place);
     const ships = await gitShips(git, place, repository, tree, (path) => own(path) && may(path));
-    return 'problem' in ships ? ships : { ...treeSeen(tree), ships };
+    if ('problem' in ships) return ships;
+    const { git: shipping } = place.config;
+    const person = personsOf(repository, by.env)?.author;
+    const author = shipping?.author ?? (person ? showPerson(person) : null);
+    return { ...treeSeen(tree), ships: { ...ships, author, trailer: trailerFor(shipping, by.agent) } };
   } catch (error) {
     if (!(error instanceof SandboxError || error instanceof LayoutError)) throw error;
     return { problem: error.message };

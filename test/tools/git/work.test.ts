@@ -46,7 +46,7 @@ describe.each([
     });
     expect(commit.effects).toEqual([{ path: 'refs/heads/main', op: 'ref', before, after }]);
     expect(git(root, 'log', '-1', '--format=%an <%ae>%n%B')).toBe(
-      'hopgate agent <agent@hopgate.invalid>\n--force is just text\n\nso is --amend',
+      'Operator <operator@example.com>\n--force is just text\n\nso is --amend',
     );
 
     const push = await run({ sub: 'push', args: ['origin', 'main'] });

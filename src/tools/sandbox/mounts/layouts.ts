@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { isWithin } from '../../../base/paths.ts';
 import type { Mount } from '../mount.ts';
 import { type BaseRequest, baseLayout, type SandboxLayout, withMounts } from './layout.ts';
+import { hasOwnGit, openGit } from './open-git.ts';
 import { maskMounts, maskOverlay, outerGitMounts, scanTree, type TreeScan } from './tree.ts';
 
 export interface TreeRequest extends BaseRequest {
@@ -16,6 +17,8 @@ export interface TreeRequest extends BaseRequest {
   readonly scan?: TreeScan;
   /** Mounts that cover the git objects of masked files; they come last. */
   readonly objects?: readonly Mount[];
+  /** Git's configuration of the system; none by default. */
+  readonly gitConfig?: string;
 }
 
 /**
@@ -68,21 +71,26 @@ const treeLayout = (name: string, request: TreeRequest, mounts: readonly Mount[]
     ...mounts,
     ...outerGitMounts(request.root, request.masks),
     ...(request.objects ?? []),
+    ...(request.gitConfig ? [{ kind: 'text-file', target: '/etc/gitconfig', text: request.gitConfig } as const] : []),
   ]),
   unixSockets: request.unixSockets === true,
 });
 
 /**
  * The tree is writable on an overlay; only the changes that the caller applies afterwards reach the repository.
- * Protected paths (`.git` and others) are read-only in the sandbox too, so that a command fails at once.
+ * Protected paths are read-only in the sandbox too, so that a command fails at once. The root's own `.git` is writable,
+ * and all changes of it are discarded.
  */
 export function editLayout(request: TreeRequest): SandboxLayout {
   const { root } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
-  const { layer, mounts } = maskOverlay(root, scan);
-  return treeLayout('edit', request, [
+  const git = hasOwnGit(root) ? openGit(root, request.objects ?? []) : null;
+  const { layer, mounts } = maskOverlay(root, scan, git?.layer);
+  const sealed = scan.protectedPaths.filter((path) => !git || path !== '.git');
+  return treeLayout('edit', git ? { ...request, objects: git.objects } : request, [
     { kind: 'overlay', source: root, target: root, bytes: OVERLAY_BYTES, ...layer },
-    ...scan.protectedPaths.map((path): Mount => ({ kind: 'sealed', target: join(root, path) })),
+    ...sealed.map((path): Mount => ({ kind: 'sealed', target: join(root, path) })),
+    ...(git?.sealed ?? []),
     ...mounts,
   ]);
 }

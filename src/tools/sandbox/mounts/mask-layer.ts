@@ -8,6 +8,8 @@ import { hiddenFolder } from './temp-folder.ts';
 export interface LayerFile {
   readonly path: string;
   readonly text: string;
+  /** Default: 0444. */
+  readonly mode?: number;
 }
 
 interface Layer {
@@ -71,8 +73,8 @@ export function maskLayer(root: string, files: readonly LayerFile[]): string {
 function build(folder: string, root: string, folders: ReadonlyMap<string, Stats>, files: readonly LayerFile[]): void {
   for (const path of folders.keys()) mkdirSync(join(folder, path), { recursive: true });
   const { uid, gid } = lstatSync(root);
-  for (const { path, text } of files) {
-    writeFileSync(join(folder, path), text, { mode: 0o444 });
+  for (const { path, text, mode = 0o444 } of files) {
+    writeFileSync(join(folder, path), text, { mode });
     own(join(folder, path), { uid, gid });
   }
   for (const [path, stats] of [...folders].reverse()) {

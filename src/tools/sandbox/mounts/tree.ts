@@ -9,7 +9,7 @@ import { isStop } from '../../workspace/outcome.ts';
 import { LayoutError } from '../layout-error.ts';
 import type { Mount } from '../mount.ts';
 import { formatOnly } from './git-format.ts';
-import { maskLayer } from './mask-layer.ts';
+import { type LayerFile, maskLayer } from './mask-layer.ts';
 import { maskedInModules } from './modules.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
 import { type FolderSeen, folderStamp, isUnlistable, readFolder } from './read-folder.ts';
@@ -130,12 +130,14 @@ export function maskMounts(root: string, scan: TreeScan): Mount[] {
   ];
 }
 
-/** The same for an overlay, whose layer covers the files. */
+/** The same for an overlay, whose layer covers the files and contains `more`. */
 export function maskOverlay(
   root: string,
   scan: TreeScan,
+  more: readonly LayerFile[] = [],
 ): { readonly layer: { readonly layer?: string }; readonly mounts: readonly Mount[] } {
-  const files = scan.maskedFiles.map((path) => ({ path, text: coverText(join(root, path)) }));
+  const covers = scan.maskedFiles.map((path): LayerFile => ({ path, text: coverText(join(root, path)) }));
+  const files = [...covers, ...more.filter(({ path }) => !scan.maskedFiles.includes(path))];
   return {
     layer: files.length > 0 ? { layer: maskLayer(root, files) } : {},
     mounts: maskMounts(root, { ...scan, maskedFiles: [] }),

@@ -1,0 +1,129 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { gitBackend } from '../../../src/tools/git/backend.ts';
+import { withTrailer } from '../../../src/tools/git/trailer.ts';
+import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
+import { type CallOptions, git, gitCall, put, repository, resultOf } from './support.ts';
+
+const sandbox = await detectSandbox();
+
+/** Changes a file and commits it with this environment of the operator; the folder is the operator's home. */
+async function commit(
+  { root, folder }: { root: string; folder: string },
+  env: NodeJS.ProcessEnv,
+  options: CallOptions & { agent?: string } = {},
+) {
+  put(root, 'src/a.txt', `${Math.random()}\n`);
+  const operator = { PATH: process.env['PATH'], HOME: folder, GIT_CONFIG_NOSYSTEM: '1', ...env };
+  const call = gitCall(root, { sub: 'commit', args: ['-am', 'fix: x'] }, options);
+  const release = { own: () => true, tree: null, message: null, agent: options.agent ?? '' };
+  return gitBackend(sandbox, () => operator).run({ ...call, grant: { ...call.grant, release } });
+}
+
+const last = (root: string, format = '%an <%ae> / %cn <%ce>') => git(root, 'log', '-1', `--format=${format}`);
+
+const home = (folder: string, name: string, text: string) => {
+  mkdirSync(join(folder, name, '..'), { recursive: true });
+  writeFileSync(join(folder, name), text);
+};
+
+describe('a commit has the name that git itself would use', () => {
+  test.each([
+    ['the configuration of the user', '.gitconfig', '[user]\nname = Ann\nemail = ann@example.com\n'],
+    ['that of the desktop standard', '.config/git/config', '[user]\nname = Ann\nemail = ann@example.com\n'],
+  ])('from %s', async (_, name, text) => {
+    const place = repository();
+    home(place.folder, name, text);
+    resultOf(await commit(place, {}));
+    expect(last(place.root)).toBe('Ann <ann@example.com> / Ann <ann@example.com>');
+  });
+
+  test('from a file that it includes for this folder only', async () => {
+    const place = repository();
+    home(place.folder, '.gitconfig', `[includeIf "gitdir:${place.root}/"]\npath = work.inc\n[user]\nname = Ann\n`);
+    home(place.folder, 'work.inc', '[user]\nemail = ann@work.example\n');
+    resultOf(await commit(place, {}));
+    expect(last(place.root)).toBe('Ann <ann@work.example> / Ann <ann@work.example>');
+  });
+
+  test('from the variables, the repository, then the user', async () => {
+    const place = repository();
+    home(place.folder, '.gitconfig', '[user]\nname = User\nemail = user@example.com\n');
+    git(place.root, 'config', 'user.name', 'Repository');
+    const env = { GIT_AUTHOR_NAME: 'Author', GIT_AUTHOR_EMAIL: 'a@example.com', GIT_DIR: '/nonexistent' };
+    resultOf(await commit(place, env));
+    expect(last(place.root)).toBe('Author <a@example.com> / Repository <user@example.com>');
+  });
+
+  test('also if hopgate runs with a repository of another owner', async () => {
+    const place = repository();
+    if (process.getuid?.() === 0) execFileSync('chown', ['-R', '65534:65534', place.folder]);
+    home(place.folder, '.gitconfig', '[user]\nname = Ann\nemail = ann@example.com\n');
+    resultOf(await commit(place, {}));
+    const format = ['-c', `safe.directory=${place.root}`, 'log', '-1', '--format=%an'];
+    expect(git(place.root, ...format)).toBe('Ann');
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['only a name', '[user]\nname = Ann\n'],
+    ['only an address', '[user]\nemail = ann@example.com\n'],
+  ])('%s in the configuration: a refusal that says what to run', async (_, text) => {
+    const place = repository();
+    home(place.folder, '.gitconfig', text);
+    const before = git(place.root, 'rev-parse', 'HEAD');
+    const { outcome, effects } = await commit(place, {});
+    expect(outcome).toMatchObject({ status: 'failed', code: 'no-author' });
+    expect(outcome).toHaveProperty('message', expect.stringContaining('git config --global user.email'));
+    expect(effects).toEqual([]);
+    expect(git(place.root, 'rev-parse', 'HEAD')).toBe(before);
+  });
+
+  test('a configuration that names programs runs none', async () => {
+    const place = repository();
+    home(place.folder, '.gitconfig', '[user]\nname = Ann\nemail = ann@example.com\n');
+    put(place.root, 'src/run', `#!/bin/sh\ntouch ${place.folder}/ran\n`, 0o755);
+    for (const key of ['core.fsmonitor', 'core.pager', 'core.editor', 'core.sshCommand', 'alias.var', 'pager.var'])
+      git(place.root, 'config', key, join(place.root, 'src/run'));
+    await commit(place, {});
+    expect(git(place.folder, '--version')).toContain('git');
+    expect(() => execFileSync('ls', [join(place.folder, 'ran')], { stdio: 'pipe' })).toThrow();
+  });
+});
+
+describe('git in hopgate.yaml', () => {
+  const target = { remote: 'origin', branch: 'main' };
+
+  test('names another author', async () => {
+    const place = repository();
+    resultOf(await commit(place, {}, { config: { git: { ...target, author: 'Team Bot <bot@example.com>' } } }));
+    expect(last(place.root)).toBe('Team Bot <bot@example.com> / Team Bot <bot@example.com>');
+  });
+
+  test.each([
+    [undefined, 'fix: x\n\nAssisted-by: some agent'],
+    [false as const, 'fix: x'],
+    ['Co-authored-by: Bot <bot@example.com>', 'fix: x\n\nCo-authored-by: Bot <bot@example.com>'],
+  ])('trailer %s', async (trailer, message) => {
+    const place = repository();
+    const env = {
+      GIT_AUTHOR_NAME: 'A',
+      GIT_AUTHOR_EMAIL: 'a@b.c',
+      GIT_COMMITTER_NAME: 'A',
+      GIT_COMMITTER_EMAIL: 'a@b.c',
+    };
+    const config = { git: { ...target, ...(trailer === undefined ? {} : { trailer }) } };
+    resultOf(await commit(place, env, { config, agent: 'some\n agent' }));
+    expect(last(place.root, '%B')).toBe(message);
+  });
+});
+
+test.each([
+  ['fix: x', 'fix: x\n\nA: b'],
+  ['fix: x\n\nwhy', 'fix: x\n\nwhy\n\nA: b'],
+  ['fix: x\n\nwhy\n\nSigned-off-by: me\n', 'fix: x\n\nwhy\n\nSigned-off-by: me\nA: b'],
+  ['Note: this is a subject', 'Note: this is a subject\n\nA: b'],
+  ['fix: x\n\na: B\n', 'fix: x\n\na: B\n'],
+])('%j gets a trailer', (message, expected) => expect(withTrailer(message, 'A: b')).toBe(expected));

@@ -1,0 +1,216 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { builtOnce } from '../../built-once.ts';
+import { ok, run, scratch } from './support.ts';
+
+// Time never decides here, and the machine may be busy.
+vi.setConfig({ testTimeout: 120_000 });
+
+const env = {
+  PATH: process.env['PATH'],
+  GIT_CONFIG_GLOBAL: process.env['GIT_CONFIG_GLOBAL'],
+  GIT_CONFIG_NOSYSTEM: '1',
+  LANG: 'C.UTF-8',
+};
+const git = (cwd: string, ...args: string[]): string =>
+  execFileSync('git', args, { cwd, encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'pipe'] });
+
+/** Two commits on main, one on side, a changed file; with `.env`, objects are masked and lie in a view. */
+const building = (masked: boolean) =>
+  builtOnce((folder) => {
+    const root = join(folder, 'main');
+    mkdirSync(join(root, 'src'), { recursive: true });
+    git(root, 'init', '-q', '-b', 'main');
+    writeFileSync(join(root, 'src/a.txt'), 'one\n');
+    writeFileSync(join(root, 'src/b.txt'), 'b\n');
+    git(root, 'add', '.');
+    git(root, 'commit', '-q', '-m', 'first');
+    git(root, 'switch', '-q', '-c', 'side');
+    writeFileSync(join(root, 'src/c.txt'), 'c\n');
+    git(root, 'add', '.');
+    git(root, 'commit', '-q', '-m', 'on the side');
+    git(root, 'switch', '-q', 'main');
+    writeFileSync(join(root, 'src/b.txt'), 'b2\n');
+    git(root, 'commit', '-qam', 'second');
+    if (masked) {
+      writeFileSync(join(root, '.env'), 'S3CRET\n');
+      git(root, 'add', '-f', '.env');
+      git(root, 'commit', '-q', '-m', 'a mistake');
+      git(root, 'rm', '-q', '--cached', '.env');
+      writeFileSync(join(root, '.git/info/exclude'), '.env\n');
+      git(root, 'commit', '-q', '-m', 'mended');
+      git(root, 'commit', '-q', '--amend', '-m', 'mended well');
+    }
+    writeFileSync(join(root, 'src/a.txt'), 'changed\n');
+  });
+const [copyPlain, copyMasked] = [building(false), building(true)];
+
+function repository(copy = copyPlain): string {
+  const base = scratch({});
+  copy(base);
+  return join(base, 'main');
+}
+
+const files = (root: string): { readonly [path: string]: string } =>
+  Object.fromEntries(
+    globSync('src/**', { cwd: root })
+      .filter((path) => statSync(join(root, path)).isFile())
+      .sort()
+      .map((path) => [path, readFileSync(join(root, path), 'utf8')]),
+  );
+
+/** All that git reads of the repository, except the index, which `git status` itself refreshes. */
+const stateOf = (root: string): string =>
+  [
+    ...[['for-each-ref'], ['rev-parse', '--symbolic-full-name', 'HEAD'], ['ls-files', '-s'], ['config', '--list']].map(
+      (args) => git(root, ...args),
+    ),
+    ...globSync('.git/{HEAD,config*,hooks/**,info/**,modules/**,worktrees/**,objects/info/**,*_HEAD,rebase*}', {
+      cwd: root,
+    }).map((path) => `${path} ${statSync(join(root, path)).isFile() ? readFileSync(join(root, path), 'hex') : ''}`),
+  ].join('\n');
+
+const KINDS = [
+  ['a plain repository', copyPlain],
+  ['a repository with masked objects', copyMasked],
+] as const;
+
+describe.each(KINDS)('in %s', (_, copy) => {
+  it.each([
+    'git status --short; git diff --stat; git log --format=%s -1; git branch --show-current',
+    'git restore src/a.txt',
+    'git checkout -- src/a.txt && git status --short',
+    'git checkout side -- src/c.txt',
+    'git restore --source=side src/c.txt',
+    'git mv src/b.txt src/d.txt && git status --short',
+    'git rm -q src/b.txt && git status --short',
+    'git add -A && git diff --cached --stat && git reset -q && git status --short',
+    'git stash -q && cat src/a.txt && git stash pop -q && cat src/a.txt',
+    'git stash push -q src/a.txt; git stash list | wc -l; git stash drop -q; cat src/a.txt',
+    'git cherry-pick --no-commit side && git diff --cached --name-only',
+    'git merge -q --squash side 2>&1 && git status --short',
+    'git diff > /tmp/p && git checkout -q -- . && git apply /tmp/p && git status --short',
+    'git grep -n two || git blame -s src/b.txt | cut -d")" -f2',
+    'git switch -q side 2>&1 && cat src/c.txt && git switch -q main',
+    'git clean -fdq && git ls-files && git rev-parse --abbrev-ref HEAD',
+    'git bisect start HEAD HEAD~1 >/dev/null && git bisect reset 2>&1 | tail -1',
+  ])('%s: the same as outside', async (command) => {
+    const [inside, outside] = [repository(copy), repository(copy)];
+    const native = spawnSync('bash', ['--norc', '-c', command], { cwd: outside, env, encoding: 'utf8' });
+    const before = stateOf(inside);
+    const { result } = await ok(inside, 'bash', { command });
+    expect([result.exit, result.stdout, result.stderr]).toEqual([native.status, native.stdout, native.stderr]);
+    expect(files(inside)).toEqual(files(outside));
+    expect(result.dropped).toEqual([]);
+    expect(stateOf(inside)).toBe(before);
+  });
+
+  it.each([
+    ['git commit -qam mine', 'the commits on main'],
+    ['git commit -qa --amend -m mine', 'the commits on main'],
+    ['git branch topic', 'the branch topic'],
+    ['git switch -q -c topic', 'the branch topic, the switch to topic'],
+    ['git branch -D side', 'the deletion of the branch side'],
+    ['git pack-refs --all && git tag v1', 'the tag v1'],
+    ['git config core.hooksPath src', 'the changed configuration'],
+  ])('%s: fails, names what is lost, and keeps changed files', async (command, lost) => {
+    const root = repository(copy);
+    const before = stateOf(root);
+    const report = await run(root, 'bash', { command: `echo kept > src/a.txt; ${command}` });
+    expect(report.outcome).toMatchObject({ status: 'failed', code: 'git-not-kept' });
+    expect(report.outcome).toHaveProperty('message', expect.stringContaining(`not ${lost}`));
+    expect(report.outcome).toHaveProperty('message', expect.stringContaining('bash-git'));
+    expect(readFileSync(join(root, 'src/a.txt'), 'utf8')).toBe('kept\n');
+    expect(stateOf(root)).toBe(before);
+  });
+
+  it.each([
+    ['git stash', /in a stash, .*git stash pop/],
+    ['git stash -q && git switch -q side', /stash/],
+    ['git checkout -q side', /HEAD from main to side .*git restore --source=BRANCH/],
+    ['git checkout -q --detach side', /HEAD from main to [0-9a-f]{10}/],
+    ['git reset -q --hard HEAD~1', /moved main to .*operator rebases/],
+    ['git merge -q side -m m', /moved main to .*git merge --squash/],
+    ['git cherry-pick side', /moved main to .*git cherry-pick --no-commit/],
+    ['git revert --no-edit HEAD', /moved main to .*git revert --no-commit/],
+    ['git checkout -q src && git rebase -q side', /moved main to|a rebase/],
+    [
+      'git checkout -q src && echo x > src/c.txt && git add . && git commit -qm c && git merge side',
+      /moved|a merge under way/,
+    ],
+  ])('%s: fails, and no file is changed', async (command, message) => {
+    const root = repository(copy);
+    const before = [stateOf(root), files(root)];
+    const report = await run(root, 'bash', { command: `echo lost > src/n.txt; ${command}` });
+    expect(report).toMatchObject({ outcome: { status: 'failed', code: 'git-not-kept' }, effects: [] });
+    expect(report.outcome).toHaveProperty('message', expect.stringMatching(message));
+    expect([stateOf(root), files(root)]).toEqual(before);
+  });
+
+  it('a staged change is noted, a refreshed index is not', async () => {
+    const root = repository(copy);
+    const { result } = await ok(root, 'bash', { command: 'git add src/a.txt' });
+    expect(result.git).toMatch(/^What was staged is not kept/);
+    const again = await ok(root, 'bash', { command: 'touch src/b.txt; git update-index --refresh -q; git status -s' });
+    expect(again.result).not.toHaveProperty('git');
+  });
+
+  it.each([
+    [
+      'hooks, settings, attributes, refs and objects',
+      `echo "touch /tmp/ran" > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit
+      mv .git/hooks .git/h; mkdir .git/hooks; echo x > .git/hooks/post-checkout; rm -rf .git/hooks; ln -s ../src .git/hooks
+      mkdir -p .git/info; echo "* filter=x" > .git/info/attributes; git config filter.x.clean "touch ran"
+      git config core.fsmonitor ./src/run; git config include.path ../src/evil; git config --worktree core.pager x
+      mkdir -p .git/objects/info; echo /tmp > .git/objects/info/alternates
+      git update-ref refs/heads/evil HEAD; git symbolic-ref HEAD refs/heads/evil; git pack-refs --all
+      git replace HEAD HEAD~1; git notes add -m x; git update-ref refs/remotes/origin/main HEAD
+      git rev-parse HEAD > .git/shallow; cp .git/shallow .git/info/grafts
+      git update-index --add --cacheinfo 120000,$(echo x | git hash-object -w --stdin),src/l
+      mkdir .git/rebase-merge; echo "exec touch ran" > .git/rebase-merge/git-rebase-todo
+      touch .git/index.lock .git/HEAD.lock .git/config.lock .git/refs/heads/main.lock
+      mkfifo .git/fsmonitor--daemon.ipc .git/hooks/p .git/COMMIT_EDITMSG`,
+    ],
+    [
+      'work trees, submodules and other repositories',
+      `git worktree add -q src/wt side; echo x > .git/worktrees/wt/config.worktree
+      git init -q src/sub; git -C src/sub commit -q --allow-empty -m x; git submodule add ./src/sub src/m
+      mkdir -p .git/modules/m/hooks; echo x > .git/modules/m/config; cp -r .git src/copy
+      echo ../src > .git/commondir; echo /tmp > .git/gitdir`,
+    ],
+    ['a new repository', 'rm -rf .git; mv .git .old; git init -q; echo x > .git/hooks/post-checkout'],
+    ['a file in place of it', 'mv .git src/moved; echo "gitdir: src/moved" > .git'],
+    ['a link in place of it', 'cp -r .git src/copy; rm -rf .git; ln -s src/copy .git'],
+  ])('nothing of %s reaches the repository', async (_name, command) => {
+    const root = repository(copy);
+    const before = stateOf(root);
+    const { outcome } = await run(root, 'bash', { command: `${command}; true` });
+    expect(['ok', 'failed']).toContain(outcome.status);
+    expect(stateOf(root)).toBe(before);
+    expect(globSync('.git/{**/*.lock,shallow,h,commondir,gitdir,*.ipc}', { cwd: root })).toEqual([]);
+    expect(globSync('src/**/{HEAD,.git}', { cwd: root })).toEqual([]);
+    expect(existsSync(join(root, '.gitmodules'))).toBe(false);
+    expect(git(root, 'fsck', '--connectivity-only')).toBe('');
+  });
+});
+
+it('masked objects stay hidden from a git that writes', async () => {
+  const root = repository(copyMasked);
+  const command = `git add -A; git commit -qam x; git gc -q --prune=now; git repack -adq; git unpack-objects -q < /dev/null
+    for o in $(git rev-list --objects --all --reflog | cut -d" " -f1); do git cat-file -p $o; done
+    git show HEAD~1:.env; git log -p --all --reflog -- .env; mv .git/objects .git/o2; mv .git .git2
+    find / -xdev -path '*objects*' -type f -exec cat {} + 2>/dev/null | grep -a S3CRET; cat .git*/config`;
+  const { outcome } = await run(root, 'bash', { command });
+  const shown = JSON.stringify(outcome);
+  expect(shown).toContain('mended well');
+  expect(shown).not.toContain('S3CRET');
+});
+
+it('git commits in a repository of the tests as the person outside', async () => {
+  const root = repository();
+  const command = 'cd /tmp && git init -q t && cd t && git commit -q --allow-empty -m x && git log --format="%an %ae"';
+  const { result } = await ok(root, 'bash-readonly', { command });
+  expect(result).toMatchObject({ exit: 0, stdout: 'Operator operator@example.com\n' });
+});

@@ -41,8 +41,8 @@ export function gitChanges(root: string, { upper, merged }: OverlayView): GitCha
   const [before, after] = refsMoved ? [readRefs(root), readRefs(merged)] : [NO_REFS, NO_REFS];
   const spoils =
     stashLeft(before, after) ??
-    (wrote('reftable') ? 'it wrote to the table of refs' : headMoved(root, merged, before, after)) ??
-    operationLeft(root, merged);
+    operationLeft(root, merged) ??
+    (wrote('reftable') ? 'it wrote to the table of refs' : headMoved(root, merged, before, after));
   const lost = [
     ...changedRefs(before, after).map((ref) =>
       ref === before.head ? `the commits on ${shortName(ref)}` : kindOf(ref, after.values.has(ref)),
@@ -82,7 +82,7 @@ function readRefs(base: string): Refs {
   return { head: (readWritten(base, '.git/HEAD') ?? '').trim().replace(/^ref: /, ''), values };
 }
 
-const valueOf = ({ head, values }: Refs): string => values.get(head) ?? (head.startsWith('refs/') ? '' : head);
+const commitOf = ({ head, values }: Refs): string => values.get(head) ?? (head.startsWith('refs/') ? '' : head);
 
 function stashLeft(before: Refs, after: Refs): string | null {
   const now = after.values.get(STASH);
@@ -92,7 +92,7 @@ function stashLeft(before: Refs, after: Refs): string | null {
 
 /** The words if HEAD is at another commit now, unless the command only committed, which changes no file. */
 function headMoved(root: string, merged: string, before: Refs, after: Refs): string | null {
-  if (valueOf(before) === valueOf(after)) return null;
+  if (commitOf(before) === commitOf(after)) return null;
   const [log, earlier] = [merged, root].map((base) => readWritten(base, '.git/logs/HEAD') ?? '') as [string, string];
   const steps = log.startsWith(earlier)
     ? log
@@ -101,7 +101,7 @@ function headMoved(root: string, merged: string, before: Refs, after: Refs): str
         .filter((line) => line !== '')
     : [];
   if (steps.length > 0 && steps.every(changesNoFile)) return null;
-  const commit = valueOf(after).slice(0, 10) || 'no commit';
+  const commit = commitOf(after).slice(0, 10) || 'no commit';
   const [from, to] = [before, after].map(({ head }) => shortName(head)) as [string, string];
   const how = from === to ? `${from} to ${commit}` : `HEAD from ${from} to ${to} (${commit})`;
   return `it moved ${how}, and that is not kept. ${INSTEAD}`;

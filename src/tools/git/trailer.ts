@@ -1,6 +1,6 @@
 import type { GitConfig } from '../../spec/types.ts';
 
-/** The line that names the agent in a commit: the configured one, by default `Assisted-by`; null if it is turned off. */
+/** The line that names the agent in a commit: the configured one, or `Assisted-by`; null if it is turned off. */
 export function trailerFor(git: Pick<GitConfig, 'trailer'> | null, agent: string): string | null {
   const stated = git?.trailer;
   if (stated === false) return null;
@@ -12,8 +12,8 @@ const TRAILER = /^[A-Za-z][A-Za-z0-9-]*: \S/;
 
 /**
  * The message with the trailer in its last paragraph if that has only trailers, else in a new one; unchanged if the
- * message has this line. Git's own `interpret-trailers` is not used, because a repository's configuration can make it run
- * programs.
+ * message has this line. Git's own `interpret-trailers` is not used, because a repository's configuration can make it
+ * run programs.
  *
  * @example withTrailer('fix: x', 'Assisted-by: claude-code') // 'fix: x\n\nAssisted-by: claude-code'
  */

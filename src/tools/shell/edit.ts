@@ -15,7 +15,7 @@ import { isStop, type Stop } from '../workspace/outcome.ts';
 import { type AppliedChanges, applyChanges, finishLeftStages } from './apply-changes.ts';
 import { shellCommand } from './command-argument.ts';
 import { overlayRefusal, type ShellContext, treeOf } from './context.ts';
-import { type GitChanges, gitChanges } from './git-changes.ts';
+import { type GitChanges, gitChanges } from './git/git-changes.ts';
 import { type Dropped, judgeChanges, mayHoldScope } from './judge-change.ts';
 import { overlayChanges } from './overlay-changes.ts';
 import { commandReport } from './report.ts';
@@ -28,8 +28,8 @@ const MAX_DROPPED = 100;
 /**
  * `bash`: any command line, on an overlay. After it has ended by itself, its changes within the scope are applied to
  * the repository, file by file; all others are discarded and listed as `dropped`. A command that was killed changes
- * nothing. In `.git`, nothing is kept: a command that leaves a stash or another HEAD changes no file either, because the
- * rest of the agent's work would be lost or mixed with another commit.
+ * nothing. In `.git`, nothing is kept: a command that leaves a stash or another HEAD changes no file either, because
+ * the rest of the agent's work would be lost or mixed with another commit.
  */
 export async function bashTool(context: ShellContext): Promise<ToolReport | Stop> {
   const { call } = context;

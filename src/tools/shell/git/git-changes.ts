@@ -1,9 +1,9 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { isTooDeep } from '../sandbox/mounts/read-folder.ts';
-import type { OverlayView } from '../sandbox/sandbox.ts';
+import { isTooDeep } from '../../sandbox/mounts/read-folder.ts';
+import type { OverlayView } from '../../sandbox/sandbox.ts';
 import { stagedEntries } from './staged-entries.ts';
-import { readWritten } from './written-file.ts';
+import { readWritten } from '../written-file.ts';
 
 /** The effect of a command on the overlay of `.git`, all of which is discarded. */
 export interface GitChanges {
@@ -17,7 +17,7 @@ export interface GitChanges {
 
 /** Maximum number of refs that are compared. */
 const MOST_REFS = 50_000;
-/** What git keeps of an operation that has not ended. */
+/** Files of an operation of git that has not ended. */
 const UNDER_WAY = {
   MERGE_HEAD: 'a merge',
   CHERRY_PICK_HEAD: 'a cherry-pick',

@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
@@ -167,6 +168,29 @@ describe('what a person is shown', () => {
     expect(out).toContain('the diff is not whole: 51 more new files are not shown');
   }, 60_000);
 
+  it('is made without the programs that the repository names', async () => {
+    const on = machine();
+    put(on.root, { 'src/a.js': 'one\n', 'inner/x': 'x\n' });
+    const git = (...args: string[]) => execFileSync('git', ['-C', on.root, ...args]);
+    commitAll(join(on.root, 'inner'));
+    commitAll(on.root);
+    put(on.root, { 'inner/x': 'y\n' });
+    const mark = join(on.root, '..', 'ran');
+    const program = join(on.root, 'program');
+    writeFileSync(program, `#!/bin/sh\necho "$0" >> '${mark}'\ncat\n`, { mode: 0o755 });
+    for (const key of ['filter.e.clean', 'filter.e.process', 'diff.e.textconv', 'diff.e.command', 'diff.external'])
+      git('config', key, program);
+    git('config', 'filter.e.required', 'true');
+    git('config', 'core.fsmonitor', program);
+    execFileSync('git', ['-C', join(on.root, 'inner'), 'config', 'core.fsmonitor', program]);
+    put(on.root, { '.gitattributes': '* filter=e diff=e\n', 'src/a.js': 'two\n' });
+    const id = await ask(on, deploy({ 'src/a.js': sha256('two\n') }));
+    const { out } = await on.run('approve', String(id));
+    expect(out).toContain('+two');
+    expect(out).not.toContain('the diff is not whole');
+    expect(existsSync(mark)).toBe(false);
+  });
+
   it('is the diff of the tree where the session itself has changed nothing: a sub-agent has, or somebody before', async () => {
     const on = changed();
     const id = await ask(on, deploy({}));
@@ -177,7 +201,7 @@ describe('what a person is shown', () => {
   it('says why there is no diff', async () => {
     const on = machine();
     const id = await ask(on, deploy({ 'src/a.txt': 'x' }));
-    expect((await on.run('approve', String(id))).out).toMatch(/the diff is not whole: .*not a git repository/i);
+    expect((await on.run('approve', String(id))).out).toMatch(/the diff is not whole: .* has no \.git/);
   });
 });
 

@@ -1,11 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { lstatSync, readFileSync } from 'node:fs';
-import { join, posix } from 'node:path';
+import { existsSync, lstatSync, readFileSync } from 'node:fs';
+import { dirname, join, posix } from 'node:path';
 import { fieldsOf } from '../../base/json.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
+import { gitEnvironment, hardenedArgv } from '../../tools/git/harden.ts';
+import { type ConfigValue, commandKeys, parseConfig, submoduleNames } from '../../tools/git/judge-config.ts';
+import { findRepository, type Repository } from '../../tools/git/repository.ts';
+import { isStop } from '../../tools/workspace/outcome.ts';
 
 /** The current working tree, compared with the last commit and with the request. */
 export interface TreeDiff {
@@ -26,26 +30,26 @@ const LONGEST = 64 << 10;
 /** The most untracked files to show; files named in the request come first. */
 const MOST_NEW = 200;
 
-/** Compares the working tree with the last commit, for a person. Runs none of the repository's own programs. */
+/**
+ * Compares the working tree with the last commit, for a person to read. It runs outside the sandbox, so it runs no
+ * program that the repository's configuration names, and looks into no submodule.
+ */
 export function treeDiff(root: string, { view }: ApprovalRequest): TreeDiff {
   const changes = fieldsOf(view[APPROVAL_VIEW.changes]);
   const changedSince = Object.keys(changes).filter((path) => isDifferent(root, path, changes[path]));
   const files = shippedFiles(view);
-  const paths = files?.map((path) => `:(top,literal)${path}`) ?? [];
-  const tracked =
-    files?.length === 0
-      ? { text: '', problem: null }
-      : git(root, 'diff', '--no-ext-diff', '--no-textconv', '--no-color', 'HEAD', '--', ...paths);
   const ofShipped = files !== null;
+  const paths = files?.map((path) => `:(top,literal)${path}`) ?? [];
+  const git = quietGit(root);
+  if ('problem' in git) return { lines: [], changedSince, ofShipped, problem: git.problem };
+  const tracked = files?.length === 0 ? { text: '', problem: null } : git.run('diff', ...PLAIN, 'HEAD', '--', ...paths);
   if (tracked.problem !== null) return { lines: [], changedSince, ofShipped, problem: tracked.problem };
-  const listed = git(root, 'ls-files', '--others', '--exclude-standard', '-z');
+  const listed = git.run('ls-files', '--others', '--exclude-standard', '-z');
   const isOfRequest = (path: string): boolean => Object.hasOwn(changes, path);
   const untracked = listed.text.split('\0').filter((path) => path !== '' && (files?.includes(path) ?? true));
   const [first, others] = [untracked.filter(isOfRequest), untracked.filter((path) => !isOfRequest(path))];
   const shown = [...first, ...others].slice(0, MOST_NEW);
-  const added = shown.map((path) =>
-    git(root, 'diff', '--no-index', '--no-ext-diff', '--no-textconv', '--no-color', '--', '/dev/null', path),
-  );
+  const added = shown.map((path) => git.run('diff', '--no-index', ...PLAIN, '--', '/dev/null', path));
   const parts = [tracked, listed, ...added];
   return {
     lines: linesOf([tracked, ...added].map(({ text }) => text).join('')),
@@ -56,6 +60,8 @@ export function treeDiff(root: string, { view }: ApprovalRequest): TreeDiff {
       (shown.length < untracked.length ? `${untracked.length - shown.length} more new files are not shown` : null),
   };
 }
+
+const PLAIN = ['--no-ext-diff', '--no-textconv', '--no-color', '--ignore-submodules=dirty'];
 
 /** The files that would be committed; null if they are unknown, or too many for git's command line. */
 function shippedFiles(view: ApprovalRequest['view']): readonly string[] | null {
@@ -77,25 +83,49 @@ function isDifferent(root: string, path: string, then: Json | undefined): boolea
   }
 }
 
-function git(root: string, ...args: readonly string[]): { readonly text: string; readonly problem: string | null } {
-  const { stdout, stderr, status, error } = spawnSync(
-    'git',
-    ['-C', root, '-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null', '-c', 'core.quotePath=true', ...args],
-    {
-      encoding: 'utf8',
-      maxBuffer: LARGEST,
-      // A named pipe in place of one of git's files would block git forever.
-      timeout: SECONDS * 1000,
-      killSignal: 'SIGKILL',
-      env: {
-        PATH: process.env['PATH'] ?? '',
-        GIT_CONFIG_GLOBAL: '/dev/null',
-        GIT_CONFIG_NOSYSTEM: '1',
-        GIT_OPTIONAL_LOCKS: '0',
-        GIT_NO_LAZY_FETCH: '1',
-      },
+interface Ran {
+  readonly text: string;
+  readonly problem: string | null;
+}
+
+/** The key that makes git fail if a filter has no program. */
+const isRequired = ({ key }: ConfigValue): boolean => /^filter\..*\.required$/s.test(key);
+
+/** Git on a repository, without the programs of its configuration. */
+function quietGit(root: string): { run(...args: readonly string[]): Ran } | { readonly problem: string } {
+  const repository = findRepository(topOf(root));
+  if (isStop(repository)) return { problem: repository.stop.message };
+  const listed = runGit(root, repository, [], ['config', '--list', '-z', '--show-scope', '--includes']);
+  if (listed.problem !== null) return { problem: listed.problem };
+  const config = parseConfig(listed.text);
+  return { run: (...args) => runGit(root, repository, config, args) };
+}
+
+/** The folder of the work tree that a root is in; the root itself if it is in none. */
+function topOf(root: string): string {
+  for (let at = root; ; at = dirname(at)) {
+    if (existsSync(join(at, '.git'))) return at;
+    if (at === dirname(at)) return root;
+  }
+}
+
+function runGit(root: string, repository: Repository, config: readonly ConfigValue[], args: readonly string[]): Ran {
+  const programs = [...commandKeys(config), ...config.filter(isRequired).map(({ key }) => key)];
+  const emptied = programs.map((key, n) => ({ [`GIT_CONFIG_KEY_${n}`]: key, [`GIT_CONFIG_VALUE_${n}`]: '' }));
+  const [program, ...words] = hardenedArgv(repository, submoduleNames(config), ['core.quotePath=true']);
+  const { stdout, stderr, status, error } = spawnSync(program!, [...words, ...args], {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: LARGEST,
+    // A named pipe in place of one of git's files would block git forever.
+    timeout: SECONDS * 1000,
+    killSignal: 'SIGKILL',
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      ...gitEnvironment(repository, 'none'),
+      ...Object.assign({ GIT_CONFIG_COUNT: `${programs.length}` }, ...emptied),
     },
-  );
+  });
   // `diff --no-index` exits with 1 if there is a difference.
   if (!error && (status === 0 || (status === 1 && args.includes('--no-index')))) return { text: stdout, problem: null };
   const why = error ? error.message : (stderr.split('\n').find((line) => line !== '') ?? `git ended with ${status}`);

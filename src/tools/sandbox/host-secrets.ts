@@ -62,7 +62,7 @@ const MAX_MOUNTS = 50;
  * tokens.
  */
 export function systemSecrets(): Mount[] {
-  return [...etcPaths(), '/usr/local'].flatMap((path): Mount[] => {
+  return [...etcPaths(), ...['/usr/local', '/usr/etc'].filter((path) => existsSync(path))].flatMap((path): Mount[] => {
     if (statSync(path).isDirectory()) return secretsIn(path, DEPTH.system, true);
     return isSecret(path) || !isOpen(realpathSync(path), false) ? [{ kind: 'empty-file', target: path }] : [];
   });

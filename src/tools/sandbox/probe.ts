@@ -82,6 +82,8 @@ const KEYS = [
   '/usr/local/ssl/private',
 ];
 
+const TOKENS = ['/etc/npmrc', '/usr/etc/npmrc', '/usr/local/etc/npmrc', '/etc/pip.conf', '/etc/gitconfig'];
+
 const ATTEMPTS: { readonly [name: string]: Attempt } = {
   'write to the tree': {
     argv: ({ root, mine }) => node(`fs.writeFileSync(${JSON.stringify(join(root, mine))}, 'x')`),
@@ -120,6 +122,12 @@ const ATTEMPTS: { readonly [name: string]: Attempt } = {
     argv: () =>
       node(
         `const seen = ${JSON.stringify(KEYS)}.filter((path) => fs.existsSync(path)); if (seen.length === 0) throw new Error('no such folder is there')`,
+      ),
+  },
+  'read the tokens of package managers': {
+    argv: () =>
+      node(
+        `const told = ${JSON.stringify(TOKENS)}.filter((path) => fs.existsSync(path) && fs.statSync(path).size > 0); if (told.length === 0) throw new Error('no file holds one')`,
       ),
   },
   'list the home folder': {

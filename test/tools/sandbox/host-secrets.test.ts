@@ -101,3 +101,8 @@ it.each(['.ssh', '.aws', '.config'])('takes ~/%s for no toolchain', (name) => {
   }
   expect(() => baseLayout('x', { root: scratch([]), toolchains: [folder] })).toThrow(LayoutError);
 });
+
+it('shows no token of a package manager in the folders of system settings', async () => {
+  const { exit, stdout } = await run('cd /usr && find etc local/etc -name "*npmrc" -size +0 2>/dev/null; true');
+  expect({ exit, stdout }).toEqual({ exit: 0, stdout: '' });
+});

@@ -19,13 +19,13 @@ import { maskedObjects } from '../git-objects/masked-objects.ts';
 import { makeProxy } from '../proxy/proxy.ts';
 import { shellBackend } from '../shell/backend.ts';
 import { PROXY, type SandboxLayout } from './mounts/layout.ts';
-import { editLayout, readOnlyLayout, testLayout } from './mounts/layouts.ts';
+import { editLayout, exploreLayout, readOnlyLayout, testLayout } from './mounts/layouts.ts';
 import { scanTree } from './mounts/tree.ts';
 import { type Sandbox, SandboxError } from './sandbox.ts';
 
 /** One attempt to get out of one layout. */
 export interface ProbeResult {
-  /** `read-only`, `edit`, `test`, `deploy`, `deploy-hosts`, `deploy-online`, `git-commit`, … */
+  /** `explore`, `edit`, `test`, `deploy`, `deploy-hosts`, `deploy-online`, `git-commit`, … */
   readonly layout: string;
   readonly name: string;
   readonly stopped: boolean;
@@ -70,9 +70,9 @@ const SEND = `${PAIR} send(A, 'x', 0, pack_sockaddr_un($ARGV[0])) or $!{EPROTOTY
 const PERL = '/usr/bin/perl';
 
 /** An attempt that escapes changes only files in a folder of this probe. */
-const OFFLINE = ['read-only', 'edit', 'test', 'deploy', 'deploy-hosts', 'git-commit', 'git-push'];
+const OFFLINE = ['explore', 'edit', 'test', 'deploy', 'deploy-hosts', 'git-commit', 'git-push'];
 /** Layouts of commands that an agent writes or influences. */
-const COMMANDS = ['read-only', 'edit', 'test', 'deploy', 'deploy-hosts', 'deploy-online'];
+const COMMANDS = ['explore', 'edit', 'test', 'deploy', 'deploy-hosts', 'deploy-online'];
 const KEYS = [
   '/etc/ssl/private',
   '/etc/pki/tls/private',
@@ -245,7 +245,7 @@ function layoutsFor(
   ];
   const deploying = overlay ? testLayout : readOnlyLayout;
   return [
-    readOnlyLayout(request),
+    { ...exploreLayout(request), name: 'explore' },
     ...(overlay ? [editLayout(request), testLayout(request)] : []),
     { ...deploying(request), name: 'deploy' },
     { ...deploying(request), name: 'deploy-hosts', proxy: true },

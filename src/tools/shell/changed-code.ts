@@ -6,7 +6,7 @@ import { gitRunner } from '../git-objects/list-objects.ts';
 import type { OverlayView } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/outcome.ts';
 import type { ShellContext } from './context.ts';
-import { overlayChanges } from './overlay-changes.ts';
+import { type Change, overlayChanges } from './overlay-changes.ts';
 
 /**
  * The existing files that a command changed or deleted on its overlay. Files that git ignores do not count, because
@@ -14,22 +14,44 @@ import { overlayChanges } from './overlay-changes.ts';
  * repository, because then build outputs are not known.
  */
 export async function changedCode(context: ShellContext, view: OverlayView): Promise<string[]> {
-  const { root, config } = context.call.grant;
-  const repository = findRepository(root);
-  if (isStop(repository)) return [];
-  const masked = maskMatcher(config.mask);
-  const changed = overlayChanges(root, view, () => false).filter(
-    (change) =>
-      !masked(change.path) &&
-      (change.kind === 'delete' ||
-        (change.kind === 'file' &&
-          change.lower !== null &&
-          !(
-            change.lower.size === change.upper.size && isSame(join(root, change.path), join(view.upper, change.path))
-          ))),
+  const { root } = context.call.grant;
+  if (isStop(findRepository(root))) return [];
+  const changed = realChanges(context, view).filter(
+    (change) => change.kind === 'delete' || (change.kind === 'file' && change.lower !== null),
   );
-  const paths = [...new Set(changed.map(({ path }) => path))];
-  if (paths.length === 0) return [];
+  return withoutIgnored(context, changed);
+}
+
+/** Names of caches, which nobody expects to be kept. */
+const CACHE = /(?:^|\/)(?:__pycache__|\.[\w-]*cache|[^/]+\.(?:pyc|tsbuildinfo))$/;
+
+/**
+ * All files and folders that a command made, changed or deleted on its overlay, without caches and what git ignores. A
+ * new folder is listed once. Root-relative paths.
+ */
+export async function discardedFiles(context: ShellContext, view: OverlayView): Promise<string[]> {
+  const changed = realChanges(context, view).filter(
+    ({ kind, path }) => ['file', 'folder', 'delete', 'permissions'].includes(kind) && !CACHE.test(path),
+  );
+  return withoutIgnored(context, changed);
+}
+
+/** The changes of an overlay without masked files and without files that were written with the same content. */
+function realChanges({ call }: ShellContext, view: OverlayView): Change[] {
+  const { root, config } = call.grant;
+  const masked = maskMatcher(config.mask);
+  const isRewritten = (change: Change): boolean =>
+    change.kind === 'file' &&
+    change.lower?.size === change.upper.size &&
+    isSame(join(root, change.path), join(view.upper, change.path));
+  return overlayChanges(root, view, () => false).filter((change) => !masked(change.path) && !isRewritten(change));
+}
+
+async function withoutIgnored(context: ShellContext, changes: readonly Change[]): Promise<string[]> {
+  const { root, config } = context.call.grant;
+  const paths = [...new Set(changes.map(({ path }) => path))];
+  const repository = findRepository(root);
+  if (paths.length === 0 || isStop(repository)) return paths;
   const git = gitRunner(context.sandbox, root, config.toolchains, repository);
   const { exit, stdout } = await git('"$@" check-ignore -z --stdin', {
     stdin: paths.map((path) => `${path}\0`).join(''),

@@ -12,7 +12,14 @@ export function commandReport(
   effects: ObservedEffects,
   more: { readonly [key: string]: Json } = {},
 ): ToolReport {
-  const json = { ...commandJson(result), ...more, ...(context.contained ? {} : { unsandboxed: true }) };
+  // A warning comes first, so that no reader takes the exit status for success.
+  const { warning, ...rest } = more;
+  const json = {
+    ...(warning === undefined ? {} : { warning }),
+    ...commandJson(result),
+    ...rest,
+    ...(context.contained ? {} : { unsandboxed: true }),
+  };
   const seen = context.contained ? effects : 'unobserved';
   if (!result.aborted) return { outcome: { status: 'ok', result: json }, effects: seen };
   const message = 'The call was aborted; all of its processes were killed.';

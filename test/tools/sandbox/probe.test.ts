@@ -13,7 +13,7 @@ test('every attempt to get out is stopped', async () => {
   const results = await probeSandbox(await detectSandbox());
   expect([...new Set(results.map(({ layout }) => layout))]).toEqual([
     ...[
-      'read-only',
+      'explore',
       'edit',
       'test',
       'deploy',
@@ -72,7 +72,7 @@ test('the probe notices a sandbox that leaks', async () => {
       ),
   };
   const results = await probeSandbox(leaky);
-  const through = results.filter(({ layout, stopped }) => layout === 'read-only' && !stopped).map(({ name }) => name);
+  const through = results.filter(({ layout, stopped }) => layout === 'explore' && !stopped).map(({ name }) => name);
   expect(through).toEqual([
     'write to the tree',
     'read a masked file',

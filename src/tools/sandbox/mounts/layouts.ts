@@ -57,7 +57,7 @@ const UNDER_OVERLAYS = [0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 
  */
 function isPlain(folder: string): boolean {
   if (!UNDER_OVERLAYS.includes(statfsSync(folder).type >>> 0)) return false;
-  const points = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
+  const points = readFileSync('/proc/self/mountinfo', 'utf8').trim().split('\n');
   // The kernel escapes blanks and similar characters as octal numbers.
   const paths = points.map((line) =>
     (line.split(' ')[4] ?? '').replace(/\\(\d{3})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 8))),
@@ -93,6 +93,15 @@ export function editLayout(request: TreeRequest): SandboxLayout {
     ...(git?.sealed ?? []),
     ...mounts,
   ]);
+}
+
+/**
+ * The tree on a throwaway overlay, so that linters and builds can write their caches and outputs; protected paths are
+ * read-only. Where an overlay cannot show the whole tree, it is read-only.
+ */
+export function exploreLayout(request: TreeRequest): SandboxLayout {
+  const { root, overlay } = request;
+  return overlay && isPlain(root) ? { ...editLayout(request), name: 'explore' } : readOnlyLayout(request);
 }
 
 /** The tree on a throwaway overlay, so that builds and tests can write anywhere; `.git` is read-only. */

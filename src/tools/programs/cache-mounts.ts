@@ -1,31 +1,42 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { ToolCall } from '../../ports/tool-backend.ts';
+import type { ProjectConfig } from '../../spec/types.ts';
 import type { Mount } from '../sandbox/mount.ts';
-import { checkFolder, SANDBOX_HOME } from '../sandbox/mounts/layout.ts';
+import { checkFolder, fromHome, SANDBOX_HOME } from '../sandbox/mounts/layout.ts';
 
 /** A session's folders that were unused for this long are removed by the repository's next session. */
 const IDLE_MS = 24 * 60 * 60 * 1000;
 
 /**
- * The mounts of `cache:`. A folder that test runs write belongs to the session: it starts empty and no other session
- * sees it, because files of one run influence the next. A read-only folder is the operator's.
+ * The mounts of `cache:` for a test run. A folder that test runs write belongs to the session: it starts empty and no
+ * other session sees it, because files of one run influence the next. A read-only folder is the operator's.
  *
  * @throws LayoutError if a folder to read is too wide
  */
 export function cacheMounts({ grant: { root, config }, sessionId }: ToolCall): readonly Mount[] {
   const folders = config.cache ?? [];
   const base = folders.some(({ read }) => !read) ? ownFolders(root, sessionId) : null;
-  return folders.flatMap(({ folder, read }): readonly Mount[] => {
-    const inHome = folder.startsWith('~/') ? folder.slice(2) : null;
-    const target = inHome === null ? join(root, folder) : join(SANDBOX_HOME, inHome);
-    if (!read) return [{ kind: 'writable', source: made(join(base!, digest(folder)), root), target }];
-    const source = inHome === null ? target : join(process.env['HOME'] || homedir(), inHome);
-    return existsSync(source) ? [{ kind: 'read-only', source: checkFolder('cache', source), target }] : [];
+  return folders.flatMap((each): readonly Mount[] => {
+    if (each.read) return readCacheMounts(root, { cache: [each] });
+    const source = made(join(base!, digest(each.folder)), root);
+    return [{ kind: 'writable', source, target: targetOf(each.folder, root) }];
   });
 }
+
+/** The operator's folders of `cache:`, such as downloaded modules; every command reads them. */
+export function readCacheMounts(root: string, { cache = [] }: Pick<ProjectConfig, 'cache'>): readonly Mount[] {
+  return cache.flatMap(({ folder, read }): readonly Mount[] => {
+    const source = fromHome(folder.startsWith('~/') ? folder : join(root, folder));
+    if (!read || !existsSync(source)) return [];
+    return [{ kind: 'read-only', source: realpathSync(checkFolder('cache', source)), target: targetOf(folder, root) }];
+  });
+}
+
+const targetOf = (folder: string, root: string): string =>
+  folder.startsWith('~/') ? join(SANDBOX_HOME, folder.slice(2)) : join(root, folder);
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
 

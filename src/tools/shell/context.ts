@@ -3,6 +3,7 @@ import type { Json, ProjectConfig } from '../../spec/types.ts';
 import { personConfig } from '../git/author.ts';
 import { findRepository } from '../git/repository.ts';
 import { maskedObjects } from '../git-objects/masked-objects.ts';
+import { readCacheMounts } from '../programs/cache-mounts.ts';
 import { operatorPrograms, type Programs } from '../programs/operator-programs.ts';
 import { fromHome, type SandboxLayout, STATE_HOMES } from '../sandbox/mounts/layout.ts';
 import type { TreeRequest } from '../sandbox/mounts/layouts.ts';
@@ -85,7 +86,8 @@ export interface CallTree extends TreeRequest, Covered {
 export async function treeOf({ call, sandbox, env, overlay }: ShellContext): Promise<CallTree> {
   const { root, config } = call.grant;
   const { mask: masks, toolchains } = config;
-  const programs = programsOf(root, config, env);
+  const found = programsOf(root, config, env);
+  const programs = { ...found, mounts: [...found.mounts, ...readCacheMounts(root, config)] };
   const scan = scanTree(root, masks);
   const { availability } = sandbox;
   const unixSockets = availability.ok && availability.unixSockets;

@@ -345,6 +345,16 @@ describe('a configured command has what it needs', () => {
     expect(await runIn('s1')).toMatchObject({ stdout: '/home/agent/.cache/build:\na\n\ntarget:\nb\nof mine' });
     expect(await runIn('s2')).toMatchObject({ stdout: empty });
     expect(readdirSync(join(root, 'target'))).toEqual(['old']);
+    // Every command reads the operator's folder; only test runs have the session's.
+    for (const tool of ['bash', 'bash-readonly']) {
+      const { result } = await ok(
+        root,
+        tool,
+        { command: 'cat ~/.npmcache/module; ls ~/.cache' },
+        { config: { cache } },
+      );
+      expect(result).toMatchObject({ stdout: 'of mine', exit: 2 });
+    }
     const folder = join(home, 'caches/hopgate');
     const sessions = () => readdirSync(join(folder, readdirSync(folder)[0]!));
     expect(sessions()).toHaveLength(2);

@@ -18,12 +18,9 @@ import { overlayRefusal, type ShellContext, treeOf } from './context.ts';
 import { type GitChanges, gitChanges } from './git/git-changes.ts';
 import { type Dropped, judgeChanges, mayHoldScope } from './judge-change.ts';
 import { overlayChanges } from './overlay-changes.ts';
-import { commandReport } from './report.ts';
+import { commandReport, notKept } from './report.ts';
 
 const MAX_TEXT = 256 << 20;
-
-/** Maximum number of listed changes; more come from a build, and such a list helps no reader. */
-const MAX_DROPPED = 100;
 
 /**
  * `bash`: any command line, on an overlay. After it has ended by itself, its changes within the scope are applied to
@@ -72,21 +69,11 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Stop
     changed: applied.effects.map(({ path, op }) => ({ path, op })),
     ...findingsPart(effects),
     ...tree.said,
-    dropped: dropped.slice(0, MAX_DROPPED).map(({ path, why }) => ({ path, why })),
-    ...(dropped.length > MAX_DROPPED ? { droppedInAll: dropped.length } : {}),
+    dropped: [],
+    ...notKept(dropped),
     ...(left.effects.length > 0 ? { completed: left.effects.map(({ path }): Json => path) } : {}),
   });
-  return withGit(withWarning(report, dropped), git);
-}
-
-/** Adds what was not kept as the first field of the result, so that no reader takes the exit status for success. */
-function withWarning({ outcome, effects }: ToolReport, dropped: readonly Dropped[]): ToolReport {
-  if (outcome.status === 'refused' || dropped.length === 0) return { outcome, effects };
-  const groups = [...Map.groupBy(dropped, ({ why }) => why)].map(
-    ([why, all]) => `${namesOf(all.map(({ path }) => path))} (${why})`,
-  );
-  const warning = `Not kept: ${namesOf(groups)}.`;
-  return { outcome: { ...outcome, result: { warning, ...fieldsOf(outcome.result) } }, effects };
+  return withGit(report, git);
 }
 
 /** The root's own `.git`, which is writable in the overlay and always discarded. */

@@ -1,9 +1,27 @@
+import { namesOf } from '../../gate/scope/tree.ts';
 import type { ObservedEffects } from '../../ports/effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { commandJson } from './command-json.ts';
 import type { ShellContext } from './context.ts';
+import type { Dropped } from './judge-change.ts';
+
+/** Maximum number of listed changes; more come from a build, and such a list helps no reader. */
+const MAX_DROPPED = 100;
+
+/** The fields of a result for changes that were not kept; none if there are none. */
+export function notKept(dropped: readonly Dropped[]): { readonly [key: string]: Json } {
+  if (dropped.length === 0) return {};
+  const groups = [...Map.groupBy(dropped, ({ why }) => why)].map(
+    ([why, all]) => `${namesOf(all.map(({ path }) => path))} (${why})`,
+  );
+  return {
+    warning: `Not kept: ${namesOf(groups)}.`,
+    dropped: dropped.slice(0, MAX_DROPPED).map(({ path, why }) => ({ path, why })),
+    ...(dropped.length > MAX_DROPPED ? { droppedInAll: dropped.length } : {}),
+  };
+}
 
 /** The report of a command that ran. Without containment its effects were not observed; the result says so. */
 export function commandReport(

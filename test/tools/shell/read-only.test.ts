@@ -93,7 +93,9 @@ test('an overlay shows the tree also if hopgate was started in its root', async 
   const root = scratch({ a: 'a' });
   const cwd = process.cwd;
   process.cwd = () => root;
-  onTestFinished(() => void (process.cwd = cwd));
+  onTestFinished(() => {
+    process.cwd = cwd;
+  });
   expect((await shell(root, 'echo b > a')).result.dropped).toHaveLength(1);
 });
 

@@ -101,7 +101,14 @@ export function editLayout(request: TreeRequest): SandboxLayout {
  */
 export function exploreLayout(request: TreeRequest): SandboxLayout {
   const { root, overlay } = request;
-  return overlay && isPlain(root) ? { ...editLayout(request), name: 'explore' } : readOnlyLayout(request);
+  if (!overlay || !isPlain(root)) return readOnlyLayout(request);
+  const scan = request.scan ?? scanTree(root, request.masks);
+  const { layer, mounts } = maskOverlay(root, scan);
+  return treeLayout('explore', request, [
+    { kind: 'overlay', source: root, target: root, bytes: OVERLAY_BYTES, ...layer },
+    ...scan.protectedPaths.map((path): Mount => ({ kind: 'sealed', target: join(root, path) })),
+    ...mounts,
+  ]);
 }
 
 /** The tree on a throwaway overlay, so that builds and tests can write anywhere; `.git` is read-only. */

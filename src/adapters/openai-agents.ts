@@ -128,7 +128,7 @@ export async function openAiAgents(
     unlessBroken(async () => {
       if (openBefore.has(name)) return undefined;
       if ((await session.tools()).some((open) => open.name === name))
-        return `${name} was not available when this turn began, but is now. Repeat this call.`;
+        return `${name} was not available when this turn began; it is now. Repeat this call.`;
       return (await session.call({ name, input: NOT_HANDED_OVER })).text;
     });
 

@@ -37,11 +37,11 @@ export function expandPattern(pattern: string): readonly string[] {
 /** Explains why a pattern cannot be compiled, as a phrase that follows its name; null if it can. */
 export function globProblem(pattern: string, expanded: readonly string[] = expandBraces(pattern)): string | null {
   if (expanded.length > MAX_ALTERNATIVES) return `has more than ${MAX_ALTERNATIVES} alternatives in {…}`;
-  if (/\[\[:\w+:\]/.test(pattern)) return 'holds a class such as [:alpha:]; write its characters, such as a-z';
+  if (/\[\[:\w+:\]/.test(pattern)) return 'contains a class such as [:alpha:]; write its characters, such as a-z';
   if (!pattern.includes('(')) return null;
   const rest = expanded.map((each) => each.replace(/(?<=^|\/)[^/*?[(]*!\([^()/]*\)(?=\/|$)/g, ''));
   return rest.some((each) => /[!@+*?]\(|\([^)]*\|/.test(each)) || /!\([^)]*[{}]/.test(pattern)
-    ? 'holds an extended glob; only name!(a|b) at the end of a name is known'
+    ? 'contains an extended glob; only name!(a|b) at the end of a name is known'
     : null;
 }
 

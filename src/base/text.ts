@@ -36,3 +36,12 @@ export const quoteShell = (word: string): string => `'${word.replaceAll("'", "'\
 
 /** One word of a POSIX shell, in quotes only if it needs them. */
 export const shellWord = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : quoteShell(word));
+
+/**
+ * A count with its noun.
+ *
+ * @example plural(1, 'line') // "1 line"
+ * @example plural(2, 'entry', 'entries') // "2 entries"
+ */
+export const plural = (count: number, noun: string, nouns = `${noun}s`): string =>
+  `${count} ${count === 1 ? noun : nouns}`;

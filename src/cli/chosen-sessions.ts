@@ -22,6 +22,6 @@ export async function readPin(store: EvidenceStore, { pin }: SessionSummary): Pr
   try {
     return JSON.parse(new TextDecoder().decode(bytes)) as Pin;
   } catch {
-    return `the pinned spec ${pin} is no JSON`;
+    return `the pinned spec ${pin} is not JSON`;
   }
 }

@@ -7,8 +7,8 @@ import type { Io } from './io.ts';
 
 /** Gaps that no setting of Codex closes; printed whenever Codex is installed. */
 const OPEN = [
-  'Codex has no switch that makes a failing hook refuse: hopgate’s answers with a refusal whatever happens to it, but one that is killed together with its shell lets the call through. Codex’s own sandbox holds then.',
-  'Typing into a shell that is already open (write_stdin) calls no hook; none is open, because no command of Codex’s own shell is let through.',
+  'Codex allows a call if its hook fails. hopgate’s hook refuses in every case, unless it is killed together with its shell; then only Codex’s own sandbox limits the call.',
+  'Typing into an open shell (write_stdin) calls no hook; no shell is open, because every command of Codex’s own shell is refused.',
   'A turn keeps the sandbox that it began with. After a hop, hopgate’s tools follow at once; apply_patch from the next start on (hopgate codex --follow).',
 ];
 
@@ -30,7 +30,7 @@ export async function codexFindings(root: string, io: Io): Promise<readonly Diag
         status: 'missing',
         found: (error as Error).message,
         without: 'hopgate codex does not start; everything else works.',
-        fix: 'Start codex by itself to see what is wrong, or update it (codex update).',
+        fix: 'Start codex without hopgate to see the error, or update it (codex update).',
       },
     ];
   }
@@ -40,7 +40,7 @@ function installed(ours: Awaited<ReturnType<typeof askCodex>>['hooks'], root: st
   const name = 'Codex hooks';
   const details = [lastHeard(root, io)];
   if (ours.length === 0)
-    return { name, status: 'ok', found: 'not installed for good; "hopgate codex" brings its own', details };
+    return { name, status: 'ok', found: 'not installed; "hopgate codex" works without it', details };
   const silent = ours.filter(
     ({ enabled, trustStatus }) => !enabled || (trustStatus !== 'trusted' && trustStatus !== 'managed'),
   );
@@ -48,8 +48,8 @@ function installed(ours: Awaited<ReturnType<typeof askCodex>>['hooks'], root: st
     return {
       name,
       status: 'missing',
-      found: `${silent.length} of ${ours.length} are passed over by Codex: ${[...new Set(silent.map(({ enabled, trustStatus }) => (enabled ? trustStatus : 'switched off')))].join(', ')}`,
-      without: 'What Codex does by itself is seen by nobody; hopgate’s own tools decide all the same.',
+      found: `${silent.length} of ${ours.length} are ignored by Codex: ${[...new Set(silent.map(({ enabled, trustStatus }) => (enabled ? trustStatus : 'switched off')))].join(', ')}`,
+      without: 'Codex’s own tools are not observed; hopgate’s tools are still checked.',
       fix: 'Run "hopgate install codex" again, or start codex, type /hooks and trust them.',
       details,
     };
@@ -68,6 +68,6 @@ function lastHeard(root: string, io: Io): string {
   const [last] = new SeatFiles(root, io.env).all().filter(({ conversation }) => conversation.client === 'codex');
   const event = last?.events.at(-1);
   return event
-    ? `last heard of in this repository: ${event.name}, ${event.at}`
-    : 'no hook of Codex has come in this repository yet';
+    ? `last call in this repository: ${event.name}, ${event.at}`
+    : 'no hook of Codex was called in this repository yet';
 }

@@ -70,7 +70,7 @@ async function compare(name: string, world: World): Promise<Diagnosis> {
     return {
       name,
       status: 'missing',
-      found: 'it is not on your PATH',
+      found: 'your PATH does not have it',
       without,
       fix: `Install ${name}, or correct the command in hopgate.yaml.`,
     };
@@ -82,12 +82,12 @@ async function compare(name: string, world: World): Promise<Diagnosis> {
   if (inside.path === null || hidden)
     return { name, status: 'missing', found: `${outside} is not found in the sandbox`, without, fix };
   const version = isWithin(root, outside) ? null : await versionOf(outside, world);
-  const found = `${inside.version || 'no version told'} (${inside.path})`;
+  const found = `${inside.version || 'no version reported'} (${inside.path})`;
   if (inside.path !== outside || (version !== null && version !== inside.version))
     return {
       name,
       status: 'missing',
-      found: `${found} in the sandbox, ${version || 'no version told'} (${outside}) outside`,
+      found: `${found} in the sandbox, ${version || 'no version reported'} (${outside}) outside`,
       without,
       fix,
     };

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
 import { findProgram } from '../base/process.ts';
+import { plural } from '../base/text.ts';
 import { openProject } from '../project/open-project.ts';
 import { CONFIG_FILE } from '../project/root.ts';
 import { ensureStateDir } from '../project/state-dir.ts';
@@ -96,7 +97,7 @@ function stateFolder(root: string, io: Io): Diagnosis {
       name: 'state folder',
       status: 'broken',
       found: (error as Error).message,
-      without: 'No session can start: its evidence would have no place.',
+      without: 'No session can start, because its evidence cannot be stored.',
       fix: remedyOf(error) ?? 'Set XDG_STATE_HOME to a folder that you can write.',
     };
   }
@@ -116,11 +117,11 @@ async function project(root: string, io: Io, run: RunProgram): Promise<readonly 
     const count = Object.keys(specs.peripherals).length;
     return [
       config(configFile, trusted, ignored),
-      { name: 'specs', status: 'ok', found: `${count} peripherals (${specsFolder})` },
+      { name: 'specs', status: 'ok', found: `${plural(count, 'peripheral')} (${specsFolder})` },
       ...(await programFindings(real, settings, io, run)),
     ];
   } catch (error) {
-    const found = error instanceof SpecError ? `${error.issues.length} problems` : (error as Error).message;
+    const found = error instanceof SpecError ? `${plural(error.issues.length, 'problem')}` : (error as Error).message;
     return [
       {
         name: 'specs',
@@ -151,7 +152,7 @@ function config(file: string | null, trusted: boolean, ignored: readonly string[
     name,
     status: 'missing',
     found: `not trusted (${file})`,
-    without: ignored.length === 0 ? 'Its masks and scopes hold.' : `It only narrows; left out: ${ignored.join(', ')}.`,
+    without: ignored.length === 0 ? 'Its masks and scopes apply.' : `It only narrows; left out: ${ignored.join(', ')}.`,
     fix: 'Read it, then run "hopgate trust".',
   };
 }

@@ -46,12 +46,12 @@ function describe(error: unknown): Description {
     return {
       code: 'invalid-spec',
       message: formatIssues(error.issues),
-      remedy: 'Correct these, then run "hopgate check".',
+      remedy: 'Correct them, then run "hopgate check".',
       exitCode: 1,
     };
   const message = error instanceof Error ? error.message : String(error);
   const coded = error instanceof Error && 'code' in error && typeof error.code === 'string';
   return coded
     ? { code: error.code as string, message, remedy: '', exitCode: 1 }
-    : { code: 'unexpected', message, remedy: 'Set HOPGATE_DEBUG=1 to see where this comes from.', exitCode: 1 };
+    : { code: 'unexpected', message, remedy: 'Set HOPGATE_DEBUG=1 to print the stack.', exitCode: 1 };
 }

@@ -29,7 +29,7 @@ export async function inhabitationOf(
 ): Promise<readonly Inhabitation[]> {
   const pin = await readPin(store, session);
   if (typeof pin === 'string')
-    throw new CliError('no-pin', pin, 'Without it nobody can tell what the agent had to be shown.');
+    throw new CliError('no-pin', pin, 'Without it, the text that the agent had to be shown is unknown.');
   const entries: Entry[] = [];
   for await (const { entry } of store.entries(session.sessionId)) entries.push(entry);
   const recorded = readTranscript(io, session.sessionId, root, file);
@@ -55,7 +55,7 @@ function readTranscript(io: Io, sessionId: string, root: string, file: string | 
     return parseTranscript(readFileSync(path, 'utf8'));
   } catch (cause) {
     if (file === undefined && (cause as NodeJS.ErrnoException).code === 'ENOENT') return NO_TRANSCRIPT;
-    throw new CliError('unreadable', `cannot read the transcript ${path}`, 'Name a file that is there.', {
+    throw new CliError('unreadable', `cannot read the transcript ${path}`, 'Name an existing file.', {
       cause,
       exitCode: 2,
     });

@@ -70,7 +70,7 @@ function ran(result: StepResult): Ran {
 }
 
 function refusedBy(result: Refused | { readonly ok: true }): Ran {
-  if (result.ok) throw new Error('a refusal let a call through');
+  if (result.ok) throw new Error('a refusal allowed a call');
   const { code, message, remedy } = result.denial;
   const answer = failure(REFUSED, `${code}: ${sentence(message)}\nWhat to do: ${sentence(remedy)}`);
   return { answer, came: { status: 'refused', code, text: answer.stderr, evidence: idsOf(result.evidence) } };

@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import { compileGlob, type Glob } from '../base/glob.ts';
 import { fieldsOf } from '../base/json.ts';
+import { plural } from '../base/text.ts';
 import { INSTRUCTION_FILES } from '../spec/policy/instruction-files.ts';
 import { isTestFile } from '../spec/test-files.ts';
 import type { Json, ProjectConfig } from '../spec/types.ts';
@@ -20,15 +21,15 @@ export interface Finding {
  */
 const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
   [
-    'a package manager runs what it says',
+    'a package manager runs its commands',
     ['package.json', '.pnpmfile.cjs', 'binding.gyp', '.yarn/**', 'composer.json', 'deno.json', 'deno.jsonc'],
   ],
   [
-    'a package manager runs what it says',
+    'a package manager runs its commands',
     ['setup.py', 'setup.cfg', 'pyproject.toml', 'Cargo.toml', 'build.rs', 'Gemfile', '*.gemspec', '.cargo/**'],
   ],
   [
-    'it decides what is installed, and what is installed runs',
+    'it selects packages, and installed packages run code',
     [
       ...[
         'package-lock.json',
@@ -160,7 +161,7 @@ const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
       '.overcommit.yml',
     ],
   ],
-  ['agents take it for instructions', INSTRUCTION_FILES],
+  ['agents read it as instructions', INSTRUCTION_FILES],
   [
     'a tool manager or an editor obeys it',
     [
@@ -241,25 +242,24 @@ function testScripts(text: string): TestSignals['scripts'] {
 /** Explains how a change weakens the tests; null if a glance sees nothing. `after` is null if the file was deleted. */
 export function weakenedTests(before: TestSignals | null, after: TestSignals | null): string | null {
   if (before === null)
-    return after !== null && after.skipped > 0 ? `${count(after.skipped, 'test mark')} skip or single out` : null;
-  if (after === null) return before.tests > 0 ? `it was deleted, with ${count(before.tests, 'test')}` : null;
+    return after !== null && after.skipped > 0 ? `${plural(after.skipped, 'test mark')} skip or single out` : null;
+  if (after === null) return before.tests > 0 ? `it was deleted, with ${plural(before.tests, 'test')}` : null;
   const changed = Object.entries(before.scripts).find(([name, run]) => after.scripts[name] !== run);
   if (changed)
     return `its script "${changed[0]}" was changed from "${short(changed[1])}" to "${short(after.scripts[changed[0]] ?? '')}"`;
-  if (after.tests < before.tests) return `it holds ${count(before.tests - after.tests, 'test')} less than before`;
+  if (after.tests < before.tests) return `it holds ${plural(before.tests - after.tests, 'test')} less than before`;
   return after.skipped > before.skipped
-    ? `${count(after.skipped - before.skipped, 'more mark')} in it skip or single out tests`
+    ? `${plural(after.skipped - before.skipped, 'more mark')} in it skip or single out tests`
     : null;
 }
 
-const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
 const short = (text: string): string => (text.length > 100 ? `${text.slice(0, 99)}…` : text);
 
 /** Fewer tests passed in a whole run than in the runs before it, as a result's `fewerTests` says; null if not. */
 export function fewerTestsIn(run: { readonly [key: string]: Json }): string | null {
   const { before, now } = fieldsOf(run['fewerTests']);
   return typeof before === 'number' && typeof now === 'number'
-    ? `${count(before - now, 'test')} less passed than before (${now} of ${before})`
+    ? `${plural(before - now, 'test')} less passed than before (${now} of ${before})`
     : null;
 }
 

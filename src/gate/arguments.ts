@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
 import { isObject } from '../base/json.ts';
-import { excerpt } from '../base/text.ts';
+import { excerpt, plural } from '../base/text.ts';
 import { ROLE_FACTS } from '../spec/policy/argument-roles.ts';
 import type { Json, ToolSpec } from '../spec/types.ts';
 
@@ -45,7 +45,7 @@ function nameThem(tool: ToolSpec, given: unknown): BoundArguments {
       return {
         ok: false,
         argument: null,
-        problem: `${tool.id} takes at most ${tool.parameters.length} arguments, not ${given.length}`,
+        problem: `${tool.id} takes at most ${plural(tool.parameters.length, 'argument')}, not ${given.length}`,
       };
     }
     const pairs = tool.parameters.flatMap(({ name }, index) =>

@@ -38,12 +38,12 @@ export function decideMode(context: GateContext, request: ModeRequest): Decision
     const how = request.by === 'clock' ? 'timeout' : 'reset';
     if (to !== gate.reset) return refuse(`a ${how} leads to ${gate.reset}`);
     if (how === 'reset' && request.by !== 'operator') return refuse('only the operator can reset');
-    if (from === to) return refuse('it is there already');
+    if (from === to) return refuse('it is already there');
     const facts = requirementFacts(specs, view, [], { by: request.by });
     return { ok: true, plan: { from, to, how, event: { type: how, facts }, approval: null } };
   }
 
-  if (from === to) return refuse('it is there already');
+  if (from === to) return refuse('it is already there');
   const transition = gate.transitions.find((candidate) => candidate.from === from && candidate.to === to);
   if (!transition) return refuse('the gate has no such transition');
   if (transition.summary && !(typeof request.summary === 'string' && request.summary.trim() !== '')) {

@@ -1,3 +1,4 @@
+import { plural } from '../base/text.ts';
 import { nearest, own } from '../spec/names.ts';
 import type { Mode, ProjectConfig, ScopeRule, SpecSet, ToolEffect, ToolSpec } from '../spec/types.ts';
 import { type Arguments, bindArguments } from './arguments.ts';
@@ -105,9 +106,10 @@ function limitReached(
 ): { limit: string; value: string } | null {
   const { visit } = view;
   if (!visit) return null;
-  if (limits.steps !== null && visit.steps >= limits.steps) return { limit: 'steps', value: `${limits.steps} steps` };
+  if (limits.steps !== null && visit.steps >= limits.steps)
+    return { limit: 'steps', value: `${plural(limits.steps, 'step')}` };
   const late = visit.status === 'expired' || (visit.deadline !== null && view.now >= visit.deadline);
-  return late ? { limit: 'minutes', value: `${limits.minutes} minutes` } : null;
+  return late ? { limit: 'minutes', value: `${plural(limits.minutes ?? 0, 'minute')}` } : null;
 }
 
 /** The usage of a tool, from its catalogue entry: `read { path, offset?, limit? }`. */

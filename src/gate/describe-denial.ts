@@ -119,7 +119,7 @@ export function describeDenial(
       };
     case 'summary-required':
       return {
-        message: `leaving ${mode} for ${to} needs a summary of what was done`,
+        message: `leaving ${mode} for ${to} needs a summary of the work`,
         remedy: 'request the mode change again with a non-blank summary',
       };
     case 'no-peripheral':

@@ -65,7 +65,7 @@ export function exitRemedy(
   const first =
     requirement.kind === 'principal'
       ? `let the ${requirement.is} ask`
-      : `go on until ${describeRequirement(requirement)}`;
+      : `continue until ${describeRequirement(requirement)}`;
   return exits.length === 0 ? first : `${first}, or leave by an exit that holds (${exits.join('; ')})`;
 }
 

@@ -62,12 +62,12 @@ function take(session: Session, action: ScenarioAction): Promise<AnyResult> {
 
 function surprises({ expect }: ScenarioStep, result: AnyResult): string[] {
   if (expect && 'denied' in expect) {
-    if (result.ok) return [`expected the denial ${expect.denied}, but it was let through`];
+    if (result.ok) return [`expected the denial ${expect.denied}, but it was allowed`];
     return result.denial.code === expect.denied
       ? []
       : [`expected the denial ${expect.denied}, got ${result.denial.code}`];
   }
-  if (!result.ok) return [`nobody expected the denial ${(result.denial satisfies Denial).code}`];
+  if (!result.ok) return [`the denial ${(result.denial satisfies Denial).code}`];
   if (!expect)
     return 'outcome' in result && result.outcome === 'failed' ? [`the tool failed: ${result.error?.message}`] : [];
   const seen = asSeen(result);

@@ -1,3 +1,4 @@
+import { plural } from '../base/text.ts';
 import { type Body, bodyOf } from '../evidence/bodies.ts';
 import type { Entry } from '../evidence/entry.ts';
 import { decide } from '../gate/decide.ts';
@@ -64,7 +65,7 @@ export class SessionCore {
   /** The backend of a tool that the gate allowed; the gate refuses tools without one. */
   backendOf(tool: string): ToolBackend {
     const backend = this.parts.backends.find(({ tools }) => tools.includes(tool));
-    if (!backend) throw new Error(`no backend serves "${tool}", and the gate let it through`);
+    if (!backend) throw new Error(`no backend serves "${tool}", and the gate allowed it`);
     return backend;
   }
 
@@ -197,7 +198,7 @@ export class SessionCore {
     }
     const { denial } = deny(context(), 'approval-required', {
       ...first.denial.about,
-      ...(approval ?? { answer: approver ? 'it was not given' : 'nobody is there to give it' }),
+      ...(approval ?? { answer: approver ? 'it was not given' : 'no approver is available' }),
       by: request.by,
     });
     return { decision: { ok: false, denial, wanted: null }, approval: null };
@@ -264,8 +265,7 @@ export class SessionCore {
     if (isSessionClosed(this.writer.state)) return;
     const { pending } = this.writer.state.facts;
     if (pending) {
-      const reason =
-        'nobody recorded an outcome after the intent; the outcome is unknown and the step is not run again';
+      const reason = 'no outcome was recorded after the intent; the outcome is unknown and the step is not run again';
       await this.writer.append([{ event: 'interrupted', tool: pending.tool, reason }, ...this.heldBack]);
     }
     this.heldBack = [];
@@ -293,7 +293,7 @@ export class SessionCore {
           how: 'timeout',
           by: 'clock',
           summary: null,
-          reason: `no entry for ${gate.timeoutMinutes} minutes`,
+          reason: `no entry for ${plural(gate.timeoutMinutes, 'minute')}`,
           exitCriteria: null,
           approval: null,
           facts: decision.plan.event.facts,

@@ -7,7 +7,7 @@ export const RelativePath = z
   .string()
   .superRefine((path, context) => {
     const problem = relativePathProblem(path);
-    if (problem) context.addIssue({ code: 'custom', message: `is not a path beneath the root: ${problem}` });
+    if (problem) context.addIssue({ code: 'custom', message: `is not a path inside the root: ${problem}` });
   })
   .meta({ pattern: '^(?![/~]|[A-Za-z]:)(?!(.*/)?\\.\\.(/|$))[^\\\\]*[^\\s\\\\][^\\\\]*$' });
 
@@ -37,7 +37,7 @@ function writePathProblem(pattern: string): string | null {
   const path = isExclusion(pattern) ? pattern.slice(1).replace(/^\//, '') : pattern;
   if (isExclusion(path)) return 'has more than one !; an exclusion always wins, wherever it is in the list';
   const problem = relativePathProblem(path);
-  if (problem !== null) return `is not a path beneath the root: ${problem}`;
+  if (problem !== null) return `is not a path inside the root: ${problem}`;
   if (isExclusion(pattern) && path.replace(/[./]+/g, '') === '') return 'excludes everything';
   return globProblem(path);
 }

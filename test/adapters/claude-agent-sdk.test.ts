@@ -43,7 +43,7 @@ const textOf = ({ content }: { content: readonly { type: string }[] }): string =
   content.map((block) => ('text' in block ? String(block.text) : '')).join('\n');
 
 const driver: AgentDriver = {
-  lacks: { malformedArguments: 'what is no JSON never becomes a call of the program' },
+  lacks: { malformedArguments: 'what is not JSON never becomes a call of the program' },
   async play({ agentSession, script, person }: Scene) {
     const options = await claudeAgentOptions(agentSession, { approve: (request) => person(JSON.stringify(request)) });
     const { client, judge } = await program(options);

@@ -21,7 +21,7 @@ import {
 import { agentWorld } from '../contracts/agent-world.ts';
 import { broken, end, execute, hop, playApart, read, readThatAborts } from './common-scenes.ts';
 
-/** As LangChain reads a provider's answer: what is no JSON is no call. */
+/** As LangChain reads a provider's answer: what is not JSON is no call. */
 function calling(calls: readonly ScriptedCall[], turn: number): AIMessage {
   const ids = calls.map((call, index) => ({ ...call, id: `call-${turn}-${index}` }));
   const unread = ids.flatMap(({ id, name, input }) => (typeof input === 'string' ? [{ id, name, args: input }] : []));

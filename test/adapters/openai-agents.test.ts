@@ -46,7 +46,7 @@ const seenBy = ({ calls }: ScriptedModel): readonly SeenTurn[] =>
   });
 
 const driver: AgentDriver = {
-  lacks: { malformedArguments: 'the SDK parses the arguments itself and answers what is no JSON' },
+  lacks: { malformedArguments: 'the SDK parses the arguments itself and answers what is not JSON' },
   async play({ agentSession, script, person }: Scene) {
     const model = scripted(script);
     const hopgate = await openAiAgents(agentSession);

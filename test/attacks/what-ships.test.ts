@@ -130,7 +130,7 @@ async function refused(answer: Promise<object>): Promise<string> {
   const given = (await answer) as { denial?: { code: string; message: string; remedy: string }; error?: object };
   if (given.denial) return `${given.denial.code}: ${given.denial.message} → ${given.denial.remedy}`;
   if (given.error) return JSON.stringify(given.error);
-  throw new Error(`it was let through: ${JSON.stringify(given)}`);
+  throw new Error(`it was allowed: ${JSON.stringify(given)}`);
 }
 
 /** Commits and pushes what is approved; the commit's id. */

@@ -158,7 +158,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'the configured test commands',
     rule: 'scope',
-    says: 'none of the configured test commands',
+    says: 'not one of the configured test commands',
     does: async (session) => {
       await to.test(session);
       await session.step({ tool: 'bash-test', args: { command: 'npm run release' } });
@@ -167,7 +167,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'the configured deploy commands',
     rule: 'scope',
-    says: 'none of the configured deploy commands',
+    says: 'not one of the configured deploy commands',
     does: async (session) => {
       await to.deploy(session);
       await session.step({ tool: 'bash-deploy', args: { name: 'production' } });
@@ -243,7 +243,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'that looking changes nothing (the sandbox saw a change)',
     rule: 'effect',
-    says: 'bash-readonly only looks',
+    says: 'bash-readonly only observes',
     backend: withAnswer('bash-readonly', [{ path: 'src/a.ts', op: 'modify' }]),
     does: async (session) => {
       await to.diagnose(session);
@@ -295,7 +295,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'the approval of a mode',
     rule: 'approval',
-    says: 'nobody approved',
+    says: 'it was not approved',
     specs: (s) => withGate(s, { transitions: s.modeGate!.transitions.map((one) => ({ ...one, approval: null })) }),
     does: async (session) => {
       await session.setMode({ to: 'diagnose' });
@@ -453,7 +453,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'the approval of a hop',
     rule: 'approval',
-    says: 'nobody approved',
+    says: 'it was not approved',
     specs: (s) => withPeripheral(s, 'test', { gates: {} }),
     does: (session) => to.deploy(session),
   },
@@ -468,7 +468,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'a pattern gate',
     rule: 'gate',
-    says: 'the pattern stands at nothing',
+    says: 'the outcome of the pattern is nothing',
     pinned: withPeripheral(SPECS, 'explore', {
       gates: { edit: [{ kind: 'pattern', pattern: 'small-steps', is: 'selected' }] },
     }),

@@ -53,7 +53,8 @@ async function audited() {
     program.hook('preAction', () => {
       io.json = program.opts<{ json?: boolean }>().json === true;
     });
-    for (const { register } of [verify, seal, infer, replayCommand, thread]) register(program, io);
+    const commands = { verify, seal, infer, replay: replayCommand, thread };
+    for (const [name, { register }] of Object.entries(commands)) register(program.command(name), io);
     await program.parseAsync(argv, { from: 'user' });
     return { code: io.exitCode, out: out.join('') };
   };

@@ -202,7 +202,7 @@ const FORGED: readonly Forgery[] = [
   {
     name: 'a first entry that opens nothing',
     rule: 'goal-first',
-    says: 'it tells of start',
+    says: 'it records start',
     make: (drafts) => drafts.slice(1),
   },
   {

@@ -45,7 +45,7 @@ async function waitingId({ root, env }: Machine): Promise<string> {
 describe('the list of requests', () => {
   it('is empty where nothing was asked, and makes nothing', async () => {
     const on = machine();
-    expect(await on.run('approve')).toMatchObject({ code: 0, out: 'Nothing waits for an answer.\n' });
+    expect(await on.run('approve')).toMatchObject({ code: 0, out: 'No request waits for an answer.\n' });
     expect((await on.run('approve', '--json')).out).toBe('[]\n');
     expect(statSync(stateDir(on.root, on.env), { throwIfNoEntry: false })).toBeUndefined();
   });
@@ -58,7 +58,7 @@ describe('the list of requests', () => {
     const { code, out } = await on.run('approve');
     expect(code).toBe(0);
     expect(out).toContain(
-      `${first}  now    builder  mode diagnose → execute  yes, by mary, not used yet  the cause is known`,
+      `${first}  now    builder  mode diagnose → execute  approved by mary, not used yet  the cause is known`,
     );
     expect(out).toContain(`${second}  now    builder  mode diagnose → execute  none yet                    another`);
     const [listed] = JSON.parse((await on.run('approve', '--json')).out);
@@ -77,7 +77,7 @@ describe('the list of requests', () => {
     const answer = await pendingApprover({ stateDir: dir, root: other }).approve(requestOf());
     const id = answer && 'pending' in answer ? answer.pending : '';
     const here = await on.run('approve');
-    expect(here.out).toBe('Nothing waits for an answer.\n');
+    expect(here.out).toBe('No request waits for an answer.\n');
     expect(here.err).toContain('1 more in other repositories: hopgate approve --all-roots');
     expect((await on.run('approve', '--all-roots')).out).toContain(id);
     expect((await on.run('approve', '--root', other)).out).toContain(id);
@@ -237,7 +237,7 @@ describe('an answer', () => {
 
   it.each([
     [['approve', 'ID', '--yes', '--no'], 2, '--yes and --no exclude each other'],
-    [['approve', '--yes'], 2, 'there is no request named'],
+    [['approve', '--yes'], 2, 'no request is named'],
     [['approve', 'ID', '--watch'], 2, '--watch takes no id'],
     [['approve', '--watch'], 2, '--watch asks at a terminal'],
     [['approve', 'ID', '--yes', '--minutes', '0'], 2, 'from 1 to 1440'],
@@ -277,7 +277,7 @@ describe('a watch', () => {
     expect((await on.run('approve', String(id), '--yes')).code).toBe(0);
     expect(await ask(on)).toMatchObject({ by: 'operator' });
     stdin.write('yes\n');
-    await until(() => shown.join('').includes('does not wait any more'));
+    await until(() => shown.join('').includes('does not wait any longer'));
     expect(shown.join('')).not.toContain('Approved');
     await ask(on, { reason: 'another' });
     await until(() => prompts(2));

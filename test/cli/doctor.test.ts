@@ -70,7 +70,7 @@ describe('doctor', () => {
       found: `tool 3.1 (${join(tools, 'sdk/bin/tool')}); the same in the sandbox`,
     });
     expect(by['./own.sh']).toMatchObject({ status: 'ok', found: expect.stringContaining('own 1.0') });
-    expect(by['not-there']).toMatchObject({ status: 'missing', found: 'it is not on your PATH' });
+    expect(by['not-there']).toMatchObject({ status: 'missing', found: 'your PATH does not have it' });
     expect(by['gone']).toMatchObject({
       status: 'missing',
       fix: expect.stringContaining('toolenv: version 9 is not installed'),

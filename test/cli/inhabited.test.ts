@@ -68,7 +68,7 @@ describe('verify --inhabited', () => {
     await agent.call({ name: 'read', input: { path: 'a.txt' } });
     await agent.close();
     const { code, out } = await on.run('verify', session.id, '--inhabited');
-    expect(out).toMatch(/^clean so far {2}\S+ {2}\d+ entries, 1 steps, 0 denials, 1 visits$/m);
+    expect(out).toMatch(/^clean so far {2}\S+ {2}\d+ entries, 1 step, 0 denials, 1 visit$/m);
     expect(out).toMatch(/P-4 .*holds/);
     expect(out).toMatch(/P-5 .*fails \(0/);
     expect(code).toBe(0);
@@ -99,12 +99,12 @@ describe('verify --inhabited', () => {
     const { code, out } = await on.run('verify', id, '--inhabited', '--transcript', other);
     expect(code).toBe(1);
     expect(out).toContain('step read is in the evidence, and the agent never called for it');
-    expect(out).toMatch(/and \d+ more|item \d+ should stand here/);
+    expect(out).toMatch(/and \d+ more|item \d+ was expected here/);
   });
 
   it.each([
-    [['verify', 'ID', '--transcript', 'x.jsonl'], 'for --inhabited'],
-    [['verify', '--inhabited', '--transcript', 'x.jsonl'], 'a transcript is of one session'],
+    [['verify', 'ID', '--transcript', 'x.jsonl'], '--transcript needs --inhabited'],
+    [['verify', '--inhabited', '--transcript', 'x.jsonl'], '--transcript needs --inhabited and one session'],
     [['verify', 'ID', '--inhabited', '--transcript', 'x.jsonl'], 'cannot read the transcript'],
   ])('says how to call it: %j', async (argv, says) => {
     const on = machine({ 'a.txt': 'a' });

@@ -123,7 +123,7 @@ describe('trust', () => {
     const accepted = await run('trust', '--yes', '--json');
     expect(JSON.parse(accepted.out)).toMatchObject({ trusted: true, changed: true });
     expect((await openProject(root, env)).config.test).toHaveLength(1);
-    expect((await run('trust')).out).toContain('is trusted as it stands');
+    expect((await run('trust')).out).toContain('is trusted (sha256');
     writeFileSync(join(root, 'hopgate.yaml'), `${WIDE}# more\n`);
     expect((await openProject(root, env)).trusted).toBe(false);
     expect((await run('trust', '--yes')).code).toBe(0);
@@ -168,7 +168,7 @@ describe('trust', () => {
     expect((await type('\u0003', 'trust')).code).toBe(1);
     expect((await run('trust')).code).toBe(1);
     expect((await type('y', 'trust')).code).toBe(0);
-    expect((await run('trust')).out).toContain('is trusted as it stands');
+    expect((await run('trust')).out).toContain('is trusted (sha256');
   });
 
   it('says what is wrong with a file instead of trusting it', async () => {

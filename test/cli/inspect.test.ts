@@ -334,7 +334,7 @@ steps:
     await run('run', 'look.yaml', '--root', '.');
     expect(await run('inspect', '--url', 'ws://127.0.0.1:1')).toMatchObject({
       code: 1,
-      err: expect.stringContaining('nobody answers'),
+      err: expect.stringContaining('no server answers'),
     });
     expect(await run('inspect', '--url', 'http://x')).toMatchObject({ code: 2 });
     expect(await run('inspect', '--port', 'x')).toMatchObject({ code: 2 });

@@ -36,7 +36,7 @@ it('hopgate mcp says in a line that something was no message', async () => {
   const child = spawn(process.execPath, [MAIN, 'mcp', '--root', here.root], { env: here.env, stdio: 'pipe' });
   child.stdin.end('{"jsonrpc":"2.0"}\n[]\n');
   const err = await text(child.stderr);
-  const noted = err.split('\n').filter((line) => line.startsWith('hopgate: passed over'));
+  const noted = err.split('\n').filter((line) => line.startsWith('hopgate: ignored input'));
   expect(noted).toHaveLength(2);
   expect(err).not.toContain('invalid_union');
 });
@@ -236,8 +236,8 @@ describe('hopgate mcp --http', () => {
   it.each([
     ['0.0.0.0:0', 'can be reached from other machines'],
     ['192.168.0.1', 'can be reached from other machines'],
-    ['127.0.0.1:99999', 'is no address'],
-    ['http://x', 'is no address'],
+    ['127.0.0.1:99999', 'is not an address'],
+    ['http://x', 'is not an address'],
   ])('refuses to serve at %s', async (address, why) => {
     const here = await repository();
     const { code, err } = await here.run('mcp', '--http', address);

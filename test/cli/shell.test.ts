@@ -69,7 +69,7 @@ describe('Ctrl-C', () => {
     const here = machine(FILES);
     const { code, out, err } = await here.type('mode diagnose\rstart explore\r\u0003', 'shell');
     expect(out).not.toContain('mode is diagnose');
-    expect(out).toContain('Go on with: hopgate shell --session s-');
+    expect(out).toContain('Continue with: hopgate shell --session s-');
     expect(err).not.toContain('closed');
     expect(code).toBe(0);
   });
@@ -100,7 +100,7 @@ describe('Ctrl-C', () => {
     expect(out).toContain('\nwent\n');
     expect(out).not.toContain('readline was closed');
     expect(code).toBe(0);
-    const [, id = ''] = /Go on with: hopgate shell --session (\S+)/.exec(out) ?? [];
+    const [, id = ''] = /Continue with: hopgate shell --session (\S+)/.exec(out) ?? [];
     expect((await here.run('log', id)).out).toContain('bash-readonly');
   });
 });

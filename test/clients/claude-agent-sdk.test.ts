@@ -69,7 +69,7 @@ const driver: AgentDriver = {
     changingTools: 'the program goes on showing its model the tools that are gone',
     absentTools: 'the program answers calls of tools that the server does not list',
     unknownTools: 'the program answers calls of tools that it does not know',
-    malformedArguments: 'what is no JSON never becomes a call of the program',
+    malformedArguments: 'what is not JSON never becomes a call of the program',
     instructions: 'they are in the system prompt, which the stand-in for the API does not keep',
   },
   async play({ agentSession, session, script, person }: Scene) {

@@ -166,7 +166,7 @@ process.exit(status ?? 1);
     const run = await world.run([write, { text: 'done' }, { text: 'done' }], { own: ['--claude', bypassing] });
     expect(world.read('past.txt')).toBe('past');
     expect(run.code).toBe(1);
-    expect(run.stderr).toContain('Claude Code ran 1 call that no hook told of (Write)');
+    expect(run.stderr).toContain('Claude Code ran 1 call that no hook reported (Write)');
     const { stdout } = await world.hopgate('verify', run.session, '--inhabited');
     expect(stdout).toMatch(/P-1 +world replacement +fails +item \d+ +Write did not go through the session/);
     expect(stdout).toMatch(/P-3 +confinement +fails +item \d+ +Write was used, and had not been presented/);

@@ -6,9 +6,9 @@ const PLAIN = { executable: false, deploy: {} };
 
 /** Files that people know by these names, and what takes them for a program. */
 const FILES: { readonly [why: string]: string } = {
-  'a package manager runs what it says':
+  'a package manager runs its commands':
     'package.json .pnpmfile.cjs binding.gyp .yarn/releases/yarn.cjs composer.json deno.json deno.jsonc setup.py setup.cfg pyproject.toml Cargo.toml build.rs Gemfile x.gemspec .cargo/config.toml',
-  'it decides what is installed, and what is installed runs':
+  'it selects packages, and installed packages run code':
     'package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml pnpm-workspace.yaml bun.lock bun.lockb deno.lock Cargo.lock poetry.lock uv.lock Pipfile Pipfile.lock requirements.txt requirements-dev.txt Gemfile.lock composer.lock go.mod go.sum',
   'a build tool runs it':
     'Makefile GNUmakefile makefile rules.mk CMakeLists.txt find.cmake meson.build configure configure.ac Rakefile justfile .justfile Taskfile.yml Taskfile.yaml noxfile.py tox.ini tasks.py build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradlew gradlew.bat mvnw mvnw.cmd pom.xml build.xml BUILD BUILD.bazel WORKSPACE MODULE.bazel x.bzl SConstruct wscript flake.nix shell.nix default.nix Gruntfile.js gulpfile.mjs vite.config.ts jest.config.cjs x.config.js x.config.mjs x.config.cts x.config.mts .eslintrc.js .babelrc.cjs .xrc.mjs .xrc.ts conftest.py sitecustomize.py usercustomize.py x.pth',
@@ -18,7 +18,7 @@ const FILES: { readonly [why: string]: string } = {
     'Dockerfile Dockerfile.dev web.Dockerfile Containerfile compose.yml compose.yaml docker-compose.yml docker-compose.dev.yaml Vagrantfile Procfile',
   'git may run programs by it':
     '.gitattributes .lfsconfig .pre-commit-config.yaml lefthook.yml .lefthook.yml .githooks/pre-commit .lintstagedrc.json .overcommit.yml',
-  'agents take it for instructions':
+  'agents read it as instructions':
     'CLAUDE.md AGENTS.md GEMINI.md .github/copilot-instructions.md .github/instructions/a.md .github/prompts/a.md SKILL.md',
   'a tool manager or an editor obeys it':
     '.tool-versions .mise.toml mise.toml .nvmrc x.code-workspace .vimrc .dir-locals.el .editorconfig',
@@ -34,7 +34,7 @@ describe('what runs later', () => {
     expect(runsLater(name.toUpperCase(), PLAIN)?.why).toBe(why);
   });
 
-  it('is not ordinary source code, nor a name that only looks alike', () => {
+  it('is not ordinary source code, nor a name that only observes alike', () => {
     const names = [
       'src/a.ts',
       'README.md',

@@ -242,8 +242,8 @@ describe('patterns in a review', () => {
     ]);
     expect(par.prediction_errors).toEqual([{ expected: 'ease', actual: 'pain', magnitude: 0.8 }]);
     expect(par.suggestions).toEqual([
-      'tell what came of a (pur-update), so that it can be judged',
-      'tell what came of c (pur-update), so that it can be judged',
+      'record the outcome of a (pur-update), so that it can be judged',
+      'record the outcome of c (pur-update), so that it can be judged',
     ]);
   });
 

@@ -69,7 +69,7 @@ describe('an approval of a hop', () => {
     });
   });
   it('shows findings and changed test files apart', () => {
-    const findings = { 'package.json': 'a package manager runs what it says' };
+    const findings = { 'package.json': 'a package manager runs its commands' };
     const changes = { 'src/a.ts': 'a', 'test/a.test.ts': null };
     expect(asked(viewOf({ ...ready, findings, changes })).subject.view).toMatchObject({
       changes,

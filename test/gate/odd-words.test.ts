@@ -6,7 +6,7 @@ import { contextOf, viewOf, visitTo } from './views.ts';
 
 function refusalOf(context: GateContext, request: Request): Denial {
   const decision = decide(context, request);
-  if (decision.ok) throw new Error('it was let through');
+  if (decision.ok) throw new Error('it was allowed');
   return decision.denial;
 }
 

@@ -40,7 +40,7 @@ it.each<[ArgumentRole, Json | undefined, Partial<ScopeRule>, string | null]>([
     'path:read',
     'src/b',
     { read: 'session-log' },
-    'out-of-scope: only files that this session has named may be read here',
+    'out-of-scope: only files that this session has named can be read here',
   ],
   ['path:read', 'seen/a', { read: 'session-log' }, null],
   ['path:read', '../x', { read: 'root' }, 'out-of-scope: it is outside the root'],

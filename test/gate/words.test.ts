@@ -62,7 +62,7 @@ const ROWS: readonly Row[] = [
   on('a tool of another peripheral', at('explore'), step('edit')),
   on('a tool of a peripheral far away', at('explore'), step('bash-deploy')),
   on('a tool of no peripheral that can be reached', at('explore'), step('edit'), { ...fixtureSpecs, edges: [] }),
-  on('an acting tool in a mode that only looks', at('edit', { mode: 'diagnose' }), step('edit')),
+  on('an acting tool in a mode that only observes', at('edit', { mode: 'diagnose' }), step('edit')),
   on('an observing tool in a mode that only talks', at('explore', { mode: 'discuss' }), step('read', { path: 'a' })),
   on(
     'an acting tool where there are no modes',
@@ -374,7 +374,7 @@ const MORE: readonly (readonly [string, Denial])[] = [
     deny(contextOf(at('edit')), 'out-of-scope', { tool: 'edit', argument: 'path', value: 'a', why: 'it is a link' })
       .denial,
   ],
-  ['an action without a tool', deny(contextOf(at('edit')), 'invalid-action', { why: 'it is no JSON' }).denial],
+  ['an action without a tool', deny(contextOf(at('edit')), 'invalid-action', { why: 'it is not JSON' }).denial],
   [
     'a way in, where nothing else was said',
     deny(contextOf(at('edit')), 'entry-not-met', { to: 'deploy', why: 'no' }).denial,

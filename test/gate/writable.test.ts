@@ -33,7 +33,7 @@ it.each([
   ['["!dist/"]', 'only excludes; put "." first to write everywhere else'],
   ['[., "!!dist/"]', 'has more than one !'],
   ['[., "!."]', 'excludes everything'],
-  ['["src/@(a|b)/"]', 'holds an extended glob'],
+  ['["src/@(a|b)/"]', 'contains an extended glob'],
   ['["/abs/*"]', 'it is absolute'],
   ['["*/../x"]', 'it contains ..'],
   [`["${'{a,b}'.repeat(9)}"]`, 'has more than 64 alternatives'],

@@ -104,7 +104,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     ...at('explore'),
     provoke: (session) => session.setMode({ to: 'discuss', summary: ' \n' }),
     asked: { kind: 'mode', by: 'agent', to: 'discuss', summary: ' \n' },
-    message: 'leaving execute for discuss needs a summary of what was done',
+    message: 'leaving execute for discuss needs a summary of the work',
     remedy: 'request the mode change again with a non-blank summary',
     follow: (session) => [() => session.setMode({ to: 'discuss', summary: 'looked around' })],
   },
@@ -144,7 +144,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     asked: hopTo('deploy', 'pass', 'almost all pass'),
     message: 'exit pass of test does not hold: it implies that result is pass, but it is "fail"',
     remedy:
-      'go on until result is pass, or leave by an exit that holds (fail → edit or reflect; hop-discipline → discipline; hop-edit → edit; hop-reflect → reflect)',
+      'continue until result is pass, or leave by an exit that holds (fail → edit or reflect; hop-discipline → discipline; hop-edit → edit; hop-reflect → reflect)',
     follow: (session) => [() => session.hop({ to: 'edit', exit: 'fail', reason: 'a test fails' })],
   },
   'entry-not-met': {

@@ -148,7 +148,7 @@ export async function must<T extends { readonly ok: boolean }>(call: Promise<T>)
 /** The denial of a call that has to be refused. */
 export async function denied<T extends { readonly ok: boolean }>(call: Promise<T>): Promise<Extract<T, { ok: false }>> {
   const result = await call;
-  if (result.ok) throw new Error(`it was let through: ${JSON.stringify(result, null, 2)}`);
+  if (result.ok) throw new Error(`it was allowed: ${JSON.stringify(result, null, 2)}`);
   return result as Extract<T, { ok: false }>;
 }
 

@@ -59,7 +59,7 @@ type Mistake = readonly [string, string, string, string, number | undefined, str
 const look = 'peripherals/look.yaml';
 const fix = 'peripherals/fix.yaml';
 const MISTAKES: readonly Mistake[] = [
-  [look, 'purpose: Look around.\n', '', 'peripherals.look', 1, '"purpose" is missing', /what it does here/],
+  [look, 'purpose: Look around.\n', '', 'peripherals.look', 1, '"purpose" is missing', /its work here/],
   [look, 'tools: [', 'tolls: [', 'peripherals.look.tolls', 3, 'unknown key "tolls"', 'did you mean "tools"?'],
   [look, 'grep', 'gerp', 'peripherals.look.tools.1', 3, 'unknown tool "gerp"', 'did you mean "grep"?'],
   [look, 'grep', 'read', 'peripherals.look.tools.1', 3, '"read" is listed twice', 'keep one of them'],

@@ -76,7 +76,7 @@ cache: [~/.cache/go-build, target, { read: ~/go/pkg/mod }]
     ['test: [{ run: npm test }]', 'test.0.run', 'expected a list, got "npm test"', null],
     ['test: [{ run: [] }]', 'test.0.run', 'must not be empty', null],
     ['test: [{ run: [x], report: tpa }]', 'test.0.report', 'unknown value "tpa"', 'did you mean "tap"?'],
-    ['specs: ../specs', 'specs', '"../specs" is not a path beneath the root: it contains ..', null],
+    ['specs: ../specs', 'specs', '"../specs" is not a path inside the root: it contains ..', null],
     ['scopes: { edit: [/etc] }', 'scopes.edit.0', expect.stringContaining('absolute'), null],
     ['web: { allow: ["https://example.com/"] }', 'web.allow.0', expect.stringContaining('is not a host'), null],
     ['mask: [/etc/passwd]', 'mask.0', expect.stringContaining('no leading /'), null],
@@ -158,7 +158,7 @@ describe('the masks of a hopgate.yaml', () => {
   it.each([
     [`["${'a'.repeat(257)}"]`, expect.stringContaining('is longer than 256 characters')],
     [`[${'a, '.repeat(501)}]`, 'mask has more than 500 patterns'],
-    ['["*(*(*(a)))b"]', 'mask.0 holds an extended glob; only name!(a|b) at the end of a name is known'],
+    ['["*(*(*(a)))b"]', 'mask.0 contains an extended glob; only name!(a|b) at the end of a name is known'],
     [`["${'{a,b}'.repeat(9)}"]`, 'mask.0 has more than 64 alternatives in {…}'],
     ['["!/etc"]', 'mask.0 "!/etc" is not a pattern inside the root: no leading /, no backslash, not empty'],
   ])('are bounded: case %#', (stated, problem) => expect(masksOf(`mask: ${stated}`)).toEqual([problem]));

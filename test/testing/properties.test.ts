@@ -49,7 +49,7 @@ describe('the built-in properties', () => {
       });
     const shut = 'one ─on→ home is shut (the gate "fruit.n > 3 && fruit.n < 3" cannot hold)';
     expect(broken(specs('fruit.n > 3 && fruit.n < 3')).map(({ message }) => message)).toEqual([
-      `no session can come to home: ${shut}`,
+      `no session can reach home: ${shut}`,
       `from one no hops lead to home: ${shut}`,
     ]);
     expect(broken(specs('fruit.n > 3 && fruit.n < 5'))).toEqual([]);
@@ -128,7 +128,7 @@ describe('the properties that a spec set states', () => {
     const rule = '  - never: { hop: ship, without: [test.pass] }\n  - before: { first: test, then: ship }\n';
     expect(stated(rule, 'entry: [from-test, from-edit]\n').map(({ message }) => message)).toEqual([
       'ship can be entered without test.pass',
-      'ship can be come to without test before',
+      'ship can be reached without test before',
     ]);
   });
 

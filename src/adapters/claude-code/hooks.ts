@@ -22,7 +22,7 @@ import { NOTHING, type Reply, refuseCall, render } from './reply.ts';
  */
 export async function handleClaudeEvent(raw: unknown, desk: HookContext, env: HookEnv): Promise<HookAnswer> {
   const event = readClaudeEvent(raw);
-  if (!event) return refuseCall('hopgate: what Claude Code gave its hook cannot be read, so nothing is let through');
+  if (!event) return refuseCall('hopgate: the input of the hook cannot be read, so the call is refused');
   let seat: ConversationRecord | null = null;
   try {
     seat = await desk.conversation({
@@ -166,7 +166,7 @@ async function giveUp({ event: { toolUseId }, seat, desk }: HookCall): Promise<v
   if (toolUseId === null) return;
   const kept = (await desk.takeForCall(seat, toolUseId)) as unknown as KeptCall | null;
   if (kept?.ticket)
-    desk.recordTranscript(seat, toolResult(toolUseId, { status: 'error', text: 'nobody told how it ended' }));
+    desk.recordTranscript(seat, toolResult(toolUseId, { status: 'error', text: 'no hook reported its end' }));
 }
 
 /**
@@ -191,7 +191,7 @@ function fault(event: ClaudeHookEvent, error: unknown): HookAnswer {
   if (event.fields['stop_hook_active'] === true)
     return render(NOTHING, `hopgate could not answer ${event.name}: ${why}`);
   return refuseCall(
-    `hopgate could not decide this (${event.name}): ${why}.\nWhat to do: try again; if it stays, ask the operator to run "hopgate doctor". Nothing is let through until then.`,
+    `hopgate could not decide this (${event.name}): ${why}.\nWhat to do: try again; if that fails, ask the operator to run "hopgate doctor". Until then every call is refused.`,
   );
 }
 

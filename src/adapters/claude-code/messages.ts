@@ -25,7 +25,7 @@ export const callOursInstead = (
   ours: { readonly tool: string; readonly args: unknown },
   own: ClaudeToolName,
 ): string =>
-  `hopgate: ${tool} does not run here by itself.\nWhat to do: call ${own(ours.tool)} with ${JSON.stringify(ours.args)}.`;
+  `hopgate: ${tool} does not run here directly.\nWhat to do: call ${own(ours.tool)} with ${JSON.stringify(ours.args)}.`;
 
 /** The refusal of a hopgate tool that Claude Code has itself. */
 export const callNativeInstead = (tool: string, native: { readonly tool: string; readonly input: unknown }): string =>
@@ -41,15 +41,15 @@ export const claudeSubAgentStays = (tool: string): string =>
 /** Explains how to call the peripheral's tools in this client; follows the prompt section. */
 export function toolNames(isSubAgent: boolean, own: ClaudeToolName): string {
   return [
-    'In Claude Code: Read, Edit, Write and Bash are checked call by call where this peripheral has read, edit, write or a bash tool, and stand for them;',
-    'Bash runs contained, from the root of the repository: the configured test, git and deploy commands as well, where they are open.',
+    'In Claude Code, use Read, Edit, Write and Bash for the tools read, edit, write and bash of this peripheral; each call is checked;',
+    'Bash runs in the sandbox, in the root of the repository; if they are open here, also the configured test, git and deploy commands.',
     `Everything else here is called through hopgate: ${own('…')}`,
     isSubAgent
       ? '(web-fetch, …). You are a sub-agent: you work within this envelope, and cannot hop or change the mode.'
-      : `(${own('hop')}, ${own('mode')}, ${own('status')}, ${own('why')}, and what else the peripheral has). A denied call tells what to do instead: do that, do not look for a way around.`,
+      : `(${own('hop')}, ${own('mode')}, ${own('status')}, ${own('why')}, and the other tools of the peripheral). A refusal says what to do instead; do that.`,
   ].join('\n');
 }
 
 /** The notice for a command that was requested to run in the background, where it cannot be watched. */
 export const IN_THE_FOREGROUND =
-  'hopgate: this command runs in the foreground, although run_in_background was asked for: a command that outlives its call is contained and recorded by nobody. What it still has running when it ends is ended.';
+  'hopgate: this command runs in the foreground, although run_in_background was requested: nothing would contain and record a command after its call. Its remaining processes are killed when it ends.';

@@ -1,3 +1,4 @@
+import { plural } from '../../base/text.ts';
 import type { ConversationRecord } from '../core/hook-context.ts';
 import type { ClaudeHookEvent } from './event.ts';
 import { HOOK_EVENT } from './hook-call.ts';
@@ -25,13 +26,13 @@ const QUIET = new Set(['UserPromptSubmit', 'Stop', 'SubagentStop', 'SessionEnd']
 export function missingHooksBefore(event: ClaudeHookEvent, seat: ConversationRecord): MissingHooks | null {
   const texts: string[] = [];
   if (event.name === 'PreToolUse' && event.agentId === null && !announced(seat))
-    texts.push('this conversation never announced itself (no SessionStart): its hooks were off when it began');
+    texts.push('this conversation sent no SessionStart: its hooks were disabled when it began');
   const calls = overdue(event, seat);
   if (calls.length > 0)
     texts.push(
-      `${calls.length === 1 ? 'a call was' : `${calls.length} calls were`} let through and no hook told how it ended (${calls
+      `no hook reported the end of ${plural(calls.length, 'allowed call')} (${calls
         .map(({ toolUseId }) => toolUseId)
-        .join(', ')}): it was broken off, or hooks were off meanwhile; its outcome is not in the evidence`,
+        .join(', ')}): interrupted, or the hooks were disabled; the outcome is not in the evidence`,
     );
   return texts.length === 0 ? null : { text: texts.join('; '), calls };
 }
@@ -66,5 +67,5 @@ function openCalls({ events }: ConversationRecord, which: (heard: Heard) => bool
 export function addWarning({ notes }: ConversationRecord, text: string, untold: boolean): ConversationRecord['notes'] {
   const earlier = Array.isArray(notes['silent']) ? notes['silent'] : [];
   const silent = [...earlier, { at: new Date().toISOString(), text }].slice(-20);
-  return { ...notes, silent, ...(untold ? { untold: `hooks fell silent: ${text}` } : {}) };
+  return { ...notes, silent, ...(untold ? { untold: `hooks stopped answering: ${text}` } : {}) };
 }

@@ -29,7 +29,7 @@ export async function postToolUse(at: HookCall<ClaudeToolEvent>): Promise<Reply>
   const { toolUseId, tool, input } = event;
   // The call that ran is not the one that was decided: it bypassed the session.
   desk.recordTranscript(seat, toolCall({ id: `${toolUseId} as it ran`, tool, input, channel: tool }, true));
-  const text = `another hook changed the ${event.tool} call ${event.toolUseId} after hopgate had let it through: what ran was neither decided nor contained`;
+  const text = `another hook changed the ${event.tool} call ${event.toolUseId} after hopgate had allowed it: the call that ran was neither checked nor contained`;
   await recordHookEvent(at, heard, addWarning(seat, text, false));
   return { kind: 'remark', text };
 }
@@ -47,5 +47,5 @@ const told = (outcome: NativeOutcome) =>
 const CHANGED: NativeOutcome = {
   status: 'failed',
   code: 'call-changed',
-  message: 'another hook of the client changed this call after it had been let through; what ran is not known',
+  message: 'another hook of the client changed this call after it was allowed; the call that ran is unknown',
 };

@@ -84,7 +84,7 @@ async function decideAction(at: HookCall<ClaudeToolEvent>, action: ClientAction)
   switch (action.kind) {
     case 'steps': {
       const [step, ...more] = action.steps;
-      if (!step || more.length > 0) return unmapped(at, 'comes down to several calls; make them one by one');
+      if (!step || more.length > 0) return unmapped(at, 'is several calls in one; make them one by one');
       return decideStep(at, step);
     }
     case 'hop':

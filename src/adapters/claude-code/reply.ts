@@ -63,7 +63,7 @@ function bodyOf(reply: Exclude<Reply, { kind: 'deny' }>): Fields {
       return {
         hookSpecificOutput: {
           hookEventName: 'PreToolUse',
-          permissionDecisionReason: `hopgate ${reply.why ?? 'let it through'}`,
+          permissionDecisionReason: `hopgate ${reply.why ?? 'allowed it'}`,
           ...(reply.decision ? { permissionDecision: reply.decision } : {}),
           ...(reply.input ? { updatedInput: { ...reply.input } } : {}),
           ...(reply.text === undefined ? {} : { additionalContext: reply.text }),

@@ -29,7 +29,7 @@ export async function reasonToGoOn(session: Session, own: ClaudeToolName): Promi
   return [
     `hopgate: this session is ${where}, with work that nobody has reviewed.`,
     `If the work is done, leave by its exit and review it: ${own('hop')} to a peripheral that reflects${way}, read the log there, and leave with the review.`,
-    'If it is not, go on. If you are waiting for the operator, say so and stop again: this is asked once.',
+    'If not, continue. If you are waiting for the operator, say so and stop again; this is asked only once.',
   ].join('\n');
 }
 

@@ -55,7 +55,7 @@ export function askCodex({ codex, cwd, env, overrides = [], waitMs = 20_000 }: A
       child.kill();
       finish();
     };
-    const fail = (why: string) => end(() => reject(new Error(`${codex} does not tell of its hooks: ${why}`)));
+    const fail = (why: string) => end(() => reject(new Error(`${codex} does not report its hooks: ${why}`)));
     const timer = setTimeout(() => fail(`no answer in ${waitMs} ms`), waitMs);
     const send = (message: object) => child.stdin.write(`${JSON.stringify(message)}\n`);
     child.once('error', ({ message }) => fail(message));

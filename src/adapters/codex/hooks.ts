@@ -28,7 +28,7 @@ export async function handleCodexEvent(event: unknown, desk: HookContext, env: E
     // If a second attempt to stop were refused, the agent would never stop.
     if (isStopping(event)) return SILENCE;
     return refuse(
-      `hopgate could not decide: ${(error as Error).message}. Nothing runs until it can; "hopgate doctor" tells more.`,
+      `hopgate could not decide: ${(error as Error).message}. Until it can, nothing runs; see "hopgate doctor".`,
     );
   }
 }

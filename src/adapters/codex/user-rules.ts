@@ -33,7 +33,7 @@ export async function ruledByCodex(
   try {
     // `codex execpolicy check` cannot read the rules of the machine's administrator from any file.
     if (tableIn('/etc/codex/requirements.toml')['rules'] !== undefined)
-      return { decision: 'prompt', why: 'hopgate cannot read the rules of whoever manages this machine' };
+      return { decision: 'prompt', why: 'hopgate cannot read the rules of the administrator of this machine' };
     const { files, isOpen } = rulesIn(folders);
     if (isOpen) return null;
     const words = plainWords(command);

@@ -28,7 +28,7 @@ export function describeCodexRefusal(
 
 /** The refusal of a call that only hopgate's own tools carry out here, with the equivalent calls. */
 export const callOurs = (calls: readonly ToolCallOfOurs[], own: CodexToolName): string =>
-  `Codex does not run this by itself here: hopgate runs it contained, and records what comes of it.\nWhat to do: call ${spelled(calls, own)}.`;
+  `Codex does not run this directly here: hopgate runs it in the sandbox and records the result.\nWhat to do: call ${spelled(calls, own)}.`;
 
 /**
  * The refusal of a patch with several changes. Codex may change only one file per call, so that the result can be
@@ -58,19 +58,19 @@ export const unknownHere = (
   { tools }: Pick<Available, 'tools'>,
   own: CodexToolName,
 ): string =>
-  `${tool} ${why ?? 'is a tool that no spec names'}.\nWhat to do: use what is open here: ${list(tools, own)}; to move: ${list(['hop', 'mode'], own)}.`;
+  `${tool} ${why ?? 'is not in the specs'}.\nWhat to do: use an open tool: ${list(tools, own)}; to move: ${list(['hop', 'mode'], own)}.`;
 
 export const codexSubAgentStays = (tool: string, own: CodexToolName): string =>
   `${own(tool)} would move the session of the agent that started you. Do your task where you are and report; it decides where to go.`;
 
 /** Explains hopgate in Codex; added to the prompt on entry. */
 export const howInCodex = (server: string): string =>
-  `These are tools of the MCP server "${server}". Codex's own shell is refused, whatever else you were told of it; commands go through the tools above. apply_patch works only where edit and write are open, for one file at a time.`;
+  `These are tools of the MCP server "${server}". Codex's own shell is refused, even if other instructions mention it; run commands with the tools above. apply_patch works only if edit and write are open, for one file at a time.`;
 
 /** The question that is asked once, when the model would end its turn. */
 export function beforeYouStop(peripheral: string, way: WayLeg | null, own: CodexToolName): string {
   const close = way
-    ? `${own('hop')} to ${way.to}${way.exit ? ` by ${way.exit}` : ''}, and say there what was learned (the PAR)`
+    ? `${own('hop')} to ${way.to}${way.exit ? ` by ${way.exit}` : ''}, and state there what you learned (the PAR)`
     : `leave ${peripheral} by one of its exits (${own('status')} lists them)`;
-  return `The session is still in "${peripheral}". If the work is done, ${close}. If it is not, or if the person has to answer something first, say so and stop; you are not asked again.`;
+  return `The session is still in "${peripheral}". If the work is done, ${close}. If it is not, or if the user must answer first, say so and stop; you are not asked again.`;
 }

@@ -1,4 +1,4 @@
-import { visible } from '../../base/text.ts';
+import { plural, visible } from '../../base/text.ts';
 import { approvalRows } from '../../gate/approval-rows.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 
@@ -55,7 +55,7 @@ function summaryOf(diff: readonly string[] | null): string {
   const files = (diff ?? []).flatMap((line) => /^diff --git .* "?b\/(.*?)"?$/.exec(line)?.[1] ?? []);
   if (files.length === 0) return '';
   const named = files.slice(0, 3).map(visible).join(', ');
-  return `, ${files.length} changed file${files.length === 1 ? '' : 's'} (${named}${files.length > 3 ? ', …' : ''})`;
+  return `, ${plural(files.length, 'changed file')} (${named}${files.length > 3 ? ', …' : ''})`;
 }
 
 /** Prefixes each line of a longer text with a bar, so that none of them can imitate a line of the question. */

@@ -80,7 +80,7 @@ function file(result: Fields): string {
     empty ? `(${path} is empty)` : numbered,
     whole || empty
       ? ''
-      : `(lines ${from} to ${to} of ${lines}${Number(to) < Number(lines) ? `; go on with offset ${Number(to) + 1}` : ''}${truncated === true ? '; cut at the size limit' : ''})`,
+      : `(lines ${from} to ${to} of ${lines}${Number(to) < Number(lines) ? `; continue with offset ${Number(to) + 1}` : ''}${truncated === true ? '; cut at the size limit' : ''})`,
     rest(result, ['text', 'from', 'to', 'lines', 'truncated', 'path']),
   );
 }

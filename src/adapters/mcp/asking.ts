@@ -63,7 +63,8 @@ export class Questions {
           approve: {
             type: 'boolean',
             title: 'Approve',
-            description: 'Say yes here, then accept: it holds for exactly this, once. To refuse, decline.',
+            description:
+              'Say yes here, then accept. The approval is valid for this request only, once. To refuse, decline.',
             default: false,
           },
         },

@@ -73,7 +73,9 @@ async function ruledByUser(
   const { decision, why, command } = ruling;
   if (decision === 'forbidden') return { refused: `The user's own rules for commands refuse this: ${why}` };
   if (options.elicit === false || !canAsk(clientOf(server, ctx).capabilities))
-    return { refused: `The user's own rules for commands ask a person first, and nobody can be asked here: ${why}` };
+    return {
+      refused: `The user's own rules require a person's answer to this command, and nobody can be asked here: ${why}`,
+    };
   const { said } = questions.take(call, ctx);
   if (said === 'yes') return null;
   if (said === 'no' || said === 'dismissed') return { refused: 'The person who was asked refused this command.' };

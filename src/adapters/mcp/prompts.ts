@@ -13,21 +13,21 @@ const PROMPTS: readonly Prompt[] = [
   {
     name: 'enter',
     title: 'Enter a peripheral',
-    description: 'Moves the agent into a peripheral, by the exit that leads there.',
+    description: 'Moves the agent to a peripheral.',
     arguments: [
       { name: 'peripheral', description: 'The peripheral to enter.', required: true },
-      { name: 'reason', description: 'Why; the agent says it in its own words otherwise.', required: false },
+      { name: 'reason', description: 'The reason (default: the agent states it).', required: false },
     ],
   },
   {
     name: 'par',
     title: 'Write a post-action review',
-    description: 'Has the agent look back on the session and write its PAR.',
+    description: 'Asks the agent to review the session and write its PAR.',
   },
   {
     name: 'where-am-i',
     title: 'Where am I?',
-    description: 'Tells the agent where it is, what it can do, and how it can leave.',
+    description: 'Describes where the agent is, its tools and its exits.',
   },
 ];
 
@@ -83,8 +83,8 @@ async function enterText(host: McpHost, peripheral: string | undefined, reason: 
     `Call the tool "hop" with to: "${peripheral}" and the reason${reason ? ` (${reason})` : ''}.`,
     ways.length > 0
       ? `It is open from here by: ${ways.map(leg).join(' | ')}.`
-      : 'No exit of where you are leads there; the refusal names the shortest lawful way, which you then take leg by leg.',
-    'If it is refused, read what it says and do that; do not look for a way around it.',
+      : 'No exit leads there from here; the refusal names the shortest lawful way. Take it hop by hop.',
+    'If it is refused, follow the refusal; do not try to get around it.',
   ].join('\n');
 }
 
@@ -98,9 +98,9 @@ async function parText(host: McpHost): Promise<string> {
   const here = reflective.find(({ id }) => id === peripheral);
   const where = reflective.map(({ id }) => `"${id}"`).join(' or ') || 'the peripheral that yields one';
   return [
-    'Write the post-action review (PAR) of this session: its facts are mined from the evidence, your words are added to them.',
+    'Write the post-action review (PAR) of this session: its facts come from the evidence; add your own words.',
     ...(here ? [] : [`Hop to ${where} first.`]),
-    'Look at what really happened (the log, the refusals), not at what was intended.',
+    'Use the log and the refusals: what happened, not what was intended.',
     `Then hop on, and give your words as the fruit of the hop${stated(here ?? reflective[0])}.`,
   ].join('\n');
 }

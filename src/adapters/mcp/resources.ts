@@ -14,7 +14,7 @@ export function answerResources(server: Server, { session, reading }: McpOptions
   const status: Resource & { text: () => Promise<string> } = {
     uri: SESSION,
     name: 'session',
-    title: 'Where the session stands',
+    title: 'The state of the session',
     mimeType: 'application/json',
     text: async () => JSON.stringify(await session.status(), null, 2),
   };
@@ -37,7 +37,7 @@ export function answerResources(server: Server, { session, reading }: McpOptions
         {
           uri: CONSTRAINTS,
           name: 'constraints',
-          title: 'What binds you here',
+          title: 'The limits here',
           mimeType: 'application/json',
           text: async () => {
             const { peripheral, available } = await session.status();

@@ -46,7 +46,7 @@ export async function mcpServer(host: McpHost, peer: Peer, greets = true): Promi
 }
 
 const INTRODUCTION =
-  'This server gates what you do: you are inside a peripheral, and its tools are all there are. "hop" leads to another, "status" tells where you are, "why" what a call would meet. A refusal says what to do instead. The tools change with every hop and mode.';
+  'This server limits you to one peripheral at a time; you have only its tools. "hop" moves to another peripheral, "status" describes where you are, "why" says if a call would be allowed. A refusal says what to do instead. The tools change with every hop and mode.';
 
 /** Maximum length of the situation in the instructions, in characters. Clients cut instructions off at about 2,000. */
 const LONGEST = 1600;

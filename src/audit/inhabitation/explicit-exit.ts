@@ -14,6 +14,6 @@ export function explicitExit({ acts, alignment, stillIn }: Life): Inhabitation {
       findings.push({ item: null, seq: act.seq, reason: `${act.left} was left for the agent, not by it` });
   const last = acts.at(-1);
   if (stillIn !== null && last?.kind === 'close')
-    findings.push({ item: null, seq: last.seq, reason: `the session was closed inside ${stillIn}; nobody left it` });
+    findings.push({ item: null, seq: last.seq, reason: `the session was closed inside ${stillIn}; no exit was taken` });
   return judged('P-4', findings);
 }

@@ -31,10 +31,10 @@ export function interleavedStreams({ transcript }: Life): Inhabitation {
   for (const [index, item] of items.entries()) {
     const say = (reason: string): number => findings.push({ item: item.n, seq: null, reason });
     const expected = (items[index - 1]?.n ?? -1) + 1;
-    if (item.n !== expected) say(`item ${expected} should stand here`);
+    if (item.n !== expected) say(`item ${expected} was expected here`);
     if (Date.parse(item.at) < time) say('it is earlier than the item before it');
     time = Math.max(time, Date.parse(item.at));
-    if (item.source.trim() === '' || item.channel.trim() === '') say('nobody knows where it came from');
+    if (item.source.trim() === '' || item.channel.trim() === '') say('its source is unknown');
     const source = SOURCE[item.kind];
     if (source !== undefined && item.source !== source)
       say(`${item.kind} came from ${item.source}, not from ${source}`);

@@ -1,3 +1,4 @@
+import { plural } from '../../base/text.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { fieldsOf } from '../rules/json.ts';
 import { mentions } from './context-injection.ts';
@@ -33,7 +34,7 @@ export function situatedVoice({ specs, transcript, calls, acts }: Life): Inhabit
   const reason =
     words.length === 0
       ? 'the agent left no word of its own'
-      : `${words.length} utterances: ${percent(voice)} in the first person, ${percent(situated)} of this world; ${moved ? 'it moved by its exits' : 'it never moved'}`;
+      : `${plural(words.length, 'utterance')}: ${percent(voice)} in the first person, ${percent(situated)} of this world; ${moved ? 'it moved by its exits' : 'it never moved'}`;
   return {
     id: 'P-5',
     title: PHENOMENOLOGY['P-5'],

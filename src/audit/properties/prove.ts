@@ -125,7 +125,7 @@ class Space {
     const obstacles = this.nodes
       .filter(({ state }) => state.place === edge.from)
       .map(({ state }) => this.#sessions.obstacle(state, edge));
-    if (obstacles.length === 0) return `no session comes to ${edge.from}`;
+    if (obstacles.length === 0) return `no session reaches ${edge.from}`;
     // The last obstacle is the one that no earlier step removes.
     return obstacles.includes(null) ? null : obstacles.at(-1)!;
   }
@@ -163,7 +163,7 @@ function reachable(specs: SpecSet, space: Space): Proof[] {
   return lost.length === 0
     ? [succeeded('reachable')]
     : lost.map((id) =>
-        broken('reachable', `no session can come to ${id}: ${shutWays(specs, space, [id]) || 'nothing leads there'}`),
+        broken('reachable', `no session can reach ${id}: ${shutWays(specs, space, [id]) || 'nothing leads there'}`),
       );
 }
 
@@ -266,7 +266,7 @@ function prove(specs: SpecSet, spaceFor: SpaceFor, property: Property): Proof {
       const without = space.explore((_, { to }) => !isAt(first, to));
       const node = without.find(({ state }) => isAt(then, state) && !isAt(first, state));
       return node
-        ? broken(text, `${nameOf(then)} can be come to without ${nameOf(first)} before`, pathTo(node))
+        ? broken(text, `${nameOf(then)} can be reached without ${nameOf(first)} before`, pathTo(node))
         : succeeded(text);
     }
     case 'exclusive':

@@ -99,13 +99,13 @@ function testProblem({ command }: Args, { test }: ProjectConfig): string | null 
   if (test.length === 0) return 'no test command is configured';
   if (command === undefined || command === null) return null;
   const words = argumentWords(command);
-  return words !== null && configuredTest(words, test) ? null : 'it is none of the configured test commands';
+  return words !== null && configuredTest(words, test) ? null : 'it is not one of the configured test commands';
 }
 
 function deployProblem({ name }: Args, { deploy }: ProjectConfig): string | null {
   return typeof name === 'string' && Object.hasOwn(deploy, name)
     ? null
-    : 'it is none of the configured deploy commands';
+    : 'it is not one of the configured deploy commands';
 }
 
 function gitProblem({ sub, args }: Args, { git }: ProjectConfig): string | null {

@@ -27,6 +27,6 @@ export function modeProblems({ pinned, mode }: AuditState, request: RequestOf<'m
   if (transition.summary && (request.summary ?? '').trim() === '')
     found.push(problem('summary-required', 'mode', `${mode} → ${to}: a summary`, 'there is none'));
   if (transition.approval && !request.approves)
-    found.push(problem('approval-required', 'approval', 'approval: operator', 'nobody approved this', NEEDS_HISTORY));
+    found.push(problem('approval-required', 'approval', 'approval: operator', 'it was not approved', NEEDS_HISTORY));
   return found;
 }

@@ -34,7 +34,7 @@ let remembered: { root: string; places: Map<string, AuditedPath> } = { root: '',
 function walk(root: string, path: string): AuditedPath {
   if (path === '') return notAPath('it is not a path');
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) return notAPath('it is longer than any path');
-  if (hasControl(path)) return notAPath('it holds a control character');
+  if (hasControl(path)) return notAPath('it contains a control character');
   const home = split(root);
   const walked = path.startsWith('/') ? [] : [...home];
   for (const name of split(path)) {

@@ -95,7 +95,7 @@ export function hopProblems(state: AuditState, request: RequestOf<'hop'>): reado
   };
   addContextProblems(target, contextFor(target, carried, {}).missing, found);
   if (gates.some(({ kind }) => kind === 'approval') && !request.approves)
-    found.push(problem('approval-required', 'approval', 'approval: operator', 'nobody approved this', NEEDS_HISTORY));
+    found.push(problem('approval-required', 'approval', 'approval: operator', 'it was not approved', NEEDS_HISTORY));
   return found;
 }
 
@@ -224,7 +224,7 @@ function addGateProblem(moment: Moment, to: string, gate: GateRule, found: RuleP
     case 'pattern': {
       const status = own(moment.state.patterns, gate.pattern);
       const open = gate.is === 'held' ? status === 'held' : status !== undefined;
-      if (!open) shut(`the pattern stands at ${status ?? 'nothing'}`);
+      if (!open) shut(`the outcome of the pattern is ${status ?? 'nothing'}`);
       return;
     }
     default:

@@ -21,7 +21,7 @@ export function checkEffects(
     const { op, path } = effect;
     if (isFileChange(effect)) {
       if (own(state.pinned.specs.tools, tool)?.effect !== 'act')
-        wrong(`${tool} only looks`, `it was seen to ${op} ${path}`);
+        wrong(`${tool} only observes`, `it was seen to ${op} ${path}`);
       const why = writeProblem(state, visit, path);
       if (why) wrong(scopeInWords(visit, 'path:write'), `${op} of ${path} was seen: ${why.why}`, why.about);
     } else if (op === 'read') {

@@ -108,7 +108,7 @@ export class SessionAudit {
     if (this.#counts.entries === 0) {
       if (entry.claim !== 'goal') report.violation('goal-first', 'the first entry is a goal', `it is a ${entry.claim}`);
       if (body && body.event !== 'session-open')
-        report.violation('goal-first', 'the first entry opens the session', `it tells of ${body.event}`);
+        report.violation('goal-first', 'the first entry opens the session', `it records ${body.event}`);
     }
     if (entry.sessionId !== sessionId)
       report.violation('one-session', `session ${sessionId}`, `the entry belongs to session ${entry.sessionId}`);
@@ -207,7 +207,7 @@ export class SessionAudit {
         return;
       case 'interrupted': {
         const { tool } = body;
-        report.gap('no-outcome', 'the step was interrupted; what it did is unknown', tool);
+        report.gap('no-outcome', 'the step was interrupted; its effects are unknown', tool);
         if (!state.pending) report.violation('intent', 'an intent before', 'it was interrupted without one', { tool });
         return;
       }
@@ -299,7 +299,7 @@ export class SessionAudit {
     if (event === 'step' && effect === 'act')
       report.violation('intent', `${id}: an intent before it acts`, 'there is none', { tool: id });
     if (event === 'intent' && effect !== undefined && effect !== 'act')
-      report.violation('intent', `${id} only looks`, 'it was recorded as an intent', { tool: id });
+      report.violation('intent', `${id} only observes`, 'it was recorded as an intent', { tool: id });
     const outside = refusedByTool(state, id, args);
     if (outside === 'unjudged') report.gap('unknown', `nothing says what ${id} may run`, id);
     if (event !== 'step') return;
@@ -327,7 +327,7 @@ export class SessionAudit {
     const { visit } = this.#state;
     if (!visit || outside === null || outside === 'unjudged' || status === 'refused') return;
     const constraint = `command: ${visit.scope.command}, url: ${visit.scope.url}`;
-    this.#report.violation('scope', constraint, `${tool} was let through: ${outside}`, { tool });
+    this.#report.violation('scope', constraint, `${tool} was allowed: ${outside}`, { tool });
   }
 
   #checkResult(body: BodyOf<'step' | 'outcome'>): void {
@@ -337,7 +337,7 @@ export class SessionAudit {
     const effects = body.effects === 'unobserved' ? [] : body.effects;
     const { tools } = state.pinned.specs;
     const claimed = unconfirmed(outcome, effects);
-    if (body.effects === 'unobserved') report.gap('unobserved', `nobody watched what ${id} did`, id);
+    if (body.effects === 'unobserved') report.gap('unobserved', `the effects of ${id} were not observed`, id);
     else if (state.unsafeNoSandbox && takesCommand(own(tools, id)))
       report.gap('unobserved', `${id} ran without a sandbox`, id);
     if (claimed && body.effects !== 'unobserved') report.gap('unconfirmed', claimed, id);

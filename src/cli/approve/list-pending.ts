@@ -7,7 +7,7 @@ import type { FoundItem } from './find-pending.ts';
 /** Lists the pending requests as a table or as JSON. */
 export function listPending(io: Io, items: readonly FoundItem[], elsewhere: number): void {
   if (io.json) return printJson(io, items.map(pendingJson));
-  if (items.length === 0) print(io, 'Nothing waits for an answer.');
+  if (items.length === 0) print(io, 'No request waits for an answer.');
   else {
     const roots = new Set(items.map(({ pending }) => pending.root));
     const rows = items.map((item) => [
@@ -43,7 +43,7 @@ export const pendingJson = ({ pending, answer, stateDir }: FoundItem) => ({
 
 const standingOf = ({ answer }: FoundItem): string => {
   if (answer === null) return 'none yet';
-  return answer.verdict === 'no' ? 'no' : `yes, by ${excerpt(answer.by, 20)}, not used yet`;
+  return answer.verdict === 'no' ? 'no' : `approved by ${excerpt(answer.by, 20)}, not used yet`;
 };
 
 function since(time: number): string {

@@ -39,14 +39,14 @@ const OPENS: { readonly [option: string]: string } = {
   '--safe-mode': 'switches every hook and plugin off',
   '--strict-mcp-config': "leaves out hopgate's tools",
   '--cloud': 'works on another machine',
-  '--teleport': 'goes on with a session of another machine',
+  '--teleport': 'continues a session of another machine',
   '--environment': 'works on another machine',
   '--desktop': 'works in another program, without its hooks',
-  '--bg': 'starts a process that hopgate does not see end',
-  '--background': 'starts a process that hopgate does not see end',
-  '--worktree': 'works in another tree; make it yourself, and start hopgate there',
-  '-w': 'works in another tree; make it yourself, and start hopgate there',
-  '--tmux': 'works in another tree; make it yourself, and start hopgate there',
+  '--bg': 'starts a process whose end hopgate does not see',
+  '--background': 'starts a process whose end hopgate does not see',
+  '--worktree': 'works in another tree; create it yourself, and start hopgate there',
+  '-w': 'works in another tree; create it yourself, and start hopgate there',
+  '--tmux': 'works in another tree; create it yourself, and start hopgate there',
 };
 
 /** Claude Code's subcommands that run no agent in a session. */

@@ -72,7 +72,7 @@ function claudeProgram(io: Io, named: string | null): string {
   if (found && (!found.includes('/') || existsSync(resolve(io.cwd, found)))) return found;
   throw new CliError(
     'no-claude',
-    found ? `there is no ${found}` : 'there is no claude on the PATH',
+    found ? `there is no ${found}` : 'the PATH has no claude',
     'Install it (npm install -g @anthropic-ai/claude-code), or name it: hopgate claude --claude PROGRAM.',
   );
 }
@@ -86,7 +86,7 @@ function userSettings(io: Io, given: string | null): { readonly env?: object; re
       given.trim().startsWith('{') || !existsSync(file) ? given : readFileSync(file, 'utf8'),
     );
     if (isObject(parsed)) return parsed;
-    throw new Error('it is no object');
+    throw new Error('it is not an object');
   } catch (cause) {
     throw new CliError(
       'bad-settings',

@@ -1,9 +1,9 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { shellWord } from '../../base/text.ts';
+import { plural, shellWord } from '../../base/text.ts';
 import type { SeatRecord } from '../../daemon/conversation-files.ts';
 import type { SessionStatus } from '../../session/session.ts';
-import { count, standing } from '../client/standing.ts';
+import { standing } from '../client/standing.ts';
 import { wroteSince } from '../client/wrote-since.ts';
 import { type Io, note } from '../io.ts';
 import { noticedIn } from './silences.ts';
@@ -39,7 +39,7 @@ export function showClaudeEnd(io: Io, end: ClaudeEnd): void {
   note(io, standing(end.before, after));
   for (const silence of silences) note(io, `WARNING: ${silence}`);
   if (!after.closed)
-    note(io, `go on with it: hopgate claude --session ${sessionId} --root ${shellWord(root)}${resuming(end)}`);
+    note(io, `continue: hopgate claude --session ${sessionId} --root ${shellWord(root)}${resuming(end)}`);
   note(io, `check what happened: hopgate verify ${sessionId} --root ${shellWord(root)}`);
 }
 
@@ -67,11 +67,11 @@ export function silencesOf({
     unhooked.length === 0
       ? []
       : [
-          `Claude Code ran ${count(unhooked.length, 'call')} that no hook told of (${[...new Set(unhooked)].join(', ')}): nobody decided or watched what they did.`,
+          `Claude Code ran ${plural(unhooked.length, 'call')} that no hook reported (${[...new Set(unhooked)].join(', ')}): they were neither checked nor observed.`,
         ];
   return main.length > 0
     ? [...noticed, ...past]
     : [
-        "none of hopgate's hooks was called: what the agent did by itself was decided and seen by nobody. Run hopgate doctor.",
+        "none of hopgate's hooks was called: the agent's own tools were neither checked nor observed. Run hopgate doctor.",
       ];
 }

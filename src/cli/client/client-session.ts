@@ -16,7 +16,9 @@ export async function clientSession(
     return host.attach(root, agent, { env, pid: null });
   }
   if (peripheral !== null)
-    throw new CliError('usage', 'a session that goes on stays where it is', 'Leave out --peripheral.', { exitCode: 2 });
+    throw new CliError('usage', 'a continued session stays in its peripheral', 'Leave out --peripheral.', {
+      exitCode: 2,
+    });
   const found = await summaryOf(io, root, session);
   if (!found.closed) return found.sessionId;
   throw new CliError(

@@ -32,7 +32,7 @@ export async function openClient(
   checkApproved(command.approve, specs);
   await host.bind(root, sessionId, { approve: command.approve }).catch((cause: unknown) => {
     if (!(cause instanceof SessionBusy)) throw cause;
-    const remedy = 'Wait until it has ended, or leave out --session to open another.';
+    const remedy = 'Wait until it ends, or leave out --session to open another one.';
     throw new CliError('session-busy', cause.message, remedy, { cause });
   });
   return { sessionId, specs, config };

@@ -41,7 +41,7 @@ export function readOwnOptions(
     const [option, joined] = splitAt(word);
     if (!known.includes(option)) break;
     const value = joined ?? words[++at];
-    if (!value) throw usage(`${option} needs a value`, `Write ${option} and what it is.`);
+    if (!value) throw usage(`${option} needs a value`, `Write a value after ${option}.`);
     if (option === '--approve') approve.push(...approvedNames(value));
     else values[option] = value;
   }

@@ -1,3 +1,4 @@
+import { plural } from '../../base/text.ts';
 import type { SessionStatus } from '../../session/session.ts';
 import { type Io, note } from '../io.ts';
 
@@ -5,11 +6,9 @@ import { type Io, note } from '../io.ts';
 export const tellBeginning = (io: Io, sessionId: string, root: string, { mode, peripheral }: SessionStatus): void =>
   note(io, `session ${sessionId} in ${root}: ${mode ?? 'no mode gate'}, ${peripheral ?? 'outside of any peripheral'}`);
 
-export const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
-
 /** Summarises the steps and denials between two states of a session, and its current place. */
 export const standing = (before: SessionStatus, after: SessionStatus): string =>
-  `${count(after.steps - before.steps, 'step')}, ${count(after.denials - before.denials, 'refusal')}; the session is ${whereIs(after)}`;
+  `${plural(after.steps - before.steps, 'step')}, ${plural(after.denials - before.denials, 'refusal')}; the session is ${whereIs(after)}`;
 
 const whereIs = ({ closed, peripheral, mode }: SessionStatus): string =>
   closed ? 'closed' : `in ${peripheral ?? 'no peripheral'}${mode ? `, mode ${mode}` : ''}`;

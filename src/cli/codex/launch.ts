@@ -68,7 +68,7 @@ async function listHooks(codex: string, cwd: string, env: Env, overrides: readon
     throw new CliError(
       'codex-failed',
       (cause as Error).message,
-      'Start codex by itself to see whether its own configuration is in order, then try again.',
+      'Start codex without hopgate to check its own configuration, then try again.',
       { cause },
     );
   }
@@ -89,7 +89,7 @@ export function hashesOf(
     throw new CliError(
       'hooks-off',
       `Codex takes ${found.filter(({ enabled }) => enabled).length} of hopgate's ${CODEX_EVENTS.length} hooks${problems.length > 0 ? `: ${problems.join('; ')}` : ''}`,
-      'Switch its hooks on (features.hooks), or ask whoever manages this machine: a policy may allow managed hooks only.',
+      'Switch its hooks on (features.hooks), or ask the administrator of this machine: a policy may allow managed hooks only.',
     );
   return Object.fromEntries(found.map(({ key, currentHash }) => [key, currentHash]));
 }

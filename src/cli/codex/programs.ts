@@ -10,7 +10,7 @@ export function codexProgram(io: Io, named: string | null): string {
   if (found && (!found.includes('/') || existsSync(resolve(io.cwd, found)))) return found;
   throw new CliError(
     'no-codex',
-    found ? `there is no ${found}` : 'there is no codex on the PATH',
+    found ? `there is no ${found}` : 'the PATH has no codex',
     'Install it (npm install -g @openai/codex), or name it: hopgate codex --codex PROGRAM.',
   );
 }

@@ -135,4 +135,4 @@ function execOptions(args: readonly string[]): readonly string[] {
 }
 
 const goOn = ({ peripheral, mode }: SessionStatus, { sandboxMode }: CodexThreadOptions): string =>
-  `You are in ${shown(peripheral ?? 'no peripheral')}${mode ? `, mode ${mode}` : ''}; Codex's own sandbox is ${sandboxMode} now. Go on with the task.`;
+  `You are in ${shown(peripheral ?? 'no peripheral')}${mode ? `, mode ${mode}` : ''}; Codex's own sandbox is ${sandboxMode} now. Continue with the task.`;

@@ -48,8 +48,8 @@ export function silenceOf(seats: readonly SeatRecord[], since: string): string |
   const main = seats.filter(({ conversation }) => conversation.agentId === null);
   if (main.some(({ notes }) => typeof notes['begun'] === 'string' && notes['begun'] >= since)) return null;
   return main.length === 0
-    ? "none of hopgate's hooks was called: what Codex did by itself was seen by nobody (its sandbox held it), only what went through hopgate's tools. Run hopgate doctor."
-    : 'Codex called no hook at its start: hooks fell silent for a while. Run hopgate doctor.';
+    ? "none of hopgate's hooks was called: Codex's own tools were limited only by its sandbox, and not observed. Run hopgate doctor."
+    : 'Codex called no hook at its start. Run hopgate doctor.';
 }
 
 /** True if the user left before the first turn: Codex calls hooks and records a conversation only from then on. */
@@ -63,7 +63,7 @@ function openEnds({ root, sessionId, after, sandbox, wanted, isScript, seats }: 
   const thread = seats.find(({ conversation }) => conversation.agentId === null)?.conversation.id;
   const args = isScript ? ['exec …'] : thread === undefined ? [] : ['resume', thread];
   const at = `--session ${sessionId} --root ${shellWord(root)}`;
-  if (!after.closed) lines.push(`go on with it: ${['hopgate codex', at, ...args].join(' ')}`);
+  if (!after.closed) lines.push(`continue: ${['hopgate codex', at, ...args].join(' ')}`);
   if (!after.closed && sandbox !== wanted)
     lines.push(
       `Codex's own sandbox was ${sandbox}; where the session is now it would be ${wanted}, from the next start on${isScript ? ' (--follow resumes by itself)' : ''}`,

@@ -51,7 +51,7 @@ function describeAttempts(io: Io, attempts: readonly ProbeResult[]): string {
     name,
     visible(detail),
   ]);
-  return `${heading(io, 'Attempts to leave the sandbox')}\n${table(io, ['', 'layout', 'attempt', 'what it was told'], rows)}`;
+  return `${heading(io, 'Attempts to leave the sandbox')}\n${table(io, ['', 'layout', 'attempt', 'the text it was shown'], rows)}`;
 }
 
 const MARKS: { readonly [status in Diagnosis['status']]: readonly [mark: string, style: Style] } = {

@@ -64,7 +64,7 @@ async function init(io: Io, options: Options): Promise<void> {
   if (before !== null && changed && !options.force)
     throw new CliError(
       'config-exists',
-      `${file} is there already`,
+      `${file} exists already`,
       'See what would change with "hopgate init --dry-run"; replace it with "hopgate init --force".',
     );
   // "wx": a file (or link) that appeared since is not followed.
@@ -113,7 +113,9 @@ function summary(
     `  git     ${git === null ? 'no remote found; deploy cannot push' : `${git.remote} ${git.branch}`}`,
     ...programs.map(({ name, found, fix }) => `  ${name}: ${found}. ${fix}`),
     ...(proposed.length > 0
-      ? [`  scripts seem to start ${proposed.join(', ')}, which the sandbox lacks; if so, take the # from "programs:"`]
+      ? [
+          `  scripts seem to start ${proposed.join(', ')}, which the sandbox lacks; if so, remove the # before "programs:"`,
+        ]
       : []),
     'Next: read the file, correct it, then "hopgate trust" and "hopgate doctor".',
     `Commit ${CONFIG_FILE}, so that each clone and work tree has it.`,

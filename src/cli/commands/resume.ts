@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { shellWord } from '../../base/text.ts';
+import { plural, shellWord } from '../../base/text.ts';
 import { type Io, paint, print, printJson } from '../io.ts';
 import { examples, rootOption } from '../options.ts';
 import { openShellSession } from './shell.ts';
@@ -40,11 +40,14 @@ async function resume(io: Io, id: string, { root }: Options): Promise<void> {
       io,
       `session ${state.sessionId} of ${state.agent}: ${state.closed ? 'closed' : `${state.mode ?? 'no mode gate'}, ${state.peripheral ?? 'outside of any peripheral'}`}`,
     );
-    print(io, `  ${state.steps} steps, ${state.denials} refused`);
+    print(io, `  ${plural(state.steps, 'step')}, ${state.denials} refused`);
     for (const entry of settled.evidence)
       print(io, `  ${paint(io, 'yellow', String(entry.tags.at(-1)))} recorded now: ${entry.id}`);
     if (!state.closed)
-      print(io, paint(io, 'dim', `Go on with: hopgate shell --session ${state.sessionId} --root ${shellWord(root)}`));
+      print(
+        io,
+        paint(io, 'dim', `Continue with: hopgate shell --session ${state.sessionId} --root ${shellWord(root)}`),
+      );
   } finally {
     await session.detach();
   }

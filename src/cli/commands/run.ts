@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { shellWord, visible } from '../../base/text.ts';
+import { plural, shellWord, visible } from '../../base/text.ts';
 import { openSession } from '../../open-session.ts';
 import { openProject } from '../../project/open-project.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
@@ -208,6 +208,6 @@ async function finish(io: Io, session: Session, place: Place, outcomes: readonly
   const verdict =
     unexpected.length === 0
       ? paint(io, 'green', 'As the scenario says')
-      : paint(io, 'red', `${unexpected.length} steps turned out otherwise`);
-  print(io, `${verdict}: ${outcomes.length} steps, ${denials} refused.`);
+      : paint(io, 'red', `${plural(unexpected.length, 'unexpected result')}`);
+  print(io, `${verdict}: ${plural(outcomes.length, 'step')}, ${denials} refused.`);
 }

@@ -126,7 +126,7 @@ async function shell(io: Io, options: Options): Promise<void> {
     if (running !== null)
       print(
         io,
-        `\n${running} is still running; the shell leaves once its outcome is recorded. Ctrl-C again leaves at once; what was cut off is recorded\nas interrupted when you go on: hopgate shell --session ${opened?.id}`,
+        `\n${running} is still running; the shell ends when its outcome is recorded. A second Ctrl-C ends it at once, and the\ncall is recorded as interrupted when you continue: hopgate shell --session ${opened?.id}`,
       );
     reader.close();
   });
@@ -145,7 +145,7 @@ async function shell(io: Io, options: Options): Promise<void> {
     else
       print(
         io,
-        `${heading(io, 'hopgate shell')}  session ${session.id}\n${paint(io, 'dim', 'help lists what can be typed; Ctrl-D leaves (the session can be resumed)')}`,
+        `${heading(io, 'hopgate shell')}  session ${session.id}\n${paint(io, 'dim', 'type help for the commands; Ctrl-D leaves (you can continue the session later)')}`,
       );
     if (!closed) prompt(io, reader, session);
     for await (const line of lines) {
@@ -160,7 +160,7 @@ async function shell(io: Io, options: Options): Promise<void> {
     reader.close();
     await session.detach();
     await watch?.close();
-    if (!io.json && !session.state.closed) print(io, paint(io, 'dim', `Go on with: ${goOn}`));
+    if (!io.json && !session.state.closed) print(io, paint(io, 'dim', `Continue with: ${goOn}`));
   }
 }
 

@@ -54,7 +54,7 @@ async function trust(io: Io, options: Options): Promise<void> {
     else
       print(
         io,
-        `${file} is trusted as it stands (sha256 ${next.config.slice(0, 16)}…, since ${last.at}${last.root === root ? '' : `, in ${last.root}`}).`,
+        `${file} is trusted (sha256 ${next.config.slice(0, 16)}…, since ${last.at}${last.root === root ? '' : `, in ${last.root}`}).`,
       );
     return;
   }
@@ -62,7 +62,7 @@ async function trust(io: Io, options: Options): Promise<void> {
     if (!io.isTty || io.json)
       throw new CliError(
         'not-asked',
-        `${file} is not trusted, and there is no terminal to ask at`,
+        `${file} is not trusted, and no terminal is available for a question`,
         'Read it, then run "hopgate trust --yes".',
       );
     const text = readRegularFile(file, MAX_AUTHORED_BYTES);
@@ -73,7 +73,7 @@ async function trust(io: Io, options: Options): Promise<void> {
     if (next.specs !== null)
       print(io, `It also names the spec folder ${next.specs.folder} (spec set ${next.specs.hash.slice(0, 16)}…).`);
     const answer = await confirm({
-      message: 'Let agents in this repository work under this file?',
+      message: 'Do you trust this file for agents in this repository?',
       initialValue: false,
       input: io.stdin,
       output: io.stdout,
@@ -82,7 +82,7 @@ async function trust(io: Io, options: Options): Promise<void> {
       throw new CliError(
         'not-trusted',
         `${file} stays untrusted`,
-        'Until it is trusted it may only narrow what the specs allow.',
+        'Until it is trusted, it can only restrict what the specs allow.',
       );
   }
   // Records the hashes of the shown files: a file that has changed since has another hash and is not trusted.

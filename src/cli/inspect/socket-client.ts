@@ -17,7 +17,7 @@ export interface Receiver {
  */
 export async function connectTo(url: string, onLost: (why: string) => void): Promise<Receiver> {
   if (!URL.canParse(url) || !['ws:', 'wss:'].includes(new URL(url).protocol))
-    throw new CliError('bad-address', `"${url}" is no WebSocket address`, 'Write it like ws://127.0.0.1:8080.', {
+    throw new CliError('bad-address', `"${url}" is not a WebSocket address`, 'Write it like ws://127.0.0.1:8080.', {
       exitCode: 2,
     });
   const socket = new WebSocket(url);
@@ -27,7 +27,7 @@ export async function connectTo(url: string, onLost: (why: string) => void): Pro
       reject(
         new CliError(
           'inspector-unreachable',
-          `nobody answers at ${url}: ${error.message}`,
+          `no server answers at ${url}: ${error.message}`,
           'Start the inspector first.',
         ),
       ),
@@ -40,7 +40,7 @@ export async function connectTo(url: string, onLost: (why: string) => void): Pro
     lost = true;
   };
   socket.on('error', (error) => lose(error.message));
-  socket.on('close', () => lose('it closed the connection'));
+  socket.on('close', () => lose('the server closed the connection'));
   return {
     send(message) {
       if (!lost) socket.send(JSON.stringify(message), (error) => error && lose(error.message));

@@ -82,7 +82,7 @@ export function statelyInspector(send: Send): Inspector {
 }
 
 const unreachable = (): never => {
-  throw new Error('this actor is only looked at');
+  throw new Error('this actor is read-only');
 };
 
 function inWire({ finals }: Actor, snapshot: object): { status: 'active' | 'done'; value: unknown; context: object } {

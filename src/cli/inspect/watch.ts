@@ -26,7 +26,7 @@ export interface WatchOptions {
 /** Starts sending to a receiver at `url`, or else starts a bridge on the loopback interface. */
 export async function startWatch(io: Io, { port, url }: WatchOptions): Promise<Watch> {
   if (url !== undefined) {
-    const receiver = await connectTo(url, (why) => note(io, `the inspector at ${url} is gone: ${why}`));
+    const receiver = await connectTo(url, (why) => note(io, `the inspector at ${url} disconnected: ${why}`));
     return { inspector: statelyInspector(receiver.send), address: null, socket: url, close: receiver.close };
   }
   const { address, socket, send, close } = await startBridge(port ?? PORT);

@@ -39,14 +39,14 @@ export const claudeInstaller: Installer = {
     return {
       keep: keptFolder(place),
       changes: [...filesIn(pluginFolder(place)).map((path) => change(path, null)), settingsChange(place, false)],
-      notes: ['The evidence stays where it is. Conversations that run keep the hooks until they end.'],
+      notes: ['The evidence is kept. Running conversations keep the hooks until they end.'],
     };
   },
 };
 
 const userNotes = [
-  'Every conversation of Claude Code on this account is in a session from its next start on, in whatever folder it works.',
-  'A repository that switches hooks off for itself (disableAllHooks in its own .claude settings) switches hopgate off with them; "hopgate claude" and --scope project hold against that.',
+  'From its next start on, Claude Code works in a session in every folder of this account.',
+  'A repository that switches hooks off for itself (disableAllHooks in its own .claude settings) switches hopgate off with them; "hopgate claude" and --scope project still work there.',
 ];
 
 const projectNotes = ({ root }: InstallTarget): readonly string[] => [

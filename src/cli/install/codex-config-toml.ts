@@ -55,7 +55,7 @@ export function withAdditions(path: string, text: string | null, additions: Addi
   ];
   const after = `${gap}${lines.join('\n')}\n`;
   if (!saysTheSame(before, read(path, after), additions, missing))
-    throw new Error(`${path} would lose a value; it is left as it is`);
+    throw new Error(`${path} would lose a value; it is not changed`);
   return after;
 }
 
@@ -106,7 +106,7 @@ function withFeatures(
   if (added !== null && isSame(tryRead(added), { ...before, features: wanted })) return { text: added, inBlock: [] };
   throw new CliError(
     'taken',
-    `${path} writes its features in a way that nothing can be added to`,
+    `${path} writes its features in a form that hopgate cannot extend`,
     `Add ${names.map((name) => `${name} = true`).join(', ')} there yourself, and install again.`,
   );
 }
@@ -146,7 +146,7 @@ function read(path: string, text: string): Table {
     return parse(text);
   } catch (cause) {
     const [why] = (cause as Error).message.split('\n');
-    throw new CliError('malformed', `${path} is no TOML: ${why}`, 'Correct it; nothing was changed.', { cause });
+    throw new CliError('malformed', `${path} is not TOML: ${why}`, 'Correct it; nothing was changed.', { cause });
   }
 }
 

@@ -42,11 +42,11 @@ function read(
   text: string | null,
 ): { readonly rest: Fields; readonly hooks: { readonly [event: string]: readonly unknown[] } } {
   const parsed = text === null || text.trim() === '' ? {} : parse(path, text);
-  if (!isObject(parsed)) throw malformed(path, 'it is no JSON object');
+  if (!isObject(parsed)) throw malformed(path, 'it is not a JSON object');
   const { hooks = {}, ...rest } = parsed;
-  if (!isObject(hooks)) throw malformed(path, '"hooks" is no object');
+  if (!isObject(hooks)) throw malformed(path, '"hooks" is not an object');
   for (const [event, groups] of Object.entries(hooks))
-    if (!Array.isArray(groups)) throw malformed(path, `"hooks.${event}" is no list`);
+    if (!Array.isArray(groups)) throw malformed(path, `"hooks.${event}" is not a list`);
   return { rest, hooks: hooks as { [event: string]: unknown[] } };
 }
 
@@ -61,7 +61,7 @@ function parse(path: string, text: string): unknown {
 const malformed = (path: string, why: string): CliError =>
   new CliError(
     'malformed',
-    `${path} is not what Codex takes: ${why}`,
+    `${path} is not valid for Codex: ${why}`,
     'Correct it, or move it away; nothing was changed.',
   );
 

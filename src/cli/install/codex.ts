@@ -44,7 +44,7 @@ async function planInstall(place: InstallTarget): Promise<InstallPlan> {
   const hooksFile = join(folder, 'hooks.json');
   const ours = codexHooks(hookCommand('codex', io.env));
   const hooks = withOurHooks(hooksFile, readText(hooksFile), ours);
-  const notes = ['Codex reads its hooks when it starts: start it anew. "hopgate doctor" tells whether they run.'];
+  const notes = ['Codex reads its hooks when it starts: restart it. "hopgate doctor" shows if they run.'];
   const trust = await trustOf(place, hooksFile, hooks.places, notes);
   const configs = new Map<string, Additions[]>([[join(folder, 'config.toml'), [server(place)]]]);
   if (trust) configs.set(join(home, 'config.toml'), [...(configs.get(join(home, 'config.toml')) ?? []), trust]);
@@ -77,7 +77,7 @@ async function planUninstall(place: InstallTarget): Promise<InstallPlan> {
         text = withoutAdditions(path, text, block, features);
     changes.push(change(path, text));
   }
-  const notes = ['The evidence stays where it is. A Codex that runs keeps the hooks until it ends.'];
+  const notes = ['The evidence is kept. A running Codex keeps the hooks until it ends.'];
   return { changes, notes, keep: keptFolder(place) };
 }
 
@@ -142,13 +142,13 @@ async function trustOf(
     hashes = hashesOf(answer, ours);
   } catch (error) {
     notes.push(
-      `The hooks are not trusted yet (${(error as Error).message}), so Codex will pass over them: start codex, type /hooks, and trust those of hopgate.`,
+      `The hooks are not trusted yet (${(error as Error).message}), so Codex ignores them: start codex, type /hooks, and trust those of hopgate.`,
     );
     return null;
   }
   if (scope === 'project')
     notes.push(
-      'Codex takes hooks of a repository only where it trusts the repository: it asks when it is started there.',
+      'Codex uses the hooks of a repository only if it trusts the repository; it asks when you start it there.',
     );
   const tables = Object.entries(hashes).map(([key, hash]) => {
     const event = key.split(':').at(-3) ?? '';

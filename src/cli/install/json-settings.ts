@@ -23,7 +23,7 @@ export function objectIn(text: string, path: string): { readonly [key: string]: 
   try {
     const parsed: unknown = JSON.parse(text);
     if (isObject(parsed)) return parsed as never;
-    throw new Error('it holds no object');
+    throw new Error('it does not contain an object');
   } catch (cause) {
     throw new CliError(
       'bad-json',

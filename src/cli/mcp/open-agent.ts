@@ -77,7 +77,7 @@ async function enter(session: Session, asked: string | undefined, goesOn: boolea
   if (goesOn && asked !== undefined && peripheral !== null && peripheral !== asked)
     throw new CliError(
       'already-active',
-      `the session is in ${peripheral}, and leaves it only by a hop of its own`,
+      `the session is in ${peripheral}, and only its own hop can leave it`,
       'Leave out --peripheral.',
       { exitCode: 2 },
     );

@@ -24,7 +24,7 @@ import { openAgent, type Wanted } from './open-agent.ts';
 import { readingOf } from './reading.ts';
 
 /** Replaces the full list of schema errors in a line from the client. */
-const NO_MESSAGE = 'passed over something from the client that is no message of the protocol (JSON-RPC 2.0)';
+const NO_MESSAGE = 'ignored input that is not a JSON-RPC 2.0 message';
 
 /**
  * `hopgate mcp`: serves until the client disconnects or a signal comes. Errors go to stderr, also with `--json`,
@@ -123,7 +123,7 @@ function statedToken({ env }: Io): string | null {
   throw new CliError(
     'usage',
     `${TOKEN_VARIABLE} is shorter than 16 characters`,
-    'Make it with "openssl rand -hex 16".',
+    'Create one with "openssl rand -hex 16".',
     {
       exitCode: 2,
     },
@@ -150,7 +150,7 @@ async function banner(
   );
   if (http)
     note(io, `serves ${http.url}${http.token === null ? '' : `, header "Authorization: Bearer ${http.token}"`}`);
-  note(io, `go on with it later: hopgate mcp --session ${session.id} --root ${shellWord(root)}`);
+  note(io, `continue later: hopgate mcp --session ${session.id} --root ${shellWord(root)}`);
 }
 
 /** Approves everything that the operator approved in advance; other requests wait for "hopgate approve". */

@@ -1,5 +1,5 @@
 import { fieldsOf, isObject } from '../../base/json.ts';
-import { excerpt, visible } from '../../base/text.ts';
+import { excerpt, plural, visible } from '../../base/text.ts';
 import { fewerTestsIn } from '../../evidence/findings.ts';
 import type { Denial } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
@@ -87,16 +87,16 @@ export function describeValue(value: Json): string {
   const ended = timedOut
     ? `timed out after ${short(seconds)} s`
     : flooded
-      ? 'ended for too much output'
+      ? 'killed: too much output'
       : exit === null
         ? 'killed'
         : `exit ${short(exit)}`;
-  if (typeof blob === 'string') return `${short(bytes)} bytes, kept as ${short(blob, 12)}`;
-  if (typeof replacements === 'number') return `${replacements} replaced, ${short(lines)} lines`;
-  if (typeof text === 'string') return `${short(path)}: ${text.split('\n').length} lines`;
+  if (typeof blob === 'string') return `${plural(Number(bytes), 'byte')}, kept as ${short(blob, 12)}`;
+  if (typeof replacements === 'number') return `${replacements} replaced, ${plural(Number(lines), 'line')}`;
+  if (typeof text === 'string') return `${short(path)}: ${plural(text.split('\n').length, 'line')}`;
   if (Array.isArray(matches))
-    return `${matches.length} matches${matches[0] ? `, first ${short(matches[0], 100)}` : ''}`;
-  if (Array.isArray(files)) return `${files.length} files: ${short(files.join(' '), 120)}`;
+    return `${plural(matches.length, 'match', 'matches')}${matches[0] ? `, first ${matchOf(matches[0])}` : ''}`;
+  if (Array.isArray(files)) return `${plural(files.length, 'file')}: ${short(files.join(' '), 120)}`;
   if (typeof verdict === 'string') {
     if (Array.isArray(value['runs'])) return `verdict ${verdict}: ${short(value['runs'].map(eachRun).join('; '), 140)}`;
     const fewer = fewerTestsIn(value);
@@ -106,11 +106,17 @@ export function describeValue(value: Json): string {
   }
   if (committed !== undefined) return committed ? `committed ${short(sha, 12)}` : 'nothing was committed';
   if (pushed !== undefined) return pushed ? `pushed ${short(sha, 12)}` : 'nothing was pushed';
-  if (Array.isArray(entries)) return `${entries.length} entries`;
+  if (Array.isArray(entries)) return `${plural(entries.length, 'entry', 'entries')}`;
   if (Array.isArray(dropped) && dropped.length > 0)
     return `dropped: ${short(dropped.map(nameWhy).join('; '), 140)}; ${ended}`;
   if (exit !== undefined) return `${ended}${stdout ? `: ${output(stdout)}` : stderr ? `: ${output(stderr)}` : ''}`;
   return short(value, 160);
+}
+
+/** A match of grep: `src/a.ts:3: const a = 1;`. */
+function matchOf(match: Json): string {
+  const { path, line, text } = fieldsOf(match);
+  return path === undefined ? short(match, 100) : short(`${path}:${line}: ${text}`, 100);
 }
 
 /** The output of a command; a long output is stored in a blob. */
@@ -126,7 +132,7 @@ function summaryOf(report: Json): Json {
   if (!isObject(report)) return report;
   const { total, passed, failed, failures } = report;
   const names = Array.isArray(failures) ? failures.map((failure) => inShort(fieldsOf(failure)['name'] ?? '')) : [];
-  return `${total} tests, ${passed} passed, ${failed} failed${names.length > 0 ? `: ${names.join('; ')}` : ''}`;
+  return `${plural(Number(total), 'test')}, ${passed} passed, ${failed} failed${names.length > 0 ? `: ${names.join('; ')}` : ''}`;
 }
 
 const nameWhy = (drop: Json): string => {

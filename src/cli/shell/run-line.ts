@@ -1,4 +1,4 @@
-import { excerpt, visible } from '../../base/text.ts';
+import { excerpt, plural, visible } from '../../base/text.ts';
 import { describeLeg } from '../../gate/describe-denial.ts';
 import type { Session } from '../../session/session.ts';
 import { nearest } from '../../spec/names.ts';
@@ -90,7 +90,7 @@ function act(session: Session, { verb, words, options }: ShellLine): Promise<Res
       const exit = text('exit');
       return session.hop({
         to: first,
-        reason: reason ?? (words.slice(1).join(' ') || 'asked for at the prompt'),
+        reason: reason ?? (words.slice(1).join(' ') || 'typed at the prompt'),
         ...(exit === undefined ? {} : { exit }),
         ...(fruit ? { fruit } : {}),
         ...(by ? { by } : {}),
@@ -154,7 +154,7 @@ function status(io: Io, session: Session): void {
     print(io, `  ${index === 0 ? 'ways on ' : '        '}    ${describeLeg(leg)}`);
   for (const { to, needs } of here.modes)
     print(io, `  mode →      ${to}${needs.length > 0 ? ` (needs: ${needs.join('; ')})` : ''}`);
-  print(io, `  so far      ${steps} steps, ${denials} refused`);
+  print(io, `  so far      ${plural(steps, 'step')}, ${denials} refused`);
 }
 
 async function log(io: Io, session: Session, { words }: ShellLine): Promise<void> {
@@ -174,7 +174,7 @@ function why(io: Io, session: Session, { words: [tool = '', ...words] }: ShellLi
   print(
     io,
     denial === null
-      ? `  ${paint(io, 'green', 'allowed')} ${tool} may be called here`
+      ? `  ${paint(io, 'green', 'allowed')} ${tool} is allowed here`
       : describeResultRefusal(io, denial, '  '),
   );
 }
@@ -192,7 +192,7 @@ function help(io: Io, session: Session): void {
       '  start <peripheral>                        enter one from outside',
       '  hop <peripheral> --exit <exit> [--reason …] [--fruit.<field> …]',
       '  mode <mode> [--summary …] [--reset]       change the mode',
-      '  why <tool> [args…]                        would it be let through?',
+      '  why <tool> [args…]                        would the call be allowed?',
       '  status · log [n] · stop [reason] · close [reason] · exit',
       `  (${VERBS.length} verbs; --by operator speaks as the operator)`,
     ].join('\n'),

@@ -136,7 +136,7 @@ const wentWell = ({ exit, verdict }: OptionalFields): boolean =>
   (exit === undefined || exit === 0) && (verdict === undefined || verdict === 'pass');
 
 function changes(effects: Json | undefined): readonly string[] {
-  if (effects === 'unobserved') return ['nobody watched what it changed'];
+  if (effects === 'unobserved') return ['its changes were not observed'];
   if (!Array.isArray(effects) || effects.length === 0) return [];
   const told = effects
     .map((effect) => fieldsOf(effect))

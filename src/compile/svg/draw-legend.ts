@@ -6,7 +6,12 @@ import { widthOf, xml } from './text.ts';
 const LINE = 24;
 const GAP = 22;
 
-const EFFECT_WORDS = { observe: 'only looks', act: 'may change things', coordinate: 'coordinates', none: 'no tools' };
+const EFFECT_WORDS = {
+  observe: 'only observes',
+  act: 'may change things',
+  coordinate: 'coordinates',
+  none: 'no tools',
+};
 
 interface Item {
   readonly width: number;

@@ -40,7 +40,7 @@ export async function askDaemon(
   try {
     token = readFileSync(tokenFileOf(env), 'utf8').trim();
   } catch {
-    throw new NoDaemon('no daemon is there', false);
+    throw new NoDaemon('no daemon is running', false);
   }
   const request = httpRequest({
     socketPath: socketOf(env),

@@ -86,9 +86,9 @@ function script(client: string | null, env: Env): string {
   const timeout = findProgram('timeout', env['PATH']);
   const limited = timeout ? `${quoteShell(timeout)} -s KILL ${Math.ceil(DEADLINE_MS / 1000) + 1} ` : '';
   return `#!/bin/sh
-# Written by hopgate: what client programs run for their hooks. Do not edit; "hopgate daemon start" writes it anew.
+# Written by hopgate: what client programs run for their hooks. Do not edit; "hopgate daemon start" replaces it.
 unset NODE_OPTIONS ENV BASH_ENV LD_PRELOAD LD_AUDIT
-export XDG_STATE_HOME=${quoteShell(dirname(stateHome(env)))} # whatever the settings of a repository say
+export XDG_STATE_HOME=${quoteShell(dirname(stateHome(env)))} # regardless of the settings of a repository
 node=${quoteShell(process.execPath)}
 entry=${quoteShell(entryFile())}
 socket=${quoteShell(socketOf(env))}

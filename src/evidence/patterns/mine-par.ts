@@ -179,7 +179,7 @@ function suggestions(recent: readonly RecordedEntry[], open: readonly string[]):
       0,
       MOST_SUGGESTIONS,
     ),
-    ...open.map((pattern) => `tell what came of ${pattern} (pur-update), so that it can be judged`),
+    ...open.map((pattern) => `record the outcome of ${pattern} (pur-update), so that it can be judged`),
   ];
 }
 

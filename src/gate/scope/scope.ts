@@ -111,7 +111,7 @@ function pathProblem({ scope, config, root, files }: Call, role: 'path:read' | '
   }
   if (scope.read === 'none') return { why: 'this scope reads no files', scope: [] };
   if (scope.read === 'session-log' && !within(located.path, files)) {
-    return { why: 'only files that this session has named may be read here', scope: files.slice(0, 20) };
+    return { why: 'only files that this session has named can be read here', scope: files.slice(0, 20) };
   }
   return null;
 }

@@ -54,7 +54,7 @@ function moveMachines(tables: SpecTables, state: SessionState, entry: Entry, bod
     const next = table && at !== null ? stateAfter(table, at, event) : null;
     if (next === null) {
       throw new FoldError(
-        `entry ${entry.seq} (${entry.id}) tells of "${type}", which ${table?.id ?? machine} does not take in "${at ?? 'nowhere'}"; run hopgate verify ${entry.sessionId}`,
+        `entry ${entry.seq} (${entry.id}) records "${type}", which ${table?.id ?? machine} does not accept in "${at ?? 'nowhere'}"; run hopgate verify ${entry.sessionId}`,
       );
     }
     return { [machine]: next };

@@ -1,3 +1,5 @@
+import { plural } from '../../base/text.ts';
+
 /** One thing wrong in an authored file. */
 export interface SpecIssue {
   /** The file as it was given. */
@@ -37,7 +39,7 @@ export type IssueReport = (path: Path, message: string, suggestion?: string | nu
 /** The issues as a text for people, one paragraph a file. */
 export function formatIssues(issues: readonly SpecIssue[]): string {
   const files = [...new Set(issues.map((issue) => issue.file))];
-  const count = `${issues.length} problem${issues.length === 1 ? '' : 's'}`;
+  const count = plural(issues.length, 'problem');
   const blocks = files.map((file) => {
     const inFile = issues.filter((issue) => issue.file === file).sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
     const lines = inFile.map(formatIssue);

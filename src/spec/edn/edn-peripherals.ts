@@ -63,7 +63,7 @@ function peripheralForms(root: EdnNode, report: (problem: EdnProblem) => void): 
   }
   const inner = root.entries.find(([key]) => isKeyword(key, 'peripherals'));
   if (inner) {
-    for (const [key] of root.entries) if (key !== inner[0]) wrong(key, 'only :peripherals may stand here');
+    for (const [key] of root.entries) if (key !== inner[0]) wrong(key, 'only :peripherals is allowed here');
     return peripheralForms(inner[1], report);
   }
   return root.entries.flatMap(([key, node]) => {

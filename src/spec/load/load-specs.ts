@@ -3,6 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readRegularFile } from '../../base/read-file.ts';
+import { plural } from '../../base/text.ts';
 import { SpecError, type SpecIssue } from '../check/issues.ts';
 import { suggest } from '../names.ts';
 import { MAX_AUTHORED_BYTES, MAX_SPEC_FILES } from '../policy/limits.ts';
@@ -86,7 +87,12 @@ function strayFile(file: string, name: string): SpecIssue {
 function readSources(files: readonly string[], issues: SpecIssue[]): SpecSource[] {
   const more = files[MAX_SPEC_FILES];
   if (more !== undefined)
-    issues.push({ file: more, path: '', message: `exceeds the limit of ${MAX_SPEC_FILES} files`, suggestion: null });
+    issues.push({
+      file: more,
+      path: '',
+      message: `exceeds the limit of ${plural(MAX_SPEC_FILES, 'file')}`,
+      suggestion: null,
+    });
   return files.slice(0, MAX_SPEC_FILES).flatMap((file) => {
     try {
       return [readSource(file)];

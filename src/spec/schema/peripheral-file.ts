@@ -50,7 +50,7 @@ const GateRule = z.union([
 export const PeripheralFile = z
   .strictObject({
     id: Name.describe('The peripheral’s name; the file is named for it.'),
-    purpose: z.string().min(1).describe('One sentence that tells an agent what it does here.'),
+    purpose: z.string().min(1).describe('One sentence for the agent about its work here.'),
     tools: z.array(Name).describe('The tools that exist here, by their name in tools.yaml.'),
     scope: z
       .union([

@@ -45,7 +45,7 @@ const RemoteUrl = z
   .string()
   .regex(
     /^(?:https:\/\/(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?\/[^\s\0]+|ssh:\/\/(?:[\w.-]+@)?(?:\w[\w.-]*|\[[\da-f:.]+\])(?::\d+)?\/[^\s\0]+|(?:[\w.-]+@)?\w[\w.-]*:(?![:/]\/)[^\s\0:]+)$/i,
-    'is not an https:// or ssh address of a repository, or holds a user name or password before an https host',
+    'is not an https:// or ssh address of a repository, or contains a user name or password before an https host',
   );
 const ProgramName = z.string().regex(/^[\w+][\w.+-]*$/, 'is not the name of a program: no path, no blank');
 const EnvName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not the name of a variable');
@@ -131,7 +131,7 @@ const Server = z.strictObject({
     .string()
     .regex(
       /^(?:https:\/\/[^\s@]+|http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:[/?]\S*)?)$/,
-      'is not an https:// address (http:// only on this machine), or holds a user name',
+      'is not an https:// address (http:// only on this machine), or contains a user name',
     )
     .optional()
     .describe('Instead of a command: the address of a server that speaks Streamable HTTP.'),
@@ -247,7 +247,7 @@ export const ProjectFile = z
       .array(z.union([CacheFolder, z.strictObject({ read: CacheFolder.describe('The folder, mounted read-only.') })]))
       .optional()
       .describe(
-        'Folders that the test runs of a session share, empty at first, in the sandbox’s home folder (~/…) or the tree; { read: ~/… } mounts one of yours instead.',
+        'Folders that the test runs of a session share, empty at first, in the sandbox’s home folder (~/…) or the tree; { read: ~/… } mounts your own folder instead.',
       ),
     upstream: z
       .record(Name, Server)

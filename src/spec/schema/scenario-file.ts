@@ -16,10 +16,7 @@ const Expect = z
 
 const beside = {
   say: z.string().min(1).optional().describe('A line for the viewer: what the agent thinks.'),
-  approve: z
-    .enum(['given', 'refused'])
-    .optional()
-    .describe('The operator’s answer, for runs where nobody can be asked.'),
+  approve: z.enum(['given', 'refused']).optional().describe('The operator’s answer, for runs without a terminal.'),
   expect: Expect.optional(),
 };
 

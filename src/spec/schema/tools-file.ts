@@ -7,7 +7,7 @@ const Parameter = z.strictObject({
   role: z
     .enum(ARGUMENT_ROLES)
     .describe('The argument’s role, by which the scope restricts it: path:read, path:write, command, url or text.'),
-  description: z.string().min(1).describe('Tells the agent the value to pass.'),
+  description: z.string().min(1).describe('The value to pass, for the agent.'),
   schema: z.record(z.string(), z.json()).optional().describe('JSON Schema of the value; { type: string } if left out.'),
   optional: z.boolean().optional().describe('The argument may be left out.'),
   as: z.string().min(1).optional().describe('The upstream’s name of the argument, if it differs.'),
@@ -25,7 +25,7 @@ const Upstream = z.strictObject({
     .enum(['contents', 'names'])
     .optional()
     .describe(
-      'What it does to a folder: contents (reaches all beneath; the default) or names (shows or makes names only).',
+      'What it does to a folder: contents (reaches everything inside; the default) or names (shows or creates names only).',
     ),
 });
 

@@ -2,6 +2,7 @@ import { firstProblem } from '../../audit/rules/problems.ts';
 import type { AuditRequest } from '../../audit/rules/request.ts';
 import { type AuditState, apply, beginState, copyState, type Pinned } from '../../audit/rules/state.ts';
 import { verifySession } from '../../audit/verify/verify-session.ts';
+import { plural } from '../../base/text.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Denial } from '../../gate/denial.ts';
@@ -208,7 +209,7 @@ export class ModelRun {
     const [first] = violations;
     if (first)
       throw new TrialFailure(
-        `${this.#way.join(' → ')}\n  the round trip finds ${violations.length} violations; the first: ${first.rule} at entry ${first.seq}: ${first.message} (the spec says ${first.constraint})`,
+        `${this.#way.join(' → ')}\n  the round trip finds ${plural(violations.length, 'violation')}; the first: ${first.rule} at entry ${first.seq}: ${first.message} (the spec says ${first.constraint})`,
       );
     await this.session.detach().catch((error) => {
       if (!(error instanceof Died)) throw error;
@@ -252,13 +253,9 @@ export class ModelRun {
     if (asked.kind === 'step') {
       const want = firstProblem(state, asked, now);
       const said = this.session.why(asked);
-      const due = want?.code ?? 'it would be let through';
-      if ((said?.code ?? 'it would be let through') !== due)
-        this.#fail(
-          move,
-          `asked beforehand: ${due}`,
-          said ? `${said.code}: ${said.message}` : 'it would be let through',
-        );
+      const due = want?.code ?? 'it would be allowed';
+      if ((said?.code ?? 'it would be allowed') !== due)
+        this.#fail(move, `asked beforehand: ${due}`, said ? `${said.code}: ${said.message}` : 'it would be allowed');
     } else if ('approves' in asked && !move.wait) {
       const wants = this.#wantsApproval(asked, state);
       const said = await dryRun(this.session, asked);
@@ -301,16 +298,16 @@ export class ModelRun {
   #compare(move: Move, want: Refusal, denial: Denial | null): void {
     if (!want) {
       if (denial && this.#mayRefuse(move, denial)) return this.#compareState(move);
-      if (denial) this.#fail(move, 'it is let through', `it was refused: ${denial.code}: ${denial.message}`);
+      if (denial) this.#fail(move, 'it is allowed', `it was refused: ${denial.code}: ${denial.message}`);
       return this.#compareState(move);
     }
-    if (!denial) return this.#fail(move, `it is refused: ${want.code} (${want.constraint})`, 'it was let through');
+    if (!denial) return this.#fail(move, `it is refused: ${want.code} (${want.constraint})`, 'it was allowed');
     if (denial.code !== want.code)
       return this.#fail(move, `${want.code} (${want.constraint})`, `${denial.code}: ${denial.message}`);
     if (want.code !== 'session-closed') {
       const body = this.#last && bodyOf(this.#last.body);
       if (body?.event !== 'denial' || body.code !== want.code)
-        this.#fail(move, 'the refusal is on record', `the last entry tells of ${body?.event ?? 'nothing'}`);
+        this.#fail(move, 'the refusal is on record', `the last entry records ${body?.event ?? 'nothing'}`);
     }
     const empty = offerProblem(this.#parts.pinned, this.#state, move.asked, denial);
     if (empty) this.#fail(move, 'the refusal says what can be done instead', empty);

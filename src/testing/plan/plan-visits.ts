@@ -108,7 +108,7 @@ function steps({ step, act, stop }: Visit): Life[] {
       { name: `${tool} twice at once`, moves: [], both: [move, move] },
       may('fails', { report: failed }),
       may('breaks', { breaks: true }),
-      may('is seen by nobody', { report: { ...outcome({ status: 'ok', result: null }), effects: 'unobserved' } }),
+      may('is not observed', { report: { ...outcome({ status: 'ok', result: null }), effects: 'unobserved' } }),
       { name: `${tool} refuses`, moves: [], tries: [{ ...move, report: refused }, move, ...end] },
     ];
   });

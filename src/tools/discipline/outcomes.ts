@@ -48,4 +48,4 @@ export const isRefused = (value: object): value is Extract<ToolOutcome, { status
 
 /** Instruction for settling an open selection, for remedies. */
 export const settleIt = (pattern: string): string =>
-  `tell what came of it: ${SETTLING_TOOLS.map((tool) => `${tool} ${pattern}`).join(' or ')}`;
+  `record its outcome: ${SETTLING_TOOLS.map((tool) => `${tool} ${pattern}`).join(' or ')}`;

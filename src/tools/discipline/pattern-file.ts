@@ -42,14 +42,15 @@ export function readPatternFile(path: string, source: string): Pattern | string 
     return typeof value === 'string' ? value.trim().replaceAll(/\s+/g, ' ') : '';
   };
   const id = said('id') || stem;
-  if (!PATTERN_ID.test(id)) return `"${id}" is no id: write small letters, digits and -, such as read-before-edit`;
+  if (!PATTERN_ID.test(id))
+    return `"${id}" is not an id: write lower-case letters, digits and -, such as read-before-edit`;
   const when = said('when');
   const action = said('then') || said('do');
   const missing = [
     ['when', when],
     ['then', action],
   ].flatMap(([name, value]) => (value === '' ? [name] : []));
-  if (missing.length > 0) return `it does not say ${missing.join(' and ')}`;
+  if (missing.length > 0) return `it does not state ${missing.join(' and ')}`;
   const { tags } = fields;
   return {
     id,
@@ -65,11 +66,11 @@ function frontMatter(source: string): { readonly [field: string]: unknown } {
   const head = /^---\n([\s\S]*?)\n---(?:\n|$)/.exec(source)?.[1];
   if (head === undefined) throw new Error('it has no front matter: begin the file with --- and its fields');
   const fields: unknown = parse(head, { maxAliasCount: 0 });
-  if (!isObject(fields)) throw new Error('its front matter is no mapping');
+  if (!isObject(fields)) throw new Error('its front matter is not a mapping');
   return fields as { readonly [field: string]: unknown };
 }
 
-/** `@flexiarg a/b`, `@title …`, `@keywords a, b`, then clauses: `+ IF: …`, which go on until the next clause. */
+/** `@flexiarg a/b`, `@title …`, `@keywords a, b`, then clauses: `+ IF: …`, which continue until the next clause. */
 function flexiarg(source: string): { readonly [field: string]: unknown } {
   const at: { [name: string]: string } = {};
   const clauses: { [name: string]: string } = {};

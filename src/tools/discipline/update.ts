@@ -16,7 +16,7 @@ export function update(context: PatternContext): ToolOutcome {
   if (outcome === null)
     return invalidPatternCall(
       'outcome',
-      `"${String(args['outcome'])}" is no outcome`,
+      `"${String(args['outcome'])}" is not an outcome`,
       `say one of: ${PATTERN_OUTCOMES.join(', ')}`,
     );
   const error = args['prediction-error'];
@@ -24,7 +24,7 @@ export function update(context: PatternContext): ToolOutcome {
   if (error !== undefined && predictionError === null)
     return invalidPatternCall(
       'prediction-error',
-      `"${String(error)}" is no error`,
+      `"${String(error)}" is not an error level`,
       'say none, low, medium or high, or a number from 0 to 1',
     );
   return done({

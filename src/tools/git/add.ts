@@ -95,7 +95,7 @@ export async function stage(
       'needs-filter',
       `${filtered.paths.join(', ')}: .gitattributes asks for a filter (such as git-lfs), and no filter runs here. Leave these files out; the operator can add them.`,
     );
-  // `git add` matches each file against each name; `update-index` only looks each name up.
+  // `git add` matches each file against each name; `update-index` only observes each name up.
   const update = ['update-index', '--verbose', '--add', '--remove', '--replace', '-z', '--stdin'];
   const result = await session.run(update, { access: COMMIT, stdin });
   return { result, paths: result.exit === 0 ? [...paths].sort() : [], skipped: [...skipped].sort() };

@@ -36,7 +36,7 @@ export function parseGit(words: readonly string[]): { readonly ok: true; readonl
       `Use one of: ${Object.keys(SUB_COMMANDS).join(', ')}.`,
     );
   const control = rest.find((word) => word.includes('\0'));
-  if (control !== undefined) return refuse('an argument holds a NUL character', 'Leave it out.');
+  if (control !== undefined) return refuse('an argument contains a NUL character', 'Leave it out.');
   const { name: sub, spec } = found;
   const options: { option: OptionSpec; value: string | null }[] = [];
   const operands: string[] = [];

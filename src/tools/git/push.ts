@@ -38,7 +38,7 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   if (inTheWay.length > 0)
     return outOfScope(
       'args',
-      `without a sandbox, the repository's configuration would have a say in how the remote is reached: ${inTheWay.join(', ')}`,
+      `without a sandbox, the repository's configuration would affect the connection to the remote: ${inTheWay.join(', ')}`,
       'Ask the operator to remove these keys from .git/config.',
     );
   const ref = `refs/heads/${branch}`;
@@ -107,7 +107,7 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   if (!after.reached) {
     const { stop } = failed(
       'remote-unreachable',
-      `The remote "${remote}" stopped answering; ask what it has before you push again.`,
+      `The remote "${remote}" stopped answering; check its branch before you push again.`,
     );
     return { outcome: stop, effects: 'unobserved' };
   }

@@ -5,8 +5,7 @@ import type { CommandResult } from '../sandbox/sandbox.ts';
 import type { SubCommandName } from './table.ts';
 
 /** The remedy if the repository differs from what was approved. */
-export const APPROVE_AGAIN =
-  'Leave this peripheral, run the tests again, and ask for the approval of what is there now.';
+export const APPROVE_AGAIN = 'Leave this peripheral, run the tests again, and ask for approval of the current files.';
 
 /** The report of a sub-command that ran: its exit code, its output, and fields of the sub-command. */
 export function gitReport(

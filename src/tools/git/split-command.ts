@@ -13,19 +13,19 @@ const MAX_LENGTH = 32_768;
  *
  * @example
  * splitCommand(`commit -m 'fix: a b'`); // { ok: true, words: ['commit', '-m', 'fix: a b'] }
- * splitCommand('status; rm -rf .');     // { ok: false, reason: 'it holds more than one command' }
+ * splitCommand('status; rm -rf .');     // { ok: false, reason: 'it contains more than one command' }
  */
 export function splitCommand(text: string): SplitCommand {
   if (text.length > MAX_LENGTH) return refuse(`it is longer than ${MAX_LENGTH} characters`);
-  if (text.includes('\0')) return refuse('it holds a NUL character');
+  if (text.includes('\0')) return refuse('it contains a NUL character');
   if (text.trim() === '') return refuse('it is empty');
   const script = parse(text);
   const error = script.errors?.[0];
   if (error !== undefined) return refuse(`it does not parse: ${error.message}`);
-  if (script.commands.length > 1) return refuse('it holds more than one command');
+  if (script.commands.length > 1) return refuse('it contains more than one command');
   const statement = script.commands[0];
-  if (statement === undefined) return refuse('it holds no command, only a comment');
-  if (statement.background) return refuse('it holds the operator &');
+  if (statement === undefined) return refuse('it contains no command, only a comment');
+  if (statement.background) return refuse('it contains the operator &');
   const command = statement.command;
   if (command.type !== 'Command') return refuse(`it is not one simple command (${command.type})`);
   if (command.prefix.length > 0) return refuse('it begins with an assignment or a redirection');
@@ -35,15 +35,15 @@ export function splitCommand(text: string): SplitCommand {
   for (const node of nodes) {
     if (node.type === 'Assignment') return refuse(`it assigns a variable: ${node.text}`);
     if (node.type !== 'Word') return refuse(`it redirects (${node.operator})`);
-    if (!isBlank(text.slice(end, node.pos))) return refuse('it holds something other than words');
+    if (!isBlank(text.slice(end, node.pos))) return refuse('it contains something other than words');
     const reason = judgeWord(node);
     if (reason !== null) return refuse(`${reason}: ${node.text}`);
     words.push(node.value);
     end = node.end;
   }
   // The parser drops comments and separators, so all text outside of words must be blank.
-  if (text.slice(end).trim() !== '') return refuse(`it holds a comment or an operator after its words`);
-  return words.length === 0 ? refuse('it holds no command') : { ok: true, words };
+  if (text.slice(end).trim() !== '') return refuse(`it contains a comment or an operator after its words`);
+  return words.length === 0 ? refuse('it contains no command') : { ok: true, words };
 }
 
 function refuse(reason: string): SplitCommand {
@@ -56,10 +56,10 @@ function isBlank(text: string): boolean {
 }
 
 function judgeWord(word: Word): string | null {
-  if (word.text.startsWith('~')) return 'it holds an unquoted ~';
+  if (word.text.startsWith('~')) return 'it contains an unquoted ~';
   // Bash expands ~ there as in an assignment.
-  if (/=(?:.*:)?~/s.test(unquoted(word))) return 'it holds an unquoted ~ behind =';
-  if (/\{.*(?:,|\.\.).*\}/s.test(unquoted(word))) return 'it holds a brace expansion';
+  if (/=(?:.*:)?~/s.test(unquoted(word))) return 'it contains an unquoted ~ behind =';
+  if (/\{.*(?:,|\.\.).*\}/s.test(unquoted(word))) return 'it contains a brace expansion';
   if (word.parts === undefined) return judgePlain(word.text);
   for (const part of word.parts) {
     const reason = judgePart(part);
@@ -83,20 +83,20 @@ function judgePart(part: WordPart): string | null {
     case 'DoubleQuoted':
       return part.parts.every((child) => child.type === 'Literal') && !hasUnescaped(part.text, /[$`]/)
         ? null
-        : 'it holds an expansion in double quotes (use single quotes; they may hold line breaks, as in a commit message)';
+        : 'it contains an expansion in double quotes (use single quotes; they may hold line breaks, as in a commit message)';
     case 'Glob':
     case 'ExtendedGlob':
-      return 'it holds a glob outside quotes';
+      return 'it contains a glob outside quotes';
     case 'BraceExpansion':
-      return 'it holds a brace expansion';
+      return 'it contains a brace expansion';
     default:
-      return 'it holds an expansion';
+      return 'it contains an expansion';
   }
 }
 
 function judgePlain(text: string): string | null {
   const found = hasUnescaped(text, /[$`|&;<>()*?[\n]/);
-  return found === null ? null : `it holds an unquoted ${found === '\n' ? 'line break' : found}`;
+  return found === null ? null : `it contains an unquoted ${found === '\n' ? 'line break' : found}`;
 }
 
 /** The first character that matches and has no backslash in front of it. */

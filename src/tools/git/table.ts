@@ -134,7 +134,7 @@ export const SUB_COMMANDS = {
   },
   restore: { purpose: 'unstage files', options: [flag('staged', 'S')], operands: 'paths' },
   commit: {
-    purpose: 'record what is staged',
+    purpose: 'commit the staged files',
     options: [takes('message', 'm'), flag('all', 'a'), flag('quiet', 'q'), flag('verbose', 'v')],
     operands: 'none',
   },

@@ -5,7 +5,7 @@ import type { CommandOptions, CommandResult } from '../sandbox/sandbox.ts';
 import { type FilledEnv, fillEnv, secretsFrom } from '../shell/command-env.ts';
 import type { CallTree, ShellContext } from '../shell/context.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
-import { makeProxy, type FilteringProxy, type Tried } from './proxy.ts';
+import { type FilteringProxy, makeProxy, type Tried } from './proxy.ts';
 import { sshThroughProxy } from './ssh-through-proxy.ts';
 
 /** A run of a configured command, and the places that it tried to reach. */

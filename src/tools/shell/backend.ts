@@ -70,7 +70,7 @@ async function attempt(work: () => Promise<ToolReport | Stop>, signal: AbortSign
     if (error instanceof LayoutError) return failed('layout-impossible', error.message);
     if (error instanceof UncoveredError) return failed('masked-file-uncovered', error.message);
     if (error instanceof SandboxError)
-      return failed('sandbox-failed', `${error.message}; run \`hopgate doctor --probe\` to see what is wrong`);
+      return failed('sandbox-failed', `${error.message}; run \`hopgate doctor --probe\` to find the problem`);
     throw error;
   }
 }

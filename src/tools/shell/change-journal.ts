@@ -104,11 +104,11 @@ export function hashFile(path: string): string | null {
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'ENOENT' || code === 'ENOTDIR') return null;
-    if (code === 'ELOOP' || code === 'ENXIO') return 'no regular file';
+    if (code === 'ELOOP' || code === 'ENXIO') return 'not a regular file';
     throw error;
   }
   try {
-    if (!fs.fstatSync(fd).isFile()) return 'no regular file';
+    if (!fs.fstatSync(fd).isFile()) return 'not a regular file';
     const hash = createHash('sha256');
     eachChunk(fd, (chunk) => hash.update(chunk));
     return hash.digest('hex');

@@ -14,7 +14,7 @@ export function shellCommand(call: ToolCall): readonly string[] | Stop {
   const again = 'Give one command line, such as "ls -la src | head".';
   if (typeof command !== 'string') return invalid('command', '"command" must be a string.', again);
   if (command.trim() === '') return invalid('command', '"command" is empty.', again);
-  if (command.includes('\0')) return invalid('command', '"command" holds a NUL character.', again);
+  if (command.includes('\0')) return invalid('command', '"command" contains a NUL character.', again);
   if (!command.isWellFormed()) return invalid('command', '"command" is not well-formed Unicode.', again);
   if (Buffer.byteLength(command) > MAX_COMMAND_BYTES)
     return invalid(

@@ -25,7 +25,7 @@ export const COMMAND_TOOLS: { readonly [id: string]: CommandTool } = {
     runsIn: ['read-only', 'contained'],
     worksIn: ['contained'],
     needs: 'lets commands write (paths)',
-    otherwise: 'whatever a command changes is dropped',
+    otherwise: 'all changes of a command are dropped',
   },
   'bash-test': {
     runsIn: ['read-only', 'contained', 'test'],

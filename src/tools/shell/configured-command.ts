@@ -42,7 +42,7 @@ export function chooseTests(
     return invalid(
       'command',
       'No test command is configured for this repository.',
-      'Ask the operator to set test: in hopgate.yaml (`hopgate init` proposes it from what it finds), or, where it is set, to accept the file (`hopgate trust`).',
+      'Ask the operator to set test: in hopgate.yaml (`hopgate init` proposes one), or, where it is set, to accept the file (`hopgate trust`).',
     );
   const inFull = (config: TestCommand) => ({ argv: bare(config.run), config, narrowed: false });
   const but = (one: TestCommand | null) =>

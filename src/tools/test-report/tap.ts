@@ -29,7 +29,7 @@ export function parseTap(text: string): TestRunReport | ReportProblem {
     points += 1;
   });
   parser.end();
-  if (!heldTap && points === 0) return { problem: 'the output holds no TAP' };
+  if (!heldTap && points === 0) return { problem: 'the output contains no TAP' };
   if (parser.bailedOut) tally.fail('bail out', String(parser.bailedOut));
   else if (planProblem !== null) tally.fail('test plan', planProblem);
   return tally.report('tap');

@@ -159,7 +159,7 @@ function changedTool(
   if (hash === expected) return null;
   return failed(
     'upstream-tool-changed',
-    `The upstream "${server}" says something else of its tool "${tool}" than when it was accepted, so ${id} is not called; the operator reads it with "hopgate upstream import ${server}" and puts its new schema-hash into tools.yaml.`,
+    `The upstream "${server}" now describes its tool "${tool}" differently than when it was accepted, so ${id} is not called; the operator reads it with "hopgate upstream import ${server}" and puts its new schema-hash into tools.yaml.`,
   );
 }
 
@@ -173,16 +173,16 @@ async function ending(
   if (error instanceof UpstreamDown) return failed('upstream-down', error.message);
   if (signal.aborted) {
     await connection.probe();
-    return failed('aborted', 'The call was aborted; what it had done by then is not known.');
+    return failed('aborted', 'The call was aborted; its effects until then are unknown.');
   }
   const { SdkError, SdkErrorCode } = await import('@modelcontextprotocol/client');
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
     await connection.probe();
     return failed(
       'time-limit',
-      `"${name}" of the upstream "${server}" did not answer within ${tool.limits.seconds} s and was cancelled; what it had done by then is not known.`,
+      `"${name}" of the upstream "${server}" did not answer within ${tool.limits.seconds} s and was cancelled; its effects until then are unknown.`,
     );
   }
   const message = connection.clean(plain(error instanceof Error ? error.message : String(error))).slice(0, SHOWN);
-  return failed('upstream-protocol', `The upstream "${server}" did not carry the call out: ${message}`);
+  return failed('upstream-protocol', `The upstream "${server}" did not run the call: ${message}`);
 }

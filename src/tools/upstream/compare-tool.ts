@@ -28,7 +28,7 @@ export function compareTool(
     ...problems,
     ...(upstream.schemaHash === null ? [`not pinned; its schema-hash is ${hash}`] : []),
     ...(tool.effect !== 'act' && listed.annotations?.readOnlyHint !== true
-      ? [`the server does not say that it only looks, and the spec lets it ${tool.effect}`]
+      ? [`the server does not declare it read-only, but the spec says ${tool.effect}`]
       : []),
   ];
   if (upstream.schemaHash !== null && upstream.schemaHash !== hash)
@@ -59,7 +59,7 @@ function argumentProblems({ parameters }: ToolSpec, { inputSchema }: ListedTool)
       .filter((name) => !ours.get(name)?.required)
       .map(
         (name) =>
-          `the server demands "${name}", and the spec ${ours.has(name) ? 'lets it be left out' : 'has no such argument'}`,
+          `the server demands "${name}", and the spec ${ours.has(name) ? 'makes it optional' : 'has no such argument'}`,
       ),
   ];
 }

@@ -119,7 +119,7 @@ export class UpstreamConnection {
   async probe(): Promise<void> {
     const up = this.#up;
     if (!up) return;
-    await up.client.ping({ timeout: PING_MS }).catch(() => this.#lose(up, 'it did not answer any more'));
+    await up.client.ping({ timeout: PING_MS }).catch(() => this.#lose(up, 'it stopped answering'));
   }
 
   /** Closes the connection and ends the program. Idempotent. */
@@ -179,7 +179,7 @@ export class UpstreamConnection {
       if (up.line.lost(error)) this.#lose(up, messageOf(error));
       if (this.#up === up || !this.#down) throw error;
       throw new UpstreamDown(
-        `${this.#downMessage(this.#down)} It went down during this call: what the call did is not known.`,
+        `${this.#downMessage(this.#down)} It went down during this call; the effects of the call are unknown.`,
       );
     }
   }

@@ -25,21 +25,21 @@ export async function folderProblem(
   for (let here = waiting.pop(); here !== undefined; here = waiting.pop()) {
     const entries = await readdir(join(root, ...here), { withFileTypes: true }).catch(() => []);
     seen += entries.length;
-    if (seen > MOST) return `more than ${MOST} files lie beneath it, too many to be looked through`;
+    if (seen > MOST) return `more than ${MOST} files are in it, too many to check`;
     for (const entry of entries) {
       const segments = [...here, entry.name];
       const path = segments.join('/');
-      if (isMasked(path, config.mask)) return `"${path}", which is masked, lies beneath it`;
-      if (access === 'write' && isProtected(path)) return `"${path}", which no agent writes, lies beneath it`;
+      if (isMasked(path, config.mask)) return `"${path}", which is masked, is in it`;
+      if (access === 'write' && isProtected(path)) return `"${path}", which no agent writes, is in it`;
       if (entry.isDirectory()) waiting.push(segments);
       else if (entry.isSymbolicLink()) {
         const target = walkBeneath(root, segments, anchors);
         if ('close' in target) target.close();
-        if (target.kind === 'leaves') return `the link "${path}", which leads out of the root, lies beneath it`;
+        if (target.kind === 'leaves') return `the link "${path}", which leads out of the root, is in it`;
         if ('real' in target && isMasked(target.real.join('/'), config.mask))
-          return `the link "${path}" beneath it leads to a masked file`;
+          return `the link "${path}" in it leads to a masked file`;
         if (access === 'write' && !('real' in target && startsWith(target.real, folder)))
-          return `the link "${path}" beneath it leads elsewhere`;
+          return `the link "${path}" in it leads elsewhere`;
       }
     }
   }

@@ -31,7 +31,7 @@ function entry(id: string, server: string, tool: ListedTool): string {
     ...comment(tool.description ?? ''),
     `${id}:`,
     `  purpose: ${scalar(firstSentence(tool))} # CHECK: the server's words; the model reads them`,
-    `  effect: ${looks ? 'observe # CHECK: the server says that it only looks' : 'act'}`,
+    `  effect: ${looks ? 'observe # CHECK: the server says that it only observes' : 'act'}`,
     '  upstream:',
     `    server: ${server}`,
     `    tool: ${scalar(tool.name)}`,

@@ -34,7 +34,7 @@ export function guessRole(name: string, property: SchemaProperty, looks: boolean
     return { role: 'text', check: property['enum'] ? null : 'CHECK the role: nothing binds a text' };
   }
   const plain = ['number', 'integer', 'boolean', 'null'].includes(String(property['type']));
-  return { role: 'text', check: plain ? null : 'CHECK: nothing binds what it holds' };
+  return { role: 'text', check: plain ? null : 'CHECK: no rule limits its content' };
 }
 
 /** True for a string or a list of strings, which may hold a path, a command or an address. */

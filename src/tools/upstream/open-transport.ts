@@ -68,7 +68,7 @@ function bounded(response: Response): Response {
   const limit = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
       size += chunk.length;
-      if (size > MAX_MESSAGE_BYTES) controller.error(new TypeError('the server sends more than is ever kept'));
+      if (size > MAX_MESSAGE_BYTES) controller.error(new TypeError('the server sends too much data'));
       else controller.enqueue(chunk);
     },
   });

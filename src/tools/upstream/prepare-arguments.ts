@@ -128,7 +128,7 @@ function commandProblem({ grant }: ToolCall, name: string, server: UpstreamServe
       ? 'An upstream runs commands outside of the sandbox, and this scope runs them inside only.'
       : 'This scope runs configured commands only, and hopgate itself runs those.',
     contains
-      ? "Use hopgate's own shell tools; or the operator sets contained: true for a server that contains what it runs."
+      ? "Use hopgate's own shell tools; or the operator sets contained: true for a server that sandboxes its commands."
       : "Use hopgate's own tools for them.",
   );
 }

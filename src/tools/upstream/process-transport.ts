@@ -74,7 +74,7 @@ export class ProcessTransport implements Transport {
   send(message: JSONRPCMessage): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const input = this.#group?.child.stdin;
-    if (!input?.writable) reject(new Error('the program does not read any more'));
+    if (!input?.writable) reject(new Error('the program stopped reading'));
     else input.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
     return promise;
   }
@@ -103,11 +103,11 @@ export class ProcessTransport implements Transport {
     const message = parse(line);
     if (message === null) {
       this.#junk += line.length;
-      if (this.#junk > MAX_JUNK_BYTES) this.#cut('it wrote much that is not MCP to its standard output');
+      if (this.#junk > MAX_JUNK_BYTES) this.#cut('it wrote too much output that is not MCP');
       return;
     }
     this.#unasked = 'method' in message ? this.#unasked + line.length : 0;
-    if (this.#unasked > MAX_UNASKED_BYTES) return this.#cut('it wrote without end and answered nothing');
+    if (this.#unasked > MAX_UNASKED_BYTES) return this.#cut('it wrote endless output without an answer');
     this.onmessage?.(message);
   }
 

@@ -67,7 +67,7 @@ async function fetchPage(network: Network, call: ToolCall): Promise<ToolReport> 
       return report({
         status: 'failed',
         code: 'fetch-failed',
-        message: `${judged.host} redirects to nowhere: ${answer.location.slice(0, 200)}`,
+        message: `${judged.host} redirects to an invalid address: ${answer.location.slice(0, 200)}`,
       });
     next = new URL(answer.location, judged.url).href;
     if (judged.url.protocol === 'https:' && next.startsWith('http:'))

@@ -151,7 +151,7 @@ function read(
   };
   const fail = (error: Error) => {
     hangUp();
-    settle(limits.signal.aborted ? aborted() : failure('fetch-failed', `the answer broke off: ${error.message}`));
+    settle(limits.signal.aborted ? aborted() : failure('fetch-failed', `the answer was cut off: ${error.message}`));
   };
   response.on('error', fail);
   body.on('error', fail);

@@ -27,20 +27,20 @@ export function judgeUrl(text: string, allow: readonly string[]): UrlVerdict {
   const form = 'Give a plain https:// address of a listed host.';
   if (text.length > MAX_URL) return invalid(`the address is longer than ${MAX_URL} characters`, form);
   if (/[\u0000-\u0020\u007f-\u00a0\\]/.test(text))
-    return invalid('the address holds a control character, a blank or a backslash', form);
+    return invalid('the address contains a control character, a blank or a backslash', form);
   if (!URL.canParse(text)) return invalid(`"${text}" is not an absolute address`, form);
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     return invalid(`${url.protocol} is not a web address`, form);
   if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?#]*@/.test(text))
-    return invalid('the address holds a user name', form);
+    return invalid('the address contains a user name', form);
   url.hash = '';
   const host = canonicalHost(url.hostname);
   if (host === '') return invalid('the address has no host', form);
   const port = Number(url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port);
   if (allow.length === 0)
     return outside(
-      'no hosts may be fetched from',
+      'no hosts are allowed',
       'Ask the operator to list hosts under web.allow in hopgate.yaml, or, where they are listed, to accept the file (`hopgate trust`).',
     );
   if (!listsPlace(allow, { host, port }, url.port === ''))

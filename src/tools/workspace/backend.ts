@@ -16,7 +16,7 @@ const TOOLS: { readonly [id: string]: () => Promise<Tool> } = {
 
 /** File-system errors that are failures of the call, not of the world. */
 const SYSTEM_ERRORS: { readonly [code: string]: readonly [code: string, message: string] } = {
-  ENOENT: ['not-found', 'It is not there any more; look again with glob.'],
+  ENOENT: ['not-found', 'It no longer exists; search again with glob.'],
   ENOTDIR: ['not-a-folder', 'Part of the path is not a folder.'],
   EISDIR: ['is-a-folder', 'It is a folder; list it with glob.'],
   ENAMETOOLONG: ['name-too-long', 'A name in the path is too long for the file system.'],

@@ -1,3 +1,4 @@
+import { plural } from '../../base/text.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { findingsPart } from '../findings.ts';
 import type { Anchors } from './anchors.ts';
@@ -22,7 +23,7 @@ export function editTool(call: ToolCall, anchors: Anchors): ToolReport | Stop {
       return invalid(
         name,
         `"${name}" must be well-formed text.`,
-        'Give "old" exactly as it stands in the file, and "new".',
+        'Give "old" exactly as it is in the file, and "new".',
       );
   if (typeof all !== 'boolean')
     return invalid('all', '"all" must be true or false.', 'Leave it out to replace one place.');
@@ -65,7 +66,7 @@ function splice(text: Buffer, places: readonly number[], length: number, to: Buf
 function notUnique(text: Buffer, places: readonly number[], path: string): Stop {
   return failed(
     'text-not-unique',
-    `"old" occurs ${places.length} times in "${path}" (lines ${lineList(text, places)}); give more of the text around one, or set "all".`,
+    `"old" occurs ${plural(places.length, 'time')} in "${path}" (lines ${lineList(text, places)}); give more of the text around one, or set "all".`,
   );
 }
 
@@ -91,7 +92,7 @@ function notFound(text: Buffer, part: Buffer, path: string): Stop {
     : 'its first line is not there either';
   return failed(
     'text-not-found',
-    `"old" is not in "${path}" (${lines} lines): ${hint}. Read the file again and copy the text exactly.`,
+    `"old" is not in "${path}" (${plural(lines, 'line')}): ${hint}. Read the file again and copy the text exactly.`,
   );
 }
 

@@ -29,7 +29,7 @@ export function fileGlob(call: ToolCall, argument: string, anywhere: boolean): {
   if (value.length > MAX_LENGTH || globstars > MAX_GLOBSTARS || crowded)
     return invalid(
       argument,
-      `"${argument}" holds too many wildcards to match in good time.`,
+      `"${argument}" has too many wildcards to match in time.`,
       'Use fewer, and search within the result.',
     );
   const pattern = anywhere && segments.length === 1 ? `**/${segments[0]}` : segments.join('/');

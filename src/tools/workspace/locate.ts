@@ -40,7 +40,7 @@ export function locate(call: ToolCall, argument: string, access: Access, anchors
     case 'dangling':
       return failed('not-found', `"${shown}" goes through a folder that does not exist.`);
     case 'not-a-folder':
-      return failed('not-a-folder', `"${place.at}" is a file, so nothing lies beneath it.`);
+      return failed('not-a-folder', `"${place.at}" is a file, so nothing is in it.`);
   }
   const real = judge(place.real);
   if (!real) return place;
@@ -60,7 +60,7 @@ export function readJudge({ root, scope, readableFiles, config }: Grant): Judge 
   return (segments) => {
     const path = segments.join('/');
     if (scope.read === 'none')
-      return { message: 'This scope reads no files.', remedy: 'Go on with what is already known.' };
+      return { message: 'This scope reads no files.', remedy: 'Continue with the known facts.' };
     if (isMasked(path, config.mask) || git.holdsCredential(path)) return refusal(path, MASKED);
     if (scope.read === 'session-log' && !named.has(path))
       return {

@@ -31,7 +31,7 @@ async function judgeSearch(call: ToolCall, anchors: Anchors): Promise<Stop | nul
   if (scope.read === 'session-log')
     return own(
       call,
-      'Only files that this session has named may be read here, and a search of another program sees all.',
+      'Only files that this session has named may be read here, and the search of another program would show all files.',
     );
   const git = gitPlaces(call.grant.root);
   const root = searchRoot(call, anchors);
@@ -51,7 +51,7 @@ async function judgeSearch(call: ToolCall, anchors: Anchors): Promise<Stop | nul
       },
     );
     if (masked !== null) return own(call, `"${masked}" is masked, and a search of another program would show it.`);
-    return run.end === 'done' ? null : own(call, 'Masked files could not be looked for in good time.');
+    return run.end === 'done' ? null : own(call, 'Masked files could not be searched for in time.');
   } finally {
     root.close();
   }

@@ -108,7 +108,7 @@ const refusalOf = ({ stop }: Stop): ToolRefusal =>
         code: 'invalid-action',
         argument: 'path',
         message: stop.message,
-        remedy: 'Name a regular file beneath the root.',
+        remedy: 'Name a regular file inside the root.',
       };
 
 function changeOf({ grant }: ToolCall, before: FileBefore, anchors: Anchors): ObservedEffects {

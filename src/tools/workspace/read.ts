@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import { promisify } from 'node:util';
+import { plural } from '../../base/text.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Anchors } from './anchors.ts';
@@ -29,7 +30,7 @@ export async function readTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
         `"${path}" could not be read within ${call.tool.limits.seconds} s; search it with grep.`,
       );
     if (offset.value > Math.max(range.lines, 1))
-      return failed('no-such-line', `"${path}" has ${range.lines} lines; give an offset up to that.`);
+      return failed('no-such-line', `"${path}" has ${plural(range.lines, 'line')}; give an offset up to that.`);
     const { bytes, ...rest } = range;
     const text = bytes.toString('utf8');
     const result: { [key: string]: Json } = { path, text, ...rest };

@@ -25,8 +25,7 @@ export interface SearchRoot {
  */
 export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | Stop {
   const { root, scope } = call.grant;
-  if (scope.read === 'none')
-    return outOfScope('path', 'This scope reads no files.', 'Go on with what is already known.');
+  if (scope.read === 'none') return outOfScope('path', 'This scope reads no files.', 'Continue with the known facts.');
   const parsed = parsePath(root, 'path', call.args['path'] ?? '.');
   if ('stop' in parsed) return parsed;
   const shown = parsed.segments.join('/') || '.';

@@ -23,7 +23,7 @@ describe('a call of one of the client’s own tools', () => {
     expect(await world.evidence()).toContain('denial mode-forbids');
   });
 
-  it('runs natively once the gate has let it through, and its result is recorded', async () => {
+  it('runs natively once the gate has allowed it, and its result is recorded', async () => {
     await world.lead('explore', 'diagnose');
     const read = await world.call('Read', { file_path: world.path('src/a.js') });
     expect(read.verdict).toBe('allowed');

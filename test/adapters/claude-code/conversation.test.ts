@@ -231,7 +231,7 @@ describe('hooks that fell silent', () => {
   it('are told of later where the first answer has no room for it', async () => {
     await world.call('Monitor', {});
     const { notice } = await world.hear('UserPromptSubmit', { prompt: 'x' });
-    expect(notice).toContain('never announced itself');
+    expect(notice).toContain('sent no SessionStart');
   });
 });
 
@@ -250,7 +250,7 @@ describe('a call that another hook changed after it had been let through', () =>
     expect(same.notice).toBeNull();
     const other = await world.call('Bash', { command: 'ls' });
     const ran = await world.done(other.id, 'Bash', {}, { tool_input: { command: 'ls' } });
-    expect(ran.notice).toContain('neither decided nor contained');
+    expect(ran.notice).toContain('neither checked nor contained');
     expect((await world.seat()).notes['silent']).toHaveLength(2);
   });
 });

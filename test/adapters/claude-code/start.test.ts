@@ -113,10 +113,10 @@ describe('hopgate claude', () => {
     const hook = `"$XDG_STATE_HOME/hopgate/bin/hook" claude-code`;
     const claude = fakeClaude(`printf '${event}' "$PWD" | HOPGATE_DAEMON=off ${hook} >${bin}/said 2>&1`);
     const ran = await on.run('claude', '--claude', claude);
-    expect(readFileSync(join(bin, 'said'), 'utf8')).toContain('hopgate let it through');
-    expect(ran.err).toContain('WARNING: this conversation never announced itself');
+    expect(readFileSync(join(bin, 'said'), 'utf8')).toContain('hopgate allowed it');
+    expect(ran.err).toContain('WARNING: this conversation sent no SessionStart');
     expect(ran.code).toBe(1);
-    expect((await on.run('sessions')).err).toContain('never announced itself');
+    expect((await on.run('sessions')).err).toContain('sent no SessionStart');
   });
 
   it('goes on with a session', async () => {

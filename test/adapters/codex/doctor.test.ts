@@ -48,7 +48,7 @@ test('without a Codex there is nothing to say', async () => {
 test('what Codex leaves open is said, and that its hooks come with hopgate codex', async () => {
   const [codex, hooks] = await find([hook({ command: 'of somebody else' })]);
   expect(codex).toMatchObject({ status: 'ok', found: expect.stringContaining('0.169.0') });
-  expect(codex?.details?.join('\n')).toMatch(/no switch[\s\S]*write_stdin/);
+  expect(codex?.details?.join('\n')).toMatch(/Codex allows a call if its hook fails[\s\S]*write_stdin/);
   expect(hooks).toMatchObject({ status: 'ok', found: expect.stringContaining('not installed') });
 });
 

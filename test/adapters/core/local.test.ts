@@ -264,12 +264,12 @@ describe('a result as a model reads it', () => {
     [
       'a part of a file',
       { path: 'a.ts', text: 'two\n', from: 2, to: 2, lines: 9, truncated: false },
-      '     2\ttwo\n(lines 2 to 2 of 9; go on with offset 3)',
+      '     2\ttwo\n(lines 2 to 2 of 9; continue with offset 3)',
     ],
     [
       'a file that was cut',
       { path: 'a.ts', text: 'one\n', from: 1, to: 1, lines: 9, truncated: true },
-      '     1\tone\n(lines 1 to 1 of 9; go on with offset 2; cut at the size limit)',
+      '     1\tone\n(lines 1 to 1 of 9; continue with offset 2; cut at the size limit)',
     ],
     ['an empty file', { path: 'a.ts', text: '', from: 1, to: 0, lines: 0, truncated: false }, '(a.ts is empty)'],
     [

@@ -208,7 +208,7 @@ describe.each(ERAS)('an approval that is missing (%s)', (era) => {
     const client = await connected(hostOf(agentSession(await world.open())), { era });
     expect(await call(client, 'mode', EXECUTE)).toMatchObject({
       isError: true,
-      text: expect.stringContaining('nobody is there to give it'),
+      text: expect.stringContaining('no approver is available'),
     });
   });
 

@@ -22,7 +22,7 @@ function driver(era: Era): AgentDriver {
         if ('say' in turn) break;
         results = await Promise.all(
           turn.calls.map(async ({ name, input }) => {
-            // The program parses what its model wrote; of what is no JSON, no arguments come through.
+            // The program parses what its model wrote; of what is not JSON, no arguments come through.
             const given = typeof input === 'string' ? {} : { arguments: { ...input } };
             return textOf(await client.callTool({ name, ...given }));
           }),

@@ -89,7 +89,7 @@ describe('the prompts', () => {
 
   it('say where no exit leads', async () => {
     const { client } = await reader();
-    expect(await said(client, 'enter', { peripheral: 'deploy' })).toContain('No exit of where you are leads there');
+    expect(await said(client, 'enter', { peripheral: 'deploy' })).toContain('No exit leads there from here');
   });
 
   it('complete the peripheral, those that can be entered from here first', async () => {

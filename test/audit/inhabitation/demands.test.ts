@@ -242,9 +242,9 @@ describe('P-5', () => {
 describe('P-6 fails', () => {
   const last = items.length - 1;
   it.each<[string, readonly TranscriptItem[], string]>([
-    ['where an item is missing', items.filter((_, index) => index !== 2), 'item 2 should stand here'],
+    ['where an item is missing', items.filter((_, index) => index !== 2), 'item 2 was expected here'],
     ['where time goes back', changing(last, () => ({ at: '2020-01-01T00:00:00.000Z' })), 'earlier'],
-    ['where an item has no source', changing(3, () => ({ source: ' ' })), 'nobody knows'],
+    ['where an item has no source', changing(3, () => ({ source: ' ' })), 'its source is unknown'],
     ['where the agent answers itself', changing(entered, () => ({ source: 'agent' })), 'result came from agent'],
     ['where its own words come as another’s', changing(3, () => ({ source: 'agent' })), "agent's own words"],
     ['where a result answers nothing', changing(entered, () => ({ callId: 'none' })), 'answers no call'],

@@ -101,7 +101,7 @@ describe('a transcript in a file', () => {
     expect(problems.map(({ line }) => line)).toEqual([2]);
   });
 
-  it('lies beneath its folder whatever the session is called', () => {
+  it('is in its folder whatever the session is called', () => {
     for (const id of ['../../evil', '', '.', 'a/b', 'x'.repeat(300), '\u0000'])
       expect(transcriptPath('/state', id)).toMatch(/^\/state\/transcripts\/[0-9a-f]{64}\.jsonl$/);
     expect(transcriptPath('/state', 's-1')).toBe('/state/transcripts/s-1.jsonl');

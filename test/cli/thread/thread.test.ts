@@ -141,7 +141,7 @@ describe('a thread in a terminal', () => {
    +1:05  │ ✗ write b.ts "x y"  out-of-scope: b.ts lies outside
           │     → name another
    +1:06  │ ! write a.ts ""  no-space: disk full  (2.5s)
-          │     nobody watched what it changed
+          │     its changes were not observed
    +1:09  │ ? bash ls -l  interrupted: the writer ended
 +1:01:40  │ approved: edit → deploy by done  by ops (terminal), for: ship
           │   changes: a.ts
@@ -259,7 +259,7 @@ describe('a thread in a terminal', () => {
     const shown = text([said('a', 0, 'step', { event: 'step', tool: 'bash', args: {}, outcome, effects })], 2000);
     expect(shown).toContain('create src/19.txt, and 30 more');
     expect(shown).not.toContain('src/20.txt');
-    expect(shown).toContain('ended for too much output: 999 bytes, kept as ab');
+    expect(shown).toContain('killed: too much output: 999 bytes, kept as ab');
   });
 
   it('says of a test run that its time was up', () => {

@@ -99,9 +99,9 @@ describe.each([
     writeFileSync(join(folder, 'empty'), '\n');
     await told(file(join(folder, 'empty')), 'no-credential', /is empty/);
     put(root, '.git/token', PASSWORD);
-    await told(file(join(root, '.git/token')), 'credential-in-reach', /where agents can get at it/);
+    await told(file(join(root, '.git/token')), 'credential-in-reach', /where agents can read it/);
     put(root, 'src/token', PASSWORD);
-    await told(file(join(root, 'src/token')), 'credential-in-reach', /where agents can get at it/);
+    await told(file(join(root, 'src/token')), 'credential-in-reach', /where agents can read it/);
     const home = join(folder, 'home');
     put(home, 'tools/token', PASSWORD);
     vi.stubEnv('HOME', home);

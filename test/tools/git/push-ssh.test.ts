@@ -84,7 +84,7 @@ describe.skipIf(noSshd !== null)('git push over ssh', () => {
     newKey(join(folder, 'locked'), 'a passphrase');
     await told(key(join(folder, 'locked')), 'authentication-failed', /locked/);
     put(root, 'src/key', readFileSync(server.key, 'utf8'), 0o600);
-    await told(key(join(root, 'src/key')), 'credential-in-reach', /where agents can get at it/);
+    await told(key(join(root, 'src/key')), 'credential-in-reach', /where agents can read it/);
     put(root, 'src/known_hosts', readFileSync(server.knownHosts, 'utf8'));
     await told(
       { ...withKey, knownHosts: join(root, 'src/known_hosts') } as GitCredential,

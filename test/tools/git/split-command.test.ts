@@ -101,7 +101,7 @@ describe('splitCommand', () => {
     );
   });
 
-  test('never gives words for text that holds an unquoted operator', () => {
+  test('never gives words for text that contains an unquoted operator', () => {
     const operator = fc.constantFrom(
       ';',
       '&',

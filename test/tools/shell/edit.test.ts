@@ -281,7 +281,7 @@ describe('bash drops everything else, and says so', () => {
       root,
       `echo '{"scripts":{"test":"true"}}' > src/package.json; rm src/a.test.ts`,
     );
-    const script = 'its script "test" was changed from "vitest run" to "true"; a package manager runs what it says';
+    const script = 'its script "test" was changed from "vitest run" to "true"; a package manager runs its commands';
     expect(result.findings).toEqual([
       { path: 'src/a.test.ts', why: 'it was deleted, with 1 test' },
       { path: 'src/package.json', why: script },

@@ -233,7 +233,7 @@ describe('a server that dies', () => {
       status: 'failed',
       code: 'upstream-down',
       message:
-        'The upstream "fixture" is down since 2026-01-01T00:00:00.000Z: it ended with exit status 7; its last line: "I give up". It is tried again by the next call from 2026-01-01T00:00:00.100Z on. It went down during this call: what the call did is not known.',
+        'The upstream "fixture" is down since 2026-01-01T00:00:00.000Z: it ended with exit status 7; its last line: "I give up". It is tried again by the next call from 2026-01-01T00:00:00.100Z on. It went down during this call; the effects of the call are unknown.',
     });
     expect(outcome.status).toBe('failed');
     expect(effects).toBe('unobserved');

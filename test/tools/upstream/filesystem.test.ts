@@ -137,7 +137,7 @@ describe('a tool of the real filesystem server', () => {
     expect(text(read)).toContain('three');
   });
 
-  it('writes in the scope; what it did besides counts as unobserved, what it was told to write is compared', async () => {
+  it('writes in the scope; what it did besides counts as unobserved, the text it was shown to write is compared', async () => {
     const written = await step('files-write', { path: './src/deep/../new.ts', content: 'new\n' });
     expect(written).toMatchObject({ ok: true, outcome: 'ok' });
     expect(readFileSync(join(root, 'src/new.ts'), 'utf8')).toBe('new\n');

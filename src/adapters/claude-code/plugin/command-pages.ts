@@ -27,7 +27,7 @@ Call ${own('mode')} with \`to\` and \`reason\`. Execute needs an approval by the
 Hop to a peripheral that reflects (${own('status')} lists the hops), read the session's log with ${own('musn-log')}, and leave by its exit with ${own('hop')}. Put what you have learned into \`fruit\`: what-went-well, what-could-improve, suggestions, each a list of sentences. The facts (steps, refusals, test runs) are mined from the log by themselves.`,
   ),
   'commands/peripheral.md': page(
-    'Tell where this session stands',
+    'Show the state of this session',
     '[peripheral]',
     `Call ${own('status')} and tell the person at the terminal, in a few lines: the peripheral and the mode, what can be done here and what not, which hops are open and what each still needs. $ARGUMENTS`,
   ),

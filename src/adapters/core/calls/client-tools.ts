@@ -79,7 +79,7 @@ const CLAUDE_CODE: Table = new Map<string, ClientTool>([
   ...inner('ToolSearch', 'WaitForMcpServers', 'RefreshMcpTools'),
   ...inner('AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode', 'SendUserMessage'),
   ...outside('searches the web, which no scope here allows; web-fetch reads an allowed page', 'WebSearch'),
-  ...outside('runs the commands in a skill without hopgate; read its file and do what it says', 'Skill'),
+  ...outside('would run the commands in a skill without hopgate; read its file and follow it', 'Skill'),
   ...outside('runs a command outside of any sandbox; run it with Bash', 'Monitor', 'PowerShell', 'REPL'),
   ...outside('outlives this session', 'CronCreate', 'CronDelete', 'RemoteTrigger', 'Workflow'),
   ...outside(

@@ -63,9 +63,8 @@ export function register(command: Command, io: Io): void {
 
 async function approve(io: Io, id: string | undefined, options: Options): Promise<void> {
   const { yes, no, watch } = options;
-  if (yes && no) throw usage('--yes and --no exclude each other', 'Say one of them.');
-  if (id === undefined && (yes || no))
-    throw usage('there is no request named', 'Write its id: hopgate approve ID --yes.');
+  if (yes && no) throw usage('--yes and --no exclude each other', 'Use only one of them.');
+  if (id === undefined && (yes || no)) throw usage('no request is named', 'Write its id: hopgate approve ID --yes.');
   if (watch && id !== undefined) throw usage('--watch takes no id', 'Leave out one of them.');
   if (watch) {
     if (!canAsk(io)) throw usage('--watch asks at a terminal, and there is none', 'Use "hopgate approve ID --yes".');
@@ -121,7 +120,7 @@ async function askAndAnswer(io: Io, item: FoundItem, options: Options): Promise<
   tokenFor(io, item, options); // before a person reads through it for nothing
   show(io, item);
   const said = await askAtTerminal(io, item.pending.request);
-  if (said === null) print(io, `Left as it is: ${item.pending.id} still waits.`);
+  if (said === null) print(io, `Not answered: ${item.pending.id} still waits.`);
   else answer(io, item, said, options);
   return said;
 }
@@ -131,8 +130,8 @@ function answer(io: Io, item: FoundItem, verdict: Verdict, options: Options): vo
   if (!pendingIn(item.stateDir).some(({ pending }) => pending.id === item.pending.id))
     throw new CliError(
       'unknown-request',
-      `${item.pending.id} does not wait any more: it was answered elsewhere and used, or has expired`,
-      'Nothing was answered. List what waits with "hopgate approve --all-roots".',
+      `${item.pending.id} does not wait any longer: it was answered and used, or has expired`,
+      'List the waiting requests with "hopgate approve --all-roots".',
     );
   const signed = answerRequest(item.stateDir, item.pending, { verdict, by, minutes }, tokenFor(io, item, options));
   const { id } = item.pending;

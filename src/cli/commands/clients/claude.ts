@@ -7,7 +7,7 @@ export function register(command: Command, io: Io): void {
     name: 'claude' as const,
     title: 'Claude Code',
     description:
-      "Opens a session (or goes on with one) and starts Claude Code in it: a plugin whose hooks put every call before the gate, the tools of the\nperipheral as an MCP server, and settings that keep the hooks on. None of your files is changed. From the first word that is no option of\nhopgate's, everything is Claude Code's, and so is the exit code; it is 1 if the hooks fell silent.",
+      "Starts Claude Code in a new or continued session. A plugin's hooks check every call, an MCP server has the tools of the peripheral, and settings keep the hooks on. None of your files is changed. The first word that is not an option of hopgate, and all words after it, go to Claude Code. The exit code is that of Claude Code, or 1 if the hooks stopped answering.",
     args: "Claude Code's own arguments, such as -p 'fix the bug'",
     examples: [
       'hopgate claude',

@@ -7,9 +7,9 @@ export function register(command: Command, io: Io): void {
     name: 'codex' as const,
     title: 'Codex',
     description:
-      "Opens a session (or goes on with one) and starts Codex in it: with hopgate's tools as an MCP server, hooks that put every call of Codex's own\nbefore the gate, and Codex's sandbox as the peripheral grants it. All of it is told on Codex's command line: none of your files is changed. From\nthe first word that is no option of hopgate's, everything is Codex's. Exit code 1 if Codex fails, or if its hooks were silent.",
+      "Starts Codex in a new or continued session, with hopgate's tools as an MCP server, hooks that check every call of Codex's own tools, and Codex's sandbox set to the limits of the peripheral. All settings are on Codex's command line; none of your files is changed. The first word that is not an option of hopgate, and all words after it, go to Codex. Exit code 1 if Codex fails or its hooks did not answer.",
     args: "Codex's own arguments, such as exec 'fix the bug'",
-    more: [['--follow', 'resume "codex exec" when the session ended where Codex may do other things']] as const,
+    more: [['--follow', 'restart "codex exec" with the right sandbox after a hop that changes it']] as const,
     examples: [
       'hopgate codex',
       "hopgate codex --approve execute exec 'fix the failing test'",

@@ -63,7 +63,7 @@ async function status(io: Io): Promise<void> {
     return;
   }
   print(io, `Runs as process ${found.pid} since ${found.startedAt}, on ${found.socket}.`);
-  print(io, `Hooks come by the ${found.client} client.`);
+  print(io, `Hooks use the ${found.client} client.`);
   if (found.sessions.length === 0) print(io, 'No session is open in it.');
   for (const { id, root, busy } of found.sessions)
     print(io, `${visible(id)}  ${visible(root)}${busy === null ? '' : `  at work: ${visible(busy)}`}`);
@@ -73,7 +73,7 @@ async function stop(io: Io): Promise<void> {
   const { askDaemon, NoDaemon } = await import('../../../daemon/hook/ask.ts');
   try {
     await askDaemon('/stop', { env: io.env, body: '' });
-    print(io, 'It finishes what is under way, and ends.');
+    print(io, 'It finishes its running calls, then ends.');
   } catch (error) {
     if (!(error instanceof NoDaemon)) throw error;
     print(io, 'No daemon is running.');

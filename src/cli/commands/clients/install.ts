@@ -55,7 +55,7 @@ export async function change(
   }
   showPlan(io, { changes });
   if (changes.length === 0)
-    print(io, `Nothing to do: ${client} ${what === 'install' ? 'has it already' : 'has nothing of hopgate'}.`);
+    print(io, `Nothing to do: ${client} ${what === 'install' ? 'already has hopgate' : 'does not have hopgate'}.`);
   else if (!written) print(io, 'Nothing was written (--dry-run).');
   for (const note of plan.notes) print(io, note);
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import manifest from '../../../../package.json' with { type: 'json' };
-import { visible } from '../../../base/text.ts';
+import { plural, visible } from '../../../base/text.ts';
 import { withWritePaths } from '../../../gate/decide-step.ts';
 import { openProject, type Project } from '../../../project/open-project.ts';
 import { CONFIG_FILE } from '../../../project/root.ts';
@@ -62,7 +62,10 @@ async function importTools(io: Io, name: string, options: Options & { readonly p
   const made = fragments(name, tools.values(), prefix);
   if (io.json) return printJson(io, { server: name, tools: made });
   print(io, ['tools:', ...made.map(({ yaml }) => yaml)].join('\n'));
-  note(io, `${made.length} tools; look at every CHECK, keep what you want, and name it in the tools of a peripheral.`);
+  note(
+    io,
+    `${plural(made.length, 'tool')}; review every CHECK, keep the entries that you need, and add them to the tools of a peripheral.`,
+  );
 }
 
 function serverNamed({ config, narrowed, ignored }: Project, name: string): UpstreamServer {
@@ -71,7 +74,7 @@ function serverNamed({ config, narrowed, ignored }: Project, name: string): Upst
   if (narrowed && ignored.includes('upstream'))
     throw new CliError(
       'not-trusted',
-      `${CONFIG_FILE} is not trusted, so its upstream does not hold`,
+      `${CONFIG_FILE} is not trusted, so its upstream servers are not used`,
       'Read it, then run "hopgate trust".',
     );
   throw new CliError(
@@ -94,7 +97,7 @@ async function ask<T>(
     throw new CliError(
       'upstream-writable',
       `agents may write ${writable}, which the upstream "${name}" runs outside of the sandbox`,
-      'Move it out of what they may write.',
+      'Move it to a place that agents cannot write.',
     );
   const clock = { now: () => Date.now() };
   const connection = new UpstreamConnection(name, server, {
@@ -108,7 +111,7 @@ async function ask<T>(
     return await work(connection);
   } catch (error) {
     if (!(error instanceof UpstreamDown)) throw error;
-    throw new CliError('upstream-down', error.message, 'Start it by hand with the same command to see what it lacks.');
+    throw new CliError('upstream-down', error.message, 'Start it by hand with the same command to see the error.');
   } finally {
     await connection.close();
   }
@@ -134,7 +137,7 @@ async function list(io: Io, options: Options): Promise<void> {
   io.exitCode = ok ? 0 : 1;
   const untrusted = project.ignored.includes('upstream');
   if (untrusted && !io.json)
-    note(io, `${CONFIG_FILE} is not trusted, so its upstream does not hold; read it, then run "hopgate trust".`);
+    note(io, `${CONFIG_FILE} is not trusted, so its upstream servers are not used; read it, then run "hopgate trust".`);
   if (io.json) {
     printJson(io, {
       ok,
@@ -189,6 +192,6 @@ function serverLine(io: Io, { name, at, problem, tools }: Server, compared: read
   const used = new Set(compared.flatMap(({ upstream }) => (upstream.server === name ? [upstream.tool] : [])));
   const has = [...(tools?.keys() ?? [])].filter((tool) => used.has(tool)).length;
   const mark = problem === null ? paint(io, 'green', 'answers') : paint(io, 'red', 'down   ');
-  const told = problem === null ? `${tools!.size} tools, ${has} of them used by the specs` : visible(problem);
+  const told = problem === null ? `${plural(tools!.size, 'tool')}, ${has} of them used by the specs` : visible(problem);
   return `${mark}  ${heading(io, name)}  ${visible(at)}\n         ${told}`;
 }

@@ -115,7 +115,7 @@ async function importLog(io: Io, sessionId: string, file: string, options: Optio
   try {
     const added = await append(store, sessionId, plan);
     if (plan.dropped.length > 0)
-      note(io, `left out, because entries have no place for it: ${plan.dropped.map(visible).join(', ')}`);
+      note(io, `left out, because entries have no such field: ${plan.dropped.map(visible).join(', ')}`);
     if (io.json) printJson(io, { sessionId, imported: added, dropped: plan.dropped });
     else
       print(
@@ -138,7 +138,7 @@ async function append(
   if (known !== undefined && known.pin !== '') {
     throw new CliError(
       'own-session',
-      `session ${sessionId} is one that hopgate wrote; foreign evidence is kept apart from it`,
+      `session ${sessionId} was written by hopgate; foreign evidence cannot be added to it`,
       'Import under another session id.',
     );
   }

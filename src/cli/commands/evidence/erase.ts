@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import type { Command } from 'commander';
 import { transcriptPath } from '../../../adapters/core/transcript/transcript-file.ts';
-import { visible } from '../../../base/text.ts';
+import { plural, visible } from '../../../base/text.ts';
 import { approvalsFolder } from '../../../operator/approvals-folder.ts';
 import { stateDir } from '../../../project/state-dir.ts';
 import { noSessions } from '../../chosen-sessions.ts';
@@ -47,7 +47,7 @@ async function erase(io: Io, id: string, options: Options): Promise<void> {
       if (options.yes !== true) {
         throw new CliError(
           'not-confirmed',
-          `this would erase the bodies of ${entries} entries of session ${sessionId} for good`,
+          `this would permanently erase the bodies of ${plural(entries, 'entry', 'entries')} of session ${sessionId}`,
           'Add --yes to do it.',
           { exitCode: 2 },
         );
@@ -64,6 +64,6 @@ async function erase(io: Io, id: string, options: Options): Promise<void> {
   else
     print(
       io,
-      `${done.erased} bodies of session ${visible(done.sessionId)} erased, ${done.blobs} blobs that nothing refers to any more removed`,
+      `${plural(done.erased, 'body', 'bodies')} of session ${visible(done.sessionId)} erased, ${done.blobs} unused blobs removed`,
     );
 }

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { type Inferred, inferSpecs } from '../../../audit/infer/infer.ts';
 import { authored } from '../../../audit/infer/print-specs.ts';
 import { addUsage, Usage } from '../../../audit/infer/usage.ts';
-import { excerpt, visible } from '../../../base/text.ts';
+import { excerpt, plural, visible } from '../../../base/text.ts';
 import { openProject } from '../../../project/open-project.ts';
 import type { SpecSet } from '../../../spec/types.ts';
 import { chosenSessions, noSessions, readPin } from '../../chosen-sessions.ts';
@@ -62,7 +62,7 @@ async function infer(io: Io, ids: readonly string[], options: Options): Promise<
   else if (options.out === undefined) for (const [name, text] of files) print(io, `# ${name}\n${text}`);
   if (!io.json) printSlack(io, inferred);
   if (options.out !== undefined)
-    note(io, `wrote ${files.size} files to ${options.out}; check them with "hopgate check ${options.out}"`);
+    note(io, `wrote ${plural(files.size, 'file')} to ${options.out}; check them with "hopgate check ${options.out}"`);
 }
 
 function writeFiles(folder: string, files: ReadonlyMap<string, string>): void {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { excerpt, visible } from '../../../base/text.ts';
+import { excerpt, plural, visible } from '../../../base/text.ts';
 import { bodyOf } from '../../../evidence/bodies.ts';
 import {
   type Aggregate,
@@ -61,7 +61,7 @@ function instant(when: string, now: number): number {
   if (Number.isNaN(at))
     throw new CliError(
       'usage',
-      `"${when}" is no time`,
+      `"${when}" is not a time`,
       'Give a date, such as 2026-01-31, or an age: 90m, 24h, 7d, 2w.',
       {
         exitCode: 2,
@@ -87,11 +87,11 @@ function shown(io: Io, { reviews, wrong, well, suggestions, patterns }: Aggregat
           '',
         ];
   return [
-    `${reviews} ${reviews === 1 ? 'review' : 'reviews'}`,
+    plural(reviews, 'review'),
     '',
-    ...list('What keeps going wrong', wrong),
-    ...(patterns.length === 0 ? [] : [heading(io, 'Which patterns help'), patternTable(io, patterns), '']),
-    ...list('What goes well', well),
+    ...list('Recurring problems', wrong),
+    ...(patterns.length === 0 ? [] : [heading(io, 'Helpful patterns'), patternTable(io, patterns), '']),
+    ...list('Successes', well),
     ...list('Suggestions', suggestions),
   ]
     .join('\n')

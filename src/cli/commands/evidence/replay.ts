@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { excerpt, visible } from '../../../base/text.ts';
+import { excerpt, plural, visible } from '../../../base/text.ts';
 import { type Replay, replay } from '../../../session/replay.ts';
 import { loadProjectConfig } from '../../../spec/load/load-project-config.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
@@ -62,7 +62,7 @@ async function replayAll(io: Io, ids: readonly string[], options: Options): Prom
 
 function show(io: Io, { sessionId, decisions, changes }: Replay): void {
   const word = changes.length === 0 ? paint(io, 'green', 'same') : paint(io, 'yellow', 'changed');
-  print(io, `${word}  ${visible(sessionId)}  ${decisions} decisions, ${changes.length} would change`);
+  print(io, `${word}  ${visible(sessionId)}  ${plural(decisions, 'decision')}, ${changes.length} would change`);
   if (changes.length === 0) return;
   const rows = changes.map(({ seq, peripheral, request, was, now, why }) => [
     String(seq),

@@ -1,6 +1,7 @@
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { plural } from '../../../base/text.ts';
 import { verifyChain } from '../../../evidence/chain.ts';
 import type { StoredEntry } from '../../../evidence/entry.ts';
 import { entryLeaf, MerkleFrontier } from '../../../evidence/merkle.ts';
@@ -49,7 +50,7 @@ async function seal(io: Io, id: string, options: Options): Promise<void> {
   const file = resolve(io.cwd, options.out);
   writeFileSync(file, `${JSON.stringify(made, null, 2)}\n`);
   if (io.json) printJson(io, made);
-  else print(io, `${made.statement.size} entries of ${made.statement.sessionId} sealed: ${file}`);
+  else print(io, `${plural(made.statement.size, 'entry', 'entries')} of ${made.statement.sessionId} sealed: ${file}`);
 }
 
 /** Refuses to seal a damaged log, because the seal would confirm the damage. */
@@ -83,7 +84,7 @@ function readKey(io: Io, file: string): string {
   try {
     return readFileSync(resolve(io.cwd, file), 'utf8');
   } catch (cause) {
-    throw new CliError('unreadable', `cannot read the key ${file}`, 'Name a file that is there.', {
+    throw new CliError('unreadable', `cannot read the key ${file}`, 'Name an existing file.', {
       cause,
       exitCode: 2,
     });
@@ -109,6 +110,6 @@ function ownKey(io: Io, root: string): string {
   }
   const publicFile = join(folder, 'seal.pub.pem');
   writeFileSync(publicFile, publicKeyOf(privateKey));
-  note(io, `made a key; keep a copy of ${publicFile} elsewhere`);
+  note(io, `created a key; keep a copy of ${publicFile} elsewhere`);
   return privateKey;
 }

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { visible } from '../../../base/text.ts';
+import { plural, visible } from '../../../base/text.ts';
 import { type Entry, SUBJECT_TYPES, type Subject } from '../../../evidence/entry.ts';
 import { checkInvariants } from '../../../evidence/invariants.ts';
 import { isAbout, projectThread, type Thread } from '../../../evidence/threads.ts';
@@ -123,7 +123,7 @@ async function orderOf(store: EvidenceStore, entries: readonly Entry[]): Promise
 }
 
 const titleOf = ({ subject, status, count, participants }: Thread): string =>
-  `${subject.type} ${subject.id}  ${status}, ${count} entries, by ${participants.join(', ')}`;
+  `${subject.type} ${subject.id}  ${status}, ${plural(count, 'entry', 'entries')}, by ${participants.join(', ')}`;
 
 function show(io: Io, thread: Thread, order: ParameterOrder): void {
   const { entries, conjectures, patterns, forks } = thread;
@@ -148,5 +148,6 @@ function show(io: Io, thread: Thread, order: ParameterOrder): void {
         patterns.map((one) => [visible(one.patternId), String(one.applied), one.lastOutcome ?? '-']),
       ),
     );
-  for (const fork of forks) print(io, `fork  ${visible(fork.id)}  ${fork.status}, ${fork.count} entries`);
+  for (const fork of forks)
+    print(io, `fork  ${visible(fork.id)}  ${fork.status}, ${plural(fork.count, 'entry', 'entries')}`);
 }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Violation } from '../../../audit/verify/verdict.ts';
 import { type SessionVerdict, type VerifyOptions, verifySession } from '../../../audit/verify/verify-session.ts';
-import { excerpt, visible } from '../../../base/text.ts';
+import { excerpt, plural, visible } from '../../../base/text.ts';
 import { verifyChain } from '../../../evidence/chain.ts';
 import { parseSeal, SealError } from '../../../evidence/seal.ts';
 import type { Shipment, ShippedCommit } from '../../../evidence/shipments.ts';
@@ -53,14 +53,14 @@ async function verify(io: Io, ids: readonly string[], options: Options): Promise
   const root = rootOf(io, options);
   const seal = readSeal(io, options);
   if (seal && ids.length !== 1)
-    throw new CliError('usage', 'a seal is of one session', 'Name the session that --seal belongs to.', {
+    throw new CliError('usage', 'a seal belongs to one session', 'Name the session that --seal belongs to.', {
       exitCode: 2,
     });
   if (options.transcript !== undefined && (!options.inhabited || ids.length !== 1))
     throw new CliError(
       'usage',
-      'a transcript is of one session, for --inhabited',
-      'Name the session, and --inhabited.',
+      '--transcript needs --inhabited and one session',
+      'Add --inhabited and the id of the session.',
       {
         exitCode: 2,
       },
@@ -103,7 +103,7 @@ function read(io: Io, file: string): string {
   try {
     return readFileSync(resolve(io.cwd, file), 'utf8');
   } catch (cause) {
-    throw new CliError('unreadable', `cannot read ${file}`, 'Name a file that is there.', { cause, exitCode: 2 });
+    throw new CliError('unreadable', `cannot read ${file}`, 'Name an existing file.', { cause, exitCode: 2 });
   }
 }
 
@@ -197,13 +197,13 @@ function printVerdict(io: Io, verdict: SessionVerdict): void {
       : paint(io, 'green', gaps === 0 ? 'clean' : 'clean so far');
   const wrong = chain.length + violations + (seal === null ? 0 : 1);
   const found = [
-    ...(wrong > 0 ? [`${wrong} violations`] : []),
-    ...(gaps > 0 && !(ok && isUnderWay) ? [`${gaps} gaps`] : []),
+    ...(wrong > 0 ? [`${plural(wrong, 'violation')}`] : []),
+    ...(gaps > 0 && !(ok && isUnderWay) ? [`${plural(gaps, 'gap')}`] : []),
   ];
   print(
     io,
     [
-      `${word}  ${visible(sessionId)}  ${entries} entries, ${steps} steps, ${denials} denials, ${visits} visits`,
+      `${word}  ${visible(sessionId)}  ${plural(entries, 'entry', 'entries')}, ${plural(steps, 'step')}, ${plural(denials, 'denial')}, ${plural(visits, 'visit')}`,
       ...found,
     ].join('; '),
   );

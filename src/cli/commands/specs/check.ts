@@ -76,7 +76,7 @@ async function check(io: Io, path: string | undefined, options: Options): Promis
   for (const file of tracked)
     print(
       io,
-      `${paint(io, 'yellow', 'warning')}  ${visible(file)} is masked, but git tracks it: its history shows it to anyone who clones (if it holds no secret, except it: mask: ["!${visible(file)}"])`,
+      `${paint(io, 'yellow', 'warning')}  ${visible(file)} is masked, but git tracks it: its history shows it to anyone who clones (if it holds no secret, make an exception: mask: ["!${visible(file)}"])`,
     );
 }
 

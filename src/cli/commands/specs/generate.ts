@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { readRegularFile } from '../../../base/read-file.ts';
+import { plural } from '../../../base/text.ts';
 import { type GeneratedFiles, generateFiles } from '../../../compile/generate-files.ts';
 import { checkGenerated, writeGenerated } from '../../../compile/generated-files.ts';
 import { defaultSpecsFolder, loadSpecs } from '../../../spec/load/load-specs.ts';
@@ -48,12 +49,16 @@ async function generate(io: Io, options: Options): Promise<void> {
   if (options.check && changed.length > 0)
     throw new CliError(
       'stale',
-      `not what the specs say: ${changed.join(', ')}`,
+      `out of date: ${changed.join(', ')}`,
       `Run "hopgate generate --specs ${options.specs} --out ${options.out}".`,
     );
   if (io.json) printJson(io, { ok: true, files: count, changed });
-  else if (options.check || changed.length === 0) print(io, `${count} files are up to date.`);
-  else print(io, [`Wrote ${changed.length} of ${count} files:`, ...changed.map((name) => `  ${name}`)].join('\n'));
+  else if (options.check || changed.length === 0) print(io, `${plural(count, 'file')} are up to date.`);
+  else
+    print(
+      io,
+      [`Wrote ${changed.length} of ${plural(count, 'file')}:`, ...changed.map((name) => `  ${name}`)].join('\n'),
+    );
 }
 
 async function targetsOf(

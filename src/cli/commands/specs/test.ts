@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { plural } from '../../../base/text.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { emitTestFiles } from '../../../testing/emit-test-files.ts';
 import { junitReport, type TestResult } from '../../../testing/junit.ts';
@@ -71,7 +72,7 @@ async function test(io: Io, path: string | undefined, options: Options): Promise
   const how = generated.large ? 'walked' : 'by shortest ways';
   print(
     io,
-    `${word}  ${results.length - failed.length} of ${results.length} tests pass, ${requests} requests judged, ${how} (${folder})`,
+    `${word}  ${results.length - failed.length} of ${results.length} tests pass, ${plural(requests, 'request')} judged, ${how} (${folder})`,
   );
 }
 
@@ -109,11 +110,11 @@ function printCoverage(io: Io, rows: readonly CoverageRow[]): void {
     rows.flatMap(({ what, missing }) => (what === 'gates' ? [] : missing)),
   );
   list(
-    'Never refused alone (another rule always refuses first):',
+    'Never the first refusal (another rule always refuses first):',
     rows.flatMap(({ what, missing }) => (what === 'gates' ? missing : [])),
   );
   list(
-    'Beyond the reach of every session:',
+    'Not reachable in any session:',
     rows.flatMap(({ unreachable }) => unreachable),
   );
   print(io);
@@ -127,7 +128,10 @@ function emit(io: Io, { tests }: GeneratedTests, specs: string, folder: string):
   const files = Object.entries(emitTestFiles(tests, named));
   for (const [file, text] of files) writeFile(join(folder, file), text);
   if (io.json) return printJson(io, { files: files.map(([file]) => join(folder, file)), tests: tests.length });
-  print(io, `${paint(io, 'green', 'written')}  ${files.length} files with ${tests.length} tests in ${folder}`);
+  print(
+    io,
+    `${paint(io, 'green', 'written')}  ${plural(files.length, 'file')} with ${plural(tests.length, 'test')} in ${folder}`,
+  );
 }
 
 function writeFile(file: string, text: string): void {

@@ -29,6 +29,6 @@ export function fileOutside({ reach }: Places, key: string, stated: string): { r
   if (holder === undefined) return { path };
   return failed(
     'credential-in-reach',
-    `${key}: ${stated} lies in ${holder}, where agents can get at it; ask the operator to keep it elsewhere.`,
+    `${key}: ${stated} lies in ${holder}, where agents can read it; ask the operator to move it.`,
   );
 }

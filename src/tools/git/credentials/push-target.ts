@@ -91,7 +91,7 @@ function localTarget(repository: Repository, url: string): PushTarget | Stop {
   } catch (cause) {
     return failed(
       'no-such-remote',
-      `There is nothing at ${url} (${(cause as NodeJS.ErrnoException).code ?? 'not a path'}); ask the operator to correct the remote.`,
+      `No repository is at ${url} (${(cause as NodeJS.ErrnoException).code ?? 'not a path'}); ask the operator to correct the remote.`,
     );
   }
   // A repository in a folder that agents write may contain hooks that they wrote.

@@ -192,6 +192,71 @@ describe('what ships is what was tested and approved', () => {
   });
 });
 
+it('a file that a glob of the scope grants ships, and one that it excludes does not', async () => {
+  const here = world();
+  const session = await edited(here, 'one', { scopes: { edit: ['src/*.txt', '!src/b.txt'] } });
+  here.put('src/b.txt', 'theirs\n');
+  await test(session);
+  const [asked] = await askedOf((meanwhile) => must(toDeploy(session, meanwhile)));
+  expect(asked!.view).toMatchObject({ ships: { files: ['src/a.txt'], left: ['src/b.txt'] } });
+  await ship(session, here);
+});
+
+describe('the address of a push', () => {
+  it('is in the request, and a push goes nowhere else', async () => {
+    const here = world();
+    const { root, remote } = here;
+    const elsewhere = `${remote}-2`;
+    git(root, 'init', '-q', '--bare', '-b', 'main', elsewhere);
+    const session = await edited(here);
+    await test(session);
+    const [asked] = await askedOf((meanwhile) => must(toDeploy(session, meanwhile)));
+    expect(asked!.view).toMatchObject({ ships: { to: remote } });
+    await must(bashGit(session, 'add', '-A'));
+    await must(bashGit(session, 'commit'));
+    git(root, 'remote', 'set-url', '--push', 'origin', elsewhere);
+    expect(await refused(bashGit(session, 'push'))).toContain(`The remote is at ${elsewhere}, not at ${remote}`);
+    expect(git(elsewhere, 'for-each-ref')).toBe('');
+    git(root, 'config', '--unset', 'remote.origin.pushurl');
+    expect(await must(bashGit(session, 'push'))).toMatchObject({ result: { pushed: true } });
+  });
+});
+
+describe('a version that the operator has staged of a file that the session changed', () => {
+  const stageOther = ({ root, put }: World) => {
+    const now = readFileSync(join(root, 'src/a.txt'), 'utf8');
+    put('src/a.txt', 'half of the operator’s\n');
+    git(root, 'add', 'src/a.txt');
+    put('src/a.txt', now);
+    return git(root, 'rev-parse', ':src/a.txt');
+  };
+
+  it('is in the request by its blob, does not ship, and is named when it is replaced', async () => {
+    const here = world();
+    const session = await edited(here);
+    const blob = stageOther(here);
+    await test(session);
+    const [asked] = await askedOf((meanwhile) => must(toDeploy(session, meanwhile)));
+    expect(asked!.view).toMatchObject({ ships: { files: ['src/a.txt'], replaces: { 'src/a.txt': blob } } });
+    expect(await must(bashGit(session, 'add', '-A'))).toMatchObject({ result: { replaced: { 'src/a.txt': blob } } });
+    await must(bashGit(session, 'commit'));
+    expect(git(here.root, 'show', 'HEAD:src/a.txt')).toBe('by one');
+    expect(git(here.root, 'cat-file', '-p', blob)).toBe('half of the operator’s');
+    expect(await verified(session)).toEqual([]);
+  });
+
+  it('is named as well if it was staged after the approval', async () => {
+    const here = world();
+    const session = await edited(here);
+    await test(session);
+    await must(toDeploy(session));
+    const blob = stageOther(here);
+    expect(await must(bashGit(session, 'add', '-A'))).toMatchObject({ result: { replaced: { 'src/a.txt': blob } } });
+    await ship(session, here);
+    expect(git(here.root, 'show', 'HEAD:src/a.txt')).toBe('by one');
+  });
+});
+
 describe('an editor that changes a file', () => {
   const change = ({ put }: World) => put('src/b.txt', 'by the editor\n');
 

@@ -18,9 +18,16 @@ export interface ShipsSeen {
   readonly id: string;
   /** The files that it would change. */
   readonly files: readonly string[];
+  /**
+   * Versions of these files that somebody has staged and that are not shipped: by path the blob, null if the deletion
+   * is staged. A commit replaces them in the index.
+   */
+  readonly replaces: { readonly [path: string]: string | null };
   /** Other changed files that are in the tested tree, but are not shipped; `moreLeft` counts those beyond the list. */
   readonly left: readonly string[];
   readonly moreLeft: number;
+  /** The address that a push goes to; null if none is configured or a push to it is not allowed. */
+  readonly to: string | null;
   /** The last known commit of the remote's branch; null if it has none. */
   readonly base: string | null;
   /** The earlier commits that a push also sends, the newest first; `more` counts those beyond the list. */

@@ -18,6 +18,8 @@ export interface Staged {
   readonly paths: readonly string[];
   /** Changed files that were requested and must not be staged by this session. */
   readonly skipped: readonly string[];
+  /** Staged versions that these replaced, by path the blob. */
+  readonly replaced: { readonly [path: string]: string };
 }
 
 /** `git add`: stages exactly those changed files that the agent asked for and may change. */
@@ -28,7 +30,11 @@ export async function addGit(session: GitSession, call: ToolCall, parsed: Parsed
     return invalid('args', 'git add needs paths.', 'Name files or folders; "." takes every changed file.');
   const staged = await stage(session, call, words, chosen.has('update'));
   if (isStop(staged)) return staged;
-  return gitReport('add', staged.result, { paths: [...staged.paths], skipped: [...staged.skipped] });
+  return gitReport('add', staged.result, {
+    paths: [...staged.paths],
+    skipped: [...staged.skipped],
+    ...replacedPart(staged),
+  });
 }
 
 /**
@@ -76,7 +82,8 @@ export async function stage(
       else skipped.add(file.path);
     }
   }
-  if (paths.size === 0) return { result: notRun('nothing to add\n'), paths: [], skipped: [...skipped].sort() };
+  if (paths.size === 0)
+    return { result: notRun('nothing to add\n'), paths: [], skipped: [...skipped].sort(), replaced: {} };
   const unresolved = await withMarkers(
     session,
     files.filter(({ path, unmerged }) => unmerged && paths.has(path)),
@@ -87,6 +94,9 @@ export async function stage(
       'unresolved',
       `${unresolved.paths.join(', ')}: the two sides of a merge are in conflict. Resolve them with edit first, then stage the files.`,
     );
+  const replaced = Object.fromEntries(
+    files.flatMap(({ path, staged }) => (staged !== null && paths.has(path) ? [[path, staged] as const] : [])),
+  );
   const stdin = [...paths].map((path) => `${path}\0`).join('');
   const filtered = await filteredPaths(session, stdin);
   if (isStop(filtered)) return filtered;
@@ -98,8 +108,18 @@ export async function stage(
   // `git add` matches each file against each name; `update-index` only observes each name up.
   const update = ['update-index', '--verbose', '--add', '--remove', '--replace', '-z', '--stdin'];
   const result = await session.run(update, { access: COMMIT, stdin });
-  return { result, paths: result.exit === 0 ? [...paths].sort() : [], skipped: [...skipped].sort() };
+  const isStaged = result.exit === 0;
+  return {
+    result,
+    paths: isStaged ? [...paths].sort() : [],
+    skipped: [...skipped].sort(),
+    replaced: isStaged ? replaced : {},
+  };
 }
+
+/** The part of a result that names the staged versions that were replaced; empty if there are none. */
+export const replacedPart = ({ replaced }: Staged): { readonly replaced?: Staged['replaced'] } =>
+  Object.keys(replaced).length === 0 ? {} : { replaced };
 
 /** `git restore --staged`: unstages files; the work tree is not changed. */
 export async function unstageGit(session: GitSession, call: ToolCall, parsed: ParsedGit): Promise<ToolReport | Stop> {

@@ -7,6 +7,8 @@ export interface ChangedFile {
   readonly tracked: boolean;
   /** The file has an unresolved merge conflict. */
   readonly unmerged: boolean;
+  /** The staged blob, if it differs from that of HEAD. */
+  readonly staged: string | null;
 }
 
 /** Lists the files that could be staged, without looking into submodules. */
@@ -32,22 +34,26 @@ function parseStatus(stdout: string): ChangedFile[] {
     const changed = record[3] !== '.';
     switch (record[0]) {
       case '1':
-        if (changed) files.push({ path: afterSpaces(record, 8), tracked: true, unmerged: false });
+        if (changed)
+          files.push({ path: afterSpaces(record, 8), tracked: true, unmerged: false, staged: stagedIn(record) });
         break;
       case '2':
         i++; // the path it came from
-        if (changed) files.push({ path: afterSpaces(record, 9), tracked: true, unmerged: false });
+        if (changed)
+          files.push({ path: afterSpaces(record, 9), tracked: true, unmerged: false, staged: stagedIn(record) });
         break;
       case 'u':
-        files.push({ path: afterSpaces(record, 10), tracked: true, unmerged: true });
+        files.push({ path: afterSpaces(record, 10), tracked: true, unmerged: true, staged: null });
         break;
       case '?':
-        files.push({ path: record.slice(2), tracked: false, unmerged: false });
+        files.push({ path: record.slice(2), tracked: false, unmerged: false, staged: null });
         break;
     }
   }
   return files;
 }
+
+const stagedIn = (record: string): string | null => (record[2] === '.' ? null : record.split(' ', 8)[7]!);
 
 function afterSpaces(record: string, count: number): string {
   let at = 0;

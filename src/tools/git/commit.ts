@@ -2,7 +2,7 @@ import { namesOf, type TreeToShip } from '../../gate/scope/tree.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { indexInfo, type TreeChange, underWay } from '../tree/git-tree.ts';
 import { failed, invalid, isStop, type Stop } from '../workspace/outcome.ts';
-import { stage } from './add.ts';
+import { replacedPart, stage } from './add.ts';
 import { type Persons, personsOf, personVariables, readPerson } from './author.ts';
 import type { GitSession } from './git-session.ts';
 import { optionWords, type ParsedGit } from './parse-arguments.ts';
@@ -59,7 +59,7 @@ export async function commitGit(
   const message = withTrailer(stated, trailerIn(call));
   const staged = named('all').length === 0 ? null : await stage(session, call, [], true);
   if (staged !== null && isStop(staged)) return staged;
-  const skipped = { skipped: [...(staged?.skipped ?? [])] };
+  const skipped = { skipped: [...(staged?.skipped ?? [])], ...(staged ? replacedPart(staged) : {}) };
   const nothing = { committed: false, sha: null, ref: null, paths: [], ...skipped };
   if (staged !== null && staged.result.exit !== 0) return gitReport('commit', staged.result, nothing);
 

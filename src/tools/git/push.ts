@@ -50,7 +50,7 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const approved = call.grant.release?.tree ?? null;
   const tip = await describeTip(session, sha);
   if (isStop(tip)) return tip;
-  const differs = approved && (explainMismatch(approved, tip, call.grant.release?.message ?? null) ?? null);
+  const differs = approved && explainMismatch(approved, tip, target.url, call.grant.release?.message ?? null);
   if (differs) return failed('not-what-was-approved', differs);
 
   const login = target.kind === 'network' ? await loginFor(session.repository, call, configured, target) : null;
@@ -144,9 +144,10 @@ async function describeTip(session: GitSession, sha: string): Promise<Tip | Stop
   return { sha, tree, parents: parents.split(' '), message: message.join('\n') };
 }
 
-/** Explains how the branch differs from the approved commit; null if it does not. */
-function explainMismatch({ head, ships }: TreeToShip, tip: Tip, message: string | null): string | null {
+/** Explains how the branch or the address of the remote differs from the approved one; null if none does. */
+function explainMismatch({ head, ships }: TreeToShip, tip: Tip, to: string, message: string | null): string | null {
   if (ships === null) return `There was no repository when this was approved. ${APPROVE_AGAIN}`;
+  if (ships.to !== to) return `The remote is at ${to}, not at ${ships.to ?? 'the approved address'}. ${APPROVE_AGAIN}`;
   if (tip.sha === head) {
     if (ships.files.length === 0) return null;
     return `${namesOf(ships.files)} was approved and is not committed. Commit it first: {sub: "add", args: ["-A"]}, {sub: "commit"}.`;

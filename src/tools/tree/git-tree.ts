@@ -2,11 +2,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
 import type { ShipsSeen, TreeSeen } from '../../gate/scope/tree.ts';
+import { unwritable } from '../../gate/scope/writable.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
+import { pushTarget } from '../git/credentials/push-target.ts';
+import { parseConfig } from '../git/judge-config.ts';
 import type { Repository } from '../git/repository.ts';
 import { gitRunner } from '../git-objects/list-objects.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { resolveSegments, split, startsWith } from '../workspace/path-argument.ts';
+import { isStop } from '../workspace/outcome.ts';
 
 /** A path at which the tree differs from the last commit, and its entry in both; null if there is none. */
 export interface TreeChange {
@@ -74,13 +77,15 @@ printf '\\0'
 "$@" diff-tree -r --name-only -z --no-renames "$base" "$tree" | "$@" check-attr -z --stdin filter`;
 
 /**
- * Prints the id of the tree that a commit of some changes on top of `$base` would have, then the other commits that a
- * push would send.
+ * Prints the id of the tree that a commit of some changes on top of `$base` would have, the number of the other commits
+ * that a push would send, and three lists: these commits, the staged entries, the configuration. An empty field ends
+ * each list.
  */
 const SHIPS = `set -e
 w=$(mktemp -d)
 trap 'rm -rf "$w"' EXIT
 mkdir "$w/objects"
+"$@" diff-index --cached --raw -z --no-renames \${head:-$("$@" hash-object -t tree --stdin </dev/null)} -- >"$w/staged"
 export GIT_INDEX_FILE="$w/index" GIT_OBJECT_DIRECTORY="$w/objects"
 if test -n "$merging"; then cp -p "$GIT_DIR/index" "$w/index"
 else "$@" read-tree \${head:---empty}; fi
@@ -91,7 +96,12 @@ echo "$at"
 if test -n "$head" && test -n "$remote"; then
   "$@" rev-list --count $head \${at:+^$at}
   "$@" log -z --max-count=${COMMITS_LISTED} --format='%H %s' $head \${at:+^$at}
-else echo 0; fi`;
+else echo 0; fi
+printf '\\0'
+cat "$w/staged"
+printf '\\0'
+"$@" config --list -z --show-scope --includes
+printf '\\0'`;
 
 /** True while git is in an operation of the operator, such as a merge; the next commit is part of it. */
 export const underWay = ({ gitDir }: Repository): boolean =>
@@ -157,22 +167,39 @@ export async function gitShips(
   });
   if ('problem' in ran) return ran;
   const [id = '', base = '', count = '0', ...rest] = ran.text.split('\n');
-  const commits = rest
-    .join('\n')
-    .split('\0')
-    .filter((line) => line !== '')
-    .map((line) => ({ sha: line.slice(0, line.indexOf(' ')), subject: line.slice(line.indexOf(' ') + 1) }));
+  const [listed = [], staged = [], settings = []] = listsIn(rest.join('\n'));
+  const commits = listed.map((line) => ({
+    sha: line.slice(0, line.indexOf(' ')),
+    subject: line.slice(line.indexOf(' ') + 1),
+  }));
+  const target = config.git && pushTarget(repository, config.git, parseConfig(`${settings.join('\0')}\0`));
   const files = mine.map(({ path }) => path);
   const left = tree.changes.filter((change) => !mine.includes(change)).map(({ path }) => path);
   return {
     id,
     files,
+    replaces: underWay(repository) ? {} : replacedBy(mine, readChanges(`${staged.join('\0')}\0\0`)),
     left: left.slice(0, LEFT_LISTED),
     moreLeft: Math.max(0, left.length - LEFT_LISTED),
+    to: target && !isStop(target) ? target.url : null,
     base: base || null,
     commits,
     more: Number(count) - commits.length,
   };
+}
+
+/** Lists of fields, each ended by an empty one. */
+function listsIn(text: string): string[][] {
+  const lists: string[][] = [[]];
+  for (const field of text.split('\0')) field === '' ? lists.push([]) : lists.at(-1)!.push(field);
+  return lists;
+}
+
+/** The staged versions of files that differ from the versions to be shipped: by path the blob, null if deleted. */
+function replacedBy(mine: readonly TreeChange[], staged: readonly TreeChange[]): ShipsSeen['replaces'] {
+  const ours = new Map(mine.map(({ path, now }) => [path, now?.blob]));
+  const others = staged.filter(({ path, now }) => ours.has(path) && ours.get(path) !== now?.blob);
+  return Object.fromEntries(others.map(({ path, now }) => [path, now?.blob ?? null]));
 }
 
 /**
@@ -181,12 +208,10 @@ export async function gitShips(
  */
 export function mayShip({ config }: Pick<Grant, 'config'>): Own {
   const masked = maskMatcher(config.mask);
-  const scope = Object.values(config.scopes)
-    .flat()
-    .map((path) => resolveSegments(split(path)) ?? []);
+  const scopes = Object.values(config.scopes).filter((write) => write.length > 0);
   return (path) => {
     if (masked(path) || isProtected(path)) return false;
-    return scope.length === 0 || scope.some((prefix) => startsWith(path.split('/'), prefix));
+    return scopes.length === 0 || scopes.some((write) => unwritable(path, write) === null);
   };
 }
 

@@ -29,7 +29,7 @@ export function defaultBackends(
   const here = bound.filter(({ upstream }) => Object.hasOwn(options.config?.upstream ?? {}, upstream!.server));
   const shared: readonly ToolBackend[] = [
     workspaceBackend(),
-    onFirstUse('shell', ['bash-readonly', 'bash', 'bash-test', 'bash-deploy'], async () => {
+    onFirstUse('shell', ['bash-readonly', 'bash', 'bash-test', 'bash-deploy', 'install'], async () => {
       const { shellBackend } = await import('./tools/shell/backend.ts');
       return shellBackend(await detect(), options.env);
     }),

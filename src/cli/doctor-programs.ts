@@ -31,7 +31,9 @@ export async function programFindings(
   io: Io,
   run: RunProgram,
 ): Promise<readonly Diagnosis[]> {
-  const commands = [...config.test, ...Object.values(config.deploy)].flatMap(({ run: [program] }) => program ?? []);
+  const commands = [...config.test, ...(config.install ?? []), ...Object.values(config.deploy)].flatMap(
+    ({ run: [program] }) => program ?? [],
+  );
   const names = [...new Set([...commands, ...(config.programs ?? [])])];
   const sandbox = names.length === 0 ? null : await detectSandbox();
   if (!sandbox?.availability.ok || !sandbox.availability.overlay) return [];

@@ -25,6 +25,7 @@ export function narrowConfig(stated: ProjectConfig, specs: SpecSet): Narrowed {
     ...(stated.specs === defaults.specs ? [] : ['specs']),
     ...scopes.filter(({ paths, kept }) => paths.some((path) => !kept.includes(path))).map(({ id }) => `scopes.${id}`),
     ...(stated.test.length === 0 ? [] : ['test']),
+    ...(stated.install === undefined ? [] : ['install']),
     ...(Object.keys(stated.deploy).length === 0 ? [] : ['deploy']),
     ...(stated.git === null ? [] : ['git']),
     ...(stated.web.allow.length === 0 ? [] : ['web']),

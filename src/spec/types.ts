@@ -304,6 +304,17 @@ export interface Reach {
   readonly ssh?: { readonly key: string; readonly knownHosts: string };
 }
 
+/** A command that installs dependencies. */
+export interface InstallCommand extends Reach {
+  readonly run: readonly string[];
+  /** Package managers may run the scripts of packages. */
+  readonly scripts: boolean;
+  /** An operator must approve each run. */
+  readonly approval: boolean;
+  /** Instead of the tool's own limit. */
+  readonly minutes?: number;
+}
+
 export interface TestCommand {
   readonly run: readonly string[];
   readonly report: TestReport;
@@ -325,6 +336,8 @@ export interface ProjectConfig {
   readonly deploy: {
     readonly [name: string]: Reach & { readonly run: readonly string[]; readonly network: boolean };
   };
+  /** Absent where none is configured. */
+  readonly install?: readonly InstallCommand[];
   readonly git: GitConfig | null;
   readonly web: { readonly allow: readonly string[] };
   readonly mask: readonly string[];

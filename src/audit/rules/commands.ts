@@ -78,6 +78,8 @@ export function commandProblem(
   config: ProjectConfig,
 ): string | null | 'unjudged' {
   if (tool === 'bash-deploy' && command !== 'deploy') return 'deploy commands run only where the scope ships';
+  if (tool === 'install')
+    return command === 'contained' ? installProblem(args, config) : 'it runs only where commands write';
   switch (command) {
     case 'none':
       return 'this scope runs no commands';
@@ -100,6 +102,14 @@ function testProblem({ command }: Args, { test }: ProjectConfig): string | null 
   if (command === undefined || command === null) return null;
   const words = argumentWords(command);
   return words !== null && configuredTest(words, test) ? null : 'it is not one of the configured test commands';
+}
+
+function installProblem({ command }: Args, { install = [] }: ProjectConfig): string | null {
+  if (command === undefined || command === null)
+    return install.length === 1 ? null : 'it is none of the configured install commands';
+  const words = argumentWords(command);
+  const isConfigured = words !== null && install.some(({ run }) => spells(words, run));
+  return isConfigured ? null : 'it is none of the configured install commands';
 }
 
 function deployProblem({ name }: Args, { deploy }: ProjectConfig): string | null {

@@ -292,6 +292,8 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
     if (fresh.length > 0 || before === undefined)
       state.backpack = { ...backpack, 'changed-files': joined(before, fresh) };
   }
+  // The files that git ignores may be others now.
+  if (tool === 'install') state.tests = noRuns();
   for (const { op, path } of effects) if (op !== 'ref' && op !== 'connect') addUpTo(MAX_NAMED_FILES, state.files, path);
   const pattern = patternStatusAfter(tool, outcome);
   if (pattern) state.patterns = { ...state.patterns, [pattern.pattern]: pattern.standing };

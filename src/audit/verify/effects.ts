@@ -46,8 +46,10 @@ function otherProblem(
     case 'execute':
       return [`command: ${scope.command}`, scope.command === 'none' ? 'this scope runs nothing' : null];
     case 'connect': {
-      if (tool === 'bash-deploy') {
-        const hosts = Object.values(pinned.config.deploy).flatMap((command) => command.hosts ?? []);
+      if (tool === 'bash-deploy' || tool === 'install') {
+        const { deploy, install = [] } = pinned.config;
+        const commands = tool === 'install' ? install : Object.values(deploy);
+        const hosts = commands.flatMap((command) => command.hosts ?? []);
         return [`hosts: ${hosts.join(', ') || 'none'}`, placeAllowed(path, hosts) ? null : 'not a listed host'];
       }
       if (scope.command === 'deploy') return ['command: deploy', null];

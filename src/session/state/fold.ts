@@ -130,6 +130,8 @@ function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, 
       const witness = trustedReportOf(specs, visit?.peripheral, body.tool);
       const mayChange = body.event === 'outcome' || changedPaths(body.effects).length > 0;
       const changes = mayChange && countChanges(draft, body.effects);
+      // The files that git ignores may be others now.
+      if (body.tool === 'install') draft.change += 1;
       // A deploy command changes the world outside, not the working tree.
       if (body.effects === 'unobserved' && mayChange && witness !== 'deploy') draft.blind = true;
       const counts = body.outcome.status === 'ok' && witness === 'test';

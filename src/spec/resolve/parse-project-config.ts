@@ -6,7 +6,15 @@ import { reporter } from '../load/source-document.ts';
 import { DEFAULT_MASKS } from '../policy/default-masks.ts';
 import { parsePartial } from '../schema/parse-partial.ts';
 import { ProjectFile } from '../schema/project-file.ts';
-import type { CommandEnv, GitConfig, GitCredential, ProjectConfig, Reach, UpstreamServer } from '../types.ts';
+import type {
+  CommandEnv,
+  GitConfig,
+  GitCredential,
+  InstallCommand,
+  ProjectConfig,
+  Reach,
+  UpstreamServer,
+} from '../types.ts';
 import type { Parsed } from './parse-spec-set.ts';
 
 /** The defaults for the keys that `hopgate.yaml` omits. */
@@ -36,7 +44,7 @@ export function parseProjectConfig(text: string, file = 'hopgate.yaml'): Parsed<
 }
 
 function resolveConfig(authored: ProjectFile): ProjectConfig {
-  const { scopes, test, deploy, git, web, mask, cache, upstream, ...rest } = authored;
+  const { scopes, test, install, deploy, git, web, mask, cache, upstream, ...rest } = authored;
   return {
     ...DEFAULT_PROJECT_CONFIG,
     ...rest,
@@ -48,6 +56,7 @@ function resolveConfig(authored: ProjectFile): ProjectConfig {
       ...(minutes === undefined ? {} : { minutes }),
       ...(memory === undefined ? {} : { memory }),
     })),
+    ...(install === undefined ? {} : { install: resolveInstall(install) }),
     deploy: Object.fromEntries(
       Object.entries(deploy ?? {}).map(([name, command]) => [
         name,
@@ -85,12 +94,26 @@ function resolveEnv(env: AuthoredEnv): { env?: CommandEnv } {
   return { env: Array.isArray(env) ? Object.fromEntries(env.map((name) => [name, `\${${name}}`])) : env };
 }
 
-function resolveReach({ env, hosts, secrets, ssh }: Extract<AuthoredDeploy, { run: unknown }>): Reach {
+function resolveInstall(authored: NonNullable<ProjectFile['install']>): readonly InstallCommand[] {
+  const isWords = (entries: typeof authored): entries is string[] => typeof entries[0] === 'string';
+  const commands = isWords(authored) ? [{ run: authored }] : (authored as Exclude<typeof authored, string[]>);
+  return commands.map(({ run, scripts = false, approval = true, minutes, ...reach }) => ({
+    run,
+    scripts,
+    approval,
+    ...(minutes === undefined ? {} : { minutes }),
+    ...resolveReach(reach),
+  }));
+}
+
+function resolveReach({ env, hosts, secrets, ssh }: AuthoredReach): Reach {
   const login = ssh && { ssh: { key: ssh.key, knownHosts: ssh['known-hosts'] ?? KNOWN_HOSTS } };
   return { ...resolveEnv(env), ...(hosts ? { hosts } : {}), ...(secrets ? { secrets } : {}), ...login };
 }
 
-type AuthoredDeploy = NonNullable<ProjectFile['deploy']>[string];
+type AuthoredReach = Partial<
+  Pick<Extract<NonNullable<ProjectFile['deploy']>[string], { run: unknown }>, 'env' | 'hosts' | 'secrets' | 'ssh'>
+>;
 type AuthoredGit = NonNullable<ProjectFile['git']>;
 
 function resolveGit({ credential, ...rest }: AuthoredGit): GitConfig {

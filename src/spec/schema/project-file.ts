@@ -75,6 +75,11 @@ const Ssh = z
   })
   .optional()
   .describe('The key with which its ssh logs in; the command can read it.');
+const Minutes = z
+  .number()
+  .positive()
+  .max(24 * 60)
+  .optional();
 const CacheFolder = z
   .string()
   .regex(
@@ -166,12 +171,7 @@ export const ProjectFile = z
             .optional()
             .describe('tap, { junit: path }, or none (exit status only: the count is unknown).'),
           env: Env,
-          minutes: z
-            .number()
-            .positive()
-            .max(24 * 60)
-            .optional()
-            .describe('Time limit in minutes; the limit of bash-test (ten minutes) if left out.'),
+          minutes: Minutes.describe('Time limit in minutes; the limit of bash-test (ten minutes) if left out.'),
           memory: z
             .union([z.number().positive().max(4096), z.literal('unlimited')])
             .optional()
@@ -180,6 +180,27 @@ export const ProjectFile = z
       )
       .optional()
       .describe('The test commands.'),
+    install: z
+      .union([
+        Argv,
+        z.array(
+          z.strictObject({
+            run: Argv.describe('The command as a list of words, such as [npm, ci].'),
+            hosts: Hosts,
+            scripts: z
+              .boolean()
+              .optional()
+              .describe('Whether package managers may run the scripts of packages; no if left out.'),
+            approval: z.boolean().optional().describe('Whether a person must approve each run; yes if left out.'),
+            env: Env,
+            secrets: Secrets,
+            ssh: Ssh,
+            minutes: Minutes.describe('Time limit in minutes; the limit of install (15 minutes) if left out.'),
+          }),
+        ),
+      ])
+      .optional()
+      .describe('The commands that install dependencies: a list of words, or a list of { run, hosts, … }.'),
     deploy: z
       .record(
         Name,

@@ -56,7 +56,9 @@ export const fileIn = (place: string): string =>
 const asList = (schema: ToolParameter['schema'], value: string | null): Json | null =>
   value !== null && schema['type'] === 'array' ? [value] : value;
 
-function sampleCommand({ id }: ToolSpec, { command }: ScopeRule, { test, deploy }: ProjectConfig): Json | null {
+function sampleCommand({ id }: ToolSpec, { command }: ScopeRule, config: ProjectConfig): Json | null {
+  const { test, deploy, install = [] } = config;
+  if (id === 'install') return install[0]?.run.join(' ') ?? null;
   if (command === 'test') return test[0]?.run.filter((word) => word !== '{args}').join(' ') ?? null;
   if (command === 'deploy' && id === 'bash-deploy') return Object.keys(deploy)[0] ?? null;
   return command === 'deploy' ? 'status' : 'true';

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BoundedRun } from './bounded-run.ts';
 import { commandMessage, type HostIdentity, overlayOf, type SandboxHost } from './launch.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
+import { type NetworkTries, networkTries } from './network-tries.ts';
 import type { Runner } from './runner.ts';
 import type { Runners } from './runners.ts';
 import { type CommandOptions, type CommandResult, prepared, SandboxError } from './sandbox.ts';
@@ -41,7 +42,7 @@ async function supervise(
   const proxy = layout.proxy ? acceptFor(runner, options) : null;
   const command = prepared(() => runner.run(message, options.stdin, layers));
   const child = new BoundedRun(command, options, () => runner.kill());
-  const status = readStatus(command.status);
+  const status = readStatus(command.status, !layout.network);
   try {
     // Read each stream to its end: the runner's next command writes into the same pipes.
     const [code] = await Promise.all([command.ended, child.outputEnded, status.ended]);
@@ -49,7 +50,7 @@ async function supervise(
     if (status.childPid !== null) await processGone(status.childPid);
     if (overlay && options.inspect && child.killed === null && status.exit !== null) {
       const base = `/proc/${runner.process.pid}/root${host.supportFiles.overlayBase}`;
-      await options.inspect({ upper: `${base}/upper`, merged: `${base}/merged` });
+      await options.inspect({ upper: `${base}/upper`, merged: `${base}/merged` }, status.exit);
     }
     const stderr = child.stderr.kept();
     if (child.killed === null && (status.exit === null || proxy?.isReady === false))
@@ -67,8 +68,10 @@ async function supervise(
       aborted: child.killed === 'aborted',
       flooded: child.killed === 'flooded',
       seconds: child.seconds,
+      networkTries: status.tries?.count() ?? 0,
     };
   } finally {
+    status.tries?.close();
     child.settle();
     proxy?.close();
   }
@@ -107,11 +110,13 @@ function acceptFor(runner: Runner, { onConnection }: CommandOptions): { readonly
 interface Status {
   childPid: number | null;
   exit: number | null;
+  /** In a sandbox with a network of its own. */
+  tries: NetworkTries | null;
   /** Settles when nothing more can be reported. */
   readonly ended: Promise<void>;
 }
 
-function readStatus(stream: Readable): Status {
+function readStatus(stream: Readable, isOwnNetwork: boolean): Status {
   let text = '';
   const read = (pattern: RegExp) => {
     const found = pattern.exec(text)?.[1];
@@ -120,12 +125,14 @@ function readStatus(stream: Readable): Status {
   const status: Status = {
     childPid: null,
     exit: null,
+    tries: null,
     ended: new Promise((resolve) => stream.once('close', () => resolve())),
   };
   stream.on('error', () => {});
   stream.on('data', (chunk: Buffer) => {
     text += chunk.toString('latin1');
     status.childPid = read(/"child-pid": (\d+)/);
+    if (isOwnNetwork && status.childPid !== null) status.tries ??= networkTries(status.childPid);
     status.exit = read(/"exit-code": (\d+)/);
   });
   return status;

@@ -18,6 +18,8 @@ export interface CommandResult {
   readonly flooded: boolean;
   /** Wall time. */
   readonly seconds: number;
+  /** Tries to reach a network that the sandbox does not have; absent if it was not observed. */
+  readonly networkTries?: number;
 }
 
 /**
@@ -49,7 +51,7 @@ export interface CommandOptions {
    * Called in a layout with an overlay after the command has ended by itself (was not killed), before its writes are
    * discarded.
    */
-  readonly inspect?: (view: OverlayView) => Promise<void>;
+  readonly inspect?: (view: OverlayView, exit: number) => Promise<void>;
 }
 
 export type SandboxAvailability =

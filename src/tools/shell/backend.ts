@@ -2,6 +2,7 @@ import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend
 import { own } from '../../spec/names.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
+import { installTool } from '../install/install.ts';
 import { failed, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { COMMAND_TOOLS } from './command-tools.ts';
 import { type ShellContext, shellContext } from './context.ts';
@@ -16,6 +17,7 @@ const TOOLS: { readonly [id: string]: (context: ShellContext) => Promise<ToolRep
   bash: bashTool,
   'bash-test': testTool,
   'bash-deploy': deployTool,
+  install: installTool,
 };
 
 /**

@@ -27,6 +27,12 @@ export const COMMAND_TOOLS: { readonly [id: string]: CommandTool } = {
     needs: 'lets commands write (paths)',
     otherwise: 'all changes of a command are dropped',
   },
+  install: {
+    runsIn: ['contained'],
+    worksIn: ['contained'],
+    needs: 'lets commands write (paths)',
+    otherwise: '',
+  },
   'bash-test': {
     runsIn: ['read-only', 'contained', 'test'],
     worksIn: ['test'],

@@ -56,19 +56,34 @@ export function shellContext(
     overlay: availability.ok && availability.overlay,
     run: async (tree, layout, argv, options = {}) => {
       let check = availability.ok ? watchCovered(tree, layout) : () => {};
-      const inspect = async (view: OverlayView) => {
+      const inspect = async (view: OverlayView, exit: number) => {
         check();
         // The command has ended; the rest of the work is hopgate's own and not limited.
         check = () => {};
-        await options.inspect?.(view);
+        await options.inspect?.(view, exit);
       };
       const { seconds, outputBytes } = limits;
-      const result = await run(layout, argv, { seconds, outputBytes, signal: call.signal, ...options, inspect });
+      const env = { ...(layout.network || layout.proxy ? {} : NO_RETRIES), ...layout.env };
+      const limited = { seconds, outputBytes, signal: call.signal, ...options, inspect };
+      const result = await run({ ...layout, env }, argv, limited);
       check();
       return result;
     },
   };
 }
+
+/** Without a network, package managers give up at their first failure instead of after minutes. */
+const NO_RETRIES = {
+  npm_config_fetch_retries: '0',
+  npm_config_update_notifier: 'false',
+  pnpm_config_fetch_retries: '0',
+  YARN_HTTP_RETRY: '0',
+  PIP_RETRIES: '0',
+  PIP_DISABLE_PIP_VERSION_CHECK: '1',
+  UV_HTTP_RETRIES: '0',
+  CARGO_NET_RETRY: '0',
+  BUNDLE_RETRY: '0',
+};
 
 /** The facts of a call that layouts depend on. */
 export interface CallTree extends TreeRequest, Covered {
@@ -104,11 +119,11 @@ export async function treeOf({ call, sandbox, env, overlay }: ShellContext): Pro
 /** The operator's programs for the commands of a repository. */
 export function programsOf(
   root: string,
-  config: Pick<ProjectConfig, 'mask' | 'programs' | 'test' | 'deploy' | 'toolchains'>,
+  config: Pick<ProjectConfig, 'mask' | 'programs' | 'test' | 'deploy' | 'install' | 'toolchains'>,
   env: NodeJS.ProcessEnv,
 ): Programs {
-  const { mask: masks, programs = [], test, deploy } = config;
-  const commands = [...test, ...Object.values(deploy)].flatMap(({ run }) => run[0] ?? []);
+  const { mask: masks, programs = [], test, deploy, install = [] } = config;
+  const commands = [...test, ...install, ...Object.values(deploy)].flatMap(({ run }) => run[0] ?? []);
   const toolchains = config.toolchains.map(fromHome);
   return operatorPrograms({ root, names: [...programs, ...commands], toolchains, masks, env, state: STATE_HOMES() });
 }

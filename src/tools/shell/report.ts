@@ -35,6 +35,7 @@ export function commandReport(
   const json = {
     ...(warning === undefined ? {} : { warning }),
     ...commandJson(result),
+    ...withoutNetwork(context, result),
     ...rest,
     ...(context.contained ? {} : { unsandboxed: true }),
   };
@@ -42,4 +43,13 @@ export function commandReport(
   if (!result.aborted) return { outcome: { status: 'ok', result: json }, effects: seen };
   const message = 'The call was aborted; all of its processes were killed.';
   return { outcome: { status: 'failed', code: 'aborted', message, result: json }, effects: seen };
+}
+
+/** The remedy for a command that failed and had tried to reach a network; the kernel counted the tries. */
+function withoutNetwork({ call }: ShellContext, { exit, networkTries = 0 }: CommandResult): { [key: string]: Json } {
+  if (exit === 0 || networkTries === 0) return {};
+  const remedy = call.grant.config.install
+    ? 'Dependencies are installed by the tool install, in a peripheral that has it.'
+    : 'If it installs dependencies, ask the operator to run it, or to set install: in hopgate.yaml.';
+  return { noNetwork: `There is no network here, and the command tried to reach one. ${remedy}` };
 }

@@ -18,6 +18,7 @@ const SCOPES: { readonly [tool: string]: ScopeRule } = {
   bash: { read: 'root', write: ['src/', 'docs/'], command: 'contained', url: 'none' },
   'bash-test': { read: 'root', write: [], command: 'test', url: 'none' },
   'bash-deploy': { read: 'none', write: [], command: 'deploy', url: 'none' },
+  install: { read: 'root', write: ['src/'], command: 'contained', url: 'none' },
 };
 
 export interface CallChanges {

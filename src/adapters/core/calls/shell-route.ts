@@ -29,6 +29,7 @@ function commandTool(tool: ToolSpec): CommandTool | null {
  */
 const CONFIGURED: { readonly [tool: string]: (config: ProjectConfig, command: string) => string | null } = {
   'bash-test': ({ test }, command) => (test.some(({ run }) => isRunOf(run, command)) ? command : null),
+  install: ({ install = [] }, command) => (install.some(({ run }) => isRunOf(run, command)) ? command : null),
   'bash-deploy': ({ deploy }, command) =>
     Object.hasOwn(deploy, command)
       ? command

@@ -15,6 +15,8 @@ export interface TreeRequest extends BaseRequest {
   readonly unixSockets?: boolean;
   /** The result of {@link scanTree}; by default the tree is scanned here. */
   readonly scan?: TreeScan;
+  /** Bytes that a command may write to the overlay of the test layout; default: 2 GiB. */
+  readonly overlayBytes?: number;
   /** Mounts that cover the git objects of masked files; they come last. */
   readonly objects?: readonly Mount[];
   /** Git's configuration of the system; none by default. */
@@ -118,7 +120,7 @@ export function testLayout(request: TreeRequest): SandboxLayout {
   const git = join(root, '.git');
   const { layer, mounts } = maskOverlay(root, scan);
   return treeLayout('test', request, [
-    { kind: 'overlay', source: root, target: root, bytes: 2 * OVERLAY_BYTES, ...layer },
+    { kind: 'overlay', source: root, target: root, bytes: request.overlayBytes ?? 2 * OVERLAY_BYTES, ...layer },
     ...(isLink(git) ? [] : [{ kind: 'sealed', target: git } as const]),
     ...mounts,
   ]);

@@ -38,6 +38,8 @@ const ETC = {
   ),
   group: lines('root:x:0:', `agent:x:${SANDBOX_ID}:`, 'nogroup:x:65534:'),
   hostname: lines(HOST_NAME),
+  // An address without a route (RFC 5737), so that a lookup fails at once and the kernel counts it.
+  'resolv.conf': lines('nameserver 192.0.2.1', 'options timeout:1 attempts:1'),
   hosts: lines('127.0.0.1 localhost', '::1 localhost', `127.0.0.1 ${HOST_NAME}`),
   'nsswitch.conf': lines(
     ...['passwd: files', 'group: files', 'hosts: files dns'],

@@ -1,0 +1,54 @@
+import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
+import { findRepository } from '../git/repository.ts';
+import { gitRunner } from '../git-objects/list-objects.ts';
+import type { CallTree, ShellContext } from '../shell/context.ts';
+import type { Dropped } from '../shell/judge-change.ts';
+import type { Change } from '../shell/overlay-changes.ts';
+import { isStop } from '../workspace/outcome.ts';
+
+/** The changed paths that git ignores, and those of them that must not be replaced. */
+interface Ignored {
+  readonly paths: readonly string[];
+  readonly dropped: readonly Dropped[];
+}
+
+const NOTHING: Ignored = { paths: [], dropped: [] };
+
+/**
+ * The topmost of the changed paths that git ignores; a folder with a tracked file is not one. Not among them: masked
+ * and protected paths, folders with masked files, and deletions.
+ */
+export async function ignoredPaths(
+  { call, sandbox }: ShellContext,
+  { scan }: CallTree,
+  changes: readonly Change[],
+): Promise<Ignored> {
+  const { root, config } = call.grant;
+  const repository = findRepository(root);
+  if (isStop(repository)) return NOTHING;
+  const git = gitRunner(sandbox, root, config.toolchains, repository, call.signal);
+  const written = new Set(changes.flatMap(({ kind, path }) => (kind === 'delete' ? [] : withFolders(path, kind))));
+  const asked = await git('"$@" check-ignore -z --stdin', {
+    stdin: [...written].map((path) => `${path}\0`).join(''),
+  });
+  // Exit status 1 means that none is ignored.
+  if (asked.exit !== 0 || asked.truncated) return NOTHING;
+  const all = new Set(asked.stdout.split('\0').flatMap((path) => (path === '' ? [] : [path.replace(/\/$/, '')])));
+  const tops = [...all].filter((path) => !parents(path).some((parent) => all.has(parent)));
+  const masked = maskMatcher(config.mask);
+  const open = tops.filter((path) => !isProtected(path) && !masked(path));
+  const hidden = (top: string) => scan.maskedFiles.some((path) => path === top || path.startsWith(`${top}/`));
+  return {
+    paths: open.filter((top) => !hidden(top)),
+    dropped: open.filter(hidden).map((path) => ({ path, why: 'git ignores it, but it contains masked files' })),
+  };
+}
+
+const parents = (path: string): string[] =>
+  path.split('/').flatMap((_, at, segments) => (at === 0 ? [] : [segments.slice(0, at).join('/')]));
+
+/** The path and the folders above it; a folder has a slash at its end, because patterns may apply to folders only. */
+const withFolders = (path: string, kind: Change['kind']): string[] => [
+  ...parents(path).map((folder) => `${folder}/`),
+  kind === 'folder' ? `${path}/` : path,
+];

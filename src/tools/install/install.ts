@@ -1,0 +1,128 @@
+import { excerpt } from '../../base/text.ts';
+import type { ObservedEffect } from '../../ports/effects.ts';
+import type { ToolReport } from '../../ports/tool-backend.ts';
+import type { InstallCommand, Json } from '../../spec/types.ts';
+import { cacheMounts } from '../programs/cache-mounts.ts';
+import { runOnline } from '../proxy/run-online.ts';
+import { withMounts } from '../sandbox/mounts/layout.ts';
+import { testLayout } from '../sandbox/mounts/layouts.ts';
+import type { OverlayView } from '../sandbox/sandbox.ts';
+import { applyChanges, finishLeftStages } from '../shell/apply-changes.ts';
+import { commandWords, sameWords } from '../shell/configured-command.ts';
+import { type CallTree, overlayRefusal, type ShellContext, treeOf } from '../shell/context.ts';
+import { type Dropped, judgeChanges, mayHoldScope } from '../shell/judge-change.ts';
+import { overlayChanges } from '../shell/overlay-changes.ts';
+import { commandReport, notKept } from '../shell/report.ts';
+import { isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
+import { ignoredPaths } from './ignored-paths.ts';
+import { keepFolders } from './keep-folders.ts';
+import { readLocks } from './lock-files.ts';
+
+/** Memory for the files of an install until they are kept. */
+const OVERLAY_BYTES = 8 * 2 ** 30;
+
+/** Variables that keep package managers from running the scripts of packages. */
+const NO_SCRIPTS = {
+  npm_config_ignore_scripts: 'true',
+  pnpm_config_ignore_scripts: 'true',
+  YARN_ENABLE_SCRIPTS: 'false',
+  BUN_CONFIG_IGNORE_SCRIPTS: '1',
+  PIP_ONLY_BINARY: ':all:',
+  UV_NO_BUILD: '1',
+  COMPOSER_NO_SCRIPTS: '1',
+};
+
+/**
+ * `install`: a configured command that installs dependencies, run without a shell on an overlay, with its hosts as its
+ * only network. If it succeeds, the paths that git ignores and the changes within the scope stay; the rest is listed as
+ * `dropped`. If it fails, nothing stays.
+ */
+export async function installTool(context: ShellContext): Promise<ToolReport | Stop> {
+  const { call } = context;
+  const chosen = chooseInstall(call.grant.config.install ?? [], call.args['command']);
+  if (isStop(chosen)) return chosen;
+  const refusal = overlayRefusal(context);
+  if (refusal) return refusal;
+  const { root } = call.grant;
+  const left = finishLeftStages(root);
+  const tree = await treeOf(context);
+  const before = readLocks(root);
+  const request = { ...tree, overlayBytes: OVERLAY_BYTES, limits: { memoryBytes: OVERLAY_BYTES } };
+  const layout = withMounts({ ...testLayout(request), name: 'install' }, context.contained ? cacheMounts(call) : []);
+  let kept: Kept = { effects: [], kept: [], dropped: [] };
+  const ran = await runOnline(context, tree, layout, chosen, {
+    key: 'install',
+    env: { CI: '1', NO_COLOR: '1', ...(chosen.scripts ? {} : NO_SCRIPTS) },
+    ...(chosen.minutes === undefined ? {} : { seconds: chosen.minutes * 60 }),
+    inspect: async (view, exit) => {
+      if (exit === 0) kept = await keep(context, tree, view);
+    },
+  });
+  if (isStop(ran)) return ran;
+  const after = readLocks(root);
+  const changedLocks = Object.keys({ ...before, ...after }).filter((name) => before[name] !== after[name]);
+  const effects = [...left.effects, ...ran.connects, ...kept.effects];
+  return commandReport(context, ran.result, effects, {
+    command: [...chosen.run],
+    scripts: chosen.scripts,
+    kept: [...kept.kept],
+    changed: kept.effects.map(({ path, op }) => ({ path, op })),
+    ...(changedLocks.length > 0 ? { changedLocks } : {}),
+    ...notKept([...left.dropped, ...kept.dropped]),
+    ...ran.fields,
+    ...tree.said,
+  });
+}
+
+interface Kept {
+  readonly effects: readonly ObservedEffect[];
+  /** Paths that git ignores, replaced as a whole. */
+  readonly kept: readonly string[];
+  readonly dropped: readonly Dropped[];
+}
+
+async function keep(context: ShellContext, tree: CallTree, view: OverlayView): Promise<Kept> {
+  const { call } = context;
+  const startedAt = Date.now();
+  const changes = overlayChanges(call.grant.root, view, mayHoldScope(call.grant));
+  const ignored = await ignoredPaths(context, tree, changes);
+  const tops = [...ignored.paths, ...ignored.dropped.map(({ path }) => path)];
+  const isIgnored = (path: string) => tops.some((top) => path === top || path.startsWith(`${top}/`));
+  const judged = judgeChanges(
+    call.grant,
+    changes.filter(({ path }) => !isIgnored(path)),
+    startedAt,
+    tree.scan.protectedPaths,
+  );
+  const applied = applyChanges(call.grant, judged, view);
+  const folders = await keepFolders(call.grant.root, ignored.paths, view);
+  return {
+    effects: applied.effects,
+    kept: folders.kept,
+    dropped: [...ignored.dropped, ...judged.dropped, ...applied.dropped, ...folders.dropped],
+  };
+}
+
+function chooseInstall(configured: readonly InstallCommand[], given: Json | undefined): InstallCommand | Stop {
+  const [first] = configured;
+  if (first === undefined)
+    return outOfScope(
+      'command',
+      'No install command is configured for this repository, and commands have no network.',
+      'Ask the operator to install the dependencies, or to set install: in hopgate.yaml (where it is set: to accept the file, `hopgate trust`).',
+    );
+  const list = `Run one of: ${configured.map(({ run }) => run.join(' ')).join(' | ')}.`;
+  if (given === undefined || given === null) {
+    if (configured.length === 1) return first;
+    return outOfScope('command', 'Several install commands are configured.', list);
+  }
+  const words = commandWords('command', given);
+  if (isStop(words)) return words;
+  const named = configured.find(({ run }) => sameWords(run, words.words));
+  if (named) return named;
+  return outOfScope(
+    'command',
+    `"${excerpt(words.words.join(' '), 200)}" is not a configured install command.`,
+    `${list} To add a package, change the manifest and its lock file, or ask the operator.`,
+  );
+}

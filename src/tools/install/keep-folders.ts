@@ -1,0 +1,84 @@
+import { constants } from 'node:fs';
+import { chmod, copyFile, lchown, lstat, mkdir, readdir, readlink, rename, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { OverlayView } from '../sandbox/sandbox.ts';
+import { makeStage } from '../shell/change-journal.ts';
+import type { Dropped } from '../shell/judge-change.ts';
+import { byDescriptor } from '../workspace/anchors.ts';
+import { walkBeneath } from '../workspace/beneath.ts';
+
+/**
+ * Replaces whole paths of the root by their state on the overlay, for large folders such as `node_modules`: files,
+ * folders and links, without set-id bits and nested repositories. Each is copied next to the tree and put in place by a
+ * rename, so it is complete or as before.
+ *
+ * @param paths root-relative, not nested
+ */
+export async function keepFolders(
+  root: string,
+  paths: readonly string[],
+  { merged }: OverlayView,
+): Promise<{ readonly kept: readonly string[]; readonly dropped: readonly Dropped[] }> {
+  const kept: string[] = [];
+  const dropped: Dropped[] = [];
+  if (paths.length === 0) return { kept, dropped };
+  const stage = makeStage(root);
+  try {
+    for (const [at, path] of paths.entries()) {
+      try {
+        const copy = join(stage.folder, `new-${at}`);
+        await copyTree(join(merged, path), copy);
+        const why = await putInPlace(root, path, copy, join(stage.folder, `old-${at}`));
+        if (why === null) kept.push(path);
+        else dropped.push({ path, why });
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+        dropped.push({ path, why: `it could not be kept: ${(error as Error).message}` });
+      }
+    }
+  } finally {
+    stage.remove();
+  }
+  return { kept, dropped };
+}
+
+/** @returns the reason why it is not in place; null if it is */
+async function putInPlace(root: string, path: string, copy: string, old: string): Promise<string | null> {
+  const segments = path.split('/');
+  const place = walkBeneath(root, segments.slice(0, -1), byDescriptor);
+  if (!('real' in place)) return 'its folder leads elsewhere';
+  try {
+    if (place.kind !== 'folder' || place.real.join('/') !== segments.slice(0, -1).join('/'))
+      return 'its folder is a link, or does not exist';
+    const target = `${place.anchor.path}/${segments.at(-1)!}`;
+    const isThere = (await lstat(target).catch(() => null)) !== null;
+    if (isThere) await rename(target, old);
+    try {
+      await rename(copy, target);
+    } catch (error) {
+      if (isThere) await rename(old, target);
+      throw error;
+    }
+    return null;
+  } finally {
+    place.close();
+  }
+}
+
+const PERMISSIONS = 0o777;
+
+/** Copies files, folders and links with their owners; links are not followed, other files are left out. */
+async function copyTree(from: string, to: string): Promise<void> {
+  const stats = await lstat(from);
+  if (stats.isSymbolicLink()) await symlink(await readlink(from), to);
+  else if (stats.isFile()) {
+    await copyFile(from, to, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+    await chmod(to, stats.mode & PERMISSIONS);
+  } else if (stats.isDirectory()) {
+    await mkdir(to, { mode: 0o700 });
+    // A repository has hooks, which would run outside.
+    for (const name of await readdir(from)) if (name !== '.git') await copyTree(join(from, name), join(to, name));
+    await chmod(to, stats.mode & PERMISSIONS);
+  } else return;
+  if (process.getuid?.() === 0) await lchown(to, stats.uid, stats.gid);
+}

@@ -1,0 +1,42 @@
+import { closeSync, openSync, readFileSync } from 'node:fs';
+
+/** Counts the tries of a sandbox to reach a network that it does not have. */
+export interface NetworkTries {
+  /** The number so far; the sandbox may have ended. */
+  count(): number;
+  close(): void;
+}
+
+/**
+ * The kernel's own counters of a sandbox's network namespace. An open file keeps the namespace, so the last value can
+ * be read after the command has ended.
+ *
+ * @param pid a process of the sandbox, on the host
+ */
+export function networkTries(pid: number): NetworkTries {
+  const files = ['snmp', 'snmp6'].flatMap((name) => {
+    try {
+      return [openSync(`/proc/${pid}/net/${name}`, 'r')];
+    } catch {
+      // The sandbox has ended, or the kernel has no IPv6.
+      return [];
+    }
+  });
+  return {
+    count: () => files.map((file) => noRoutes(readFileSync(file, 'latin1'))).reduce((sum, each) => sum + each, 0),
+    close: () => {
+      for (const file of files) closeSync(file);
+    },
+  };
+}
+
+/** The value of OutNoRoutes: in a table with a row of names (IPv4), or on a line of its own (IPv6). */
+function noRoutes(text: string): number {
+  const own = /^Ip6OutNoRoutes\s+(\d+)/m.exec(text);
+  if (own) return Number(own[1]);
+  const [names = [], values = []] = text
+    .split('\n')
+    .filter((line) => line.startsWith('Ip: '))
+    .map((line) => line.split(' '));
+  return Number(values[names.indexOf('OutNoRoutes')] ?? 0);
+}

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { Request } from '../../src/gate/request.ts';
 import { sourceName } from '../../src/gate/requirements/requirements.ts';
 import type { SessionView } from '../../src/gate/view.ts';
-import type { Json } from '../../src/spec/types.ts';
+import { loadSpecs } from '../../src/spec/load/load-specs.ts';
+import type { Json, SpecSet } from '../../src/spec/types.ts';
 import { answer, contextOf, fixtureSpecs, viewOf, visitTo } from './views.ts';
 
 const edited = { changes: 1, 'changed-files': ['src/a.ts'] };
@@ -236,18 +237,20 @@ describe('an entry', () => {
   });
 });
 
-const peripherals = Object.values(fixtureSpecs.peripherals);
-const shippedExits = peripherals.flatMap(({ id, exits }) => exits.map(({ name }) => `${id} ${name}`));
-const shippedEntries = peripherals.flatMap(({ id, entry }) =>
-  [...entry.sources.map(sourceName), ...entry.conditions].map((name) => `${id} ${name}`),
-);
+const exitsOf = ({ peripherals }: SpecSet) =>
+  Object.values(peripherals).flatMap(({ id, exits }) => exits.map(({ name }) => `${id} ${name}`));
+const entriesOf = ({ peripherals }: SpecSet) =>
+  Object.values(peripherals).flatMap(({ id, entry }) =>
+    [...entry.sources.map(sourceName), ...entry.conditions].map((name) => `${id} ${name}`),
+  );
 
 it('has a row for every exit and entry of the fixture specs, and for no other', () => {
-  expect(EXITS.map(({ name }) => name).toSorted()).toEqual(shippedExits.toSorted());
-  expect(ENTRIES.map(({ name }) => name).toSorted()).toEqual(shippedEntries.toSorted());
+  expect(EXITS.map(({ name }) => name).toSorted()).toEqual(exitsOf(fixtureSpecs).toSorted());
+  expect(ENTRIES.map(({ name }) => name).toSorted()).toEqual(entriesOf(fixtureSpecs).toSorted());
 });
 
-describe('docs/exits-and-entries.md', () => {
+describe('docs/exits-and-entries.md', async () => {
+  const shipped = await loadSpecs('default');
   const text = readFileSync('docs/exits-and-entries.md', 'utf8');
   /** The first two cells of each row of the table under a heading. */
   const rowsUnder = (heading: string) => {
@@ -259,17 +262,25 @@ describe('docs/exits-and-entries.md', () => {
   };
   it('lists every exit, and where it leads', () => {
     const rows = rowsUnder('Exits');
-    expect(rows.map(({ name }) => name).toSorted()).toEqual(shippedExits.toSorted());
+    expect(rows.map(({ name }) => name).toSorted()).toEqual(exitsOf(shipped).toSorted());
     for (const { name, rest } of rows) {
       const [peripheral, exit] = name.split(' ');
-      const opens = fixtureSpecs.peripherals[peripheral ?? '']?.exits.find((one) => one.name === exit)?.opens ?? [];
-      expect(rest.split(' | ')[0]).toBe(opens.map(({ to }) => to).join(', '));
-      expect(rest.split(' | ')[1]).not.toBe('');
+      const { opens = [], implies = null } =
+        shipped.peripherals[peripheral ?? '']?.exits.find((one) => one.name === exit) ?? {};
+      const [targets, holds] = rest.split(' | ');
+      expect(targets).toBe(opens.map(({ to }) => to).join(', '));
+      expect(holds).toContain(
+        implies ? `\`${implies.field}\` is ${implies.value}` : exit === 'user-request' ? 'the operator' : 'a reason',
+      );
     }
   });
   it('lists every entry', () => {
     const rows = rowsUnder('Entries');
-    expect(rows.map(({ name }) => name).toSorted()).toEqual(shippedEntries.toSorted());
-    for (const { rest } of rows) expect(rest).not.toBe('');
+    expect(rows.map(({ name }) => name).toSorted()).toEqual(entriesOf(shipped).toSorted());
+    for (const { name, rest } of rows) {
+      const [, from] = /^\S+ from-(.+)$/.exec(name) ?? [];
+      expect(rest).toContain(from === undefined ? '' : from === 'any' ? 'from wherever' : `from ${from}`);
+      expect(rest).not.toBe('');
+    }
   });
 });

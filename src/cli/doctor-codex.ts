@@ -1,7 +1,7 @@
 import { askCodex } from '../adapters/codex/ask-codex.ts';
 import { CODEX_EVENTS, isOurs } from '../adapters/codex/hook-config.ts';
 import { findProgram } from '../base/process.ts';
-import { SeatFiles } from '../daemon/conversation-files.ts';
+import { ConversationFiles } from '../daemon/conversation-files.ts';
 import type { Diagnosis } from './doctor-finding.ts';
 import type { Io } from './io.ts';
 
@@ -65,7 +65,9 @@ function installed(ours: Awaited<ReturnType<typeof askCodex>>['hooks'], root: st
 }
 
 function lastHeard(root: string, io: Io): string {
-  const [last] = new SeatFiles(root, io.env).all().filter(({ conversation }) => conversation.client === 'codex');
+  const [last] = new ConversationFiles(root, io.env)
+    .all()
+    .filter(({ conversation }) => conversation.client === 'codex');
   const event = last?.events.at(-1);
   return event
     ? `last call in this repository: ${event.name}, ${event.at}`

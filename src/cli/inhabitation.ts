@@ -72,7 +72,7 @@ export function printInhabitation(io: Io, judged: readonly Inhabitation[]): void
     const word = paint(io, STYLE[verdict], verdict.replace('-', ' '));
     const first = [id, title, score === undefined ? word : `${word} (${score})`];
     if (findings.length === 0) return [[...first, '', '']];
-    const told = findings
+    const rows = findings
       .slice(0, TOLD)
       .map(({ item, seq, reason }, index) => [
         ...(index === 0 ? first : ['', '', '']),
@@ -80,7 +80,7 @@ export function printInhabitation(io: Io, judged: readonly Inhabitation[]): void
         excerpt(reason, WIDTH),
       ]);
     const more = findings.length - TOLD;
-    return more > 0 ? [...told, ['', '', '', '', `and ${more} more`]] : told;
+    return more > 0 ? [...rows, ['', '', '', '', `and ${more} more`]] : rows;
   });
   print(io, table(io, ['', 'demand', 'verdict', 'where', 'why'], rows));
 }

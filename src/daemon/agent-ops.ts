@@ -46,9 +46,9 @@ export async function carryOutAgentOp(
     }
     if (op.op === 'call') return { ok: true, value: await carryOutCall(host, op, signal) };
     const value = await host.join(op.root, op.session, async (session) => {
-      const told = await ask(agentSession(session), op);
-      tellTranscript(host, op, session, told);
-      return told;
+      const answer = await ask(agentSession(session), op);
+      recordAnswer(host, op, session, answer);
+      return answer;
     });
     return { ok: true, value };
   } catch (error) {
@@ -93,9 +93,9 @@ async function carryOutCall(
 }
 
 /** Records in the transcript what the client received and the agent reads. */
-function tellTranscript(host: SessionHost, { op, root, session: id }: Asked, session: Session, told: unknown): void {
-  if (op === 'tools') host.transcript(root, id).offers((told as readonly AgentTool[]).map(({ name }) => name));
-  if (op === 'prompt') host.transcript(root, id).add(delivered(told as string, situationOf(session), 'instructions'));
+function recordAnswer(host: SessionHost, { op, root, session: id }: Asked, session: Session, answer: unknown): void {
+  if (op === 'tools') host.transcript(root, id).offers((answer as readonly AgentTool[]).map(({ name }) => name));
+  if (op === 'prompt') host.transcript(root, id).add(delivered(answer as string, situationOf(session), 'instructions'));
 }
 
 function ask(session: AgentSession, op: Asked): Promise<unknown> {

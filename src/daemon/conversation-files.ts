@@ -10,8 +10,8 @@ import type { ProcessMark } from './hook/client-process.ts';
 import { ensurePrivateDir } from './places.ts';
 import { readRecord, takeRecord, writeRecord, writeTicket } from './record-file.ts';
 
-/** A seat as it is kept. */
-export interface SeatRecord extends ConversationRecord {
+/** A conversation as it is stored. */
+export interface StoredConversation extends ConversationRecord {
   /** The client program's process; null if the system does not report it. */
   readonly client: ProcessMark | null;
 }
@@ -32,7 +32,7 @@ export interface SessionOwner {
 
 /** Maximum time between the hook of a call and the call itself, in milliseconds. */
 const EXPECTED_MS = 60_000;
-/** Events that a seat remembers. */
+/** Maximum number of events in a record. */
 const MAX_EVENTS = 50;
 
 const short = (...parts: readonly (string | null)[]): string => hash('sha256', JSON.stringify(parts)).slice(0, 24);
@@ -40,9 +40,9 @@ const short = (...parts: readonly (string | null)[]): string => hash('sha256', J
 const keyOf = ({ client, id, agentId }: Conversation): string => short(client, id, agentId);
 
 /** The conversation records of one root, in its state folder, shared by all processes of this user. */
-export class SeatFiles {
+export class ConversationFiles {
   readonly #folder: string;
-  /** Taken by whoever makes or changes a seat. */
+  /** Held by the process that makes or changes a record. */
   readonly lock: string;
 
   constructor(root: string, env: Env) {
@@ -50,30 +50,32 @@ export class SeatFiles {
     this.lock = join(this.#folder, 'lock');
   }
 
-  read(conversation: Conversation): SeatRecord | null {
-    return readRecord(this.#seat(keyOf(conversation)));
+  read(conversation: Conversation): StoredConversation | null {
+    return readRecord(this.#record(keyOf(conversation)));
   }
 
-  write(seat: SeatRecord): void {
-    writeRecord(this.#seat(keyOf(seat.conversation)), seat);
+  write(record: StoredConversation): void {
+    writeRecord(this.#record(keyOf(record.conversation)), record);
   }
 
   /** All records, the most recently used first. */
-  all(): readonly SeatRecord[] {
-    const seats = this.#named('seat-').flatMap((name) => readRecord<SeatRecord>(join(this.#folder, name)) ?? []);
-    const last = ({ events }: SeatRecord): string => events.at(-1)?.at ?? '';
-    return seats.sort((a, b) => (last(a) < last(b) ? 1 : -1));
+  all(): readonly StoredConversation[] {
+    const records = this.#named('seat-').flatMap(
+      (name) => readRecord<StoredConversation>(join(this.#folder, name)) ?? [],
+    );
+    const last = ({ events }: StoredConversation): string => events.at(-1)?.at ?? '';
+    return records.sort((a, b) => (last(a) < last(b) ? 1 : -1));
   }
 
-  binding(sessionId: string): SessionOwner | null {
+  owner(sessionId: string): SessionOwner | null {
     return readRecord(join(this.#folder, `session-${short(sessionId)}.json`));
   }
 
-  bind(binding: SessionOwner): void {
-    writeRecord(join(this.#folder, `session-${short(binding.sessionId)}.json`), binding);
+  setOwner(owner: SessionOwner): void {
+    writeRecord(join(this.#folder, `session-${short(owner.sessionId)}.json`), owner);
   }
 
-  bindings(): readonly SessionOwner[] {
+  owners(): readonly SessionOwner[] {
     return this.#named('session-').flatMap((name) => readRecord<SessionOwner>(join(this.#folder, name)) ?? []);
   }
 
@@ -96,7 +98,7 @@ export class SeatFiles {
     return expected && Date.now() - expected.at < EXPECTED_MS ? expected.session : null;
   }
 
-  #seat(key: string): string {
+  #record(key: string): string {
     return join(this.#folder, `seat-${key}.json`);
   }
 
@@ -113,11 +115,11 @@ export class SeatFiles {
   }
 }
 
-/** A seat after one more event. */
+/** Adds an event to a record. */
 export function withEvent(
-  seat: SeatRecord,
+  record: StoredConversation,
   event: ConversationRecord['events'][number],
   notes?: ConversationRecord['notes'],
-): SeatRecord {
-  return { ...seat, events: [...seat.events, event].slice(-MAX_EVENTS), notes: notes ?? seat.notes };
+): StoredConversation {
+  return { ...record, events: [...record.events, event].slice(-MAX_EVENTS), notes: notes ?? record.notes };
 }

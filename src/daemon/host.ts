@@ -11,7 +11,7 @@ import { type Env, stateHome } from '../project/state-home.ts';
 import type { Session } from '../session/session.ts';
 import type { Json, SpecSet } from '../spec/types.ts';
 import { instructionProblem } from '../tools/instruction-imports.ts';
-import { SeatFiles, type SeatRecord, type SessionOwner, withEvent } from './conversation-files.ts';
+import { ConversationFiles, type StoredConversation, type SessionOwner, withEvent } from './conversation-files.ts';
 import { exclusively } from './exclusive.ts';
 import {
   ancestry,
@@ -71,7 +71,7 @@ export class SessionHost {
   readonly #options: HostOptions;
   readonly #sessions: OpenSessions;
   readonly #transcripts: Transcripts;
-  readonly #recent = new Map<string, SeatFiles>();
+  readonly #recent = new Map<string, ConversationFiles>();
   #serverName: string | null = null;
 
   constructor(options: HostOptions) {
@@ -87,22 +87,24 @@ export class SessionHost {
   }
 
   /** The services for hook handlers, for one caller. */
-  desk(caller: Caller): HookContext {
-    const files = (seat: ConversationRecord) => this.#files(seat.conversation.root);
+  hookContext(caller: Caller): HookContext {
+    const files = (record: ConversationRecord) => this.#files(record.conversation.root);
     return {
       server: this.#server(),
-      conversation: (conversation) => this.#seat(conversation, caller),
-      recordEvent: (seat, event, notes) => this.#remember(seat, event, notes),
-      withSession: (seat, work) =>
-        this.#use(seat.conversation.root, seat.sessionId, `a hook of ${seat.conversation.client}`, work),
-      withParentSession: async (seat, work) =>
-        seat.parent === null ? null : this.join(seat.conversation.root, seat.parent, work),
-      storeForCall: async (seat, key, value) => files(seat).keep(seat, key, value),
-      instructionProblem: (seat, client, near) =>
-        this.join(seat.conversation.root, seat.sessionId, async (session) => instructionProblem(session, client, near)),
-      takeForCall: async (seat, key) => files(seat).take(seat, key),
-      commandFor: async (seat, call) => this.#keepRun({ conversation: seat.conversation, call }),
-      recordTranscript: (seat, ...items) => this.transcript(seat.conversation.root, seat.sessionId).add(...items),
+      conversation: (conversation) => this.#record(conversation, caller),
+      recordEvent: (record, event, notes) => this.#remember(record, event, notes),
+      withSession: (record, work) =>
+        this.#use(record.conversation.root, record.sessionId, `a hook of ${record.conversation.client}`, work),
+      withParentSession: async (record, work) =>
+        record.parent === null ? null : this.join(record.conversation.root, record.parent, work),
+      storeForCall: async (record, key, value) => files(record).keep(record, key, value),
+      instructionProblem: (record, client, near) =>
+        this.join(record.conversation.root, record.sessionId, async (session) =>
+          instructionProblem(session, client, near),
+        ),
+      takeForCall: async (record, key) => files(record).take(record, key),
+      commandFor: async (record, call) => this.#keepRun({ conversation: record.conversation, call }),
+      recordTranscript: (record, ...items) => this.transcript(record.conversation.root, record.sessionId).add(...items),
       expectSubAgentCall: ({ conversation, parent, sessionId }, call) => {
         if (parent !== null) this.#files(conversation.root).expect(parent, call, sessionId);
       },
@@ -141,7 +143,7 @@ export class SessionHost {
     sessionId: string,
     call: { readonly tool: string; readonly args: Json },
   ): Promise<Denial | null> {
-    const parent = this.#files(root).binding(sessionId)?.parent ?? null;
+    const parent = this.#files(root).owner(sessionId)?.parent ?? null;
     const denial = parent === null ? null : await this.join(root, parent, async (session) => session.why(call));
     return denial && ofParent(denial);
   }
@@ -162,8 +164,8 @@ export class SessionHost {
     return this.#sessions.join(await this.#opening(root, sessionId), this.#deadline(), work);
   }
 
-  /** The seat of a conversation, if it has one. */
-  seatOf(conversation: Conversation): SeatRecord | null {
+  /** The stored record of a conversation; null if there is none. */
+  recordOf(conversation: Conversation): StoredConversation | null {
     return this.#files(conversation.root).read(conversation);
   }
 
@@ -189,23 +191,23 @@ export class SessionHost {
    *
    * @throws SessionBusy while another such program works in it
    */
-  async bind(root: string, sessionId: string, { approve }: Pick<SessionOwner, 'approve'>): Promise<void> {
+  async claim(root: string, sessionId: string, { approve }: Pick<SessionOwner, 'approve'>): Promise<void> {
     const files = this.#files(root);
     await exclusively(files.lock, this.#deadline(), async () => {
-      const binding = await this.#bound(files, root, sessionId);
-      const [other, program] = [binding.program ?? null, thisProcess()];
+      const owner = await this.#bound(files, root, sessionId);
+      const [other, program] = [owner.program ?? null, thisProcess()];
       if (other !== null && !sameProcess(other, program) && isRunning(other))
         throw new SessionBusy(`process ${other.pid} already works in session ${sessionId}`);
-      files.bind({ ...binding, approve, program });
+      files.setOwner({ ...owner, approve, program });
     });
   }
 
   /** Records that this program has left a session; see {@link SessionHost.bind}. */
-  async leave(root: string, sessionId: string): Promise<void> {
+  async release(root: string, sessionId: string): Promise<void> {
     const files = this.#files(root);
     await exclusively(files.lock, this.#deadline(), async () => {
-      const binding = files.binding(sessionId);
-      if (binding && sameProcess(binding.program ?? null, thisProcess())) files.bind({ ...binding, program: null });
+      const owner = files.owner(sessionId);
+      if (owner && sameProcess(owner.program ?? null, thisProcess())) files.setOwner({ ...owner, program: null });
     });
   }
 
@@ -219,60 +221,61 @@ export class SessionHost {
   }
 
   /** For a process that exits now: releases the sessions, so that others can use them. */
-  letGo(): Promise<void> {
-    return this.#sessions.letGoOfAll();
+  releaseAll(): Promise<void> {
+    return this.#sessions.releaseAll();
   }
 
-  async #seat(conversation: Conversation, caller: Caller): Promise<ConversationRecord> {
+  async #record(conversation: Conversation, caller: Caller): Promise<ConversationRecord> {
     const files = this.#files(conversation.root);
     const known = files.read(conversation);
     if (known && !isElsewhere(known, caller.env)) return this.#resumed(files, known, caller);
     // Before the lock is taken, because the parent's record is created under the same lock.
-    const parent = conversation.agentId === null ? null : await this.#seat({ ...conversation, agentId: null }, caller);
+    const parent =
+      conversation.agentId === null ? null : await this.#record({ ...conversation, agentId: null }, caller);
     return exclusively(files.lock, this.#deadline(), async () => {
       const meanwhile = files.read(conversation);
       if (meanwhile && !isElsewhere(meanwhile, caller.env)) return meanwhile;
       const line = caller.pid === null ? [] : ancestry(caller.pid);
       const client = clientOf(line);
-      const binding = parent
+      const owner = parent
         ? await this.#openSubAgent(files, conversation, parent)
         : await this.#main(files, conversation, client, caller.env);
-      const seat: SeatRecord = {
+      const record: StoredConversation = {
         conversation,
-        sessionId: binding.sessionId,
-        parent: binding.parent,
+        sessionId: owner.sessionId,
+        parent: owner.parent,
         events: meanwhile?.events ?? [],
         notes: meanwhile?.notes ?? (await this.#asides(conversation, caller)),
         client,
       };
-      files.write(seat);
-      if (meanwhile?.sessionId !== seat.sessionId)
-        this.transcript(conversation.root, seat.sessionId).add(sessionOpened(seat.sessionId, 'hooks'));
-      return seat;
+      files.write(record);
+      if (meanwhile?.sessionId !== record.sessionId)
+        this.transcript(conversation.root, record.sessionId).add(sessionOpened(record.sessionId, 'hooks'));
+      return record;
     });
   }
 
   /** Updates a conversation that continues in another process, started from another terminal. */
-  async #resumed(files: SeatFiles, known: SeatRecord, { pid }: Caller): Promise<ConversationRecord> {
+  async #resumed(files: ConversationFiles, known: StoredConversation, { pid }: Caller): Promise<ConversationRecord> {
     if (pid === null || known.parent !== null || (known.client && isRunning(known.client))) return known;
     const client = clientOf(ancestry(pid));
     if (client === null) return known;
     return exclusively(files.lock, this.#deadline(), async () => {
-      const seat = { ...(files.read(known.conversation) ?? known), client };
-      files.write(seat);
-      await this.#workedIn(files, seat.conversation.root, seat.sessionId, client);
-      return seat;
+      const record = { ...(files.read(known.conversation) ?? known), client };
+      files.write(record);
+      await this.#workedIn(files, record.conversation.root, record.sessionId, client);
+      return record;
     });
   }
 
   /** Records the client program of a session that another program opened. */
-  async #workedIn(files: SeatFiles, root: string, sessionId: string, client: ProcessMark | null) {
+  async #workedIn(files: ConversationFiles, root: string, sessionId: string, client: ProcessMark | null) {
     const known = await this.#bound(files, root, sessionId);
     const isThere = [known.program, known.client].some((process) => process && isRunning(process));
     if (client === null || isThere) return known;
-    const binding = { ...known, client };
-    files.bind(binding);
-    return binding;
+    const owner = { ...known, client };
+    files.setOwner(owner);
+    return owner;
   }
 
   /** Messages for the user at the start of a conversation; empty if the caller named the session and showed them. */
@@ -282,7 +285,7 @@ export class SessionHost {
     return untold === null ? {} : { untold };
   }
 
-  async #main(files: SeatFiles, { root, client: name }: Conversation, client: ProcessMark | null, env: Env) {
+  async #main(files: ConversationFiles, { root, client: name }: Conversation, client: ProcessMark | null, env: Env) {
     const named = env['HOPGATE_SESSION'];
     if (named) return this.#workedIn(files, root, named, client);
     const found = client && (await this.#ofClient(files, root, (other) => sameProcess(other, client)));
@@ -291,20 +294,20 @@ export class SessionHost {
 
   /** The session that the hooks or the MCP server of a client program already use: one per program. */
   async #ofClient(
-    files: SeatFiles,
+    files: ConversationFiles,
     root: string,
     isOurs: (client: ProcessMark | null) => boolean,
   ): Promise<string | null> {
-    const ours = ({ parent, client }: SeatRecord | SessionOwner) => parent === null && isOurs(client);
+    const ours = ({ parent, client }: StoredConversation | SessionOwner) => parent === null && isOurs(client);
     const known = new Set(
-      [...files.all().filter(ours), ...files.bindings().filter(ours)].map(({ sessionId }) => sessionId),
+      [...files.all().filter(ours), ...files.owners().filter(ours)].map(({ sessionId }) => sessionId),
     );
     for (const id of known) if (!(await this.join(root, id, async ({ state }) => state.closed))) return id;
     return null;
   }
 
   async #openMain(
-    files: SeatFiles,
+    files: ConversationFiles,
     root: string,
     agent: string,
     client: ProcessMark | null,
@@ -318,7 +321,7 @@ export class SessionHost {
 
   /** Opens a session, and records its owner. */
   async #open(
-    files: SeatFiles,
+    files: ConversationFiles,
     opening: Omit<Opening, 'env'>,
     client: ProcessMark | null,
     begin: (session: Session) => Promise<void>,
@@ -327,13 +330,13 @@ export class SessionHost {
     const env = () => (id === null ? process.env : this.#environment(files, id));
     const session = await this.#sessions.open({ ...opening, env }, begin);
     id = session.id;
-    const binding = { sessionId: id, agent: opening.agent, parent: opening.parent ?? null, approve: [], client };
-    files.bind(binding);
-    return binding;
+    const owner = { sessionId: id, agent: opening.agent, parent: opening.parent ?? null, approve: [], client };
+    files.setOwner(owner);
+    return owner;
   }
 
   async #openSubAgent(
-    files: SeatFiles,
+    files: ConversationFiles,
     { root, agentId }: Conversation,
     parent: ConversationRecord,
   ): Promise<SessionOwner> {
@@ -350,15 +353,15 @@ export class SessionHost {
   }
 
   /** The facts about an existing session; for one opened elsewhere they are read from its evidence. */
-  async #bound(files: SeatFiles, root: string, sessionId: string): Promise<SessionOwner> {
-    const known = files.binding(sessionId);
+  async #bound(files: ConversationFiles, root: string, sessionId: string): Promise<SessionOwner> {
+    const known = files.owner(sessionId);
     if (known) return known;
     for await (const { entry } of this.#sessions.store(root).entries(sessionId)) {
       const body = bodyOf(entry.body);
       if (body?.event !== 'session-open') break;
-      const binding = { sessionId, agent: body.agent, parent: null, approve: [], client: null };
-      files.bind(binding);
-      return binding;
+      const owner = { sessionId, agent: body.agent, parent: null, approve: [], client: null };
+      files.setOwner(owner);
+      return owner;
     }
     throw new StoreError(
       'session-not-found',
@@ -367,14 +370,14 @@ export class SessionHost {
   }
 
   async #remember(
-    seat: ConversationRecord,
+    record: ConversationRecord,
     event: ConversationRecord['events'][number],
     notes?: ConversationRecord['notes'],
   ): Promise<ConversationRecord> {
-    const files = this.#files(seat.conversation.root);
+    const files = this.#files(record.conversation.root);
     return exclusively(files.lock, this.#deadline(), async () => {
-      const now = files.read(seat.conversation);
-      if (!now) throw new Error(`the record of conversation ${seat.conversation.id} was removed`);
+      const now = files.read(record.conversation);
+      if (!now) throw new Error(`the record of conversation ${record.conversation.id} was removed`);
       const next = withEvent(now, event, notes);
       files.write(next);
       return next;
@@ -399,10 +402,10 @@ export class SessionHost {
   }
 
   /** The environment of the terminal in which the client program runs; the daemon's may be that of another terminal. */
-  #environment(files: SeatFiles, sessionId: string): NodeJS.ProcessEnv {
-    const binding = files.binding(sessionId);
-    if (binding?.parent) return this.#environment(files, binding.parent);
-    for (const process of [binding?.program, binding?.client]) {
+  #environment(files: ConversationFiles, sessionId: string): NodeJS.ProcessEnv {
+    const owner = files.owner(sessionId);
+    if (owner?.parent) return this.#environment(files, owner.parent);
+    for (const process of [owner?.program, owner?.client]) {
       const env = process && environmentOf(process);
       if (env) return env;
     }
@@ -416,10 +419,10 @@ export class SessionHost {
   }
 
   /** The conversation files of a root. The folder's existence and permissions are checked once per event. */
-  #files(root: string): SeatFiles {
+  #files(root: string): ConversationFiles {
     const known = this.#recent.get(root);
     if (known) return known;
-    const files = new SeatFiles(root, this.#options.env);
+    const files = new ConversationFiles(root, this.#options.env);
     this.#recent.set(root, files);
     setTimeout(() => this.#recent.delete(root), RECENT_MS).unref();
     return files;

@@ -145,13 +145,13 @@ export class OpenSessions {
   }
 
   /** Waits for running work, then releases the sessions. The stores stay open, because the process exits now. */
-  async letGoOfAll(): Promise<void> {
-    for (const id of [...this.#held.keys()]) await this.#letGo(id);
+  async releaseAll(): Promise<void> {
+    for (const id of [...this.#held.keys()]) await this.#release(id);
   }
 
   /** Waits for running work, then closes sessions and stores. */
   async close(): Promise<void> {
-    await this.letGoOfAll();
+    await this.releaseAll();
     for (const store of this.#stores.values()) await store.close();
     this.#stores.clear();
   }
@@ -194,9 +194,9 @@ export class OpenSessions {
       () => true,
     );
     if (held.users > 0 || this.#held.get(id) !== held) return;
-    if (keepOpenMs === 0 || closed) return this.#letGo(id);
+    if (keepOpenMs === 0 || closed) return this.#release(id);
     if (held.idle) clearTimeout(held.idle);
-    held.idle = setTimeout(() => void this.#letGo(id).catch(() => {}), keepOpenMs);
+    held.idle = setTimeout(() => void this.#release(id).catch(() => {}), keepOpenMs);
     held.idle.unref();
   }
 
@@ -217,7 +217,7 @@ export class OpenSessions {
     void Promise.allSettled(detached).then(() => store?.close().catch(() => {}));
   }
 
-  async #letGo(id: string): Promise<void> {
+  async #release(id: string): Promise<void> {
     const held = this.#held.get(id);
     if (!held) return;
     this.#held.delete(id);

@@ -1,10 +1,10 @@
 import type { Approver } from '../ports/approver.ts';
 import { ensureStateDir } from '../project/state-dir.ts';
 import type { Env } from '../project/state-home.ts';
-import type { SeatFiles } from './conversation-files.ts';
+import type { ConversationFiles } from './conversation-files.ts';
 
 /** The approver of a session without a terminal: first the approvals given in advance, then `hopgate approve`. */
-export function operatorOf(files: SeatFiles, root: string, env: Env): Approver {
+export function operatorOf(files: ConversationFiles, root: string, env: Env): Approver {
   let asked: Approver | null = null;
   const load = async (): Promise<Approver> => {
     const [{ pendingApprover }, { approving, withFallback }] = await Promise.all([
@@ -13,7 +13,7 @@ export function operatorOf(files: SeatFiles, root: string, env: Env): Approver {
     ]);
     const ahead: Approver = {
       via: 'approver',
-      approve: (request) => approving(files.binding(request.sessionId)?.approve ?? []).approve(request),
+      approve: (request) => approving(files.owner(request.sessionId)?.approve ?? []).approve(request),
     };
     return withFallback(ahead, pendingApprover({ stateDir: ensureStateDir(root, env), root }));
   };

@@ -27,16 +27,16 @@ export async function runTicket(host: SessionHost, ticket: string, signal: Abort
     const run = host.takeRun(ticket);
     if (!run)
       return failure(NOT_RUN, 'this run does not exist or was used; each can be used once, so make the call again');
-    const seat = host.seatOf(run.conversation);
-    if (!seat) return failure(NOT_RUN, 'its conversation no longer has a session');
+    const record = host.recordOf(run.conversation);
+    if (!record) return failure(NOT_RUN, 'its conversation no longer has a session');
     const { root } = run.conversation;
     const { callId, ...call } = run.call;
-    const tell = (came: ToolResultFields) => host.transcript(root, seat.sessionId).add(toolResult(callId, came));
+    const tell = (came: ToolResultFields) => host.transcript(root, record.sessionId).add(toolResult(callId, came));
     try {
-      const above = await host.refusedAbove(root, seat.sessionId, call);
+      const above = await host.refusedAbove(root, record.sessionId, call);
       const { answer, came } = await host.useSession(
         root,
-        seat.sessionId,
+        record.sessionId,
         call.tool,
         async (session) =>
           above ? refusedBy(await session.admit({ ...call, above })) : ran(await session.step({ ...call, signal })),

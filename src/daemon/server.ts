@@ -88,7 +88,7 @@ export class DaemonServer {
     switch (`${request.method} ${kind}`) {
       case 'POST hook': {
         const { handlers } = this.#parts;
-        const answer = await answerHook(name, body, caller.env, host.desk(caller), handlers ? { handlers } : {});
+        const answer = await answerHook(name, body, caller.env, host.hookContext(caller), handlers ? { handlers } : {});
         return sendFramed(response, answer);
       }
       case 'POST run':

@@ -29,7 +29,7 @@ async function client(world: World, folder: string) {
 describe('a seat', () => {
   it('opens a session in the default peripheral, for the client program as the agent', async () => {
     const { host, conversation, nobody } = makeWorld();
-    const desk = host().desk(nobody);
+    const desk = host().hookContext(nobody);
     const seat = await desk.conversation(conversation());
     const state = await desk.withSession(seat, async (session) => session.state);
     expect(state).toMatchObject({ agent: 'claude-code', peripheral: 'explore', mode: 'discuss' });
@@ -38,32 +38,32 @@ describe('a seat', () => {
 
   it('starts where it is told to', async () => {
     const { host, conversation } = makeWorld();
-    const desk = host().desk({ env: { HOPGATE_PERIPHERAL: 'chat' }, pid: null });
+    const desk = host().hookContext({ env: { HOPGATE_PERIPHERAL: 'chat' }, pid: null });
     const seat = await desk.conversation(conversation());
     expect(await desk.withSession(seat, async ({ state }) => state.peripheral)).toBe('chat');
   });
 
   it('leaves no open session behind where it cannot start there', async () => {
     const { host, conversation, root, env } = makeWorld();
-    const desk = host().desk({ env: { HOPGATE_PERIPHERAL: 'nowhere' }, pid: null });
+    const desk = host().hookContext({ env: { HOPGATE_PERIPHERAL: 'nowhere' }, pid: null });
     await expect(desk.conversation(conversation())).rejects.toThrow(/nowhere/);
-    const seat = await host().desk({ env: {}, pid: null }).conversation(conversation());
+    const seat = await host().hookContext({ env: {}, pid: null }).conversation(conversation());
     expect(seat.sessionId).toBeTypeOf('string');
     expect(root && env).toBeTruthy();
   });
 
   it('is the same in another process, and for another conversation another one', async () => {
     const { host, conversation, nobody } = makeWorld();
-    const first = await host().desk(nobody).conversation(conversation());
-    expect((await host().desk(nobody).conversation(conversation())).sessionId).toBe(first.sessionId);
-    expect((await host().desk(nobody).conversation(conversation('c2'))).sessionId).not.toBe(first.sessionId);
+    const first = await host().hookContext(nobody).conversation(conversation());
+    expect((await host().hookContext(nobody).conversation(conversation())).sessionId).toBe(first.sessionId);
+    expect((await host().hookContext(nobody).conversation(conversation('c2'))).sessionId).not.toBe(first.sessionId);
   });
 
   it('is made once, however many ask at once in however many processes', async () => {
     const { host, conversation, nobody } = makeWorld();
     const hosts = [host(), host(), host({ keepOpenMs: 60_000 })];
     const seats = await Promise.all(
-      hosts.flatMap((one) => [0, 1, 2].map(() => one.desk(nobody).conversation(conversation()))),
+      hosts.flatMap((one) => [0, 1, 2].map(() => one.hookContext(nobody).conversation(conversation()))),
     );
     expect(new Set(seats.map(({ sessionId }) => sessionId)).size).toBe(1);
   });
@@ -72,17 +72,17 @@ describe('a seat', () => {
     const { host, conversation, root, nobody } = makeWorld();
     const made = await openSession({ root, agent: 'somebody' });
     await made.detach();
-    const desk = host().desk({ env: { HOPGATE_SESSION: made.id }, pid: null });
+    const desk = host().hookContext({ env: { HOPGATE_SESSION: made.id }, pid: null });
     const seat = await desk.conversation(conversation());
     expect(seat.sessionId).toBe(made.id);
     expect(await desk.withSession(seat, async ({ state }) => state.agent)).toBe('somebody');
-    const other = host().desk({ env: { HOPGATE_SESSION: 's-none' }, pid: null });
+    const other = host().hookContext({ env: { HOPGATE_SESSION: 's-none' }, pid: null });
     await expect(other.conversation(conversation('c3'))).rejects.toThrow(/no session "s-none"/);
-    const moved = await host().desk(nobody).conversation(conversation('c4'));
+    const moved = await host().hookContext(nobody).conversation(conversation('c4'));
     expect(
       (
         await host()
-          .desk({ env: { HOPGATE_SESSION: made.id }, pid: null })
+          .hookContext({ env: { HOPGATE_SESSION: made.id }, pid: null })
           .conversation(moved.conversation)
       ).sessionId,
     ).toBe(made.id);
@@ -91,8 +91,8 @@ describe('a seat', () => {
   it('is one for all conversations of one client process, and its MCP server finds it', async () => {
     const { host, conversation, root } = makeWorld();
     const caller = { env: {}, pid: process.pid };
-    const seat = await host().desk(caller).conversation(conversation('before-clear'));
-    expect((await host().desk(caller).conversation(conversation('after-clear'))).sessionId).toBe(seat.sessionId);
+    const seat = await host().hookContext(caller).conversation(conversation('before-clear'));
+    expect((await host().hookContext(caller).conversation(conversation('after-clear'))).sessionId).toBe(seat.sessionId);
     expect(await host().attach(root, 'claude-code', caller)).toBe(seat.sessionId);
   });
 
@@ -101,7 +101,7 @@ describe('a seat', () => {
     const { conversation } = world;
     const daemon = world.host({ keepOpenMs: 60_000 });
     const pathOf = async (pid: number, id: string) => {
-      const seat = await daemon.desk({ env: { PATH: '/of/settings' }, pid }).conversation(conversation(id));
+      const seat = await daemon.hookContext({ env: { PATH: '/of/settings' }, pid }).conversation(conversation(id));
       return daemon.useSession(world.root, seat.sessionId, 'a test', async (session) => {
         await session.setMode({ to: 'diagnose' });
         const step = await session.step({ tool: 'bash-readonly', args: { command: 'echo $PATH' } });
@@ -120,7 +120,7 @@ describe('a seat', () => {
   it('is a new one for the next conversation of a client whose session was closed', async () => {
     const { host, conversation, root } = makeWorld();
     const caller = { env: {}, pid: process.pid };
-    const desk = host().desk(caller);
+    const desk = host().hookContext(caller);
     const seat = await desk.conversation(conversation('first'));
     await desk.withSession(seat, (session) => session.stop('done'));
     const closing = await openSession({ root, agent: 'claude-code', session: seat.sessionId });
@@ -131,14 +131,14 @@ describe('a seat', () => {
   it('has its approvals from what the operator said ahead, else they wait for the operator', async () => {
     const { host, conversation, nobody, root } = makeWorld();
     const one = host();
-    const desk = one.desk(nobody);
+    const desk = one.hookContext(nobody);
     const seat = await desk.conversation(conversation());
     const execute = () => desk.withSession(seat, (session) => session.setMode({ to: 'execute', exitCriteria: 'x' }));
     await desk.withSession(seat, (session) => session.setMode({ to: 'diagnose' }));
     const waiting = await execute();
     expect(waiting).toMatchObject({ ok: false, denial: { code: 'approval-required' } });
     expect(waiting.ok ? '' : waiting.denial.remedy).toMatch(/hopgate approve /);
-    await one.bind(root, seat.sessionId, { approve: ['execute'] });
+    await one.claim(root, seat.sessionId, { approve: ['execute'] });
     expect(await execute()).toMatchObject({ ok: true });
   });
 
@@ -146,12 +146,12 @@ describe('a seat', () => {
     const { host, conversation, root } = makeWorld();
     const caller = { env: {}, pid: process.pid };
     const id = await host().attach(root, 'claude-code', caller);
-    expect((await host().desk(caller).conversation(conversation())).sessionId).toBe(id);
+    expect((await host().hookContext(caller).conversation(conversation())).sessionId).toBe(id);
   });
 
   it('remembers the last 50 events and the notes, also when several processes tell it at once', async () => {
     const { host, conversation, nobody } = makeWorld();
-    const desks = [host().desk(nobody), host().desk(nobody)];
+    const desks = [host().hookContext(nobody), host().hookContext(nobody)];
     const seat = await desks[0]!.conversation(conversation());
     await Promise.all(Array.from({ length: 60 }, (_, i) => desks[i % 2]!.recordEvent(seat, event(`e${i}`))));
     const after = await desks[1]!.recordEvent(seat, event('last'), { asked: true });
@@ -163,7 +163,7 @@ describe('a seat', () => {
 
   it('keeps everything for the user alone', async () => {
     const { host, conversation, nobody, root, env } = makeWorld();
-    const desk = host().desk(nobody);
+    const desk = host().hookContext(nobody);
     const seat = await desk.conversation(conversation());
     await desk.storeForCall(seat, 'k', 1);
     const { readdirSync } = await import('node:fs');
@@ -180,7 +180,7 @@ describe('a seat', () => {
 describe('a ticket', () => {
   it('is taken once, by whichever process comes first', async () => {
     const { host, conversation, nobody } = makeWorld();
-    const [one, two] = [host().desk(nobody), host().desk(nobody)];
+    const [one, two] = [host().hookContext(nobody), host().hookContext(nobody)];
     const seat = await one.conversation(conversation());
     await one.storeForCall(seat, 'toolu_1', { a: [1] });
     await one.storeForCall(seat, 'toolu_2', 'b');
@@ -192,8 +192,10 @@ describe('a ticket', () => {
   it('of a run names its call, and is good once', async () => {
     const { host, conversation, nobody } = makeWorld();
     const one = host({ runCommand: '/x/hook run' });
-    const seat = await one.desk(nobody).conversation(conversation());
-    const line = await one.desk(nobody).commandFor(seat, { tool: 'bash', args: { command: 'ls' }, callId: 'c1' });
+    const seat = await one.hookContext(nobody).conversation(conversation());
+    const line = await one
+      .hookContext(nobody)
+      .commandFor(seat, { tool: 'bash', args: { command: 'ls' }, callId: 'c1' });
     const id = /^\/x\/hook run ([0-9a-f]{32})$/.exec(line)?.[1] ?? '';
     expect(host().takeRun(id)).toMatchObject({ conversation: conversation(), call: { tool: 'bash' } });
     expect(one.takeRun(id)).toBeNull();
@@ -205,9 +207,9 @@ describe('a native call through the desk', () => {
   it('is admitted in one process and concluded in another, and verifies', async () => {
     const { host, conversation, nobody, root } = makeWorld();
     const first = host();
-    const seat = await first.desk(nobody).conversation(conversation());
-    await first.bind(root, seat.sessionId, { approve: ['execute'] });
-    const ticket = await first.desk(nobody).withSession(seat, async (session) => {
+    const seat = await first.hookContext(nobody).conversation(conversation());
+    await first.claim(root, seat.sessionId, { approve: ['execute'] });
+    const ticket = await first.hookContext(nobody).withSession(seat, async (session) => {
       await session.setMode({ to: 'diagnose' });
       const looked = await session.step({ tool: 'read', args: { path: 'src/a.ts' } });
       expect(looked.ok).toBe(true);
@@ -217,11 +219,11 @@ describe('a native call through the desk', () => {
       if (!admitted.ok) throw new Error(admitted.denial.message);
       return admitted.ticket;
     });
-    await first.desk(nobody).storeForCall(seat, 'toolu_1', ticket as unknown as Json);
+    await first.hookContext(nobody).storeForCall(seat, 'toolu_1', ticket as unknown as Json);
     writeFileSync(join(root, 'src/b.ts'), 'x\n');
     const second = host();
-    const taken = (await second.desk(nobody).takeForCall(seat, 'toolu_1')) as unknown as NativeTicket;
-    await second.desk(nobody).withSession(seat, async (session) => {
+    const taken = (await second.hookContext(nobody).takeForCall(seat, 'toolu_1')) as unknown as NativeTicket;
+    await second.hookContext(nobody).withSession(seat, async (session) => {
       const done = await session.conclude(taken, { status: 'ok', result: { path: 'src/b.ts' } });
       expect(done).toMatchObject({ ok: true, recorded: true });
       const last = bodyOf((await session.evidence()).at(-1)!.body);
@@ -233,7 +235,7 @@ describe('a native call through the desk', () => {
 describe("a sub-agent's seat", () => {
   it("is a session of its own under the parent's envelope and mode", async () => {
     const { host, conversation, nobody } = makeWorld();
-    const desk = host({ keepOpenMs: 60_000 }).desk(nobody);
+    const desk = host({ keepOpenMs: 60_000 }).hookContext(nobody);
     const parent = await desk.conversation(conversation());
     await desk.withSession(parent, (session) => session.setMode({ to: 'diagnose' }));
     const child = await desk.conversation(conversation('c1', 'a1'));
@@ -255,14 +257,14 @@ describe("a sub-agent's seat", () => {
 
   it('opens the seat of its parent where it came first', async () => {
     const { host, conversation, nobody } = makeWorld();
-    const desk = host().desk(nobody);
+    const desk = host().hookContext(nobody);
     const child = await desk.conversation(conversation('c1', 'a1'));
     expect((await desk.conversation(conversation())).sessionId).toBe(child.parent);
   });
 
   it('has no tools while its parent is in no peripheral', async () => {
     const { host, conversation, nobody } = makeWorld();
-    const desk = host().desk(nobody);
+    const desk = host().hookContext(nobody);
     const parent = await desk.conversation(conversation());
     await desk.withSession(parent, (session) => session.stop('enough'));
     const child = await desk.conversation(conversation('c1', 'a1'));
@@ -276,10 +278,10 @@ describe('several at one session', () => {
   it('take turns', async () => {
     const { host, conversation, nobody } = makeWorld();
     const one = host({ keepOpenMs: 60_000 });
-    const seat = await one.desk(nobody).conversation(conversation());
+    const seat = await one.hookContext(nobody).conversation(conversation());
     const seen: string[] = [];
     const work = (name: string) =>
-      one.desk(nobody).withSession(seat, async () => {
+      one.hookContext(nobody).withSession(seat, async () => {
         seen.push(`${name} in`);
         await new Promise((resolve) => setImmediate(resolve));
         seen.push(`${name} out`);
@@ -291,29 +293,31 @@ describe('several at one session', () => {
   it('say who is at work to whoever waited in vain, and go on afterwards', async () => {
     const { host, conversation, nobody } = makeWorld();
     const one = host({ keepOpenMs: 60_000, waitMs: 30 });
-    const seat = await one.desk(nobody).conversation(conversation());
+    const seat = await one.hookContext(nobody).conversation(conversation());
     let release = () => {};
     const long = one.useSession(seat.conversation.root, seat.sessionId, 'bash-test', () => {
       return new Promise<void>((resolve) => (release = resolve));
     });
-    await expect(one.desk(nobody).withSession(seat, async () => 1)).rejects.toThrow(/bash-test has been running/);
+    await expect(one.hookContext(nobody).withSession(seat, async () => 1)).rejects.toThrow(
+      /bash-test has been running/,
+    );
     release();
     await long;
-    expect(await one.desk(nobody).withSession(seat, async () => 1)).toBe(1);
+    expect(await one.hookContext(nobody).withSession(seat, async () => 1)).toBe(1);
   });
 
   it('wait for another process that lets go, and are told so where it does not', async () => {
     const { host, conversation, nobody, root } = makeWorld();
     const one = host({ waitMs: 200 });
-    const seat = await one.desk(nobody).conversation(conversation());
+    const seat = await one.hookContext(nobody).conversation(conversation());
     const other = await openSession({ root, agent: 'claude-code', session: seat.sessionId });
     await other.settle();
     const busy = await one
-      .desk(nobody)
+      .hookContext(nobody)
       .withSession(seat, (session) => session.step({ tool: 'read', args: { path: 'src/a.ts' } }));
     expect(busy).toMatchObject({ ok: false, denial: { code: 'session-busy' } });
     const patient = host({ waitMs: 60_000 })
-      .desk(nobody)
+      .hookContext(nobody)
       .withSession(seat, (session) => session.setMode({ to: 'diagnose' }));
     await other.detach();
     expect(await patient).toMatchObject({ ok: true });
@@ -323,7 +327,7 @@ describe('several at one session', () => {
 it('opens a session anew whose store has failed, so that it works again once the disk does', async () => {
   const { host, conversation, root, nobody } = makeWorld();
   const one = host({ keepOpenMs: 60_000 });
-  const { sessionId } = await one.desk(nobody).conversation(conversation());
+  const { sessionId } = await one.hookContext(nobody).conversation(conversation());
   const use = <T>(work: (session: Session) => Promise<T>) => one.useSession(root, sessionId, 'a test', work);
   const first = await use(async (session) => session);
   expect(await use(async (session) => session)).toBe(first);

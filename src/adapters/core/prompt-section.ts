@@ -60,12 +60,12 @@ const MOST_TOOLS = 12;
 const MOST_NAMES = 60;
 
 function whatIsSeen({ sees: { context, changedFiles, backpack, observed } }: SessionSituation): readonly string[] {
-  const told = (fields: { readonly [field: string]: Json }) =>
+  const lines = (fields: { readonly [field: string]: Json }) =>
     Object.entries(fields).flatMap(([field, value]) =>
       NOT_TOLD.has(field) || isEmpty(value) ? [] : [`${field} ${oneLine(short(value), LONGEST)}`],
     );
-  const carried = [...told(context), ...told(backpack)];
-  const yielded = told(observed);
+  const carried = [...lines(context), ...lines(backpack)];
+  const yielded = lines(observed);
   return [
     ...(carried.length > 0 ? [`Carried in: ${listed(carried, 8)}.`] : ['No context was carried in.']),
     ...(changedFiles.length > 0

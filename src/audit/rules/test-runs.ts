@@ -51,8 +51,8 @@ export function wrongCommands(args: Fields, result: Fields, { test }: Pick<Proje
   if (runs.every((run) => run.narrowed)) return null;
   const due = [...new Set(test.map(({ run }) => wholeTest(run).join(' ')))].sort();
   const named = new Set(runs.flatMap(({ command, narrowed, others }) => [...(narrowed ? [] : [command]), ...others]));
-  const told = [...named].sort();
-  return sameJson(told, due) ? null : `the report names ${show(told)}`;
+  const reported = [...named].sort();
+  return sameJson(reported, due) ? null : `the report names ${show(reported)}`;
 }
 
 interface CommandRuns {

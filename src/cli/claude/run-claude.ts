@@ -2,14 +2,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isObject } from '../../base/json.ts';
 import { findProgram } from '../../base/process.ts';
-import { SeatFiles } from '../../daemon/conversation-files.ts';
+import { ConversationFiles } from '../../daemon/conversation-files.ts';
 import { SessionHost } from '../../daemon/host.ts';
 import { openSession } from '../../open-session.ts';
 import type { SessionStatus } from '../../session/session.ts';
 import { summaryOf } from '../client/client-session.ts';
 import { openClient } from '../client/open-client.ts';
 import { runClient } from '../client/run-client.ts';
-import { tellBeginning } from '../client/standing.ts';
+import { printStart } from '../client/session-place.ts';
 import { CliError, type Io } from '../io.ts';
 import { evidenceFile } from '../open-store.ts';
 import { rootOf } from '../options.ts';
@@ -29,7 +29,7 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
   try {
     const { sessionId } = await openClient(io, host, root, 'claude-code', command);
     const before = await stateOf(io, root, sessionId);
-    tellBeginning(io, sessionId, root, before);
+    printStart(io, sessionId, root, before);
     const begun = new Date().toISOString();
     const rules = stated.permissions !== undefined || command.args.some((word) => /^--disallowed-?tools\b/i.test(word));
     const env = heldEnvironment(io.env, sessionId, root, rules);
@@ -38,16 +38,27 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
     const settings = JSON.stringify({ ...stated, ...KEEPS_HOOKS_ON, permissions, env: variables });
     const args = ['--plugin-dir', ensurePlugin(io.env), '--settings', settings, ...command.args];
     const code = await runClient('claude', program, args, { cwd: root, env });
-    await host.leave(root, sessionId).catch(() => {}); // may fail: the end of this process also shows that it left
-    const seats = new SeatFiles(root, io.env)
+    await host.release(root, sessionId).catch(() => {}); // may fail: the end of this process also shows that it left
+    const conversations = new ConversationFiles(root, io.env)
       .all()
-      .filter((seat) => seat.sessionId === sessionId && seat.events.some(({ at }) => at >= begun));
+      .filter((record) => record.sessionId === sessionId && record.events.some(({ at }) => at >= begun));
     const past = unhooked(root, io.env, sessionId, recordedOf(root, io.env, sessionId)).map((item) =>
       item.kind === 'call' ? item.tool : item.kind,
     );
     const isScript = command.args.some((word) => word === '-p' || word === '--print');
     const after = await stateOf(io, root, sessionId);
-    showClaudeEnd(io, { root, sessionId, code, before, after, seats, begun, unhooked: past, isScript, env: io.env });
+    showClaudeEnd(io, {
+      root,
+      sessionId,
+      code,
+      before,
+      after,
+      conversations,
+      begun,
+      unhooked: past,
+      isScript,
+      env: io.env,
+    });
   } finally {
     await host.close();
   }

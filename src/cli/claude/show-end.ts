@@ -1,9 +1,9 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { plural, shellWord } from '../../base/text.ts';
-import type { SeatRecord } from '../../daemon/conversation-files.ts';
+import type { StoredConversation } from '../../daemon/conversation-files.ts';
 import type { SessionStatus } from '../../session/session.ts';
-import { standing } from '../client/standing.ts';
+import { moveInWords } from '../client/session-place.ts';
 import { wroteSince } from '../client/wrote-since.ts';
 import { type Io, note } from '../io.ts';
 import { noticedIn } from './silences.ts';
@@ -16,7 +16,7 @@ export interface ClaudeEnd {
   readonly before: SessionStatus;
   readonly after: SessionStatus;
   /** The conversations of this run. */
-  readonly seats: readonly SeatRecord[];
+  readonly conversations: readonly StoredConversation[];
   /** The start time of the run. */
   readonly begun: string;
   /** Tools that Claude Code reports it ran in this session without a hook. */
@@ -36,7 +36,7 @@ export function showClaudeEnd(io: Io, end: ClaudeEnd): void {
     io.stderr.write(`${JSON.stringify(said)}\n`);
     return;
   }
-  note(io, standing(end.before, after));
+  note(io, moveInWords(end.before, after));
   for (const silence of silences) note(io, `WARNING: ${silence}`);
   if (!after.closed)
     note(io, `continue: hopgate claude --session ${sessionId} --root ${shellWord(root)}${resuming(end)}`);
@@ -44,25 +44,25 @@ export function showClaudeEnd(io: Io, end: ClaudeEnd): void {
 }
 
 /** Claude Code's own option (`--resume`) to continue its conversation. */
-function resuming({ seats }: ClaudeEnd): string {
-  const main = seats.find(({ conversation }) => conversation.agentId === null);
+function resuming({ conversations }: ClaudeEnd): string {
+  const main = conversations.find(({ conversation }) => conversation.agentId === null);
   return main === undefined ? '' : ` --resume ${main.conversation.id}`;
 }
 
 /** True if the user left before the first conversation. Hooks then had nothing to report. */
-const leftAtOnce = ({ isScript, seats, env, begun }: ClaudeEnd): boolean =>
+const leftAtOnce = ({ isScript, conversations, env, begun }: ClaudeEnd): boolean =>
   !isScript &&
-  seats.length === 0 &&
+  conversations.length === 0 &&
   !wroteSince(join(env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] ?? homedir(), '.claude'), 'projects'), begun);
 
 /** Events of this run that the hooks should have reported but did not. */
 export function silencesOf({
-  seats,
+  conversations,
   begun,
   unhooked,
-}: Pick<ClaudeEnd, 'seats' | 'begun' | 'unhooked'>): readonly string[] {
-  const noticed = seats.flatMap(noticedIn).flatMap(({ at, text }) => (at >= begun ? [text] : []));
-  const main = seats.filter(({ conversation }) => conversation.agentId === null);
+}: Pick<ClaudeEnd, 'conversations' | 'begun' | 'unhooked'>): readonly string[] {
+  const noticed = conversations.flatMap(noticedIn).flatMap(({ at, text }) => (at >= begun ? [text] : []));
+  const main = conversations.filter(({ conversation }) => conversation.agentId === null);
   const past =
     unhooked.length === 0
       ? []

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { SeatFiles, type SeatRecord } from '../../daemon/conversation-files.ts';
+import { ConversationFiles, type StoredConversation } from '../../daemon/conversation-files.ts';
 import { stateDir } from '../../project/state-dir.ts';
 import type { Io } from '../io.ts';
 
@@ -13,10 +13,12 @@ export interface Noticed {
 
 /** The silences noticed in a repository's conversations. Creates no folder if there were no conversations. */
 export function silences(root: string, env: Io['env']): readonly Noticed[] {
-  return existsSync(join(stateDir(root, env), 'seats')) ? new SeatFiles(root, env).all().flatMap(noticedIn) : [];
+  return existsSync(join(stateDir(root, env), 'seats'))
+    ? new ConversationFiles(root, env).all().flatMap(noticedIn)
+    : [];
 }
 
-export function noticedIn({ sessionId, notes }: SeatRecord): readonly Noticed[] {
+export function noticedIn({ sessionId, notes }: StoredConversation): readonly Noticed[] {
   const { silent } = notes;
   if (!Array.isArray(silent)) return [];
   return silent.flatMap((item) => {

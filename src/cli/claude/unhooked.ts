@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readOwnTranscript, subAgentTranscript } from '../../adapters/claude-code/own-transcript.ts';
 import { transcriptPath } from '../../adapters/core/transcript/transcript-file.ts';
 import { type Item, toolCall } from '../../adapters/core/transcript/transcript-items.ts';
-import { SeatFiles, type SeatRecord } from '../../daemon/conversation-files.ts';
+import { ConversationFiles, type StoredConversation } from '../../daemon/conversation-files.ts';
 import { parseTranscript, type Transcript } from '../../evidence/transcript.ts';
 import { stateDir } from '../../project/state-dir.ts';
 import type { Io } from '../io.ts';
@@ -16,14 +16,14 @@ import type { Io } from '../io.ts';
  */
 export function unhooked(root: string, env: Io['env'], sessionId: string, recorded: Transcript): readonly Item[] {
   if (!existsSync(join(stateDir(root, env), 'seats'))) return [];
-  const seats = new SeatFiles(root, env).all();
+  const records = new ConversationFiles(root, env).all();
   const known = new Set(
     recorded.items.flatMap((item) => (item.kind === 'call' || item.kind === 'inner' ? [item.callId] : [])),
   );
   const begun = recorded.items[0]?.at ?? '';
-  return seats
-    .filter((seat) => seat.sessionId === sessionId && seat.conversation.client === 'claude-code')
-    .flatMap((seat) => readOwnTranscript(ownFile(seat, seats)).ran)
+  return records
+    .filter((record) => record.sessionId === sessionId && record.conversation.client === 'claude-code')
+    .flatMap((record) => readOwnTranscript(ownFile(record, records)).ran)
     .filter(({ id, at }) => at >= begun && !known.has(id))
     .map(({ id, tool, input }) => toolCall({ id, tool, input, channel: "the client's own transcript" }, true));
 }
@@ -37,9 +37,9 @@ export function recordedOf(root: string, env: Io['env'], sessionId: string): Tra
   }
 }
 
-function ownFile({ conversation, notes }: SeatRecord, seats: readonly SeatRecord[]): string {
+function ownFile({ conversation, notes }: StoredConversation, records: readonly StoredConversation[]): string {
   const { id, agentId } = conversation;
   if (agentId === null) return String(notes['transcript'] ?? '');
-  const main = seats.find(({ conversation: other }) => other.agentId === null && other.id === id);
+  const main = records.find(({ conversation: other }) => other.agentId === null && other.id === id);
   return subAgentTranscript(String(main?.notes['transcript'] ?? ''), id, agentId);
 }

@@ -5,7 +5,7 @@ import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { type InstructedClient, instructionProblem } from '../../tools/instruction-imports.ts';
 import { checkApproved } from '../approve/approve-option.ts';
 import { CliError, type Io } from '../io.ts';
-import { tellOfConfig } from '../tell-of-config.ts';
+import { printConfigWarnings } from '../print-config-warnings.ts';
 import { clientSession } from './client-session.ts';
 import type { ClientCommand } from './own-options.ts';
 
@@ -22,7 +22,7 @@ export async function openClient(
   command: ClientCommand,
 ): Promise<{ readonly sessionId: string; readonly specs: SpecSet; readonly config: ProjectConfig }> {
   const project = await openProject(root, io.env);
-  tellOfConfig(io, project);
+  printConfigWarnings(io, project);
   const shown = instructionProblem({ root, config: project.config }, agent);
   if (shown) throw new CliError('instructions-show', shown.message, shown.remedy);
   // Checked before anything is opened. A continued session has its own spec set, so its names are checked later.
@@ -30,7 +30,7 @@ export async function openClient(
   const sessionId = await clientSession(io, host, root, { agent, ...command });
   const { specs, config } = await host.join(root, sessionId, async ({ specs, config }) => ({ specs, config }));
   checkApproved(command.approve, specs);
-  await host.bind(root, sessionId, { approve: command.approve }).catch((cause: unknown) => {
+  await host.claim(root, sessionId, { approve: command.approve }).catch((cause: unknown) => {
     if (!(cause instanceof SessionBusy)) throw cause;
     const remedy = 'Wait until it ends, or leave out --session to open another one.';
     throw new CliError('session-busy', cause.message, remedy, { cause });

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { codexHooks } from '../../adapters/codex/hook-config.ts';
 import { type CodexThreadOptions, threadOptions } from '../../adapters/codex/thread-options.ts';
 import { shellWord as shown } from '../../base/text.ts';
-import { SeatFiles, type SeatRecord } from '../../daemon/conversation-files.ts';
+import { ConversationFiles, type StoredConversation } from '../../daemon/conversation-files.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
 import { SessionHost } from '../../daemon/host.ts';
 import { remoteAgentSession } from '../../daemon/remote.ts';
@@ -10,7 +10,7 @@ import { serverName } from '../../daemon/server-name.ts';
 import type { SessionStatus } from '../../session/session.ts';
 import { openClient } from '../client/open-client.ts';
 import { runClient } from '../client/run-client.ts';
-import { tellBeginning } from '../client/standing.ts';
+import { printStart } from '../client/session-place.ts';
 import { type Io, note } from '../io.ts';
 import { rootOf } from '../options.ts';
 import { launchArguments } from './launch.ts';
@@ -35,12 +35,12 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   const allowed = ({ peripheral, mode }: SessionStatus) => threadOptions(specs, config, peripheral, root, mode);
   const begun = new Date().toISOString();
   const before = await remote.status();
-  tellBeginning(io, sessionId, root, before);
+  printStart(io, sessionId, root, before);
   let options = allowed(before);
   let code = await runOnce(io, { codex, root, sessionId, options, args: command.args });
   let after = await remote.status();
   for (let round = 1; command.follow && code === 0 && round < MOST_ROUNDS; round++) {
-    const thread = threadOf(seatsOf(io, root, sessionId, begun));
+    const thread = threadOf(conversationsOf(io, root, sessionId, begun));
     const wanted = allowed(after);
     if (!isExec(command.args) || thread === null || after.closed || wanted.sandboxMode === options.sandboxMode) break;
     note(io, `the session is in ${after.peripheral} now: resuming with the sandbox ${wanted.sandboxMode}`);
@@ -51,11 +51,11 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   }
   await remote.close();
   // may fail: the end of this process also shows that it left
-  await withHost(io, (host) => host.leave(root, sessionId)).catch(() => {});
-  const seats = seatsOf(io, root, sessionId, begun);
+  await withHost(io, (host) => host.release(root, sessionId)).catch(() => {});
+  const conversations = conversationsOf(io, root, sessionId, begun);
   const sandboxes = { sandbox: options.sandboxMode, wanted: allowed(after).sandboxMode };
   const isScript = isExec(command.args);
-  showCodexEnd(io, { root, sessionId, code, before, after, ...sandboxes, begun, seats, isScript, env: io.env });
+  showCodexEnd(io, { root, sessionId, code, before, after, ...sandboxes, begun, conversations, isScript, env: io.env });
 }
 
 /** Opens the session to work in, records the operator's approvals in advance, and releases the session. */
@@ -71,8 +71,8 @@ async function withHost<T>(io: Io, work: (host: SessionHost) => Promise<T>): Pro
   }
 }
 
-const threadOf = (seats: readonly SeatRecord[]): string | null =>
-  seats.find(({ conversation }) => conversation.agentId === null)?.conversation.id ?? null;
+const threadOf = (conversations: readonly StoredConversation[]): string | null =>
+  conversations.find(({ conversation }) => conversation.agentId === null)?.conversation.id ?? null;
 
 interface Run {
   readonly codex: string;
@@ -114,11 +114,11 @@ function handedOn(io: Io): { readonly [name: string]: string } {
   return Object.fromEntries(names.flatMap((name) => (io.env[name] ? [[name, io.env[name]]] : [])));
 }
 
-/** The seats of this session with an event since that time. */
-const seatsOf = (io: Io, root: string, sessionId: string, since: string): readonly SeatRecord[] =>
-  new SeatFiles(root, io.env)
+/** The conversations of this session with an event since that time. */
+const conversationsOf = (io: Io, root: string, sessionId: string, since: string): readonly StoredConversation[] =>
+  new ConversationFiles(root, io.env)
     .all()
-    .filter((seat) => seat.sessionId === sessionId && seat.events.some(({ at }) => at >= since));
+    .filter((record) => record.sessionId === sessionId && record.events.some(({ at }) => at >= since));
 
 /** Codex's subcommands that run without a person to ask. */
 const EXEC: ReadonlySet<string> = new Set(['exec', 'e']);

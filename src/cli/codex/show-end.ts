@@ -1,9 +1,9 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { shellWord } from '../../base/text.ts';
-import type { SeatRecord } from '../../daemon/conversation-files.ts';
+import type { StoredConversation } from '../../daemon/conversation-files.ts';
 import type { SessionStatus } from '../../session/session.ts';
-import { standing } from '../client/standing.ts';
+import { moveInWords } from '../client/session-place.ts';
 import { wroteSince } from '../client/wrote-since.ts';
 import { type Io, note } from '../io.ts';
 
@@ -20,7 +20,7 @@ export interface CodexEnd {
   /** The start time of Codex (ISO 8601). */
   readonly begun: string;
   /** The conversations of this run. */
-  readonly seats: readonly SeatRecord[];
+  readonly conversations: readonly StoredConversation[];
   /** True if no person was at its screen: `codex exec`. */
   readonly isScript: boolean;
   readonly env: Io['env'];
@@ -29,7 +29,7 @@ export interface CodexEnd {
 /** Prints the end of the session on stderr. The exit code is 1 if Codex failed or its hooks were silent. */
 export function showCodexEnd(io: Io, end: CodexEnd): void {
   const { code, after } = end;
-  const silence = leftAtOnce(end) ? null : silenceOf(end.seats, end.begun);
+  const silence = leftAtOnce(end) ? null : silenceOf(end.conversations, end.begun);
   io.exitCode = code === 0 && silence === null ? 0 : 1;
   if (io.json) {
     const { sessionId, root } = end;
@@ -38,29 +38,29 @@ export function showCodexEnd(io: Io, end: CodexEnd): void {
     );
     return;
   }
-  note(io, standing(end.before, after));
+  note(io, moveInWords(end.before, after));
   if (silence !== null) note(io, `WARNING: ${silence}`);
   for (const line of openEnds(end)) note(io, line);
 }
 
 /** A warning about missing hooks, or null. Codex silently skips untrusted or disabled hooks. */
-export function silenceOf(seats: readonly SeatRecord[], since: string): string | null {
-  const main = seats.filter(({ conversation }) => conversation.agentId === null);
+export function silenceOf(conversations: readonly StoredConversation[], since: string): string | null {
+  const main = conversations.filter(({ conversation }) => conversation.agentId === null);
   if (main.some(({ notes }) => typeof notes['begun'] === 'string' && notes['begun'] >= since)) return null;
   return main.length === 0
     ? "none of hopgate's hooks was called: Codex's own tools were limited only by its sandbox, and not observed. Run hopgate doctor."
     : 'Codex called no hook at its start. Run hopgate doctor.';
 }
 
-/** True if the user left before the first turn: Codex calls hooks and records a conversation only from then on. */
-const leftAtOnce = ({ isScript, seats, env, begun }: CodexEnd): boolean =>
+/** True if the user left before the first turn, which is when Codex begins to call hooks and record. */
+const leftAtOnce = ({ isScript, conversations, env, begun }: CodexEnd): boolean =>
   !isScript &&
-  seats.length === 0 &&
+  conversations.length === 0 &&
   !wroteSince(join(env['CODEX_HOME'] || join(env['HOME'] ?? homedir(), '.codex'), 'sessions'), begun);
 
-function openEnds({ root, sessionId, after, sandbox, wanted, isScript, seats }: CodexEnd): readonly string[] {
+function openEnds({ root, sessionId, after, sandbox, wanted, isScript, conversations }: CodexEnd): readonly string[] {
   const lines = [];
-  const thread = seats.find(({ conversation }) => conversation.agentId === null)?.conversation.id;
+  const thread = conversations.find(({ conversation }) => conversation.agentId === null)?.conversation.id;
   const args = isScript ? ['exec …'] : thread === undefined ? [] : ['resume', thread];
   const at = `--session ${sessionId} --root ${shellWord(root)}`;
   if (!after.closed) lines.push(`continue: ${['hopgate codex', at, ...args].join(' ')}`);

@@ -14,7 +14,7 @@ import { examples, rootOf, rootOption } from '../options.ts';
 import { operatorApprover } from '../run/operator.ts';
 import { complete } from '../shell/complete.ts';
 import { runLine } from '../shell/run-line.ts';
-import { tellOfConfig } from '../tell-of-config.ts';
+import { printConfigWarnings } from '../print-config-warnings.ts';
 
 interface Options {
   readonly root: string;
@@ -60,7 +60,7 @@ export async function openShellSession(
 ): Promise<Session> {
   const root = rootOf(io, options);
   const project = await openProject(root, io.env);
-  tellOfConfig(io, project);
+  printConfigWarnings(io, project);
   ensureStateDir(root, io.env);
   const resumed = options.session === undefined ? null : await sessionToResume(io, root, options.session);
   if (resumed === null) checkApproved(options.approve ?? [], project.specs);

@@ -13,7 +13,7 @@ import type { SpecSet } from '../../spec/types.ts';
 import { checkApproved } from '../approve/approve-option.ts';
 import { CliError, type Io } from '../io.ts';
 import { evidenceFile, findSession, withStore } from '../open-store.ts';
-import { tellOfConfig } from '../tell-of-config.ts';
+import { printConfigWarnings } from '../print-config-warnings.ts';
 
 export interface Wanted {
   /** Absolute real path. */
@@ -35,7 +35,7 @@ export interface Wanted {
 export async function openAgent(io: Io, wanted: Wanted): Promise<AgentSession> {
   const { root, approver, unsafeNoSandbox } = wanted;
   const project = await openProject(root, io.env);
-  tellOfConfig(io, project);
+  printConfigWarnings(io, project);
   ensureStateDir(root, io.env);
   const there = wanted.session === undefined ? null : await sessionToGoOnWith(io, root, wanted.session);
   const specs = wanted.specs === undefined ? project.specs : await specsOf(io, wanted.specs);

@@ -4,7 +4,7 @@ import { McpHost } from '../../adapters/mcp/host.ts';
 import { serveOverHttp } from '../../adapters/mcp/serve-http.ts';
 import { serveOverStdio } from '../../adapters/mcp/serve-stdio.ts';
 import { shellWord } from '../../base/text.ts';
-import { SeatFiles } from '../../daemon/conversation-files.ts';
+import { ConversationFiles } from '../../daemon/conversation-files.ts';
 import { remoteAgentSession } from '../../daemon/remote.ts';
 import { pendingRequests } from '../../operator/answer-request.ts';
 import { approvalsFolder } from '../../operator/approvals-folder.ts';
@@ -104,12 +104,12 @@ async function overHttp(
   { at, allowHosts }: { readonly at: Address; readonly allowHosts: readonly string[] },
 ): Promise<void> {
   const stated = statedToken(io);
-  const told = Promise.withResolvers<void>();
-  const stop = onSignal(told.resolve);
+  const stopped = Promise.withResolvers<void>();
+  const stop = onSignal(stopped.resolve);
   try {
     const serving = await serveOverHttp(host, { ...at, allowHosts, ...(stated === null ? {} : { token: stated }) });
     await banner(io, session, root, { url: serving.url, token: stated === null ? serving.token : null });
-    await told.promise;
+    await stopped.promise;
     await serving.close();
   } finally {
     stop();
@@ -183,7 +183,7 @@ function readBy(io: Io, root: string, request: ApprovalRequest): string | null {
 const answeredAhead =
   (io: Io, root: string, { approve = [], attach }: McpCommand) =>
   ({ action, hash, sessionId }: ApprovalRequest): boolean =>
-    [...approve, ...((attach && new SeatFiles(root, io.env).binding(sessionId)?.approve) || [])].some(
+    [...approve, ...((attach && new ConversationFiles(root, io.env).owner(sessionId)?.approve) || [])].some(
       (name) => name === 'all' || name === action.to,
     ) ||
     pendingRequests(stateDir(root, io.env)).some(

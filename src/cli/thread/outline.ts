@@ -37,32 +37,32 @@ export function outline(entries: readonly Entry[], order: ParameterOrder = () =>
   let inVisit: Row[] = [];
 
   for (const entry of entries) {
-    const told = tell(entry, order);
+    const summary = tell(entry, order);
     const own = fieldsOf(entry.body);
     const before = rows.get(entry.inReplyTo ?? '');
-    if (before !== undefined && joins(before, told, own)) {
-      const { event: _, what: __, ...came } = told;
+    if (before !== undefined && joins(before, summary, own)) {
+      const { event: _, what: __, ...came } = summary;
       Object.assign(before, came, {
-        event: told.event,
+        event: summary.event,
         entries: [...before.entries, entry],
         took: before.took ?? Date.parse(entry.at) - Date.parse(before.entries[0]!.at),
-        notes: [...new Set([...before.notes, ...told.notes])],
+        notes: [...new Set([...before.notes, ...summary.notes])],
       });
       rows.set(entry.id, before);
       ids.add(entry.id);
       continue;
     }
     const row = {
-      ...told,
+      ...summary,
       entries: [entry],
       after: Date.parse(entry.at) - first,
       took: null,
-      depth: depthOf(entry, told, depths),
-      notes: [...told.notes, ...lost(entry, ids), ...unused(told, own, used)],
+      depth: depthOf(entry, summary, depths),
+      notes: [...summary.notes, ...lost(entry, ids), ...unused(summary, own, used)],
     };
     ids.add(entry.id);
     rows.set(entry.id, row);
-    if (told.event === 'start') {
+    if (summary.event === 'start') {
       const hop = items.at(-1);
       const led =
         hop !== undefined && 'what' in hop && hop.event === 'hop' && entry.inReplyTo === hop.entries.at(-1)?.id;
@@ -78,7 +78,7 @@ export function outline(entries: readonly Entry[], order: ParameterOrder = () =>
       inVisit = [];
       visit = { peripheral: text(own['peripheral']), start, rows: inVisit, stop: null };
       items.push(visit);
-    } else if (told.event === 'stop' && visit !== null) {
+    } else if (summary.event === 'stop' && visit !== null) {
       visit.stop = row;
       visit = null;
     } else if (visit !== null) inVisit.push(row);
@@ -90,9 +90,9 @@ export function outline(entries: readonly Entry[], order: ParameterOrder = () =>
 const text = (value: Json | undefined): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
 
 /** Joins an outcome to its intent, and the denial from a tool's own refusal to that call. */
-function joins(before: Row, told: EntrySummary, own: OptionalFields): boolean {
-  if (told.event === 'outcome' || told.event === 'interrupted') return before.event === 'intent';
-  if (told.event !== 'denial' || before.mark !== 'refused' || before.event !== 'outcome') return false;
+function joins(before: Row, summary: EntrySummary, own: OptionalFields): boolean {
+  if (summary.event === 'outcome' || summary.event === 'interrupted') return before.event === 'intent';
+  if (summary.event !== 'denial' || before.mark !== 'refused' || before.event !== 'outcome') return false;
   return fieldsOf(own['request'])['tool'] === fieldsOf(before.entries[0]!.body)['tool'];
 }
 

@@ -138,17 +138,17 @@ const wentWell = ({ exit, verdict }: OptionalFields): boolean =>
 function changes(effects: Json | undefined): readonly string[] {
   if (effects === 'unobserved') return ['its changes were not observed'];
   if (!Array.isArray(effects) || effects.length === 0) return [];
-  const told = effects
+  const changed = effects
     .map((effect) => fieldsOf(effect))
     .filter(({ op }) => op !== 'read')
     .map(({ op, path }) => `${text(op)} ${text(path)}`);
-  const more = told.length > CHANGED_FILES ? `, and ${told.length - CHANGED_FILES} more` : '';
+  const more = changed.length > CHANGED_FILES ? `, and ${changed.length - CHANGED_FILES} more` : '';
   const findings = effects
     .map((one) => fieldsOf(one))
     .flatMap(({ path, finding }) => (finding === undefined ? [] : [`finding: ${text(path)}: ${text(finding)}`]));
-  return told.length === 0
+  return changed.length === 0
     ? []
-    : [`changed: ${told.slice(0, CHANGED_FILES).join(', ')}${more}`, ...findings.slice(0, CHANGED_FILES)];
+    : [`changed: ${changed.slice(0, CHANGED_FILES).join(', ')}${more}`, ...findings.slice(0, CHANGED_FILES)];
 }
 
 /** The most changed files to list; the entry has all of them (`hopgate log --json`). */

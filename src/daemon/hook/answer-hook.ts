@@ -2,7 +2,7 @@ import type { Provider } from '../../adapters/core/calls/client-tools.ts';
 import type { HookAnswer, HookContext } from '../../adapters/core/hook-context.ts';
 import type { Env } from '../../project/state-home.ts';
 
-type Handle = (event: unknown, desk: HookContext, env: Env) => Promise<HookAnswer>;
+type Handle = (event: unknown, context: HookContext, env: Env) => Promise<HookAnswer>;
 
 /** The supported client programs and their hook handlers. */
 export const HANDLERS: { readonly [client: string]: () => Promise<Handle> } = {
@@ -27,7 +27,7 @@ export async function answerHook(
   client: string,
   rawStdin: string,
   env: Env,
-  desk: HookContext,
+  context: HookContext,
   {
     deadlineMs = 7_500,
     handlers = HANDLERS,
@@ -38,7 +38,7 @@ export async function answerHook(
     timer = setTimeout(() => resolve(faultAnswer(`it took longer than ${deadlineMs / 1000} s; try again`)), deadlineMs);
   });
   try {
-    return await Promise.race([handled(client, rawStdin, env, desk, handlers), late]);
+    return await Promise.race([handled(client, rawStdin, env, context, handlers), late]);
   } finally {
     clearTimeout(timer);
   }
@@ -48,7 +48,7 @@ async function handled(
   client: string,
   rawStdin: string,
   env: Env,
-  desk: HookContext,
+  context: HookContext,
   handlers: typeof HANDLERS,
 ): Promise<HookAnswer> {
   try {
@@ -56,7 +56,7 @@ async function handled(
     if (!load)
       return faultAnswer(`there is no client program "${client}" (known: ${Object.keys(handlers).sort().join(', ')})`);
     const handle = await load();
-    return checked(await handle(JSON.parse(rawStdin), desk, env));
+    return checked(await handle(JSON.parse(rawStdin), context, env));
   } catch (error) {
     if (error instanceof SyntaxError) return faultAnswer(`its input is not JSON (${error.message})`);
     return faultAnswer(error instanceof Error ? error.message : String(error));

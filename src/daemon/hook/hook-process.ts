@@ -54,9 +54,9 @@ async function answerAlone(client: string, input: Buffer, env: Env, limit: numbe
     runCommand: runCommand(env),
     checkpointPages: CHECKPOINT_PAGES,
   });
-  const desk = host.desk({ env, pid: process.pid });
-  const answer = await answerHook(client, input.toString('utf8'), env, desk, { deadlineMs: limit - 500 });
-  await host.letGo();
+  const context = host.hookContext({ env, pid: process.pid });
+  const answer = await answerHook(client, input.toString('utf8'), env, context, { deadlineMs: limit - 500 });
+  await host.releaseAll();
   return { exit: answer.exit, stdout: Buffer.from(answer.stdout), stderr: Buffer.from(answer.stderr) };
 }
 

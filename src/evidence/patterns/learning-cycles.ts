@@ -26,14 +26,14 @@ export function learningCycles(
 ): readonly Cycle[] {
   const cycles: Cycle[] = [];
   for (const entry of entries) {
-    const told = recordOf(entry);
-    if (told?.psr) {
-      const pattern = told.pattern ?? told.psr.pattern;
-      if (pattern !== null && told.psr.kind === 'selection')
-        cycles.push({ pattern, psrEntry: entry.id, psr: told.psr, pur: null, purEntry: null, open: true });
-    } else if (told?.pur) {
-      const { pur } = told;
-      const pattern = told.pattern ?? pur.pattern;
+    const record = recordOf(entry);
+    if (record?.psr) {
+      const pattern = record.pattern ?? record.psr.pattern;
+      if (pattern !== null && record.psr.kind === 'selection')
+        cycles.push({ pattern, psrEntry: entry.id, psr: record.psr, pur: null, purEntry: null, open: true });
+    } else if (record?.pur) {
+      const { pur } = record;
+      const pattern = record.pattern ?? pur.pattern;
       const named = cycles.findIndex(({ psrEntry }) => psrEntry === pur.psr);
       const at = named >= 0 ? named : cycles.findLastIndex((cycle) => cycle.open && cycle.pattern === pattern);
       const cycle = cycles[at];

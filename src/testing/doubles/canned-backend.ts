@@ -47,7 +47,7 @@ function grantProblem({ grant }: ToolCall, { state }: Scene): string | null {
   const now = state();
   const { root, peripheral, scope, readableFiles, unsafeNoSandbox } = grant;
   const due = scopeNow(now);
-  const told: Json = {
+  const reported: Json = {
     root,
     peripheral,
     scope: scope as never,
@@ -62,7 +62,7 @@ function grantProblem({ grant }: ToolCall, { state }: Scene): string | null {
     readableFiles: files,
     unsafeNoSandbox: false,
   };
-  return sameJson(told, right)
+  return sameJson(reported, right)
     ? null
-    : `a tool was granted ${JSON.stringify(told)} where it is ${JSON.stringify(right)}`;
+    : `a tool was granted ${JSON.stringify(reported)} where it is ${JSON.stringify(right)}`;
 }

@@ -39,7 +39,7 @@ export class TrialFailure extends Error {
   override readonly name = 'TrialFailure';
 }
 
-export interface TrialParts {
+export interface ModelRunOptions {
   readonly pinned: Pinned;
   readonly store: EvidenceStore;
   readonly clock: TrialClock;
@@ -58,7 +58,7 @@ const REFUSED_BY_TOOLS: readonly string[] = ['out-of-scope', 'invalid-action', '
  * problem.
  */
 export class ModelRun {
-  readonly #parts: TrialParts;
+  readonly #options: ModelRunOptions;
   readonly #ids = countingIds();
   readonly #way: string[] = [];
   #process: MortalProcess;
@@ -69,10 +69,10 @@ export class ModelRun {
   #move: Move | null = null;
   #complaint: string | null = null;
 
-  constructor(parts: TrialParts) {
-    this.#parts = parts;
-    this.#process = new MortalProcess(parts.store);
-    this.#state = beginState(parts.pinned);
+  constructor(options: ModelRunOptions) {
+    this.#options = options;
+    this.#process = new MortalProcess(options.store);
+    this.#state = beginState(options.pinned);
   }
 
   get state(): AuditState {
@@ -90,8 +90,8 @@ export class ModelRun {
   }
 
   async open(): Promise<this> {
-    const { specs, config } = this.#parts.pinned;
-    const { agent, root } = this.#parts;
+    const { specs, config } = this.#options.pinned;
+    const { agent, root } = this.#options;
     this.#session = await createSession(this.#sessionParts(), {
       specs,
       config,
@@ -105,20 +105,20 @@ export class ModelRun {
   }
 
   /** Makes a move in the session. Throws {@link TrialFailure} if the session and the spec disagree. */
-  async take(move: Move): Promise<Taken> {
+  async make(move: Move): Promise<Taken> {
     this.#way.push(move.name);
-    this.#pass(move);
+    this.#advanceClock(move);
     await this.#tryDry(move);
     if (move.wait) await this.#settle();
     const before = this.#state;
     const want = this.#expects(move);
-    const denial = await this.#put(move);
+    const denial = await this.#request(move);
     await this.#read();
     // A closed session is released, so later requests come from a process that opens it again.
     if (this.#state.closed && !before.closed) await this.resume();
     this.#compare(move, want, denial);
     const taken = { move, before, refusal: want, denial };
-    this.#parts.onTaken?.(taken);
+    this.#options.onTaken?.(taken);
     return taken;
   }
 
@@ -127,9 +127,9 @@ export class ModelRun {
     this.#way.push(`${first.name} and ${second.name} at once`);
     const wants = [
       this.#expects(first),
-      this.#expects(second, predict(this.#parts.pinned, this.#state, first)),
+      this.#expects(second, predict(this.#options.pinned, this.#state, first)),
     ] as const;
-    const answers = await Promise.all([this.#put(first), this.#put(second)]);
+    const answers = await Promise.all([this.#request(first), this.#request(second)]);
     await this.#read();
     for (const [index, want] of wants.entries()) {
       const move = [first, second][index]!;
@@ -143,14 +143,14 @@ export class ModelRun {
   }
 
   /** Asks the gate for a move that only lacks an approval, with approvals for other requests. */
-  forge(move: Move): void {
+  forgeApproval(move: Move): void {
     this.#way.push(`${move.name} by approvals for something else`);
-    const problem = forgeApprovals(this.#parts.pinned, this.#state, move);
+    const problem = forgeApprovals(this.#options.pinned, this.#state, move);
     if (problem) this.#fail(move, 'only an approval for exactly this is taken', problem);
   }
 
   /** Lets another program act on the session, and reads the entries that it left. */
-  async hand(name: string, play: (session: Session) => Promise<void>): Promise<void> {
+  async withSession(name: string, play: (session: Session) => Promise<void>): Promise<void> {
     this.#way.push(name);
     await play(this.session);
     await this.#read();
@@ -162,12 +162,12 @@ export class ModelRun {
    * If the move was not recorded, it is made again.
    */
   async takeAndDie(move: Move, death: Death): Promise<void> {
-    this.#pass(move);
+    this.#advanceClock(move);
     if (move.wait) await this.#settle();
     const before = this.#state;
     const head = this.#seq;
     this.#process.dieAt(death);
-    const survived = await this.#put(move).then(
+    const survived = await this.#request(move).then(
       () => true,
       (error) => {
         if (error instanceof Died) return false;
@@ -181,21 +181,21 @@ export class ModelRun {
     if (death === 'after' && this.#seq === head) this.#fail(move, 'what was durable is there', 'it is gone');
     const steps = this.#state.steps > before.steps;
     const done = death === 'after' && (move.asked.kind !== 'step' || steps);
-    if (!done) await this.take({ ...move, wait: 0 });
+    if (!done) await this.make({ ...move, wait: 0 });
     else this.#compareState(move);
   }
 
   /** Resumes the session like another process after this one has died: the lease must expire first. */
   async resume(): Promise<void> {
-    this.#parts.clock.advance(LEASE_MS + 1);
-    this.#process = new MortalProcess(this.#parts.store);
+    this.#options.clock.advance(LEASE_MS + 1);
+    this.#process = new MortalProcess(this.#options.store);
     this.#session = await resumeSession(this.#sessionParts(), this.#state.sessionId);
     await this.#settle();
   }
 
   /** Releases the session, and verifies all of its evidence against the spec. */
   async finish(): Promise<void> {
-    const { store, pinned } = this.#parts;
+    const { store, pinned } = this.#options;
     const { id } = this.session;
     const { chain, audit } = await verifySession(id, pinned, store.entries(id), {
       getBlob: (hash) => store.getBlob(hash),
@@ -216,13 +216,13 @@ export class ModelRun {
     });
   }
 
-  #pass({ wait = 0 }: Move): void {
-    this.#parts.clock.pass(wait * 60_000);
+  #advanceClock({ wait = 0 }: Move): void {
+    this.#options.clock.pass(wait * 60_000);
   }
 
   /** The refusal that the spec requires for a move. An expired approval, and a refusal by a tool, come last. */
   #expects({ asked, report, approvalMinutes }: Move, state = this.#state): Refusal {
-    const want = firstProblem(state, asked, this.#parts.clock.now());
+    const want = firstProblem(state, asked, this.#options.clock.now());
     if (want) return want;
     if (approvalMinutes === 0 && this.#wantsApproval(asked, state))
       return { code: 'approval-invalid', constraint: 'an approval that has not expired' };
@@ -232,7 +232,7 @@ export class ModelRun {
 
   /** True if a backend under test runs a tool; its answers and refusals are then not predicted. */
   #isTheirs(tool: string): boolean {
-    return this.#parts.backends?.some(({ tools }) => tools.includes(tool)) ?? false;
+    return this.#options.backends?.some(({ tools }) => tools.includes(tool)) ?? false;
   }
 
   #mayRefuse({ asked }: Move, { code }: Denial): boolean {
@@ -241,14 +241,14 @@ export class ModelRun {
 
   #wantsApproval(asked: AuditRequest, state: AuditState): boolean {
     if (!('approves' in asked)) return false;
-    const want = firstProblem(state, { ...asked, approves: false }, this.#parts.clock.now());
+    const want = firstProblem(state, { ...asked, approves: false }, this.#options.clock.now());
     return want?.code === 'approval-required';
   }
 
   /** Checks that a dry run gives the same answer as the move itself, including events since the last entry. */
   async #tryDry(move: Move): Promise<void> {
     const { asked } = move;
-    const now = this.#parts.clock.now();
+    const now = this.#options.clock.now();
     const state = this.#state;
     if (asked.kind === 'step') {
       const want = firstProblem(state, asked, now);
@@ -274,7 +274,7 @@ export class ModelRun {
     await this.#read();
   }
 
-  async #put(move: Move): Promise<Denial | null> {
+  async #request(move: Move): Promise<Denial | null> {
     this.#move = move;
     const result = await request(this.session, move.asked);
     if (this.#complaint) this.#fail(move, 'the tool is called as it should be', this.#complaint);
@@ -283,7 +283,7 @@ export class ModelRun {
 
   /** Folds what is new in the store. */
   async #read(): Promise<void> {
-    const { store } = this.#parts;
+    const { store } = this.#options;
     const id = this.session.id;
     // A copy, because earlier moves keep their own states.
     const state = copyState(this.#state);
@@ -309,14 +309,14 @@ export class ModelRun {
       if (body?.event !== 'denial' || body.code !== want.code)
         this.#fail(move, 'the refusal is on record', `the last entry records ${body?.event ?? 'nothing'}`);
     }
-    const empty = offerProblem(this.#parts.pinned, this.#state, move.asked, denial);
+    const empty = offerProblem(this.#options.pinned, this.#state, move.asked, denial);
     if (empty) this.#fail(move, 'the refusal says what can be done instead', empty);
     return this.#compareState(move);
   }
 
   /** Checks that the session's status matches its evidence. */
   #compareState(move: Move): void {
-    const problem = compareState(this.#parts.pinned, this.#state, this.session.state);
+    const problem = compareState(this.#options.pinned, this.#state, this.session.state);
     if (problem) this.#fail(move, problem.due, problem.said);
   }
 
@@ -327,7 +327,7 @@ export class ModelRun {
   }
 
   #sessionParts() {
-    const { clock, backends, pinned } = this.#parts;
+    const { clock, backends, pinned } = this.#options;
     const served = new Set(backends?.flatMap(({ tools }) => tools));
     const unserved = Object.keys(pinned.specs.tools).filter((id) => !served.has(id));
     return {
@@ -340,7 +340,7 @@ export class ModelRun {
   }
 
   #canned(tools: readonly string[]): ToolBackend {
-    const { store } = this.#parts;
+    const { store } = this.#options;
     return cannedBackend(tools, {
       state: () => this.#state,
       last: async () => {

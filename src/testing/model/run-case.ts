@@ -33,10 +33,10 @@ export async function runCase(pinned: Pinned, planned: PlannedCase, options: Run
   }
   if (planned.provoke === 'end') await provoke(pinned, trial, 'whole');
   if (planned.provoke === 'all') await provokeOnce(pinned, trial, options.provoked);
-  for (const move of planned.tries ?? []) await trial.take(move);
+  for (const move of planned.tries ?? []) await trial.make(move);
   for (const move of planned.forges ?? []) {
-    trial.forge(move);
-    await trial.take({ ...move, name: `${move.name} by an expired approval`, approvalMinutes: 0 });
+    trial.forgeApproval(move);
+    await trial.make({ ...move, name: `${move.name} by an expired approval`, approvalMinutes: 0 });
   }
   if (planned.both) await trial.takeBoth(...planned.both);
   await trial.finish();
@@ -75,12 +75,12 @@ export async function runCaseWithAgent(
   const clock = new TrialClock();
   const trial = await new ModelRun({ ...options, pinned, store: memoryStore({ clock }), clock, root: ROOT }).open();
   for (const move of planned.moves) await takePlanned(trial, move, planned);
-  await trial.hand('the agent plays', play);
+  await trial.withSession('the agent plays', play);
   await trial.finish();
 }
 
 async function takePlanned(trial: ModelRun, move: Move, { group }: PlannedCase): Promise<void> {
-  const { refusal } = await trial.take(move);
+  const { refusal } = await trial.make(move);
   if ((refusal !== null) === (move.refused ?? false) || group === 'visits') return;
   throw new TrialFailure(
     `${trial.way.join(' → ')}\n  ${move.name} was planned as ${move.refused ? 'refused' : 'lawful'}, but: ${refusal ? `${refusal.code} (${refusal.constraint})` : 'let through'}`,
@@ -103,6 +103,6 @@ async function provoke(pinned: Pinned, trial: ModelRun, how: 'whole' | 'sample' 
   for (const move of negativeCases(pinned, trial.state, how)) {
     const { state } = trial;
     const refused = firstProblem(state, move.asked) !== null;
-    if (refused || (how === 'whole' && move.asked.kind === 'step')) await trial.take(move);
+    if (refused || (how === 'whole' && move.asked.kind === 'step')) await trial.make(move);
   }
 }

@@ -58,8 +58,8 @@ const sorted = (offer: Offer): string =>
  */
 export function offerProblem(pinned: Pinned, state: AuditState, asked: AuditRequest, denial: Denial): string | null {
   const due = sorted(offered(pinned, state));
-  const told = sorted(said(denial.available));
-  if (due !== told) return `it offers ${told}, but the spec has ${due}`;
+  const reported = sorted(said(denial.available));
+  if (due !== reported) return `it offers ${reported}, but the spec has ${due}`;
   return wayProblem(pinned, state, asked, denial);
 }
 

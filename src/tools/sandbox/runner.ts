@@ -34,7 +34,7 @@ export class Runner {
   readonly #group: ControlGroup | null;
   readonly #exited: Promise<unknown>;
   readonly #ready: Promise<void>;
-  #said = '';
+  #received = '';
   #complaint = '';
   #failure: Error | null = null;
   #answer: (line: string | null) => void = () => {};
@@ -60,7 +60,7 @@ export class Runner {
       this.#failure = new SandboxError(`cannot start ${this.process.spawnfile}: ${error.message}`, { cause: error });
     });
     stdin!.on('error', () => {});
-    stdout!.on('data', (chunk: Buffer) => this.#hear(chunk.toString('latin1')));
+    stdout!.on('data', (chunk: Buffer) => this.#receive(chunk.toString('latin1')));
     stderr!.on('data', (chunk: Buffer) => (this.#complaint = `${this.#complaint}${chunk}`.slice(-COMPLAINT)));
     const isLimited = group && pid !== undefined ? group.join(pid) : Promise.resolve();
     this.#ready = Promise.all([isReady, isLimited]).then(([line]) => {
@@ -105,11 +105,11 @@ export class Runner {
     // The first status report means that the sandbox's first process has started: the input is open for reading, so
     // closing our end loses nothing.
     status!.once('data', () => {
-      this.#tell('go');
+      this.#send('go');
       input?.end(stdin ?? '');
     });
-    this.#tell(path);
-    if (layers !== null) this.#tell(layers);
+    this.#send(path);
+    if (layers !== null) this.#send(layers);
     return { stdout: stdout!, stderr: stderr!, status: status!, ended };
   }
 
@@ -134,7 +134,7 @@ export class Runner {
 
   /** Frees the overlay of the previous command. */
   release(): void {
-    this.#tell('release');
+    this.#send('release');
   }
 
   get isAlive(): boolean {
@@ -183,7 +183,7 @@ export class Runner {
     return [stdin, stdout, stderr] as unknown as Socket[];
   }
 
-  #tell(line: string): void {
+  #send(line: string): void {
     this.process.stdin!.write(`${line}\n`);
   }
 
@@ -193,12 +193,12 @@ export class Runner {
     });
   }
 
-  #hear(text: string): void {
-    this.#said += text;
-    const end = this.#said.indexOf('\n');
+  #receive(text: string): void {
+    this.#received += text;
+    const end = this.#received.indexOf('\n');
     if (end === -1) return;
-    const line = this.#said.slice(0, end);
-    this.#said = this.#said.slice(end + 1);
+    const line = this.#received.slice(0, end);
+    this.#received = this.#received.slice(end + 1);
     this.#answer(line);
   }
 }

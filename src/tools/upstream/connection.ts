@@ -195,8 +195,12 @@ export class UpstreamConnection {
   #fail(why: string, lastLine: string | null): void {
     this.#failures += 1;
     const since = this.#parts.clock.now();
-    const told = lastLine === null ? why : `${why}; its last line: "${lastLine}"`;
-    this.#down = { since, again: since + backoff(this.#failures, this.#parts.random()), why: this.#clean(plain(told)) };
+    const problem = lastLine === null ? why : `${why}; its last line: "${lastLine}"`;
+    this.#down = {
+      since,
+      again: since + backoff(this.#failures, this.#parts.random()),
+      why: this.#clean(plain(problem)),
+    };
   }
 
   #downMessage({ since, again, why }: Down): string {

@@ -277,7 +277,7 @@ describe('a hook that cannot answer', () => {
     { session_id: 'x' },
     { hook_event_name: 'PreToolUse', session_id: 'x', agent_id: 7 },
   ])('refuses what is no event: %j', async (raw) => {
-    const answer = await handleClaudeEvent(raw, world.host.desk({ env: world.env, pid: null }), world.env);
+    const answer = await handleClaudeEvent(raw, world.host.hookContext({ env: world.env, pid: null }), world.env);
     expect(answer.exit).toBe(2);
     expect(answer.stderr).not.toBe('');
   });
@@ -290,12 +290,12 @@ describe('a hook that cannot answer', () => {
   it('is about the repository that is set up, in whichever folder of it the client was started', async () => {
     world.write('hopgate.yaml', 'scopes: { edit: [docs/] }\n');
     const env = { ...world.env, CLAUDE_PROJECT_DIR: world.path('src') };
-    const desk = world.host.desk({ env, pid: null });
+    const desk = world.host.hookContext({ env, pid: null });
     const event = { session_id: 'below', cwd: world.path('src'), hook_event_name: 'SessionStart', source: 'startup' };
     const { exit, stdout } = await handleClaudeEvent(event, desk, env);
     expect({ exit, stdout }).toEqual({ exit: 0, stdout: expect.stringContaining('explore') });
     const seats = ['src', '.'].map((folder) =>
-      world.host.seatOf({ client: 'claude-code', id: 'below', agentId: null, root: join(world.root, folder) }),
+      world.host.recordOf({ client: 'claude-code', id: 'below', agentId: null, root: join(world.root, folder) }),
     );
     expect(seats).toEqual([null, expect.objectContaining({ parent: null })]);
   });
@@ -305,11 +305,11 @@ describe('a hook that cannot answer', () => {
     const begin = (id: string, env: typeof elsewhere) =>
       handleClaudeEvent(
         { session_id: id, cwd: world.root, hook_event_name: 'SessionStart', source: 'startup' },
-        world.host.desk({ env, pid: null }),
+        world.host.hookContext({ env, pid: null }),
         env,
       );
     expect((await begin('one', elsewhere)).exit).toBe(0);
-    const seatAt = (root: string) => world.host.seatOf({ client: 'claude-code', id: 'one', agentId: null, root });
+    const seatAt = (root: string) => world.host.recordOf({ client: 'claude-code', id: 'one', agentId: null, root });
     expect([seatAt(world.path('src')), seatAt(world.root)]).toEqual([null, expect.objectContaining({ parent: null })]);
     const made = { ...elsewhere, HOPGATE_SESSION: 's-made-up' };
     expect(await begin('two', made)).toMatchObject({ exit: 2, stderr: expect.stringContaining('s-made-up') });
@@ -318,7 +318,7 @@ describe('a hook that cannot answer', () => {
   it('refuses when the session cannot be had, and lets an agent stop that was asked to go on', async () => {
     const broken = { ...world.env, HOPGATE_ROOT: '/nowhere', HOPGATE_SESSION: 's-1' };
     const event = { session_id: 'c', cwd: world.root, tool_name: 'Read', tool_use_id: 'x' };
-    const desk = world.host.desk({ env: broken, pid: null });
+    const desk = world.host.hookContext({ env: broken, pid: null });
     const call = await handleClaudeEvent({ ...event, hook_event_name: 'PreToolUse' }, desk, broken);
     expect(call).toMatchObject({ exit: 2, stdout: '' });
     expect(call.stderr).toContain('What to do');

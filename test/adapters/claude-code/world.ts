@@ -65,7 +65,7 @@ export class World {
   /** Gives an event to the hook, with the fields that every event has. */
   async hear(name: string, fields: Fields = {}): Promise<Heard> {
     const event = { session_id: 'conversation', cwd: this.root, hook_event_name: name, ...fields };
-    const answer = await handleClaudeEvent(event, this.host.desk({ env: this.env, pid: null }), this.env);
+    const answer = await handleClaudeEvent(event, this.host.hookContext({ env: this.env, pid: null }), this.env);
     return readAnswer(answer);
   }
 
@@ -85,7 +85,7 @@ export class World {
 
   seat(agentId: string | null = null): Promise<ConversationRecord> {
     return this.host
-      .desk({ env: this.env, pid: null })
+      .hookContext({ env: this.env, pid: null })
       .conversation({ client: 'claude-code', id: 'conversation', agentId, root: this.root });
   }
 

@@ -3,7 +3,7 @@ import { codexHooks } from '../../../src/adapters/codex/hook-config.ts';
 import { hashesOf } from '../../../src/cli/codex/launch.ts';
 import { readCodexCommand } from '../../../src/cli/codex/own-options.ts';
 import { silenceOf } from '../../../src/cli/codex/show-end.ts';
-import type { SeatRecord } from '../../../src/daemon/conversation-files.ts';
+import type { StoredConversation } from '../../../src/daemon/conversation-files.ts';
 
 describe('the words behind "hopgate codex"', () => {
   test('ours stand first, and from the first that is none of ours all are Codex’s', () => {
@@ -127,7 +127,7 @@ describe('the hooks that Codex would run', () => {
 });
 
 describe('silence', () => {
-  const seat = (begun: string | null, agentId: string | null = null): SeatRecord => ({
+  const seat = (begun: string | null, agentId: string | null = null): StoredConversation => ({
     conversation: { client: 'codex', id: 't', agentId, root: '/' },
     sessionId: 's',
     parent: null,

@@ -2,7 +2,7 @@ import type { Project } from '../project/open-project.ts';
 import { type Io, note } from './io.ts';
 
 /** Warns about configuration that a session lacks: untrusted parts of hopgate.yaml, or a missing hopgate.yaml. */
-export function tellOfConfig(io: Io, { narrowed, ignored, configFile }: Project): void {
+export function printConfigWarnings(io: Io, { narrowed, ignored, configFile }: Project): void {
   if (narrowed)
     note(io, `hopgate.yaml is not trusted; left out: ${ignored.join(', ')}. Read it, then run "hopgate trust".`);
   if (configFile === null)

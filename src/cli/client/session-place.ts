@@ -3,11 +3,11 @@ import type { SessionStatus } from '../../session/session.ts';
 import { type Io, note } from '../io.ts';
 
 /** Prints the session's state before the client program takes over the screen. */
-export const tellBeginning = (io: Io, sessionId: string, root: string, { mode, peripheral }: SessionStatus): void =>
+export const printStart = (io: Io, sessionId: string, root: string, { mode, peripheral }: SessionStatus): void =>
   note(io, `session ${sessionId} in ${root}: ${mode ?? 'no mode gate'}, ${peripheral ?? 'outside of any peripheral'}`);
 
 /** Summarises the steps and denials between two states of a session, and its current place. */
-export const standing = (before: SessionStatus, after: SessionStatus): string =>
+export const moveInWords = (before: SessionStatus, after: SessionStatus): string =>
   `${plural(after.steps - before.steps, 'step')}, ${plural(after.denials - before.denials, 'refusal')}; the session is ${whereIs(after)}`;
 
 const whereIs = ({ closed, peripheral, mode }: SessionStatus): string =>

@@ -34,7 +34,15 @@ export interface Release {
   readonly agent: string;
 }
 
-export interface ToolCall {
+/** The caller's hold on a call under way. */
+export interface CallWatch {
+  /** Aborts the call; the backend kills what it started and reports `failed` with code `aborted`. */
+  readonly signal?: AbortSignal;
+  /** Gets what a command prints while it runs, for a person who waits. The result may leave parts of it out. */
+  readonly onOutput?: (text: string) => void;
+}
+
+export interface ToolCall extends CallWatch {
   readonly tool: ToolSpec;
   /** By parameter name, checked against the catalogue's schemas. Paths are as the agent wrote them. */
   readonly args: { readonly [name: string]: Json };

@@ -1,5 +1,6 @@
 import { isObject } from '../base/json.ts';
 import type { Denial } from '../gate/denial.ts';
+import type { CallWatch } from '../ports/tool-backend.ts';
 import type { Scenario, ScenarioAction, ScenarioStep } from '../spec/schema/scenario-file.ts';
 import type { Json } from '../spec/types.ts';
 import type { CloseResult, HopResult, ModeResult, StartResult, StepResult, StopResult } from './results.ts';
@@ -21,21 +22,22 @@ export interface ScenarioOutcome {
  * Runs a scenario's steps in a session, one after the other. A step that differs from the scenario (an unexpected
  * denial, a missing one, another result) is a surprise; the scenario goes on, as an agent would.
  *
- * @param onStep called with each step before it runs; the caller's approver may read its `approve`.
+ * @param onStep called with each step before it runs; the caller's approver may read its `approve`. It may return a
+ *   watch over the step.
  */
 export async function* runScenario(
   session: Session,
   scenario: Scenario,
-  onStep: (step: ScenarioStep, number: number) => void = () => {},
+  onStep: (step: ScenarioStep, number: number) => CallWatch | undefined = () => undefined,
 ): AsyncGenerator<ScenarioOutcome> {
   for (const [index, step] of scenario.steps.entries()) {
-    onStep(step, index + 1);
-    const result = await take(session, step.action);
+    const watch = onStep(step, index + 1);
+    const result = await take(session, step.action, watch);
     yield { number: index + 1, step, result, surprises: surprises(step, result) };
   }
 }
 
-function take(session: Session, action: ScenarioAction): Promise<AnyResult> {
+function take(session: Session, action: ScenarioAction, watch?: CallWatch): Promise<AnyResult> {
   switch (action.verb) {
     case 'mode': {
       const { verb: _, ...options } = action;
@@ -46,7 +48,7 @@ function take(session: Session, action: ScenarioAction): Promise<AnyResult> {
       return session.start(peripheral, options);
     }
     case 'step':
-      return session.step({ tool: action.tool, args: action.args });
+      return session.step({ tool: action.tool, args: action.args, ...watch });
     case 'hop': {
       const { verb: _, reason = '', ...options } = action;
       return session.hop({ reason, ...options });

@@ -2,7 +2,7 @@ import { isObject } from '../base/json.ts';
 import type { OutcomeRecord } from '../evidence/bodies.ts';
 import type { StepPlan } from '../gate/decide-step.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
-import type { Grant, ToolBackend, ToolReport } from '../ports/tool-backend.ts';
+import type { CallWatch, Grant, ToolBackend, ToolReport } from '../ports/tool-backend.ts';
 import { MAX_FRUIT_FILES } from '../spec/policy/limits.ts';
 import type { Json } from '../spec/types.ts';
 import { asJson, asText } from './as-json.ts';
@@ -19,10 +19,10 @@ export async function runTool(
   backend: ToolBackend,
   plan: StepPlan,
   grant: Grant,
-  { sessionId, signal }: { readonly sessionId: string; readonly signal: AbortSignal },
+  { sessionId, ...watch }: CallWatch & { readonly sessionId: string; readonly signal: AbortSignal },
 ): Promise<ToolReport> {
   try {
-    const report = await backend.run({ tool: plan.tool, args: plan.args, grant, sessionId, signal });
+    const report = await backend.run({ tool: plan.tool, args: plan.args, grant, sessionId, ...watch });
     const { outcome, effects } = asJson(report) as unknown as ToolReport;
     if (!['ok', 'failed', 'refused'].includes(outcome.status)) throw new Error('it answered without an outcome');
     return {

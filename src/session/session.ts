@@ -7,7 +7,7 @@ import type { Available, Denial } from '../gate/denial.ts';
 import { deny } from '../gate/deny.ts';
 import type { Request } from '../gate/request.ts';
 import type { ApprovalRequest, Approver } from '../ports/approver.ts';
-import type { ToolBackend } from '../ports/tool-backend.ts';
+import type { CallWatch, ToolBackend } from '../ports/tool-backend.ts';
 import type { Json, Mode, Principal, ProjectConfig, SpecSet, ToolSpec } from '../spec/types.ts';
 import { asJson, asPrincipal, asText } from './as-json.ts';
 import { hopBodies, startBody, stopBody } from './move-bodies.ts';
@@ -193,13 +193,15 @@ export class Session {
   }
 
   /** Calls a tool. An acting tool's intent is durable before it runs; an outcome is durable before this answers. */
-  step(call: { readonly tool: string; readonly args?: unknown; readonly signal?: AbortSignal }): Promise<StepResult> {
+  step(call: { readonly tool: string; readonly args?: unknown } & CallWatch): Promise<StepResult> {
     return this.#core.serially(async () => {
       const request: Request = { kind: 'step', tool: asText(call.tool), args: asJson(call.args ?? {}) };
       const decision = decide(this.#core.context(), request);
       if (!decision.ok) return this.#core.refuse(request, decision.denial);
       const { plan } = decision;
-      return this.#run(request, plan, this.#core.backendOf(plan.tool.id), call.signal ?? new AbortController().signal);
+      const { signal = new AbortController().signal, onOutput } = call;
+      const watch = { signal, ...(onOutput ? { onOutput } : {}) };
+      return this.#run(request, plan, this.#core.backendOf(plan.tool.id), watch);
     });
   }
 
@@ -339,7 +341,12 @@ export class Session {
     return this.#core.detach();
   }
 
-  async #run(request: Request, plan: StepPlan, backend: ToolBackend, signal: AbortSignal): Promise<StepResult> {
+  async #run(
+    request: Request,
+    plan: StepPlan,
+    backend: ToolBackend,
+    watch: CallWatch & { readonly signal: AbortSignal },
+  ): Promise<StepResult> {
     const { store } = this.#core.parts;
     const args = await keepFields(store, plan.args);
     const release = await this.#core.release(plan);
@@ -349,7 +356,7 @@ export class Session {
     const isTest = trustedReportOf(this.specs, plan.peripheral, tool) === 'test';
     const before = isTest ? await this.#core.tree() : undefined;
     const ran = await this.#core.writer.during(() =>
-      runTool(backend, plan, { ...this.#core.grant(plan), ...release }, { sessionId: this.id, signal }),
+      runTool(backend, plan, { ...this.#core.grant(plan), ...release }, { sessionId: this.id, ...watch }),
     );
     const report = before ? await onOneTree(before, ran, async () => (await this.#core.tree()) ?? before) : ran;
     const { outcome } = report;

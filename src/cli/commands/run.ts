@@ -21,7 +21,8 @@ import { examples, rootOf } from '../options.ts';
 import { makeFixture } from '../run/fixture.ts';
 import { operatorApprover } from '../run/operator.ts';
 import { fruitsOf, showScenarioEnd } from '../run/show-end.ts';
-import { describeAction, describeOutcome, describeResultRefusal, verdictOf } from '../run/show-result.ts';
+import { describeAction, describeOutcome, describeResultRefusal, lastLines, verdictOf } from '../run/show-result.ts';
+import { type WatchedCall, watchCall } from '../run/watch-call.ts';
 
 interface Options {
   readonly root?: string;
@@ -90,20 +91,35 @@ async function run(io: Io, file: string, options: Options): Promise<void> {
     ...(watch ? { inspector: watch.inspector } : {}),
     specs,
   });
+  const running: { call: WatchedCall | null } = { call: null };
+  // The first Ctrl-C cancels the command, the second one ends the run as any signal does.
+  const onInterrupt = () => {
+    if (running.call?.cancel()) note(io, 'the command is cancelled and the run goes on; Ctrl-C again ends the run');
+    else process.kill(process.pid, 'SIGINT');
+  };
+  process.once('SIGINT', onInterrupt);
   try {
     open(io, scenario, session, place);
     const outcomes: ScenarioOutcome[] = [];
     const steps = runScenario(session, scenario, (step, number) => {
       scripted = step.approve;
-      announce(io, number, scenario, session, step.say, describeAction(step.action));
+      const action = describeAction(step.action);
+      announce(io, number, scenario, session, step.say, action);
+      running.call = step.action.verb === 'step' ? watchCall(io, action) : null;
+      return running.call ?? undefined;
     });
     for await (const outcome of steps) {
+      running.call?.end();
+      running.call = null;
       outcomes.push(outcome);
       show(io, outcome);
     }
     await finish(io, session, place, outcomes);
+    process.removeListener('SIGINT', onInterrupt);
     if (watch) await untilInterrupted(io, watch);
   } finally {
+    process.removeListener('SIGINT', onInterrupt);
+    running.call?.end();
     await session.detach();
     await store.close();
     await watch?.close();
@@ -166,8 +182,12 @@ function show(io: Io, { number, step, result, surprises }: ScenarioOutcome): voi
     });
     return;
   }
-  if (result.ok) print(io, `      ${verdictOf(io, result)} ${describeOutcome(result)}`.trimEnd());
-  else print(io, describeResultRefusal(io, result.denial));
+  if (result.ok) {
+    print(io, `      ${verdictOf(io, result)} ${describeOutcome(result)}`.trimEnd());
+    if ('result' in result)
+      for (const line of lastLines(result.result)) print(io, paint(io, 'dim', `      │ ${visible(line)}`));
+  }
+  if (!result.ok) print(io, describeResultRefusal(io, result.denial));
   for (const surprise of surprises) print(io, `      ${paint(io, 'red', 'unexpected')}: ${visible(surprise)}`);
 }
 

@@ -12,6 +12,7 @@ import { CliError, heading, type Io, paint, print, printJsonLine } from '../io.t
 import { evidenceFile, findSession, withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { operatorApprover } from '../run/operator.ts';
+import type { WatchedCall } from '../run/watch-call.ts';
 import { complete } from '../shell/complete.ts';
 import { runLine } from '../shell/run-line.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
@@ -116,12 +117,14 @@ async function shell(io: Io, options: Options): Promise<void> {
   });
   const lines = reader[Symbol.asyncIterator]();
   let running: string | null = null;
+  let call: WatchedCall | null = null;
   let leaving = false;
   let closed = false;
   reader.once('close', () => {
     closed = true;
   });
   reader.on('SIGINT', () => {
+    if (call?.cancel()) return;
     leaving = true;
     if (running !== null)
       print(
@@ -151,7 +154,9 @@ async function shell(io: Io, options: Options): Promise<void> {
     for await (const line of lines) {
       if (leaving) break; // lines that were typed ahead of Ctrl-C
       running = excerpt(line.trim(), 60);
-      const ended = await runLine(io, session, line);
+      const ended = await runLine(io, session, line, (next) => {
+        call = next;
+      });
       running = null;
       if (ended || leaving) break;
       if (!closed) prompt(io, reader, session);

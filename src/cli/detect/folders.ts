@@ -57,6 +57,8 @@ const PROSE = /\.(?:mdx?|rst|adoc|txt)$/i;
 /** Folders with documents, examples and helpers of the program. */
 const ASIDE =
   /^(?:docs?|site|website|examples?|samples|demos?|bench(?:es|marks?)?|scripts?|tools|assets|images?|fixtures)\/$/;
+/** Maximum number of folders in the proposed scope; with more, it is the whole tree. */
+const MOST_NAMED = 40;
 /** Maximum number of folders that are listed to look for code or for names to exclude. */
 const MOST_LISTED = 300;
 
@@ -79,7 +81,7 @@ export function editScope(tree: Tree, git: GitFolders = { ignored: new Set(), tr
   const code = files.filter((name) => CODE.test(name) || (!name.includes('.') && tree.read(name)?.startsWith('#!')));
   const program = folders.filter((name) => !ASIDE.test(name) && !isTestFile(`${name}a`) && holdsCode(tree, name));
   const isFlat = program.length === 0 && (code.length > 0 || folders.length === 0);
-  if (isFlat || folders.length > MOST_LISTED) {
+  if (isFlat || folders.length > MOST_NAMED) {
     const usual = kinds.flatMap(({ excludes }) => excludes);
     return ['.', ...excluded(['.*', ...usual, ...INSTRUCTIONS, ...existing(tree, names, folders), ...git.ignored])];
   }

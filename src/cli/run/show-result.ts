@@ -58,6 +58,18 @@ export function describeOutcome(result: object): string {
   return describeValue(result.result as Json);
 }
 
+const LAST_LINES = 10;
+
+/** The last lines that a failed command or test run printed; empty if it did not fail, or its output is kept apart. */
+export function lastLines(value: Json): readonly string[] {
+  const { exit, verdict, stdout, stderr } = fieldsOf(value);
+  const hasRun = typeof exit === 'number' || exit === null;
+  if (!hasRun || (exit === 0 && (verdict === undefined || verdict === 'pass'))) return [];
+  const of = (printed: Json | undefined) => (typeof printed === 'string' ? printed.trimEnd().split('\n') : []);
+  const all = [...of(stdout), ...of(stderr)].filter((line) => line.trim() !== '');
+  return all.slice(-LAST_LINES);
+}
+
 /** Describes a returned value in one line. */
 export function describeValue(value: Json): string {
   if (!isObject(value)) return short(value, 160);

@@ -5,6 +5,7 @@ import { nearest } from '../../spec/names.ts';
 import type { Json, Mode, Principal } from '../../spec/types.ts';
 import { type Io, paint, print, printJsonLine } from '../io.ts';
 import { describeOutcome, describeResultRefusal, verdictOf } from '../run/show-result.ts';
+import { type WatchedCall, watchCall } from '../run/watch-call.ts';
 import { tellInOneLine } from '../thread/tell.ts';
 import { VERBS } from './complete.ts';
 import { parseArguments, parseLine, type ShellLine } from './parse-line.ts';
@@ -15,8 +16,17 @@ type Result = Awaited<
   >
 >;
 
-/** Runs one line of the shell. Returns true if the shell must end. */
-export async function runLine(io: Io, session: Session, text: string): Promise<boolean> {
+/**
+ * Runs one line of the shell. Returns true if the shell must end.
+ *
+ * @param onCall called with a tool's call when it begins, and with null when it has ended
+ */
+export async function runLine(
+  io: Io,
+  session: Session,
+  text: string,
+  onCall: (call: WatchedCall | null) => void = () => {},
+): Promise<boolean> {
   const line = parseLine(text);
   if (line.verb === '' || line.verb.startsWith('#')) return false;
   if (line.verb === 'exit' || line.verb === 'quit') return true;
@@ -31,7 +41,13 @@ export async function runLine(io: Io, session: Session, text: string): Promise<b
   else if (line.verb === 'status') status(io, session);
   else if (line.verb === 'log') await log(io, session, line);
   else if (line.verb === 'why') why(io, session, line);
-  else show(io, await act(session, line));
+  else {
+    const call = (VERBS as readonly string[]).includes(line.verb) ? null : watchCall(io, text.trim());
+    onCall(call);
+    const result = await act(session, line, call);
+    onCall(null);
+    show(io, result, call?.end() ?? false);
+  }
   return line.verb === 'close' && session.state.closed;
 }
 
@@ -61,7 +77,7 @@ function mistakeIn(session: Session, { verb, options }: ShellLine): string | nul
 }
 
 /** The verbs that change something; anything else is a tool. */
-function act(session: Session, { verb, words, options }: ShellLine): Promise<Result> {
+function act(session: Session, { verb, words, options }: ShellLine, call: WatchedCall | null): Promise<Result> {
   const text = (name: string): string | undefined => (typeof options[name] === 'string' ? options[name] : undefined);
   const by = text('by') as Principal | undefined;
   const reason = text('reason');
@@ -97,7 +113,7 @@ function act(session: Session, { verb, words, options }: ShellLine): Promise<Res
       });
     }
     default:
-      return session.step({ tool: verb, args: parseArguments(session.tool(verb), words) });
+      return session.step({ tool: verb, args: parseArguments(session.tool(verb), words), ...call });
   }
 }
 
@@ -109,7 +125,8 @@ function fruitOf(options: ShellLine['options']): { [field: string]: Json } | nul
     : Object.fromEntries(fields.map(([name, value]) => [name.slice('fruit.'.length), value]));
 }
 
-function show(io: Io, result: Result): void {
+/** @param wasShown the output was printed while the call ran */
+function show(io: Io, result: Result, wasShown: boolean): void {
   if (!result.ok) io.exitCode = 1;
   if (io.json) {
     const { evidence, ...rest } = result;
@@ -121,7 +138,7 @@ function show(io: Io, result: Result): void {
   };
   const line = describeOutcome(stdout === undefined ? result : withoutOutput(result));
   print(io, `  ${verdictOf(io, result)}${line ? ` ${line}` : ''}`);
-  for (const output of [text, stdout, stderr])
+  for (const output of wasShown ? [text] : [text, stdout, stderr])
     if (typeof output === 'string' && output !== '') print(io, lines(output));
   for (const match of Array.isArray(matches) ? matches : []) {
     const { path, line: number, text: found } = match as { path: string; line: number; text: string };

@@ -3,7 +3,7 @@ import { excerpt } from '../../base/text.ts';
 import { sha256 } from '../../evidence/chain.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Json } from '../../spec/types.ts';
-import { describeValue } from '../run/show-result.ts';
+import { describeValue, lastLines } from '../run/show-result.ts';
 import { inShort, type OptionalFields } from './in-short.ts';
 import { type ParameterOrder, spellCall } from './spell-call.ts';
 
@@ -120,7 +120,7 @@ function reframe(value: Json | undefined): readonly string[] {
 
 function outcome(body: OptionalFields): Telling {
   const { status, code, message, result } = fieldsOf(body['outcome']);
-  const notes = changes(body['effects']);
+  const notes = [...lastLines(result ?? null).map((line) => `│ ${line}`), ...changes(body['effects'])];
   if (status === 'ok')
     return {
       mark: wentWell(fieldsOf(result)) ? 'ok' : 'failed',

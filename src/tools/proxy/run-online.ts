@@ -42,6 +42,7 @@ export async function runOnline(
     const result = filled.cleanResult(
       await context.run(tree, proxy ? { ...withMounts(layout, ssh.mounts), proxy: true } : layout, command.run, {
         ...more,
+        onOutput: filled.isOpen ? context.call.onOutput : undefined,
         env: { ...(proxy ? proxyVariables(hosts) : {}), ...env, ...filled.env },
         ...(proxy ? { onConnection: proxy.accept } : {}),
       }),

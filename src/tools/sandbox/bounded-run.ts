@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
 import { BoundedOutput } from './bounded-output.ts';
 
 /** The reason for which hopgate killed a command. */
@@ -8,6 +9,7 @@ export interface Bounds {
   readonly seconds: number;
   readonly outputBytes: number;
   readonly signal: AbortSignal;
+  readonly onOutput?: ((text: string) => void) | undefined;
 }
 
 /**
@@ -62,9 +64,12 @@ export class BoundedRun {
 
   #collect(stream: Readable, into: BoundedOutput): Promise<void> {
     const flood = floodBytes(this.#bounds.outputBytes);
+    const { onOutput } = this.#bounds;
+    const decoder = new StringDecoder('utf8');
     stream.on('error', () => {});
     stream.on('data', (chunk: Buffer) => {
       if (into.total <= flood) into.push(chunk);
+      onOutput?.(decoder.write(chunk));
       if (into.total > flood) this.#kill('flooded');
     });
     return new Promise((resolve) => (stream.closed ? resolve() : stream.once('close', () => resolve())));

@@ -45,6 +45,8 @@ export interface CommandOptions {
   /** On top of the layout's environment. */
   readonly env?: { readonly [name: string]: string };
   readonly signal: AbortSignal;
+  /** Gets the output while the command runs. */
+  readonly onOutput?: ((text: string) => void) | undefined;
   /** With `proxy` in the layout: called for each connection that the command makes to its proxy. */
   readonly onConnection?: (socket: Socket) => void;
   /**

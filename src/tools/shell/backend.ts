@@ -1,8 +1,8 @@
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { own } from '../../spec/names.ts';
+import { installTool } from '../install/install.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
-import { installTool } from '../install/install.ts';
 import { failed, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { COMMAND_TOOLS } from './command-tools.ts';
 import { type ShellContext, shellContext } from './context.ts';

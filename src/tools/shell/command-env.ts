@@ -9,6 +9,8 @@ import { failed, type Stop } from '../workspace/outcome.ts';
 export interface FilledEnv {
   readonly env: { readonly [name: string]: string };
   readonly clean: (text: string) => string;
+  /** True if there is nothing to redact, so that the output may be shown while the command runs. */
+  readonly isOpen: boolean;
   readonly cleanResult: (result: CommandResult) => CommandResult;
   /** Hides a place whose name contains a value; hosts have no upper case. */
   readonly cleanPlace: (place: string) => string;
@@ -48,7 +50,7 @@ export function fillEnv(
   const forms = secretForms(secrets).map(([, form]) => form.toLowerCase());
   const cleanPlace = (place: string) =>
     forms.some((form) => place.toLowerCase().includes(form)) ? '(a name that contains a secret)' : place;
-  return { env, clean, cleanResult, cleanPlace };
+  return { env, clean, isOpen: secrets.size === 0, cleanResult, cleanPlace };
 }
 
 const SECONDS = 60;

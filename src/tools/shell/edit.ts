@@ -41,6 +41,7 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Stop
   let git: GitChanges | null = null;
   const tree = await treeOf(context);
   const result = await context.run(tree, editLayout(tree), argv, {
+    onOutput: call.onOutput,
     inspect: async (view) => {
       const isOpen = hasOwnGit(call.grant.root);
       git = isOpen ? gitChanges(call.grant.root, view) : null;

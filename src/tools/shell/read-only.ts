@@ -15,6 +15,7 @@ export async function readOnlyTool(context: ShellContext): Promise<ToolReport | 
   const tree = await treeOf(context);
   let discarded: readonly string[] = [];
   const result = await context.run(tree, exploreLayout(tree), argv, {
+    onOutput: context.call.onOutput,
     inspect: async (view) => {
       discarded = await discardedFiles(context, view);
     },

@@ -120,6 +120,7 @@ async function runTest(
   const result = await context.run(tree, layout, words, {
     ...(minutes === undefined ? {} : { seconds: minutes * 60 }),
     env: { CI: '1', NO_COLOR: '1', ...filled.env },
+    onOutput: filled.isOpen ? context.call.onOutput : undefined,
     outputBytes: report === 'tap' ? Math.max(REPORT_BYTES, tool.limits.outputBytes) : tool.limits.outputBytes,
     // The upper folder contains only files that this run wrote, so an old report cannot pass for a new one.
     inspect: async (view) => {

@@ -1,0 +1,86 @@
+import { Writable } from 'node:stream';
+import { expect, it } from 'vitest';
+import type { Io } from '../../src/cli/io.ts';
+import { lastLines } from '../../src/cli/run/show-result.ts';
+import { watchCall } from '../../src/cli/run/watch-call.ts';
+import { commitAll, machine } from './run.ts';
+
+const NOW = { firstMs: 0, everyMs: 5 };
+
+function terminal(isTty: boolean) {
+  const said: string[] = [];
+  const stderr = new Writable({
+    write(chunk, _, done) {
+      said.push(String(chunk));
+      done();
+    },
+  });
+  return { io: { stderr, isTty, color: false, json: false } as unknown as Io, said: () => said.join('') };
+}
+
+const until = async (holds: () => boolean) => {
+  while (!holds()) await new Promise((done) => setTimeout(done, 5));
+};
+
+it('shows the output and the time of a call at a terminal, and removes the line at its end', async () => {
+  const { io, said } = terminal(true);
+  const call = watchCall(io, 'bash-test', NOW);
+  call.onOutput?.('one\ntw');
+  await until(() => said().includes('│ one'));
+  expect(said()).toMatch(/bash-test, 0 s \(Ctrl-C cancels it\)/);
+  expect(said()).not.toContain('tw');
+  call.onOutput?.('o\u001b[2J\nrest');
+  expect(call.end()).toBe(true);
+  expect(said()).toContain('│ two\\u{1b}[2J\n');
+  expect(said()).toContain('│ rest\n');
+  expect(said().endsWith('\r\u001b[2K')).toBe(true);
+});
+
+it('shows nothing of a short call, and a note elsewhere', async () => {
+  const short = terminal(true);
+  const call = watchCall(short.io, 'x', { firstMs: 60_000, everyMs: 60_000 });
+  call.onOutput?.('out\n');
+  expect([call.end(), short.said()]).toEqual([false, '']);
+  const pipe = terminal(false);
+  const long = watchCall(pipe.io, 'bash-test', NOW);
+  await until(() => pipe.said() !== '');
+  expect([long.end(), pipe.said().split('\n')[0]]).toEqual([false, 'hopgate: bash-test has been running for 0 s']);
+});
+
+it('gives back what was not shown in full', async () => {
+  const { io, said } = terminal(true);
+  const call = watchCall(io, 'x', NOW);
+  call.onOutput?.('line\n'.repeat(2000));
+  await until(() => said() !== '');
+  expect(call.end()).toBe(false);
+});
+
+it('cancels once', () => {
+  const call = watchCall(terminal(true).io, 'x');
+  expect([call.cancel(), call.signal.aborted, call.cancel()]).toEqual([true, true, false]);
+  call.end();
+});
+
+it.each([
+  [{ exit: 0, stdout: 'a' }, []],
+  [{ exit: 0, verdict: 'fail', stdout: 'a\n\nb\n', stderr: '' }, ['a', 'b']],
+  [{ exit: 1, stdout: 'x\n'.repeat(20), stderr: 'last' }, [...Array(9).fill('x'), 'last']],
+  [{ exit: 1, stdout: { blob: 'a', bytes: 1 }, stderr: 'e' }, ['e']],
+  [{ path: 'a', text: 'b' }, []],
+  ['text', []],
+])('of %j the last lines are %j', (result, lines) => expect(lastLines(result)).toEqual(lines));
+
+it('a failed command shows its last lines in run and thread', async () => {
+  const { root, run } = machine({
+    'src/a.txt': 'a\n',
+    'plan.yaml':
+      'title: Fail\nagent: a\nsteps:\n  - start: explore\n  - mode: diagnose\n  - step: { tool: bash-readonly, args: ["seq 1 30; echo the cause >&2; exit 3"] }\n',
+  });
+  commitAll(root);
+  const ran = await run('run', 'plan.yaml', '--root', root, '--yes');
+  expect(ran.out).toContain('      │ 22\n');
+  expect(ran.out).toContain('      │ the cause\n');
+  expect(ran.out).not.toContain('│ 21\n');
+  const id = /session (s-\S+)/.exec(ran.out)?.[1] ?? '';
+  expect((await run('thread', id)).out).toMatch(/│ 30\n[^\n]*│ the cause/);
+});

@@ -1,6 +1,5 @@
-import { existsSync, realpathSync, statSync } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
-import { isWithin } from '../base/paths.ts';
+import { existsSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 /** The folder that holds hopgate's package.json. */
 export function packageFolder(): string {
@@ -38,15 +37,3 @@ export const decoded = (text: string): string => {
   const bytes = text.replaceAll(/%([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   return Buffer.from(bytes, 'latin1').toString();
 };
-
-/**
- * Root-relative paths of hopgate's own files inside a root: an agent must not write them, because they answer the next
- * hook. `node_modules/hopgate` is protected by its name (see gate/masks.ts); a hopgate that is linked there from
- * another folder of the root is listed here too.
- */
-export function protectedPaths(root: string): readonly string[] {
-  const folders = [join(root, 'node_modules', 'hopgate'), packageFolder()];
-  const real = folders.flatMap((folder) => (existsSync(folder) ? [realpathSync(folder)] : []));
-  const inside = real.filter((folder) => isWithin(root, folder)).map((folder) => relative(root, folder));
-  return [...new Set(inside.map((way) => way.split(sep).join('/') || '.'))];
-}

@@ -37,10 +37,3 @@ export class MerkleFrontier {
     return this.#peaks.length === 0 ? EMPTY_ROOT : this.#peaks.reduceRight((right, left) => nodeHash(left, right));
   }
 }
-
-/** The root over leaves (RFC 9162 §2.1.1). */
-export function merkleRoot(leaves: Iterable<NodeHash>): NodeHash {
-  const frontier = new MerkleFrontier();
-  for (const leaf of leaves) frontier.add(leaf);
-  return frontier.root();
-}

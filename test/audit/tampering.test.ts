@@ -3,10 +3,11 @@ import { linkProblems } from '../../src/audit/verify/check-links.ts';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { parseStored, type StoredBytes, sealDrafts } from '../../src/evidence/chain.ts';
 import { type ChainHead, EMPTY_CHAIN } from '../../src/evidence/entry.ts';
-import { entryLeaf, merkleRoot } from '../../src/evidence/merkle.ts';
+import { entryLeaf } from '../../src/evidence/merkle.ts';
 import { newSealKey, sealHead } from '../../src/evidence/seal.ts';
 import { depth } from '../depth.ts';
 import { conversation } from '../evidence/drafts.ts';
+import { merkleRoot } from '../evidence/merkle-root.ts';
 import { CONFIG, SPECS } from './world.ts';
 
 const log: readonly StoredBytes[] = sealDrafts(EMPTY_CHAIN, conversation('s-1', 199)).map(({ entry, head, body }) => ({

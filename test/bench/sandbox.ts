@@ -11,7 +11,7 @@ import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { gitLayout } from '../../src/tools/git/layouts.ts';
 import { detectSandbox } from '../../src/tools/sandbox/detect.ts';
 import { overlayOf } from '../../src/tools/sandbox/launch.ts';
-import { bwrapArguments } from '../../src/tools/sandbox/mounts/bwrap-arguments.ts';
+import { fixedArguments, layoutArguments } from '../../src/tools/sandbox/mounts/bwrap-arguments.ts';
 import type { SandboxLayout } from '../../src/tools/sandbox/mounts/layout.ts';
 import { editLayout, readOnlyLayout, testLayout } from '../../src/tools/sandbox/mounts/layouts.ts';
 import { makeSupportFiles, type SupportFiles } from '../../src/tools/sandbox/mounts/support-files.ts';
@@ -132,7 +132,12 @@ mount -t overlay -o "lowerdir=.,upperdir=$2/upper,workdir=$2/work$3" hopgate "$2
 
 /** What one would type: an overlay has to be mounted first. */
 function commandLine(layout: SandboxLayout, supportFiles: SupportFiles, command: readonly string[]): string[] {
-  const contained = ['bwrap', ...bwrapArguments(layout, supportFiles, {}), '--', ...command];
+  const contained = [
+    'bwrap',
+    ...[...fixedArguments(layout, supportFiles), ...layoutArguments(layout, supportFiles, {})],
+    '--',
+    ...command,
+  ];
   const overlay = overlayOf(layout);
   if (!overlay) return contained;
   const isRoot = process.getuid?.() === 0;

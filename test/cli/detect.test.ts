@@ -6,11 +6,11 @@ import { editScope, withoutTests } from '../../src/cli/detect/folders.ts';
 import { detectGit } from '../../src/cli/detect/git.ts';
 import { detectProject } from '../../src/cli/detect/project.ts';
 import { renderConfig } from '../../src/cli/detect/render-config.ts';
-import { memoryTree } from '../../src/cli/detect/tree.ts';
 import { unquotedWords } from '../../src/cli/detect/words.ts';
 import { unwritable } from '../../src/gate/scope/writable.ts';
 import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
 import { isTestFile } from '../../src/spec/test-files.ts';
+import { memoryTree } from './memory-tree.ts';
 
 const noGit = async (): Promise<null> => null;
 const tests = async (files: { readonly [path: string]: string }) =>

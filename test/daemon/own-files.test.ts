@@ -1,12 +1,9 @@
-import { mkdirSync, realpathSync, symlinkSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { quoteShell } from '../../src/base/text.ts';
-import { decoded, encoded, packageFolder, protectedPaths } from '../../src/daemon/own-files.ts';
+import { decoded, encoded } from '../../src/daemon/own-files.ts';
 import { isProtected } from '../../src/gate/scope/masks.ts';
 import { runProgram } from './processes.ts';
-import { makeWorld } from './world.ts';
 
 describe('what a header carries', () => {
   it('comes back as it was, and holds nothing that ends a header', () => {
@@ -27,24 +24,7 @@ describe('a word of a shell', () => {
   });
 });
 
-describe("hopgate's own files beneath a root", () => {
-  it('are none where hopgate lies elsewhere', () => {
-    expect(protectedPaths(makeWorld().root)).toEqual([]);
-  });
-
-  it('are where it is installed, and all of the root where that is hopgate itself', () => {
-    expect(protectedPaths(packageFolder())).toEqual(['.']);
-    expect(protectedPaths(dirname(packageFolder()))).toEqual([realpathSync(packageFolder()).split('/').at(-1)]);
-  });
-
-  it('are also where a link of node_modules leads, beneath the root', () => {
-    const { root } = makeWorld();
-    mkdirSync(join(root, 'node_modules'));
-    mkdirSync(join(root, 'packages/hopgate'), { recursive: true });
-    symlinkSync('../packages/hopgate', join(root, 'node_modules/hopgate'));
-    expect(protectedPaths(root)).toEqual(['packages/hopgate']);
-  });
-
+describe("hopgate's own files in a root", () => {
   it.each([
     ['node_modules/hopgate', true],
     ['node_modules/hopgate/dist/hook/main.cjs', true],

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { EMPTY_ROOT, entryLeaf, leafHash, MerkleFrontier, merkleRoot } from '../../src/evidence/merkle.ts';
+import { EMPTY_ROOT, entryLeaf, leafHash, MerkleFrontier } from '../../src/evidence/merkle.ts';
+import { merkleRoot } from './merkle-root.ts';
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sealDrafts } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
-import { entryLeaf, merkleRoot } from '../../src/evidence/merkle.ts';
+import { entryLeaf } from '../../src/evidence/merkle.ts';
 import {
   isSignedBy,
   newSealKey,
@@ -12,6 +12,7 @@ import {
   sealProblem,
 } from '../../src/evidence/seal.ts';
 import { conversation } from './drafts.ts';
+import { merkleRoot } from './merkle-root.ts';
 
 const NOW = Date.parse('2026-02-01T00:00:00.000Z');
 const log = sealDrafts(EMPTY_CHAIN, conversation('s-1', 9)).map(({ entry }) => entry);

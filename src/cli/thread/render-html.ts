@@ -1,4 +1,5 @@
 import { visible } from '../../base/text.ts';
+import { xml } from '../../compile/svg/text.ts';
 import type { Row, ThreadVisit } from './outline.ts';
 import { isVisit } from './render-text.ts';
 import { duration, offset } from './times.ts';
@@ -71,12 +72,4 @@ const bodies = ({ entries }: Row): string =>
     })
     .join('');
 
-const ENTITIES: { readonly [char: string]: string } = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-const escaped = (text: string): string =>
-  visible(text.toWellFormed()).replaceAll(/[&<>"']/g, (char) => ENTITIES[char]!);
+const escaped = (text: string): string => xml(visible(text));

@@ -2,8 +2,8 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { bwrapArguments } from '../../../src/tools/sandbox/mounts/bwrap-arguments.ts';
-import { baseLayout } from '../../../src/tools/sandbox/mounts/layout.ts';
+import { fixedArguments, layoutArguments } from '../../../src/tools/sandbox/mounts/bwrap-arguments.ts';
+import { baseLayout, type SandboxLayout } from '../../../src/tools/sandbox/mounts/layout.ts';
 
 const supportFiles = {
   folder: '/f',
@@ -14,12 +14,17 @@ const supportFiles = {
   filters: { plain: '/f/filter', unixSockets: '/f/filter-unix-sockets' },
 };
 
+const argumentsOf = (layout: SandboxLayout): readonly string[] => [
+  ...fixedArguments(layout, supportFiles),
+  ...layoutArguments(layout, supportFiles, {}),
+];
+
 /** Several layers stop the same escape, so an attempt alone would not notice that one is gone. */
 test('no layout goes without the fixed part', () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-test-')));
   onTestFinished(() => rmSync(root, { recursive: true }));
   const wide = { ...baseLayout('x', { root }), network: true, unixSockets: true };
-  const line = ` ${bwrapArguments(wide, supportFiles, {}).join(' ')} `;
+  const line = ` ${argumentsOf(wide).join(' ')} `;
   for (const part of [
     '--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup',
     '--disable-userns',
@@ -35,5 +40,5 @@ test('no layout goes without the fixed part', () => {
   ])
     expect(line).toContain(` ${part.trim()} `);
   expect(line).not.toMatch(/--(dev-)?bind\S* \/ /);
-  expect(bwrapArguments(baseLayout('x', { root }), supportFiles, {})).toContain('--unshare-net');
+  expect(argumentsOf(baseLayout('x', { root }))).toContain('--unshare-net');
 });

@@ -20,18 +20,6 @@ const SHARED_MEMORY_BYTES = 64 << 20;
 /** The layout fields that change the fixed arguments. */
 export type Networking = Pick<SandboxLayout, 'network'>;
 
-/**
- * The command line of bubblewrap up to `--`. Pure, except that it reads which system paths the host has, and writes
- * support files.
- */
-export function bwrapArguments(
-  layout: SandboxLayout,
-  supportFiles: SupportFiles,
-  env: Readonly<Record<string, string>>,
-): string[] {
-  return [...fixedArguments(layout, supportFiles), ...layoutArguments(layout, supportFiles, env)];
-}
-
 /** The arguments that contain, the same for every command. Later arguments can only add paths that the command sees. */
 export function fixedArguments({ network }: Networking, supportFiles: SupportFiles): string[] {
   return [

@@ -1,16 +1,30 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse, parseDocument } from 'yaml';
 import { deploys } from '../../src/cli/detect/deploys.ts';
 import { editScope, withoutTests } from '../../src/cli/detect/folders.ts';
 import { detectGit } from '../../src/cli/detect/git.ts';
 import { detectProject } from '../../src/cli/detect/project.ts';
+import { proposedCaches, proposedPrograms } from '../../src/cli/detect/programs.ts';
 import { renderConfig } from '../../src/cli/detect/render-config.ts';
 import { unquotedWords } from '../../src/cli/detect/words.ts';
 import { unwritable } from '../../src/gate/scope/writable.ts';
 import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
 import { isTestFile } from '../../src/spec/test-files.ts';
 import { memoryTree } from './memory-tree.ts';
+
+/** A home folder with these programs in folders of a PATH, and these folders. */
+function machineWith(programs: readonly string[], folders: readonly string[]) {
+  const home = mkdtempSync(join(tmpdir(), 'hopgate-test-'));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  for (const folder of [...folders, ...programs.map((program) => dirname(program))])
+    mkdirSync(join(home, folder), { recursive: true });
+  for (const program of programs) writeFileSync(join(home, program), '#!/bin/sh\n', { mode: 0o755 });
+  return { home, path: `${home}/bin:${home}/shown`, shown: join(home, 'shown') };
+}
 
 const noGit = async (): Promise<null> => null;
 const tests = async (files: { readonly [path: string]: string }) =>
@@ -287,12 +301,49 @@ describe('the file that is written', () => {
       deploy: many.map((place, at) => ({ name: `d${at}`, run: many, because: `"${place.repeat(50)}"` })),
       git: { remote: 'origin', branch: 'main' },
     };
-    const text = renderConfig(found, many);
+    const caches = many.map((place, at) => (at % 2 ? place : { read: `~/${place}` }));
+    const text = renderConfig(found, { certain: many, possible: many, caches });
     expect(parseDocument(text).toString({ flowCollectionPadding: false, trailingComma: true })).toBe(text);
     const lines = text.split('\n');
     expect(lines[0]).toBe('---');
     expect(lines.filter((line) => line.length > 80 || /\s$|^[^#]*\S #|^[^#"]*\{|: yes|- yes/.test(line))).toEqual([]);
     expect(text).not.toMatch(/\n\n\n|\n\n$/);
+  });
+
+  it.each([
+    ['pom.xml', { 'pom.xml': '' }, 'mvn --offline --batch-mode test'],
+    ['a Maven wrapper', { 'pom.xml': '', mvnw: '' }, './mvnw --offline --batch-mode test'],
+    ['Gradle', { 'build.gradle.kts': '', gradlew: '' }, './gradlew --offline test'],
+    ['rspec', { '.rspec': '', Gemfile: '' }, 'bundle exec rspec'],
+    ['rake', { Rakefile: 'Rake::TestTask.new' }, 'rake test'],
+    ['PHPUnit', { 'phpunit.xml.dist': '' }, 'vendor/bin/phpunit --log-junit hopgate-junit.xml'],
+    ['mix', { 'mix.exs': '' }, 'mix test'],
+  ])('finds the tests of %s', async (_name, files, run) => {
+    expect((await tests(files as unknown as { [path: string]: string })).map((found) => found.run)).toEqual([run]);
+  });
+
+  it('runs the tests of CMake only if there are some', async () => {
+    expect(await tests({ 'CMakeLists.txt': 'project(a)' })).toEqual([]);
+    expect((await tests({ 'CMakeLists.txt': 'project(a)\nenable_testing()' }))[0]?.run).toContain('ctest --test-dir');
+  });
+
+  it('proposes what the operator’s machine has for the repository, and nothing else', () => {
+    const { home, path, shown } = machineWith(
+      ['bin/go', 'bin/uv', 'bin/mytool', 'bin/private', 'shown/cargo'],
+      ['go/pkg/mod'],
+    );
+    const tree = memoryTree({
+      'go.mod': '',
+      'go.sum': 'x v1 h1:y',
+      'Cargo.toml': '',
+      'Cargo.lock': 'source = "registry"',
+      'uv.lock': '',
+      Makefile: 'all:\n\t@-uv run x && mytool y\n\techo private\n',
+    });
+    expect(proposedPrograms(tree, path, [shown])).toEqual({ certain: ['uv', 'go', 'mytool'], possible: ['private'] });
+    expect(proposedCaches(tree, home)).toEqual(['~/.cache/go-build', { read: '~/go/pkg/mod' }]);
+    expect(proposedCaches(memoryTree({ 'go.mod': '' }), home)).toEqual(['~/.cache/go-build']);
+    expect(proposedPrograms(memoryTree({}), path, [shown])).toEqual({ certain: [], possible: [] });
   });
 
   it('says what to fill in where nothing was found', () => {

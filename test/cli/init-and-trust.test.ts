@@ -59,13 +59,13 @@ describe('init', () => {
     expect((await run('trust')).code).toBe(1);
   });
 
-  it('proposes programs that only the operator’s PATH has, and does not grant them', async () => {
+  it('names programs that only the operator’s PATH has', async () => {
     const { root: bin } = machine({ mytool: '#!/bin/sh\n' });
     chmodSync(join(bin, 'mytool'), 0o755);
     const PATH = `${bin}:${process.env['PATH']}`;
     const { root, run } = machine({ Makefile: 'test:\n\tcat x && mytool y\n' }, { PATH });
-    expect((await run('init')).out).toContain('scripts seem to start mytool, which the sandbox lacks');
-    expect(readFileSync(join(root, 'hopgate.yaml'), 'utf8')).toContain('\n# programs: [mytool]\n');
+    expect((await run('init')).out).toContain('programs  mytool, which the sandbox shows to every command');
+    expect(readFileSync(join(root, 'hopgate.yaml'), 'utf8')).toContain('\nprograms: [mytool]\n');
   });
 
   it('works at the root of the repository from any folder of it, and says so', async () => {

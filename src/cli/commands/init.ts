@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import type { Command } from 'commander';
 import { shorten } from '../../base/text.ts';
 import { unwritable } from '../../gate/scope/writable.ts';
@@ -10,8 +10,8 @@ import { isExclusion } from '../../spec/paths.ts';
 import { programsOf } from '../../tools/shell/context.ts';
 import { isTestPlace, withoutTests } from '../detect/folders.ts';
 import { type DetectedProject, detectProject } from '../detect/project.ts';
-import { renderConfig } from '../detect/render-config.ts';
-import { scriptPrograms } from '../detect/script-programs.ts';
+import { type Proposed, renderConfig } from '../detect/render-config.ts';
+import { proposedCaches, proposedPrograms } from '../detect/programs.ts';
 import { diskTree } from '../detect/tree.ts';
 import type { Diagnosis } from '../doctor-finding.ts';
 import { programFindings } from '../doctor-programs.ts';
@@ -48,8 +48,11 @@ async function init(io: Io, options: Options): Promise<void> {
   const project = await detectProject(tree, (args) => askGit(root, args, io.env['PATH']));
   const found = options.tests ? project : { ...project, edit: withoutTests(project.edit) };
   const deploy = Object.fromEntries(found.deploy.map(({ name, run }) => [name, { run, network: false }]));
-  const { mounts } = programsOf(root, { mask: [], toolchains: [], test: found.test, deploy }, { ...io.env });
-  const proposed = scriptPrograms(tree, io.env['PATH'], [root, ...mounts.map(({ target }) => target)]);
+  const { mounts, path } = programsOf(root, { mask: [], toolchains: [], test: found.test, deploy }, { ...io.env });
+  const proposed = {
+    ...proposedPrograms(tree, path.join(delimiter), [root, ...mounts.map(({ target }) => target)]),
+    caches: proposedCaches(tree, io.env['HOME']),
+  };
   const text = renderConfig(found, proposed);
   const before = tree.read(CONFIG_FILE);
   const diff = lineDiff(before ?? '', text);
@@ -91,7 +94,7 @@ function colored(io: Io, line: string): string {
 function summary(
   { edit, test, deploy, git }: DetectedProject,
   programs: readonly Diagnosis[],
-  proposed: readonly string[],
+  { certain, possible, caches }: Proposed,
   names: readonly string[],
 ): readonly string[] {
   const or = (text: string, otherwise: string): string => (text === '' ? otherwise : text);
@@ -112,10 +115,12 @@ function summary(
     `  deploy  ${or(commands(deploy), 'nothing found')}`,
     `  git     ${git === null ? 'no remote found; deploy cannot push' : `${git.remote} ${git.branch}`}`,
     ...programs.map(({ name, found, fix }) => `  ${name}: ${found}. ${fix}`),
-    ...(proposed.length > 0
-      ? [
-          `  scripts seem to start ${proposed.join(', ')}, which the sandbox lacks; if so, remove the # before "programs:"`,
-        ]
+    ...(certain.length > 0 ? [`  programs  ${certain.join(' ')}, which the sandbox shows to every command`] : []),
+    ...(caches.length > 0
+      ? [`  cache   ${caches.map((each) => (typeof each === 'string' ? each : `${each.read} (read-only)`)).join(' ')}`]
+      : []),
+    ...(possible.length > 0
+      ? [`  scripts may start ${possible.join(', ')}, which the sandbox lacks; if so, add them to "programs:"`]
       : []),
     'Next: read the file, correct it, then "hopgate trust" and "hopgate doctor".',
     `Commit ${CONFIG_FILE}, so that each clone and work tree has it.`,

@@ -10,6 +10,38 @@ export const cargoTest = (tree: Tree): FoundTest | null =>
 export const goTest = (tree: Tree): FoundTest | null =>
   tree.read('go.mod') === null ? null : { run: ['go', 'test', './...'], report: 'none', because: 'go.mod' };
 
+/**
+ * Java, Ruby, PHP, Elixir and CMake. Commands get no network, so a build tool must not look for newer packages. CMake
+ * builds in memory, because its cache names the folder of the build.
+ */
+export function otherTests(tree: Tree): readonly FoundTest[] {
+  const names = new Set(tree.list(''));
+  const has = (...all: string[]): string | undefined => all.find((name) => names.has(name));
+  const found = (because: string | undefined, run: readonly string[], report: FoundTest['report'] = 'none') =>
+    because === undefined ? [] : [{ run, report, because }];
+  const bundled = names.has('Gemfile') ? ['bundle', 'exec'] : [];
+  const isTested = /\b(?:enable_testing|include *\( *CTest)\b/i.test(tree.read('CMakeLists.txt') ?? '');
+  const usesRake = /\bTestTask\b|\btask +:?test\b/.test(tree.read('Rakefile') ?? '');
+  return [
+    ...found(has('pom.xml'), [names.has('mvnw') ? './mvnw' : 'mvn', '--offline', '--batch-mode', 'test']),
+    ...found(has('build.gradle', 'build.gradle.kts'), [
+      names.has('gradlew') ? './gradlew' : 'gradle',
+      '--offline',
+      'test',
+    ]),
+    ...found(has('.rspec'), [...bundled, 'rspec']),
+    ...found(usesRake ? 'Rakefile' : undefined, [...bundled, 'rake', 'test']),
+    ...found(has('phpunit.xml', 'phpunit.xml.dist'), ['vendor/bin/phpunit', '--log-junit', JUNIT_FILE], {
+      junit: JUNIT_FILE,
+    }),
+    ...found(has('mix.exs'), ['mix', 'test']),
+    ...found(isTested ? 'CMakeLists.txt' : undefined, [
+      ...['sh', '-c'],
+      'cmake -S . -B /tmp/build && cmake --build /tmp/build && ctest --test-dir /tmp/build --output-on-failure',
+    ]),
+  ];
+}
+
 /** pytest, if something says that it is used; run through the environment manager whose lock file exists. */
 export function pytest(tree: Tree): FoundTest | null {
   const because = pytestSign(tree);

@@ -3,7 +3,7 @@ import { editScope, type GitFolders } from './folders.ts';
 import type { FoundDeploy, FoundTest } from './found.ts';
 import { type AskGit, detectGit } from './git.ts';
 import { makeTest } from './makefile.ts';
-import { cargoTest, goTest, pytest, unittest } from './other-tests.ts';
+import { cargoTest, goTest, otherTests, pytest, unittest } from './other-tests.ts';
 import { packageTest } from './package-json.ts';
 import type { Tree } from './tree.ts';
 
@@ -20,9 +20,14 @@ export interface DetectedProject {
  * found, because it would run the same tests again.
  */
 export async function detectProject(tree: Tree, git: AskGit): Promise<DetectedProject> {
-  const tests = [packageTest(tree), cargoTest(tree), goTest(tree), pytest(tree), unittest(tree)].filter(
-    (found) => found !== null,
-  );
+  const tests = [
+    packageTest(tree),
+    cargoTest(tree),
+    goTest(tree),
+    pytest(tree),
+    unittest(tree),
+    ...otherTests(tree),
+  ].filter((found) => found !== null);
   const make = makeTest(tree);
   return {
     edit: editScope(tree, await gitFolders(tree, git)),

@@ -1,5 +1,6 @@
 import { Document, isScalar, type Node, type Pair, visit } from 'yaml';
 import { shorten } from '../../base/text.ts';
+import type { ProposedCache, ProposedPrograms } from './programs.ts';
 import type { DetectedProject } from './project.ts';
 
 /** The style that prettier writes and yamllint accepts. */
@@ -29,8 +30,18 @@ const commented = (text: string): string => text.replaceAll(/^/gm, '# ').replace
 
 const section = (explanation: string, setting: string): string => `${commented(explanation)}\n${setting}\n`;
 
+/** The parts of the operator's machine that the sandbox is to show. */
+export interface Proposed extends ProposedPrograms {
+  readonly caches: readonly ProposedCache[];
+}
+
+const NOTHING: Proposed = { certain: [], possible: [], caches: [] };
+
 /** Writes a hopgate.yaml, with a comment for each key. A missing finding becomes a comment to fill in. */
-export function renderConfig({ edit, test, deploy, git }: DetectedProject, programs: readonly string[] = []): string {
+export function renderConfig(
+  { edit, test, deploy, git }: DetectedProject,
+  { certain, possible, caches }: Proposed = NOTHING,
+): string {
   const because = (found: readonly { readonly because: string }[]) => found.map((one) => one.because);
   return [
     '---',
@@ -53,12 +64,23 @@ export function renderConfig({ edit, test, deploy, git }: DetectedProject, progr
             because(test),
           ),
     ),
-    ...(programs.length === 0
+    ...(certain.length === 0
+      ? []
+      : [section('Programs of yours that commands here start; the sandbox shows them.', block('programs', certain))]),
+    ...(possible.length === 0
       ? []
       : [
           section(
-            'Programs of yours that scripts here seem to start. Remove the # from the next\nlines to show them in the sandbox.',
-            commented(block('programs', programs)),
+            'Programs of yours whose names are in scripts here. If commands start them,\nadd them to "programs".',
+            commented(block('programs', [...certain, ...possible])),
+          ),
+        ]),
+    ...(caches.length === 0
+      ? []
+      : [
+          section(
+            'Caches: a folder of the home folder that the test runs of a session share,\nand folders of yours that every command may read.',
+            block('cache', caches),
           ),
         ]),
     section(

@@ -4,6 +4,7 @@ import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
 import type { Mount } from '../sandbox/mount.ts';
+import { SANDBOX_HOME } from '../sandbox/mounts/layout.ts';
 import { installationMounts, installationOf, isReadable, type Kept, namesIn, realOf } from './installation.ts';
 import { type Behind, behindShim, choicesFor, headOf } from './shim.ts';
 
@@ -38,9 +39,22 @@ export interface ProgramsRequest {
 
 /** Always shown; with a merged `/usr` some of them are links. */
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
+/** Shown if they exist: read-only stores of packages that everybody may read, without configuration. */
+const STORES = ['/nix/store', '/gnu/store'];
 const MOST_NAMES = 2000;
 const MOST_LINKS = 40;
 const MOST_QUESTIONS = 8;
+
+/**
+ * Packages that an interpreter installs for one user, and versions of package managers, relative to the home folder.
+ * Programs search them in the home folder of the sandbox. A name may begin with a pattern for the version.
+ */
+const USER_PACKAGES: readonly { readonly folder: string; readonly version?: RegExp; readonly under?: string }[] = [
+  { folder: '.local/lib', version: /^python3\.\d+$/, under: 'site-packages' },
+  { folder: '.local/share/gem/ruby', version: /^\d/ },
+  { folder: '.gem/ruby', version: /^\d/ },
+  { folder: '.cache/node/corepack' },
+];
 
 const NOWHERE: Programs = { path: [], mounts: [], env: {}, hidden: [] };
 
@@ -124,7 +138,9 @@ class Finder {
     const home = env['HOME'] || '/';
     this.#kept = { home: realOf(home) ?? home, folders: [root, ...state] };
     this.#masked = maskMatcher(masks);
-    this.#shown = [...SYSTEM, root, ...toolchains].flatMap((folder) => [folder, realOf(folder) ?? folder]);
+    for (const store of STORES)
+      if (existsSync(store)) this.#mounts.set(store, [{ kind: 'read-only', source: store, target: store }]);
+    this.#shown = [...SYSTEM, ...STORES, root, ...toolchains].flatMap((folder) => [folder, realOf(folder) ?? folder]);
   }
 
   found(): Programs {
@@ -132,8 +148,21 @@ class Finder {
     for (const name of names) this.#need(name);
     this.#python(join(root, '.venv', 'bin', 'python'));
     for (const folder of this.#path) this.#shadows(folder);
+    this.#userPackages();
     const path = [...new Set(this.#path.flatMap((folder) => [...(this.#ahead.get(folder) ?? []), folder]))];
     return { path, mounts: [...this.#mounts.values()].flat(), env: this.#environment(), hidden: this.#hidden };
+  }
+
+  #userPackages(): void {
+    const { home } = this.#kept;
+    for (const { folder, version, under = '' } of USER_PACKAGES)
+      for (const name of version ? namesIn(join(home, folder)).filter((each) => version.test(each)) : ['']) {
+        const way = join(folder, name, under);
+        const source = realOf(join(home, way));
+        const target = join(SANDBOX_HOME, way);
+        if (source !== null && isWithin(home, source) && isReadable(source, this.#request.root))
+          this.#mounts.set(target, [{ kind: 'read-only', source, target }]);
+      }
   }
 
   /** Requires a program: a name is searched on the PATH, a path is relative to the root. */

@@ -67,6 +67,8 @@ const answers = new Map<string, Behind>();
  * manager outside the sandbox (never a program of the repository), and again after a version file has changed.
  */
 export function behindShim(program: string, root: string, env: Env): Behind | null {
+  if (basename(realOf(program) ?? '') === 'snap' && basename(program) !== 'snap')
+    return { problem: 'a snap starts only through its service; install the program in another way' };
   const manager = managerOf(program, env['PATH']);
   if (manager === null) return null;
   const chosen = Object.entries(env).filter(([name]) => /_(?:VERSION|TOOLCHAIN)$/.test(name));

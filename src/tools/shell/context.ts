@@ -123,7 +123,10 @@ export function programsOf(
   env: NodeJS.ProcessEnv,
 ): Programs {
   const { mask: masks, programs = [], test, deploy, install = [] } = config;
-  const commands = [...test, ...install, ...Object.values(deploy)].flatMap(({ run }) => run[0] ?? []);
+  // The second word may be a subcommand that is a program of its own, such as cargo-nextest.
+  const commands = [...test, ...install, ...Object.values(deploy)].flatMap(({ run: [program = '', sub] }) =>
+    /^[a-z][\w-]*$/.test(sub ?? '') && !program.includes('/') ? [program, `${program}-${sub}`] : [program],
+  );
   const toolchains = config.toolchains.map(fromHome);
   return operatorPrograms({ root, names: [...programs, ...commands], toolchains, masks, env, state: STATE_HOMES() });
 }

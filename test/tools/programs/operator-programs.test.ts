@@ -109,6 +109,50 @@ describe('tests run the operator’s programs', () => {
     expect(await tested([`${home}/.sdkman/java/current/bin/java`])).toMatchObject({ stdout: '21 1.2\n' });
   });
 
+  test('with the packages that were installed for the operator alone', async () => {
+    const home = homeWith(
+      {
+        '.local/bin/tool': '#!/usr/bin/env python3\nimport mine\n',
+        '.local/lib/python3.9/site-packages/mine.py': '9',
+        '.local/lib/python3.9/private': 'SECRET',
+        '.local/lib/notes/site-packages/x': 'SECRET',
+        '.gem/ruby/3.1.0/gems/x': 'gem',
+        '.gem/credentials': 'SECRET',
+        '.cache/node/corepack/v1/pnpm/x': 'pnpm',
+        '.cache/node/x': 'SECRET',
+      },
+      ['.local/bin'],
+    );
+    expect(
+      await line('cd; find . -type f | sort; cat .gem/ruby/3.1.0/gems/x; touch .gem/ruby/x || true'),
+    ).toMatchObject({
+      stdout: [
+        './.cache/node/corepack/v1/pnpm/x',
+        './.gem/ruby/3.1.0/gems/x',
+        './.local/lib/python3.9/site-packages/mine.py',
+        'gem',
+      ].join('\n'),
+    });
+    expect((await line(`ls -A ${home} 2>&1; true`)).stdout).not.toContain('gem');
+  });
+
+  test('and subcommands that are programs of their own', async () => {
+    homeWith(
+      { 'b/cargo': '#!/bin/sh\nexec cargo-nextest "$@"\n', 'b/cargo-nextest': says('nextest'), 'b/cargo-x': says('x') },
+      ['b'],
+    );
+    expect(await tested(['cargo', 'nextest', 'run'])).toMatchObject({ verdict: 'pass', stdout: 'nextest\n' });
+    expect(await tested(['sh', '-c', 'cargo-x'])).toMatchObject({ verdict: 'error', exit: 127 });
+  });
+
+  test('but no snap, which starts only through its service', async () => {
+    homeWith({ 'usr/snap': '#!/bin/sh\necho started by snap\n', 'snap/bin/python3': '-> ../../usr/snap' }, [
+      'snap/bin',
+    ]);
+    const { verdict, stderr } = await tested(['python3']);
+    expect([verdict, stderr]).toEqual(['error', expect.stringContaining('a snap starts only through its service')]);
+  });
+
   test('without what may be secret in an installation', async () => {
     const home = homeWith(
       {

@@ -75,10 +75,7 @@ const DISCIPLINE = ['psr-search', 'psr-select', 'pur-update', 'pur-mark-pivot', 
 
 const detected = new Map<boolean, Promise<Sandbox>>();
 
-/**
- * The sandbox of this process: a working one keeps working, so all sessions share it; a missing one may have been
- * installed since, so it is tested again.
- */
+/** The sandbox of this process, shared by all sessions. A missing one is tested again: it may be installed by now. */
 async function sandboxOf(unsafe: boolean): Promise<Sandbox> {
   const known = detected.get(unsafe);
   if (known && (await known.catch(() => null))?.availability.ok) return known;

@@ -16,10 +16,7 @@ export type { AgentSession } from './core/agent-session.ts';
 export { agentSession } from './core/local.ts';
 
 export interface ClaudeAgentOptions {
-  /**
-   * Answers an approval request: true or a name approves it, anything else refuses it. Default: the session's own
-   * approver.
-   */
+  /** Answers an approval request: true or a name approves it. Default: the session's own approver. */
   readonly approve?: (request: ApprovalRequest) => boolean | string | Promise<boolean | string>;
   /** Instructions that come before the session's own. */
   readonly append?: string;

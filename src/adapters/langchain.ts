@@ -27,10 +27,7 @@ export interface ApprovalResume {
   readonly decisions: readonly [{ readonly type: 'approve' | 'reject' }];
 }
 
-/**
- * The approvals that the calls of the newest message need, by call id. Stored in the graph's state, so that exactly the
- * shown request is approved.
- */
+/** The approvals that the newest message's calls need, by call id. In the graph's state, to bind what was shown. */
 const State = z.object({ hopgateWanted: z.record(z.string(), z.custom<ApprovalRequest>()).default({}) });
 
 /**

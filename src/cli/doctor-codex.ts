@@ -12,10 +12,7 @@ const OPEN = [
   'A turn keeps the sandbox that it began with. After a hop, hopgate’s tools follow at once; apply_patch from the next start on (hopgate codex --follow).',
 ];
 
-/**
- * Reports if hopgate can work in Codex: if Codex is installed, if the permanently installed hooks are trusted, and if
- * they ran here. Empty if there is no Codex.
- */
+/** Reports if hopgate can work in Codex: if it is installed, its hooks trusted and run here. Empty without Codex. */
 export async function codexFindings(root: string, io: Io): Promise<readonly Diagnosis[]> {
   const codex = io.env['CODEX_BIN'] ?? findProgram('codex', io.env['PATH']);
   if (!codex) return [];

@@ -17,10 +17,7 @@ export const runProgram: RunProgram = (program, args, options = {}) =>
     );
   });
 
-/**
- * Asks git about a repository, and prevents the repository from running its own programs: no hooks, no fsmonitor, no
- * pager, no prompts, no global configuration.
- */
+/** Asks git about a repository that may run nothing: no hooks, fsmonitor, pager, prompts or global configuration. */
 export function askGit(
   root: string,
   args: readonly string[],

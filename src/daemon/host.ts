@@ -63,10 +63,7 @@ interface RunTicket {
   readonly call: ContainedCall;
 }
 
-/**
- * The sessions of client programs, and the conversation that each belongs to. Used by the daemon and by a hook process
- * that answers without it.
- */
+/** The sessions of client programs and their conversations, in the daemon or in a hook process without it. */
 export class SessionHost {
   readonly #options: HostOptions;
   readonly #sessions: OpenSessions;

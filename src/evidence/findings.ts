@@ -272,10 +272,7 @@ export interface FindingsByPath {
   [path: string]: string;
 }
 
-/**
- * Adds what a step found, and drops what no longer holds. A forged body may lack its effects: the audit reports that,
- * and reading must not fail.
- */
+/** Adds what a step found, and drops what no longer holds. A forged body may lack effects: reading must not fail. */
 export function countFindings(
   found: FindingsByPath,
   effects: readonly EffectRecord[] | 'unobserved' | undefined,

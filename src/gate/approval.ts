@@ -35,10 +35,7 @@ export function approvalHash(subject: ApprovalSubject): string {
   return hash('sha256', canonicalize({ version: APPROVAL_VERSION, sessionId, action, reason, view }) ?? '');
 }
 
-/**
- * Returns the reason why a grant does not cover a request; null if it does. A grant is valid for one use, one session
- * and one request, until it expires.
- */
+/** The reason why a grant does not cover a request, or null. It is for one use, session and request, with an expiry. */
 export function approvalProblem(
   grant: ApprovalGrant,
   wanted: { readonly sessionId: string; readonly requestHash: string },

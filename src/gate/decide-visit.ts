@@ -72,10 +72,7 @@ export function decideClose(context: GateContext, _request: CloseRequest): Decis
   return { ok: true, plan: null };
 }
 
-/**
- * Decides whether a peripheral may be started from outside: `default` on the first visit, later `session-close` or the
- * operator's `user-request`.
- */
+/** Decides whether a peripheral may be started from outside: first `default`, later `session-close`, `user-request`. */
 export function decideStart(context: GateContext, request: StartRequest): Decision<StartPlan> {
   const { specs, view } = context;
   if (view.closed) return deny(context, 'session-closed', {});
@@ -176,10 +173,7 @@ export function needsTree({ specs, view }: GateContext, request: HopRequest | St
 const knownTree = ({ view: { tree } }: GateContext): { readonly tree?: TreeToShip } =>
   tree && !('problem' in tree) ? { tree } : {};
 
-/**
- * The part of an approval's view about the tree: the tested tree and its test commands, the files that will be shipped,
- * and those that will not.
- */
+/** The part of an approval's view about the tree: the tested tree, its commands, the shipped files and the others. */
 function shownTree({ config }: GateContext, tree: TreeNow): { readonly [title: string]: Json } | null {
   if ('problem' in tree) return null;
   const { kind, id, head, ships } = tree;

@@ -46,10 +46,7 @@ export function narrowConfig(stated: ProjectConfig, specs: SpecSet): Narrowed {
   };
 }
 
-/**
- * The write paths that are in both lists: the deeper one of each nested pair, and each glob below a folder of the other
- * list. The exclusions of both apply.
- */
+/** The write paths in both lists: the deeper of each nested pair, globs below the other's folders, all exclusions. */
 function intersection(a: readonly string[], b: readonly string[]): readonly string[] {
   const inOne = (paths: readonly string[], folders: readonly string[]): readonly string[] => {
     const literal = folders.filter((path) => !isWild(path));

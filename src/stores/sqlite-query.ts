@@ -47,10 +47,7 @@ const durableReading = (index: string, query: ResolvedQuery, conditions: readonl
     false,
   );
 
-/**
- * If a session's chain is in order of time, reading it backwards gives the answer, and a cursor is a position in the
- * chain.
- */
+/** If a session's chain is in order of time, reading it backwards answers, and a cursor is a position. */
 function ofSession(db: Statements, query: ResolvedQuery, sessionId: string, subject?: string): Reading {
   const conditions: Condition[] = [
     ['session_id = ?', sessionId],

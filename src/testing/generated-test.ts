@@ -2,10 +2,7 @@ import { type GeneratedTests, generateTests } from './test-specs.ts';
 
 const generated = new Map<string, Promise<GeneratedTests>>();
 
-/**
- * Runs a generated test by the name of the vitest test that calls it; the files of `hopgate test --emit` consist of
- * such calls.
- */
+/** Runs a generated test by the name of the vitest test that calls it, as the files of `hopgate test --emit` do. */
 export function generatedTest(
   specs: string,
   group: string,

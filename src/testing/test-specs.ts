@@ -24,10 +24,7 @@ export interface TestSpecsOptions {
    * failure; the evidence of its actions must conform to the spec.
    */
   readonly play?: (session: Session) => Promise<void>;
-  /**
-   * If true, executes each route again on SQLite, with a death of the writer and a resume in every call. Default: true
-   * for small spec sets.
-   */
+  /** Executes each route again on SQLite, with a death and a resume in every call. Default: true for small sets. */
   readonly deaths?: boolean;
 }
 

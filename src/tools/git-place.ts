@@ -3,10 +3,7 @@ import { join } from 'node:path';
 import { isGitCredential } from '../gate/scope/masks.ts';
 import { isTooDeep, readFolder } from './sandbox/mounts/read-folder.ts';
 
-/**
- * True for a folder in which git may find objects and refs: a repository, or a folder that another one's `commondir`
- * file names.
- */
+/** True for a folder in which git may find objects and refs: a repository, or the target of a `commondir` file. */
 export const isGitFolder = (entries: readonly Dirent[]): boolean => has(entries, 'objects', 'refs');
 
 /** True if git reads a configuration in a folder of any name: a repository, or the entry of a linked work tree. */

@@ -42,10 +42,7 @@ export function importProblem(grant: Place, path: string, text: string): string 
   return null;
 }
 
-/**
- * Returns the target of an import, by the names that it goes by and by its real path; that is null where no file is
- * there.
- */
+/** Returns the target of an import, by its names and by its real path; that is null if there is no file. */
 function targetOf(
   root: string,
   path: string,
@@ -64,10 +61,7 @@ function targetProblem(grant: Place, path: string, target: string, instructs: bo
   return !instructs && real === null ? null : placeProblem(grant, [place, real ?? place]);
 }
 
-/**
- * Why instructions may not show a file, by any of its paths; null if they may. The operator's `imports` allow a path,
- * not what it links to.
- */
+/** Why instructions may not show a file; null if they may. The operator's `imports` allow a path, not its target. */
 function placeProblem({ root, config: { mask, imports = [] } }: Place, places: readonly string[]): string | null {
   const allowed = imports.map((path) => placeOf(root, '', path));
   const asked = places.filter((place) => !allowed.includes(place));
@@ -139,10 +133,7 @@ function targetsIn(place: string): Iterable<string> | null {
 /** Installed packages and git's own files are left out where all folders are searched. */
 const SKIPPED = new Set(['.git', 'node_modules']);
 
-/**
- * Root-relative paths of instruction files. A client also reads the files in `.claude` folders, and follows links
- * there.
- */
+/** Root-relative paths of instruction files. A client also reads those in `.claude` folders, and follows links. */
 function instructionFiles(root: string, expands: boolean, near?: string): string[] {
   const found: string[] = [];
   const seen = new Set<string>();
@@ -176,9 +167,7 @@ function entriesOf(folder: string) {
 const WORD = /(?<![^\s([<>*_-])(?:@|#file:)(?=((?:[^\s\\]|\\[^\n]){1,1024}))/gu;
 const MAX_WORDS = 20_000;
 
-/**
- * Targets that some program might read as an import, with and without trailing punctuation; null if there are too many.
- */
+/** Targets that a program might read as an import, with and without trailing punctuation; null if too many. */
 function importsOf(text: string): ReadonlySet<string> | null {
   const found = new Set<string>();
   for (const [, word] of text.matchAll(WORD)) {

@@ -73,9 +73,7 @@ function commandFinding({ id, upstream }: ToolSpec, { scope }: PeripheralSpec): 
   };
 }
 
-/**
- * Warns about granted tools that cannot run, because no backend has them or their MCP server is not configured. Pure.
- */
+/** Warns about granted tools that cannot run: no backend has them, or their MCP server is not configured. Pure. */
 export function lintServed(
   { tools, peripherals }: SpecSet,
   { served, upstream = {} }: { readonly served: ReadonlySet<string>; readonly upstream?: ProjectConfig['upstream'] },

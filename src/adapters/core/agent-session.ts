@@ -33,10 +33,7 @@ export interface AgentCall {
   readonly signal?: AbortSignal;
   /** The client's id of the call; the transcript records the call under it. */
   readonly callId?: string;
-  /**
-   * The person's answer to the request that `wants` returned; null if they refused. A call that the gate refuses for
-   * another reason stays refused.
-   */
+  /** The person's answer to the request of `wants`; null if they refused. The gate's other refusals stay. */
   readonly approved?: { readonly hash: string; readonly by: string } | null;
   /** Why the user's own rules for the client refuse the call: it is not carried out. */
   readonly refused?: string;
@@ -44,10 +41,7 @@ export interface AgentCall {
 
 /** The answer to a call, worded for a model. */
 export interface AgentAnswer {
-  /**
-   * `refused`: the gate or the tool's own check refused the call, and `denial` has the remedy. `failed`: the tool ran
-   * without success.
-   */
+  /** `refused`: by the gate or the tool; `denial` has the remedy. `failed`: the tool ran without success. */
   readonly status: 'ok' | 'failed' | 'refused';
   /** The text for the model. */
   readonly text: string;

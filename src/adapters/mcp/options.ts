@@ -17,10 +17,7 @@ export interface McpOptions {
   readonly version?: string;
   /** Further resources for clients. Default: only the session's status. */
   readonly reading?: McpReading;
-  /**
-   * Offers the tools of other MCP servers under the names that they have there, so that clients written for those
-   * servers find them. Default: false.
-   */
+  /** Offers the tools of other MCP servers under their own names, for clients of those servers. Default: false. */
   readonly upstreamNames?: boolean;
   /** Asks the person at the client for approvals if the client can, else the session's approver. Default: true. */
   readonly elicit?: boolean;

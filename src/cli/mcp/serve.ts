@@ -26,10 +26,7 @@ import { readingOf } from './reading.ts';
 /** Replaces the full list of schema errors in a line from the client. */
 const NO_MESSAGE = 'ignored input that is not a JSON-RPC 2.0 message';
 
-/**
- * `hopgate mcp`: serves until the client disconnects or a signal comes. Errors go to stderr, also with `--json`,
- * because stdout carries the protocol.
- */
+/** `hopgate mcp`: serves until the client disconnects or a signal comes. Errors go to stderr, also with `--json`. */
 export async function serveMcp(io: Io, options: McpCommand): Promise<void> {
   try {
     await serve(io, options);

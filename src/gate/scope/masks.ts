@@ -142,10 +142,7 @@ function isCredential(relPath: string): boolean {
 /** A name that every file system reads unchanged, except for letter case. */
 const PLAIN = /^[\w.-]*\w$/;
 
-/**
- * A name as the most lenient file system reads it (letter case, ignorable characters, streams, trailing dots, the short
- * name of `.git`).
- */
+/** A name as the most lenient file system reads it (case, ignorable characters, streams, trailing dots, `git~1`). */
 function foldName(name: string): string {
   if (PLAIN.test(name)) return name.toLowerCase();
   const folded = foldPattern(name)

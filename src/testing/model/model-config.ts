@@ -1,10 +1,7 @@
 import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 
-/**
- * A repository's config with everything that a spec set can refer to: a test command, a deploy command, a remote, a
- * host, a mask.
- */
+/** A repository's config with all that a spec set can refer to: test, deploy command, remote, host, mask. */
 export const TRIAL_CONFIG: ProjectConfig = {
   ...DEFAULT_PROJECT_CONFIG,
   test: [{ run: ['run', 'tests'], report: 'tap' }],
@@ -19,10 +16,7 @@ export const TRIAL_CONFIG: ProjectConfig = {
  */
 const OWN_PATHS = ['extra/', 'hopgate.yaml'];
 
-/**
- * The config of a spec set's made-up repository. It has its own paths for every peripheral, including those that write
- * nothing.
- */
+/** The config of a spec set's made-up repository, with paths for every peripheral, even those that write nothing. */
 export function trialConfig({ peripherals }: SpecSet): ProjectConfig {
   const scopes = Object.values(peripherals).map(({ id, scope }) => [id, [...scope.rule.write, ...OWN_PATHS]] as const);
   return { ...TRIAL_CONFIG, specs: 'extra/policy', scopes: Object.fromEntries(scopes) };

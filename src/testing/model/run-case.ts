@@ -42,9 +42,7 @@ export async function runCase(pinned: Pinned, planned: PlannedCase, options: Run
   await trial.finish();
 }
 
-/**
- * Executes a case on SQLite with a writer that dies in every call, alternately before and after the append is durable.
- */
+/** Executes a case on SQLite with a writer that dies in every call, before or after the append is durable. */
 export async function runCaseWithDeaths(
   pinned: Pinned,
   planned: PlannedCase,

@@ -86,9 +86,7 @@ function goal(specs: SpecSet, asked: AuditRequest): ((peripheral: string) => boo
   return null;
 }
 
-/**
- * The number of hops from a peripheral to the nearest wanted one; null if none is reachable. Staying does not count.
- */
+/** The number of hops from a peripheral to the nearest wanted one; null if unreachable. Staying does not count. */
 function hopsTo(specs: SpecSet, from: string, wanted: (peripheral: string) => boolean): number | null {
   const seen = new Set([from]);
   let frontier = [from];

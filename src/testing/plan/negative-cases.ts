@@ -12,10 +12,7 @@ import { statedFruit } from './stated-fruit.ts';
 const SAMPLE = 1;
 const OUTSIDE_SAMPLE = 20;
 
-/**
- * `whole`: everything; `sample`: some cases of rules that are the same everywhere; `edges`: only the rules of the edges
- * out of here.
- */
+/** `whole`: everything; `sample`: some cases of rules that hold everywhere; `edges`: only the edges out of here. */
 type Thoroughness = 'whole' | 'sample' | 'edges';
 
 const named = (name: string, asked: AuditRequest): Move => ({ name: `? ${name}`, asked });

@@ -40,10 +40,7 @@ export function provokeSteps(pinned: Pinned, state: AuditState, sample?: number)
   ];
 }
 
-/**
- * A tool of the envelope, called in every way that its parameters and the scope may forbid. `seen`: roles that were
- * already tried in full.
- */
+/** A tool of the envelope, called in every way that its scope may forbid. `seen`: roles already tried in full. */
 function misuse(pinned: Pinned, state: AuditState, tool: ToolSpec, seen: Set<ToolParameter['role']>): Move[] {
   const { config } = pinned;
   const scope = scopeNow(state);

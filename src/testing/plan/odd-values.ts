@@ -4,10 +4,7 @@ import { sampleOf } from './sample-arguments.ts';
 
 type Schema = { readonly [keyword: string]: Json };
 
-/**
- * Values around the edges of a JSON Schema: of other types, beyond its bounds, outside its lists. Some may be valid;
- * the schema decides.
- */
+/** Values around the edges of a JSON Schema: other types, beyond bounds, outside lists. Some may be valid. */
 export function oddValues(schema: Schema): readonly Json[] {
   const { minimum, maximum, items } = schema;
   const bounds = [minimum, maximum].filter((bound) => typeof bound === 'number');

@@ -10,10 +10,7 @@ export interface PlannedCase {
   readonly moves: readonly Move[];
   /** Tried at the end of the route; each must be allowed or refused as the spec says. */
   readonly tries?: readonly Move[];
-  /**
-   * Moves that only lack an approval at the end of the route; tried with approvals for other requests and with an
-   * expired one.
-   */
+  /** Moves that only lack an approval; tried with approvals for other requests and with an expired one. */
   readonly forges?: readonly Move[];
   /** Two moves that are made at once at the end of the route. */
   readonly both?: readonly [Move, Move];

@@ -26,10 +26,7 @@ const variants = new WeakMap<
   readonly { readonly note: string; readonly fruit: { [field: string]: Json } }[]
 >();
 
-/**
- * The stated fruits that a spec set's rules could distinguish: each stated field that a rule names, at each value that
- * a rule names.
- */
+/** The stated fruits that a spec set's rules could distinguish: each stated field at each value that a rule names. */
 export function statedFruits(specs: SpecSet, from: PeripheralSpec) {
   const known = variants.get(from);
   if (known) return known;

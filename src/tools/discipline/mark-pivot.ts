@@ -3,10 +3,7 @@ import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import { done, invalidPatternCall, isRefused, openSelection, trimmedText } from './outcomes.ts';
 import type { PatternContext } from './pattern-context.ts';
 
-/**
- * pur-mark-pivot { pattern, reason, to? }: gives up a selected pattern. The replacement `to` must be selected
- * separately.
- */
+/** pur-mark-pivot { pattern, reason, to? }: gives up a selected pattern; select `to` separately. */
 export function markPivot(context: PatternContext): ToolOutcome {
   const { args } = context.call;
   const selection = openSelection(context);

@@ -24,9 +24,7 @@ export const trimmedText = (value: Json | undefined): string | null =>
 export const textsOf = (value: Json | undefined): string[] =>
   (Array.isArray(value) ? value : [value]).flatMap((one) => trimmedText(one) ?? []);
 
-/**
- * Returns the open selection of the call's pattern; a failure if there is none, because an outcome needs a selection.
- */
+/** Returns the open selection of the call's pattern, or a failure, because an outcome needs a selection. */
 export function openSelection({ call, cycles }: PatternContext): Cycle | Extract<ToolOutcome, { status: 'refused' }> {
   const pattern = trimmedText(call.args['pattern']) ?? '';
   const own = cycles.filter((cycle) => cycle.pattern === pattern);

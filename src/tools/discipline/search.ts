@@ -5,10 +5,7 @@ import { searchPatterns } from './search-patterns.ts';
 
 const DEFAULT_LIMIT = 5;
 
-/**
- * psr-search { query, limit? }: returns matching patterns, best first. Without a match, returns all ids to help the
- * next search.
- */
+/** psr-search { query, limit? }: returns matching patterns, best first; without a match, all ids. */
 export async function search({ call, library }: PatternContext): Promise<ToolOutcome> {
   const query = trimmedText(call.args['query']);
   if (query === null)

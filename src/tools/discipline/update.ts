@@ -4,10 +4,7 @@ import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import { done, invalidPatternCall, isRefused, openSelection, textsOf, trimmedText } from './outcomes.ts';
 import type { PatternContext } from './pattern-context.ts';
 
-/**
- * pur-update { pattern, outcome, actual?, expected?, prediction-error?, actions?, notes? }: records the outcome of a
- * selected pattern (PUR).
- */
+/** pur-update { pattern, outcome, actual?, expected?, prediction-error?, actions?, notes? }: a PUR. */
 export function update(context: PatternContext): ToolOutcome {
   const { args } = context.call;
   const selection = openSelection(context);

@@ -21,10 +21,7 @@ export interface GitFolder {
   readonly prefixes: readonly string[];
 }
 
-/**
- * The repositories that a command in the root can read: the root's own (inside or outside the root), those of its
- * submodules, and those inside the root.
- */
+/** The repositories that a command can read: the root's own, those of its submodules, and those inside the root. */
 export function gitFolders(root: string, { repositories, gitFiles }: FoundGit): GitFolder[] {
   const own = findRepository(root);
   const main = isStop(own) ? null : own;

@@ -137,9 +137,7 @@ function* stagedIn(text: string): Generator<Placed> {
   }
 }
 
-/**
- * Parses the new entries in the output of `diff-tree --raw -z`: a header that ends with the new names, then the path.
- */
+/** Parses the new entries of `diff-tree --raw -z`: a header that ends with the new names, then the path. */
 function* changesIn(text: string): Generator<Placed> {
   const words = text.split('\0');
   for (const [at, path] of words.entries()) {
@@ -148,10 +146,7 @@ function* changesIn(text: string): Generator<Placed> {
   }
 }
 
-/**
- * Object names in HEAD and in the files of git's last operation. These are not refs, and git does not list those of
- * other work trees.
- */
+/** Object names in HEAD and the files of git's last operation: no refs, and not listed for other work trees. */
 function headsOf(folder: GitFolder): string {
   const texts = placesOf(folder).flatMap((place) => HEADS.map((name) => readIfAny(join(place, name))));
   const names = texts.flatMap((text) => [...text.matchAll(/^(?:[0-9a-f]{64}|[0-9a-f]{40})\b/gm)].map(([name]) => name));

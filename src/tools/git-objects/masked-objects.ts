@@ -26,10 +26,7 @@ export interface MaskedObjectsRequest {
 export interface MaskedObjects {
   /** They must follow the mounts that show the repositories. */
   readonly mounts: readonly Mount[];
-  /**
-   * Folders whose objects are hidden completely, because the masked ones among them are unknown. Root-relative, or
-   * absolute if outside of the root.
-   */
+  /** Folders whose objects are all hidden, because the masked ones are unknown. Root-relative, or absolute outside. */
   readonly closed: readonly string[];
 }
 

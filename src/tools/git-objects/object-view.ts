@@ -19,10 +19,7 @@ import type { GitRunner, ObjectList } from './list-objects.ts';
 import { packIndex } from './pack-index.ts';
 import type { Stored } from './stored.ts';
 
-/**
- * A copy of the objects that a command may read, in a folder of hopgate, and the mounts that place them where git
- * expects them.
- */
+/** A copy of the objects that a command may read, and the mounts that place them where git expects them. */
 export interface ObjectView {
   readonly folder: string;
   readonly mounts: readonly Mount[];
@@ -48,10 +45,7 @@ const stampOf = (folder: string): string => {
   return stats.map((each) => `${each?.ino} ${each?.ctimeNs}`).join();
 };
 
-/**
- * How many folders with loose objects are checked: all files of a view have the same age, so a cleaner of old files
- * removes from all.
- */
+/** How many folders with loose objects are checked: a cleaner of old files removes from all. */
 const STAMPED = 8;
 /** Each of its files is a mount. */
 const MOST_KEPT_PACKS = 40;

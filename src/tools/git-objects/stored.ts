@@ -57,9 +57,7 @@ export function realWithin(folders: readonly string[], path: string): string | n
   return real !== null && folders.some((folder) => isWithin(folder, real)) ? real : null;
 }
 
-/**
- * Folders of objects that this one borrows from (git's alternates), and those that they borrow from. Absolute and real.
- */
+/** Folders of objects that this one borrows from (git's alternates), and they from others. Absolute and real. */
 export function alternatesOf(objects: string): string[] {
   const found = new Set<string>();
   const walk = (folder: string): void => {

@@ -142,10 +142,7 @@ function performStep(
   });
 }
 
-/**
- * Opens a folder of the root, creating it if necessary, and calls `work` in it. A link on its path means that the tree
- * differs from the judged one.
- */
+/** Opens or creates a folder of the root, and calls `work` in it. A link on its path: the tree was changed. */
 function inFolder<T>(
   root: string,
   segments: readonly string[],

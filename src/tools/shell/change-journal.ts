@@ -12,10 +12,7 @@ const MARK = 'mark.json';
 const CHUNK = 1 << 20;
 const BLOCK = 1 << 16;
 const ZEROS = Buffer.alloc(BLOCK);
-/**
- * Up to this number each file is fsynced. More files are made durable by one sync of their file system, because each
- * fsync waits for the disk.
- */
+/** Up to this number each file is fsynced; more by one sync of their file system, because each fsync waits. */
 const FEW = 32;
 
 /** The owner and mode that a new file or folder takes over from the command's one. */

@@ -5,10 +5,7 @@ import { invalid, type Stop } from '../workspace/outcome.ts';
 /** The kernel's maximum for a single argument (MAX_ARG_STRLEN). */
 const MAX_COMMAND_BYTES = 128 * 1024 - 1;
 
-/**
- * The argv that runs the `command` argument of a shell tool. The text is not interpreted: the kernel decides what it
- * may do.
- */
+/** The argv that runs a shell tool's `command`. The text is not interpreted: the kernel decides. */
 export function shellCommand(call: ToolCall): readonly string[] | Stop {
   const { command } = call.args;
   const again = 'Give one command line, such as "ls -la src | head".';

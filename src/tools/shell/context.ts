@@ -32,10 +32,7 @@ export interface ShellContext {
   ): Promise<CommandResult>;
 }
 
-/**
- * The context of a call; a refusal if this host cannot contain commands and the operator did not allow the tools
- * anyway.
- */
+/** The context of a call; a refusal if this host cannot contain commands and the operator did not allow it. */
 export function shellContext(
   sandbox: Sandbox,
   call: ToolCall,

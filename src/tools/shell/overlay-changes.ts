@@ -72,9 +72,7 @@ export function overlayChanges(root: string, view: OverlayView, descend: (folder
 const FILE = constants.R_OK;
 const FOLDER = constants.R_OK | constants.X_OK;
 
-/**
- * True if hopgate may read the file: the permissions that the command set apply to hopgate too, unless it runs as root.
- */
+/** True if hopgate may read the file: the command's permissions apply to hopgate too, unless it runs as root. */
 function isReadable(path: string, how: number): boolean {
   try {
     accessSync(path, how);

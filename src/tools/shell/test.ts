@@ -23,10 +23,7 @@ const REPORT_BYTES = 16 << 20;
 
 const MAX_CHANGED = 100;
 
-/**
- * `bash-test`: configured test commands, run without a shell on a throwaway overlay each; the repository stays as it
- * is.
- */
+/** `bash-test`: configured test commands, each without a shell on a throwaway overlay; the repository stays. */
 export async function testTool(context: ShellContext): Promise<ToolReport | Stop> {
   const { call } = context;
   const chosen = chooseTests(call.grant.config.test, call.args['command']);

@@ -66,10 +66,7 @@ function messageOf({ diag, tapError }: Result): string {
   return typeof nested === 'string' ? nested : typeof message === 'string' ? message : '';
 }
 
-/**
- * Node prints the `1..0` of a file without tests even if other tests follow; it means "no tests" only if no test
- * follows.
- */
+/** Node prints the `1..0` of a file without tests; it means "no tests" only if no other test follows. */
 function withoutEarlyPlans(text: string): string {
   const lines = text.split('\n');
   const lastPoint = lines.findLastIndex((line) => /^(not )?ok\b/.test(line));

@@ -14,10 +14,7 @@ export interface Verdict {
   readonly remedy?: string;
 }
 
-/**
- * Exit statuses with which a shell reports that a program was not found or cannot be executed; many programs pass them
- * on.
- */
+/** Exit statuses of a shell for a program that was not found or cannot be executed; many pass them on. */
 const NOT_RUN: { readonly [exit: number]: string } = {
   126: 'a program that it calls is not executable',
   127: 'a program that it calls was not found',

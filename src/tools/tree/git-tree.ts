@@ -202,10 +202,7 @@ function replacedBy(mine: readonly TreeChange[], staged: readonly TreeChange[]):
   return Object.fromEntries(others.map(({ path, now }) => [path, now?.blob ?? null]));
 }
 
-/**
- * True for paths that some peripheral may change; if none may change any, for all that are neither masked nor
- * protected.
- */
+/** True for paths that some peripheral may change; if none may, for all that are not masked or protected. */
 export function mayShip({ config }: Pick<Grant, 'config'>): Own {
   const masked = maskMatcher(config.mask);
   const scopes = Object.values(config.scopes).filter((write) => write.length > 0);

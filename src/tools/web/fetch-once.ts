@@ -36,10 +36,7 @@ export type Answer =
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/**
- * Gets one URL. Resolves the name once, checks every address, and connects only to a checked one, so that DNS rebinding
- * has no effect.
- */
+/** Gets one URL. Resolves the name once and connects only to a checked address (DNS rebinding). */
 export async function fetchOnce(
   target: JudgedUrl,
   network: Network,

@@ -17,10 +17,7 @@ export interface ReadableText {
   readonly raw?: true;
 }
 
-/**
- * Time limit of the conversion. A hostile page could take hours, so HTML is converted in a worker thread that can be
- * terminated.
- */
+/** Time limit of the conversion, in a worker thread, because a hostile page could take hours. */
 const SECONDS = 15;
 const MEMORY_MB = 512;
 
@@ -74,10 +71,7 @@ async function inThread(task: Task, signal: AbortSignal): Promise<ReadableText |
   }
 }
 
-/**
- * Largest colspan and rowspan, as in browsers. A hundred million cells would end the whole process, not only the
- * thread.
- */
+/** Largest colspan and rowspan, as in browsers. A hundred million cells would end the whole process. */
 const MOST_SPANNED = 1000;
 
 interface Element {

@@ -16,10 +16,7 @@ export interface Anchor {
 /** Strategy by which a walk holds objects. */
 export interface Anchors {
   root(path: string): Anchor;
-  /**
-   * Holds the entry `name` of a folder without following links; null if there is none. Pass bytes for a name that is
-   * not UTF-8.
-   */
+  /** Holds the entry `name` of a folder without following links, or null. Pass bytes for a name that is not UTF-8. */
   child(folder: Anchor, name: string | Buffer): Anchor | null;
 }
 

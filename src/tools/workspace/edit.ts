@@ -9,10 +9,7 @@ import { looksBinary } from './regular-file.ts';
 /** Line numbers named in a message. */
 const SHOWN = 10;
 
-/**
- * edit { path, old, new, all? }: replaces exact text. Works on bytes, so the rest of the file is unchanged in any
- * encoding.
- */
+/** edit { path, old, new, all? }: replaces exact text. Works on bytes, whatever the encoding. */
 export function editTool(call: ToolCall, anchors: Anchors): ToolReport | Stop {
   const { old: oldText, new: newText, all = false } = call.args;
   for (const [name, text] of [

@@ -10,10 +10,7 @@ import { searchRoot } from './search-root.ts';
 /** Time limit in seconds for finding masked files before another program searches. */
 const SECONDS = 3;
 
-/**
- * Explains why another program may not run a search; null if it may. Such a program ignores masks, so its search area
- * must not contain a masked file.
- */
+/** Explains why another program, which ignores masks, may not run a search: its area has a masked file; or null. */
 export async function watchSearch(call: ToolCall, anchors: Anchors): Promise<ToolRefusal | null> {
   const stop = await judgeSearch(call, anchors);
   return stop?.stop.status === 'refused' ? stop.stop : null;

@@ -13,10 +13,7 @@ export type ClientTool =
       readonly fixed?: { readonly [argument: string]: string };
       readonly how: 'native' | 'contained';
     }
-  /**
-   * A command line, or a list of words, in the first of these arguments that exists; `folder` names the argument for
-   * the working folder.
-   */
+  /** A command line or a list of words, in the first of these arguments; `folder` names the working folder's. */
   | { readonly kind: 'shell'; readonly command: readonly string[]; readonly folder: string | null }
   /** Several edits of one file. */
   | { readonly kind: 'multi-edit' }
@@ -34,10 +31,7 @@ const inner = (...names: readonly string[]): [string, ClientTool][] => names.map
 const outside = (why: string, ...names: readonly string[]): [string, ClientTool][] =>
   names.map((name) => [name, { kind: 'outside', why }]);
 
-/**
- * Resources are refused: another server can be configured under hopgate's name. Tool calls are decided by their
- * content, a read cannot be.
- */
+/** Resources are refused: another server can have hopgate's name, and a read cannot be decided by its content. */
 const READS_RESOURCE = 'reads from an MCP server that it names, and a name does not tell which server answers';
 
 /**

@@ -1,9 +1,6 @@
 import type { SpecSet, ToolSpec } from '../../../spec/types.ts';
 
-/**
- * hopgate's own MCP server, as one client program names it. Names are compared exactly: a similar name belongs to
- * another server.
- */
+/** hopgate's own MCP server, as one client program names it. A similar name belongs to another server. */
 export interface OwnServer {
   /** As the client's own tools name it. */
   readonly server: string;

@@ -23,10 +23,7 @@ function commandTool(tool: ToolSpec): CommandTool | null {
   return { tool, line: line.name, program: rest ? { name, rest: rest.name } : null };
 }
 
-/**
- * hopgate's tools that only run commands from hopgate.yaml. Other commands are sent to them only if the peripheral has
- * no other tool for commands.
- */
+/** hopgate's tools that only run commands from hopgate.yaml. Other commands use them only without another tool. */
 const CONFIGURED: { readonly [tool: string]: (config: ProjectConfig, command: string) => string | null } = {
   'bash-test': ({ test }, command) => (test.some(({ run }) => isRunOf(run, command)) ? command : null),
   install: ({ install = [] }, command) => (install.some(({ run }) => isRunOf(run, command)) ? command : null),

@@ -279,7 +279,8 @@ export type GitCredential =
 /** The target of pushes. Without `url`, the remote's address comes from the repository's own configuration. */
 export interface GitConfig {
   readonly remote: string;
-  readonly branch: string;
+  /** The branch to push, or patterns of the branches that may be created and pushed. */
+  readonly branch: string | readonly string[];
   readonly url?: string;
   readonly credential?: GitCredential;
   /** A file of certificates (PEM) to trust instead of the system's. */

@@ -11,6 +11,7 @@ import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts'
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { transferContext } from '../../src/gate/context.ts';
 import { DENIAL_CODES } from '../../src/gate/denial.ts';
+import { mayShipBranch } from '../../src/gate/scope/branches.ts';
 import { isMasked, isProtected } from '../../src/gate/scope/masks.ts';
 import { locatePath, within } from '../../src/gate/scope/paths.ts';
 import { mayHoldWritable, unwritable } from '../../src/gate/scope/writable.ts';
@@ -243,6 +244,37 @@ describe('the gate and the audit agree', () => {
   it('on which effects change a file', () => {
     for (const op of [...FILE_CHANGES, 'read', 'ref', 'execute', 'connect'] as never[])
       expect([op, isFileChange({ path: 'a', op })]).toEqual([op, changedPaths([{ path: 'a', op }]).length === 1]);
+  });
+
+  it('on which branches may be created and pushed', () => {
+    const part = fc.constantFrom('*', '**', 'agent', 'a*', '*x', 'a*b*c', 'main', 'A');
+    const pattern = fc.array(part, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'));
+    const branch = fc
+      .array(fc.constantFrom('agent', 'a', 'ab', 'abc', 'x', 'ax', 'axbxc', 'main', 'Main', 'A', '[ab]', '*', 'HEAD'), {
+        minLength: 1,
+        maxLength: 4,
+      })
+      .map((names) => names.join('/'))
+      .filter((name) => name !== 'HEAD');
+    const allowed = { yes: 0, no: 0 };
+    fc.assert(
+      fc.property(fc.oneof(pattern, fc.array(pattern, { maxLength: 3 })), branch, (patterns, name) => {
+        const git = { remote: 'origin', branch: patterns };
+        const may = mayShipBranch(name, git);
+        allowed[may ? 'yes' : 'no']++;
+        for (const [sub, args] of [
+          ['push', ['origin', name]],
+          ['switch', ['-c', name]],
+          ['checkout', ['-b', name]],
+          ['branch', [name]],
+        ] as const) {
+          const why = commandProblem('deploy', 'bash-git', { sub, args: [...args] }, { ...CONFIG, git });
+          expect([patterns, sub, name, why === null]).toEqual([patterns, sub, name, may]);
+        }
+      }),
+      { numRuns: 3000 },
+    );
+    expect(Math.min(allowed.yes, allowed.no)).toBeGreaterThan(200);
   });
 
   it('on the git commands', () => {

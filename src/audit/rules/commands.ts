@@ -1,4 +1,6 @@
+import { BRANCH_COMMANDS } from '../../spec/policy/closed-lists.ts';
 import type { Json, ProjectConfig, ScopeRule } from '../../spec/types.ts';
+import { isConfiguredBranch } from './branches.ts';
 
 /** The words of a plain command line: blanks separate, quotes join. Null if it has any other shell syntax. */
 export function auditedWords(text: string): readonly string[] | null {
@@ -61,7 +63,10 @@ export const wholeTest = (run: readonly string[]): readonly string[] =>
 const spells = (words: readonly string[], command: readonly string[]): boolean =>
   words.length === command.length && command.every((word, i) => word === words[i]);
 
-const GIT_WORK = ['status', 'diff', 'log', 'show', 'branch', 'rev-parse', 'add', 'restore', 'commit', 'push'];
+const GIT_WORK = ['status', 'diff', 'log', 'show', 'branch', 'rev-parse', 'add', 'restore', 'commit', 'push'].concat([
+  'switch',
+  'checkout',
+]);
 const GIT_FORCE =
   /^(?:-f|--force.*|--delete|-d|-D|--mirror|--prune|--receive-pack.*|--exec.*|--amend|--no-verify|\+.*)$/;
 
@@ -125,13 +130,25 @@ function gitProblem({ sub, args }: Args, { git }: ProjectConfig): string | null 
   const words = [...head, ...tail];
   const [name, ...rest] = words[0] === 'git' ? words.slice(1) : words;
   if (name === undefined || !GIT_WORK.includes(name)) return `git ${name ?? ''} is not among ${GIT_WORK.join(', ')}`;
-  if (name !== 'push' && name !== 'commit') return null;
-  const force = name === 'push' ? rest.find((word) => GIT_FORCE.test(word)) : null;
+  const places = rest.filter((word) => !word.startsWith('-'));
+  if (BRANCH_COMMANDS.includes(name)) return branchProblem(name, rest, git);
+  if (name !== 'push') return null;
+  const force = rest.find((word) => GIT_FORCE.test(word));
   if (force) return `git push ${force} may undo what others did`;
-  if (name === 'commit') return null;
   if (git === null) return 'no remote is configured to push to';
-  const [remote = git.remote, branch = git.branch] = rest.filter((word) => !word.startsWith('-'));
-  return remote === git.remote && branch === git.branch
+  const [remote = git.remote, branch = 'HEAD'] = places;
+  // Without a name, the result names the branch.
+  return remote === git.remote && (branch === 'HEAD' || isConfiguredBranch(branch, git))
     ? null
-    : `it pushes ${branch} to ${remote}, not ${git.branch} to ${git.remote}`;
+    : `it pushes ${branch} to ${remote}, not ${[git.branch].flat().join(' or ')} to ${git.remote}`;
+}
+
+/** A branch that is created or switched to has to be a configured one. */
+function branchProblem(sub: string, rest: readonly string[], git: ProjectConfig['git']): string | null {
+  const force = rest.find((word) => GIT_FORCE.test(word));
+  if (force) return `git ${sub} ${force} may undo what others did`;
+  const attached = rest.flatMap((word) => /^(?:--create=|-[cb])(.+)$/.exec(word)?.[1] ?? []);
+  const branch = [...attached, ...rest.filter((word) => !word.startsWith('-'))][0];
+  if (branch === undefined) return null;
+  return git !== null && isConfiguredBranch(branch, git) ? null : `${branch} is not a configured branch`;
 }

@@ -349,7 +349,7 @@ export class SessionAudit {
       if (wrong) report.violation('condition', test, wrong, { tool: id });
     }
     if (state.visit?.scope.command === 'deploy' && outcome.status === 'ok')
-      this.#shipping.ship(id, fieldsOf(outcome.result));
+      this.#shipping.ship(id, fieldsOf(outcome.result), state.pinned);
   }
 
   /** A recorded fruit holds every observed field, each of its type. Values are judged as in a request. */

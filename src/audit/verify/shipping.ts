@@ -1,6 +1,7 @@
 import { own } from '../../spec/names.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { TESTS_PASSED } from '../../spec/types.ts';
+import { isConfiguredBranch } from '../rules/branches.ts';
 import { type Fields, fieldsOf, show, textOf } from '../rules/json.ts';
 import { NEEDS_HISTORY } from '../rules/problem.ts';
 import type { AuditState, Pinned } from '../rules/state.ts';
@@ -26,7 +27,20 @@ export class Shipping {
   }
 
   /** Judges what a tool says that it shipped. */
-  ship(tool: string, result: Fields): void {
+  ship(tool: string, result: Fields, { config: { git } }: Pinned): void {
+    const branch = textOf(result['branch']);
+    if (
+      tool === 'bash-git' &&
+      result['pushed'] === true &&
+      branch !== null &&
+      !(git && isConfiguredBranch(branch, git))
+    )
+      this.#report.violation(
+        'shipped',
+        `git.branch: ${[git?.branch ?? 'none'].flat().join(', ')}`,
+        `${branch} was pushed`,
+        { tool },
+      );
     if (!this.#tree) return;
     const due = textOf(fieldsOf(this.#tree['ships'])['id']);
     for (const did of ['committed', 'pushed'])

@@ -33,6 +33,10 @@ export interface ShipsSeen {
   /** The earlier commits that a push also sends, the newest first; `more` counts those beyond the list. */
   readonly commits: readonly { readonly sha: string; readonly subject: string }[];
   readonly more: number;
+  /** The branch that `base` belongs to; null if none of the allowed ones is checked out. Absent in older evidence. */
+  readonly branch?: string | null;
+  /** The branches, and patterns of branches, that a push may go to. */
+  readonly branches?: readonly string[];
   /** The author of the commit, as `Name <address>`; null if git knows none. Absent in older evidence. */
   readonly author?: string | null;
   /** The line about the agent that the commit message gets. */

@@ -16,5 +16,8 @@ export const APPROVAL_VIEW = {
 /** Fields of a backpack that say who the session is: no caller can set them. */
 export const IDENTITY_FIELDS: readonly string[] = ['session-id', 'author'];
 
+/** Sub-commands of git that create a branch or switch to one. */
+export const BRANCH_COMMANDS: readonly string[] = ['branch', 'switch', 'checkout'];
+
 /** Observed effects that change a file. */
 export const FILE_CHANGES: readonly string[] = ['create', 'modify', 'delete', 'mode', 'link'];

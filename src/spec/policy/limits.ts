@@ -8,6 +8,9 @@ export const MAX_FRUIT_FILES = 1000;
 export const MAX_MASKS = 500;
 export const MAX_MASK_LENGTH = 256;
 
+/** Branches and patterns of `git.branch`. */
+export const MAX_BRANCHES = 50;
+
 /** Largest file that people write: hopgate.yaml, a spec, a scenario. */
 export const MAX_AUTHORED_BYTES = 1 << 20;
 

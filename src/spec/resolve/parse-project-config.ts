@@ -116,8 +116,13 @@ type AuthoredReach = Partial<
 >;
 type AuthoredGit = NonNullable<ProjectFile['git']>;
 
-function resolveGit({ credential, ...rest }: AuthoredGit): GitConfig {
-  return { ...rest, ...(credential === undefined ? {} : { credential: resolveCredential(credential) }) };
+function resolveGit({ credential, branch, ...rest }: AuthoredGit): GitConfig {
+  const patterns = typeof branch === 'string' && branch.includes('*') ? [branch] : branch;
+  return {
+    ...rest,
+    branch: patterns,
+    ...(credential === undefined ? {} : { credential: resolveCredential(credential) }),
+  };
 }
 
 /** The user name that GitHub expects with a token; other services accept any. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { globProblem } from '../../base/glob.ts';
 import { RelativePath, WritePaths } from '../paths.ts';
-import { MAX_MASK_LENGTH, MAX_MASKS } from '../policy/limits.ts';
+import { MAX_BRANCHES, MAX_MASK_LENGTH, MAX_MASKS } from '../policy/limits.ts';
 import { Name } from './name-schema.ts';
 
 const Argv = z.array(z.string().regex(/^[^\0]+$/, 'is not a word of a command: not empty, no NUL')).min(1);
@@ -9,7 +9,7 @@ const Argv = z.array(z.string().regex(/^[^\0]+$/, 'is not a word of a command: n
 const Remote = z.string().regex(/^[^-\s\0][^\s\0]*$/, 'is not a remote: no blank, no - in front');
 const Branch = z
   .string()
-  .regex(/^(?![-/.])(?!.*(?:\.\.|\/\/|@\{|\.lock$|\/$))[^\s\0~^:?*[\\]+$/, 'is not the name of a branch');
+  .regex(/^(?![-/.])(?!.*(?:\.\.|\/\/|@\{|\.lock$|\/$))(?:[\w./*-]+|[^\s\0~^:?*[\\]+)$/, 'is not the name of a branch');
 const Person = z
   .string()
   .regex(/^[^<>\p{Cc}]*[^<>\s\p{Cc}] <[^<>\s\p{Cc}@]+@[^<>\s\p{Cc}@]+>$/u, 'is not Name <address>');
@@ -224,7 +224,11 @@ export const ProjectFile = z
     git: z
       .strictObject({
         remote: Remote.describe('The remote that may be pushed to.'),
-        branch: Branch.describe('The branch that may be pushed.'),
+        branch: z
+          .union([Branch, z.array(Branch).min(1).max(MAX_BRANCHES)])
+          .describe(
+            'The branch that may be pushed, or a list of branches that may be created and pushed; * stands for any characters but /.',
+          ),
         url: RemoteUrl.optional().describe('The remote’s address; overrides .git/config.'),
         credential: Credential.optional().describe(
           'The credential for pushes to url: one of env, file and helper (https) or key and agent (ssh). Never the secret itself.',

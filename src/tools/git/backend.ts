@@ -4,6 +4,7 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import { observeTree } from '../tree/observe-tree.ts';
 import { invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { addGit, unstageGit } from './add.ts';
+import { moveToBranch } from './branches/switch.ts';
 import { commitGit } from './commit.ts';
 import { openGitSession } from './git-session.ts';
 import { parseGit } from './parse-arguments.ts';
@@ -37,7 +38,7 @@ function tooLong(error: unknown): Stop {
 }
 
 /** Sub-commands that move a ref or stage for one; only for scopes that ship. */
-const SHIPS: readonly string[] = ['add', 'restore', 'commit', 'push'];
+const SHIPS: readonly string[] = ['add', 'restore', 'switch', 'checkout', 'commit', 'push'];
 
 async function runGit(sandbox: Sandbox, call: ToolCall, env: NodeJS.ProcessEnv): Promise<ToolReport | Stop> {
   const read = commandWords(call.args['sub'], call.args['args']);
@@ -45,7 +46,8 @@ async function runGit(sandbox: Sandbox, call: ToolCall, env: NodeJS.ProcessEnv):
   const judged = parseGit(read.words);
   if (!judged.ok) return invalid(read.words[0] === undefined ? 'sub' : 'args', `${judged.message}.`, judged.remedy);
   const { parsed } = judged;
-  if (SHIPS.includes(parsed.sub) && call.grant.scope.command !== 'deploy')
+  const makesBranch = parsed.sub === 'branch' && parsed.operands.length > 0;
+  if ((SHIPS.includes(parsed.sub) || makesBranch) && call.grant.scope.command !== 'deploy')
     return outOfScope(
       'sub',
       `git ${parsed.sub} prepares or ships a change, which the scope of ${call.grant.peripheral} does not allow: it is read-only.`,
@@ -60,6 +62,11 @@ async function runGit(sandbox: Sandbox, call: ToolCall, env: NodeJS.ProcessEnv):
       return unstageGit(session, call, parsed);
     case 'commit':
       return commitGit(session, call, parsed, env);
+    case 'switch':
+    case 'checkout':
+      return moveToBranch(session, call, parsed);
+    case 'branch':
+      return makesBranch ? moveToBranch(session, call, parsed) : readGit(session, parsed);
     case 'push':
       return pushGit(session, call, parsed);
     default:

@@ -8,10 +8,11 @@ import type { Login } from './credentials/login.ts';
 import type { PushTarget } from './credentials/push-target.ts';
 import type { Repository } from './repository.ts';
 
-/** The access of a git call: read-only, writing to the git folder, or also one remote. */
+/** The access of a git call: read-only, writing to the git folder, also to its configuration, or also one remote. */
 export type GitAccess =
   | { readonly kind: 'read' }
   | { readonly kind: 'commit' }
+  | { readonly kind: 'configure' }
   | { readonly kind: 'push'; readonly target: PushTarget; readonly login?: Login | null };
 
 const EMPTY_BYTES = 1 << 20;
@@ -21,7 +22,7 @@ const SEALED = ['config', 'config.worktree', 'hooks', 'info', 'modules', 'common
 
 /**
  * The layout of one git call. Reading and committing see the work tree read-only; only committing and pushing may write
- * the git folder; pushing sees no work tree, and only the format settings of the repository's configuration. Only
+ * the git folder, and only `configure`, in which the agent chooses no word but the name of a branch, its configuration; pushing sees no work tree, and only the format settings of the repository's configuration. Only
  * pushing has a network, if the remote needs one.
  *
  * @throws LayoutError as {@link baseLayout}
@@ -32,7 +33,9 @@ export function gitLayout(repository: Repository, access: GitAccess, toolchains:
   const base = baseLayout(`git-${access.kind}`, { root, toolchains });
   // Git starts at the root, because a relative address of a remote starts there; for a push the root is empty.
   const tree: Mount = access.kind === 'push' ? { kind: 'scratch', target: root, bytes: EMPTY_BYTES } : readOnly(root);
-  const git = folders.flatMap((folder) => (access.kind === 'read' ? [readOnly(folder)] : writableGit(folder)));
+  const git = folders.flatMap((folder) =>
+    access.kind === 'read' ? [readOnly(folder)] : writableGit(folder, access.kind === 'configure'),
+  );
   const layout = withMounts(base, [tree, ...git]);
   if (access.kind !== 'push') return layout;
   const { target, login } = access;
@@ -55,7 +58,8 @@ function plainConfig(folder: string): Mount[] {
 
 const readOnly = (path: string): Mount => ({ kind: 'read-only', source: path, target: path });
 
-function writableGit(folder: string): Mount[] {
-  const sealed = SEALED.map((name): Mount => ({ ...readOnly(join(folder, name)), optional: true }) as Mount);
+function writableGit(folder: string, configurable: boolean): Mount[] {
+  const names = SEALED.filter((name) => !(configurable && name === 'config'));
+  const sealed = names.map((name): Mount => ({ ...readOnly(join(folder, name)), optional: true }) as Mount);
   return [{ kind: 'writable', source: folder, target: folder }, ...sealed];
 }

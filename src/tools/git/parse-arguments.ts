@@ -1,5 +1,6 @@
 import {
   findSubCommand,
+  insteadOf,
   type OptionSpec,
   SUB_COMMANDS,
   type SubCommand,
@@ -33,7 +34,7 @@ export function parseGit(words: readonly string[]): { readonly ok: true; readonl
   if (found === null)
     return refuse(
       `git ${name || '(nothing)'} is not available here`,
-      `Use one of: ${Object.keys(SUB_COMMANDS).join(', ')}.`,
+      [insteadOf(name), `Use one of: ${Object.keys(SUB_COMMANDS).join(', ')}.`].filter(Boolean).join(' '),
     );
   const control = rest.find((word) => word.includes('\0'));
   if (control !== undefined) return refuse('an argument contains a NUL character', 'Leave it out.');
@@ -106,7 +107,7 @@ function refuseOption(sub: SubCommandName, spec: SubCommand, word: string): GitR
       : `Its options here: ${spec.options.map(spellOption).join(', ')}.`;
   return refuse(
     `git ${sub} ${word}: this option is not available here`,
-    `${allowed} Write them out in full; put -- before a path that begins with a dash.`,
+    insteadOf(sub, word) ?? `${allowed} Write them out in full; put -- before a path that begins with a dash.`,
   );
 }
 

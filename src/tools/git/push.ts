@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { branchPatterns, branchToShip, mayShipBranch } from '../../gate/scope/branches.ts';
 import { namesOf, type TreeToShip } from '../../gate/scope/tree.ts';
 import type { ObservedEffect } from '../../ports/effects.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
 import { failed, invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
+import { currentBranch } from './branches/current.ts';
 import { isSameMessage } from './commit.ts';
 import { loginFor } from './credentials/credential.ts';
 import { pushTarget } from './credentials/push-target.ts';
@@ -19,18 +21,29 @@ import { withTrailer } from './trailer.ts';
 const SET_GIT =
   'Ask the operator to set git: { remote: origin, branch: main } in hopgate.yaml, or, where it is set, to accept the file (`hopgate trust`).';
 
-/** `git push`: the configured branch to the same branch of the configured remote, fast-forward only. */
+/**
+ * `git push`: one of the configured branches to the same branch of the configured remote, fast-forward only. Without a
+ * name, or with `HEAD`, the checked-out branch goes if several are configured.
+ */
 export async function pushGit(session: GitSession, call: ToolCall, parsed: ParsedGit): Promise<ToolReport | Stop> {
   const configured = call.grant.config.git;
   if (configured === null) return outOfScope('args', 'no remote is configured to push to', SET_GIT);
-  const { remote, branch } = configured;
-  if (!isRef(remote) || !isRef(branch))
-    return outOfScope('args', `"${remote}" "${branch}" is not a remote and a branch`, SET_GIT);
+  const { remote } = configured;
   const words = [...parsed.operands, ...parsed.paths];
-  const plain = `Push as {sub: "push"}: it sends ${branch} to ${remote}.`;
+  const allowed = branchPatterns(configured).join(', ');
+  const plain = `Push as {sub: "push"}: it sends ${allowed} to ${remote}.`;
   if (words.length > 2) return invalid('args', 'git push takes at most a remote and a branch.', plain);
   if ((words[0] ?? remote) !== remote) return outOfScope('args', `"${words[0]}" is not the configured remote.`, plain);
-  if ((words[1] ?? branch) !== branch) return outOfScope('args', `"${words[1]}" is not the configured branch.`, plain);
+  const current = currentBranch(session.repository);
+  const asked = words[1] === 'HEAD' ? current : (words[1] ?? branchToShip(current, configured));
+  const branch = asked !== null && mayShipBranch(asked, configured) ? asked : null;
+  if (branch === null) {
+    const name = words[1] ?? current ?? 'a detached HEAD';
+    const remedy = `${plain} Create a branch for the change with {sub: "switch", args: ["-c", …]}.`;
+    return outOfScope('args', `"${name}" is not the configured branch (${allowed}).`, remedy);
+  }
+  if (!isRef(remote) || !isRef(branch))
+    return outOfScope('args', `"${remote}" "${branch}" is not a remote and a branch`, SET_GIT);
 
   const target = pushTarget(session.repository, configured, session.config);
   if (isStop(target)) return target;
@@ -56,11 +69,18 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const login = target.kind === 'network' ? await loginFor(session.repository, call, configured, target) : null;
   if (login !== null && isStop(login)) return login;
   const access = { kind: 'push', target, login } as const;
+  const listedBranch = approved?.ships?.branch ?? null;
+  const base = `refs/heads/${listedBranch ?? branch}`;
   const remoteTip = async () => {
-    const listed = await session.ask(['ls-remote', '--upload-pack=git-upload-pack', '--', target.url, ref], { access });
+    const asking = ['ls-remote', '--upload-pack=git-upload-pack', '--', target.url, ...new Set([ref, base])];
+    const listed = await session.ask(asking, { access });
     if (isStop(listed)) return listed;
-    const line = listed.stdout?.split('\n').find((entry) => entry.endsWith(`\t${ref}`));
-    return { sha: line?.split('\t')[0] ?? null, reached: listed.stdout !== null, stderr: listed.stderr };
+    const at = (name: string) =>
+      listed.stdout
+        ?.split('\n')
+        .find((entry) => entry.endsWith(`\t${name}`))
+        ?.split('\t')[0] ?? null;
+    return { sha: at(ref), base: at(base), reached: listed.stdout !== null, stderr: listed.stderr };
   };
   const connects: ObservedEffect[] = target.kind === 'network' ? [{ path: target.host, op: 'connect' }] : [];
   const explained = (stderr: string) =>
@@ -82,7 +102,7 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
     };
     return { outcome: failed(why.code, why.message).stop, effects: connects };
   }
-  const unseen = approved && (await sendsMore(session, approved, before.sha));
+  const unseen = approved && (await sendsMore(session, approved, before));
   if (unseen) return isStop(unseen) ? unseen : failed('not-what-was-approved', unseen.why);
   const options = [
     '--porcelain',
@@ -113,6 +133,8 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   }
   const moved = refEffects(ref, before.sha, after.sha);
   const pushed = after.sha === sha && before.sha !== sha;
+  const follows = parsed.options.some(({ option }) => option.long === 'set-upstream') && after.sha === sha;
+  const upstream = follows && (await setUpstream(session, remote, branch));
   const rejected = rejection(result.stdout);
   // Some remotes are readable without a credential and ask for one only on a push.
   const denied = pushed || result.exit === 0 || rejected !== null ? null : explained(ran.stderr);
@@ -125,6 +147,7 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
     remote,
     branch,
     network: target.kind === 'network',
+    ...(follows ? { upstream } : {}),
     ...(rejected === null ? {} : { rejected }),
   };
   return gitReport('push', result, more, [...connects, ...moved]);
@@ -166,10 +189,12 @@ function explainMismatch({ head, ships }: TreeToShip, tip: Tip, to: string, mess
 async function sendsMore(
   session: GitSession,
   { ships }: TreeToShip,
-  has: string | null,
+  remote: { readonly sha: string | null; readonly base: string | null },
 ): Promise<{ readonly why: string } | Stop | null> {
   const base = ships?.base ?? null;
-  if (base === null || base === has) return null;
+  // The remote may have the commits that were not listed in another branch than the one that is pushed.
+  if (base === null || base === remote.sha || base === remote.base) return null;
+  const has = remote.sha ?? remote.base;
   const known = has === null ? null : await session.ask(['rev-parse', '--verify', '--quiet', `${has}^{commit}`]);
   if (known && isStop(known)) return known;
   // The remote's commit is unknown here, so the remote will refuse the push: it is not a fast-forward.
@@ -194,4 +219,19 @@ const lastLine = (stderr: string): string => stderr.trim().split('\n').at(-1) ||
 function rejection(stdout: string): string | null {
   const line = stdout.split('\n').find((entry) => entry.startsWith('!\t'));
   return line === undefined ? null : (line.split('\t')[2] ?? line);
+}
+
+/**
+ * Records the remote's branch as the upstream of a branch, with values of hopgate.yaml only. Git's own `push -u` would
+ * need the repository's configuration, which a push does not see.
+ *
+ * @returns true if both settings were written
+ */
+async function setUpstream(session: GitSession, remote: string, branch: string): Promise<boolean> {
+  const access = { kind: 'configure' } as const;
+  for (const [key, value] of Object.entries({ remote, merge: `refs/heads/${branch}` })) {
+    const ran = await session.run(['config', '--local', '--replace-all', `branch.${branch}.${key}`, value], { access });
+    if (ran.exit !== 0) return false;
+  }
+  return true;
 }

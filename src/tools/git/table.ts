@@ -22,6 +22,7 @@ const flag = (long: string, short?: string): OptionSpec => ({
   ...(short === undefined ? {} : { short }),
 });
 const shortFlag = (short: string): OptionSpec => ({ short, value: 'none' });
+const shortTakes = (short: string): OptionSpec => ({ short, value: 'required' });
 const takes = (long: string, short?: string): OptionSpec => ({ ...flag(long, short), value: 'required' });
 const mayTake = (long: string, short?: string): OptionSpec => ({ ...flag(long, short), value: 'optional' });
 
@@ -48,8 +49,8 @@ const DIFF: readonly OptionSpec[] = [
   takes('diff-algorithm'),
   mayTake('word-diff'),
   flag('function-context', 'W'),
-  { short: 'S', value: 'required' },
-  { short: 'G', value: 'required' },
+  shortTakes('S'),
+  shortTakes('G'),
   flag('pickaxe-regex'),
   shortFlag('z'),
 ];
@@ -118,9 +119,9 @@ export const SUB_COMMANDS = {
   },
   show: { purpose: 'show a commit', options: [...DIFF, ...COMMITS], operands: 'refs-and-paths' },
   branch: {
-    purpose: 'list branches',
+    purpose: 'list branches, or create one at HEAD',
     options: [flag('list', 'l'), flag('all', 'a'), flag('remotes', 'r'), flag('verbose', 'v'), flag('show-current')],
-    operands: 'none',
+    operands: 'refs',
   },
   'rev-parse': {
     purpose: 'name a commit',
@@ -132,16 +133,51 @@ export const SUB_COMMANDS = {
     options: [flag('all', 'A'), flag('update', 'u'), flag('verbose', 'v')],
     operands: 'paths',
   },
+  switch: { purpose: 'create a branch at HEAD, or switch to one', options: [takes('create', 'c')], operands: 'refs' },
+  checkout: {
+    purpose: 'create a branch at HEAD, or switch to one',
+    options: [shortTakes('b')],
+    operands: 'refs',
+  },
   restore: { purpose: 'unstage files', options: [flag('staged', 'S')], operands: 'paths' },
   commit: {
     purpose: 'commit the staged files',
     options: [takes('message', 'm'), flag('all', 'a'), flag('quiet', 'q'), flag('verbose', 'v')],
     operands: 'none',
   },
-  push: { purpose: 'send the configured branch to the configured remote', options: [], operands: 'remote-and-branch' },
+  push: {
+    purpose: 'send a configured branch to the configured remote',
+    options: [flag('set-upstream', 'u')],
+    operands: 'remote-and-branch',
+  },
 } as const satisfies { readonly [name: string]: SubCommand };
 
 export type SubCommandName = keyof typeof SUB_COMMANDS;
+
+const IN_EDIT =
+  'Run it with bash in a peripheral that edits: its changes of files are kept, its changes of commits and refs are not.';
+const BY_OPERATOR = 'Ask the operator to do it: the agent only adds commits and branches.';
+const REWRITES =
+  'Commits are only added here, and the operator rebases and merges. To take over changes, use git cherry-pick --no-commit, git revert --no-commit or git merge --squash with bash in a peripheral that edits, then commit.';
+const FETCHES = 'Nothing is fetched here. Ask the operator to run git fetch or git pull.';
+
+/** Where the work of a sub-command that is not in the table can be done. */
+const INSTEAD: { readonly [name: string]: string } = {
+  ...Object.fromEntries(['mv', 'rm', 'stash', 'clean', 'apply', 'blame', 'grep'].map((name) => [name, IN_EDIT])),
+  ...Object.fromEntries(['rebase', 'merge', 'cherry-pick', 'revert', 'reset', 'am'].map((name) => [name, REWRITES])),
+  ...Object.fromEntries(['fetch', 'pull', 'clone', 'remote', 'ls-remote'].map((name) => [name, FETCHES])),
+  ...Object.fromEntries(['tag', 'config', 'worktree', 'submodule', 'gc', 'notes'].map((name) => [name, BY_OPERATOR])),
+};
+
+/** The lawful way to the work of a sub-command, or of an option of one, that is not in the table; null if none is known. */
+export function insteadOf(name: string, option?: string): string | null {
+  if (option === undefined) return Object.hasOwn(INSTEAD, name) ? INSTEAD[name]! : null;
+  if (name === 'commit' && option.startsWith('--amend')) return 'Add a further commit; only the operator amends one.';
+  if (name === 'push' && /^(?:-f|--force)/.test(option))
+    return 'A push is fast-forward only. If the remote has other commits, ask the operator to merge them.';
+  if (name === 'branch' && /^(?:-[dDmM]|--delete|--move)/.test(option)) return BY_OPERATOR;
+  return null;
+}
 
 /** The sub-command of this name, or null if agents may not use it. */
 export function findSubCommand(name: string): { readonly name: SubCommandName; readonly spec: SubCommand } | null {

@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { branchPatterns, branchToShip } from '../../gate/scope/branches.ts';
 import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
 import type { ShipsSeen, TreeSeen } from '../../gate/scope/tree.ts';
 import { unwritable } from '../../gate/scope/writable.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
+import { currentBranch } from '../git/branches/current.ts';
 import { pushTarget } from '../git/credentials/push-target.ts';
 import { parseConfig } from '../git/judge-config.ts';
 import type { Repository } from '../git/repository.ts';
@@ -79,7 +81,7 @@ printf '\\0'
 /**
  * Prints the id of the tree that a commit of some changes on top of `$base` would have, the number of the other commits
  * that a push would send, and three lists: these commits, the staged entries, the configuration. An empty field ends
- * each list.
+ * each list. The commits are those that the remote's branch lacks, or for a new branch, that all of its branches lack.
  */
 const SHIPS = `set -e
 w=$(mktemp -d)
@@ -94,8 +96,10 @@ else "$@" read-tree \${head:---empty}; fi
 at=$("$@" rev-parse --verify --quiet "$tracked^{commit}" || true)
 echo "$at"
 if test -n "$head" && test -n "$remote"; then
-  "$@" rev-list --count $head \${at:+^$at}
-  "$@" log -z --max-count=${COMMITS_LISTED} --format='%H %s' $head \${at:+^$at}
+  new=
+  test -n "$at" || new=1
+  "$@" rev-list --count $head \${at:+^$at} \${new:+--not "--remotes=$remote"}
+  "$@" log -z --max-count=${COMMITS_LISTED} --format='%H %s' $head \${at:+^$at} \${new:+--not "--remotes=$remote"}
 else echo 0; fi
 printf '\\0'
 cat "$w/staged"
@@ -159,11 +163,13 @@ export async function gitShips(
   own: Own,
 ): Promise<ShipsSeen | TreeProblem> {
   const mine = tree.changes.filter((change) => !change.filtered && own(change.path));
+  const shipping = config.git;
+  const branch = shipping && branchToShip(currentBranch(repository), shipping);
   const ran = await git(SHIPS, mine.map(({ path, now }) => indexInfo(path, now)).join(''), {
     head: tree.head ?? '',
     merging: underWay(repository) ? '1' : '',
-    remote: config.git?.remote ?? '',
-    tracked: config.git ? `refs/remotes/${config.git.remote}/${config.git.branch}` : '',
+    remote: shipping?.remote ?? '',
+    tracked: branch ? `refs/remotes/${shipping.remote}/${branch}` : '',
   });
   if ('problem' in ran) return ran;
   const [id = '', base = '', count = '0', ...rest] = ran.text.split('\n');
@@ -185,6 +191,8 @@ export async function gitShips(
     base: base || null,
     commits,
     more: Number(count) - commits.length,
+    branch,
+    branches: shipping === null ? [] : branchPatterns(shipping),
   };
 }
 

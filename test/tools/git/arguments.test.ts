@@ -109,10 +109,10 @@ describe('parseGit', () => {
   });
 
   test('names the options that are available', () => {
-    const read = parseGit(['commit', '--amend']);
+    const read = parseGit(['commit', '--reuse']);
     expect(read).toMatchObject({
       ok: false,
-      message: expect.stringContaining('--amend'),
+      message: expect.stringContaining('--reuse'),
       remedy: expect.stringContaining('--message (-m) <value>'),
     });
   });

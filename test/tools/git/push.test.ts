@@ -72,7 +72,6 @@ describe('git push', () => {
       ['origin', 'main:other'],
       ['origin', ':main'],
       ['ext::sh -c x'],
-      ['origin', 'HEAD'],
     ])
       expect((await run({ sub: 'push', args })).outcome, `${args}`).toMatchObject({
         status: 'refused',

@@ -1,4 +1,5 @@
 import { shorten } from '../../../base/text.ts';
+import { branchPatterns } from '../../../gate/scope/branches.ts';
 import { isExclusion } from '../../../spec/paths.ts';
 import {
   ARGUMENT_ROLES,
@@ -77,7 +78,7 @@ function commandsOf({ command, write }: ScopeRule, { test, deploy, git }: Projec
     case 'test':
       return tests.length > 0 ? `only the test commands: ${listed(tests, 6)}` : 'none (test in hopgate.yaml is empty)';
     case 'deploy':
-      return `only git${git ? ` (push to ${git.remote} ${git.branch})` : ' (no push: git in hopgate.yaml is not set)'} and ${ships.length > 0 ? `the deploy commands: ${listed(ships, 6)}` : 'no deploy command (deploy in hopgate.yaml is empty)'}`;
+      return `only git${git ? ` (push to ${git.remote} ${branchPatterns(git).join(', ')})` : ' (no push: git in hopgate.yaml is not set)'} and ${ships.length > 0 ? `the deploy commands: ${listed(ships, 6)}` : 'no deploy command (deploy in hopgate.yaml is empty)'}`;
     default:
       return command satisfies never;
   }

@@ -1,0 +1,28 @@
+import type { GitConfig } from '../../spec/types.ts';
+
+/** True if one of the configured branches, which may contain `*` and `**`, is this one. */
+export function isConfiguredBranch(branch: string, { branch: stated }: Pick<GitConfig, 'branch'>): boolean {
+  const all = typeof stated === 'string' ? [stated] : stated;
+  return !branch.split('/').includes('') && all.some((pattern) => fits(pattern.split('/'), branch.split('/')));
+}
+
+function fits([part, ...parts]: readonly string[], names: readonly string[]): boolean {
+  if (part === undefined) return names.length === 0;
+  if (part === '**') return fits(parts, names) || (names.length > 0 && fits([part, ...parts], names.slice(1)));
+  const [name, ...rest] = names;
+  return name !== undefined && fitsName(part, name) && fits(parts, rest);
+}
+
+function fitsName(part: string, name: string): boolean {
+  const [first = '', ...others] = part.split('*');
+  if (others.length === 0) return part === name;
+  if (!name.startsWith(first)) return false;
+  const last = others.pop() ?? '';
+  let at = first.length;
+  for (const piece of others) {
+    const found = name.indexOf(piece, at);
+    if (found < 0) return false;
+    at = found + piece.length;
+  }
+  return name.length - at >= last.length && name.endsWith(last);
+}

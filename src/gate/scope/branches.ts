@@ -6,7 +6,7 @@ export const branchPatterns = ({ branch }: Pick<GitConfig, 'branch'>): readonly 
   typeof branch === 'string' ? [branch] : branch;
 
 /**
- * True if `git.branch` allows a branch: `*` stands for any characters but `/`, `**` for any names.
+ * True if `git.branch` allows a branch: `*` matches any characters but `/`, and `**` any number of names.
  *
  * @example mayShipBranch('agent/fix', { branch: ['main', 'agent/*'] }) // true
  */

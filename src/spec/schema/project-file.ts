@@ -227,7 +227,7 @@ export const ProjectFile = z
         branch: z
           .union([Branch, z.array(Branch).min(1).max(MAX_BRANCHES)])
           .describe(
-            'The branch that may be pushed, or a list of branches that may be created and pushed; * stands for any characters but /.',
+            'The branch that may be pushed, or a list of branches that may be created and pushed; * matches any characters but /.',
           ),
         url: RemoteUrl.optional().describe('The remote’s address; overrides .git/config.'),
         credential: Credential.optional().describe(

@@ -22,8 +22,9 @@ const SEALED = ['config', 'config.worktree', 'hooks', 'info', 'modules', 'common
 
 /**
  * The layout of one git call. Reading and committing see the work tree read-only; only committing and pushing may write
- * the git folder, and only `configure`, in which the agent chooses no word but the name of a branch, its configuration; pushing sees no work tree, and only the format settings of the repository's configuration. Only
- * pushing has a network, if the remote needs one.
+ * the git folder, and only `configure` its configuration, with no word of the agent but the name of a branch. Pushing
+ * sees no work tree, and only the format settings of the repository's configuration. Only pushing has a network, if the
+ * remote needs one.
  *
  * @throws LayoutError as {@link baseLayout}
  */

@@ -34,7 +34,7 @@ describe('what runs later', () => {
     expect(runsLater(name.toUpperCase(), PLAIN)?.why).toBe(why);
   });
 
-  it('is not ordinary source code, nor a name that only observes alike', () => {
+  it('is not ordinary source code, nor a name that only looks alike', () => {
     const names = [
       'src/a.ts',
       'README.md',

@@ -105,7 +105,7 @@ export async function stage(
       'needs-filter',
       `${filtered.paths.join(', ')}: .gitattributes asks for a filter (such as git-lfs), and no filter runs here. Leave these files out; the operator can add them.`,
     );
-  // `git add` matches each file against each name; `update-index` only observes each name up.
+  // `git add` matches each file against each name; `update-index` only looks each name up.
   const update = ['update-index', '--verbose', '--add', '--remove', '--replace', '-z', '--stdin'];
   const result = await session.run(update, { access: COMMIT, stdin });
   const isStaged = result.exit === 0;

@@ -184,7 +184,7 @@ describe('what a model reads', () => {
     expect(await call(client, 'shot')).toMatchObject({ text: 'upstream-error: it broke', isError: true });
   });
 
-  it('takes no data for blocks that only observes like them', async () => {
+  it('takes no data for blocks that only looks like them', async () => {
     const client = await connected(hostOf(answering({ content: [{ type: 'image' }] })));
     expect((await call(client, 'shot')).result.content).toEqual([{ type: 'text', text: 'upstream-error: it broke' }]);
   });

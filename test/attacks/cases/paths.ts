@@ -270,7 +270,7 @@ export const writeCases: readonly Case[] = [
   ),
   write.benign(
     'R8',
-    'write a name that only observes like git',
+    'write a name that only looks like git',
     { path: 'src/git.txt', content: 'g' },
     { files: { 'src/git.txt': 'g' } },
   ),

@@ -4,8 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { shellWord } from '../../src/base/text.ts';
 import { runCli } from '../../src/cli/program.ts';
 import { complete } from '../../src/cli/shell/complete.ts';
+import { parseArguments, parseLine } from '../../src/cli/shell/parse-line.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import type { Session } from '../../src/session/session.ts';
+import type { ToolSpec } from '../../src/spec/types.ts';
 import { commitAll, machine } from './run.ts';
 
 const FILES = {
@@ -48,6 +50,47 @@ describe('a line typed into the shell', () => {
     const { out } = await typed('statsu', 'log');
     expect(out).toContain('did you mean status?');
     expect(out).not.toContain('denial');
+  });
+});
+
+describe('the words of a line', () => {
+  const parameter = (name: string, type: string) => ({ name, schema: { type } });
+  const edit = {
+    id: 'edit',
+    parameters: [
+      parameter('path', 'string'),
+      parameter('old', 'string'),
+      parameter('new', 'string'),
+      parameter('all', 'boolean'),
+    ],
+  } as unknown as ToolSpec;
+  const argumentsOf = (line: string) => {
+    const { words, unquoted } = parseLine(line);
+    return parseArguments(edit, words, unquoted);
+  };
+
+  it.each([
+    ['edit a.js old=1 new=2', { path: 'a.js', old: '1', new: '2' }],
+    [`edit a.js old="x = 1;" new='say "hi"' all=true`, { path: 'a.js', old: 'x = 1;', new: 'say "hi"', all: true }],
+    [String.raw`edit a.js old="say \"hi\"" new=a\ b`, { path: 'a.js', old: 'say "hi"', new: 'a b' }],
+    [String.raw`edit a.js old="a\nb" new='a\'`, { path: 'a.js', old: String.raw`a\nb`, new: 'a\\' }],
+    ['edit a.js "new=1" ""', { path: 'a.js', old: 'new=1', new: '' }],
+    ['edit new= a.js b', { path: 'a.js', old: 'b', new: '' }],
+    ['edit old=1 old=2', { path: 'old=2', old: '1' }],
+    ['edit a.js a b true more', ['a.js', 'a', 'b', 'true', 'more']],
+  ])('%s', (line, expected) => expect(argumentsOf(line)).toEqual(expected));
+
+  it.each([
+    ['bash ls -la "a b" | head', ['ls -la "a b" | head']],
+    [`bash command="ls -la 'a b'"`, ["ls -la 'a b'"]],
+    ['bash command=1 env', ['command=1 env']],
+  ])('%s', (line, words) => expect(parseLine(line).words).toEqual(words));
+
+  it('are refused if a quote is not closed', async () => {
+    const { out, code } = await typed('mode diagnose', 'start explore', `grep "export src`, 'log');
+    expect(out).toContain('not understood: the quote " is not closed');
+    expect(out).not.toContain('grep');
+    expect(code).toBe(1);
   });
 });
 

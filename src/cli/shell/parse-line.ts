@@ -1,32 +1,43 @@
-import { parseArgsStringToArgv } from 'string-argv';
 import type { Json, ToolSpec } from '../../spec/types.ts';
 
 export interface ShellLine {
   readonly verb: string;
   readonly words: readonly string[];
+  /** For each word, how many of its first characters were typed without quotes. */
+  readonly unquoted: readonly number[];
   /** `--exit ready-to-edit` becomes `exit: ready-to-edit`; a flag without a value is true. */
   readonly options: { readonly [name: string]: string | true };
+  /** A mistake in the quoting; null if there is none. */
+  readonly problem: string | null;
 }
 
 /** Verbs whose rest is one text instead of words: a shell command with its pipes and quotes. */
 const RAW = new Set(['bash', 'bash-readonly']);
 
 /**
- * One line of the shell: a verb, words, and `--name value` options. The rest of a `bash` line is kept unchanged.
+ * One line of the shell: a verb, words, and `--name value` options. The rest of a `bash` line is kept unchanged, unless
+ * it is one `command="…"`.
  *
  * @example parseLine('hop edit --exit ready-to-edit') // verb hop, words [edit], options { exit: 'ready-to-edit' }
  */
 export function parseLine(line: string): ShellLine {
   const [, first = '', rest = ''] = /^\s*(\S+)\s*(.*)$/s.exec(line) ?? [];
-  if (RAW.has(first)) return { verb: first, words: rest === '' ? [] : [rest], options: {} };
-  const [verb = '', ...given] = parseArgsStringToArgv(line);
+  const split = splitWords(RAW.has(first) ? rest : line);
+  if (RAW.has(first)) {
+    const isNamed = split.words.length === 1 && rest.startsWith('command=') && split.problem === null;
+    const words = isNamed ? [split.words[0]!.slice('command='.length)] : rest === '' ? [] : [rest];
+    return { verb: first, words, unquoted: [0], options: {}, problem: null };
+  }
+  const [verb = '', ...given] = split.words;
   const words: string[] = [];
+  const unquoted: number[] = [];
   const options: Record<string, string | true> = {};
   const takesOptions = verb === 'hop' || verb === 'mode' || verb === 'stop' || verb === 'start';
   for (let index = 0; index < given.length; index += 1) {
     const word = given[index] ?? '';
     if (!takesOptions || !/^--[a-z]/.test(word)) {
       words.push(word);
+      unquoted.push(split.unquoted[index + 1] ?? 0);
       continue;
     }
     const next = given[index + 1];
@@ -34,36 +45,76 @@ export function parseLine(line: string): ShellLine {
     options[word.slice(2)] = hasValue ? next : true;
     if (hasValue) index += 1;
   }
-  return { verb, words, options };
+  return { verb, words, unquoted, options, problem: split.problem };
 }
 
-/** Parses typed arguments: in order, or `name=value`. The schema decides which are numbers and booleans. */
+/**
+ * Splits a line into words as a POSIX shell does, but without expansions: quotes group, a backslash takes the next
+ * character literally (in double quotes only `"`, `\` and a line break).
+ */
+function splitWords(line: string): Pick<ShellLine, 'words' | 'unquoted' | 'problem'> {
+  const words: string[] = [];
+  const unquoted: number[] = [];
+  let word: string | null = null;
+  let bare: number | null = null;
+  let quote: string | null = null;
+  const end = (): void => {
+    if (word !== null) unquoted.push(bare ?? word.length);
+    if (word !== null) words.push(word);
+    word = null;
+    bare = null;
+  };
+  for (let at = 0; at < line.length; at += 1) {
+    const char = line[at]!;
+    const next = line[at + 1];
+    const escapes =
+      char === '\\' && next !== undefined && (quote === null || (quote === '"' && '"\\\n'.includes(next)));
+    if (escapes || char === quote || (quote === null && (char === '"' || char === "'"))) bare ??= word?.length ?? 0;
+    if (escapes && quote !== "'") {
+      word = (word ?? '') + next;
+      at += 1;
+    } else if (char === quote) quote = null;
+    else if (quote === null && (char === '"' || char === "'")) {
+      quote = char;
+      word ??= '';
+    } else if (quote === null && /\s/.test(char)) end();
+    else word = (word ?? '') + char;
+  }
+  end();
+  return { words, unquoted, problem: quote === null ? null : `the quote ${quote} is not closed` };
+}
+
+/**
+ * Parses typed arguments: in order, or `name=value` if the tool has a parameter of that name. Its schema decides which
+ * are numbers and booleans. Words without a parameter belong to the last one if it is a text.
+ *
+ * @param unquoted as in {@link ShellLine}; a name in quotes is part of a value
+ */
 export function parseArguments(
   tool: ToolSpec | undefined,
   words: readonly string[],
+  unquoted: readonly number[] = words.map((word) => word.length),
 ): { [name: string]: Json } | Json[] {
   if (!tool) return [...words];
   const named: Record<string, Json> = {};
   const rest: string[] = [];
-  for (const word of words) {
+  for (const [at, word] of words.entries()) {
     const [, name = '', value = ''] = /^([a-z][a-z0-9-]*)=(.*)$/s.exec(word) ?? [];
     const parameter = tool.parameters.find((candidate) => candidate.name === name);
-    if (parameter) named[name] = typed(value, parameter.schema);
+    const isName = parameter !== undefined && name.length < (unquoted[at] ?? 0) && !Object.hasOwn(named, name);
+    if (isName) named[name] = typed(value, parameter.schema);
     else rest.push(word);
   }
   const open = tool.parameters.filter(({ name }) => !Object.hasOwn(named, name));
-  for (const [index, parameter] of open.entries()) {
+  const last = open.at(-1);
+  const takesRest = last !== undefined && (isList(last.schema) || typesOf(last.schema).includes('string'));
+  if (rest.length > open.length && !takesRest) return [...words];
+  for (const [index, { name, schema }] of open.entries()) {
     const value = rest[index];
     if (value === undefined) break;
-    const last = index === open.length - 1;
-    const takesList = isList(parameter.schema);
-    if (takesList) {
-      named[parameter.name] = rest.slice(index);
-      return named;
-    }
-    named[parameter.name] = typed(last ? rest.slice(index).join(' ') : value, parameter.schema);
+    if (isList(schema)) return { ...named, [name]: rest.slice(index) };
+    named[name] = typed(index === open.length - 1 ? rest.slice(index).join(' ') : value, schema);
   }
-  if (rest.length > open.length && open.length === 0) return [...words];
   return named;
 }
 

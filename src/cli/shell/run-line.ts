@@ -59,7 +59,8 @@ const OPTIONS: { readonly [verb: string]: readonly string[] } = {
 };
 
 /** Reports a misspelt verb or option; null if there is none. The gate decides if the action is allowed. */
-function mistakeIn(session: Session, { verb, options }: ShellLine): string | null {
+function mistakeIn(session: Session, { verb, options, problem }: ShellLine): string | null {
+  if (problem !== null) return problem;
   const allowed = OPTIONS[verb];
   if (allowed === undefined) {
     const isKnown = (VERBS as readonly string[]).includes(verb) || session.tool(verb) !== undefined;
@@ -77,7 +78,7 @@ function mistakeIn(session: Session, { verb, options }: ShellLine): string | nul
 }
 
 /** The verbs that change something; anything else is a tool. */
-function act(session: Session, { verb, words, options }: ShellLine, call: WatchedCall | null): Promise<Result> {
+function act(session: Session, { verb, words, unquoted, options }: ShellLine, call: WatchedCall | null): Promise<Result> {
   const text = (name: string): string | undefined => (typeof options[name] === 'string' ? options[name] : undefined);
   const by = text('by') as Principal | undefined;
   const reason = text('reason');
@@ -113,7 +114,7 @@ function act(session: Session, { verb, words, options }: ShellLine, call: Watche
       });
     }
     default:
-      return session.step({ tool: verb, args: parseArguments(session.tool(verb), words), ...call });
+      return session.step({ tool: verb, args: parseArguments(session.tool(verb), words, unquoted), ...call });
   }
 }
 
@@ -185,8 +186,9 @@ async function log(io: Io, session: Session, { words }: ShellLine): Promise<void
   }
 }
 
-function why(io: Io, session: Session, { words: [tool = '', ...words] }: ShellLine): void {
-  const denial = session.why({ tool, args: parseArguments(session.tool(tool), words) });
+function why(io: Io, session: Session, line: ShellLine): void {
+  const [tool = '', ...words] = line.words;
+  const denial = session.why({ tool, args: parseArguments(session.tool(tool), words, line.unquoted.slice(1)) });
   if (io.json) return printJsonLine(io, { type: 'why', tool, allowed: denial === null, denial });
   print(
     io,

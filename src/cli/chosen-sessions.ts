@@ -14,6 +14,24 @@ export async function chosenSessions(store: EvidenceStore, ids: readonly string[
 export const noSessions = (root: string): CliError =>
   new CliError('unknown-session', `${root} has no sessions yet`, 'Start one with "hopgate run".');
 
+/** The order of each tool's parameters in the pinned specs of sessions. */
+export async function pinnedOrder(
+  store: EvidenceStore,
+  sessions: readonly SessionSummary[],
+): Promise<(tool: string) => readonly string[] | null> {
+  const names = new Map<string, readonly string[]>();
+  for (const session of sessions) {
+    const pin = await readPin(store, session);
+    if (typeof pin === 'string') continue; // a missing order is harmless; "verify" reports a broken pin
+    for (const { id, parameters } of Object.values(pin.specs.tools))
+      names.set(
+        id,
+        parameters.map(({ name }) => name),
+      );
+  }
+  return (tool) => names.get(tool) ?? null;
+}
+
 /** Reads a session's stored pin. A string instead of a pin gives the reason that it cannot be read. */
 export async function readPin(store: EvidenceStore, { pin }: SessionSummary): Promise<Pin | string> {
   const bytes = await store.getBlob(pin);

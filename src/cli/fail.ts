@@ -1,3 +1,4 @@
+import { explainSystemError } from '../base/system-error.ts';
 import { visible } from '../base/text.ts';
 import { operatorRemedy, ProjectError } from '../project/project-error.ts';
 import { formatIssues, SpecError } from '../spec/check/issues.ts';
@@ -50,6 +51,8 @@ function describe(error: unknown): Description {
       exitCode: 1,
     };
   const message = error instanceof Error ? error.message : String(error);
+  const system = explainSystemError(error);
+  if (system !== null) return { code: (error as NodeJS.ErrnoException).code!, ...system, exitCode: 1 };
   const coded = error instanceof Error && 'code' in error && typeof error.code === 'string';
   return coded
     ? { code: error.code as string, message, remedy: '', exitCode: 1 }

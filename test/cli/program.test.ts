@@ -128,6 +128,21 @@ describe('the process', () => {
   });
 });
 
+describe('an error of the file system', () => {
+  it.each([
+    [['graph', '--out', '.'], /^hopgate: \S+ is a folder, not a file\n {2}Name a file\.\n$/],
+    [['graph', '--out', 'none/x'], /^hopgate: \S+none\/x does not exist\n {2}Name an existing file or folder\.\n$/],
+    [['graph', '--out', 'a.txt/x'], /a part of the path \S+ is a file, not a folder/],
+    [['graph', '--out', '/dev/full'], /no space is left on the disk of the file\n {2}Free some space/],
+    [['activity', 's', '--import', '.'], /\S+ is a folder, not a file/],
+    [['verify', 's', '--seal', 'a.txt/x', '--key', 'y'], /a part of the path/],
+  ])('is a sentence with a remedy: %j', async (argv, message) => {
+    const { code, err } = await machine({ 'a.txt': '' }).run(...argv);
+    expect(err).toMatch(message);
+    expect(code).toBeGreaterThan(0);
+  });
+});
+
 describe('start-up', () => {
   /** The modules of commands that a command line loads. */
   function loaded(...argv: string[]): readonly string[] {

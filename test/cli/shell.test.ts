@@ -94,6 +94,22 @@ describe('the words of a line', () => {
   });
 });
 
+describe('the log of a call', () => {
+  it('has its arguments in the order of the catalogue', async () => {
+    const lines = ['mode diagnose', 'start explore', 'hop edit --exit hop-edit', 'mode execute'];
+    const here = machine(FILES);
+    commitAll(here.root);
+    await here.run('trust', '--yes');
+    const { out } = await here.feed(
+      `${[...lines, 'edit new=2 old=1 src/a.js', 'log 2'].join('\n')}\n`,
+      'shell',
+      '--yes',
+    );
+    expect(out).toMatch(/intent +edit src\/a.js 1 2/);
+    expect((await here.run('log', 's-')).out).toContain('edit src/a.js 1 2');
+  });
+});
+
 describe('what a command prints', () => {
   it('keeps its lines and tabs, and shows what else would not show', async () => {
     const { out } = await typed(

@@ -180,7 +180,10 @@ async function log(io: Io, session: Session, { words }: ShellLine): Promise<void
   for (const entry of evidence) {
     if (io.json) printJsonLine(io, { type: 'entry', entry });
     else {
-      const { event, text } = tellInOneLine(entry);
+      const { event, text } = tellInOneLine(
+        entry,
+        (tool) => session.tool(tool)?.parameters.map(({ name }) => name) ?? null,
+      );
       print(io, `  ${String(entry.seq).padStart(4)} ${event.padEnd(14)} ${excerpt(text, 120)}`);
     }
   }

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { visible } from '../../base/text.ts';
 import { type Io, paint, type Style } from '../io.ts';
+import { broken } from '../table.ts';
 import type { Row, ThreadVisit } from './outline.ts';
 import type { OutcomeMark } from './tell.ts';
 import { duration, offset } from './times.ts';
@@ -85,21 +86,3 @@ function rowLines(io: Io, row: Row, { wide, margin, indent, further, style }: Fr
 }
 
 const width = (styled: string): number => [...stripVTControlCharacters(styled)].length;
-
-/** Wraps text into lines of at most `room` characters, between words if possible. */
-export function broken(text: string, room: number): string[] {
-  const lines: string[] = [];
-  let line: string[] = [];
-  for (const word of text.split(/(?<= )/)) {
-    const points = [...word];
-    if (line.length > 0 && line.length + points.length - (word.endsWith(' ') ? 1 : 0) > room) {
-      lines.push(line.join('').trimEnd());
-      line = [];
-    }
-    line.push(...points);
-    for (; line.slice(room).some((char) => char !== ' '); line = line.slice(room))
-      lines.push(line.slice(0, room).join(''));
-  }
-  if (line.length > 0) lines.push(line.join('').trimEnd());
-  return lines.filter((one) => one !== '');
-}

@@ -3,6 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readRegularFile } from '../../base/read-file.ts';
+import { explainSystemError } from '../../base/system-error.ts';
 import { plural } from '../../base/text.ts';
 import { SpecError, type SpecIssue } from '../check/issues.ts';
 import { suggest } from '../names.ts';
@@ -97,7 +98,12 @@ function readSources(files: readonly string[], issues: SpecIssue[]): SpecSource[
     try {
       return [readSource(file)];
     } catch (error) {
-      issues.push({ file, path: '', message: `cannot be read: ${(error as Error).message}`, suggestion: null });
+      issues.push({
+        file,
+        path: '',
+        message: `cannot be read: ${explainSystemError(error)?.message ?? (error as Error).message}`,
+        suggestion: null,
+      });
       return [];
     }
   });

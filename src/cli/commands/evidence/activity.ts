@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
+import { explainSystemError } from '../../../base/system-error.ts';
 import { excerpt, visible } from '../../../base/text.ts';
 import { toActivity } from '../../../evidence/musn/activity.ts';
 import { printEntryForm, toEntryForm } from '../../../evidence/musn/entry-form.ts';
@@ -159,7 +160,7 @@ function readText(io: Io, file: string): string {
   } catch (error) {
     throw new CliError(
       'unreadable-file',
-      `cannot read ${file}: ${(error as Error).message}`,
+      explainSystemError(error)?.message ?? `${file} is not UTF-8 text`,
       'Name a file of JSON or EDN in UTF-8.',
     );
   }

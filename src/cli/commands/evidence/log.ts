@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
 import { excerpt, visible } from '../../../base/text.ts';
 import type { StoredEntry } from '../../../evidence/entry.ts';
+import { pinnedOrder } from '../../chosen-sessions.ts';
 import { CliError, type Io, paint, print, printJsonLine } from '../../io.ts';
 import { findSession, withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { table } from '../../table.ts';
+import type { ParameterOrder } from '../../thread/spell-call.ts';
 import { tellInOneLine } from '../../thread/tell.ts';
 
 interface Options {
@@ -32,13 +34,18 @@ export function register(command: Command, io: Io): void {
 async function log(io: Io, id: string, options: Options): Promise<void> {
   const root = rootOf(io, options);
   const found = await withStore(root, io.env, false, async (store) => {
-    const { sessionId } = findSession(await store.sessions(), id);
+    const session = findSession(await store.sessions(), id);
+    const order = await pinnedOrder(store, [session]);
     const stored: StoredEntry[] = [];
-    for await (const entry of store.entries(sessionId)) {
+    for await (const entry of store.entries(session.sessionId)) {
       if (io.json) printJsonLine(io, entry.entry);
       else stored.push(entry);
     }
-    if (!io.json) print(io, options.full ? stored.map((entry) => whole(io, entry)).join('\n\n') : overview(io, stored));
+    if (!io.json)
+      print(
+        io,
+        options.full ? stored.map((entry) => whole(io, entry, order)).join('\n\n') : overview(io, stored, order),
+      );
     return true;
   });
   if (!found)
@@ -51,25 +58,25 @@ async function log(io: Io, id: string, options: Options): Promise<void> {
 
 const COLUMNS = ['seq', 'time', 'peripheral', 'mode', 'claim', 'event', 'summary'];
 
-const overview = (io: Io, stored: readonly StoredEntry[]): string =>
+const overview = (io: Io, stored: readonly StoredEntry[], order: ParameterOrder): string =>
   table(
     io,
     COLUMNS,
-    stored.map((entry) => cells(io, entry)),
+    stored.map((entry) => cells(io, entry, order)),
   );
 
-function cells(io: Io, stored: StoredEntry): readonly string[] {
+function cells(io: Io, stored: StoredEntry, order: ParameterOrder): readonly string[] {
   const { seq, at, peripheral, mode, claim } = stored.entry;
-  const { event, text } = tellInOneLine(stored.entry);
+  const { event, text } = tellInOneLine(stored.entry, order);
   const name = visible(event);
   const styled = event === 'denial' ? paint(io, 'red', name) : name;
   return [String(seq), at, visible(peripheral ?? '-'), mode ?? '-', claim, styled, excerpt(text, SUMMARY)];
 }
 
 /** JSON escapes control characters but not bidirectional and zero-width ones; `visible` escapes those. */
-function whole(io: Io, stored: StoredEntry): string {
+function whole(io: Io, stored: StoredEntry, order: ParameterOrder): string {
   const body = stored.body === null ? '(erased)' : JSON.stringify(stored.entry.body, null, 2);
-  const head = cells(io, stored).slice(0, -1).join('  ');
+  const head = cells(io, stored, order).slice(0, -1).join('  ');
   return [
     `${paint(io, 'bold', head)}  ${stored.entry.id}`,
     ...body.split('\n').map((line) => `  ${visible(line)}`),

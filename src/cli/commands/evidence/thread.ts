@@ -4,7 +4,7 @@ import { type Entry, SUBJECT_TYPES, type Subject } from '../../../evidence/entry
 import { checkInvariants } from '../../../evidence/invariants.ts';
 import { isAbout, projectThread, type Thread } from '../../../evidence/threads.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
-import { chosenSessions, noSessions, readPin } from '../../chosen-sessions.ts';
+import { chosenSessions, noSessions, pinnedOrder } from '../../chosen-sessions.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
@@ -56,7 +56,9 @@ async function showThread(io: Io, name: string, options: Options): Promise<void>
     };
     const entries = await about(store, subject);
     const thread = projectThread(entries, subject, { now: Date.now(), staleAfter: options.staleAfter * 3_600_000 });
-    return { subject, thread, order: await orderOf(store, entries) };
+    const ids = new Set(entries.map(({ sessionId }) => sessionId));
+    const involved = (await store.sessions()).filter(({ sessionId }) => ids.has(sessionId));
+    return { subject, thread, order: await pinnedOrder(store, involved) };
   });
   if (found === null) throw noSessions(root);
   const { subject, thread, order } = found;
@@ -104,22 +106,6 @@ async function about(store: EvidenceStore, subject: Subject): Promise<Entry[]> {
     for await (const { entry } of store.entries(id)) if (isAbout(entry, subject)) found.push(entry);
   }
   return found;
-}
-
-/** The order of each tool's parameters in the pinned specs. */
-async function orderOf(store: EvidenceStore, entries: readonly Entry[]): Promise<ParameterOrder> {
-  const names = new Map<string, readonly string[]>();
-  const ids = new Set(entries.map(({ sessionId }) => sessionId));
-  for (const summary of (await store.sessions()).filter(({ sessionId }) => ids.has(sessionId))) {
-    const pin = await readPin(store, summary);
-    if (typeof pin === 'string') continue; // a missing order is harmless; "verify" reports a broken pin
-    for (const { id, parameters } of Object.values(pin.specs.tools))
-      names.set(
-        id,
-        parameters.map(({ name }) => name),
-      );
-  }
-  return (tool) => names.get(tool) ?? null;
 }
 
 const titleOf = ({ subject, status, count, participants }: Thread): string =>

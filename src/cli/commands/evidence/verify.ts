@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Violation } from '../../../audit/verify/verdict.ts';
 import { type SessionVerdict, type VerifyOptions, verifySession } from '../../../audit/verify/verify-session.ts';
+import { explainSystemError } from '../../../base/system-error.ts';
 import { excerpt, plural, visible } from '../../../base/text.ts';
 import { verifyChain } from '../../../evidence/chain.ts';
 import { parseSeal, SealError } from '../../../evidence/seal.ts';
@@ -103,7 +104,12 @@ function read(io: Io, file: string): string {
   try {
     return readFileSync(resolve(io.cwd, file), 'utf8');
   } catch (cause) {
-    throw new CliError('unreadable', `cannot read ${file}`, 'Name an existing file.', { cause, exitCode: 2 });
+    throw new CliError(
+      'unreadable',
+      explainSystemError(cause)?.message ?? `cannot read ${file}`,
+      'Name an existing file.',
+      { cause, exitCode: 2 },
+    );
   }
 }
 

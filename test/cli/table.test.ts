@@ -1,0 +1,47 @@
+import { PassThrough } from 'node:stream';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Io } from '../../src/cli/io.ts';
+import { table } from '../../src/cli/table.ts';
+
+const io = (columns?: number): Io => ({
+  ...{ stdout: Object.assign(new PassThrough(), { columns }), stderr: new PassThrough(), stdin: new PassThrough() },
+  ...{ isTty: true, env: {}, cwd: '/', color: false, json: false, exitCode: 0 as const },
+});
+
+describe('a table', () => {
+  const rows = [['s-1b9d6bcd', 'a refusal that needs many words to say what to do instead, and where', 'open']];
+
+  it('wraps its widest column at the width of the terminal', () =>
+    expect(table(io(40), ['session', 'what', 'state'], rows).split('\n')).toEqual([
+      'session     what                   state',
+      's-1b9d6bcd  a refusal that needs   open',
+      '            many words to say',
+      '            what to do instead,',
+      '            and where',
+    ]));
+
+  it('keeps each row on one line without a terminal', () =>
+    expect(table(io(), ['session', 'what', 'state'], rows).split('\n')).toHaveLength(2));
+
+  it('does not wrap a styled cell', () => {
+    const styled = `\u001b[31m${'x'.repeat(30)}\u001b[39m`;
+    expect(table(io(20), ['a', 'b'], [[styled, 'some words']]).split('\n')[1]).toContain(styled);
+  });
+
+  it('fits every terminal of 40 columns or more, and loses no word', () => {
+    const cell = fc.array(fc.stringMatching(/^[a-z]{1,12}$/), { maxLength: 20 }).map((words) => words.join(' '));
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(cell, cell, cell), { minLength: 1 }),
+        fc.integer({ min: 40, max: 120 }),
+        (all, room) => {
+          const text = table(io(room), ['a', 'b', 'c'], all);
+          for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(room);
+          const letters = (from: string) => [...from.replaceAll(/\s/g, '')].sort().join('');
+          expect(letters(text)).toBe(letters(`abc${all.flat().join('')}`));
+        },
+      ),
+    );
+  });
+});

@@ -11,11 +11,11 @@ import { inspectOption, type Watch, watchIf } from '../inspect/watch.ts';
 import { CliError, heading, type Io, paint, print, printJsonLine } from '../io.ts';
 import { evidenceFile, findSession, withStore } from '../open-store.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
+import { printConfigWarnings } from '../print-config-warnings.ts';
 import { operatorApprover } from '../run/operator.ts';
 import type { WatchedCall } from '../run/watch-call.ts';
 import { complete } from '../shell/complete.ts';
 import { runLine } from '../shell/run-line.ts';
-import { printConfigWarnings } from '../print-config-warnings.ts';
 
 interface Options {
   readonly root: string;

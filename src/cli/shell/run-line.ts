@@ -78,7 +78,11 @@ function mistakeIn(session: Session, { verb, options, problem }: ShellLine): str
 }
 
 /** The verbs that change something; anything else is a tool. */
-function act(session: Session, { verb, words, unquoted, options }: ShellLine, call: WatchedCall | null): Promise<Result> {
+function act(
+  session: Session,
+  { verb, words, unquoted, options }: ShellLine,
+  call: WatchedCall | null,
+): Promise<Result> {
   const text = (name: string): string | undefined => (typeof options[name] === 'string' ? options[name] : undefined);
   const by = text('by') as Principal | undefined;
   const reason = text('reason');

@@ -1,4 +1,4 @@
-/** What an error of the operating system means, and what to do; `%` is the path. */
+/** A sentence and a remedy for each error of the operating system; `%` is replaced by the path. */
 const SENTENCES: { readonly [code: string]: readonly [message: string, remedy: string] } = {
   EACCES: ['no permission to open %', 'Change its permissions, or run hopgate as its owner.'],
   EPERM: ['the system does not permit this on %', 'Run hopgate as the owner of the file.'],

@@ -179,3 +179,31 @@ describe('the titles of the tests', () => {
     expect(doubled).toEqual([]);
   });
 });
+
+describe('a hook that answers without the daemon', () => {
+  /** The packages that a file loads at its start, with the chain of files that leads to each. */
+  function packagesOf(file: string, chain: readonly string[] = [], seen = new Set<string>()): readonly string[] {
+    if (seen.has(file) || !file.endsWith('.ts')) return [];
+    seen.add(file);
+    const code = source(file).replaceAll(/^\s*\/\*[\s\S]*?\*\//gm, '');
+    const loaded = [...code.matchAll(/^(?:import|export)(?! type\b)([^'"`;()]*?)from '([^']+)'/gm)].filter(
+      ([, names = '']) => !/^\s*\{(?:\s*type [\w\s]+,?)+\}\s*$/.test(names),
+    );
+    return loaded.flatMap(([, , specifier = '']) => {
+      if (specifier.startsWith('node:')) return [];
+      if (!specifier.startsWith('.')) return [`${[...chain, file].join(' → ')} → ${specifier}`];
+      return packagesOf(posix.join(posix.dirname(file), specifier), [...chain, file], seen);
+    });
+  }
+  /** Packages of a few kilobytes. */
+  const SMALL = ['canonicalize', 'fastest-levenshtein', 'uuid'];
+  const START = ['daemon/hook/hook-process.ts', 'daemon/hook/answer-hook.ts', 'daemon/host.ts'];
+
+  it.each([...START, 'adapters/claude-code/hooks.ts'])(
+    'loads no large package at the start of %s, which would cost as much as the start of Node itself',
+    (file) => expect(packagesOf(file).filter((chain) => !SMALL.some((name) => chain.endsWith(` ${name}`)))).toEqual([]),
+  );
+  it('would load zod with the schemas', () => {
+    expect(packagesOf('spec/schema/path-schema.ts')).toEqual(['spec/schema/path-schema.ts → zod']);
+  });
+});

@@ -1,5 +1,5 @@
 import { compileGlob } from '../../base/glob.ts';
-import { WritePaths } from '../../spec/paths.ts';
+import { WritePaths } from '../../spec/schema/path-schema.ts';
 import { isTestFile, TEST_PATTERNS } from '../../spec/test-files.ts';
 import type { Tree } from './tree.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { WritePaths } from '../paths.ts';
+import { WritePaths } from './path-schema.ts';
 import { FRUIT_TYPES } from '../types.ts';
 import { Name } from './name-schema.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { globProblem } from '../../base/glob.ts';
-import { RelativePath, WritePaths } from '../paths.ts';
+import { RelativePath, WritePaths } from './path-schema.ts';
 import { MAX_BRANCHES, MAX_MASK_LENGTH, MAX_MASKS } from '../policy/limits.ts';
 import { Name } from './name-schema.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { WritePaths } from '../paths.ts';
+import { WritePaths } from './path-schema.ts';
 import { Name } from './name-schema.ts';
 
 /** The authored form of `scopes.yaml`: what each scope lets a tool's arguments reach. */

@@ -204,6 +204,22 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     expect(await world.sessions()).toEqual([first.session]);
   });
 
+  it('finds the session of a conversation that goes on', async () => {
+    const first = await world.run([mode('diagnose'), done]);
+    const other = await world.run([done]);
+    const id = (run: Run) => /--resume (\S+)/.exec(run.stderr)?.[1] ?? '';
+    const resumed = await world.run([done], { args: ['--resume', id(first)] });
+    expect(resumed.session).toBe(first.session);
+    const continued = await world.run([done], { args: ['--continue'] });
+    expect(continued.session).toBe(first.session); // the conversation that was written last
+    expect((await world.run([done], { args: ['--resume', id(other)] })).session).toBe(other.session);
+    expect(await world.sessions()).toHaveLength(2);
+    const eaten = await world.run([done], { own: ['--approve', 'execute', 'deploy'] });
+    expect(eaten.code).toBe(2);
+    expect(eaten.stderr).toContain('--approve execute,deploy');
+    expect(eaten.requests).toEqual([]);
+  });
+
   it('tells the model where it is after a compaction', async () => {
     const first = await world.run([mode('diagnose'), { text: 'a first answer' }]);
     const compacted = await world.run([done, done], {

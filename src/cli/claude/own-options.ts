@@ -1,3 +1,4 @@
+import { type Continued, isConversationId } from '../client/continued-session.ts';
 import { type ClientCommand, readOwnOptions, splitAt, usage } from '../client/own-options.ts';
 
 /** The parsed command line of `hopgate claude`. */
@@ -13,7 +14,19 @@ export function readClaudeCommand(words: readonly string[]): ClaudeCommand {
   const { own, args: rest } = readOwnOptions('claude', words);
   const { args, settings } = withoutSettings(rest);
   refuseWhatOpens(args);
-  return { ...own, args, settings };
+  return { ...own, continued: continuedIn(args), args, settings };
+}
+
+/** The conversation that `--continue` or `--resume ID` continues. */
+function continuedIn(args: readonly string[]): Continued | null {
+  for (const [at, word] of args.entries()) {
+    if (word === '--') return null;
+    const [name, joined] = splitAt(word);
+    if (name === '--continue' || /^-[pchv]*c[pchv]*$/.test(word)) return 'last';
+    const id = joined ?? args[at + 1];
+    if ((name === '--resume' || name === '-r') && isConversationId(id)) return { id: id ?? '' };
+  }
+  return null;
 }
 
 /** Removes the user's `--settings`: hopgate passes this option itself, one time, and merges the user's into it. */

@@ -4,10 +4,11 @@ import { openProject } from '../../project/open-project.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { type InstructedClient, instructionProblem } from '../../tools/instruction-imports.ts';
 import { checkApproved } from '../approve/approve-option.ts';
-import { CliError, type Io } from '../io.ts';
+import { CliError, type Io, note } from '../io.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
-import { clientSession } from './client-session.ts';
-import type { ClientCommand } from './own-options.ts';
+import { clientSession, summaryOf } from './client-session.ts';
+import { continuedSession } from './continued-session.ts';
+import { type ClientCommand, usage } from './own-options.ts';
 
 /**
  * Opens the session for a client program, and records the operator's approvals in advance.
@@ -26,8 +27,12 @@ export async function openClient(
   const shown = instructionProblem({ root, config: project.config }, agent);
   if (shown) throw new CliError('instructions-show', shown.message, shown.remedy);
   // Checked before anything is opened. A continued session has its own spec set, so its names are checked later.
-  if (command.session === null) checkApproved(command.approve, project.specs);
-  const sessionId = await clientSession(io, host, root, { agent, ...command });
+  if (command.session === null) {
+    checkApproved(command.approve, project.specs);
+    checkList(command, agent, project.specs);
+  }
+  const session = command.session ?? (await openContinued(io, root, agent, command));
+  const sessionId = await clientSession(io, host, root, { agent, ...command, session });
   const { specs, config } = await host.join(root, sessionId, async ({ specs, config }) => ({ specs, config }));
   checkApproved(command.approve, specs);
   await host.claim(root, sessionId, { approve: command.approve }).catch((cause: unknown) => {
@@ -36,4 +41,38 @@ export async function openClient(
     throw new CliError('session-busy', cause.message, remedy, { cause });
   });
   return { sessionId, specs, config };
+}
+
+/**
+ * Refuses a second approval that is separated by a space: the client program would take it for its prompt.
+ *
+ * @throws CliError `usage`
+ */
+function checkList(
+  { approve, afterApprove }: ClientCommand,
+  agent: InstructedClient,
+  { peripherals, modeGate }: SpecSet,
+): void {
+  const names = [...Object.keys(peripherals), ...Object.keys(modeGate?.effects ?? {}), 'all'];
+  if (afterApprove === null || !names.includes(afterApprove)) return;
+  const program = agent === 'codex' ? 'codex' : 'claude';
+  throw usage(
+    `"${afterApprove}" after --approve ${approve.join(',')} would be the prompt`,
+    `Approve both: --approve ${[...approve, afterApprove].join(',')}. Or write the prompt after --: hopgate ${program} --approve ${approve.join(',')} -- ${afterApprove}.`,
+  );
+}
+
+/** The session of the conversation that the client program continues; null if there is none that goes on. */
+async function openContinued(
+  io: Io,
+  root: string,
+  agent: InstructedClient,
+  { continued, peripheral }: ClientCommand,
+): Promise<string | null> {
+  const session = continued && peripheral === null ? continuedSession(io, root, agent, continued) : null;
+  if (session === null) return null;
+  const summary = await summaryOf(io, root, session).catch(() => null); // it may be pruned
+  if (summary?.closed === false) return session;
+  note(io, `the session of this conversation, ${session}, is ${summary ? 'closed' : 'gone'}; opening a new one`);
+  return null;
 }

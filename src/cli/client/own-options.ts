@@ -1,5 +1,6 @@
 import { approvedNames } from '../approve/approve-option.ts';
 import { CliError } from '../io.ts';
+import type { Continued } from './continued-session.ts';
 
 /** hopgate's own options, between `hopgate claude` or `hopgate codex` and the client program's arguments. */
 export interface ClientCommand {
@@ -7,6 +8,10 @@ export interface ClientCommand {
   readonly session: string | null;
   readonly peripheral: string | null;
   readonly approve: readonly string[];
+  /** The word that follows the last `--approve`, if it is the client program's; null otherwise. */
+  readonly afterApprove: string | null;
+  /** The conversation that the client program continues; null if it begins one, or if its arguments do not tell. */
+  readonly continued: Continued | null;
   /** The program to start; null if it is the one on the PATH. */
   readonly program: string | null;
 }
@@ -30,17 +35,20 @@ export function readOwnOptions(
   const values: { [option: string]: string } = {};
   const approve: string[] = [];
   const on = new Set<string>();
+  let afterApprove: string | null = null;
   const known = ['--root', '--session', '--peripheral', '--approve', `--${name}`];
   let at = 0;
   for (; at < words.length; at++) {
     const word = words[at] ?? '';
     if (switches.includes(word)) {
       on.add(word);
+      afterApprove = null;
       continue;
     }
     const [option, joined] = splitAt(word);
     if (!known.includes(option)) break;
     const value = joined ?? words[++at];
+    afterApprove = option === '--approve' ? (words[at + 1] ?? null) : null;
     if (!value) throw usage(`${option} needs a value`, `Write a value after ${option}.`);
     if (option === '--approve') approve.push(...approvedNames(value));
     else values[option] = value;
@@ -51,6 +59,8 @@ export function readOwnOptions(
     session: values['--session'] ?? null,
     peripheral: values['--peripheral'] ?? null,
     approve,
+    afterApprove,
+    continued: null,
     program: values[`--${name}`] ?? null,
   };
   return { own, on, args: words.slice(at) };

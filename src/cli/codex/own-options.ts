@@ -1,3 +1,4 @@
+import { type Continued, isConversationId } from '../client/continued-session.ts';
 import { type ClientCommand, readOwnOptions, splitAt, usage } from '../client/own-options.ts';
 
 /** The parsed command line of `hopgate codex`. */
@@ -12,7 +13,18 @@ export interface CodexCommand extends ClientCommand {
 export function readCodexCommand(words: readonly string[]): CodexCommand {
   const { own, on, args } = readOwnOptions('codex', words, ['--follow']);
   refuseWhatOpens(args);
-  return { ...own, follow: on.has('--follow'), args };
+  return { ...own, continued: continuedIn(args), follow: on.has('--follow'), args };
+}
+
+/** The conversation that `codex resume`, `codex fork` or `codex exec resume` continues. */
+function continuedIn(args: readonly string[]): Continued | null {
+  const words = args[0] === 'exec' || args[0] === 'e' ? args.slice(1) : args;
+  const at = words.findIndex((word) => word === 'resume' || word === 'fork');
+  const isOption = (word: string, index: number) => word.startsWith('-') || words[index - 1]?.startsWith('-');
+  if (at < 0 || !words.slice(0, at).every(isOption)) return null;
+  const after = words.slice(at + 1);
+  const id = after.find((word) => isConversationId(word));
+  return id === undefined ? (after.includes('--last') ? 'last' : null) : { id };
 }
 
 /** Codex's options that would move its work out of the session, or open its sandbox. */

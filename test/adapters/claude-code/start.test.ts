@@ -182,6 +182,21 @@ describe('hopgate claude', () => {
 });
 
 describe('the words after "hopgate claude"', () => {
+  const id = '4daaf63b-2e1f-442b-bd22-cc0acea78737';
+  it.each([
+    [['--continue'], 'last'],
+    [['-p', 'go on', '-c'], 'last'],
+    [['-pc', 'go on'], 'last'],
+    [['--resume', id], { id }],
+    [[`--resume=${id}`], { id }],
+    [['-r', id, '-p', 'go on'], { id }],
+    [['--resume'], null],
+    [['-p', '--', '--continue'], null],
+    [['-p', 'continue'], null],
+  ])('tell which conversation goes on: %j', (words, continued) => {
+    expect(readClaudeCommand(words).continued).toEqual(continued);
+  });
+
   it('are hopgate’s until the first that is not', () => {
     expect(readClaudeCommand(['--root', 'x', '--approve=execute,deploy', '-p', '--root', 'y'])).toMatchObject({
       root: 'x',

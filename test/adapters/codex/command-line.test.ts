@@ -6,6 +6,20 @@ import { silenceOf } from '../../../src/cli/codex/show-end.ts';
 import type { StoredConversation } from '../../../src/daemon/conversation-files.ts';
 
 describe('the words behind "hopgate codex"', () => {
+  const id = '01a2050e-0196-702b-8c3a-84607aa2fb91';
+  test.each([
+    [['resume', id], { id }],
+    [['resume', '--last'], 'last'],
+    [['exec', 'resume', '--last', 'go on'], 'last'],
+    [['exec', '--json', 'resume', id, 'go on'], { id }],
+    [['-m', 'gpt', 'fork', id], { id }],
+    [['resume'], null],
+    [['exec', 'resume the work'], null],
+    [['go', 'resume', '--last'], null],
+  ])('tell which conversation goes on: %j', (words, continued) => {
+    expect(readCodexCommand(words).continued).toEqual(continued);
+  });
+
   test('ours stand first, and from the first that is none of ours all are Codex’s', () => {
     expect(
       readCodexCommand([
@@ -29,6 +43,8 @@ describe('the words behind "hopgate codex"', () => {
       session: 's',
       peripheral: null,
       approve: ['execute', 'deploy', 'x'],
+      afterApprove: null,
+      continued: null,
       program: 'c',
       follow: true,
       args: ['exec', '--json', '--root', 'mine', 'do it'],

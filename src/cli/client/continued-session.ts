@@ -1,0 +1,40 @@
+import { readdirSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { SeatFiles } from '../../daemon/conversation-files.ts';
+import type { Io } from '../io.ts';
+
+/** The conversation that a client program continues: one by its id, or its last one. */
+export type Continued = { readonly id: string } | 'last';
+
+/** A conversation id of Claude Code or Codex. */
+export const isConversationId = (word = ''): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(word);
+
+/** The session in which a conversation was held; null if it was held without hopgate. */
+export function continuedSession(
+  io: Io,
+  root: string,
+  client: 'claude-code' | 'codex',
+  continued: Continued,
+): string | null {
+  const main = new SeatFiles(root, io.env)
+    .all()
+    .filter(({ conversation, parent }) => conversation.client === client && parent === null);
+  const transcripts = main.flatMap(({ notes }) => (typeof notes['transcript'] === 'string' ? notes['transcript'] : []));
+  const id = continued === 'last' ? lastIn(transcripts[0]) : continued.id;
+  const seat = continued === 'last' && id === null ? main[0] : main.find(({ conversation }) => conversation.id === id);
+  return seat?.sessionId ?? null;
+}
+
+/** The id of the conversation whose transcript was written last, in the folder of this one; null if it is not there. */
+function lastIn(transcript: string | undefined): string | null {
+  if (transcript === undefined) return null;
+  const folder = dirname(transcript);
+  try {
+    const files = readdirSync(folder).filter((name) => name.endsWith('.jsonl'));
+    const times = files.map((name) => ({ name, at: statSync(join(folder, name)).mtimeMs }));
+    const [newest] = times.sort((a, b) => b.at - a.at);
+    return newest ? basename(newest.name, '.jsonl') : null;
+  } catch {
+    return null;
+  }
+}

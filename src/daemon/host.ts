@@ -101,6 +101,7 @@ export class SessionHost {
         ),
       takeForCall: async (record, key) => files(record).take(record, key),
       commandFor: async (record, call) => this.#keepRun({ conversation: record.conversation, call }),
+      revokeCommand: async (command) => this.takeRun(/[0-9a-f]{32}/.exec(command)?.[0] ?? '') !== null,
       recordTranscript: (record, ...items) => this.transcript(record.conversation.root, record.sessionId).add(...items),
       expectSubAgentCall: ({ conversation, parent, sessionId }, call) => {
         if (parent !== null) this.#files(conversation.root).expect(parent, call, sessionId);

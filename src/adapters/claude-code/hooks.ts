@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { textOf } from '../../base/json.ts';
 import { repositoryOf } from '../../project/root.ts';
@@ -7,7 +7,7 @@ import { idsOf, toolCall, toolFault, toolResult } from '../core/transcript/trans
 import { type ClaudeHookEvent, readClaudeEvent, toolEvent } from './event.ts';
 import { HOOK_EVENT, type HookCall, type HookEnv, recordHookEvent } from './hook-call.ts';
 import type { KeptCall } from './kept-call.ts';
-import { addWarning, missingHooksBefore, overdue } from './missing-hooks.ts';
+import { addWarning, mayHaveEnded, missingHooksBefore } from './missing-hooks.ts';
 import { postToolUse } from './post-tool-use.ts';
 import { preToolUse } from './pre-tool-use.ts';
 import { NOTHING, type Reply, refuseCall, render } from './reply.ts';
@@ -108,46 +108,54 @@ async function ownTranscript(
 const [WRITTEN_IN, LOOK_EACH] = [600, 30];
 
 /**
- * Records the calls that hopgate allowed and Claude Code did not run. No hook reports a refusal by the user or by the
- * user's rules.
+ * Records the calls that hopgate allowed and that did not run to their end: the user or the user's rules refused them,
+ * or the user interrupted them. No hook reports this; Claude Code's own transcript does.
  */
-async function settleRefused(at: HookCall): Promise<ConversationRecord> {
-  const { event, desk } = at;
+async function settleBrokenOff(at: HookCall): Promise<ConversationRecord> {
+  const { event } = at;
   const path = textOf(event.fields['transcript_path']);
-  const wanted = overdue(event, at.seat).flatMap(({ toolUseId }) => toolUseId ?? []);
+  const wanted = mayHaveEnded(event, at.seat).flatMap(({ toolUseId }) => toolUseId ?? []);
   if (wanted.length === 0 || path === null) return at.seat;
-  const { refusedCalls, subAgentTranscript } = await import('./own-transcript.ts');
+  const { endedCalls, subAgentTranscript } = await import('./own-transcript.ts');
   const file = event.agentId === null ? path : subAgentTranscript(path, event.conversation, event.agentId);
-  let refused = refusedCalls(file);
-  for (let waited = 0; waited < WRITTEN_IN && !wanted.every((id) => refused.has(id)); waited += LOOK_EACH) {
+  if (!existsSync(file)) return at.seat;
+  // A call may still be running while the user types the next prompt.
+  const isOver = event.name !== 'UserPromptSubmit';
+  let ended = endedCalls(file);
+  for (let waited = 0; isOver && waited < WRITTEN_IN && !wanted.every((id) => ended.has(id)); waited += LOOK_EACH) {
     await sleep(LOOK_EACH);
-    refused = refusedCalls(file);
+    ended = endedCalls(file);
   }
   let { seat } = at;
   for (const toolUseId of wanted) {
-    const said = refused.get(toolUseId);
-    if (said === undefined) continue;
-    const kept = (await desk.takeForCall(seat, toolUseId)) as unknown as KeptCall | null;
-    const message = `Claude Code did not run it: ${said}`;
-    const ticket = kept?.ticket;
-    const concluded = ticket
-      ? await desk.withSession(seat, (session) =>
-          session.conclude(ticket, { status: 'failed', code: 'client-refused', message }),
-        )
-      : null;
-    if (kept)
-      desk.recordTranscript(
-        seat,
-        toolResult(toolUseId, { status: 'failed', text: message, evidence: idsOf(concluded?.evidence ?? []) }),
-      );
+    const end = ended.get(toolUseId) ?? (isOver ? INTERRUPTED : null);
+    if (end === null || end.ran) continue;
+    await concludeBrokenOff({ ...at, seat }, toolUseId, `Claude Code did not run it: ${end.text}`);
     seat = await recordHookEvent({ ...at, seat, event: { ...event, toolUseId } }, HOOK_EVENT.refused);
   }
   return seat;
 }
 
+const INTERRUPTED = { ran: false, text: 'it was interrupted' };
+
+async function concludeBrokenOff({ desk, seat }: HookCall, toolUseId: string, message: string): Promise<void> {
+  const kept = (await desk.takeForCall(seat, toolUseId)) as unknown as KeptCall | null;
+  if (kept === null) return;
+  const { ticket, input } = kept;
+  // The runner itself records a command that has begun.
+  if (ticket === null && !(await desk.revokeCommand(textOf(input['command']) ?? ''))) return;
+  const concluded =
+    ticket &&
+    (await desk.withSession(seat, (session) =>
+      session.conclude(ticket, { status: 'failed', code: 'client-refused', message }),
+    ));
+  const evidence = idsOf(concluded?.evidence ?? []);
+  desk.recordTranscript(seat, toolResult(toolUseId, { status: 'failed', text: message, evidence }));
+}
+
 /** Records in the conversation's record that hooks are missing before this event. */
 async function notice(before: HookCall): Promise<ConversationRecord> {
-  const at = { ...before, seat: await settleRefused(before) };
+  const at = { ...before, seat: await settleBrokenOff(before) };
   const { event, seat } = at;
   const silence = missingHooksBefore(event, seat);
   if (!silence) return seat;

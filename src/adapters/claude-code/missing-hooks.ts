@@ -14,7 +14,7 @@ export interface MissingHooks {
 }
 
 /** Events at which no call of the conversation can still be running. */
-const QUIET = new Set(['UserPromptSubmit', 'Stop', 'SubagentStop', 'SessionEnd']);
+const QUIET = new Set(['Stop', 'SubagentStop', 'SessionEnd']);
 
 /**
  * Finds the hooks that are missing before this event; null if none is.
@@ -38,10 +38,14 @@ export function missingHooksBefore(event: ClaudeHookEvent, seat: ConversationRec
 }
 
 /** The allowed calls that must have ended before this event, and whose end no hook reported. */
-export function overdue(event: ClaudeHookEvent, seat: ConversationRecord): readonly Heard[] {
+function overdue(event: ClaudeHookEvent, seat: ConversationRecord): readonly Heard[] {
   if (event.name === 'PreToolUse') return openCalls(seat, ({ name }) => name === HOOK_EVENT.acting);
   return QUIET.has(event.name) ? openCalls(seat, () => true) : [];
 }
+
+/** Like `overdue`; at a prompt, also the calls that the user may have interrupted before they typed it. */
+export const mayHaveEnded = (event: ClaudeHookEvent, seat: ConversationRecord): readonly Heard[] =>
+  event.name === 'UserPromptSubmit' ? openCalls(seat, () => true) : overdue(event, seat);
 
 const announced = ({ notes, events }: ConversationRecord): boolean =>
   notes['announced'] === true || events.some(({ name }) => name === 'SessionStart');

@@ -53,8 +53,14 @@ export function readOwnTranscript(file: string, from = 0): OwnTranscript {
   return { said, ran, end };
 }
 
-/** Claude Code's answers to the calls that it did not run, by call id. The user, or the user's rules, refused them. */
-export function refusedCalls(file: string): ReadonlyMap<string, string> {
+/** The end of a call, in Claude Code's words. `ran` is false if the user, or the user's rules, refused the call. */
+export interface CallEnd {
+  readonly ran: boolean;
+  readonly text: string;
+}
+
+/** The calls that have ended, by call id. */
+export function endedCalls(file: string): ReadonlyMap<string, CallEnd> {
   const { entries } = readClientLog(file);
   const blocks = entries.flatMap((entry) => {
     const { content } = fieldsOf(entry['message']);
@@ -63,7 +69,8 @@ export function refusedCalls(file: string): ReadonlyMap<string, string> {
   return new Map(
     blocks.flatMap((block) => {
       const id = textOf(block['tool_use_id']);
-      return id !== null && block['type'] === 'tool_result' && !hasRun(block) ? [[id, wordsOf(block)] as const] : [];
+      if (id === null || block['type'] !== 'tool_result') return [];
+      return [[id, { ran: hasRun(block), text: wordsOf(block) }] as const];
     }),
   );
 }

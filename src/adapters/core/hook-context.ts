@@ -62,6 +62,8 @@ export interface HookContext {
    * reproduces the standard output, the standard error and the exit status of the agent's command. It works once.
    */
   commandFor(record: ConversationRecord, call: ContainedCall): Promise<string>;
+  /** Takes back such a command, also as a part of a longer one; false if it has been run. */
+  revokeCommand(command: string): Promise<boolean>;
   /** Adds events to the transcript of the conversation's session. Appends lines to a file, and never throws. */
   recordTranscript(record: ConversationRecord, ...items: readonly Item[]): void;
   /**

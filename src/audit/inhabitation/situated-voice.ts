@@ -5,14 +5,14 @@ import { mentions } from './context-injection.ts';
 import { type Inhabitation, notApplicable, PHENOMENOLOGY } from './finding.ts';
 import type { Life } from './life.ts';
 
-/** The lowest score at which the transcript counts as inhabited. */
+/** The transcript counts as inhabited above this score. */
 export const LIVED = 0.5;
 
 const FIRST_PERSON = /\b(?:I|I'm|I'll|I've|I'd|me|my|mine|myself|we|our|let me|let's)\b/i;
 
 /**
- * P-5, a heuristic for English. A third of the score each: the agent speaks in the first person; it speaks of this
- * place, its tools, exits and modes; it moves by names that only the spec defines.
+ * P-5, a heuristic for English. Half of the score: the agent moves by names that only the spec defines. A quarter each:
+ * it speaks in the first person; it speaks of this place, its tools, exits and modes.
  */
 export function situatedVoice({ specs, transcript, calls, acts }: Life): Inhabitation {
   if (acts.length === 0 && calls.length === 0) return notApplicable('P-5', 'nothing was done');
@@ -29,8 +29,8 @@ export function situatedVoice({ specs, transcript, calls, acts }: Life): Inhabit
   const voice = share((text) => FIRST_PERSON.test(text));
   const situated = share((text) => [...names.own, ...names.tools].some((name) => mentions(text, name)));
   const moved = moves.some(({ result }) => result?.status === 'ok');
-  const score = Math.round(((voice + situated + Number(moved)) / 3) * 100) / 100;
-  const holds = words.length > 0 && score >= LIVED;
+  const score = Math.round((Number(moved) / 2 + (voice + situated) / 4) * 100) / 100;
+  const holds = words.length > 0 && score > LIVED;
   const reason =
     words.length === 0
       ? 'the agent left no word of its own'

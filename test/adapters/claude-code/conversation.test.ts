@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { handleClaudeEvent } from '../../../src/adapters/claude-code/hooks.ts';
@@ -226,6 +227,61 @@ describe('hooks that fell silent', () => {
     await world.done(b.id, 'Read', {});
     await world.done(a.id, 'Read', {});
     expect((await world.hear('UserPromptSubmit', { prompt: 'x' })).notice).toBeNull();
+  });
+
+  describe('are told apart from what the person did, by the client’s own transcript:', () => {
+    const results = (...all: readonly (readonly [string, boolean])[]) => {
+      const file = join(world.root, '..', 'own.jsonl');
+      const blocks = all.map(([id, failed]) => ({
+        type: 'tool_result',
+        tool_use_id: id,
+        is_error: failed,
+        content: failed ? 'The user rejected it' : 'written',
+      }));
+      writeFileSync(file, `${JSON.stringify({ type: 'user', message: { role: 'user', content: blocks } })}\n`);
+      return { transcript_path: file };
+    };
+    const writing = async () => {
+      await world.hear('SessionStart', { source: 'startup' });
+      await world.lead('edit', 'execute');
+      return world.call('Write', { file_path: world.path('src/b.js'), content: 'b' });
+    };
+
+    it('a prompt that is typed while a call runs', async () => {
+      const { id } = await writing();
+      expect((await world.hear('UserPromptSubmit', { prompt: 'x', ...results() })).notice).toBeNull();
+      await world.done(id, 'Write', {});
+      expect((await world.hear('Stop', results([id, false]))).notice).toBeNull();
+      expect((await world.seat()).notes['silent']).toBeUndefined();
+      expect((await world.evidence()).at(-1)).toBe('outcome write ok');
+    });
+
+    it.each([
+      ['a No, or Esc', (id: string) => results([id, true]), 'UserPromptSubmit'],
+      ['an end of the program in the middle', () => results(), 'SessionEnd'],
+      ['a turn that was interrupted', () => results(), 'Stop'],
+    ])('%s', async (_, said, event) => {
+      const { id } = await writing();
+      expect((await world.hear(event, { prompt: 'x', ...said(id) })).notice).toBeNull();
+      expect((await world.seat()).notes['silent']).toBeUndefined();
+      expect((await world.evidence()).at(-1)).toBe('outcome write failed');
+    });
+
+    it('but a call that ran, and whose hook is missing, is noticed', async () => {
+      const { id } = await writing();
+      await world.hear('Stop', results([id, false]));
+      expect((await world.seat()).notes['silent']).toHaveLength(1);
+    });
+
+    it('a command that was refused before it began cannot run later', async () => {
+      await world.hear('SessionStart', { source: 'startup' });
+      await world.lead('edit', 'execute');
+      const { id, input } = await world.call('Bash', { command: 'ls' });
+      const ticket = /[0-9a-f]{32}/.exec(String((input as { command: string }).command))?.[0] ?? '';
+      await world.hear('UserPromptSubmit', { prompt: 'x', ...results([id, true]) });
+      expect(world.host.takeRun(ticket)).toBeNull();
+      expect((await world.seat()).notes['silent']).toBeUndefined();
+    });
   });
 
   it('are told of later where the first answer has no room for it', async () => {

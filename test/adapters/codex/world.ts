@@ -114,6 +114,7 @@ export async function world(options: StageOptions = {}): Promise<World> {
     },
     recordTranscript: (seat, ...items) =>
       void lived.push(...items.map((item) => ({ agent: nameOf(seat.conversation), ...item }))),
+    revokeCommand: async () => false,
     expectSubAgentCall: () => {},
   };
   const send: World['send'] = (event, env = {}) =>

@@ -225,7 +225,13 @@ function printVerdict(io: Io, verdict: SessionVerdict): void {
       message,
       constraint,
     ]),
-    ...audit.gaps.map(({ seq, kind, tool = '', message }) => [String(seq), `gap: ${kind}`, tool, message, '']),
+    ...(ok && isUnderWay ? [] : audit.gaps).map(({ seq, kind, tool = '', message }) => [
+      String(seq),
+      `gap: ${kind}`,
+      tool,
+      message,
+      '',
+    ]),
   ];
   if (rows.length === 0) return;
   const cells = rows.map((row) => row.map((cell) => excerpt(cell, WIDTH)));

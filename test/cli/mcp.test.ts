@@ -288,7 +288,7 @@ describe('the Inspector', () => {
     const on = ['--config', config(here), '--server', 'hopgate', '--method', 'tools/call'];
     const mode = await inspect(here, [...on, '--tool-name', 'mode', '--tool-arg', 'to=diagnose']);
     expect(mode.code, mode.err).toBe(0);
-    expect(mode.out).toContain('Tools open now: read');
+    expect(mode.out).toContain('tools open: read');
     const why = await inspect(here, [...on, '--tool-name', 'why', '--tool-arg', 'tool=write']);
     expect(why.out).toContain('explore has no write');
   });

@@ -42,7 +42,7 @@ export class ClaudeScreen {
     ];
     const script = join(folder, 'screen.sh');
     const quoted = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
-    writeFileSync(script, `${quoted}\necho "EXIT=$?"\nsleep 600\n`);
+    writeFileSync(script, `trap : INT\n${quoted}\necho "EXIT=$?"\nwhile :; do sleep 60; done\n`);
     this.#tmux('new-session', '-d', '-s', 'screen', '-x', '150', '-y', '50', 'sh', script);
     await this.shows(/❯/);
     await sleep(2000); // it takes no keys in its first moments

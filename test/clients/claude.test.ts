@@ -185,10 +185,12 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
   });
 
   it('asks for the review once when the agent stops', async () => {
-    const script = [mode('diagnose'), call('Read', { file_path: world.path('src/a.js') }), done, done, done];
-    const run = await world.run(script);
-    expect(run.requests).toHaveLength(4);
-    expect(run.requests[3]?.texts.join('\n')).toContain('still in explore, with work that nobody has reviewed');
+    const looked = await world.run([mode('diagnose'), call('Read', { file_path: world.path('src/a.js') }), done, done]);
+    expect(looked.requests).toHaveLength(3); // nothing to review
+    const write = call('Write', { file_path: world.path('src/b.js'), content: 'b' });
+    const run = await world.run([...toEdit, write, done, done, done], approved);
+    expect(run.requests).toHaveLength(6);
+    expect(run.requests[5]?.texts.join('\n')).toContain('nobody has reviewed the work of this session');
   });
 
   it('tells the model where it is at the start and after the conversation is resumed, in the same session', async () => {

@@ -149,8 +149,12 @@ async function concludeBrokenOff({ desk, seat }: HookCall, toolUseId: string, me
     (await desk.withSession(seat, (session) =>
       session.conclude(ticket, { status: 'failed', code: 'client-refused', message }),
     ));
-  const evidence = idsOf(concluded?.evidence ?? []);
-  desk.recordTranscript(seat, toolResult(toolUseId, { status: 'failed', text: message, evidence }));
+  desk.recordTranscript(
+    seat,
+    concluded
+      ? toolResult(toolUseId, { status: 'failed', text: message, evidence: idsOf(concluded.evidence) })
+      : toolResult(toolUseId, { status: 'refused', text: message }), // by the user, not by the gate
+  );
 }
 
 /** Records in the conversation's record that hooks are missing before this event. */

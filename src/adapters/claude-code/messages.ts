@@ -41,12 +41,11 @@ export const claudeSubAgentStays = (tool: string): string =>
 /** Explains how to call the peripheral's tools in this client; follows the prompt section. */
 export function toolNames(isSubAgent: boolean, own: ClaudeToolName): string {
   return [
-    'In Claude Code, use Read, Edit, Write and Bash for the tools read, edit, write and bash of this peripheral; each call is checked;',
-    'Bash runs in the sandbox, in the root of the repository; if they are open here, also the configured test, git and deploy commands.',
-    `Everything else here is called through hopgate: ${own('…')}`,
+    'In Claude Code: Read, Edit, Write and Bash stand for read, edit, write and the bash tools of this peripheral; each call is checked.',
+    'Bash runs in a sandbox, from the root: no network, masked files are empty, only changes within the scope are kept, nothing runs on after the call. Run the configured test, git and deploy commands with it too.',
     isSubAgent
-      ? '(web-fetch, …). You are a sub-agent: you work within this envelope, and cannot hop or change the mode.'
-      : `(${own('hop')}, ${own('mode')}, ${own('status')}, ${own('why')}, and the other tools of the peripheral). A refusal says what to do instead; do that.`,
+      ? `The other tools are ${own('…')}. You are a sub-agent: you cannot hop or change the mode.`
+      : `The other tools are ${own('hop')}, and likewise mode, status, why and what else is listed above; a tool search finds them. A refusal says what to do instead: do that.`,
   ].join('\n');
 }
 

@@ -5,6 +5,7 @@ import type { ClaudeToolEvent } from './event.ts';
 import { HOOK_EVENT, type HookCall, recordHookEvent } from './hook-call.ts';
 import { takeCall, wasChanged } from './kept-call.ts';
 import { addWarning } from './missing-hooks.ts';
+import { claudeToolName } from './names.ts';
 import { nativeFailure, nativeResult } from './native-result.ts';
 import { NOTHING, type Reply } from './reply.ts';
 
@@ -23,7 +24,9 @@ export async function postToolUse(at: HookCall<ClaudeToolEvent>): Promise<Reply>
   }
   const heard = event.name === 'PostToolUseFailure' ? HOOK_EVENT.failed : HOOK_EVENT.done;
   if (!changed) {
-    await recordHookEvent(at, heard);
+    const seat = await recordHookEvent(at, heard);
+    if (event.name === 'PostToolUse' && SHOWS.some((tool) => event.tool === claudeToolName(desk)(tool)))
+      await (await import('./context.ts')).noteAnswered({ ...at, seat });
     return findings === null ? NOTHING : { kind: 'tell', event: event.name, text: findings };
   }
   const { toolUseId, tool, input } = event;
@@ -33,6 +36,9 @@ export async function postToolUse(at: HookCall<ClaudeToolEvent>): Promise<Reply>
   await recordHookEvent(at, heard, addWarning(seat, text, false));
   return { kind: 'remark', text };
 }
+
+/** hopgate's tools whose answers describe the situation. */
+const SHOWS = ['hop', 'mode', 'status'];
 
 const outcomeOf = ({ event, seat }: HookCall<ClaudeToolEvent>, tool: string): NativeOutcome =>
   event.name === 'PostToolUseFailure'

@@ -1,7 +1,7 @@
-import { fieldsOf } from '../../base/json.ts';
-import { describeLeg } from '../../gate/describe-denial.ts';
 import type { Session } from '../../session/session.ts';
+import { hopCall } from '../core/situation.ts';
 import { userMessage } from '../core/transcript/transcript-items.ts';
+import { unreviewedWork } from '../core/unreviewed-work.ts';
 import { type HookCall, recordHookEvent, recordWords } from './hook-call.ts';
 import { type ClaudeToolName, claudeToolName } from './names.ts';
 import { NOTHING, type Reply } from './reply.ts';
@@ -20,27 +20,12 @@ export async function stop(at: HookCall): Promise<Reply> {
 
 /** The reason not to stop yet; null if no work is left unreviewed. */
 export async function reasonToGoOn(session: Session, own: ClaudeToolName): Promise<string | null> {
-  const { closed, peripheral } = session.state;
-  if (closed || isReflective(session, peripheral) || !(await hasUnreviewedWork(session))) return null;
-  const { hops } = session.available();
-  const toReflect = hops.filter(({ to }) => isReflective(session, to)).map(describeLeg);
-  const where = peripheral === null ? 'outside of any peripheral' : `still in ${peripheral}`;
-  const way = toReflect.length > 0 ? ` (${toReflect.join(' | ')})` : '';
+  const work = await unreviewedWork(session);
+  if (work === null) return null;
+  const { peripheral, hop } = work;
+  const call = hop ? ` (${own('hop')}(${JSON.stringify(hopCall(hop))}))` : '';
   return [
-    `hopgate: this session is ${where}, with work that nobody has reviewed.`,
-    `If the work is done, leave by its exit and review it: ${own('hop')} to a peripheral that reflects${way}, read the log there, and leave with the review.`,
-    'If not, continue. If you are waiting for the operator, say so and stop again; this is asked only once.',
+    `hopgate: nobody has reviewed the work of this session, which is ${peripheral === null ? 'outside of any peripheral' : `in ${peripheral}`}.`,
+    `If it is done, hop to reflect${call} and leave from there with the review. If not, go on. To stop all the same, stop again: this is asked once.`,
   ].join('\n');
-}
-
-const isReflective = ({ specs }: Session, peripheral: string | null): boolean =>
-  peripheral !== null &&
-  Object.values(specs.peripherals[peripheral]?.fruit ?? {}).some(
-    (field) => field.kind === 'observed' && field.from === 'par',
-  );
-
-/** True if steps were made since the last review. */
-async function hasUnreviewedWork(session: Session): Promise<boolean> {
-  const events = (await session.evidence()).map(({ body }) => fieldsOf(body)['event']);
-  return events.findLastIndex((event) => event === 'step' || event === 'outcome') > events.lastIndexOf('par');
 }

@@ -1,13 +1,13 @@
 import type { Env } from '../../project/state-home.ts';
-import type { Session } from '../../session/session.ts';
 import type { ConversationRecord, HookAnswer, HookContext } from '../core/hook-context.ts';
 import { promptSection } from '../core/prompt-section.ts';
 import { assistantMessage, delivered, situationOf, userMessage } from '../core/transcript/transcript-items.ts';
+import { unreviewedWork } from '../core/unreviewed-work.ts';
 import { afterTool } from './after-tool.ts';
 import { beforeTool } from './before-tool.ts';
 import { type CodexHookEvent, conversationOf, readCodexEvent } from './event.ts';
 import { ownWords } from './own-words.ts';
-import { beforeYouStop, type CodexToolName, codexToolName, howInCodex } from './wording.ts';
+import { beforeYouStop, codexToolName, howInCodex } from './wording.ts';
 
 const SILENCE: HookAnswer = { exit: 0, stdout: '', stderr: '' };
 
@@ -107,11 +107,12 @@ const begin = (
   heard: notes['heard'] ?? ownWords(file ?? '').end,
 });
 
-/** Asks an agent that would stop in the middle of a visit, once, to take an exit. */
+/** Asks an agent that leaves work unreviewed, once per conversation, to review it. */
 async function askOnce(desk: HookContext, seat: ConversationRecord): Promise<HookAnswer> {
   if (seat.notes['asked'] === true) return SILENCE;
-  const question = await desk.withSession(seat, async (session) => questionFor(session, codexToolName(desk)));
-  if (question === null) return SILENCE;
+  const work = await desk.withSession(seat, unreviewedWork);
+  if (work === null) return SILENCE;
+  const question = beforeYouStop(work, codexToolName(desk));
   await note(desk, seat, { hook_event_name: 'Stop' }, { asked: true });
   desk.recordTranscript(seat, userMessage('hopgate', question, 'Stop'));
   return { ...SILENCE, stdout: JSON.stringify({ decision: 'block', reason: question }) };
@@ -132,21 +133,6 @@ async function tellWords(event: Ending, desk: HookContext, seat: ConversationRec
 }
 
 type Ending = Extract<CodexHookEvent, { hook_event_name: 'Stop' | 'SubagentStop' }>;
-
-function questionFor(session: Session, own: CodexToolName): string | null {
-  const { peripheral, closed, steps } = session.state;
-  if (closed || peripheral === null || steps === 0) return null;
-  if (isReflective(session, peripheral)) return null;
-  const hops = session.available().hops.filter(({ to }) => isReflective(session, to));
-  // Prefers the exit `hop-…`, which claims nothing but the move.
-  return beforeYouStop(peripheral, hops.find(({ exit, to }) => exit === `hop-${to}`) ?? hops[0] ?? null, own);
-}
-
-/** True if a visit to the peripheral yields the PAR. */
-const isReflective = ({ specs }: Session, peripheral: string): boolean =>
-  Object.values(specs.peripherals[peripheral]?.fruit ?? {}).some(
-    (field) => field.kind === 'observed' && field.from === 'par',
-  );
 
 const note = (
   desk: HookContext,

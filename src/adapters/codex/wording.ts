@@ -1,8 +1,10 @@
-import type { Available, Denial, WayLeg } from '../../gate/denial.ts';
+import type { Available, Denial } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
 import { serverNamed } from '../core/calls/mcp-name.ts';
 import type { ToolCallOfOurs } from '../core/calls/tool-call-to-action.ts';
 import { sentence } from '../core/language/sentence.ts';
+import { hopCall } from '../core/situation.ts';
+import type { UnreviewedWork } from '../core/unreviewed-work.ts';
 
 /** Returns the name by which a model in Codex calls a hopgate tool: Codex writes `_` for `-`. */
 export type CodexToolName = (tool: string) => string;
@@ -67,10 +69,10 @@ export const codexSubAgentStays = (tool: string, own: CodexToolName): string =>
 export const howInCodex = (server: string): string =>
   `These are tools of the MCP server "${server}". Codex's own shell is refused, even if other instructions mention it; run commands with the tools above. apply_patch works only if edit and write are open, for one file at a time.`;
 
-/** The question that is asked once, when the model would end its turn. */
-export function beforeYouStop(peripheral: string, way: WayLeg | null, own: CodexToolName): string {
-  const close = way
-    ? `${own('hop')} to ${way.to}${way.exit ? ` by ${way.exit}` : ''}, and state there what you learned (the PAR)`
-    : `leave ${peripheral} by one of its exits (${own('status')} lists them)`;
-  return `The session is still in "${peripheral}". If the work is done, ${close}. If it is not, or if the user must answer first, say so and stop; you are not asked again.`;
+/** The question that is asked once, when the model would end its turn with work that nobody has reviewed. */
+export function beforeYouStop({ peripheral, hop }: UnreviewedWork, own: CodexToolName): string {
+  const close = hop
+    ? `call ${own('hop')} with ${JSON.stringify(hopCall(hop))}, and say there what was learned (the PAR)`
+    : `leave ${peripheral ?? 'here'} by one of its exits (${own('status')} lists them)`;
+  return `Nobody has reviewed the work of this session, which is in "${peripheral ?? 'no peripheral'}". If it is done, ${close}. If it is not, or if the person has to answer something first, say so and stop; you are not asked again.`;
 }

@@ -118,17 +118,27 @@ function waysOut({ exits, toState, location }: SessionSituation, name: Naming): 
   });
   if (ways.length === 0)
     return [location.peripheral === null ? 'Nothing; only the operator can continue.' : 'No hop leads out.'];
-  const [easiest] = exits.toSorted((a, b) => a.needs.length - b.needs.length);
-  const stated = toState.map(
-    ({ field, type, optional }) =>
-      `${field}${optional ? '?' : ''}: ${typeof type === 'string' ? type : JSON.stringify(type)}`,
-  );
+  const easiest = easiestOf(exits);
+  const stated = toState.map(({ field, type, optional, neededBy }) => {
+    const needed = neededBy.length > 0 ? ` (needed to enter ${neededBy.join(', ')})` : '';
+    return `${field}${optional ? '?' : ''}: ${typeof type === 'string' ? type : JSON.stringify(type)}${needed}`;
+  });
   return [
     ...ways.slice(0, MOST_WAYS),
     ...(ways.length > MOST_WAYS ? [`- and ${ways.length - MOST_WAYS} more, which ${name('status')} lists`] : []),
     ...(easiest ? [`Example: ${name('hop')}(${JSON.stringify(easiest.call)}), with your own reason.`] : []),
     ...(stated.length > 0 ? [`State these fields as fruit: { ${stated.join(', ')} }.`] : []),
   ];
+}
+
+/**
+ * The exit for the example: one with the fewest needs, to where a named exit leads. Its plain `hop-…` claims nothing.
+ */
+function easiestOf(exits: readonly WayOut[]): WayOut | undefined {
+  const least = Math.min(...exits.map(({ needs }) => needs.length));
+  const easy = exits.filter(({ needs }) => needs.length === least);
+  const way = easy.find(({ exit }) => exit !== null && !exit.startsWith('hop-')) ?? easy[0];
+  return easy.find(({ exit, to }) => to === way?.to && exit === `hop-${to}`) ?? way;
 }
 
 const either = (words: readonly string[]): string =>

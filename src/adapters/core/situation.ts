@@ -2,7 +2,7 @@ import type { Denial, WayLeg } from '../../gate/denial.ts';
 import type { Session } from '../../session/session.ts';
 import { modeFor } from '../../spec/mode-way.ts';
 import { own } from '../../spec/names.ts';
-import type { Json, Mode } from '../../spec/types.ts';
+import type { Json, Mode, SpecSet } from '../../spec/types.ts';
 import { type Constraints, describeConstraints } from './describe-constraints.ts';
 import { signature } from './language/format-words.ts';
 
@@ -51,7 +51,13 @@ export interface SessionSituation {
   /** The exits and where they lead (outside of any peripheral: the possible entries). */
   readonly exits: readonly WayOut[];
   /** The stated fields of this visit's fruit, which a hop must contain. */
-  readonly toState: readonly { readonly field: string; readonly type: Json; readonly optional: boolean }[];
+  readonly toState: readonly {
+    readonly field: string;
+    readonly type: Json;
+    readonly optional: boolean;
+    /** The peripherals that cannot be entered without it. */
+    readonly neededBy: readonly string[];
+  }[];
   readonly forbidden: {
     /** Tools of this peripheral that are closed by the mode, a limit or the end of the visit. */
     readonly shut: readonly string[];
@@ -76,7 +82,7 @@ export function situation(session: Session): SessionSituation {
   const spent = constraints?.limits.steps != null && (here?.steps ?? 0) >= constraints.limits.steps;
   const open = spent ? [] : tools;
   const toState = Object.entries(constraints?.fruit ?? {}).flatMap(([field, { kind, type, optional }]) =>
-    kind === 'stated' ? [{ field, type, optional }] : [],
+    kind === 'stated' ? [{ field, type, optional, neededBy: neededBy(specs, peripheral, field) }] : [],
   );
   return {
     location: {
@@ -119,6 +125,13 @@ export function situation(session: Session): SessionSituation {
   };
 }
 
+/** The peripherals whose context takes this fruit of a peripheral and must have it. */
+const neededBy = ({ peripherals }: SpecSet, from: string | null, field: string): readonly string[] =>
+  Object.values(peripherals).flatMap(({ id, context }) => {
+    const rule = own(context, field);
+    return rule && !rule.optional && rule.source.kind === 'fruit' && rule.source.peripheral === from ? [id] : [];
+  });
+
 /** The nearest mode in which all tools of a peripheral can be called; null if that is its mode, or there is none. */
 function modeAt({ specs, state }: Session, peripheral: string): Mode | null {
   const tools = own(specs.peripherals, peripheral)?.tools ?? [];
@@ -133,7 +146,9 @@ export function hopCall(
   toState: SessionSituation['toState'] = [],
   mode: Mode | null = null,
 ): Fields {
-  const fruit = toState.filter(({ optional }) => !optional).map(({ field }) => [field, '…'] as const);
+  const fruit = toState
+    .filter(({ optional, neededBy }) => !optional || neededBy.length > 0)
+    .map(({ field }) => [field, '…'] as const);
   return {
     to,
     ...(exit === null ? {} : { exit }),

@@ -1,7 +1,7 @@
 import { type CallToolResult, type ContentBlock, isSpecType } from '@modelcontextprotocol/server';
 import { isObject } from '../../base/json.ts';
 import type { Json } from '../../spec/types.ts';
-import type { AgentAnswer } from '../core/agent-session.ts';
+import { type AgentAnswer, CONTROLS } from '../core/agent-session.ts';
 
 /** `_meta` key that carries the denial as data. Programs read it; the model only sees the text. */
 const DENIAL = 'hopgate/denial';
@@ -20,12 +20,20 @@ export function callResult(answer: AgentAnswer, openNow: readonly string[] | nul
   const saysNoMore = openNow === null && (through !== null || answer.text === JSON.stringify(answer.data));
   const structured = saysNoMore ? (through ? through.structuredContent : objectOr(answer.data)) : null;
   return {
-    content: openNow === null ? content : [...content, textBlock(`Tools open now: ${openNow.join(', ')}.`)],
+    content: openNow === null || namesAll(answer, openNow) ? content : [...content, openBlock(openNow)],
     ...(structured === null ? {} : { structuredContent: structured }),
     ...(answer.status === 'ok' ? {} : { isError: true }),
     ...(answer.status === 'refused' ? { _meta: { [DENIAL]: answer.denial } } : {}),
   };
 }
+
+const openBlock = (openNow: readonly string[]) => textBlock(`Tools open now: ${openNow.join(', ')}.`);
+
+/** True if the answer's own line of tools has these names; it does not name the controls, which are always open. */
+const namesAll = ({ text }: AgentAnswer, openNow: readonly string[]): boolean => {
+  const line = /^Now: .*tools open: (.*)\.$/m.exec(text)?.[1]?.split(', ') ?? [];
+  return openNow.every((name) => line.includes(name) || (CONTROLS as readonly string[]).includes(name));
+};
 
 const textBlock = (text: string): ContentBlock => ({ type: 'text', text });
 

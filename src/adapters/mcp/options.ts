@@ -21,6 +21,8 @@ export interface McpOptions {
   readonly upstreamNames?: boolean;
   /** Asks the person at the client for approvals if the client can, else the session's approver. Default: true. */
   readonly elicit?: boolean;
+  /** False if hooks describe the situation to the model, so that the introduction must not repeat it. Default: true. */
+  readonly describes?: boolean;
   /** True if an approver of the session has answered already: the person at the client is not asked. */
   readonly answeredAhead?: (request: ApprovalRequest) => boolean | Promise<boolean>;
   /** Applies the user's rules for the client's own tools to a call; null if none is against it. They only restrict. */

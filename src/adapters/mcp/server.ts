@@ -23,7 +23,7 @@ export async function mcpServer(host: McpHost, peer: Peer, greets = true): Promi
         prompts: { listChanged: false },
         completions: {},
       },
-      ...(greets ? { instructions: `${INTRODUCTION}\n\n${shortened(await options.session.prompt())}` } : {}),
+      ...(greets ? { instructions: await introduction(options) } : {}),
     },
   );
   server.setRequestHandler('tools/list', async () => {
@@ -43,6 +43,10 @@ export async function mcpServer(host: McpHost, peer: Peer, greets = true): Promi
       resourceUpdated: updated,
     });
   return server;
+}
+
+async function introduction({ describes = true, session }: McpHost['options']): Promise<string> {
+  return describes ? `${INTRODUCTION}\n\n${shortened(await session.prompt())}` : INTRODUCTION;
 }
 
 const INTRODUCTION =

@@ -48,6 +48,7 @@ async function serve(io: Io, options: McpCommand): Promise<void> {
     version: manifest.version,
     reading: readingOf(io, root, session),
     elicit: options.elicit,
+    describes: !options.attach,
     upstreamNames: options.upstreamNames ?? false,
     answeredAhead: answeredAhead(io, root, options),
     ...(options.attach && options.agent === 'codex' ? { userRules: codexRules(io, root, session) } : {}),

@@ -25,6 +25,21 @@ describe('what the model is told', () => {
     },
   );
 
+  it('once, until something changes that it has not been shown', async () => {
+    const told = async () => (await world.hear('UserPromptSubmit', { prompt: 'go on' })).context;
+    await world.hear('SessionStart', { source: 'startup' });
+    expect(await told()).toBe('');
+    await world.lead('explore', 'diagnose');
+    expect(await told()).toContain('in mode diagnose');
+    expect(await told()).toBe('');
+    const { id } = await world.call(hop, { to: 'edit', exit: 'hop-edit', reason: 'x' });
+    await world.session((session) => session.hop({ to: 'edit', exit: 'hop-edit', reason: 'x' }));
+    await world.done(id, hop, {}); // its answer has shown the new place
+    expect(await told()).toBe('');
+    expect((await world.hear('SessionStart', { source: 'compact' })).context).toContain('"edit"');
+    expect(await told()).toBe('');
+  });
+
   it('with each prompt, as things are by then', async () => {
     await world.hear('SessionStart', { source: 'startup' });
     await world.lead('edit', 'execute');
@@ -85,15 +100,16 @@ describe('instructions that import what is masked', () => {
 describe('Stop', () => {
   const work = async () => {
     await world.hear('SessionStart', { source: 'startup' });
-    await world.lead('explore', 'diagnose');
-    await world.session((session) => session.step({ tool: 'read', args: { path: 'src/a.js' } }));
+    await world.lead('edit', 'execute');
+    await world.session((session) => session.step({ tool: 'write', args: { path: 'src/a.js', content: 'two' } }));
   };
 
-  it('asks for the exit or the review, once', async () => {
+  it('asks for the review, once, with the call that leads to it', async () => {
     await work();
     const first = await world.hear('Stop', { stop_hook_active: false });
-    expect(first.goOn).toContain('still in explore');
-    expect(first.goOn).toContain('hop to reflect with exit hop-reflect');
+    expect(first.goOn).toContain('which is in edit');
+    const call = /hop\((.*?)\)\)/.exec(first.goOn ?? '')?.[1] ?? '{}';
+    expect(await world.session((session) => session.hop(JSON.parse(call)))).toMatchObject({ ok: true, to: 'reflect' });
     expect((await world.hear('Stop', { stop_hook_active: false })).answer.stdout).toBe('');
   });
 
@@ -102,8 +118,11 @@ describe('Stop', () => {
     expect((await world.hear('Stop', { stop_hook_active: true })).goOn).toBeNull();
   });
 
-  it('does not ask where nothing was done', async () => {
+  it('does not ask where nothing was done, or only looked at', async () => {
     await world.hear('SessionStart', { source: 'startup' });
+    expect((await world.hear('Stop', { stop_hook_active: false })).goOn).toBeNull();
+    await world.lead('explore', 'diagnose');
+    await world.session((session) => session.step({ tool: 'read', args: { path: 'src/a.js' } }));
     expect((await world.hear('Stop', { stop_hook_active: false })).goOn).toBeNull();
   });
 

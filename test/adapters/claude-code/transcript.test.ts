@@ -81,7 +81,6 @@ describe('the transcript of a conversation', () => {
       'opened',
       'delivered',
       'user: Fix a.js',
-      'delivered',
       ...['call mode by call', 'ok'],
       ...['call read by Read', 'ok'],
       ...['call write by Write', 'refused tool-not-allowed'],

@@ -285,6 +285,8 @@ describe('the end of a turn', () => {
   test('an agent that did something is asked once for an exit', async () => {
     const { session, send } = await world();
     await toEdit(session);
+    expect((await send({ hook_event_name: 'Stop', stop_hook_active: false })).stdout).toBe(''); // nothing to review
+    await session.step({ tool: 'write', args: { path: 'src/x.js', content: 'x' } });
     const { stdout } = await send({ hook_event_name: 'Stop', stop_hook_active: false });
     expect(JSON.parse(stdout)).toEqual({ decision: 'block', reason: expect.stringContaining('reflect') });
     expect((await send({ hook_event_name: 'Stop', stop_hook_active: true })).stdout).toBe('');

@@ -80,7 +80,11 @@ export class ClaudeScreen {
 
   /** Ends Claude Code by Ctrl-C, and returns the whole screen. */
   async quit(): Promise<string> {
-    for (let tries = 0; tries < 20 && !this.text.includes('EXIT='); tries++) await this.press('C-c', 'C-c');
+    // A first Ctrl-C may only interrupt a call. One that comes after the end would stop hopgate's report.
+    for (let tries = 0; tries < 5 && !this.text.includes('EXIT='); tries++) {
+      await this.press('C-c', 'C-c');
+      for (let waited = 0; waited < 6000 && !this.text.includes('EXIT='); waited += 200) await sleep(200);
+    }
     await this.shows(/EXIT=\d/);
     return this.text;
   }

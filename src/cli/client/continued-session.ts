@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { SeatFiles } from '../../daemon/conversation-files.ts';
+import { ConversationFiles } from '../../daemon/conversation-files.ts';
 import type { Io } from '../io.ts';
 
 /** The conversation that a client program continues: one by its id, or its last one. */
@@ -16,13 +16,13 @@ export function continuedSession(
   client: 'claude-code' | 'codex',
   continued: Continued,
 ): string | null {
-  const main = new SeatFiles(root, io.env)
+  const main = new ConversationFiles(root, io.env)
     .all()
     .filter(({ conversation, parent }) => conversation.client === client && parent === null);
   const transcripts = main.flatMap(({ notes }) => (typeof notes['transcript'] === 'string' ? notes['transcript'] : []));
   const id = continued === 'last' ? lastIn(transcripts[0]) : continued.id;
-  const seat = continued === 'last' && id === null ? main[0] : main.find(({ conversation }) => conversation.id === id);
-  return seat?.sessionId ?? null;
+  const record = continued === 'last' && id === null ? main[0] : main.find(({ conversation }) => conversation.id === id);
+  return record?.sessionId ?? null;
 }
 
 /** The id of the conversation whose transcript was written last, in the folder of this one; null if it is not there. */

@@ -21,7 +21,8 @@ export function continuedSession(
     .filter(({ conversation, parent }) => conversation.client === client && parent === null);
   const transcripts = main.flatMap(({ notes }) => (typeof notes['transcript'] === 'string' ? notes['transcript'] : []));
   const id = continued === 'last' ? lastIn(transcripts[0]) : continued.id;
-  const record = continued === 'last' && id === null ? main[0] : main.find(({ conversation }) => conversation.id === id);
+  const record =
+    continued === 'last' && id === null ? main[0] : main.find(({ conversation }) => conversation.id === id);
   return record?.sessionId ?? null;
 }
 

@@ -13,6 +13,7 @@ import { createServer, type Server } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
 import { isWithin } from '../../base/paths.ts';
+import { readRegularFile } from '../../base/read-file.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
 import { gitLayout } from '../git/layouts.ts';
 import { maskedObjects } from '../git-objects/masked-objects.ts';
@@ -21,6 +22,7 @@ import { shellBackend } from '../shell/backend.ts';
 import { PROXY, type SandboxLayout } from './mounts/layout.ts';
 import { editLayout, exploreLayout, readOnlyLayout, testLayout } from './mounts/layouts.ts';
 import { scanTree } from './mounts/tree.ts';
+import { tryShipping } from './probe-shipping.ts';
 import { type Sandbox, SandboxError } from './sandbox.ts';
 
 /** One attempt to get out of one layout. */
@@ -67,6 +69,12 @@ const BOMB = 300;
  */
 const PAIR = 'socketpair(A, B, AF_UNIX, SOCK_DGRAM, 0) or die "$!\\n";';
 const SEND = `${PAIR} send(A, 'x', 0, pack_sockaddr_un($ARGV[0])) or $!{EPROTOTYPE} or die "$!\\n"`;
+const SEQUENCED = 'socket(S, 1, 5, 0) && (connect(S, pack_sockaddr_un($ARGV[0])) or $!{EPROTOTYPE}) or die "$!\\n"';
+/** All kinds but unix, internet and routing sockets; vsock reaches the host of a virtual machine. */
+const OTHER_SOCKETS =
+  'for $f (0, 3 .. 9, 11 .. 15, 17 .. 46) { socket(S, $f, $_, 0) and exit 0 for 1, 2, 3, 5 } die "$!\\n"';
+/** Its operations are not seen by the system-call filter. The number is the same on x86-64 and arm64. */
+const URING = '$p = "\\0" x 120; syscall(425, 1, $p) >= 0 or die "$!\\n"';
 const PERL = '/usr/bin/perl';
 
 /** An attempt that escapes changes only files in a folder of this probe. */
@@ -99,6 +107,13 @@ const ATTEMPTS: { readonly [name: string]: Attempt } = {
   'read a masked file': {
     argv: ({ root }) =>
       node(`if (fs.readFileSync(${JSON.stringify(join(root, '.env'))}, 'utf8') === '') throw new Error('it is empty')`),
+    of: COMMANDS,
+  },
+  'read a masked file in another letter case': {
+    argv: ({ root }) =>
+      node(
+        `if (fs.readFileSync(${JSON.stringify(join(root, '.Env~'))}, 'utf8') === '') throw new Error('it is empty')`,
+      ),
     of: COMMANDS,
   },
   'read the configuration of a bare repository': {
@@ -153,6 +168,11 @@ const ATTEMPTS: { readonly [name: string]: Attempt } = {
       argv: () => [PERL, '-MSocket', '-e', PAIR],
       of: ['deploy-online'],
     },
+    'connect to a packet socket': {
+      argv: ({ socket }: Target) => [PERL, '-MSocket', '-e', SEQUENCED, socket],
+    },
+    'have a socket of another kind': { argv: () => [PERL, '-e', OTHER_SOCKETS] },
+    'have an io_uring': { argv: () => [PERL, '-e', URING] },
   }),
   'make a setuid file': { argv: () => node(`fs.writeFileSync('/tmp/s', ''); fs.chmodSync('/tmp/s', 0o4755)`) },
   'kill the engine': { argv: () => node(`process.kill(${process.pid}, 0)`) },
@@ -211,7 +231,8 @@ export async function probeSandbox(sandbox: Sandbox): Promise<ProbeResult[]> {
   try {
     const layouts = layoutsFor(target.root, sandbox.availability);
     const tried = layouts.map((layout) => tryAll(sandbox, layout, target));
-    return (await Promise.all([...tried, tryHostileRepositories(sandbox, folder), tryChanges(sandbox, folder)])).flat();
+    const others = [tryHostileRepositories, tryChanges, tryShipping].map((attempt) => attempt(sandbox, folder));
+    return (await Promise.all([...tried, ...others])).flat();
   } finally {
     target.close();
     rmSync(folder, { recursive: true, force: true });
@@ -260,7 +281,7 @@ async function makeTarget(folder: string): Promise<Omit<Target, 'mine'> & { clos
   for (const path of [join(root, '.git', 'hooks'), outside, join(folder, 'remote')])
     mkdirSync(path, { recursive: true });
   makeGitFolder(join(root, 'mirror.git'));
-  writeFileSync(join(root, '.env'), 'secret');
+  for (const name of ['.env', '.Env~']) writeFileSync(join(root, name), 'secret');
   writeFileSync(join(outside, 'secret'), 'secret');
   const tcp = await listen({ host: '127.0.0.1', port: 0 });
   const unix = await listen({ path: join(root, 'socket') });
@@ -340,6 +361,18 @@ async function tryHostileRepositories(sandbox: Sandbox, folder: string): Promise
   return Promise.all(tries);
 }
 
+/** Some of the protected names; the last is another spelling of one. */
+const PLANTED = ['.hg/hgrc', '.jj/repo', '.envrc', '.devcontainer.json', '.vscode/tasks.json', 'src/.BASHRC'];
+
+function message(work: () => unknown): string | null {
+  try {
+    work();
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
 const DEEP = `i=0; while [ $i -lt 60 ]; do mkdir ${'d'.repeat(99)} && cd ${'d'.repeat(99)}; i=$((i+1)); done;`;
 
 /** Tests the application of a command's changes, which runs in hopgate itself, outside the sandbox. */
@@ -372,8 +405,21 @@ async function tryChanges(sandbox: Sandbox, folder: string): Promise<ProbeResult
   const blocks = statSync(join(root, 'holes'), { throwIfNoEntry: false })?.blocks ?? null;
   const deep = await bash(`${DEEP} echo done`).catch(() => null);
   const isDone = JSON.stringify(deep).includes('done');
+  await bash(
+    `for name in ${PLANTED.join(' ')}; do mkdir -p "$(dirname $name)"; echo x > $name; done; echo x > allowed`,
+  );
+  const planted = PLANTED.filter((path) => existsSync(join(root, path)));
+  const wasTried = existsSync(join(root, 'allowed'));
+  symlinkSync('/dev/zero', join(root, 'endless'));
+  const endless = message(() => readRegularFile(join(root, 'endless'), 1 << 20));
   return [
     result('fill the disk by holes', blocks !== null && blocks < 1000, `a file of 64 MiB takes ${blocks} blocks`),
+    result(
+      'plant a file that programs act on',
+      wasTried && planted.length === 0,
+      wasTried ? planted.join(', ') || 'none of them is there' : 'it could not be tried',
+    ),
+    result('make hopgate read a device', wasTried && endless !== null, endless ?? 'it read one'),
     result('lose a call in deep folders', isDone, isDone ? 'the call has a result' : 'the call has none'),
   ];
 }

@@ -202,6 +202,26 @@ it('a file that a glob of the scope grants ships, and one that it excludes does 
   await ship(session, here);
 });
 
+it('a commit moves only the branch that was approved', async () => {
+  const here = world();
+  const { root, first } = here;
+  const session = await edited(here);
+  await test(session);
+  const [asked] = await askedOf((meanwhile) => must(toDeploy(session, meanwhile)));
+  expect(asked!.view).toMatchObject({ ships: { onto: 'refs/heads/main' } });
+  await must(bashGit(session, 'add', '-A'));
+  for (const ref of ['refs/heads/other', 'refs/remotes/origin/main']) {
+    git(root, 'update-ref', ref, first);
+    git(root, 'symbolic-ref', 'HEAD', ref);
+    expect(await refused(bashGit(session, 'commit'))).toContain(`HEAD names ${ref} now`);
+    expect(git(root, 'rev-parse', ref)).toBe(first);
+  }
+  git(root, 'checkout', '-q', '--detach');
+  expect(await refused(bashGit(session, 'commit'))).toContain('HEAD names no branch now');
+  git(root, 'symbolic-ref', 'HEAD', 'refs/heads/main');
+  await ship(session, here);
+});
+
 describe('the address of a push', () => {
   it('is in the request, and a push goes nowhere else', async () => {
     const here = world();

@@ -16,6 +16,8 @@ export interface TreeSeen {
 export interface ShipsSeen {
   /** The git tree that the commit would have. */
   readonly id: string;
+  /** The branch that it would move, as a full ref; `HEAD` if it is detached. */
+  readonly onto: string;
   /** The files that it would change. */
   readonly files: readonly string[];
   /**

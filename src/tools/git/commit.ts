@@ -73,7 +73,7 @@ export async function commitGit(
   const made = await session.run([], { access: COMMIT, script: TREE_OF_STAGED, stdin: back });
   if (made.exit !== 0) return gitReport('commit', made, nothing);
   const tree = made.stdout.trim();
-  const differs = approved && explainMismatch(approved, { head: before.sha, tree, mine });
+  const differs = approved && explainMismatch(approved, { head: before.sha, ref: before.ref, tree, mine });
   if (differs) return failed('not-what-was-approved', differs);
   if (mine.length === 0 && !goesOn) {
     const also = others.length > 0 ? ` (${namesOf(others.map(({ path }) => path))} was staged by someone else)` : '';
@@ -111,11 +111,18 @@ export async function commitGit(
 /** Explains how a commit would differ from the approved one; null if it would not. */
 function explainMismatch(
   { head, changed, ships }: TreeToShip,
-  now: { readonly head: string | null; readonly tree: string; readonly mine: readonly TreeChange[] },
+  now: {
+    readonly head: string | null;
+    readonly ref: string;
+    readonly tree: string;
+    readonly mine: readonly TreeChange[];
+  },
 ): string | null {
   if (ships === null) return `There was no repository when this was approved. ${APPROVE_AGAIN}`;
   if (now.head !== head)
     return `The branch has moved since this was approved, from ${head ?? 'nothing'} to ${now.head ?? 'nothing'}. ${APPROVE_AGAIN}`;
+  if (now.ref !== ships.onto)
+    return `HEAD names ${refName(now.ref)} now, and the commit was approved for ${refName(ships.onto)}. ${APPROVE_AGAIN}`;
   if (now.tree === ships.id) return null;
   const staged = new Map(now.mine.map((file) => [file.path, file]));
   const missing = ships.files.filter((path) => !staged.has(path));
@@ -186,3 +193,5 @@ function trailerIn({ grant: { config, release } }: ToolCall): string | null {
   const approved = release?.tree?.ships?.trailer;
   return approved === undefined ? trailerFor(config.git, release?.agent ?? '') : approved;
 }
+
+const refName = (ref: string): string => (ref === 'HEAD' ? 'no branch' : ref);

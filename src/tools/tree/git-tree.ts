@@ -79,7 +79,7 @@ printf '\\0'
 "$@" diff-tree -r --name-only -z --no-renames "$base" "$tree" | "$@" check-attr -z --stdin filter`;
 
 /**
- * Prints the id of the tree that a commit of some changes on top of `$base` would have, the number of the other commits
+ * Prints the id of the tree that a commit of some changes on top of `$base` would have, its branch, the number of the other commits
  * that a push would send, and three lists: these commits, the staged entries, the configuration. An empty field ends
  * each list. The commits are those that the remote's branch lacks, or for a new branch, that all of its branches lack.
  */
@@ -93,6 +93,7 @@ if test -n "$merging"; then cp -p "$GIT_DIR/index" "$w/index"
 else "$@" read-tree \${head:---empty}; fi
 "$@" update-index -z --index-info
 "$@" write-tree --missing-ok
+"$@" symbolic-ref --quiet HEAD || echo HEAD
 at=$("$@" rev-parse --verify --quiet "$tracked^{commit}" || true)
 echo "$at"
 if test -n "$head" && test -n "$remote"; then
@@ -172,7 +173,7 @@ export async function gitShips(
     tracked: branch ? `refs/remotes/${shipping.remote}/${branch}` : '',
   });
   if ('problem' in ran) return ran;
-  const [id = '', base = '', count = '0', ...rest] = ran.text.split('\n');
+  const [id = '', onto = '', base = '', count = '0', ...rest] = ran.text.split('\n');
   const [listed = [], staged = [], settings = []] = listsIn(rest.join('\n'));
   const commits = listed.map((line) => ({
     sha: line.slice(0, line.indexOf(' ')),
@@ -183,6 +184,7 @@ export async function gitShips(
   const left = tree.changes.filter((change) => !mine.includes(change)).map(({ path }) => path);
   return {
     id,
+    onto,
     files,
     replaces: underWay(repository) ? {} : replacedBy(mine, readChanges(`${staged.join('\0')}\0\0`)),
     left: left.slice(0, LEFT_LISTED),

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { visible } from '../../base/text.ts';
 import { detectSandbox } from '../../tools/sandbox/detect.ts';
-import { type ProbeResult, probeSandbox } from '../../tools/sandbox/probe.ts';
+import { probeSandbox } from '../../tools/sandbox/probe.ts';
+import type { ProbeResult } from '../../tools/sandbox/probe-result.ts';
 import { examine } from '../doctor.ts';
 import type { Diagnosis } from '../doctor-finding.ts';
 import { heading, type Io, paint, print, printJson, type Style } from '../io.ts';

@@ -7,7 +7,7 @@ import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { gitBackend } from '../git/backend.ts';
 import { observeTree } from '../tree/observe-tree.ts';
-import type { ProbeResult } from './probe.ts';
+import type { ProbeResult } from './probe-result.ts';
 import type { Sandbox } from './sandbox.ts';
 
 const CONFIG: ProjectConfig = {

@@ -22,18 +22,9 @@ import { shellBackend } from '../shell/backend.ts';
 import { PROXY, type SandboxLayout } from './mounts/layout.ts';
 import { editLayout, exploreLayout, readOnlyLayout, testLayout } from './mounts/layouts.ts';
 import { scanTree } from './mounts/tree.ts';
+import type { ProbeResult } from './probe-result.ts';
 import { tryShipping } from './probe-shipping.ts';
 import { type Sandbox, SandboxError } from './sandbox.ts';
-
-/** One attempt to get out of one layout. */
-export interface ProbeResult {
-  /** `explore`, `edit`, `test`, `deploy`, `deploy-hosts`, `deploy-online`, `git-commit`, … */
-  readonly layout: string;
-  readonly name: string;
-  readonly stopped: boolean;
-  /** The error that the attempt met, or that it could not be made (which does not count as stopped). */
-  readonly detail: string;
-}
 
 /** The targets of the attempts. */
 interface Target {

@@ -79,9 +79,10 @@ printf '\\0'
 "$@" diff-tree -r --name-only -z --no-renames "$base" "$tree" | "$@" check-attr -z --stdin filter`;
 
 /**
- * Prints the id of the tree that a commit of some changes on top of `$base` would have, its branch, the number of the other commits
- * that a push would send, and three lists: these commits, the staged entries, the configuration. An empty field ends
- * each list. The commits are those that the remote's branch lacks, or for a new branch, that all of its branches lack.
+ * Prints the id of the tree that a commit of some changes on top of `$head` would have, the branch of HEAD, the tip of
+ * the remote's branch, the number of the other commits that a push would send, and three lists: these commits, the
+ * staged entries, the configuration. An empty field ends each list. The commits are those that the remote's branch
+ * lacks, or for a new branch, that all of its branches lack.
  */
 const SHIPS = `set -e
 w=$(mktemp -d)

@@ -1,0 +1,9 @@
+/** One attempt to get out of one layout. */
+export interface ProbeResult {
+  /** `explore`, `edit`, `test`, `deploy`, `deploy-hosts`, `deploy-online`, `git-commit`, … */
+  readonly layout: string;
+  readonly name: string;
+  readonly stopped: boolean;
+  /** The error that the attempt met, or that it could not be made (which does not count as stopped). */
+  readonly detail: string;
+}

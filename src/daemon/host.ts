@@ -11,7 +11,7 @@ import { type Env, stateHome } from '../project/state-home.ts';
 import type { Session } from '../session/session.ts';
 import type { Json, SpecSet } from '../spec/types.ts';
 import { instructionProblem } from '../tools/instruction-imports.ts';
-import { ConversationFiles, type StoredConversation, type SessionOwner, withEvent } from './conversation-files.ts';
+import { ConversationFiles, type SessionOwner, type StoredConversation, withEvent } from './conversation-files.ts';
 import { exclusively } from './exclusive.ts';
 import {
   ancestry,

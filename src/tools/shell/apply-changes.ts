@@ -2,12 +2,21 @@ import fs from 'node:fs';
 import { join } from 'node:path';
 import type { ObservedEffect } from '../../ports/effects.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
-import { contentEffect } from '../effects.ts';
+import { contentEffect, sha256Hex } from '../effects.ts';
 import type { OverlayView } from '../sandbox/sandbox.ts';
 import { type Anchors, byDescriptor, Moved } from '../workspace/anchors.ts';
 import { walkBeneath } from '../workspace/beneath.ts';
 import { makeFolders } from '../workspace/replace-file.ts';
-import { hashFile, leftStages, makeStage, type Ownership, type Stage, type Step, takeOver } from './change-journal.ts';
+import {
+  hashFile,
+  leftStages,
+  linkAt,
+  makeStage,
+  type Ownership,
+  type Stage,
+  type Step,
+  takeOver,
+} from './change-journal.ts';
 import type { Dropped, Judgement } from './judge-change.ts';
 
 /** The changes that reached the repository. Folders are not listed; their files are. */
@@ -23,8 +32,8 @@ export interface AppliedChanges {
  * rest from the journal.
  */
 export function applyChanges(grant: Grant, judged: Judgement, view: OverlayView): AppliedChanges {
-  const { folders, files, deletions, emptied } = judged;
-  const paths = [...deletions, ...emptied, ...[...folders, ...files].map(({ path }) => path)];
+  const { folders, files, links, deletions, emptied } = judged;
+  const paths = [...deletions, ...emptied, ...[...folders, ...files, ...links].map(({ path }) => path)];
   if (paths.length === 0) return { effects: [], dropped: [] };
   let stage: Stage | null = null;
   try {
@@ -48,7 +57,7 @@ export function applyChanges(grant: Grant, judged: Judgement, view: OverlayView)
 function stageAll(
   root: string,
   stage: Stage,
-  { folders, files, deletions, emptied }: Judgement,
+  { folders, files, links, deletions, emptied }: Judgement,
   view: OverlayView,
   modes: Map<string, number>,
 ): readonly Step[] {
@@ -63,6 +72,14 @@ function stageAll(
     ...emptied.map((path): Step => ({ do: 'remove-folder', path })),
     ...folders.map(({ path, upper: { mode, uid, gid } }): Step => ({ do: 'folder', path, mode, uid, gid })),
     ...puts,
+    ...links.map(
+      ({ path, target, lower }): Step => ({
+        do: 'link',
+        path,
+        target,
+        before: lower ? hashFile(join(root, path)) : null,
+      }),
+    ),
   ];
   stage.commit(steps);
   return steps;
@@ -122,6 +139,7 @@ function performStep(
       fs.rmdirSync(target);
       return null;
     }
+    if (step.do === 'link' && linkAt(target) === step.target) return null;
     const now = hashFile(target);
     if (step.do === 'put' && now === step.after && !fs.existsSync(join(stage, step.staged))) return null;
     // a step that was completed before the kill is not repeated
@@ -131,6 +149,13 @@ function performStep(
       fs.unlinkSync(target);
       const before = step.before !== null && /^[0-9a-f]{64}$/.test(step.before) ? { before: step.before } : {};
       return { path: step.path, op: 'delete', ...before };
+    }
+    if (step.do === 'link') {
+      const made = join(stage, 'link');
+      fs.rmSync(made, { force: true });
+      fs.symlinkSync(step.target, made);
+      fs.renameSync(made, target);
+      return { path: step.path, op: 'link', after: sha256Hex(step.target), finding: `it is a link to ${step.target}` };
     }
     const staged = join(stage, step.staged);
     const mode = fs.lstatSync(staged).mode & 0o777;

@@ -27,6 +27,7 @@ export type Step =
   | ({ readonly do: 'folder'; readonly path: string } & Ownership)
   | { readonly do: 'remove-folder'; readonly path: string }
   | { readonly do: 'delete'; readonly path: string; readonly before: string | null }
+  | { readonly do: 'link'; readonly path: string; readonly before: string | null; readonly target: string }
   | {
       readonly do: 'put';
       readonly path: string;
@@ -111,6 +112,15 @@ export function hashFile(path: string): string | null {
     return hash.digest('hex');
   } finally {
     fs.closeSync(fd);
+  }
+}
+
+/** The target of a link; null if there is no link. */
+export function linkAt(path: string): string | null {
+  try {
+    return fs.readlinkSync(path);
+  } catch {
+    return null;
   }
 }
 

@@ -116,6 +116,7 @@ function withSeen(
   before: ReadonlyMap<string, TestSignals | null>,
 ): ObservedEffect {
   const { path, op } = effect;
+  if (op === 'link') return effect;
   const file = join(grant.root, path);
   const stats = op === 'delete' ? undefined : lstatSync(file, { throwIfNoEntry: false });
   const after = stats ? seenIn(path, textIn(file), stats.mode) : null;

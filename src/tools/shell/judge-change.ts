@@ -1,10 +1,11 @@
 import { lstatSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { shorten } from '../../base/text.ts';
 import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
 import { MASKED, PROTECTED } from '../../gate/scope/refusals.ts';
 import { mayHoldWritable, UNGRANTED, unwritable } from '../../gate/scope/writable.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
+import { isInstructionFile } from '../instruction-imports.ts';
 import { isTooDeep } from '../sandbox/mounts/read-folder.ts';
 import { isWithinOneOf } from '../sandbox/mounts/tree.ts';
 import { STAGE_PREFIX } from './change-journal.ts';
@@ -20,6 +21,7 @@ export interface Dropped {
 export interface Judgement {
   readonly folders: readonly Extract<Change, { kind: 'folder' }>[];
   readonly files: readonly Extract<Change, { kind: 'file' }>[];
+  readonly links: readonly Extract<Change, { kind: 'link' }>[];
   /** Files and links first, then the folders that become empty. */
   readonly deletions: readonly string[];
   readonly emptied: readonly string[];
@@ -40,8 +42,8 @@ const CLOCK_SLACK_MS = 2;
 
 /**
  * Divides changes into those within the grant and the rest. Within the grant are only regular files with one name and
- * no set-id bits, in the scope, neither masked nor protected, and not changed by anyone else since `startedAt` (epoch
- * milliseconds).
+ * no set-id bits, and relative links to such places: in the scope, neither masked nor protected, and not changed by
+ * anyone else since `startedAt` (epoch milliseconds).
  *
  * @param protectedPaths paths that a walk of the tree found to be protected regardless of their names
  * @param contentProblem why a file may not have its new content; null if it may
@@ -57,6 +59,7 @@ export function judgeChanges(
   const masked = maskMatcher(grant.config.mask);
   const folders: Extract<Change, { kind: 'folder' }>[] = [];
   const files: Extract<Change, { kind: 'file' }>[] = [];
+  const links: Extract<Change, { kind: 'link' }>[] = [];
   const deletions: string[] = [];
   const emptied: string[] = [];
   let bytes = 0;
@@ -81,6 +84,19 @@ export function judgeChanges(
     if (lower && lower.ctimeMs > startedAt + CLOCK_SLACK_MS)
       return 'someone else changed it while the command ran; run it again';
     return null;
+  };
+  const wrongLink = ({ path, target, lower }: Extract<Change, { kind: 'link' }>): string | null => {
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    if (name.startsWith('.') || isInstructionFile(path))
+      return 'it is a link with the name of a file that programs obey';
+    if (lower && !lower.isFile() && !lower.isSymbolicLink()) return 'it is a link that replaces a special file';
+    if (lower && lower.ctimeMs > startedAt + CLOCK_SLACK_MS)
+      return 'someone else changed it while the command ran; run it again';
+    const to = linkTarget(path, target);
+    if (to === null)
+      return 'it is a link that is not relative, or leads out of the root; link to a path within the scope';
+    const why = outside(to);
+    return why === null ? null : `it is a link to "${to}", and ${why}`;
   };
   /** True if all of it may go. */
   const remove = (path: string): boolean => {
@@ -117,24 +133,36 @@ export function judgeChanges(
     const why =
       outside(change.path) ??
       (change.kind in CANNOT ? CANNOT[change.kind as keyof typeof CANNOT] : null) ??
-      (change.kind === 'special' ? `it is ${nameOf(change.upper)}, and only regular files are kept` : null) ??
+      (change.kind === 'special' ? `it is ${nameOf(change.upper)}, and only regular files and links are kept` : null) ??
+      (change.kind === 'link' ? wrongLink(change) : null) ??
       (change.kind === 'file' ? (wrongFile(change) ?? contentProblem(change.path)) : null);
     if (why !== null) dropped.push({ path: change.path, why });
     else if (change.kind === 'folder') folders.push(change);
+    else if (change.kind === 'link') links.push(change);
     else if (change.kind === 'file') {
       bytes += change.upper.size;
       files.push(change);
     }
   }
-  return { folders, files, deletions, emptied, dropped };
+  return { folders, files, links, deletions, emptied, dropped };
 }
 
 /** True if a file in a new folder could be kept; otherwise only the folder itself is reported. */
 export const mayHoldScope = (grant: Grant) => (folder: string) =>
   !isProtected(folder) && mayHoldWritable(folder, grant.scope.write);
 
-function nameOf(stats: { isSymbolicLink(): boolean; isFIFO(): boolean; isSocket(): boolean }): string {
-  if (stats.isSymbolicLink()) return 'a link';
+/**
+ * The root-relative place that a relative link names; null if it leads out of the root or is the root, or if its text
+ * does not show where it leads (`..` after a name, which may be a link itself).
+ */
+function linkTarget(path: string, target: string): string | null {
+  if (posix.isAbsolute(target) || /[\u0000-\u001f\u007f\ufffd]/.test(target) || target.length > 1024) return null;
+  if (!/^(?:\.{1,2}(?:\/|$))*(?:(?!\.{1,2}(?:\/|$))[^/]+(?:\/|$))*$/.test(target)) return null;
+  const to = posix.join(posix.dirname(path), target).replace(/\/$/, '');
+  return to === '.' || to === '..' || to.startsWith('../') ? null : to;
+}
+
+function nameOf(stats: { isFIFO(): boolean; isSocket(): boolean }): string {
   if (stats.isFIFO()) return 'a FIFO';
   return stats.isSocket() ? 'a socket' : 'a device';
 }

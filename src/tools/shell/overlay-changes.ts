@@ -1,4 +1,4 @@
-import { accessSync, constants, lstatSync, readdirSync, type Stats } from 'node:fs';
+import { accessSync, constants, lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { isTooDeep } from '../sandbox/mounts/read-folder.ts';
 import type { OverlayView } from '../sandbox/sandbox.ts';
@@ -8,7 +8,14 @@ export type Change =
   | { readonly kind: 'file'; readonly path: string; readonly upper: Stats; readonly lower: Stats | null }
   | { readonly kind: 'folder'; readonly path: string; readonly upper: Stats }
   | { readonly kind: 'delete'; readonly path: string; readonly lower: Stats }
-  /** A link, FIFO, socket or device. */
+  | {
+      readonly kind: 'link';
+      readonly path: string;
+      readonly upper: Stats;
+      readonly lower: Stats | null;
+      readonly target: string;
+    }
+  /** A FIFO, socket or device. */
   | { readonly kind: 'special'; readonly path: string; readonly upper: Stats }
   /**
    * A change that can never be applied: a name that is not UTF-8; a file or folder that its permissions hide from us,
@@ -52,7 +59,10 @@ export function overlayChanges(root: string, view: OverlayView, descend: (folder
         changes.push({ kind: 'unreadable', path });
       else if (upper.isFile())
         changes.push({ kind: 'file', path, upper, lower: before?.isDirectory() ? null : before });
-      else changes.push({ kind: 'special', path, upper });
+      else if (upper.isSymbolicLink()) {
+        const target = readlinkSync(join(view.upper, path));
+        changes.push({ kind: 'link', path, upper, target, lower: before?.isDirectory() ? null : before });
+      } else changes.push({ kind: 'special', path, upper });
     }
   };
   const listDeleted = (folder: string): void => {

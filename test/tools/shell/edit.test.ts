@@ -304,15 +304,60 @@ describe('bash drops everything else, and says so', () => {
     expect(why(result, 'src/new.pem')).toMatch(/masked/);
   });
 
-  test('links, FIFOs, sockets and hard links', async () => {
+  test('links within the scope are kept; writes through them are judged by the place that they lead to', async () => {
+    const root = scratch({ 'src/a': 'a', 'src/v1/x': 'x', 'src/old': 'o', 'docs/b.md': 'b', 'package.json': '{}' });
+    symlinkSync('gone', join(root, 'src/was'));
+    const kept = await shell(
+      root,
+      'cd src; ln -s a in; ln -s ./v1/ latest; ln -s ../docs/b.md guide; ln -s later dangling; ln -sfn a was; ln -sf a old; mkdir -p n/m && ln -s ../../a n/m/up',
+    );
+    expect(kept.result).toMatchObject({ exit: 0, dropped: [] });
+    const at = (path: string) => readlinkSync(join(root, 'src', path));
+    expect(['in', 'latest', 'guide', 'dangling', 'was', 'old', 'n/m/up'].map(at)).toEqual([
+      'a',
+      './v1/',
+      '../docs/b.md',
+      'later',
+      'a',
+      'a',
+      '../../a',
+    ]);
+    expect(kept.effects).toContainEqual({ path: 'src/in', op: 'link', after: sha('a'), finding: 'it is a link to a' });
+    const through = await shell(root, 'echo new > src/guide; echo y > src/latest/y; ln -sf a src/in');
+    expect(through.result.dropped).toEqual([]);
+    expect([read(root, 'docs/b.md'), read(root, 'src/v1/y')]).toEqual(['new\n', 'y\n']);
+    expect(lstatSync(join(root, 'src/guide')).isSymbolicLink()).toBe(true);
+  });
+
+  test.each([
+    ['/etc/passwd', 'src/x'],
+    ['../package.json', 'src/x'],
+    ['../../outside', 'src/x'],
+    ['v1/../../package.json', 'src/x'],
+    ['..', 'src/x'],
+    ['../.git/config', 'src/x'],
+    ['.env', 'src/x'],
+    ['.npmrc', 'src/x'],
+    ['a', 'src/.hidden'],
+    ['a', 'src/CLAUDE.md'],
+    ['a', 'src/key.pem'],
+    ['src/a', 'x'],
+  ])('a link to %s at %s is dropped', async (target, path) => {
+    const root = scratch({ 'src/a': 'a', 'src/v1/x': 'x', 'package.json': '{}', '.git/config': '' });
+    const { result, effects } = await shell(root, `ln -s ${target} ${path}`);
+    expect(why(result, path)).toBeDefined();
+    expect(lstatSync(join(root, path), { throwIfNoEntry: false })).toBeUndefined();
+    expect(effects).toEqual([]);
+  });
+
+  test('links out of the scope, FIFOs, sockets and hard links', async () => {
     const root = scratch({ 'src/a': 'a' });
     const { result } = await shell(
       root,
-      `ln -s /etc/passwd src/out; ln -s a src/in; mkfifo src/fifo; ln src/a src/hard; ln -s /tmp src/folder; mkdir src/ok; echo 1 > src/ok/f`,
+      `ln -s /etc/passwd src/out; mkfifo src/fifo; ln src/a src/hard; ln -s /tmp src/folder; mkdir src/ok; echo 1 > src/ok/f`,
     );
     expect(readdirSync(join(root, 'src')).sort()).toEqual(['a', 'ok']);
-    for (const path of ['src/out', 'src/in', 'src/fifo', 'src/hard', 'src/folder'])
-      expect(why(result, path), path).toBeDefined();
+    for (const path of ['src/out', 'src/fifo', 'src/hard', 'src/folder']) expect(why(result, path), path).toBeDefined();
   });
 
   test('a write through a link that was there before', async () => {

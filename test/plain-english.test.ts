@@ -15,6 +15,12 @@ const RELATIVE_START = /^(?:What|Whether|Where|Who|Whom|Whose|Which|Of|That)\b/;
 const WORDS =
   /\b(?:anew|beside|beneath|told|tells|stands|lets? go|(?<!there )(?:is|are) no(?! longer)|of ours|of yours|whom|came to be|comes to be|as ever|for good)\b/i;
 const COLUMNS = 120;
+/** Phrases that texts for operators and models replaced; each has a plain equivalent. */
+const PHRASES =
+  /\b(?:anew|beneath|stands for|as (?:it|they) stands?|for good|fell silent|goes? on with|went? on with|lets? (?:it )?through|let through|seen by nobody|nobody (?:told|watched|knows|is there)|in good time|of ours|turned? out otherwise|what came of|where (?:it|the session) stands|keep out of the way)\b/i;
+/** A count must agree with its noun: use `plural` of base/text.ts. */
+const COUNTS =
+  /\$\{[^}]*(?:\.length|\.size|[cC]ount|steps|gaps|denials)\} (?:steps|lines|entries|gaps|files|matches|violations|tests|problems|denials|visits)\b/;
 
 interface Comment {
   readonly file: string;
@@ -39,6 +45,33 @@ const files = (readdirSync('src', { recursive: true }) as string[])
   .sort();
 const folders = [...new Set(files.map((file) => file.split('/')[0]!))];
 const sourceOf = (file: string): string => readFileSync(`src/${file}`, 'utf8');
+
+/** The string literals of a source text that contain several words. */
+function stringsOf(source: string): readonly string[] {
+  const code = source.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+  return [...code.matchAll(/'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g)]
+    .map(([, single, double, template]) => single ?? double ?? template ?? '')
+    .filter((text) => /[a-z]{2,} [a-z]/i.test(text));
+}
+
+describe('the texts of src', () => {
+  const texts = files.flatMap((file) => stringsOf(sourceOf(file)).map((text) => ({ file, text })));
+
+  it('are found', () => expect(texts.length).toBeGreaterThan(2000));
+
+  it('use plain phrases', () =>
+    expect(texts.filter(({ text }) => PHRASES.test(text)).map(({ file, text }) => `src/${file}: ${text}`)).toEqual([]));
+
+  it('count in the singular, too', () =>
+    expect(texts.filter(({ text }) => COUNTS.test(text)).map(({ file, text }) => `src/${file}: ${text}`)).toEqual([]));
+
+  it.each([
+    ['const a = "the value stands for it";', true],
+    ['print(`nobody knows ${what}`)', true],
+    ['// the value stands for it\n', false],
+    ["throw new Error('it is not a list')", false],
+  ])('are recognised: %j', (source, found) => expect(stringsOf(source).some((text) => PHRASES.test(text))).toBe(found));
+});
 
 describe('the comments of src', () => {
   it.each(folders)('%s keep to plain sentences', (folder) => {

@@ -77,7 +77,8 @@ export async function replay(
       // are compared by the gate alone.
       const then = takeAgain(old, before, stored.entry, request, batch);
       const decision = { ...about(stored.entry, before), request: inWords(request), was };
-      if (taken.now !== then.now) changes.push({ ...decision, ...taken });
+      // A call that both sides refuse does not change, even if they refuse it by different rules.
+      if ((taken.now === 'allow') !== (then.now === 'allow')) changes.push({ ...decision, ...taken });
       if (was === 'allow' && then.now !== 'allow') drift.push({ ...decision, ...then });
     }
     state = applyEntry(compiled, state, stored);

@@ -45,7 +45,7 @@ describe('the tightest spec', () => {
     expect(again.changes.filter(({ was }) => was === 'allow')).toEqual([]);
   });
 
-  it('grants what was used and no more', async () => {
+  it('grants what was used, and the way back to the review', async () => {
     const { specs, seen } = await inferred();
     expect(Object.keys(specs.peripherals).sort()).toEqual(['deploy', 'edit', 'explore', 'reflect', 'test']);
     expect(specs.peripherals['edit']).toMatchObject({
@@ -56,8 +56,12 @@ describe('the tightest spec', () => {
     });
     expect(specs.edges.map(({ from, exit, to }) => `${from} ${exit} ${to}`)).toEqual([
       'deploy deployed reflect',
+      'deploy hop-reflect reflect',
+      'edit hop-reflect reflect',
       'edit hop-test test',
+      'explore hop-reflect reflect',
       'explore ready-to-edit edit',
+      'test hop-reflect reflect',
       'test pass deploy',
     ]);
     expect(seen['deploy']?.commands).toContain('push');

@@ -35,7 +35,6 @@ describe('decisions taken again', () => {
 
   it('show a tool that is gone, an edge that is gone, a peripheral that is gone', async () => {
     expect(await told(withPeripheral('explore', { tools: ['read'] }))).toEqual([
-      'step grep x: mode-forbids → tool-not-allowed',
       'step grep src x: allow → tool-not-allowed',
     ]);
     expect(await told(withPeripheral('deploy', { exits: [] }))).toEqual([

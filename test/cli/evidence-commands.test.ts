@@ -1,4 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { rmSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { excerpt, visible } from '../../src/base/text.ts';
 import { evidenceFile } from '../../src/cli/open-store.ts';
 import { EMPTY_CHAIN, type EntryDraft } from '../../src/evidence/entry.ts';
@@ -146,5 +148,18 @@ describe('text that others wrote', () => {
     expect(visible('a\nb\u001b[31m\u202e\u200bé漢😀')).toBe('a\\u{a}b\\u{1b}[31m\\u{202e}\\u{200b}é漢😀');
     expect(excerpt('😀😀😀', 2)).toBe('😀…');
     expect(excerpt('😀😀', 2)).toBe('😀😀');
+  });
+});
+
+it('infers specs from a full session that pass check, and under which replay changes nothing', async () => {
+  const here = machine();
+  const { out } = await here.run('run', resolve('specs/scenarios/fix-a-bug.yaml'), '--json');
+  const { root } = JSON.parse(out.trimEnd().split('\n').at(-1)!) as { root: string };
+  onTestFinished(() => rmSync(dirname(root), { recursive: true, force: true }));
+  expect((await here.run('infer', '--root', root, '--out', 'tight')).code).toBe(0);
+  expect(await here.run('check', 'tight', '--root', root)).toMatchObject({ code: 0, err: '' });
+  expect(await here.run('replay', '--specs', 'tight', '--root', root)).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^same .*, 0 would change$/m),
   });
 });

@@ -33,7 +33,8 @@ export interface Inferred {
 
 /**
  * Reverse morphogenesis: infers the tightest spec set that admits the recorded actions of sessions. It only removes
- * grants from `specs`; conditions, gates and fruits stay as they are.
+ * grants from `specs`; conditions, gates and fruits stay as they are. The plain hop to a peripheral that reviews the
+ * session stays, because without a way back the result of `check` would be a dead end.
  */
 export function inferSpecs(specs: SpecSet, usage: Usage): Inferred {
   const slack: Slack[] = [];
@@ -43,7 +44,10 @@ export function inferSpecs(specs: SpecSet, usage: Usage): Inferred {
     return used;
   });
   const ids = new Set(kept.map(({ id }) => id));
-  const peripherals = Object.fromEntries(kept.map((spec) => [spec.id, tighten(spec, usage.at(spec.id), ids, slack)]));
+  const reviewing = new Set(kept.filter(reviews).map(({ id }) => id));
+  const peripherals = Object.fromEntries(
+    kept.map((spec) => [spec.id, tighten(spec, usage.at(spec.id), { ids, reviewing }, slack)]),
+  );
   const tools = Object.fromEntries(
     Object.entries(specs.tools).filter(([id]) => kept.some((spec) => usage.at(spec.id).tools.has(id))),
   );
@@ -56,6 +60,15 @@ export function inferSpecs(specs: SpecSet, usage: Usage): Inferred {
   return { specs: { ...tight, hash: hashSpecs(tight) }, slack, seen };
 }
 
+/** The peripherals that the sessions used, and those of them that review a session. */
+interface Kept {
+  readonly ids: ReadonlySet<string>;
+  readonly reviewing: ReadonlySet<string>;
+}
+
+const reviews = ({ fruit }: PeripheralSpec): boolean =>
+  Object.values(fruit).some((field) => field.kind === 'observed' && field.from === 'par');
+
 const seenIn = ({ visits, reads, writes, commands, hosts }: PeripheralUsage): Seen => ({
   visits,
   reads: globs(reads),
@@ -67,7 +80,7 @@ const seenIn = ({ visits, reads, writes, commands, hosts }: PeripheralUsage): Se
 function tighten(
   spec: PeripheralSpec,
   used: PeripheralUsage,
-  ids: ReadonlySet<string>,
+  { ids, reviewing }: Kept,
   slack: Slack[],
 ): PeripheralSpec {
   const unused: Unused = (what, granted) => {
@@ -101,8 +114,8 @@ function tighten(
     tools,
     scope,
     limits,
-    entry: { ...spec.entry, sources: sourcesUsed(spec, used, unused) },
-    exits: exitsUsed(spec.exits, used, unused),
+    entry: { ...spec.entry, sources: sourcesUsed(spec, used, reviewing.has(spec.id) ? ids : new Set(), unused) },
+    exits: exitsUsed(spec, used, reviewing, unused),
     context: Object.fromEntries(Object.entries(spec.context).map(([field, context]) => [field, within(context, ids)])),
     gates: Object.fromEntries(Object.entries(spec.gates).filter(([to]) => ids.has(to))),
     agents: [...used.agents].sort(),
@@ -116,9 +129,15 @@ const readsAll = ({ tools }: PeripheralUsage): boolean => tools.has('glob') || t
 
 type Unused = (what: Slack['what'], granted: string) => void;
 
-function sourcesUsed({ id, entry }: PeripheralSpec, used: PeripheralUsage, unused: Unused): readonly EntrySource[] {
+/** @param always the peripherals from which this one stays open, even if no session came from there */
+function sourcesUsed(
+  { id, entry }: PeripheralSpec,
+  used: PeripheralUsage,
+  always: ReadonlySet<string>,
+  unused: Unused,
+): readonly EntrySource[] {
   const { first, later, byOperator } = used.entered;
-  const from = [...used.from].filter((one) => one !== null);
+  const from = [...new Set([...used.from, ...always])].filter((one): one is string => one !== null && one !== id);
   const named = (peripheral: string) =>
     entry.sources.some((source) => source.kind === 'from' && source.peripheral === peripheral);
   const kept = entry.sources.flatMap((source): EntrySource[] => {
@@ -145,9 +164,15 @@ function sourcesUsed({ id, entry }: PeripheralSpec, used: PeripheralUsage, unuse
   return kept.length > 0 ? kept : entry.sources;
 }
 
-function exitsUsed(exits: readonly Exit[], used: PeripheralUsage, unused: Unused): readonly Exit[] {
+function exitsUsed(
+  { id, exits }: PeripheralSpec,
+  used: PeripheralUsage,
+  reviewing: ReadonlySet<string>,
+  unused: Unused,
+): readonly Exit[] {
+  const isWayBack = (exit: Exit, to: string): boolean => reviewing.has(to) && to !== id && exit.name === `hop-${to}`;
   return exits.flatMap((exit) => {
-    const opens = exit.opens.filter(({ to }) => used.exits.has(`${exit.name} → ${to}`));
+    const opens = exit.opens.filter(({ to }) => used.exits.has(`${exit.name} → ${to}`) || isWayBack(exit, to));
     for (const one of exit.opens) if (!opens.includes(one)) unused('exit', `${exit.name} → ${one.to}`);
     return opens.length === 0 ? [] : [{ ...exit, opens, bound: true }];
   });

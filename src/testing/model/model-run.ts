@@ -135,8 +135,8 @@ export class ModelRun {
       const move = [first, second][index]!;
       const denial = answers[index] ?? null;
       if (!want && denial && this.#mayRefuse(move, denial)) continue;
-      const got = denial?.code ?? 'let through';
-      const due = want?.code ?? 'let through';
+      const got = denial?.code ?? 'allowed';
+      const due = want?.code ?? 'allowed';
       if (got !== due) this.#fail(move, due, got);
     }
     this.#compareState(second);

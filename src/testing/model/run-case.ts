@@ -81,7 +81,7 @@ async function takePlanned(trial: ModelRun, move: Move, { group }: PlannedCase):
   const { refusal } = await trial.make(move);
   if ((refusal !== null) === (move.refused ?? false) || group === 'visits') return;
   throw new TrialFailure(
-    `${trial.way.join(' → ')}\n  ${move.name} was planned as ${move.refused ? 'refused' : 'lawful'}, but: ${refusal ? `${refusal.code} (${refusal.constraint})` : 'let through'}`,
+    `${trial.way.join(' → ')}\n  ${move.name} was planned as ${move.refused ? 'refused' : 'lawful'}, but: ${refusal ? `${refusal.code} (${refusal.constraint})` : 'allowed'}`,
   );
 }
 

@@ -99,7 +99,7 @@ function modes({ specs }: Pinned, { mode }: AuditState): Move[] {
   if (!gate || mode === null) return [];
   const to = (name: string): Move => ({
     name: `to.${name}`,
-    asked: { kind: 'mode', to: name, by: 'agent', summary: 'what came of it', approves: true },
+    asked: { kind: 'mode', to: name, by: 'agent', summary: 'the outcome', approves: true },
   });
   const reset: Move = {
     name: 'reset',

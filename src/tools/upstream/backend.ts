@@ -151,7 +151,7 @@ function changedTool(
   if (!listed)
     return failed(
       'upstream-tool-missing',
-      `The upstream "${server}" has no tool "${tool}" any more, which ${id} stands for; the operator sees with "hopgate upstream list" what it has.`,
+      `The upstream "${server}" has no tool "${tool}" any more, and ${id} needs it; the operator can compare with "hopgate upstream list".`,
     );
   const hash = toolHash(listed);
   const expected = schemaHash ?? seen.get(id) ?? hash;

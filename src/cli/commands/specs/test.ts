@@ -72,7 +72,7 @@ async function test(io: Io, path: string | undefined, options: Options): Promise
   const how = generated.large ? 'walked' : 'by shortest ways';
   print(
     io,
-    `${word}  ${results.length - failed.length} of ${results.length} tests pass, ${plural(requests, 'request')} judged, ${how} (${folder})`,
+    `${word}  ${results.length - failed.length} of ${plural(results.length, 'test')} pass, ${plural(requests, 'request')} judged, ${how} (${folder})`,
   );
 }
 

@@ -139,10 +139,10 @@ export function expandBraces(pattern: string): string[] {
 function firstBraces(text: string): { readonly start: number; readonly end: number; readonly parts: string[] } | null {
   const stack: { start: number; commas: number[] }[] = [];
   let first: { start: number; end: number; parts: string[] } | null = null;
-  for (let at = 0; at < text.length; at++) {
-    if (text[at] === '{') stack.push({ start: at, commas: [] });
-    else if (text[at] === ',') stack.at(-1)?.commas.push(at);
-    else if (text[at] === '}') {
+  for (const { 0: mark, index: at } of text.matchAll(/[{,}]/g)) {
+    if (mark === '{') stack.push({ start: at, commas: [] });
+    else if (mark === ',') stack.at(-1)?.commas.push(at);
+    else {
       const braces = stack.pop();
       if (braces === undefined || (first !== null && first.start < braces.start)) continue;
       const bounds = [braces.start, ...braces.commas, at];

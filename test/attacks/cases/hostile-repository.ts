@@ -124,6 +124,33 @@ const HOSTILE: { readonly [name: string]: (dotGit: string, other: string, world:
     write(join(root, 'src/inner/b/HEAD'), 'ref: refs/heads/main\n');
     for (const name of ['objects', 'refs', 'packed-refs']) linkTo(join(root, 'src/inner/b', name), join(other, name));
   },
+  'a module that is a link to another repository': (dotGit, other, { root }) => {
+    fs.mkdirSync(join(dotGit, 'modules'), { recursive: true });
+    linkTo(join(dotGit, 'modules/one'), other);
+    write(join(root, 'src/inner/.git'), 'gitdir: ../../.git/modules/one\n');
+  },
+  'a module whose commondir leads to another repository': (dotGit, other, { root }) => {
+    write(join(dotGit, 'modules/one/HEAD'), 'ref: refs/heads/main\n');
+    write(join(dotGit, 'modules/one/config'), '[core]\n\tworktree = ../../../src/inner\n');
+    write(join(dotGit, 'modules/one/commondir'), `${other}\n`);
+    write(join(root, 'src/inner/.git'), 'gitdir: ../../.git/modules/one\n');
+  },
+  'alternates by way of a store in the tree': (dotGit, other, { root }) => {
+    write(join(root, 'src/inner/b/objects/info/alternates'), `${other}/objects\n`);
+    for (const name of ['objects/pack', 'refs']) fs.mkdirSync(join(root, 'src/inner/b', name), { recursive: true });
+    write(join(root, 'src/inner/b/HEAD'), 'ref: refs/heads/main\n');
+    write(join(dotGit, 'objects/info/alternates'), '../../src/inner/b/objects\n');
+  },
+  'a configuration that includes files outside, and names another work tree': (dotGit, other, { root, outside }) => {
+    write(join(other, 'more'), `[user]\n\tname = ${fs.readFileSync(join(outside, 'secret.txt'), 'utf8')}`);
+    git(root, 'config', 'include.path', join(other, 'more'));
+    git(root, 'config', '--add', 'include.path', join(outside, 'secret.txt'));
+    fs.appendFileSync(join(dotGit, 'config'), `[core]\n\tworktree = ${join(other, '..')}\n`);
+  },
+  'lists of commits and messages that are links': (dotGit, _, { outside }) => {
+    for (const name of ['shallow', 'packed-refs', 'MERGE_MSG', 'SQUASH_MSG', 'info/exclude', 'info/grafts'])
+      linkTo(join(dotGit, name), join(outside, 'secret.txt'));
+  },
   'names that are devices without an end': (dotGit) => {
     for (const name of ['ORIG_HEAD', 'FETCH_HEAD', 'commondir']) linkTo(join(dotGit, name), '/dev/zero');
     linkTo(join(dotGit, 'objects/info/alternates'), '/dev/zero');

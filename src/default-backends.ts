@@ -29,10 +29,13 @@ export function defaultBackends(
   const here = bound.filter(({ upstream }) => Object.hasOwn(options.config?.upstream ?? {}, upstream!.server));
   const shared: readonly ToolBackend[] = [
     workspaceBackend(),
-    onFirstUse('shell', ['bash-readonly', 'bash', 'bash-test', 'bash-deploy', 'install'], async () => {
-      const { shellBackend } = await import('./tools/shell/backend.ts');
-      return shellBackend(await detect(), options.env);
-    }),
+    {
+      ...onFirstUse('shell', ['bash-readonly', 'bash', 'bash-test', 'bash-deploy', 'install'], async () => {
+        const { shellBackend } = await import('./tools/shell/backend.ts');
+        return shellBackend(await detect(), options.env);
+      }),
+      locks: async (root) => (await import('./tools/install/lock-files.ts')).readLocks(root),
+    },
     {
       ...onFirstUse('git', ['bash-git'], async () => {
         const { gitBackend } = await import('./tools/git/backend.ts');

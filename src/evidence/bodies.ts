@@ -71,6 +71,8 @@ export interface IntentBody {
   readonly event: 'intent';
   readonly tool: string;
   readonly args: Fields;
+  /** Id of the approval that this step used up, if it needed one. */
+  readonly approval?: string;
 }
 export interface OutcomeBody {
   readonly event: 'outcome';

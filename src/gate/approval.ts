@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { Json } from '../spec/types.ts';
 
-/** The subject of an approval: one hop or one mode transition. */
+/** The subject of an approval: one hop, one mode transition, or one step of a tool (`to`) in a peripheral (`from`). */
 export type ApprovalAction =
   | { readonly kind: 'hop'; readonly from: string; readonly exit: string; readonly to: string }
-  | { readonly kind: 'mode'; readonly from: string; readonly to: string };
+  | { readonly kind: 'mode' | 'step'; readonly from: string; readonly to: string };
 
 /** The request that is to be approved; the hash binds the answer to it. */
 export interface ApprovalSubject {

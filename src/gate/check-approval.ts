@@ -22,7 +22,7 @@ export function checkApproval(
   const { view } = context;
   const subject: ApprovalSubject = { sessionId: view.sessionId, action, reason: request.reason ?? '', view: shown };
   const requestHash = approvalHash(subject);
-  const what = action.kind === 'hop' ? `the hop from ${action.from} to ${action.to}` : `mode ${action.to}`;
+  const what = titleOf(action);
   if (!request.approval) {
     const refusal = deny(context, 'approval-required', { what, ...actionAbout(action) });
     return { ...refusal, wanted: { subject, hash: requestHash } };
@@ -36,7 +36,14 @@ export function checkApproval(
   return problem ? deny(context, 'approval-invalid', { what, why: problem, ...actionAbout(action) }) : null;
 }
 
+function titleOf({ kind, from, to }: ApprovalAction): string {
+  if (kind === 'hop') return `the hop from ${from} to ${to}`;
+  return kind === 'mode' ? `mode ${to}` : `${to} in ${from}`;
+}
+
 const actionAbout = (action: ApprovalAction): Denial['about'] =>
   action.kind === 'hop'
     ? { from: action.from, exit: action.exit, to: action.to }
-    : { mode: action.from, to: action.to };
+    : action.kind === 'mode'
+      ? { mode: action.from, to: action.to }
+      : { peripheral: action.from, tool: action.to };

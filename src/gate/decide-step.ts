@@ -3,7 +3,9 @@ import { nearest, own } from '../spec/names.ts';
 import type { Mode, ProjectConfig, ScopeRule, SpecSet, ToolEffect, ToolSpec } from '../spec/types.ts';
 import { type Arguments, bindArguments } from './arguments.ts';
 import { isServed, modesTo, shortestWay } from './available.ts';
+import { checkApproval } from './check-approval.ts';
 import { deny } from './deny.ts';
+import { installToApprove } from './install-approval.ts';
 import type { Decision, GateContext, StepRequest } from './request.ts';
 import { scopeProblem } from './scope/scope.ts';
 
@@ -40,9 +42,10 @@ export function withWritePaths(specs: SpecSet, config: ProjectConfig): ProjectCo
 
 /**
  * Decides whether a tool call may run now. In this order: session open, in a peripheral, within its limits, tool known,
- * served and in the envelope, effect allowed by the mode, arguments well formed and in scope. Pure.
+ * served and in the envelope, effect allowed by the mode, arguments well formed and in scope, approved. Pure.
  */
-export function decideStep(context: GateContext, { tool: id, args }: StepRequest): Decision<StepPlan> {
+export function decideStep(context: GateContext, request: StepRequest): Decision<StepPlan> {
+  const { tool: id, args } = request;
   const { specs, config, view } = context;
   if (view.closed) return deny(context, 'session-closed', {});
   if (!view.visit) return deny(context, 'no-peripheral', { tool: String(id) });
@@ -88,6 +91,10 @@ export function decideStep(context: GateContext, { tool: id, args }: StepRequest
   const scope = effectiveScope(specs, config, peripheral);
   const problem = scopeProblem({ tool, args: bound.args, scope, config, root: view.root, files: view.files });
   if (problem) return deny(context, problem.code, { tool: tool.id, peripheral, ...problem.about });
+  const toApprove = tool.id === 'install' ? installToApprove(config, bound.args, request.locks ?? {}) : null;
+  const lacks =
+    toApprove && checkApproval(context, { kind: 'step', from: peripheral, to: tool.id }, request, toApprove);
+  if (lacks) return lacks;
   return {
     ok: true,
     plan: {

@@ -15,6 +15,10 @@ export interface StepRequest {
   readonly tool: string;
   /** An object by parameter name, or the seeds' positional list. Unchecked. */
   readonly args: unknown;
+  /** Observed now, for an approval: sha256 of the files that decide what an install installs. */
+  readonly locks?: { readonly [file: string]: Json };
+  /** The approval just given for this very request, if any. */
+  readonly approval?: ApprovalGrant;
 }
 export interface HopRequest {
   readonly kind: 'hop';

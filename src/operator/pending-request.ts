@@ -55,4 +55,4 @@ const isAction = ({ kind, from, exit, to, ...more }: { readonly [name: string]: 
   Object.keys(more).length === 0 &&
   typeof from === 'string' &&
   typeof to === 'string' &&
-  (kind === 'hop' ? typeof exit === 'string' : kind === 'mode' && exit === undefined);
+  (kind === 'hop' ? typeof exit === 'string' : (kind === 'mode' || kind === 'step') && exit === undefined);

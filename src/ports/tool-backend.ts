@@ -105,6 +105,8 @@ export interface ToolBackend {
   readonly native?: NativeWatch;
   /** Observes the working tree, and what a commit of the session's own changes would ship. */
   readonly tree?: (place: TreePlace) => Promise<TreeNow>;
+  /** sha256 by file: the files of a root that decide what an install installs, for its approval. */
+  readonly locks?: (root: string) => Promise<{ readonly [file: string]: Json }>;
   /** Frees what the backend holds. Idempotent. */
   close?(): Promise<void>;
 }

@@ -88,9 +88,13 @@ export async function replay(
 }
 
 const isPart = (body: Body | null): boolean =>
-  body !== null && ['par', 'approval', 'stop', 'hop', 'start', 'mode'].includes(body.event);
+  body !== null && (['par', 'approval', 'stop', 'hop', 'start', 'mode'].includes(body.event) || isApprovedStep(body));
+const isApprovedStep = (body: Body | null): boolean => body?.event === 'intent' && body.approval !== undefined;
 const endsBatch = (body: Body | null): boolean =>
-  body?.event === 'start' || body?.event === 'mode' || (body?.event === 'stop' && body.exit === null);
+  isApprovedStep(body) ||
+  body?.event === 'start' ||
+  body?.event === 'mode' ||
+  (body?.event === 'stop' && body.exit === null);
 
 const about = ({ id, seq }: Entry, { facts }: SessionState) => ({
   seq,

@@ -69,6 +69,13 @@ export class SessionCore {
     return backend;
   }
 
+  /** The files that decide what an install installs; nothing for another tool. */
+  async locks(tool: string): Promise<{ readonly locks?: { readonly [file: string]: Json } }> {
+    if (tool !== 'install') return {};
+    const backend = this.parts.backends.find(({ tools }) => tools.includes(tool));
+    return { locks: (await backend?.locks?.(this.writer.state.facts.root)) ?? {} };
+  }
+
   tool(id: string): ToolSpec | undefined {
     const { tools } = this.parts.compiled.specs;
     return Object.hasOwn(tools, id) ? tools[id] : undefined;

@@ -9,6 +9,7 @@ import type { Request } from '../gate/request.ts';
 import type { ApprovalRequest, Approver } from '../ports/approver.ts';
 import type { CallWatch, ToolBackend } from '../ports/tool-backend.ts';
 import type { Json, Mode, Principal, ProjectConfig, SpecSet, ToolSpec } from '../spec/types.ts';
+import type { GivenApproval } from './approve.ts';
 import { asJson, asPrincipal, asText } from './as-json.ts';
 import { hopBodies, startBody, stopBody } from './move-bodies.ts';
 import { hopRequest, type ModeOptions, modeRequest } from './move-requests.ts';
@@ -195,12 +196,26 @@ export class Session {
   /** Calls a tool. An acting tool's intent is durable before it runs; an outcome is durable before this answers. */
   step(call: { readonly tool: string; readonly args?: unknown } & CallWatch): Promise<StepResult> {
     return this.#core.serially(async () => {
-      const request: Request = { kind: 'step', tool: asText(call.tool), args: asJson(call.args ?? {}) };
-      const decision = decide(this.#core.context(), request);
+      const request: Extract<Request, { kind: 'step' }> = {
+        kind: 'step',
+        tool: asText(call.tool),
+        args: asJson(call.args ?? {}),
+      };
+      const locksNow = () => this.#core.locks(request.tool);
+      let locks = await locksNow();
+      const { decision, approval } = await this.#core.decideWithApproval(
+        () => this.#core.context(),
+        { by: 'agent' },
+        undefined,
+        (grant) => decide(this.#core.context(), { ...request, ...locks, ...(grant ? { approval: grant } : {}) }),
+        async () => {
+          locks = await locksNow();
+        },
+      );
       if (!decision.ok) return this.#core.refuse(request, decision.denial);
       const { plan } = decision;
       const { signal = new AbortController().signal, onOutput } = call;
-      const watch = { signal, ...(onOutput ? { onOutput } : {}) };
+      const watch = { signal, ...(onOutput ? { onOutput } : {}), approval };
       return this.#run(request, plan, this.#core.backendOf(plan.tool.id), watch);
     });
   }
@@ -345,14 +360,18 @@ export class Session {
     request: Request,
     plan: StepPlan,
     backend: ToolBackend,
-    watch: CallWatch & { readonly signal: AbortSignal },
+    how: CallWatch & { readonly signal: AbortSignal; readonly approval: GivenApproval | null },
   ): Promise<StepResult> {
+    const { approval, ...watch } = how;
     const { store } = this.#core.parts;
     const args = await keepFields(store, plan.args);
     const release = await this.#core.release(plan);
     const tool = plan.tool.id;
     const acts = plan.tool.effect === 'act';
-    const intent = acts ? await this.#core.writer.append([{ event: 'intent', tool, args }]) : [];
+    const used = approval ? { approval: approval.body.record.id } : {};
+    const intent = acts
+      ? await this.#core.writer.append([...(approval ? [approval.body] : []), { event: 'intent', tool, args, ...used }])
+      : [];
     const isTest = trustedReportOf(this.specs, plan.peripheral, tool) === 'test';
     const before = isTest ? await this.#core.tree() : undefined;
     const ran = await this.#core.writer.during(() =>

@@ -70,5 +70,7 @@ const titleOf = ({ action }: ApprovalRequest): string =>
   visible(
     action.kind === 'hop'
       ? `the hop ${action.from} → ${action.to} (exit ${action.exit})`
-      : `mode ${action.from} → ${action.to}`,
+      : action.kind === 'mode'
+        ? `mode ${action.from} → ${action.to}`
+        : `${action.to} in ${action.from}`,
   );

@@ -29,7 +29,7 @@ const SHAPES: { readonly [event in Body['event']]: { readonly [field: string]: C
   'session-open': { agent: text, root: text, specHash: text },
   start: { peripheral: text, by, context: fields, deadline: numberOrNull },
   step: { ...call, outcome, effects },
-  intent: call,
+  intent: { ...call, approval: (value) => value === undefined || text(value) },
   outcome: { tool: text, outcome, effects },
   interrupted: { tool: text },
   denial: { request: fields },

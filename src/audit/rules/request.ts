@@ -4,7 +4,7 @@ import type { Fields } from './json.ts';
 /** A request to a session. `approves`: the approval that it may need is given. */
 export type AuditRequest =
   | { readonly kind: 'start'; readonly peripheral: string; readonly by: Principal; readonly context?: Fields }
-  | { readonly kind: 'step'; readonly tool: string; readonly args: Json }
+  | { readonly kind: 'step'; readonly tool: string; readonly args: Json; readonly approves?: boolean }
   | {
       readonly kind: 'hop';
       readonly to: string;

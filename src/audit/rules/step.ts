@@ -14,7 +14,7 @@ import type { AuditedVisit, AuditState } from './state.ts';
 /** A tool call: the peripheral's tools, limits, mode, arguments, and the scope's grant for each argument's role. */
 export function stepProblems(
   state: AuditState,
-  { tool: id, args }: RequestOf<'step'>,
+  { tool: id, args, approves = false }: RequestOf<'step'>,
   now: number,
 ): readonly RuleProblem[] {
   const { visit, mode } = state;
@@ -55,6 +55,8 @@ export function stepProblems(
   for (const parameter of tool.parameters)
     if (named[parameter.name] !== undefined || ROLE_FACTS[parameter.role].absentMeansRoot)
       addReachProblems(state, visit, id, parameter, named[parameter.name], found);
+  if (id === 'install' && !approves && state.pinned.config.install?.some(({ approval }) => approval))
+    found.push(problem('approval-required', 'approval', 'install: approval', 'it was not approved', NEEDS_HISTORY));
   return found;
 }
 

@@ -143,8 +143,9 @@ export class SessionAudit {
       case 'start':
         return arriving ? null : { kind: 'start', peripheral: body.peripheral, by: body.by, context: body.context };
       case 'step':
-      case 'intent':
         return { kind: 'step', tool: body.tool, args: body.args };
+      case 'intent':
+        return { kind: 'step', tool: body.tool, args: body.args, approves: body.approval !== undefined };
       case 'stop':
         return { kind: 'stop', fruit: body.fruit };
       case 'hop': {
@@ -184,7 +185,7 @@ export class SessionAudit {
       report.violation('lifecycle', `the hop by ${leaving.exit}`, `${event} came instead`);
     if (arriving && event !== 'start')
       report.violation('lifecycle', `the start of ${arriving.hop.to}`, `${event} came instead`);
-    if (event !== 'stop' && event !== 'hop' && event !== 'mode') this.#approvals.drop();
+    if (event !== 'stop' && event !== 'hop' && event !== 'mode' && event !== 'intent') this.#approvals.drop();
   }
 
   /** Compares what an entry claims with the entries before it. */
@@ -199,6 +200,9 @@ export class SessionAudit {
         this.#checkStart(body, at);
         return;
       case 'intent':
+        this.#checkCall(body);
+        this.#checkApproved(body, at);
+        return;
       case 'step':
         this.#checkCall(body);
         return;
@@ -305,6 +309,28 @@ export class SessionAudit {
     if (event !== 'step') return;
     this.#checkRefusal(id, outside, body.outcome);
     this.#checkResult(body);
+  }
+
+  /** The approval of an install: for this command, its hosts and its scripts. The files are known to nobody else. */
+  #checkApproved({ tool, args, approval }: BodyOf<'intent'>, at: number): void {
+    if (approval === undefined) {
+      this.#approvals.drop();
+      return;
+    }
+    const { visit, pinned } = this.#state;
+    const { install = [] } = pinned.config;
+    this.#approvals.use(approval, at, {
+      action: { kind: 'step', from: visit?.peripheral ?? '', to: tool },
+      reason: '',
+      view: {
+        command: args['command'] ?? 'the configured one',
+        install: install.map(({ run, hosts = [], scripts }) => ({
+          run: run.join(' '),
+          hosts: `from ${hosts.join(', ') || 'no host'}`,
+          scripts: `with scripts of packages ${scripts ? 'on' : 'off'}`,
+        })),
+      },
+    });
   }
 
   #checkOutcome(body: BodyOf<'outcome'>): void {

@@ -3,11 +3,13 @@ import { approvalRows } from '../../gate/approval-rows.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { type Io, paint } from '../io.ts';
 
-/** Names the requested hop or mode change in a few words. */
+/** Names the requested hop, mode change or step in a few words. */
 export const titleOf = ({ action }: ApprovalRequest): string =>
   action.kind === 'hop'
     ? `the hop ${visible(action.from)} → ${visible(action.to)} (${visible(action.exit)})`
-    : `mode ${visible(action.from)} → ${visible(action.to)}`;
+    : action.kind === 'mode'
+      ? `mode ${visible(action.from)} → ${visible(action.to)}`
+      : `${visible(action.to)} in ${visible(action.from)}`;
 
 /** Formats the exact bytes of the request, with every invisible character escaped. */
 export function describeRequest(io: Io, request: ApprovalRequest): string {

@@ -84,7 +84,7 @@ const EVENTS: { readonly [event: string]: (body: OptionalFields, order: Paramete
     const { kind, from, to, exit } = fieldsOf(action);
     const { by, via } = fieldsOf(record);
     return {
-      what: `approved: ${kind === 'mode' ? 'mode ' : ''}${text(from)} → ${text(to)}${exit ? ` by ${text(exit)}` : ''}`,
+      what: `approved: ${kind === 'step' ? `${text(to)} in ${text(from)}` : `${kind === 'mode' ? 'mode ' : ''}${text(from)} → ${text(to)}`}${exit ? ` by ${text(exit)}` : ''}`,
       came: `by ${text(by)} (${text(via)}), for: ${text(reason)}`,
       notes: Object.entries(fieldsOf(view)).flatMap(([title, value]) => members(title, value)),
     };

@@ -1,3 +1,4 @@
+import { namesOf } from '../../gate/scope/tree.ts';
 import type { ObservedEffect } from '../../ports/effects.ts';
 import type { Json, Reach } from '../../spec/types.ts';
 import { PROXY, type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
@@ -65,7 +66,7 @@ function described(proxy: FilteringProxy | null, { cleanPlace }: FilledEnv, key:
         ? {}
         : {
             refusedHosts: refused.map(({ place, tries, why }) => ({ place, tries, why })),
-            remedy: `${key} reaches only its hosts. If ${refused[0]!.place} is needed, ask the operator to list it under ${key}.hosts in hopgate.yaml.`,
+            remedy: `It reaches only its hosts. Ask the operator to list under ${key}.hosts in hopgate.yaml what it needs of ${namesOf(refused.map(({ place }) => place))}; a host that is not public, by its address as well.`,
           },
   };
 }

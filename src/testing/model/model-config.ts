@@ -1,10 +1,11 @@
 import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 
-/** A repository's config with all that a spec set can refer to: test, deploy command, remote, host, mask. */
+/** A repository's config with all that a spec set can refer to: test, install, deploy command, remote, host, mask. */
 export const TRIAL_CONFIG: ProjectConfig = {
   ...DEFAULT_PROJECT_CONFIG,
   test: [{ run: ['run', 'tests'], report: 'tap' }],
+  install: [{ run: ['install', 'all'], scripts: false, approval: false }],
   deploy: { staging: { run: ['ship', 'staging'], network: false } },
   git: { remote: 'origin', branch: 'main' },
   web: { allow: ['docs.example.com'] },

@@ -1,7 +1,9 @@
 import { sentence } from '../adapters/core/language/sentence.ts';
+import { sandboxAdvice } from '../adapters/core/sandbox-advice.ts';
 import { idsOf, type ToolResultFields, toolResult } from '../adapters/core/transcript/transcript-items.ts';
 import { isObject } from '../base/json.ts';
 import type { Refused, StepResult } from '../session/results.ts';
+import type { Session } from '../session/session.ts';
 import type { Json } from '../spec/types.ts';
 import type { SessionHost } from './host.ts';
 
@@ -39,7 +41,9 @@ export async function runTicket(host: SessionHost, ticket: string, signal: Abort
         record.sessionId,
         call.tool,
         async (session) =>
-          above ? refusedBy(await session.admit({ ...call, above })) : ran(await session.step({ ...call, signal })),
+          above
+            ? refusedBy(await session.admit({ ...call, above }))
+            : advised(session, ran(await session.step({ ...call, signal }))),
         WAIT_MS,
       );
       tell(came);
@@ -67,6 +71,16 @@ function ran(result: StepResult): Ran {
     ? withError(streams, `${error.code}: ${error.message}`)
     : (streams ?? { exit: 0, stdout: `${JSON.stringify(result.result)}\n`, stderr: '' });
   return { answer, came: { status, text: answer.stdout + answer.stderr, evidence: idsOf(result.evidence) } };
+}
+
+/** Adds the lawful way after an error of the sandbox. */
+function advised(session: Session, { answer, came }: Ran): Ran {
+  const advice = answer.exit === 0 ? null : sandboxAdvice(session, answer.stderr + answer.stdout);
+  if (advice === null) return { answer, came };
+  return {
+    answer: { ...answer, stderr: `${answer.stderr}${advice}\n` },
+    came: { ...came, text: `${came.text}${advice}\n` },
+  };
 }
 
 function refusedBy(result: Refused | { readonly ok: true }): Ran {

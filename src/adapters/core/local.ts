@@ -1,3 +1,4 @@
+import { isObject } from '../../base/json.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { Session } from '../../session/session.ts';
@@ -7,6 +8,7 @@ import { argumentsOf, hopOf, modeOf, modesOfHop } from './calls/controls.ts';
 import { describeRefusal, whatIsOpen } from './describe-refusal.ts';
 import { promptSection } from './prompt-section.ts';
 import { renderResult } from './render-result.ts';
+import { sandboxAdvice } from './sandbox-advice.ts';
 import { firstHop, situation } from './situation.ts';
 import { toolsEver, toolsNow } from './tools.ts';
 
@@ -74,12 +76,20 @@ async function carryOut(session: Session, { name, input, signal, approved, refus
   const result = await session.step({ tool: name, args: input ?? {}, ...(signal ? { signal } : {}) });
   if (!result.ok) return describeDenialFor(session, result.denial);
   const data = result.result;
-  if (result.outcome === 'ok') return { status: 'ok', text: renderResult(data), data, denial: null };
+  const advice = adviceOn(session, data);
+  if (result.outcome === 'ok') return { status: 'ok', text: renderResult(data) + advice, data, denial: null };
   const { code, message } = result.error ?? { code: 'failed', message: 'the tool could not do its work' };
   const rendered = data === null ? '' : renderResult(data);
   // An MCP server's failure repeats its message at the beginning of its texts.
-  const text = `failed: ${code}: ${rendered.startsWith(message) ? rendered : [message, rendered].filter((each) => each !== '').join('\n')}`;
+  const text = `failed: ${code}: ${rendered.startsWith(message) ? rendered : [message, rendered].filter((each) => each !== '').join('\n')}${advice}`;
   return { status: 'failed', text, data: { code, message, result: data }, denial: null };
+}
+
+/** The lawful way after an error of the sandbox, as a line of its own; empty if there was none. */
+function adviceOn(session: Session, data: Json): string {
+  if (!isObject(data) || typeof data['exit'] !== 'number' || data['exit'] === 0) return '';
+  const advice = sandboxAdvice(session, `${data['stderr']}\n${data['stdout']}`);
+  return advice === null ? '' : `\n${advice}`;
 }
 
 /** The answer to a successful hop or mode change. It names the tools, because the program's own list may be older. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { conversationOf, readCodexEvent } from '../../../src/adapters/codex/event.ts';
 import { handleCodexEvent } from '../../../src/adapters/codex/hooks.ts';
+import type { Session } from '../../../src/session/session.ts';
 import { SERVER } from '../../server-name.ts';
 import { bodies, must } from '../../session/sessions.ts';
 import { patchOf, toEdit, world } from './world.ts';
@@ -124,6 +125,16 @@ describe('a patch', () => {
       `mcp__${SERVER}__write`,
     ],
     ['that deletes', toEdit, patchOf('*** Delete File: src/a.ts'), `mcp__${SERVER}__bash`],
+    ['that deletes out of scope', toEdit, patchOf('*** Delete File: README.md'), 'out-of-scope'],
+    [
+      'that deletes where nothing is written',
+      async (session: Session) => {
+        await must(session.setMode({ to: 'diagnose' }));
+        await must(session.start('explore'));
+      },
+      patchOf('*** Delete File: src/a.ts'),
+      'tool-not-allowed: explore has no write',
+    ],
     [
       'that moves',
       toEdit,

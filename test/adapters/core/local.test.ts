@@ -189,6 +189,28 @@ describe('a refusal by the mode', () => {
   });
 });
 
+describe('an error of the sandbox', () => {
+  const printing = (stderr: string, exit = 1) =>
+    stage({
+      results: { 'bash-readonly': { outcome: { status: 'ok', result: { exit, stdout: '', stderr } }, effects: [] } },
+    });
+  it.each([
+    ['touch: cannot touch x: Read-only file system', /commands cannot change files in explore; .* hop to edit/],
+    ['curl: (6) Could not resolve host: x.org', /this command has no network; ask the operator/],
+  ])('%s is followed by the lawful way', async (stderr, advice) => {
+    const { session } = await printing(stderr);
+    await lead(session, 'explore');
+    const { text } = await agentSession(session).call({ name: 'bash-readonly', input: { command: 'x' } });
+    expect(text).toMatch(advice);
+  });
+  it('is no reason for advice where the command succeeded', async () => {
+    const { session } = await printing('Read-only file system', 0);
+    await lead(session, 'explore');
+    const { text } = await agentSession(session).call({ name: 'bash-readonly', input: { command: 'x' } });
+    expect(text).not.toContain('hopgate:');
+  });
+});
+
 describe('a model cannot speak as the operator', () => {
   it.each([
     ['hop', { to: 'edit', reason: 'x', by: 'operator' }, 'entry-not-met'],

@@ -248,7 +248,7 @@ describe('apply_patch', () => {
     expect(calls(action)).toEqual([
       ['native', 'write', { path: 'src/new.ts', content: 'one\ntwo\n' }],
       ['native', 'edit', { path: 'src/a.ts', old: 'a\nb\n\nd\n', new: 'a\nc\n\n' }],
-      ['contained', 'bash', { command: 'rm -- src/old.ts' }],
+      ['contained', 'write', { path: 'src/old.ts', content: '' }],
       ['native', 'edit', { path: 'src/b.ts', old: 'x\n', new: 'y\n' }],
       ['contained', 'bash', { command: `mkdir -p -- docs && mv -- src/b.ts 'docs/b c.ts'` }],
     ]);

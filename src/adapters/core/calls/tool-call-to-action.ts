@@ -221,7 +221,11 @@ function patchSteps(file: PatchFile, context: ActionContext): readonly ActionSte
     const call = { tool: 'write', args: { path, content: file.content } };
     return [{ ...call, how: 'native', extra: {}, byOurs: [call] }];
   }
-  if (file.kind === 'delete') return [byShell(`rm -- ${shellWord(path)}`, context)];
+  if (file.kind === 'delete') {
+    // Decided as a write, because a command may be open where nothing can be written.
+    const { byOurs } = byShell(`rm -- ${shellWord(path)}`, context);
+    return [{ tool: 'write', args: { path, content: '' }, how: 'contained', extra: {}, byOurs }];
+  }
   const edits = file.hunks.map((hunk) => ({ tool: 'edit', args: { path, old: hunk.old, new: hunk.new } }));
   const edit = edits.length === 0 ? [] : [oneFile({ path }, edits, placesOf(file.hunks))];
   if (file.moveTo === null) return edit;

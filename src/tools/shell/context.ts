@@ -23,6 +23,8 @@ export interface ShellContext {
   readonly contained: boolean;
   /** Layouts with an overlay work here. */
   readonly overlay: boolean;
+  /** Masked files that failed commands of this call named in their words or output: they were empty there. */
+  readonly emptyFiles: Set<string>;
   /** Runs a command within the call's limits, in the layout if the host can contain it, else without a sandbox. */
   run(
     tree: CallTree,
@@ -45,7 +47,9 @@ export function shellContext(
   }
   const run = availability.ok ? sandbox.run.bind(sandbox) : runUnsandboxed;
   const limits = call.tool.limits;
+  const emptyFiles = new Set<string>();
   return {
+    emptyFiles,
     call,
     sandbox,
     env,
@@ -64,10 +68,23 @@ export function shellContext(
       const limited = { seconds, outputBytes, signal: call.signal, ...options, inspect };
       const result = await run({ ...layout, env }, argv, limited);
       check();
+      if (availability.ok && result.exit !== 0)
+        for (const path of namedFiles(tree.scan.maskedFiles, [...argv, result.stdout, result.stderr]))
+          emptyFiles.add(path);
       return result;
     },
   };
 }
+
+/** The files whose names are words of the texts. */
+function namedFiles(paths: readonly string[], texts: readonly string[]): readonly string[] {
+  const words = new Set(texts.flatMap((text) => text.slice(0, 1 << 20).split(/[\s"'`()<>=,;:]+/)));
+  const names = new Set([...words].map((word) => word.slice(word.lastIndexOf('/') + 1)));
+  return paths.filter((path) => names.has(path.slice(path.lastIndexOf('/') + 1))).slice(0, MOST_NAMED);
+}
+
+/** Maximum number of masked files in a result. */
+const MOST_NAMED = 10;
 
 /** Without a network, package managers give up at their first failure instead of after minutes. */
 const NO_RETRIES = {

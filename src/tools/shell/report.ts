@@ -36,6 +36,7 @@ export function commandReport(
     ...(warning === undefined ? {} : { warning }),
     ...commandJson(result),
     ...withoutNetwork(context, result),
+    ...emptyBecauseMasked(context),
     ...rest,
     ...(context.contained ? {} : { unsandboxed: true }),
   };
@@ -52,4 +53,11 @@ function withoutNetwork({ call }: ShellContext, { exit, networkTries = 0 }: Comm
     ? 'Dependencies are installed by the tool install, in a peripheral that has it.'
     : 'If it installs dependencies, ask the operator to run it, or to set install: in hopgate.yaml.';
   return { noNetwork: `There is no network here, and the command tried to reach one. ${remedy}` };
+}
+
+/** The masked files that a failed command named, and the remedy. */
+function emptyBecauseMasked({ emptyFiles }: ShellContext): { [key: string]: Json } {
+  if (emptyFiles.size === 0) return {};
+  const remedy = 'If they hold no secrets, ask the operator for an exception in mask of hopgate.yaml ("!path").';
+  return { masked: `Empty here, because they are masked: ${namesOf([...emptyFiles], 10)}. ${remedy}` };
 }

@@ -88,6 +88,28 @@ describe('masked files are no obstacle', () => {
   });
 });
 
+describe('a failed command', () => {
+  test.each(['bash', 'bash-readonly', 'bash-test'])('%s: says which masked files it named', async (tool) => {
+    const root = scratch({
+      'test/tls/server.pem': 'SECRET',
+      'other.pem': 'SECRET',
+      'load.sh': 'cat test/tls/server.pem; echo "bad end line: test/tls/server.pem"; exit ${1:-3}',
+    });
+    const config = { test: [{ run: ['sh', 'load.sh', '{args}'], report: 'none' as const }] };
+    const call = (status: string) =>
+      ok(
+        root,
+        tool,
+        tool === 'bash-test' ? { command: ['sh', 'load.sh', status] } : { command: `sh load.sh ${status}` },
+        { config },
+      );
+    expect((await call('3')).result.masked).toMatch(
+      /^Empty here, because they are masked: test\/tls\/server\.pem\. If/,
+    );
+    expect((await call('0')).result.masked).toBeUndefined();
+  });
+});
+
 describe('bash keeps what a command does within the scope', () => {
   test('new, changed and deleted files, with their hashes', async () => {
     const root = scratch({ 'src/a.txt': 'a', 'src/b.txt': 'b', 'src/same.txt': 's' });

@@ -17,7 +17,7 @@ import { shellCommand } from './command-argument.ts';
 import { overlayRefusal, type ShellContext, treeOf } from './context.ts';
 import { type GitChanges, gitChanges } from './git/git-changes.ts';
 import { type Dropped, judgeChanges, mayHoldScope } from './judge-change.ts';
-import { overlayChanges } from './overlay-changes.ts';
+import { type Change, overlayChanges } from './overlay-changes.ts';
 import { commandReport, notKept } from './report.ts';
 
 const MAX_TEXT = 256 << 20;
@@ -44,11 +44,14 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Stop
     onOutput: call.onOutput,
     inspect: async (view) => {
       const isOpen = hasOwnGit(call.grant.root);
+      const masked = new Set(tree.scan.maskedFiles);
       git = isOpen ? gitChanges(call.grant.root, view) : null;
       if (git?.spoils) return;
       const judged = judgeChanges(
         call.grant,
-        overlayChanges(call.grant.root, view, mayHoldScope(call.grant)).filter(({ path }) => !isOpen || !isOfGit(path)),
+        overlayChanges(call.grant.root, view, mayHoldScope(call.grant)).filter(
+          (change) => !(isOpen && isOfGit(change.path)) && !isCover(change, masked),
+        ),
         startedAt,
         tree.scan.protectedPaths,
         (path) => importProblem(call.grant, path, textIn(join(view.upper, path))),
@@ -79,6 +82,10 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Stop
 
 /** The root's own `.git`, which is writable in the overlay and always discarded. */
 const isOfGit = (path: string): boolean => path === '.git' || path.startsWith('.git/');
+
+/** A masked file that is still empty, as a command sees it: git wrote it back, as `git stash` does. */
+const isCover = (change: Change, masked: ReadonlySet<string>): boolean =>
+  change.kind === 'file' && change.upper.size === 0 && (change.upper.mode & 0o133) === 0 && masked.has(change.path);
 
 const COMMITS = 'Commits, branches and tags are made with bash-git where the scope ships.';
 

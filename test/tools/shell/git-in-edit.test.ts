@@ -208,6 +208,24 @@ it('masked objects stay hidden from a git that writes', async () => {
   expect(shown).not.toContain('S3CRET');
 });
 
+it('a tracked masked file counts as unchanged', async () => {
+  const root = repository();
+  mkdirSync(join(root, 'test/fixtures'), { recursive: true });
+  for (const path of ['test/fixtures/key.pem', '.env']) writeFileSync(join(root, path), 'S3CRET\n');
+  git(root, 'add', '-f', '.');
+  git(root, 'commit', '-q', '-m', 'keys');
+  writeFileSync(join(root, 'src/a.txt'), 'again\n');
+  const command =
+    'git status --short; git add -A; git status --short; git stash -q; git stash pop -q; cat src/a.txt; git fsck 2>&1 | grep index';
+  const { result } = await ok(root, 'bash', { command });
+  expect(result).toMatchObject({ stdout: ' M src/a.txt\nM  src/a.txt\nagain\n', stderr: '', dropped: [] });
+  for (const tool of ['bash-readonly', 'bash'])
+    expect((await ok(root, tool, { command: 'git status --short' })).result).toMatchObject({
+      stdout: ' M src/a.txt\n',
+    });
+  expect(git(root, 'ls-files', '-v')).not.toMatch(/^[a-z]/m);
+});
+
 it('git commits in a repository of the tests as the person outside', async () => {
   const root = repository();
   const command = 'cd /tmp && git init -q t && cd t && git commit -q --allow-empty -m x && git log --format="%an %ae"';

@@ -4,10 +4,10 @@ import { dirname, join } from 'node:path';
 import { LayoutError } from '../layout-error.ts';
 import { hiddenFolder } from './temp-folder.ts';
 
-/** A file of a layer: its root-relative path, and the text that a command reads there. */
+/** A file of a layer: its root-relative path, and its content there. */
 export interface LayerFile {
   readonly path: string;
-  readonly text: string;
+  readonly text: string | Buffer;
   /** Default: 0444. */
   readonly mode?: number;
 }
@@ -42,7 +42,8 @@ export function maskLayer(root: string, files: readonly LayerFile[]): string {
   try {
     for (const { path } of files) note(parentOf(path));
     const looks = [...folders].map(([path, { mode, uid, gid }]) => [path, mode, uid, gid]);
-    const key = hash('sha256', JSON.stringify([looks, files]), 'hex');
+    const contents = files.map(({ path, text, mode }) => [path, mode ?? null, hash('sha256', text, 'hex')]);
+    const key = hash('sha256', JSON.stringify([looks, contents]), 'hex');
     const made = layers.get(root) ?? [];
     const known = made.find((layer) => layer.key === key);
     // A cleaner of temporary files may have removed parts of it.

@@ -4,6 +4,7 @@ import { readIfAny, realpathIfAny } from '../../../base/files.ts';
 import { isWithin } from '../../../base/paths.ts';
 import { isGitCredential, isProtected, maskMatcher } from '../../../gate/scope/masks.ts';
 import { findRepository } from '../../git/repository.ts';
+import { assumeUnchanged } from '../../git-objects/git-index.ts';
 import { isGitFolder, isGitPlace, isObjectStore, SKIPPED_IN_GIT } from '../../git-place.ts';
 import { isStop } from '../../workspace/outcome.ts';
 import { LayoutError } from '../layout-error.ts';
@@ -12,6 +13,7 @@ import { formatOnly } from './git-format.ts';
 import { type LayerFile, maskLayer } from './mask-layer.ts';
 import { maskedInModules } from './modules.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
+import { hasOwnGit } from './open-git.ts';
 import { type FolderSeen, folderStamp, isUnlistable, readFolder } from './read-folder.ts';
 
 /** The paths of a repository that the sandbox treats specially, all root-relative. */
@@ -130,14 +132,23 @@ export function maskMounts(root: string, scan: TreeScan): Mount[] {
   ];
 }
 
-/** The same for an overlay, whose layer covers the files and contains `more`. */
+/**
+ * The same for an overlay, whose layer covers the files and contains `more`. Git assumes the covered files to be
+ * unchanged.
+ */
 export function maskOverlay(
   root: string,
   scan: TreeScan,
   more: readonly LayerFile[] = [],
 ): { readonly layer: { readonly layer?: string }; readonly mounts: readonly Mount[] } {
   const covers = scan.maskedFiles.map((path): LayerFile => ({ path, text: coverText(join(root, path)) }));
-  const files = [...covers, ...more.filter(({ path }) => !scan.maskedFiles.includes(path))];
+  const masked = [...scan.maskedFiles, ...scan.maskedFolders];
+  const index = hasOwnGit(root) ? assumeUnchanged(join(root, '.git/index'), masked) : null;
+  const files = [
+    ...covers,
+    ...more.filter(({ path }) => !scan.maskedFiles.includes(path)),
+    ...(index === null ? [] : [{ path: '.git/index', text: index, mode: 0o644 }]),
+  ];
   return {
     layer: files.length > 0 ? { layer: maskLayer(root, files) } : {},
     mounts: maskMounts(root, { ...scan, maskedFiles: [] }),

@@ -1,9 +1,9 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { stagedEntries } from '../../git-objects/git-index.ts';
 import { isTooDeep } from '../../sandbox/mounts/read-folder.ts';
 import type { OverlayView } from '../../sandbox/sandbox.ts';
 import { readWritten } from '../written-file.ts';
-import { stagedEntries } from './staged-entries.ts';
 
 /** The effect of a command on the overlay of `.git`, all of which is discarded. */
 export interface GitChanges {

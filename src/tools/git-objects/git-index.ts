@@ -1,0 +1,121 @@
+import { createHash, hash } from 'node:crypto';
+import { lstatSync, readFileSync } from 'node:fs';
+
+const MAX_BYTES = 256 << 20;
+/** Offsets of the mode and of the object name in an entry. */
+const [MODE_AT, NAME_AT] = [24, 40];
+const EXTENDED = 0x4000;
+const ASSUME_UNCHANGED = 0x8000;
+const STAGE = 0x3000;
+
+interface IndexRow {
+  readonly at: number;
+  readonly flagsAt: number;
+  readonly flags: number;
+  readonly pathAt: number;
+  /** Offset of the NUL after the path. */
+  readonly end: number;
+}
+
+/**
+ * A hash of the paths, modes and objects in git's index, without the times and sizes that git stores to detect changes;
+ * empty if there is no index.
+ *
+ * @param path the index, which is not trusted
+ * @returns null for a format that is not known here (version 4, or damaged)
+ */
+export function stagedEntries(path: string): string | null {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (!stats) return '';
+  const index = readIndex(path);
+  if (index === null) return null;
+  const { bytes, rows } = index;
+  const seen = rows.flatMap(({ at, flagsAt, flags, pathAt, end }) => [
+    bytes.subarray(at + MODE_AT, at + MODE_AT + 4),
+    bytes.subarray(at + NAME_AT, flagsAt),
+    Buffer.from([(flags & STAGE) >> 8]),
+    bytes.subarray(pathAt, end + 1),
+  ]);
+  return hash('sha256', Buffer.concat(seen), 'hex');
+}
+
+const made = new Map<string, { readonly stamp: string; readonly copy: Buffer | null }>();
+
+/**
+ * A copy of an index in which git assumes some files to be unchanged, so that it neither reports nor stages what covers
+ * them; null if none of them is tracked, or the format is not known here.
+ *
+ * @param covered files and folders
+ */
+export function assumeUnchanged(path: string, covered: readonly string[]): Buffer | null {
+  const stats = lstatSync(path, { throwIfNoEntry: false, bigint: true });
+  if (!stats || covered.length === 0) return null;
+  const stamp = [stats.ino, stats.size, stats.mtimeNs, hash('sha256', covered.join('\0'), 'hex')].join(' ');
+  const known = made.get(path);
+  if (known?.stamp === stamp) return known.copy;
+  const places = new Set(covered);
+  const isCovered = (name: string): boolean =>
+    places.has(name) || (name.includes('/') && isCovered(name.slice(0, name.lastIndexOf('/'))));
+  const copy = copyAssuming(path, isCovered);
+  made.set(path, { stamp, copy });
+  return copy;
+}
+
+function copyAssuming(path: string, isCovered: (path: string) => boolean): Buffer | null {
+  const index = readIndex(path);
+  if (index === null) return null;
+  const { bytes, rows, nameBytes } = index;
+  const covered = rows.filter(({ pathAt, end }) => isCovered(bytes.toString('utf8', pathAt, end)));
+  if (covered.length === 0) return null;
+  for (const { flagsAt, flags } of covered) bytes.writeUInt16BE(flags | ASSUME_UNCHANGED, flagsAt);
+  const end = bytes.length - nameBytes;
+  const isChecked = bytes.subarray(end).some((byte) => byte !== 0);
+  if (isChecked)
+    createHash(nameBytes === 20 ? 'sha1' : 'sha256')
+      .update(bytes.subarray(0, end))
+      .digest()
+      .copy(bytes, end);
+  return bytes;
+}
+
+function readIndex(path: string) {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (!stats?.isFile() || stats.size > MAX_BYTES) return null;
+  const bytes = readWhole(path);
+  if (bytes === null) return null;
+  for (const nameBytes of [20, 32]) {
+    const rows = rowsOf(bytes, nameBytes);
+    if (rows) return { bytes, rows, nameBytes };
+  }
+  return null;
+}
+
+function rowsOf(index: Buffer, nameBytes: number): readonly IndexRow[] | null {
+  if (index.length < 12 + nameBytes || index.toString('latin1', 0, 4) !== 'DIRC') return null;
+  if (![2, 3].includes(index.readUInt32BE(4))) return null;
+  const rows: IndexRow[] = [];
+  let at = 12;
+  for (let left = index.readUInt32BE(8); left > 0; left -= 1) {
+    const flagsAt = at + NAME_AT + nameBytes;
+    if (flagsAt + 2 > index.length) return null;
+    const flags = index.readUInt16BE(flagsAt);
+    const pathAt = flagsAt + (flags & EXTENDED ? 4 : 2);
+    const end = index.indexOf(0, pathAt);
+    const length = flags & 0xfff;
+    // A wrong size of names shows in a path of another length.
+    if (end === -1 || (length < 0xfff && end - pathAt !== length)) return null;
+    rows.push({ at, flagsAt, flags, pathAt, end });
+    at += (end - at + 8) & ~7;
+  }
+  return rows;
+}
+
+/** Null if git replaced or removed the file meanwhile. */
+function readWhole(path: string): Buffer | null {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    return null;
+  }
+}

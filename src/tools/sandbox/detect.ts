@@ -203,6 +203,6 @@ function describeLimits(self: HostIdentity, cgroups: Cgroups | null): { [limit: 
     output: 'head and tail kept; a flood is killed',
     files: 'size and number per process',
     processes: cgroups?.processes ? 'cgroup' : ofUser,
-    memory: cgroups?.memory ? 'cgroup' : 'per process (no writable cgroup); a sanitizer needs memory: unlimited',
+    memory: cgroups?.memory ? 'cgroup' : 'watched by hopgate (no writable cgroup)',
   };
 }

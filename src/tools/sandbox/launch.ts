@@ -19,7 +19,7 @@ export interface SandboxHost {
   readonly supportFiles: SupportFiles;
   /** Ours. */
   readonly self: HostIdentity;
-  /** A cgroup limits the memory of each command, so no limit for each process is needed. */
+  /** A cgroup limits the memory of each command, so hopgate need not watch it. */
   readonly limitsMemory: boolean;
 }
 
@@ -162,19 +162,11 @@ function isOpenToAll(path: string): boolean {
 const RUN = 'HOPGATE_RUN';
 const word = (index: number): string => `HOPGATE_${index}`;
 
-/**
- * In the units of POSIX `ulimit`; a limit above our own is lowered to ours. The data size applies to each process. It
- * counts reserved addresses too, of which sanitizers need terabytes, so a cgroup is preferred.
- */
-function limitsOf(
-  { openFiles, fileBytes, memoryBytes, processes }: LayoutLimits,
-  cpuSeconds: number,
-  limitsMemory: boolean,
-): string {
+/** In the units of POSIX `ulimit`; a limit above our own is lowered to ours. */
+function limitsOf({ openFiles, fileBytes, processes }: LayoutLimits, cpuSeconds: number): string {
   return [
     'at_most() { ulimit "$1" "$2" 2>/dev/null || ulimit "$1" "$(ulimit -H "$1")"; }',
     ...['ulimit -c 0', `at_most -n ${openFiles}`, `at_most -f ${Math.ceil(fileBytes / 512)}`],
-    ...(limitsMemory || !Number.isFinite(memoryBytes) ? [] : [`at_most -d ${Math.ceil(memoryBytes / 1024)}`]),
     `at_most -t ${cpuSeconds}`,
     // Counted for this sandbox alone, because the shell runs in its user namespace; the limit does not apply to uid 0
     // of the host. Some shells call it -u, some -p.
@@ -245,7 +237,7 @@ export function commandMessage(
   const { values, set } = variablesOf(argv);
   const run = [
     `read -r go <&${FD.go} && exec ${FD.go}<&- || exit 125`,
-    `${limitsOf(layout.limits, cpuSeconds, host.limitsMemory)} || exit 125`,
+    `${limitsOf(layout.limits, cpuSeconds)} || exit 125`,
     set,
     ...(layout.proxy
       ? [

@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BoundedRun } from './bounded-run.ts';
 import { commandMessage, type HostIdentity, overlayOf, type SandboxHost } from './launch.ts';
+import { watchMemory } from './memory-watch.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
 import { type NetworkTries, networkTries } from './network-tries.ts';
 import type { Runner } from './runner.ts';
@@ -43,10 +44,12 @@ async function supervise(
   const command = prepared(() => runner.run(message, options.stdin, layers));
   const child = new BoundedRun(command, options, () => runner.kill());
   const status = readStatus(command.status, !layout.network);
+  const unwatch = host.limitsMemory ? () => {} : watchMemory(() => status.childPid, layout.limits.memoryBytes);
   try {
     // Read each stream to its end: the runner's next command writes into the same pipes.
     const [code] = await Promise.all([command.ended, child.outputEnded, status.ended]);
     child.settle();
+    unwatch();
     if (status.childPid !== null) await processGone(status.childPid);
     if (overlay && options.inspect && child.killed === null && status.exit !== null) {
       const base = `/proc/${runner.process.pid}/root${host.supportFiles.overlayBase}`;
@@ -71,6 +74,7 @@ async function supervise(
       networkTries: status.tries?.count() ?? 0,
     };
   } finally {
+    unwatch();
     status.tries?.close();
     child.settle();
     proxy?.close();

@@ -20,6 +20,9 @@ const NOT_RUN: { readonly [exit: number]: string } = {
   127: 'a program that it calls was not found',
 };
 
+/** 128 + SIGKILL, as a shell reports it. */
+const KILLED = 137;
+
 const LEFT_OUT =
   'ask the operator to run "hopgate doctor", which compares the programs in the sandbox with those outside, and to add what is missing to toolchains: in hopgate.yaml';
 
@@ -55,6 +58,11 @@ export function judgeRun(
   if (flooded) return error('the run was killed because it printed too much', 'make the tests print less');
   if (report !== null && report.failed > 0) return { verdict: 'fail', report };
   if (exit !== null && NOT_RUN[exit] !== undefined) return error(`exit status ${exit}: ${NOT_RUN[exit]}`, LEFT_OUT);
+  if (exit === KILLED)
+    return error(
+      `exit status ${exit}: a process was killed (SIGKILL), as if the memory limit was exceeded`,
+      'if the tests need more memory, ask the operator to set memory: for this command in hopgate.yaml',
+    );
   if (report !== null && report.passed === 0 && (exit === 0 || report.total === 0))
     return error(
       'no test was counted',

@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { connect, createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { type Cgroups, probeCgroups } from './cgroup.ts';
+import { type Cgroups, probeCgroups } from './limits/cgroup.ts';
 import type { HostIdentity, SandboxHost } from './launch.ts';
 import { baseLayout, type SandboxLayout, withMounts } from './mounts/layout.ts';
 import { isComplete, makeSupportFiles } from './mounts/support-files.ts';

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BoundedRun } from './bounded-run.ts';
 import { commandMessage, type HostIdentity, overlayOf, type SandboxHost } from './launch.ts';
-import { watchMemory } from './memory-watch.ts';
+import { watchMemory } from './limits/memory-watch.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
 import { type NetworkTries, networkTries } from './network-tries.ts';
 import type { Runner } from './runner.ts';

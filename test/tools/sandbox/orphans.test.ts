@@ -4,7 +4,7 @@ import { chownSync, existsSync, mkdirSync, readlinkSync, rmdirSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { probeCgroups } from '../../../src/tools/sandbox/cgroup.ts';
+import { probeCgroups } from '../../../src/tools/sandbox/limits/cgroup.ts';
 import { DEFAULT_LIMITS } from '../../../src/tools/sandbox/mounts/layout.ts';
 import { makeSupportFiles } from '../../../src/tools/sandbox/mounts/support-files.ts';
 

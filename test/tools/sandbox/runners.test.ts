@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { probeCgroups } from '../../../src/tools/sandbox/cgroup.ts';
+import { probeCgroups } from '../../../src/tools/sandbox/limits/cgroup.ts';
 import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
 import { commandMessage, type SandboxHost } from '../../../src/tools/sandbox/launch.ts';
 import { baseLayout, type SandboxLayout, withMounts } from '../../../src/tools/sandbox/mounts/layout.ts';

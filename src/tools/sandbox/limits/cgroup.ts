@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LayoutLimits } from './mounts/layout.ts';
+import type { LayoutLimits } from '../mounts/layout.ts';
 
 /**
  * A cgroup hierarchy in which this process may create groups, and the file of each limit (null if the hierarchy lacks

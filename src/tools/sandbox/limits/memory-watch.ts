@@ -4,8 +4,8 @@ const INTERVAL_MS = 200;
 
 /**
  * Limits the memory of a sandbox where no cgroup does: if its processes together use more, the largest one is killed,
- * as the kernel does it in a cgroup. A limit of the kernel for each process would count reserved addresses too, of which
- * sanitizers need terabytes, and would not apply to all processes together.
+ * as the kernel does it in a cgroup. A limit of the kernel for each process would count reserved addresses too, of
+ * which sanitizers need terabytes, and would not apply to all processes together.
  *
  * @param first the first process of the sandbox; null until it has started
  * @returns a function that ends the watch

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
 import { findProgram } from '../base/process.ts';
@@ -7,6 +7,8 @@ import { openProject } from '../project/open-project.ts';
 import { CONFIG_FILE } from '../project/root.ts';
 import { ensureStateDir } from '../project/state-dir.ts';
 import { SpecError } from '../spec/check/issues.ts';
+import type { ProjectConfig } from '../spec/types.ts';
+import { openReadOnly } from '../stores/sqlite-schema.ts';
 import { detectSandbox } from '../tools/sandbox/detect.ts';
 import type { SandboxAvailability } from '../tools/sandbox/sandbox.ts';
 import { codexFindings } from './doctor-codex.ts';
@@ -14,7 +16,8 @@ import type { Diagnosis } from './doctor-finding.ts';
 import { programFindings } from './doctor-programs.ts';
 import { remedyOf } from './fail.ts';
 import type { Io } from './io.ts';
-import { type RunProgram, runProgram } from './run-program.ts';
+import { evidenceFile } from './open-store.ts';
+import { askGit, type RunProgram, runProgram } from './run-program.ts';
 
 /** The environment that {@link examine} checks; tests remove parts of it. */
 export interface Examined {
@@ -30,6 +33,7 @@ export async function examine(root: string, io: Io, { run, sandbox }: Examined =
     { name: 'Node', status: 'ok', found: `${process.versions.node} (${process.execPath})` },
     ...(await Promise.all([git(io, run), bubblewrap(sandbox), ripgrep(run)])),
     stateFolder(root, io),
+    ...evidence(root, io),
     ...(await project(root, io, run)),
     ...(await codexFindings(root, io)),
   ];
@@ -103,6 +107,48 @@ function stateFolder(root: string, io: Io): Diagnosis {
   }
 }
 
+/** Checks the pages of the evidence file; nothing if no session has been opened yet. */
+function evidence(root: string, io: Io): readonly Diagnosis[] {
+  try {
+    const file = evidenceFile(root, io.env);
+    if (!existsSync(file)) return [];
+    const { db, close } = openReadOnly('sqlite', file, 5000);
+    const found = String(db.prepare('PRAGMA quick_check(1)').get()?.['quick_check']);
+    close();
+    if (found !== 'ok') throw new Error(found);
+    return [{ name: 'evidence', status: 'ok', found: file }];
+  } catch (error) {
+    return [
+      {
+        name: 'evidence',
+        status: 'broken',
+        found: `damaged: ${(error as Error).message}`,
+        without: 'No session can start or be resumed here.',
+        fix: 'Restore the file from a backup, or move it away to begin with empty evidence.',
+      },
+    ];
+  }
+}
+
+/** Reports a configured remote that the repository does not have. */
+async function gitRemote(root: string, io: Io, { git: pushes }: ProjectConfig): Promise<readonly Diagnosis[]> {
+  if (pushes === null || pushes.url !== undefined) return [];
+  const url = await askGit(root, ['remote', 'get-url', pushes.remote], io.env['PATH']);
+  if (url !== null)
+    return [
+      { name: 'git remote', status: 'ok', found: `${pushes.remote} (branch ${[pushes.branch].flat().join(', ')})` },
+    ];
+  return [
+    {
+      name: 'git remote',
+      status: 'missing',
+      found: `the repository has no remote "${pushes.remote}"`,
+      without: 'Everything but git push works.',
+      fix: `Add it (git remote add ${pushes.remote} URL), or correct git in hopgate.yaml.`,
+    },
+  ];
+}
+
 async function project(root: string, io: Io, run: RunProgram): Promise<readonly Diagnosis[]> {
   try {
     const {
@@ -119,6 +165,7 @@ async function project(root: string, io: Io, run: RunProgram): Promise<readonly 
       config(configFile, trusted, ignored),
       { name: 'specs', status: 'ok', found: `${plural(count, 'peripheral')} (${specsFolder})` },
       ...(await programFindings(real, settings, io, run)),
+      ...(await gitRemote(real, io, settings)),
     ];
   } catch (error) {
     const found = error instanceof SpecError ? `${plural(error.issues.length, 'problem')}` : (error as Error).message;

@@ -145,7 +145,7 @@ describe('the options for the Claude Agent SDK', () => {
     expect(made.systemPrompt).toMatchObject({ append: expect.stringMatching(/^You mend sums\.\n\n.*explore/s) });
   });
 
-  it('tells where it is again once that has changed or been forgotten, and not otherwise', async () => {
+  it('repeats where the agent is only after a change or a compaction', async () => {
     const { hook, session } = await prepare();
     const start = (source: 'startup' | 'compact') => hook({ ...BASE, hook_event_name: 'SessionStart', source });
     const prompt = () => hook({ ...BASE, hook_event_name: 'UserPromptSubmit', prompt: 'go on' });

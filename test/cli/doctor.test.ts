@@ -1,11 +1,13 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Examined, examine } from '../../src/cli/doctor.ts';
 import { type Io, processIo } from '../../src/cli/io.ts';
 import { runProgram } from '../../src/cli/run-program.ts';
+import { stateDir } from '../../src/project/state-dir.ts';
 import { acceptConfig } from '../../src/project/trust.ts';
-import { folder, machine } from './run.ts';
+import { commitAll, folder, machine } from './run.ts';
 
 const io = (env: Io['env']): Io => ({ ...processIo(), env });
 const works: Examined = {
@@ -135,4 +137,29 @@ describe('doctor', () => {
     expect(out).toMatch(/^broken {3}specs .*1 problem/m);
     expect(await finding('state folder', {}, {}, { XDG_STATE_HOME: '/dev/null' })).toMatchObject({ status: 'broken' });
   });
+});
+
+describe('the evidence', () => {
+  it('is checked, and a damaged file is named with a remedy', async () => {
+    const here = machine({ 'a.js': 'a\n' });
+    await here.feed('mode diagnose\n', 'shell');
+    expect((await here.run('doctor')).out).toMatch(/^ok +evidence +\S+evidence\.db$/m);
+    const file = join(stateDir(here.root, here.env), 'evidence.db');
+    const bytes = readFileSync(file);
+    bytes.fill(0xff, 4096);
+    writeFileSync(file, bytes);
+    const { code, out } = await here.run('doctor');
+    expect(code).toBe(1);
+    expect(out).toMatch(/^broken +evidence +damaged: /m);
+    expect(out).toContain('Restore the file from a backup');
+  });
+});
+
+it('doctor names a configured remote that the repository does not have', async () => {
+  const here = machine({ 'hopgate.yaml': 'git: { remote: origin, branch: main }\n' });
+  commitAll(here.root);
+  await here.run('trust', '--yes');
+  expect((await here.run('doctor')).out).toMatch(/^missing +git remote +the repository has no remote "origin"$/m);
+  execFileSync('git', ['-C', here.root, 'remote', 'add', 'origin', 'https://example.com/a.git']);
+  expect((await here.run('doctor')).out).toMatch(/^ok +git remote +origin \(branch main\)$/m);
 });

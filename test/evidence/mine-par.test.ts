@@ -247,7 +247,7 @@ describe('patterns in a review', () => {
     ]);
   });
 
-  it('say what they were expected to do where nobody said', () => {
+  it('get a default expectation if none was stated', () => {
     const par = minePar(told(select('a'), settle('a', { outcome: 'partial', 'prediction-error': 1 })), {});
     expect(par.prediction_errors).toEqual([{ expected: 'a holds', actual: 'partial', magnitude: 1 }]);
     const right = minePar(told(select('a'), settle('a', { outcome: 'success', 'prediction-error': 0 })), {});

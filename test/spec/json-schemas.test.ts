@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { relativePathProblem } from '../../src/spec/paths.ts';
-import { RelativePath, WritePaths } from '../../src/spec/schema/path-schema.ts';
 import { jsonSchemas } from '../../src/spec/schema/json-schemas.ts';
+import { RelativePath, WritePaths } from '../../src/spec/schema/path-schema.ts';
 
 const SHIPPED = [
   ...['gate', 'tools', 'scopes'].map((name) => ({ file: `specs/${name}.yaml`, schema: `${name}.schema.json` })),

@@ -29,7 +29,8 @@ const noPeripheral = (id: string): RuleProblem =>
 
 /** A stop ends a visit with a fruit of the spec's shape. Nothing else can forbid it. */
 export function stopProblems({ visit }: AuditState, { fruit = {} }: RequestOf<'stop'>): readonly RuleProblem[] {
-  if (!visit?.spec) return [problem('no-peripheral', 'lifecycle', 'a stop ends a visit', 'it was outside of any')];
+  if (!visit?.spec)
+    return [problem('no-peripheral', 'lifecycle', 'a stop ends a visit', 'the session was outside of any peripheral')];
   const found: RuleProblem[] = [];
   addFruitProblems(visit.spec, visit, fruit, found);
   return found;
@@ -75,7 +76,7 @@ export function hopProblems(state: AuditState, request: RequestOf<'hop'>): reado
   const visit = leaving?.visit ?? state.visit;
   const source = visit?.spec;
   if (!visit || !source)
-    return [problem('no-peripheral', 'lifecycle', 'a hop leaves a visit', 'it was outside of any')];
+    return [problem('no-peripheral', 'lifecycle', 'a hop leaves a visit', 'the session was outside of any peripheral')];
   const target = own(pinned.specs.peripherals, to);
   if (!target) return [noPeripheral(to)];
   const found: RuleProblem[] = [];

@@ -48,7 +48,7 @@ export function toEntryForm(entry: EntryDraft & { readonly ephemeral?: boolean }
   return form;
 }
 
-/** The seeds' form as EDN, on one line. */
+/** Prints an entry in the `:evidence/type` form, as EDN on one line. */
 export function printEntryForm(form: Fields): string {
   const named = (key: string, value: Json): EdnValue => {
     if (NAMES.has(key) && typeof value === 'string') return keywordOr(value);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { WritePaths } from './path-schema.ts';
 import { FRUIT_TYPES } from '../types.ts';
 import { Name } from './name-schema.ts';
+import { WritePaths } from './path-schema.ts';
 
 const Cel = z.string().min(1).describe('A rule in CEL over the session facts; - in names is written _.');
 

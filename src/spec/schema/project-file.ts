@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { globProblem } from '../../base/glob.ts';
-import { RelativePath, WritePaths } from './path-schema.ts';
 import { MAX_BRANCHES, MAX_MASK_LENGTH, MAX_MASKS } from '../policy/limits.ts';
 import { Name } from './name-schema.ts';
+import { RelativePath, WritePaths } from './path-schema.ts';
 
 const Argv = z.array(z.string().regex(/^[^\0]+$/, 'is not a word of a command: not empty, no NUL')).min(1);
 // Excludes names that git would read as an option, a range or a pattern.

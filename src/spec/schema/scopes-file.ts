@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { WritePaths } from './path-schema.ts';
 import { Name } from './name-schema.ts';
+import { WritePaths } from './path-schema.ts';
 
 /** The authored form of `scopes.yaml`: what each scope lets a tool's arguments reach. */
 export const ScopesFile = z

@@ -144,7 +144,7 @@ function copyFile(source: string, target: string, like: Ownership): string {
       hash.update(chunk);
       for (let at = 0; at < chunk.length; at += BLOCK) {
         const block = chunk.subarray(at, at + BLOCK);
-        // Keep holes sparse.
+        // Holes of a sparse file stay holes.
         if (!block.equals(ZEROS.subarray(0, block.length)))
           for (let done = 0; done < block.length; )
             done += fs.writeSync(to, block, done, block.length - done, size + at + done);

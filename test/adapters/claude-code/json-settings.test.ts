@@ -28,7 +28,7 @@ describe('a settings file with one of its keys changed', () => {
     expect(withKey(before, 'f', 'k', undefined)).toBe(after);
   });
 
-  it('says the same but for that key, whatever stands in it', () => {
+  it('keeps every other key, for any content', () => {
     const object = fc.dictionary(fc.string(), fc.jsonValue());
     fc.assert(
       fc.property(object, fc.string(), fc.constantFrom(...layouts), (object, key, layout) => {

@@ -25,7 +25,7 @@ interface Options {
 export function register(command: Command, io: Io): void {
   command
     .description(
-      'Checks the specs (default: those that hopgate.yaml names) and hopgate.yaml, and prints all problems at once. Warns of rules without effect (a hop that leads nowhere, a tool that its scope always refuses or that no backend runs), of missing programs and remotes, and of masked files that git tracks. Exit code 1 for a problem, or for a property that does not hold.',
+      'Checks the specs (default: those that hopgate.yaml names) and hopgate.yaml, and prints all problems at once. Warns of rules without effect (a hop that leads nowhere, a tool that its scope always refuses or that no backend runs), and of masked files that git tracks. Exit code 1 for a problem, or for a property that does not hold.',
     )
     .argument('[path]', 'a spec folder, or one spec file')
     .addOption(rootOption())

@@ -26,6 +26,21 @@ export function cacheMounts({ grant: { root, config }, sessionId }: ToolCall): r
   });
 }
 
+/**
+ * The writable folders of `cache:` in the home folder, for commands that are not test runs. They share folders of their
+ * own, so that an agent's command leaves nothing for a test run.
+ */
+export function commandCacheMounts({ grant: { root, config }, sessionId }: ToolCall): readonly Mount[] {
+  const folders = (config.cache ?? []).filter(({ folder, read }) => !read && folder.startsWith('~/'));
+  if (folders.length === 0) return [];
+  const base = made(join(ownFolders(root, sessionId), 'commands'), root);
+  return folders.map(({ folder }) => ({
+    kind: 'writable',
+    source: made(join(base, digest(folder)), root),
+    target: targetOf(folder, root),
+  }));
+}
+
 /** The operator's folders of `cache:`, such as downloaded modules; every command reads them. */
 export function readCacheMounts(root: string, { cache = [] }: Pick<ProjectConfig, 'cache'>): readonly Mount[] {
   return cache.flatMap(({ folder, read }): readonly Mount[] => {

@@ -9,6 +9,8 @@ import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { findingsPart, seenIn, withFinding } from '../findings.ts';
 import { importProblem } from '../instruction-imports.ts';
+import { commandCacheMounts } from '../programs/cache-mounts.ts';
+import { withMounts } from '../sandbox/mounts/layout.ts';
 import { editLayout } from '../sandbox/mounts/layouts.ts';
 import { hasOwnGit } from '../sandbox/mounts/open-git.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
@@ -40,7 +42,7 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Stop
   let refused: readonly Dropped[] = [];
   let git: GitChanges | null = null;
   const tree = await treeOf(context);
-  const result = await context.run(tree, editLayout(tree), argv, {
+  const result = await context.run(tree, withMounts(editLayout(tree), commandCacheMounts(call)), argv, {
     onOutput: call.onOutput,
     inspect: async (view) => {
       const isOpen = hasOwnGit(call.grant.root);

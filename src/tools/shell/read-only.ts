@@ -1,4 +1,6 @@
 import type { ToolReport } from '../../ports/tool-backend.ts';
+import { commandCacheMounts } from '../programs/cache-mounts.ts';
+import { withMounts } from '../sandbox/mounts/layout.ts';
 import { exploreLayout } from '../sandbox/mounts/layouts.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
 import { discardedFiles } from './changed-code.ts';
@@ -14,7 +16,7 @@ export async function readOnlyTool(context: ShellContext): Promise<ToolReport | 
   if (isStop(argv)) return argv;
   const tree = await treeOf(context);
   let discarded: readonly string[] = [];
-  const result = await context.run(tree, exploreLayout(tree), argv, {
+  const result = await context.run(tree, withMounts(exploreLayout(tree), commandCacheMounts(context.call)), argv, {
     onOutput: context.call.onOutput,
     inspect: async (view) => {
       discarded = await discardedFiles(context, view);

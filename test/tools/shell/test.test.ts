@@ -345,16 +345,16 @@ describe('a configured command has what it needs', () => {
     expect(await runIn('s1')).toMatchObject({ stdout: '/home/agent/.cache/build:\na\n\ntarget:\nb\nof mine' });
     expect(await runIn('s2')).toMatchObject({ stdout: empty });
     expect(readdirSync(join(root, 'target'))).toEqual(['old']);
-    // Every command reads the operator's folder; only test runs have the session's.
-    for (const tool of ['bash', 'bash-readonly']) {
-      const { result } = await ok(
-        root,
-        tool,
-        { command: 'cat ~/.npmcache/module; ls ~/.cache' },
-        { config: { cache } },
-      );
-      expect(result).toMatchObject({ stdout: 'of mine', exit: 2 });
+    // Every command reads the operator's folder. Other commands share folders of their own, and none with test runs.
+    for (const [tool, before] of [
+      ['bash', ''],
+      ['bash-readonly', 'planted\n'],
+    ] as const) {
+      const command = 'cat ~/.npmcache/module; ls ~/.cache/build; touch ~/.cache/build/planted';
+      const { result } = await ok(root, tool, { command }, { config: { cache } });
+      expect(result).toMatchObject({ stdout: `of mine${before}`, exit: 0 });
     }
+    expect(await runIn('s1')).toMatchObject({ stdout: '/home/agent/.cache/build:\na\n\ntarget:\nb\nof mine' });
     const folder = join(home, 'caches/hopgate');
     const sessions = () => readdirSync(join(folder, readdirSync(folder)[0]!));
     expect(sessions()).toHaveLength(2);

@@ -66,7 +66,9 @@ export function isGrantedToWrite(path: string, write: readonly string[]): boolea
     };
     granting.set(write, grants);
   }
-  return grants.tests.some((test) => test(split(path))) && !isMaskedPath(path, grants.excluded);
+  const { tests, excluded } = grants;
+  // Every list of masks also hides git's credentials; they are judged apart from the scope.
+  return tests.some((test) => test(split(path))) && !(excluded.length > 0 && isMaskedPath(path, excluded));
 }
 
 type GrantTest = (names: readonly string[]) => boolean;

@@ -22,7 +22,6 @@ describe.skipIf(CODEX_BIN === undefined)(
               { calls: [{ namespace: `mcp__${SERVER}`, name: 'mode', input: { to: 'diagnose', reason: 'look' } }] },
               { calls: [{ namespace: `mcp__${SERVER}`, name: 'read', input: { path: 'README.md' } }] },
               { text: 'done' },
-              { text: 'done' },
               // With hopgate codex beside it:
               { calls: [{ name: 'exec_command', input: { cmd: 'echo x > made.txt' } }] },
               { text: 'done' },

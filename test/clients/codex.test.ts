@@ -135,7 +135,6 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
         main: [
           ...toEdit,
           uno,
-          over, // asked for an exit, once
           over,
           // Resumed, where the sandbox lets Codex write:
           uno,
@@ -148,8 +147,8 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     );
     expect(ended.stderr).toContain('resuming with the sandbox workspace-write');
     expect(told(5)).toContain(`mcp__${SERVER}__edit`);
-    expect(told(8)).toContain('Success');
-    expect([told(9), told(10)]).toEqual([
+    expect(told(7)).toContain('Success');
+    expect([told(8), told(9)]).toEqual([
       expect.stringContaining('out-of-scope'),
       expect.stringContaining('out-of-scope'),
     ]);

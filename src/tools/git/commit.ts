@@ -1,3 +1,4 @@
+import { mayShipBranch } from '../../gate/scope/branches.ts';
 import { namesOf, type TreeToShip } from '../../gate/scope/tree.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { indexInfo, type TreeChange, underWay } from '../tree/git-tree.ts';
@@ -121,7 +122,7 @@ function explainMismatch(
   if (ships === null) return `There was no repository when this was approved. ${APPROVE_AGAIN}`;
   if (now.head !== head)
     return `The branch has moved since this was approved, from ${head ?? 'nothing'} to ${now.head ?? 'nothing'}. ${APPROVE_AGAIN}`;
-  if (now.ref !== ships.onto)
+  if (now.ref !== ships.onto && !isListed(now.ref, ships.branches ?? []))
     return `HEAD names ${refName(now.ref)} now, and the commit was approved for ${refName(ships.onto)}. ${APPROVE_AGAIN}`;
   if (now.tree === ships.id) return null;
   const staged = new Map(now.mine.map((file) => [file.path, file]));
@@ -192,6 +193,12 @@ function committers({ repository }: GitSession, { grant }: ToolCall, operator: N
 function trailerIn({ grant: { config, release } }: ToolCall): string | null {
   const approved = release?.tree?.ships?.trailer;
   return approved === undefined ? trailerFor(config.git, release?.agent ?? '') : approved;
+}
+
+/** True if a full ref is one of the branches that the approval listed. */
+function isListed(ref: string, branches: readonly string[]): boolean {
+  const [, name] = /^refs\/heads\/(.+)$/s.exec(ref) ?? [];
+  return name !== undefined && mayShipBranch(name, { branch: branches });
 }
 
 const refName = (ref: string): string => (ref === 'HEAD' ? 'no branch' : ref);

@@ -11,12 +11,13 @@ import { requirementsOf } from './requirements/requirements.ts';
 // Denials of hops, stops and starts: the requirement that is not met, and how to meet it.
 
 export function unknownPeripheral(context: GateContext, to: string): Refusal {
-  const suggestion = nearest(String(to), Object.keys(context.specs.peripherals));
+  const name = String(to);
+  const suggestion = nearest(name, Object.keys(context.specs.peripherals));
   return deny(context, 'hop-not-allowed', {
     unknown: true,
     // A list or an object that was converted to text.
-    misformed: !/^[\w.-]+$/.test(to) || /^\d+$/.test(to),
-    to: String(to),
+    misformed: name === '' || /[^\w.-]/.test(name) || !/\D/.test(name),
+    to: name,
     from: context.view.visit?.peripheral ?? null,
     suggestion,
   });

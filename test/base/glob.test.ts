@@ -41,7 +41,7 @@ describe('a glob', () => {
       }),
       { numRuns: 4_000 },
     );
-    expect(matched).toBeGreaterThan(100);
+    expect(matched).toBeGreaterThan(50);
   });
 
   it.each([

@@ -125,7 +125,7 @@ describe('hopgate activity', () => {
     });
     expect(await here.run('activity', 'f', '--import', 'gone.json')).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/cannot read gone\.json/),
+      err: expect.stringMatching(/gone\.json does not exist/),
     });
     expect((await here.run('sessions')).out).not.toMatch(/^f /m);
   });

@@ -88,7 +88,7 @@ describe('a session', () => {
       mode: 'execute',
       peripheral: 'edit',
     });
-    expect(await toolNames(second.client)).toEqual(['read', 'edit', 'write', 'bash', ...CONTROLS]);
+    expect(await toolNames(second.client)).toEqual(['read', 'edit', 'write', 'bash', 'install', ...CONTROLS]);
   });
 
   it('goes on after its server was killed in the middle of a step, which is not run again', async () => {

@@ -19,7 +19,7 @@ async function client(world: World, folder: string) {
   const runner = `process.title = 'npm exec hopgate'; console.log(${hook}); setInterval(() => {}, 1e6)`;
   const code = `process.env.PATH = '/of/settings:' + process.env.PATH; require('child_process').spawn(process.execPath, ['-e', ${JSON.stringify(runner)}], { stdio: 'inherit' }); setInterval(() => {}, 1e6)`;
   const env = { ...process.env, PATH: `${folder}:${process.env['PATH']}` };
-  const child = spawn(process.execPath, ['-e', code], { env, stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+  const child = spawn(process.execPath, ['-e', code], { env, stdio: ['ignore', 'pipe', 'ignore'], detached: true });
   const end = () => void (child.exitCode === null && child.signalCode === null && process.kill(-child.pid!, 'SIGKILL'));
   world.later(end);
   const [line] = (await once(child.stdout, 'data')) as [Buffer];

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import type { Conversation } from '../../src/adapters/core/hook-context.ts';
 import { type Caller, type HostOptions, SessionHost } from '../../src/daemon/host.ts';
 
@@ -19,13 +19,15 @@ export interface World {
 const undone: (() => unknown)[] = [];
 const before = process.env['XDG_STATE_HOME'];
 
-afterEach(async () => {
+async function undoAll() {
   for (const undo of undone.splice(0).reverse()) await undo();
   if (before === undefined) delete process.env['XDG_STATE_HOME'];
   else process.env['XDG_STATE_HOME'] = before;
-});
+}
 
 export function makeWorld(files: { readonly [path: string]: string } = {}): World {
+  // An afterEach of this module would count for the first test file of a worker only.
+  if (undone.length === 0) onTestFinished(undoAll);
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-daemon-')));
   undone.push(() => rmSync(base, { recursive: true, force: true, maxRetries: 5 }));
   const root = join(base, 'repo');

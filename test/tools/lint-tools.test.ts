@@ -52,7 +52,7 @@ describe('in a scope that a tool cannot work in', () => {
     ['bash-readonly', 'git-push-only', 'never-in-scope', 'runs commands'],
     ['bash-test', '{ paths: [src/] }', 'beside-its-scope', 'its verdict is not recorded'],
     ['bash-git', 'full-codebase', 'beside-its-scope', 'git is read-only'],
-    ['bash', 'full-codebase', 'beside-its-scope', 'is dropped'],
+    ['bash', 'full-codebase', 'beside-its-scope', 'are dropped'],
   ])('%s under %s: %s', (tool, scope, code, words) => {
     const [finding, ...more] = lintTools(parsed(place(tool, scope)));
     expect(more).toEqual([]);

@@ -77,7 +77,8 @@ const REFUSED: readonly (readonly [cls: Case['class'], command: string])[] = [
   ['R15', 'push origin :main'],
   ['R15', 'push origin +main'],
   ['R15', 'push origin main:evil'],
-  ['R15', 'push origin HEAD'],
+  ['R15', 'push origin HEAD:evil'],
+  ['R15', 'push -u origin evil'],
   ['R15', 'push origin refs/heads/main'],
   ['R15', 'push other main'],
   ['R15', 'push {OUT} main'],
@@ -107,7 +108,9 @@ const REFUSED: readonly (readonly [cls: Case['class'], command: string])[] = [
     'stash',
     'reset --hard',
     'checkout -f .',
-    'switch main',
+    'switch evil',
+    'switch -c evil',
+    'switch --discard-changes main',
     'merge x',
     'rebase -x id HEAD~1',
     'cherry-pick HEAD',
@@ -248,6 +251,8 @@ export const gitCases: readonly Case[] = [
   ...commits,
   git.benign('R15', 'push', { sub: 'push' }, { shows: ['"pushed":true'] }),
   git.benign('R15', 'push again, by name', { sub: 'push origin main' }, { shows: ['"upToDate":true'] }),
+  git.benign('R15', 'push again, by HEAD', { sub: 'push origin HEAD' }, { shows: ['"upToDate":true'] }),
+  git.benign('R13', 'switch to the branch that is checked out', { sub: 'switch main' }),
   git.attack('R15', 'push what is no fast-forward', { sub: 'push' }, 'no-success', {
     before: (world) => {
       const other = join(world.folder, 'other');

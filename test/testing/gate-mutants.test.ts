@@ -8,7 +8,7 @@ import { depth } from '../depth.ts';
 /** The gate with one rule dropped: file, what stands there, and what takes its place. Each has to turn the generated tests red. */
 const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to: string])[] = [
   ['a tool has to be in the envelope', 'decide-step.ts', '!spec.tools.includes(tool.id)', 'false'],
-  ['the mode allows the effect', 'decide-step.ts', '!specs.modeGate.effects[view.mode].includes(tool.effect)', 'false'],
+  ['the mode allows the effect', 'decide-step.ts', '!allows(mode, tool.effect)', 'false'],
   ['a visit has so many steps', 'decide-step.ts', 'visit.steps >= limits.steps', 'false'],
   ['a visit has so many minutes', 'decide-step.ts', 'return late ?', 'return false && late ?'],
   ['arguments fit the catalogue', 'arguments.ts', 'if (validate(value)) return null;', 'return null;'],
@@ -27,7 +27,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ],
   ['masks hide', 'scope/scope.ts', 'isMasked(located.path, config.mask)', 'false'],
   ['nothing that steers is written', 'scope/scope.ts', 'isProtected(located.path)', 'false'],
-  ['writes stay in the scope', 'scope/scope.ts', 'within(located.path, scope.write)', 'true'],
+  ['writes stay in the scope', 'scope/scope.ts', 'unwritable(located.path, scope.write)', 'null'],
   ['a scope that reads nothing', 'scope/scope.ts', "scope.read === 'none'", 'false'],
   [
     'a scope that reads what was named',

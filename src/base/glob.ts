@@ -135,7 +135,7 @@ export function expandBraces(pattern: string): string[] {
   return done;
 }
 
-/** The first braces with a comma at their own level or a range in them, and what they stand for. */
+/** The first braces that contain a comma of their own or a range, and their alternatives. */
 function firstBraces(text: string): { readonly start: number; readonly end: number; readonly parts: string[] } | null {
   const stack: { start: number; commas: number[] }[] = [];
   let first: { start: number; end: number; parts: string[] } | null = null;

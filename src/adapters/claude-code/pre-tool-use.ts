@@ -135,9 +135,9 @@ async function native(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Prom
 }
 
 /**
- * Replaces a shell command by one that runs it contained, in the session. The agent's own text follows after an `exit`,
- * where no shell reaches it. Claude Code judges each command of a text, so the user's rules and permission mode still
- * apply to the agent's command. The user also reads it when asked.
+ * Replaces a shell command by one that runs it in the sandbox. The agent's own text follows after an `exit`, so no
+ * shell runs it. Claude Code judges every command of a text: the user's rules and permission mode still apply to the
+ * agent's command. The user reads it in the permission question.
  */
 async function shell(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
   const denied = await dryRun(at, { tool, args });

@@ -10,7 +10,7 @@ import { ensureDaemon } from '../../src/daemon/start.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { Approver } from '../../src/ports/approver.ts';
-import { postToolUse, preToolUse, runProgram, spawnDaemon } from './processes.ts';
+import { postToolUse, preToolUse, runProgram, spawnDaemon, startDaemon } from './processes.ts';
 import { makeWorld, type World } from './world.ts';
 
 const yes: Approver = { via: 'approver', approve: async () => ({ by: 'operator' }) };
@@ -68,8 +68,7 @@ async function evidenceOf(world: World & { readonly sessionId: string }) {
 describe('a daemon that is killed with kill -9', () => {
   it('between the two events of an edit loses nothing: the next hook concludes it', async () => {
     const world = await editing();
-    spawnDaemon(world);
-    await ensureDaemon(world.env);
+    await startDaemon(world);
     const input = { file_path: join(world.root, 'src/b.ts'), content: 'b\n' };
     expect(await hook(world, preToolUse(world, 'Write', input))).toMatchObject({ exit: 0 });
     expect((await evidenceOf(world)).events.at(-1)).toBe('intent');
@@ -130,8 +129,7 @@ describe('a command that hopgate runs instead of the agent', () => {
   it.each(['a daemon', 'no daemon'])('has the same streams, status and effects, with %s', async (which) => {
     const world = await editing();
     if (which === 'a daemon') {
-      spawnDaemon(world);
-      await ensureDaemon(world.env);
+      await startDaemon(world);
     } else Object.assign(world.env, { HOPGATE_DAEMON: 'off' });
     const line = 'echo out; echo err >&2; echo new > src/new.ts; echo no > outside.txt; exit 3';
     const allowed = await hook(world, preToolUse(world, 'Bash', { command: line }));
@@ -151,8 +149,7 @@ describe('a command that hopgate runs instead of the agent', () => {
 
   it('is killed with all its processes when the client is killed', async () => {
     const world = await editing();
-    spawnDaemon(world);
-    await ensureDaemon(world.env);
+    await startDaemon(world);
     const allowed = await hook(world, preToolUse(world, 'Bash', { command: 'echo begun > src/begun; sleep 600' }));
     const { spawn } = await import('node:child_process');
     const child = spawn('/bin/sh', ['-c', `exec ${commandOf(allowed.stdout)}`], {

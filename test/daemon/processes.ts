@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { askDaemon } from '../../src/daemon/hook/ask.ts';
 import { entryFile } from '../../src/daemon/own-files.ts';
 import type { World } from './world.ts';
 
@@ -39,6 +41,21 @@ export function spawnDaemon(world: World): ChildProcess {
     child.kill('SIGKILL');
     await once(child, 'close');
   });
+  return child;
+}
+
+/** Starts the daemon as `spawnDaemon` does, and waits until this one answers: no second one is started meanwhile. */
+export async function startDaemon(world: World): Promise<ChildProcess> {
+  const child = spawnDaemon(world);
+  const pid = () =>
+    askDaemon('/status', { env: world.env }).then(
+      (bytes) => (JSON.parse(bytes.toString()) as { pid: number }).pid,
+      () => null,
+    );
+  while ((await pid()) !== child.pid) {
+    if (child.exitCode !== null) throw new Error(`the daemon exited with ${child.exitCode}`);
+    await sleep(10);
+  }
   return child;
 }
 

@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { askDaemon } from '../../src/daemon/hook/ask.ts';
 import { remoteAgentSession } from '../../src/daemon/remote.ts';
-import { ensureDaemon } from '../../src/daemon/start.ts';
-import { spawnDaemon } from './processes.ts';
+import { startDaemon } from './processes.ts';
 import { makeWorld, type World } from './world.ts';
 
 const open = (world: World, env: { [name: string]: string } = {}) =>
@@ -13,8 +12,7 @@ describe.each(['over the daemon', 'in this process'])('a session %s', (where) =>
   const world_ = async (): Promise<World> => {
     const world = makeWorld();
     if (where === 'in this process') return { ...world, env: { ...world.env, HOPGATE_DAEMON: 'off' } };
-    spawnDaemon(world);
-    await ensureDaemon(world.env, 30_000);
+    await startDaemon(world);
     return world;
   };
 
@@ -67,8 +65,7 @@ describe.each(['over the daemon', 'in this process'])('a session %s', (where) =>
 describe('a session over the daemon', () => {
   it('continues with the next daemon after one was killed', async () => {
     const world = makeWorld();
-    const first = spawnDaemon(world);
-    await ensureDaemon(world.env, 30_000);
+    const first = await startDaemon(world);
     const session = await open(world);
     await session.call({ name: 'mode', input: { to: 'diagnose' } });
     first.kill('SIGKILL');

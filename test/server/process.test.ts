@@ -9,7 +9,7 @@ import { isIntact } from '../../src/evidence/chain.ts';
 import { openSession } from '../../src/open-session.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { spawnDaemon } from '../daemon/processes.ts';
+import { startDaemon } from '../daemon/processes.ts';
 import { makeWorld, type World } from '../daemon/world.ts';
 import { depth } from '../depth.ts';
 import { send, until } from './kit.ts';
@@ -73,13 +73,7 @@ describe('hopgate serve', () => {
 
   it('takes the place of the daemon, answers its clients, and ends on a signal with its streams open', async () => {
     const world = makeWorld();
-    const daemon = spawnDaemon(world);
-    await until(() =>
-      askDaemon('/status', { env: world.env }).then(
-        () => true,
-        () => false,
-      ),
-    );
+    const daemon = await startDaemon(world);
     const { child, port, operator } = await serveProgram(world);
     if (daemon.exitCode === null) await once(daemon, 'close');
     const status = JSON.parse((await askDaemon('/status', { env: world.env })).toString());

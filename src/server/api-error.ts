@@ -20,6 +20,7 @@ export const STATUS = {
   'unknown-entry': 404,
   'unknown-request': 404,
   'unknown-grant': 404,
+  'unknown-message': 404,
   'session-busy': 409,
   'own-session': 409,
   'foreign-session': 409,
@@ -32,6 +33,7 @@ export const STATUS = {
   'too-many-streams': 429,
   'store-failed': 503,
   finishing: 503,
+  'no-answer': 504,
   failed: 500,
 } as const;
 export type ErrorCode = keyof typeof STATUS;

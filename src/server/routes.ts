@@ -7,8 +7,10 @@ import { APPROVAL_ROUTES } from './routes/approvals.ts';
 import { EVENT_ROUTES } from './routes/events.ts';
 import { EVIDENCE_ROUTES } from './routes/evidence.ts';
 import { GRANT_ROUTES } from './routes/grants.ts';
+import { MESSAGE_ROUTES } from './routes/messages.ts';
 import { MOVE_ROUTES } from './routes/moves.ts';
 import { PAGE_ROUTES } from './routes/page.ts';
+import { SESSION_MESSAGE_ROUTES } from './routes/session-messages.ts';
 import { SESSION_ROUTES } from './routes/sessions.ts';
 import { VIEW_ROUTES } from './routes/view.ts';
 
@@ -23,6 +25,8 @@ export const ROUTES: readonly HttpRoute[] = [
   ...ACTIVITY_ROUTES,
   ...VIEW_ROUTES,
   ...EVENT_ROUTES,
+  ...MESSAGE_ROUTES,
+  ...SESSION_MESSAGE_ROUTES,
   ...AGENCY_ROUTES,
   ...PAGE_ROUTES,
   route('GET /v1/openapi.json', {

@@ -89,7 +89,7 @@ function requestsFor(served: Served, at: string, { parameters = [], requestBody 
 const page = openApi(ROUTES, '1') as unknown as {
   readonly paths: { readonly [at: string]: { readonly [method: string]: Operation } };
 };
-const STREAMS = ['sessionEvents', 'sessionSocket', 'allEvents', 'allSocket'];
+const STREAMS = ['sessionEvents', 'sessionSocket', 'allEvents', 'allSocket', 'inboxEvents', 'sessionInboxEvents'];
 const operations = Object.entries(page.paths).flatMap(([at, methods]) =>
   Object.entries(methods)
     .filter(([, { operationId }]) => !STREAMS.includes(operationId))

@@ -3,10 +3,9 @@ import { toActivity } from '../../evidence/musn/activity.ts';
 import { ApiError } from '../api-error.ts';
 import { type HttpRoute, type RouteRequest, route } from '../route.ts';
 import { SessionPath } from '../schemas.ts';
-import { openStream } from '../services.ts';
-import { follow, type Sent } from '../stream/follow.ts';
+import { follow } from '../stream/follow.ts';
 import { followAll, parseCursor } from '../stream/follow-all.ts';
-import { sseBody } from '../stream/send.ts';
+import { counted, type Opened, SSE, sse } from '../stream/sse-answer.ts';
 
 const READERS = ['operator', 'auditor', 'session'] as const;
 const ALL = ['operator', 'auditor'] as const;
@@ -26,11 +25,6 @@ const AllQuery = z.strictObject({
   after: z.string().max(20_000).optional().describe('The cursor of the last event that you have.'),
 });
 
-const SSE = {
-  type: 'text/event-stream',
-  description:
-    'Server-Sent Events. `data` is a CloudEvent; `id` is the cursor, which a client sends back as Last-Event-ID.',
-} as const;
 const SOCKET = {
   type: 'websocket',
   description: 'A WebSocket. Each message is `{ cursor, event }`, and `event` is a CloudEvent.',
@@ -38,10 +32,6 @@ const SOCKET = {
 
 type SessionAsked = RouteRequest<typeof SessionPath, typeof SessionQuery, undefined>;
 type AllAsked = RouteRequest<undefined, typeof AllQuery, undefined>;
-interface Opened {
-  readonly batches: AsyncGenerator<readonly Sent[]>;
-  readonly end: () => void;
-}
 
 async function openSession(asked: SessionAsked): Promise<Opened> {
   const { services, header, query } = asked;
@@ -76,23 +66,6 @@ async function openAll(asked: AllAsked): Promise<Opened> {
   const { end, ended } = counted(asked);
   return { end, batches: followAll({ world: services.world, feed: services.feed, after, signal: ended }) };
 }
-
-/** Counts a stream until it ends: at its client's end, or the server's. */
-function counted({ services, signal, who }: Pick<SessionAsked, 'services' | 'signal' | 'who'>) {
-  const release = openStream(services, who);
-  const own = new AbortController();
-  const end = (): void => {
-    release();
-    own.abort();
-  };
-  signal.addEventListener('abort', end);
-  return { end, ended: own.signal };
-}
-
-const sse = ({ batches, end }: Opened): Response =>
-  new Response(sseBody(batches, end), {
-    headers: { 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' },
-  });
 
 const sessionEvents = route('GET /v1/sessions/{session}/events', {
   id: 'sessionEvents',

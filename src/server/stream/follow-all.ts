@@ -7,15 +7,15 @@ import { LARGEST_LAG, QUIET_MS, type Sent } from './follow.ts';
 const PAGE = 128;
 
 /** A place in the evidence of all repositories: by the key of each, how many of its entries have arrived. */
-type Places = Map<string, number>;
+export type StreamPlaces = Map<string, number>;
 
 /** The cursor of a place: `3f2a91c0d4e5f607.1z-…`; repositories without entries are left out. */
-const cursorOf = (places: Places): string =>
+export const cursorOfPlaces = (places: StreamPlaces): string =>
   [...places].flatMap(([key, nth]) => (nth > 0 ? [`${key}.${nth.toString(36)}`] : [])).join('-');
 
 /** Parses a cursor; null if it is none. */
-export function parseCursor(text: string): ReadonlyMap<string, number> | null {
-  const places: Places = new Map();
+export function parseCursor(text: string): StreamPlaces | null {
+  const places: StreamPlaces = new Map();
   for (const part of text === '' ? [] : text.split('-')) {
     const [, key = '', nth = ''] = /^([0-9a-f]{16})\.([0-9a-z]{1,10})$/.exec(part) ?? [];
     if (key === '') return null;
@@ -39,7 +39,9 @@ export async function* followAll({
   readonly after: ReadonlyMap<string, number> | null;
   readonly signal: AbortSignal;
 }): AsyncGenerator<readonly Sent[]> {
-  const places: Places = new Map(after ?? world.repositories().map(({ key, arrivals }) => [key, arrivals.last()]));
+  const places: StreamPlaces = new Map(
+    after ?? world.repositories().map(({ key, arrivals }) => [key, arrivals.last()]),
+  );
   while (!signal.aborted) {
     const changed = feed.changed(null, QUIET_MS, signal);
     let isQuiet = true;
@@ -56,21 +58,21 @@ export async function* followAll({
   }
 }
 
-const isUnchanged = (world: World, places: Places): boolean =>
+const isUnchanged = (world: World, places: StreamPlaces): boolean =>
   world.repositories().every(({ key, arrivals }) => arrivals.last() <= (places.get(key) ?? 0));
 
-async function readOn({ key, store, arrivals }: RepositoryEvidence, places: Places): Promise<readonly Sent[]> {
+async function readOn({ key, store, arrivals }: RepositoryEvidence, places: StreamPlaces): Promise<readonly Sent[]> {
   const from = places.get(key) ?? 0;
   const last = arrivals.last();
   if (last - from >= LARGEST_LAG) {
     places.set(key, last);
-    return [{ event: resyncEvent('', last), cursor: cursorOf(places) }];
+    return [{ event: resyncEvent('', last), cursor: cursorOfPlaces(places) }];
   }
   const sent: Sent[] = [];
   for (const { nth, id } of arrivals.after(from, PAGE)) {
     places.set(key, nth);
     const found = await store.get(id);
-    if (found) sent.push({ event: cloudEventOf(found, found.entry), cursor: cursorOf(places) });
+    if (found) sent.push({ event: cloudEventOf(found, found.entry), cursor: cursorOfPlaces(places) });
   }
   return sent;
 }

@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Message } from '../../ports/message-store.ts';
+import { QUIET_MS, type Sent } from '../stream/follow.ts';
+import { cursorOfPlaces, type StreamPlaces } from '../stream/follow-all.ts';
+import type { RepositoryEvidence } from '../world.ts';
+import { inboxesOf } from './post-office.ts';
+
+/** Interval between looks into the inboxes, in milliseconds. Every process can send. */
+const LOOK_MS = 100;
+/** The most messages of one inbox that are read at once. */
+const PAGE = 128;
+
+/** The inbox of an address in each repository. */
+interface Followed {
+  readonly address: string;
+  readonly repositories: () => readonly RepositoryEvidence[];
+  readonly unread: boolean;
+  readonly signal: AbortSignal;
+  /** The cursor of a place; by default that of all repositories. */
+  readonly cursor?: (places: StreamPlaces) => string;
+}
+
+/**
+ * The messages of an address as events, in the order of each inbox: from the places on, then live. An empty batch is a
+ * sign of life. `places` names the last `seq` of each repository that the reader has.
+ */
+export async function* followInbox(followed: Followed, places: StreamPlaces): AsyncGenerator<readonly Sent[]> {
+  const { address, repositories, unread, signal, cursor = cursorOfPlaces } = followed;
+  let quietSince = Date.now();
+  while (!signal.aborted) {
+    const sent: Sent[] = [];
+    for (const repository of repositories()) {
+      const { key } = repository;
+      const fresh = await inboxesOf(repository).inbox(address, { after: places.get(key) ?? 0, unread, limit: PAGE });
+      for (const message of fresh) {
+        places.set(key, message.seq);
+        sent.push({ event: messageEvent(message), cursor: cursor(places) });
+      }
+    }
+    if (sent.length > 0 || Date.now() - quietSince >= QUIET_MS) {
+      quietSince = Date.now();
+      yield sent;
+    } else await sleep(LOOK_MS, undefined, { signal, ref: false }).catch(() => {});
+  }
+}
+
+const messageEvent = (message: Message): Sent['event'] => ({
+  specversion: '1.0',
+  id: message.id,
+  source: encodeURIComponent(message.to),
+  type: 'dev.hopgate.message.v1',
+  time: message.sentAt,
+  datacontenttype: 'application/json',
+  sequence: String(message.seq),
+  data: message,
+});

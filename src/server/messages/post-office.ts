@@ -1,0 +1,92 @@
+import { checkPost, type Posted, type PostRefusal } from '../../messages/post.ts';
+import type { Message, MessageDraft, MessageStore } from '../../ports/message-store.ts';
+import { ApiError } from '../api-error.ts';
+import type { RepositoryEvidence, World } from '../world.ts';
+
+/** The inboxes of a repository. */
+export const inboxesOf = ({ store, key }: RepositoryEvidence): MessageStore => {
+  if (store.messages) return store.messages;
+  throw new ApiError('store-failed', `the store of repository ${key} has no inboxes`, 'Use the SQLite store.');
+};
+
+/** A refusal to send as an error of the request. */
+export const sendError = ({ argument, message, remedy }: PostRefusal): ApiError =>
+  new ApiError('invalid-request', message, `${remedy[0]!.toUpperCase()}${remedy.slice(1)}.`, `body.${argument}`);
+
+/** A message and its inboxes. @throws ApiError `unknown-message` */
+export async function findMessage(
+  world: World,
+  id: string,
+): Promise<{ readonly message: Message; readonly messages: MessageStore; readonly repository: RepositoryEvidence }> {
+  for (const repository of world.repositories()) {
+    const messages = inboxesOf(repository);
+    const message = await messages.find(id);
+    if (message) return { message, messages, repository };
+  }
+  throw unknownMessage(id);
+}
+
+export const unknownMessage = (id: string): ApiError =>
+  new ApiError('unknown-message', `there is no message "${id}" here`, 'Take the id from an inbox.');
+
+/** A message with its receipts and its first answer. */
+export async function withReceipts(messages: MessageStore, message: Message) {
+  const receipts = (await messages.receipts(message.from, 0)).filter((each) => each.message === message.id);
+  return {
+    message,
+    receipts: receipts.map(({ state, at }) => ({ state, at })),
+    answer: await messages.answerTo(message.id),
+  };
+}
+
+/**
+ * The checked message of a person, in the one of these repositories that has its recipient.
+ *
+ * @throws ApiError `invalid-request`
+ */
+export async function draftIn(
+  repositories: readonly RepositoryEvidence[],
+  post: Omit<Posted, 'to'> & { readonly to?: unknown },
+): Promise<{ readonly messages: MessageStore; readonly draft: MessageDraft }> {
+  const found: { messages: MessageStore; draft: MessageDraft }[] = [];
+  let refusal: PostRefusal | null = null;
+  for (const repository of repositories) {
+    const messages = inboxesOf(repository);
+    const to = post.to ?? (await senderOf(messages, post.ref));
+    const checked = await checkPost(repository.store, messages, { ...post, to });
+    if (checked.ok) found.push({ messages, draft: checked.draft });
+    else refusal ??= checked;
+  }
+  const [first, second] = found;
+  if (second)
+    throw new ApiError(
+      'invalid-request',
+      `${found.length} repositories have the address ${first!.draft.to}`,
+      'Name the repository as "root".',
+      'body.root',
+    );
+  if (first) return first;
+  if (refusal) throw sendError(refusal);
+  throw new ApiError('invalid-request', 'there is no session there yet', 'Open a session first.', 'body.root');
+}
+
+/** The address that an answer goes to. */
+export const senderOf = async (messages: MessageStore, ref: unknown): Promise<string | undefined> =>
+  typeof ref === 'string' ? (await messages.find(ref))?.from : undefined;
+
+/** The answer to a whistle whose deadline has passed. The work goes on, and `job` names it. */
+export const noAnswerYet = (job: string, seconds: number, under = '/v1', more: object = {}): Response =>
+  Response.json(
+    {
+      ok: false,
+      ...new ApiError(
+        'no-answer',
+        `no answer came within ${seconds} s`,
+        'The answer will arrive as a message; "status-url" shows it.',
+      ).toJSON(),
+      job,
+      'status-url': `${under}/messages/${job}`,
+      ...more,
+    },
+    { status: 504 },
+  );

@@ -1,0 +1,215 @@
+import { hash, randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { ring, whistle } from '../../messages/post.ts';
+import type { Message } from '../../ports/message-store.ts';
+import { ApiError } from '../api-error.ts';
+import { followInbox } from '../messages/follow-inbox.ts';
+import {
+  draftIn,
+  findMessage,
+  inboxesOf,
+  noAnswerYet,
+  sendError,
+  unknownMessage,
+  withReceipts,
+} from '../messages/post-office.ts';
+import {
+  AnswerBody,
+  BellBody,
+  MessagePath,
+  MessageSchema,
+  PageLimit,
+  PersonName,
+  StoredMessage,
+  Unread,
+  WhistleAnswered,
+  WhistleBody,
+} from '../messages/schemas.ts';
+import { type HttpRoute, route } from '../route.ts';
+import { NameSchema } from '../schemas.ts';
+import { cursorOfPlaces, parseCursor, type StreamPlaces } from '../stream/follow-all.ts';
+import { counted, SSE, sse } from '../stream/sse-answer.ts';
+import type { RepositoryEvidence } from '../world.ts';
+
+const READERS = ['operator', 'auditor'] as const;
+/** The one who has the operator's token acts as a person. */
+const PEOPLE = ['operator'] as const;
+
+const Root = NameSchema.optional().describe('The repository: its absolute real path. Left out: all of them.');
+const After = z.string().max(20_000).optional().describe('The cursor of the last message that you have.');
+
+/** @throws ApiError `invalid-request` */
+function placesOf(cursor: string | undefined, path: string): StreamPlaces {
+  const places = cursor === undefined ? new Map() : parseCursor(cursor);
+  if (places) return places;
+  throw new ApiError('invalid-request', 'this is not a cursor', 'Send the cursor of an answer or an event.', path);
+}
+
+const inbox = route('GET /v1/inbox', {
+  id: 'inbox',
+  summary: "A person's messages from every repository, each inbox in its own order, in pages.",
+  for: READERS,
+  query: z.strictObject({ as: PersonName, root: Root, unread: Unread, after: After, limit: PageLimit }),
+  answer: z.object({
+    messages: z.array(MessageSchema.extend({ root: z.string().nullable().describe('The repository.') })),
+    cursor: z.string().describe('The place after the last message of this page; the stream goes on from here.'),
+    more: z.boolean().describe('True if the next page has messages.'),
+    unread: z.int().describe('How many messages of these inboxes were not read.'),
+  }),
+  run: async ({ query, services: { world } }) => {
+    const { as, root, unread, limit } = query;
+    const places = placesOf(query.after, 'query.after');
+    const address = `person:${as}`;
+    const found: (Message & { readonly root: string | null; readonly key: string })[] = [];
+    let count = 0;
+    for (const repository of world.repositoriesOf(root)) {
+      const { key } = repository;
+      const messages = inboxesOf(repository);
+      count += (await messages.inbox(address, { unread: true })).length;
+      const page = await messages.inbox(address, {
+        after: places.get(key) ?? 0,
+        unread: unread === 'true',
+        limit: limit + 1 - found.length,
+      });
+      const at = page.length === 0 ? null : await rootOf(repository, world);
+      found.push(...page.map((message) => ({ ...message, root: at, key })));
+      if (found.length > limit) break;
+    }
+    const messages = found.slice(0, limit);
+    for (const { key, seq } of messages) places.set(key, seq);
+    return {
+      messages: messages.map(({ key: _, ...message }) => message),
+      cursor: cursorOfPlaces(places),
+      more: found.length > limit,
+      unread: count,
+    };
+  },
+});
+
+/** The root of a repository, from its newest session that has one. */
+async function rootOf({ store }: RepositoryEvidence, world: Parameters<typeof findMessage>[0]): Promise<string | null> {
+  for (const { sessionId } of await store.sessions()) {
+    const root = await world.rootOf(sessionId);
+    if (root !== null) return root;
+  }
+  return null;
+}
+
+const inboxEvents = route('GET /v1/inbox/events', {
+  id: 'inboxEvents',
+  summary: "A person's messages as events (dev.hopgate.message.v1): from a place on, then live.",
+  for: READERS,
+  query: z.strictObject({ as: PersonName, root: Root, unread: Unread, after: After }),
+  answer: SSE,
+  run: async (asked) => {
+    const { query, services, header } = asked;
+    const places = placesOf(header('last-event-id') ?? query.after, 'query.after');
+    const { end, ended } = counted(asked);
+    const followed = {
+      address: `person:${query.as}`,
+      repositories: () => services.world.repositoriesOf(query.root),
+      unread: query.unread === 'true',
+      signal: ended,
+    };
+    return sse({ end, batches: followInbox(followed, places) });
+  },
+});
+
+/** The id of a message; the same key of the same sender always has the same one. */
+const idFor = (from: string, key: string | undefined): string =>
+  key === undefined ? `m-${randomUUID()}` : `m-${hash('sha256', `${from}\n${key}`).slice(0, 32)}`;
+
+const Sender = { as: PersonName, root: Root };
+
+const bell = route('POST /v1/bell', {
+  id: 'bell',
+  summary:
+    'Sends a message as a person, and does not wait. The header Idempotency-Key names it: the same key never sends it again.',
+  for: PEOPLE,
+  body: BellBody.extend(Sender),
+  status: 201,
+  answer: MessageSchema,
+  run: async ({ body, services: { world }, header }) => {
+    const { as, root, ...post } = body;
+    const from = `person:${as}`;
+    const id = idFor(from, header('idempotency-key'));
+    const { messages, draft } = await draftIn(world.repositoriesOf(root), { ...post, kind: 'bell', id, from });
+    await messages.addPerson(as);
+    return ring(messages, draft);
+  },
+});
+
+const whistled = route('POST /v1/whistle', {
+  id: 'whistle',
+  summary:
+    'Sends a message as a person, and waits for its answer. The deadline ends the wait, not the work: the answer is then 504 with `job`, the id of the message.',
+  for: PEOPLE,
+  body: WhistleBody.extend(Sender),
+  answer: WhistleAnswered,
+  run: async ({ body, services: { world }, header, signal }) => {
+    const { as, root, seconds, ...post } = body;
+    const from = `person:${as}`;
+    const id = idFor(from, header('idempotency-key'));
+    const { messages, draft } = await draftIn(world.repositoriesOf(root), { ...post, kind: 'whistle', id, from });
+    await messages.addPerson(as);
+    const result = await whistle(messages, draft, { seconds, signal });
+    if (!result.ok) throw sendError(result);
+    const { message, answer, waitedMs } = result;
+    return answer ? { ok: true, job: message.id, answer, waitedMs } : noAnswerYet(message.id, seconds);
+  },
+});
+
+const message = route('GET /v1/messages/{message}', {
+  id: 'message',
+  summary: 'A message with its receipts and its answer; also the state of a whistle whose deadline has passed.',
+  for: READERS,
+  path: MessagePath,
+  answer: StoredMessage,
+  run: async ({ path, services: { world } }) => {
+    const found = await findMessage(world, path.message);
+    return withReceipts(found.messages, found.message);
+  },
+});
+
+const answer = route('POST /v1/messages/{message}/answer', {
+  id: 'answerMessage',
+  summary: 'Answers a message as the person who got it.',
+  for: PEOPLE,
+  path: MessagePath,
+  body: AnswerBody,
+  status: 201,
+  answer: MessageSchema,
+  run: async ({ path, body: { as, text }, services: { world }, header }) => {
+    const { message, repository } = await findMessage(world, path.message);
+    const from = `person:${as}`;
+    const id = idFor(from, header('idempotency-key'));
+    const { from: to, id: ref } = message;
+    const { messages, draft } = await draftIn([repository], {
+      kind: 'bell',
+      act: 'answer',
+      id,
+      from,
+      to,
+      ref,
+      text,
+    });
+    return ring(messages, draft);
+  },
+});
+
+const read = route('POST /v1/messages/{message}/read', {
+  id: 'readMessage',
+  summary: 'Acknowledges a message as the person who got it.',
+  for: PEOPLE,
+  path: MessagePath,
+  body: z.strictObject({ as: PersonName }),
+  answer: MessageSchema,
+  run: async ({ path, body: { as }, services: { world } }) => {
+    const { message, messages } = await findMessage(world, path.message);
+    if (message.to !== `person:${as}`) throw unknownMessage(path.message);
+    await messages.mark(message.id, 'read');
+    return (await messages.find(message.id))!;
+  },
+});
+
+export const MESSAGE_ROUTES: readonly HttpRoute[] = [inbox, inboxEvents, bell, whistled, message, answer, read];

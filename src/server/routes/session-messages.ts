@@ -1,0 +1,162 @@
+import { z } from 'zod';
+import type { Session } from '../../session/session.ts';
+import type { Json } from '../../spec/types.ts';
+import { ApiError } from '../api-error.ts';
+import { followInbox } from '../messages/follow-inbox.ts';
+import { inboxesOf, noAnswerYet, senderOf, unknownMessage, withReceipts } from '../messages/post-office.ts';
+import {
+  BellBody,
+  MessagePath,
+  MessageSchema,
+  PageLimit,
+  SessionAnswered,
+  SessionSent,
+  StoredMessage,
+  Unread,
+  WhistleBody,
+} from '../messages/schemas.ts';
+import { type HttpRoute, route } from '../route.ts';
+import { NameSchema, Seq, SessionPath } from '../schemas.ts';
+import { counted, SSE, sse } from '../stream/sse-answer.ts';
+import { useSession } from './use-session.ts';
+
+const READERS = ['operator', 'auditor', 'session'] as const;
+/** Only the agent of a session sends and reads as the session. */
+const AGENT = ['session'] as const;
+
+const addressOf = (session: string): string => `session:${session}`;
+
+const inbox = route('GET /v1/sessions/{session}/inbox', {
+  id: 'sessionInbox',
+  summary: 'The messages of a session in the order of its inbox, in pages. Reading them acknowledges nothing.',
+  for: READERS,
+  path: SessionPath,
+  query: z.strictObject({
+    unread: Unread,
+    after: Seq.default(0).describe('The last `seq` that you have.'),
+    limit: PageLimit,
+  }),
+  answer: z.object({ messages: z.array(MessageSchema), more: z.boolean() }),
+  run: async ({ path, query: { unread, after, limit }, services: { world } }) => {
+    const messages = inboxesOf(await world.repositoryOf(path.session));
+    const page = await messages.inbox(addressOf(path.session), { after, unread: unread === 'true', limit: limit + 1 });
+    return { messages: page.slice(0, limit), more: page.length > limit };
+  },
+});
+
+const inboxEvents = route('GET /v1/sessions/{session}/inbox/events', {
+  id: 'sessionInboxEvents',
+  summary: 'The messages of a session as events (dev.hopgate.message.v1): from a `seq` on, then live.',
+  for: READERS,
+  path: SessionPath,
+  query: z.strictObject({ unread: Unread, after: Seq.default(0).describe('The last `seq` that you have.') }),
+  answer: SSE,
+  run: async (asked) => {
+    const { path, query, services, header } = asked;
+    const repository = await services.world.repositoryOf(path.session);
+    const last = Seq.safeParse(header('last-event-id') ?? query.after);
+    if (!last.success)
+      throw new ApiError('invalid-request', 'Last-Event-ID is not a seq', 'Send the id of the last event.', 'header');
+    const { end, ended } = counted(asked);
+    const followed = {
+      address: addressOf(path.session),
+      repositories: () => [repository],
+      unread: query.unread === 'true',
+      signal: ended,
+      cursor: (places: ReadonlyMap<string, number>) => String(places.get(repository.key)),
+    };
+    return sse({ end, batches: followInbox(followed, new Map([[repository.key, last.data]])) });
+  },
+});
+
+const read = route('POST /v1/sessions/{session}/inbox/read', {
+  id: 'readSessionMessages',
+  summary:
+    'Acknowledges messages: a request of the agent to its model has contained them. Both sessions get a receipt.',
+  for: AGENT,
+  path: SessionPath,
+  body: z.strictObject({ messages: z.array(NameSchema).min(1).max(1_000).describe('Their ids.') }),
+  answer: z.object({ ok: z.literal(true), unread: z.array(MessageSchema).describe('The messages that are left.') }),
+  run: async ({ path, body, services }) =>
+    useSession(services, path.session, 'reading messages', async (session) => {
+      await session.inbox();
+      await session.acknowledge(body.messages);
+      const left = await session.inbox();
+      return { ok: true as const, unread: left.ok ? left.messages : [] };
+    }),
+});
+
+/** Sends by the tool of the session, so that the gate judges it and both sessions have its evidence. */
+async function send(
+  session: Session,
+  tool: 'bell' | 'whistle',
+  args: { readonly [name: string]: unknown },
+  signal: AbortSignal,
+) {
+  const given = Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined));
+  const sent = await session.step({ tool, args: given as { [name: string]: Json }, signal });
+  if (!sent.ok) return sent;
+  const {
+    message,
+    waitedMs = 0,
+    answer,
+  } = (sent.result ?? {}) as { message?: string; waitedMs?: number; answer?: { id: string } };
+  if (sent.outcome !== 'ok' || message === undefined)
+    throw new ApiError('failed', sent.error?.message ?? `${tool} failed`, 'Read the outcome in the evidence.');
+  return { ok: true as const, id: message, waitedMs, answer: answer?.id ?? null, evidence: sent.evidence };
+}
+
+const bell = route('POST /v1/sessions/{session}/bell', {
+  id: 'sessionBell',
+  summary: 'Sends a message as the session, by its tool bell, and does not wait.',
+  for: AGENT,
+  path: SessionPath,
+  body: BellBody,
+  answer: SessionSent,
+  run: async ({ path, body, services, signal }) => {
+    const messages = inboxesOf(await services.world.repositoryOf(path.session));
+    const to = body.to ?? (await senderOf(messages, body.ref)) ?? '';
+    const sent = await useSession(services, path.session, 'a bell', (session) =>
+      send(session, 'bell', { ...body, to }, signal),
+    );
+    if (!sent.ok) return sent;
+    return { ok: true, message: await messages.find(sent.id), evidence: sent.evidence };
+  },
+});
+
+const whistle = route('POST /v1/sessions/{session}/whistle', {
+  id: 'sessionWhistle',
+  summary:
+    'Sends a message as the session, by its tool whistle, and waits for its answer. The deadline ends the wait, not the work: the answer is then 504 with `job`, the id of the message.',
+  for: AGENT,
+  path: SessionPath,
+  body: WhistleBody,
+  answer: SessionAnswered,
+  run: async ({ path, body, services, signal }) => {
+    const sent = await useSession(services, path.session, 'a whistle', (session) =>
+      send(session, 'whistle', body, signal),
+    );
+    if (!sent.ok) return sent;
+    const { id, waitedMs, evidence } = sent;
+    if (sent.answer === null)
+      return noAnswerYet(id, body.seconds, `/v1/sessions/${encodeURIComponent(path.session)}`, { evidence });
+    const messages = inboxesOf(await services.world.repositoryOf(path.session));
+    return { ok: true, job: id, answer: await messages.find(sent.answer), waitedMs, evidence };
+  },
+});
+
+const message = route('GET /v1/sessions/{session}/messages/{message}', {
+  id: 'sessionMessage',
+  summary: 'A message that the session sent or got, with its receipts and its answer.',
+  for: READERS,
+  path: SessionPath.extend(MessagePath.shape),
+  answer: StoredMessage,
+  run: async ({ path, services: { world } }) => {
+    const messages = inboxesOf(await world.repositoryOf(path.session));
+    const found = await messages.find(path.message);
+    if (!found || ![found.from, found.to].includes(addressOf(path.session))) throw unknownMessage(path.message);
+    return withReceipts(messages, found);
+  },
+});
+
+export const SESSION_MESSAGE_ROUTES: readonly HttpRoute[] = [inbox, inboxEvents, read, bell, whistle, message];

@@ -1,0 +1,38 @@
+import type { RouteRequest } from '../route.ts';
+import { openStream } from '../services.ts';
+import type { Sent } from './follow.ts';
+import { sseBody } from './send.ts';
+
+/** An open stream: its batches, and the function that ends it. */
+export interface Opened {
+  readonly batches: AsyncGenerator<readonly Sent[]>;
+  readonly end: () => void;
+}
+
+/** The answer of a route that streams. */
+export const SSE = {
+  type: 'text/event-stream',
+  description:
+    'Server-Sent Events. `data` is a CloudEvent; `id` is the cursor, which a client sends back as Last-Event-ID.',
+} as const;
+
+/** Counts a stream until it ends: at its client's end, or the server's. */
+export function counted({
+  services,
+  signal,
+  who,
+}: Pick<RouteRequest<undefined, undefined, undefined>, 'services' | 'signal' | 'who'>) {
+  const release = openStream(services, who);
+  const own = new AbortController();
+  const end = (): void => {
+    release();
+    own.abort();
+  };
+  signal.addEventListener('abort', end);
+  return { end, ended: own.signal };
+}
+
+export const sse = ({ batches, end }: Opened): Response =>
+  new Response(sseBody(batches, end), {
+    headers: { 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' },
+  });

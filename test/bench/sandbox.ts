@@ -10,8 +10,7 @@ import { memoryStore } from '../../src/stores/memory.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { gitLayout } from '../../src/tools/git/layouts.ts';
 import { detectSandbox } from '../../src/tools/sandbox/detect.ts';
-import { overlayOf } from '../../src/tools/sandbox/launch.ts';
-import { fixedArguments, layoutArguments } from '../../src/tools/sandbox/mounts/bwrap-arguments.ts';
+import { fixedArguments, layoutArguments, overlaysOf } from '../../src/tools/sandbox/mounts/bwrap-arguments.ts';
 import type { SandboxLayout } from '../../src/tools/sandbox/mounts/layout.ts';
 import { editLayout, readOnlyLayout, testLayout } from '../../src/tools/sandbox/mounts/layouts.ts';
 import { makeSupportFiles, type SupportFiles } from '../../src/tools/sandbox/mounts/support-files.ts';
@@ -138,7 +137,7 @@ function commandLine(layout: SandboxLayout, supportFiles: SupportFiles, command:
     '--',
     ...command,
   ];
-  const overlay = overlayOf(layout);
+  const [overlay] = overlaysOf(layout);
   if (!overlay) return contained;
   const isRoot = process.getuid?.() === 0;
   return [

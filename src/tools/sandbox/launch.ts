@@ -1,8 +1,7 @@
 import { chmodSync, constants, copyFileSync, existsSync, realpathSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { quoteShell } from '../../base/text.ts';
-import type { Mount } from './mount.ts';
-import { FD, fixedArguments, layoutArguments } from './mounts/bwrap-arguments.ts';
+import { FD, fixedArguments, layoutArguments, OTHER, type OverlayMount, overlaysOf } from './mounts/bwrap-arguments.ts';
 import { type LayoutLimits, PROXY, type SandboxLayout } from './mounts/layout.ts';
 import type { SupportFiles } from './mounts/support-files.ts';
 import { SandboxError } from './sandbox.ts';
@@ -44,8 +43,8 @@ next() {
 `;
 
 /**
- * Protocol: the script reads the path of a command's stdin, one per line (with an overlay, the lowerdirs follow on the
- * next line), and writes the exit code of bubblewrap.
+ * Protocol: the script reads the path of a command's stdin, one per line (each overlay's lowerdirs follow on a line
+ * of their own), and writes the exit code of bubblewrap.
  */
 const PLAIN = `${START}
 while next /; do
@@ -59,31 +58,37 @@ done
 // Each command has a fresh upper folder. It is kept until the next line, so its files can be read through
 // /proc/<pid>/root. The repository is not accessed before there is a command.
 const WITH_OVERLAY = `${START}
-root=$1 base=$2 bytes=$3 mode=$4 owner=$5 options=$6
-shift 6
+root=$1 base=$2 bytes=$3 mode=$4 owner=$5 options=$6 other=$7 other_mode=$8 other_owner=$9
+shift 9
+prepare() {
+  mkdir -p "$1/upper" "$1/work" "$1/merged"
+  [ -z "$3" ] || chown "$3" "$1/upper"
+  chmod "$2" "$1/upper"
+}
+show() {
+  read -r layers
+  cd "$2"
+  mount -t overlay -o "lowerdir=$layers.,upperdir=$1/upper,workdir=$1/work$options" hopgate "$1/merged"
+  cd /
+}
 while :; do
   mount -t tmpfs -o "size=$bytes,mode=0755" hopgate "$base"
-  mkdir "$base/upper" "$base/work" "$base/merged" "$base/outbox"
-  [ -z "$owner" ] || chown "$owner" "$base/upper" "$base/outbox"
-  chmod "$mode" "$base/upper"
+  prepare "$base" "$mode" "$owner"
+  [ -z "$other" ] || prepare "$base/${OTHER}" "$other_mode" "$other_owner"
+  mkdir "$base/outbox"
+  [ -z "$owner" ] || chown "$owner" "$base/outbox"
   next /
   input=$line
-  read -r layers
-  cd "$root"
-  mount -t overlay -o "lowerdir=$layers.,upperdir=$base/upper,workdir=$base/work$options" hopgate "$base/merged"
-  cd /
+  show "$base" "$root"
+  [ -z "$other" ] || show "$base/${OTHER}" "$other"
   code=0
   run "$@" || code=$?
   echo "$code"
   next release
+  [ -z "$other" ] || umount "$base/${OTHER}/merged"
   umount "$base/merged" "$base"
 done
 `;
-
-export type OverlayMount = Extract<Mount, { kind: 'overlay' }>;
-
-export const overlayOf = (layout: SandboxLayout): OverlayMount | null =>
-  layout.mounts.find((mount): mount is OverlayMount => mount.kind === 'overlay') ?? null;
 
 /**
  * The command line of a runner: a shell that starts one bubblewrap after the other. The arguments that contain are
@@ -98,11 +103,12 @@ export function runnerCommand(
   layout: SandboxLayout,
   runAs: HostIdentity | null,
 ): (folder: string) => string[] {
-  const overlay = overlayOf(layout);
+  const overlays = overlaysOf(layout);
+  const isOverlay = overlays.length > 0;
   const filter = host.supportFiles.filters[layout.unixSockets ? 'unixSockets' : 'plain'];
-  const unshared = overlay ? ['unshare', '--mount', '--propagation', 'slave', ...mapRoot(host), '--'] : [];
+  const unshared = isOverlay ? ['unshare', '--mount', '--propagation', 'slave', ...mapRoot(host), '--'] : [];
   const contained = [
-    ...(overlay ? overlayParameters(host, overlay) : []),
+    ...(isOverlay ? overlayParameters(host, overlays) : []),
     ...(runAs ? dropTo(runAs) : []),
     ...[host.bwrap, ...fixedArguments(layout, host.supportFiles)],
     ...(layout.proxy ? ['--ro-bind', nodeFor(host, runAs), NODE] : []),
@@ -110,7 +116,7 @@ export function runnerCommand(
     ...['--', '/bin/sh', '-c', `eval "\${${RUN}:?}"`],
   ];
   return (folder) => [
-    ...[...unshared, 'setpriv', '--pdeathsig', 'KILL', '--', '/bin/sh', '-c', overlay ? WITH_OVERLAY : PLAIN, 'sh'],
+    ...[...unshared, 'setpriv', '--pdeathsig', 'KILL', '--', '/bin/sh', '-c', isOverlay ? WITH_OVERLAY : PLAIN, 'sh'],
     ...[`${process.pid}`, folder, filter, ...contained],
   ];
 }
@@ -118,11 +124,15 @@ export function runnerCommand(
 const isRoot = ({ self }: SandboxHost): boolean => self.uid === 0;
 const mapRoot = (host: SandboxHost): string[] => (isRoot(host) ? [] : ['--user', '--map-root-user']);
 
-function overlayParameters(host: SandboxHost, { source, bytes }: OverlayMount): string[] {
-  const { mode, uid, gid } = statSync(source);
+function overlayParameters(host: SandboxHost, [tree, other]: readonly OverlayMount[]): string[] {
+  const looks = (source: string): [mode: string, owner: string] => {
+    const { mode, uid, gid } = statSync(source);
+    return [(mode & 0o777).toString(8), isRoot(host) ? `${uid}:${gid}` : ''];
+  };
   return [
-    ...[source, host.supportFiles.overlayBase, `${bytes}`, (mode & 0o777).toString(8)],
-    ...(isRoot(host) ? [`${uid}:${gid}`, ''] : ['', ',userxattr']),
+    ...[tree!.source, host.supportFiles.overlayBase, `${tree!.bytes}`, ...looks(tree!.source)],
+    isRoot(host) ? '' : ',userxattr',
+    ...(other ? [other.source, ...looks(other.source)] : ['', '', '']),
   ];
 }
 

@@ -11,7 +11,8 @@
  * - `outbox`: a fresh writable folder for outputs outside of the tree; needs an overlay, whose `bytes` it shares. The
  *   caller can read it as it reads the overlay's writes.
  * - `overlay`: `source` with writes that stay in memory (at most `bytes`) and are discarded after the command; the
- *   caller can read them before (`inspect` of the options). One per layout.
+ *   caller can read them before (`inspect` of the options). One of the root per layout, and with it one of a folder
+ *   outside of the root, within the same `bytes`.
  */
 export type Mount =
   | {

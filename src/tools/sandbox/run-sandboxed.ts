@@ -4,8 +4,9 @@ import { availableParallelism } from 'node:os';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BoundedRun } from './bounded-run.ts';
-import { commandMessage, type HostIdentity, overlayOf, type SandboxHost } from './launch.ts';
+import { commandMessage, type HostIdentity, type SandboxHost } from './launch.ts';
 import { watchMemory } from './limits/memory-watch.ts';
+import { OTHER, overlaysOf } from './mounts/bwrap-arguments.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
 import { type NetworkTries, networkTries } from './network-tries.ts';
 import type { Runner } from './runner.ts';
@@ -38,8 +39,8 @@ async function supervise(
   message: string,
   options: CommandOptions,
 ): Promise<CommandResult> {
-  const overlay = overlayOf(layout);
-  const layers = overlay && (overlay.layer ? `${overlay.layer}:` : '');
+  const overlays = overlaysOf(layout);
+  const layers = overlays.map(({ layer }) => (layer ? `${layer}:` : ''));
   const proxy = layout.proxy ? acceptFor(runner, options) : null;
   const command = prepared(() => runner.run(message, options.stdin, layers));
   const child = new BoundedRun(command, options, () => runner.kill());
@@ -51,10 +52,11 @@ async function supervise(
     child.settle();
     unwatch();
     if (status.childPid !== null) await processGone(status.childPid);
-    if (overlay && options.inspect && child.killed === null && status.exit !== null) {
+    if (overlays.length > 0 && options.inspect && child.killed === null && status.exit !== null) {
       const base = `/proc/${runner.process.pid}/root${host.supportFiles.overlayBase}`;
-      const [upper, merged, outbox] = [`${base}/upper`, `${base}/merged`, `${base}/outbox`];
-      await options.inspect({ upper, merged, outbox }, status.exit);
+      const writes = (place: string) => ({ upper: `${place}/upper`, merged: `${place}/merged` });
+      const other = overlays.length > 1 ? writes(`${base}/${OTHER}`) : null;
+      await options.inspect({ ...writes(base), outbox: `${base}/outbox`, other }, status.exit);
     }
     const stderr = child.stderr.kept();
     if (child.killed === null && (status.exit === null || proxy?.isReady === false))

@@ -87,9 +87,9 @@ export class Runner {
 
   /**
    * Runs a command; the previous one must have ended.
-   * @param layers the lowerdirs over the root in overlayfs syntax; null in a layout without an overlay
+   * @param layers for each overlay of the layout, the lowerdirs over its source in overlayfs syntax
    */
-  run(message: string, stdin: string | Uint8Array | undefined, layers: string | null): RunningCommand {
+  run(message: string, stdin: string | Uint8Array | undefined, layers: readonly string[]): RunningCommand {
     this.runs += 1;
     const path = stdin === undefined ? '/dev/null' : join(this.folder, 'stdin');
     const input = stdin === undefined ? null : writeFifo(path);
@@ -109,7 +109,7 @@ export class Runner {
       input?.end(stdin ?? '');
     });
     this.#send(path);
-    if (layers !== null) this.#send(layers);
+    for (const each of layers) this.#send(each);
     return { stdout: stdout!, stderr: stderr!, status: status!, ended };
   }
 

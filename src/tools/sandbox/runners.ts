@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { atExit } from './at-exit.ts';
-import { type HostIdentity, overlayOf, runnerCommand, type SandboxHost } from './launch.ts';
+import { type HostIdentity, runnerCommand, type SandboxHost } from './launch.ts';
 import type { Cgroups } from './limits/cgroup.ts';
+import { overlaysOf } from './mounts/bwrap-arguments.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
 import { Runner } from './runner.ts';
 import { prepared } from './sandbox.ts';
@@ -93,7 +94,7 @@ export function makeRunners(host: SandboxHost, cgroups: Cgroups | null): Runners
         throw error;
       } finally {
         // Not awaited; a runner that cannot be given back is killed at exit.
-        giveBack(key, runner, overlayOf(layout) !== null).catch(() => {});
+        giveBack(key, runner, overlaysOf(layout).length > 0).catch(() => {});
       }
     },
   };

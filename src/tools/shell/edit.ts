@@ -12,11 +12,12 @@ import { importProblem } from '../instruction-imports.ts';
 import { commandCacheMounts } from '../programs/cache-mounts.ts';
 import { withMounts } from '../sandbox/mounts/layout.ts';
 import { editLayout } from '../sandbox/mounts/layouts.ts';
-import { hasOwnGit } from '../sandbox/mounts/open-git.ts';
+import { ownGit } from '../sandbox/mounts/open-git.ts';
+import type { OverlayView } from '../sandbox/sandbox.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
 import { type AppliedChanges, applyChanges, finishLeftStages } from './apply-changes.ts';
 import { shellCommand } from './command-argument.ts';
-import { overlayRefusal, type ShellContext, treeOf } from './context.ts';
+import { type CallTree, overlayRefusal, type ShellContext, treeOf } from './context.ts';
 import { type GitChanges, gitChanges } from './git/git-changes.ts';
 import { type Dropped, judgeChanges, mayHoldScope } from './judge-change.ts';
 import { type Change, overlayChanges } from './overlay-changes.ts';
@@ -45,9 +46,9 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Stop
   const result = await context.run(tree, withMounts(editLayout(tree), commandCacheMounts(call)), argv, {
     onOutput: call.onOutput,
     inspect: async (view) => {
-      const isOpen = hasOwnGit(call.grant.root);
       const masked = new Set(tree.scan.maskedFiles);
-      git = isOpen ? gitChanges(call.grant.root, view) : null;
+      const isOpen = ownGit(call.grant.root) !== null;
+      git = gitOf(call.grant.root, tree.scan, view);
       if (git?.spoils) return;
       const judged = judgeChanges(
         call.grant,
@@ -80,6 +81,13 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Stop
     ...(left.effects.length > 0 ? { completed: left.effects.map(({ path }): Json => path) } : {}),
   });
   return withGit(report, git);
+}
+
+/** The changes of the repository's git folder: in the overlay of the root, or in its own if it lies outside. */
+function gitOf(root: string, { outer: [outer] }: CallTree['scan'], view: OverlayView): GitChanges | null {
+  const own = ownGit(root);
+  if (own) return gitChanges(own, root, view);
+  return outer && view.other ? gitChanges(outer.repository, outer.folder, view.other) : null;
 }
 
 /** The root's own `.git`, which is writable in the overlay and always discarded. */

@@ -85,7 +85,7 @@ describe('a reused sandbox process', () => {
     const layout = open();
     const message = commandMessage(host, layout, ['touch', join(layout.root, 'mark')], COMMAND);
     await runners.use(layout, null, async (runner) => {
-      const { stdout, stderr, status, ended } = runner.run(message, undefined, null);
+      const { stdout, stderr, status, ended } = runner.run(message, undefined, []);
       const closed = [stdout, stderr, status].map((stream) => once(stream.resume(), 'close'));
       runner.process.stdin!.end();
       await Promise.all([ended, ...closed]);
@@ -98,7 +98,7 @@ describe('a reused sandbox process', () => {
     const message = commandMessage(host, layout, ['touch', join(layout.root, 'mark')], COMMAND);
     const isMarked = async (text: string) => {
       await runners.use(layout, null, async (runner) => {
-        const { stdout, stderr, status, ended } = runner.run(text, undefined, null);
+        const { stdout, stderr, status, ended } = runner.run(text, undefined, []);
         const closed = [stdout, stderr, status].map((stream) => once(stream.resume(), 'close'));
         await Promise.all([ended, ...closed]);
       });

@@ -1,8 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { builtOnce } from '../../built-once.ts';
+import { sample } from '../../depth.ts';
 import { ok, run, scratch } from './support.ts';
 
 // Time never decides here, and the machine may be busy.
@@ -53,6 +54,42 @@ function repository(copy = copyPlain): string {
   return join(base, 'main');
 }
 
+/** The same in a linked work tree, a submodule or a work tree inside of a bare repository. */
+const PLACES: { readonly [what: string]: (main: string) => string } = {
+  'a plain repository': (main) => main,
+  'a linked work tree': (main) => {
+    const root = join(main, '../linked');
+    git(main, 'switch', '-q', '--detach');
+    return moved(main, root, () => git(main, 'worktree', 'add', '-q', root, 'main'));
+  },
+  'a submodule': (main) => {
+    const over = join(main, '../over');
+    mkdirSync(over);
+    git(over, 'init', '-q');
+    renameSync(main, join(over, 'sub'));
+    git(over, '-c', 'advice.addEmbeddedRepo=false', 'submodule', 'add', '-q', './sub', 'sub');
+    git(over, 'submodule', 'absorbgitdirs', 'sub');
+    return join(over, 'sub');
+  },
+  'a work tree in a bare repository': (main) => {
+    const bare = join(main, '../bare');
+    const root = join(bare, 'here');
+    return moved(main, root, () => {
+      renameSync(join(main, '.git'), bare);
+      git(bare, 'config', 'core.bare', 'true');
+      git(bare, 'worktree', 'add', '-q', root, 'main');
+    });
+  },
+};
+
+/** Checks out elsewhere, with the changed and the untracked files. */
+function moved(main: string, root: string, checkOut: () => void): string {
+  checkOut();
+  for (const path of ['src/a.txt', '.env'])
+    if (existsSync(join(main, path))) cpSync(join(main, path), join(root, path));
+  return root;
+}
+
 const files = (root: string): { readonly [path: string]: string } =>
   Object.fromEntries(
     globSync('src/**', { cwd: root })
@@ -61,43 +98,59 @@ const files = (root: string): { readonly [path: string]: string } =>
       .map((path) => [path, readFileSync(join(root, path), 'utf8')]),
   );
 
+/** The folder with the repository's refs and objects. */
+const gitFolder = (root: string): string => resolve(root, git(root, 'rev-parse', '--git-common-dir').trim());
+
 /** All that git reads of the repository, except the index, which `git status` itself refreshes. */
-const stateOf = (root: string): string =>
-  [
+function stateOf(root: string): string {
+  const folder = gitFolder(root);
+  const files = '{HEAD,config*,hooks/**,info/**,modules/**,worktrees/**,objects/info/**,*_HEAD,rebase*}';
+  return [
     ...[['for-each-ref'], ['rev-parse', '--symbolic-full-name', 'HEAD'], ['ls-files', '-s'], ['config', '--list']].map(
       (args) => git(root, ...args),
     ),
-    ...globSync('.git/{HEAD,config*,hooks/**,info/**,modules/**,worktrees/**,objects/info/**,*_HEAD,rebase*}', {
-      cwd: root,
-    }).map((path) => `${path} ${statSync(join(root, path)).isFile() ? readFileSync(join(root, path), 'hex') : ''}`),
+    ...globSync(files, { cwd: folder }).map((path) =>
+      statSync(join(folder, path)).isFile() ? `${path} ${readFileSync(join(folder, path), 'hex')}` : path,
+    ),
   ].join('\n');
+}
 
+const [plain, ...elsewhere] = Object.entries(PLACES);
+const MASKED = 'with masked objects';
 const KINDS = [
-  ['a plain repository', copyPlain],
-  ['a repository with masked objects', copyMasked],
-] as const;
+  { what: plain![0], make: () => repository(), step: 1 },
+  { what: `${plain![0]} ${MASKED}`, make: () => repository(copyMasked), step: 1 },
+  ...elsewhere.flatMap(([what, place]) => [
+    { what, make: () => place(repository()), step: 5 },
+    { what: `${what} ${MASKED}`, make: () => place(repository(copyMasked)), step: 9 },
+  ]),
+];
 
-describe.each(KINDS)('git in %s', (_, copy) => {
-  it.each([
-    'git status --short; git diff --stat; git log --format=%s -1; git branch --show-current',
-    'git restore src/a.txt',
-    'git checkout -- src/a.txt && git status --short',
-    'git checkout side -- src/c.txt',
-    'git restore --source=side src/c.txt',
-    'git mv src/b.txt src/d.txt && git status --short',
-    'git rm -q src/b.txt && git status --short',
-    'git add -A && git diff --cached --stat && git reset -q && git status --short',
-    'git stash -q && cat src/a.txt && git stash pop -q && cat src/a.txt',
-    'git stash push -q src/a.txt; git stash list | wc -l; git stash drop -q; cat src/a.txt',
-    'git cherry-pick --no-commit side && git diff --cached --name-only',
-    'git merge -q --squash side 2>&1 && git status --short',
-    'git diff > /tmp/p && git checkout -q -- . && git apply /tmp/p && git status --short',
-    'git grep -n two || git blame -s src/b.txt | cut -d")" -f2',
-    'git switch -q side 2>&1 && cat src/c.txt && git switch -q main',
-    'git clean -fdq && git ls-files && git rev-parse --abbrev-ref HEAD',
-    'git bisect start HEAD HEAD~1 >/dev/null && git bisect reset 2>&1 | tail -1',
-  ])('works as outside: %s', async (command) => {
-    const [inside, outside] = [repository(copy), repository(copy)];
+describe.each(KINDS)('git in $what', ({ make, step }) => {
+  const some = <T>(cases: readonly T[]): readonly T[] => sample(cases, step);
+
+  it.each(
+    some([
+      'git status --short; git diff --stat; git log --format=%s -1; git branch --show-current',
+      'git restore src/a.txt',
+      'git checkout -- src/a.txt && git status --short',
+      'git checkout side -- src/c.txt',
+      'git restore --source=side src/c.txt',
+      'git mv src/b.txt src/d.txt && git status --short',
+      'git rm -q src/b.txt && git status --short',
+      'git add -A && git diff --cached --stat && git reset -q && git status --short',
+      'git stash -q && cat src/a.txt && git stash pop -q && cat src/a.txt',
+      'git stash push -q src/a.txt; git stash list | wc -l; git stash drop -q; cat src/a.txt',
+      'git cherry-pick --no-commit side && git diff --cached --name-only',
+      'git merge -q --squash side 2>&1 && git status --short',
+      'git diff > /tmp/p && git checkout -q -- . && git apply /tmp/p && git status --short',
+      'git grep -n two || git blame -s src/b.txt | cut -d")" -f2',
+      'git switch -q side 2>&1 && cat src/c.txt && git switch -q main',
+      'git clean -fdq && git ls-files && git rev-parse --abbrev-ref HEAD',
+      'git bisect start HEAD HEAD~1 >/dev/null && git bisect reset 2>&1 | tail -1',
+    ]),
+  )('works as outside: %s', async (command) => {
+    const [inside, outside] = [make(), make()];
     const native = spawnSync('bash', ['--norc', '-c', command], { cwd: outside, env, encoding: 'utf8' });
     const before = stateOf(inside);
     const { result } = await ok(inside, 'bash', { command });
@@ -107,16 +160,18 @@ describe.each(KINDS)('git in %s', (_, copy) => {
     expect(stateOf(inside)).toBe(before);
   });
 
-  it.each([
-    ['git commit -qam mine', 'the commits on main'],
-    ['git commit -qa --amend -m mine', 'the commits on main'],
-    ['git branch topic', 'the branch topic'],
-    ['git switch -q -c topic', 'the branch topic, the switch to topic'],
-    ['git branch -D side', 'the deletion of the branch side'],
-    ['git pack-refs --all && git tag v1', 'the tag v1'],
-    ['git config core.hooksPath src', 'the changed configuration'],
-  ])('fails, names what would be lost, and keeps changed files: %s', async (command, lost) => {
-    const root = repository(copy);
+  it.each(
+    some([
+      ['git commit -qam mine', 'the commits on main'],
+      ['git commit -qa --amend -m mine', 'the amended commit (only the operator rewrites commits) on main'],
+      ['git branch topic', 'the branch topic'],
+      ['git switch -q -c topic', 'the branch topic, the switch to topic'],
+      ['git branch -D side', 'the deletion of the branch side'],
+      ['git pack-refs --all && git tag v1', 'the tag v1'],
+      ['git config core.hooksPath src', 'the changed configuration'],
+    ]),
+  )('fails, names what would be lost, and keeps changed files: %s', async (command, lost) => {
+    const root = make();
     const before = stateOf(root);
     const report = await run(root, 'bash', { command: `echo kept > src/a.txt; ${command}` });
     expect(report.outcome).toMatchObject({ status: 'failed', code: 'git-not-kept' });
@@ -126,22 +181,24 @@ describe.each(KINDS)('git in %s', (_, copy) => {
     expect(stateOf(root)).toBe(before);
   });
 
-  it.each([
-    ['git stash', /in a stash, .*git stash pop/],
-    ['git stash -q && git switch -q side', /stash/],
-    ['git checkout -q side', /HEAD from main to side .*git restore --source=BRANCH/],
-    ['git checkout -q --detach side', /HEAD from main to [0-9a-f]{10}/],
-    ['git reset -q --hard HEAD~1', /moved main to .*operator rebases/],
-    ['git merge -q side -m m', /moved main to .*git merge --squash/],
-    ['git cherry-pick side', /moved main to .*git cherry-pick --no-commit/],
-    ['git revert --no-edit HEAD', /moved main to .*git revert --no-commit/],
-    ['git checkout -q src && git rebase -q side', /moved main to|a rebase/],
-    [
-      'git checkout -q src && echo x > src/c.txt && git add . && git commit -qm c && git merge side',
-      /moved|a merge under way/,
-    ],
-  ])('fails without changing a file: %s', async (command, message) => {
-    const root = repository(copy);
+  it.each(
+    some([
+      ['git stash', /in a stash, .*git stash pop/],
+      ['git stash -q && git switch -q side', /stash/],
+      ['git checkout -q side', /HEAD from main to side .*git restore --source=BRANCH/],
+      ['git checkout -q --detach side', /HEAD from main to [0-9a-f]{10}/],
+      ['git reset -q --hard HEAD~1', /moved main to .*operator rebases/],
+      ['git merge -q side -m m', /moved main to .*git merge --squash/],
+      ['git cherry-pick side', /moved main to .*git cherry-pick --no-commit/],
+      ['git revert --no-edit HEAD', /moved main to .*git revert --no-commit/],
+      ['git checkout -q src && git rebase -q side', /moved main to|a rebase/],
+      [
+        'git checkout -q src && echo x > src/c.txt && git add . && git commit -qm c && git merge side',
+        /moved|a merge under way/,
+      ],
+    ]),
+  )('fails without changing a file: %s', async (command, message) => {
+    const root = make();
     const before = [stateOf(root), files(root)];
     const report = await run(root, 'bash', { command: `echo lost > src/n.txt; ${command}` });
     expect(report).toMatchObject({ outcome: { status: 'failed', code: 'git-not-kept' }, effects: [] });
@@ -150,17 +207,18 @@ describe.each(KINDS)('git in %s', (_, copy) => {
   });
 
   it('reports a staged change, but no refreshed index', async () => {
-    const root = repository(copy);
+    const root = make();
     const { result } = await ok(root, 'bash', { command: 'git add src/a.txt' });
     expect(result.git).toMatch(/^What was staged is not kept/);
     const again = await ok(root, 'bash', { command: 'touch src/b.txt; git update-index --refresh -q; git status -s' });
     expect(again.result).not.toHaveProperty('git');
   });
 
-  it.each([
-    [
-      'hooks, settings, attributes, refs and objects',
-      `echo "touch /tmp/ran" > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit
+  it.each(
+    some([
+      [
+        'hooks, settings, attributes, refs and objects',
+        `echo "touch /tmp/ran" > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit
       mv .git/hooks .git/h; mkdir .git/hooks; echo x > .git/hooks/post-checkout; rm -rf .git/hooks; ln -s ../src .git/hooks
       mkdir -p .git/info; echo "* filter=x" > .git/info/attributes; git config filter.x.clean "touch ran"
       git config core.fsmonitor ./src/run; git config include.path ../src/evil; git config --worktree core.pager x
@@ -172,19 +230,20 @@ describe.each(KINDS)('git in %s', (_, copy) => {
       mkdir .git/rebase-merge; echo "exec touch ran" > .git/rebase-merge/git-rebase-todo
       touch .git/index.lock .git/HEAD.lock .git/config.lock .git/refs/heads/main.lock
       mkfifo .git/fsmonitor--daemon.ipc .git/hooks/p .git/COMMIT_EDITMSG`,
-    ],
-    [
-      'work trees, submodules and other repositories',
-      `git worktree add -q src/wt side; echo x > .git/worktrees/wt/config.worktree
+      ],
+      [
+        'work trees, submodules and other repositories',
+        `git worktree add -q src/wt side; echo x > .git/worktrees/wt/config.worktree
       git init -q src/sub; git -C src/sub commit -q --allow-empty -m x; git submodule add ./src/sub src/m
       mkdir -p .git/modules/m/hooks; echo x > .git/modules/m/config; cp -r .git src/copy
       echo ../src > .git/commondir; echo /tmp > .git/gitdir`,
-    ],
-    ['a new repository', 'rm -rf .git; mv .git .old; git init -q; echo x > .git/hooks/post-checkout'],
-    ['a file in place of it', 'mv .git src/moved; echo "gitdir: src/moved" > .git'],
-    ['a link in place of it', 'cp -r .git src/copy; rm -rf .git; ln -s src/copy .git'],
-  ])('does not change the repository by %s', async (_name, command) => {
-    const root = repository(copy);
+      ],
+      ['a new repository', 'rm -rf .git; mv .git .old; git init -q; echo x > .git/hooks/post-checkout'],
+      ['a file in place of it', 'mv .git src/moved; echo "gitdir: src/moved" > .git'],
+      ['a link in place of it', 'cp -r .git src/copy; rm -rf .git; ln -s src/copy .git'],
+    ]),
+  )('does not change the repository by %s', async (_name, command) => {
+    const root = make();
     const before = stateOf(root);
     const { outcome } = await run(root, 'bash', { command: `${command}; true` });
     expect(['ok', 'failed']).toContain(outcome.status);

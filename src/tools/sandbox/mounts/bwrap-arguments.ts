@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { realpathIfAny } from '../../../base/files.ts';
+import { isWithin } from '../../../base/paths.ts';
 import { etcPaths } from '../host-secrets.ts';
 import { LayoutError } from '../layout-error.ts';
 import type { Mount } from '../mount.ts';
@@ -15,6 +16,17 @@ const USR_LINKS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
 // A fresh /proc leaves these writable to host uid 0 even without capabilities.
 const PROC_COVERED = ['sys', 'irq', 'bus', 'acpi', 'scsi', 'fs', 'mtrr', 'sysrq-trigger'];
 const SHARED_MEMORY_BYTES = 64 << 20;
+
+/** The folder of the second overlay, in the folder of the first. */
+export const OTHER = 'other';
+
+export type OverlayMount = Extract<Mount, { kind: 'overlay' }>;
+
+/** The overlays of a layout: that of the tree, then a second one if there is one. */
+export const overlaysOf = ({ mounts, root }: Pick<SandboxLayout, 'mounts' | 'root'>): readonly OverlayMount[] =>
+  mounts
+    .filter((mount): mount is OverlayMount => mount.kind === 'overlay')
+    .sort((one, two) => Number(two.target === root) - Number(one.target === root));
 
 /** The layout fields that change the fixed arguments. */
 export type Networking = Pick<SandboxLayout, 'network'>;
@@ -45,7 +57,7 @@ export function layoutArguments(
     ...['--size', `${layout.limits.tmpBytes}`, '--perms', '1777', '--tmpfs', '/tmp'],
     ...['--symlink', '/tmp', '/var/tmp'],
     ...['--size', `${layout.limits.homeBytes}`, '--tmpfs', SANDBOX_HOME],
-    ...layout.mounts.flatMap((mount) => mountArguments(mount, layout.root, supportFiles)),
+    ...layout.mounts.flatMap((mount) => mountArguments(mount, overlaysOf(layout), supportFiles)),
     ...['--remount-ro', '/', '--chdir', layout.chdir],
   ];
 }
@@ -61,7 +73,7 @@ function systemArguments(supportFiles: SupportFiles): string[] {
     // Debian's Ruby installs gems there.
     ...['--ro-bind-try', '/var/lib/gems', '/var/lib/gems'],
     ...supportFiles.etc.flatMap(({ source, target }) => ['--ro-bind', source, target]),
-    ...supportFiles.secrets.flatMap((mount) => mountArguments(mount, '/', supportFiles)),
+    ...supportFiles.secrets.flatMap((mount) => mountArguments(mount, [], supportFiles)),
   ];
 }
 
@@ -81,7 +93,7 @@ function procCovers(): string[] {
   return covered.flatMap((path) => ['--ro-bind', path, path]);
 }
 
-function mountArguments(mount: Mount, root: string, supportFiles: SupportFiles): string[] {
+function mountArguments(mount: Mount, overlays: readonly OverlayMount[], supportFiles: SupportFiles): string[] {
   switch (mount.kind) {
     case 'read-only':
     case 'writable': {
@@ -103,14 +115,19 @@ function mountArguments(mount: Mount, root: string, supportFiles: SupportFiles):
     case 'empty-folder':
       return ['--tmpfs', mount.target, '--remount-ro', mount.target];
     case 'sealed':
-      return ['--ro-bind-try', join(mergedOf(supportFiles), relative(root, mount.target)), mount.target];
+      return ['--ro-bind-try', mergedPath(overlays, mount.target, supportFiles), mount.target];
     case 'outbox':
       return ['--bind', join(supportFiles.overlayBase, 'outbox'), mount.target];
     case 'scratch':
       return ['--size', `${mount.bytes}`, '--tmpfs', mount.target];
     case 'overlay':
-      return [mount.readOnly ? '--ro-bind' : '--bind', mergedOf(supportFiles), mount.target];
+      return [mount.readOnly ? '--ro-bind' : '--bind', mergedPath(overlays, mount.target, supportFiles), mount.target];
   }
 }
 
-const mergedOf = ({ overlayBase }: SupportFiles): string => join(overlayBase, 'merged');
+/** The place of a path in the mounted overlay that shows it. */
+function mergedPath([tree, other]: readonly OverlayMount[], target: string, { overlayBase }: SupportFiles): string {
+  const isOther = other !== undefined && !isWithin(tree!.target, target);
+  const { target: top } = isOther ? other : tree!;
+  return join(overlayBase, isOther ? OTHER : '', 'merged', relative(top, target));
+}

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { isWithin } from '../../../base/paths.ts';
 import type { Mount } from '../mount.ts';
 import { type BaseRequest, baseLayout, type SandboxLayout, withMounts } from './layout.ts';
-import { hasOwnGit, openGit } from './open-git.ts';
-import { maskMounts, maskOverlay, outerGitMounts, scanTree, type TreeScan } from './tree.ts';
+import { openGit, ownGit } from './open-git.ts';
+import { maskMounts, maskOverlay, openOuterGit, outerGitMounts, scanTree, type TreeScan } from './tree.ts';
 
 export interface TreeRequest extends BaseRequest {
   /** Patterns of files that no command may see. */
@@ -72,10 +72,13 @@ const treeLayout = (
   name: string,
   request: TreeRequest & { readonly scan: TreeScan },
   mounts: readonly Mount[],
+  outer: readonly Mount[] = outerGitMounts(request.scan),
 ): SandboxLayout => ({
   ...withMounts(baseLayout(name, request), [
+    // The git folder of a bare repository may contain the work tree.
+    ...outer.filter(({ target }) => isWithin(target, request.root)),
     ...mounts,
-    ...outerGitMounts(request.scan),
+    ...outer.filter(({ target }) => !isWithin(target, request.root)),
     ...(request.objects ?? []),
     ...(request.gitConfig ? [{ kind: 'text-file', target: '/etc/gitconfig', text: request.gitConfig } as const] : []),
   ]),
@@ -84,21 +87,30 @@ const treeLayout = (
 
 /**
  * The tree is writable on an overlay; only the changes that the caller applies afterwards reach the repository.
- * Protected paths are read-only in the sandbox too, so that a command fails at once. The root's own `.git` is writable,
- * and all changes of it are discarded.
+ * Protected paths are read-only in the sandbox too, so that a command fails at once. The repository's git folder is
+ * writable, and all changes of it are discarded. Outside of the root it stays read-only if an overlay cannot show it.
  */
 export function editLayout(request: TreeRequest): SandboxLayout {
   const { root } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
-  const git = hasOwnGit(root) ? openGit(root, request.objects ?? []) : null;
+  const folders = ownGit(root);
+  const git = folders && openGit(root, folders, request.objects ?? []);
+  const [first] = scan.outer;
+  const outer = first && isPlain(first.folder) ? openOuterGit(first, scan, OVERLAY_BYTES, request.objects ?? []) : null;
   const { layer, mounts } = maskOverlay(root, scan, git?.layer);
   const sealed = scan.protectedPaths.filter((path) => !git || path !== '.git');
-  return treeLayout('edit', { ...request, scan, ...(git ? { objects: git.objects } : {}) }, [
-    { kind: 'overlay', source: root, target: root, bytes: OVERLAY_BYTES, ...layer },
-    ...sealed.map((path): Mount => ({ kind: 'sealed', target: join(root, path) })),
-    ...(git?.sealed ?? []),
-    ...mounts,
-  ]);
+  const objects = (git ?? outer)?.objects ?? request.objects ?? [];
+  return treeLayout(
+    'edit',
+    { ...request, scan, objects },
+    [
+      { kind: 'overlay', source: root, target: root, bytes: OVERLAY_BYTES, ...layer },
+      ...sealed.map((path): Mount => ({ kind: 'sealed', target: join(root, path) })),
+      ...(git?.sealed ?? []),
+      ...mounts,
+    ],
+    outer?.mounts,
+  );
 }
 
 /**

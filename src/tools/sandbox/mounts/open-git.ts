@@ -1,7 +1,10 @@
 import { lstatSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
+import { isWithin } from '../../../base/paths.ts';
+import type { Repository } from '../../git/repository.ts';
 import type { Mount } from '../mount.ts';
 import type { LayerFile } from './mask-layer.ts';
+import { readFolder } from './read-folder.ts';
 
 /** The place of a repository's real objects in a sandbox where git writes its new ones to memory. */
 const OBJECTS = '/var/git-objects';
@@ -12,7 +15,10 @@ const OBJECTS_BYTES = 256 << 20;
  * Files of a git folder that name programs, other repositories or patterns. They are read-only even where git may write
  * its folder to memory, so that a command that changes them fails at once.
  */
-const SEALED = ['hooks', 'info', 'modules', 'worktrees', 'commondir', 'gitdir'];
+const SEALED = ['hooks', 'info', 'modules', 'commondir', 'gitdir'];
+
+/** The folders of a repository: its own part (HEAD, index), and the part that linked work trees share. */
+export type RepositoryFolders = Pick<Repository, 'gitDir' | 'commonDir'>;
 
 export interface OpenGit {
   readonly sealed: readonly Mount[];
@@ -21,32 +27,46 @@ export interface OpenGit {
   readonly objects: readonly Mount[];
 }
 
-/** True if the root has its own `.git` folder, which the overlay of the root contains. */
-export const hasOwnGit = (root: string): boolean =>
-  lstatSync(join(root, '.git'), { throwIfNoEntry: false })?.isDirectory() === true;
+/** The root's own `.git` folder, which the overlay of the root contains; null if it has none. */
+export function ownGit(root: string): RepositoryFolders | null {
+  const path = join(root, '.git');
+  const isFolder = lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  return isFolder ? { gitDir: path, commonDir: path } : null;
+}
+
+/** The folders of a repository below another folder, at the same relative paths. */
+export const gitFoldersIn = (
+  place: string,
+  top: string,
+  { gitDir, commonDir }: RepositoryFolders,
+): RepositoryFolders => ({
+  gitDir: join(place, relative(top, gitDir)),
+  commonDir: join(place, relative(top, commonDir)),
+});
 
 /**
- * Makes the root's own `.git` writable in an overlay. All that a command writes there is discarded with the overlay.
- * Masked objects stay hidden: git writes new objects to a folder in memory, and reads the others from the view at
- * another place.
+ * Makes the git folders of a repository writable in an overlay. All that a command writes there is discarded with the
+ * overlay. Masked objects stay hidden: git writes new objects to a folder in memory, and reads the others from the view
+ * at another place.
  *
+ * @param top the folder that the overlay shows; the git folders are in it
  * @param objects mounts that cover the objects of masked files
  */
-export function openGit(root: string, objects: readonly Mount[]): OpenGit {
-  const git = join(root, '.git');
-  const place = join(git, 'objects');
-  const sealed = SEALED.map((name) => join(git, name))
+export function openGit(top: string, { gitDir, commonDir }: RepositoryFolders, objects: readonly Mount[]): OpenGit {
+  const place = join(commonDir, 'objects');
+  const names = [...SEALED.map((name) => join(commonDir, name)), ...SEALED.map((name) => join(gitDir, name))];
+  const sealed = [...new Set([...names, ...otherWorkTrees(gitDir, commonDir)])]
     .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true)
     .map((target): Mount => ({ kind: 'sealed', target }));
   const covers = objects.flatMap((mount) => {
-    const isFile = mount.kind === 'empty-file' && mount.target.startsWith(`${git}/`);
-    return isFile && !mount.target.startsWith(`${place}/`) ? [mount.target] : [];
+    const isFile = mount.kind === 'empty-file' && isWithin(commonDir, mount.target);
+    return isFile && !isWithin(place, mount.target) ? [mount.target] : [];
   });
   const others = objects.filter(({ target }) => !covers.includes(target));
   const isView = others.some(({ kind, target }) => kind === 'read-only' && target === place);
   return {
     sealed,
-    layer: covers.map((path) => ({ path: path.slice(root.length + 1), text: '', mode: 0o644 })),
+    layer: covers.map((path) => ({ path: relative(top, path), text: '', mode: 0o644 })),
     objects: isView
       ? [
           { kind: 'scratch', target: place, bytes: OBJECTS_BYTES },
@@ -57,6 +77,15 @@ export function openGit(root: string, objects: readonly Mount[]): OpenGit {
         ]
       : others,
   };
+}
+
+/** The folders of a repository's other linked work trees. */
+function otherWorkTrees(gitDir: string, commonDir: string): string[] {
+  const folder = join(commonDir, 'worktrees');
+  if (dirname(gitDir) !== folder) return [folder];
+  return readFolder(folder)
+    .map(({ name }) => join(folder, name))
+    .filter((path) => path !== gitDir);
 }
 
 const moved = (target: string, place: string): string =>

@@ -13,7 +13,7 @@ import { certificateTest, fileStamp } from './certificates.ts';
 import { formatOnly } from './git-format.ts';
 import { type LayerFile, maskLayer } from './mask-layer.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
-import { hasOwnGit } from './open-git.ts';
+import { type RepositoryFolders, openGit, ownGit } from './open-git.ts';
 import { isGitOwnFolder, type QuietFindings, quietFolder, searchQuiet } from './quiet-folders.ts';
 import { type FolderSeen, folderStamp, isUnlistable, readFolder } from './read-folder.ts';
 
@@ -41,6 +41,7 @@ export interface TreeScan {
 export interface OuterGit extends Pick<QuietFindings, 'hits' | 'repositories'> {
   /** Absolute; the paths of the findings are relative to it. */
   readonly folder: string;
+  readonly repository: RepositoryFolders;
 }
 
 /** Maximum number of entries; beyond it the walk would take longer than the command. */
@@ -170,7 +171,7 @@ export function maskOverlay(
 ): { readonly layer: { readonly layer?: string }; readonly mounts: readonly Mount[] } {
   const covers = scan.maskedFiles.map((path): LayerFile => ({ path, text: coverText(join(root, path)) }));
   const masked = [...scan.maskedFiles, ...scan.maskedFolders];
-  const index = hasOwnGit(root) ? assumeUnchanged(join(root, '.git/index'), masked) : null;
+  const index = ownGit(root) ? assumeUnchanged(join(root, '.git/index'), masked) : null;
   const files = [
     ...covers,
     ...more.filter(({ path }) => !scan.maskedFiles.includes(path)),
@@ -206,6 +207,42 @@ export const outerGitMounts = ({ outer }: TreeScan): Mount[] =>
     }),
   ]);
 
+/**
+ * The same as an overlay, where git may write.
+ *
+ * @param bytes maximum size of what a command writes
+ * @param objects mounts that cover the objects of masked files
+ */
+export function openOuterGit(
+  { folder, repository, hits }: OuterGit,
+  scan: TreeScan,
+  bytes: number,
+  objects: readonly Mount[],
+): { readonly mounts: readonly Mount[]; readonly objects: readonly Mount[] } {
+  const { sealed, layer, objects: opened } = openGit(folder, repository, objects);
+  const index = join(repository.gitDir, 'index');
+  const assuming = assumeUnchanged(index, [...scan.maskedFiles, ...scan.maskedFolders]);
+  const [folders, covered] = [true, false].map((isFolder) =>
+    hits.filter((hit) => hit.entry.isDirectory() === isFolder),
+  );
+  const files = new Map(
+    [
+      ...layer,
+      ...(assuming === null ? [] : [{ path: relative(folder, index), text: assuming, mode: 0o644 }]),
+      ...covered!.map(({ path }) => ({ path, text: coverText(join(folder, path)) })),
+    ].map((file): [string, LayerFile] => [file.path, file]),
+  );
+  const covers = files.size > 0 ? { layer: maskLayer(folder, [...files.values()]) } : {};
+  return {
+    objects: opened,
+    mounts: [
+      { kind: 'overlay', source: folder, target: folder, bytes, ...covers },
+      ...sealed,
+      ...folders!.map(({ path }): Mount => ({ kind: 'empty-folder', target: join(folder, path) })),
+    ],
+  };
+}
+
 /** Searches the git folders outside of the root. Their sockets are covered too. */
 function searchOuterGit(root: string, masks: readonly string[], masked: (path: string) => boolean): OuterGit[] {
   const repository = findRepository(root);
@@ -215,7 +252,7 @@ function searchOuterGit(root: string, masks: readonly string[], masked: (path: s
   return topmost.map((folder) => {
     const isHidden = (path: string, entry?: Dirent) => entry?.isSocket() === true || masked(`.git/${path}`);
     const { hits, repositories } = searchQuiet(folder, { path: '', names: 'paths' }, masks, isHidden);
-    return { folder, hits, repositories: repositories.filter((path) => path !== '') };
+    return { folder, repository, hits, repositories: repositories.filter((path) => path !== '') };
   });
 }
 

@@ -1,11 +1,12 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { stagedEntries } from '../../git-objects/git-index.ts';
+import { type RepositoryFolders, gitFoldersIn } from '../../sandbox/mounts/open-git.ts';
 import { isTooDeep } from '../../sandbox/mounts/read-folder.ts';
 import type { OverlayView } from '../../sandbox/sandbox.ts';
 import { readWritten } from '../written-file.ts';
 
-/** The effect of a command on the overlay of `.git`, all of which is discarded. */
+/** The effect of a command on the overlay of its git folders, all of which is discarded. */
 export interface GitChanges {
   /** The reason why the command's changes of files must be discarded too; null if they may be kept. */
   readonly spoils: string | null;
@@ -28,29 +29,39 @@ const UNDER_WAY = {
 const STASH = 'refs/stash';
 
 /**
- * Compares the `.git` of the root with the one that a command left in the overlay. Files are read as text; git does not
- * run, because the command may have written its configuration and hooks. The result selects words and protects the
- * agent's own work: nothing of the overlay's `.git` reaches the repository in any case.
+ * Compares a repository with what a command left in the overlay of its git folders. Files are read as text; git does
+ * not run, because the command may have written its configuration and hooks. The result selects words and protects the
+ * agent's own work: nothing of the overlay's git folders reaches the repository in any case.
  *
+ * @param top the folder that the overlay shows
  * @returns null if the command changed nothing that matters
  */
-export function gitChanges(root: string, { upper, merged }: OverlayView): GitChanges | null {
-  const wrote = (path: string) => lstatSync(join(upper, '.git', path), { throwIfNoEntry: false }) !== undefined;
-  if (!lstatSync(join(upper, '.git'), { throwIfNoEntry: false })?.isDirectory()) return null;
+export function gitChanges(
+  was: RepositoryFolders,
+  top: string,
+  { upper, merged }: Pick<OverlayView, 'upper' | 'merged'>,
+): GitChanges | null {
+  const written = Object.values(gitFoldersIn(upper, top, was));
+  const now = gitFoldersIn(merged, top, was);
+  const wrote = (path: string) =>
+    written.some((folder) => lstatSync(join(folder, path), { throwIfNoEntry: false }) !== undefined);
+  if (!written.some((folder) => lstatSync(folder, { throwIfNoEntry: false })?.isDirectory())) return null;
   const refsMoved = wrote('refs') || wrote('packed-refs') || wrote('HEAD') || wrote('reftable');
-  const [before, after] = refsMoved ? [readRefs(root), readRefs(merged)] : [NO_REFS, NO_REFS];
+  const [before, after] = refsMoved ? [readRefs(was), readRefs(now)] : [NO_REFS, NO_REFS];
   const spoils =
     stashLeft(before, after) ??
-    operationLeft(root, merged) ??
-    (wrote('reftable') ? 'it wrote to the table of refs' : headMoved(root, merged, before, after));
+    operationLeft(was, now) ??
+    (wrote('reftable') ? 'it wrote to the table of refs' : headMoved(was, now, before, after));
+  const isAmended = refsMoved && newSteps(was, now).some((line) => line.includes('\tcommit (amend): '));
+  const commits = isAmended ? 'the amended commit (only the operator rewrites commits)' : 'the commits';
   const lost = [
     ...changedRefs(before, after).map((ref) =>
-      ref === before.head ? `the commits on ${shortName(ref)}` : kindOf(ref, after.values.has(ref)),
+      ref === before.head ? `${commits} on ${shortName(ref)}` : kindOf(ref, after.values.has(ref)),
     ),
     ...(before.head !== after.head ? [`the switch to ${shortName(after.head)}`] : []),
-    ...(wrote('config') ? ['the changed configuration (.git/config)'] : []),
+    ...(wrote('config') || wrote('config.worktree') ? ['the changed configuration of git'] : []),
   ];
-  const staged = wrote('index') && isStagedDifferently(root, merged);
+  const staged = wrote('index') && isStagedDifferently(was, now);
   return spoils === null && lost.length === 0 && !staged ? null : { spoils, lost, staged };
 }
 
@@ -62,24 +73,23 @@ interface Refs {
 
 const NO_REFS: Refs = { head: '', values: new Map() };
 
-function readRefs(base: string): Refs {
+function readRefs({ gitDir, commonDir }: RepositoryFolders): Refs {
   const values = new Map<string, string>();
-  for (const line of (readWritten(base, '.git/packed-refs') ?? '').split('\n')) {
+  for (const line of (readWritten(commonDir, 'packed-refs') ?? '').split('\n')) {
     const [, value, ref] = /^([0-9a-f]+) (refs\/.+)$/.exec(line) ?? [];
     if (value !== undefined && ref !== undefined) values.set(ref, value);
   }
-  const walk = (folder: string): void => {
-    const path = join(base, '.git', folder);
+  const walk = (base: string, folder: string): void => {
+    const path = join(base, folder);
     if (isTooDeep(path) || !lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
     for (const entry of readdirSync(path, { withFileTypes: true })) {
       const ref = `${folder}/${entry.name}`;
-      if (entry.isDirectory()) walk(ref);
-      else if (entry.isFile() && values.size < MOST_REFS)
-        values.set(ref, (readWritten(base, `.git/${ref}`) ?? '').trim());
+      if (entry.isDirectory()) walk(base, ref);
+      else if (entry.isFile() && values.size < MOST_REFS) values.set(ref, (readWritten(base, ref) ?? '').trim());
     }
   };
-  walk('refs');
-  return { head: (readWritten(base, '.git/HEAD') ?? '').trim().replace(/^ref: /, ''), values };
+  for (const base of new Set([commonDir, gitDir])) walk(base, 'refs');
+  return { head: (readWritten(gitDir, 'HEAD') ?? '').trim().replace(/^ref: /, ''), values };
 }
 
 const commitOf = ({ head, values }: Refs): string => values.get(head) ?? (head.startsWith('refs/') ? '' : head);
@@ -91,20 +101,21 @@ function stashLeft(before: Refs, after: Refs): string | null {
 }
 
 /** The words if HEAD is at another commit now, unless the command only committed, which changes no file. */
-function headMoved(root: string, merged: string, before: Refs, after: Refs): string | null {
+function headMoved(was: RepositoryFolders, now: RepositoryFolders, before: Refs, after: Refs): string | null {
   if (commitOf(before) === commitOf(after)) return null;
-  const [log, earlier] = [merged, root].map((base) => readWritten(base, '.git/logs/HEAD') ?? '') as [string, string];
-  const steps = log.startsWith(earlier)
-    ? log
-        .slice(earlier.length)
-        .split('\n')
-        .filter((line) => line !== '')
-    : [];
+  const steps = newSteps(was, now);
   if (steps.length > 0 && steps.every(changesNoFile)) return null;
   const commit = commitOf(after).slice(0, 10) || 'no commit';
   const [from, to] = [before, after].map(({ head }) => shortName(head)) as [string, string];
   const how = from === to ? `${from} to ${commit}` : `HEAD from ${from} to ${to} (${commit})`;
   return `it moved ${how}, and that is not kept. ${INSTEAD}`;
+}
+
+/** The entries that a command added to HEAD's log; none if it rewrote the log. */
+function newSteps(...folders: readonly [RepositoryFolders, RepositoryFolders]): readonly string[] {
+  const [earlier, log] = folders.map(({ gitDir }) => readWritten(gitDir, 'logs/HEAD') ?? '') as [string, string];
+  const added = log.startsWith(earlier) ? log.slice(earlier.length) : '';
+  return added.split('\n').filter((line) => line !== '');
 }
 
 const INSTEAD =
@@ -116,10 +127,10 @@ function changesNoFile(line: string): boolean {
   return from === to || /\tcommit(?: \((?:initial|amend)\))?: /.test(line);
 }
 
-function operationLeft(root: string, merged: string): string | null {
-  const has = (base: string, name: string) =>
-    lstatSync(join(base, '.git', name), { throwIfNoEntry: false }) !== undefined;
-  const left = Object.entries(UNDER_WAY).find(([name]) => has(merged, name) && !has(root, name))?.[1];
+function operationLeft(was: RepositoryFolders, now: RepositoryFolders): string | null {
+  const has = ({ gitDir }: RepositoryFolders, name: string) =>
+    lstatSync(join(gitDir, name), { throwIfNoEntry: false }) !== undefined;
+  const left = Object.entries(UNDER_WAY).find(([name]) => has(now, name) && !has(was, name))?.[1];
   return left === undefined ? null : `it left ${left} under way, which no later command could finish. ${INSTEAD}`;
 }
 
@@ -134,7 +145,7 @@ function kindOf(ref: string, isThere: boolean): string {
   return `${isThere ? 'the' : 'the deletion of the'} ${kind} ${shortName(ref)}`;
 }
 
-function isStagedDifferently(root: string, merged: string): boolean {
-  const [before, after] = [root, merged].map((base) => stagedEntries(join(base, '.git/index')));
+function isStagedDifferently(...folders: readonly RepositoryFolders[]): boolean {
+  const [before, after] = folders.map(({ gitDir }) => stagedEntries(join(gitDir, 'index')));
   return before === null || after === null || before !== after;
 }

@@ -45,3 +45,7 @@ export const shellWord = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word
  */
 export const plural = (count: number, noun: string, nouns = `${noun}s`): string =>
   `${count} ${count === 1 ? noun : nouns}`;
+
+/** True for a text without a visible character: only blanks, controls and characters of no width. */
+export const isBlank = (value: unknown): boolean =>
+  typeof value === 'string' && !/[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u.test(value);

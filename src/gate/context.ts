@@ -1,3 +1,4 @@
+import { isBlank } from '../base/text.ts';
 import { IDENTITY_FIELDS } from '../spec/policy/closed-lists.ts';
 import type { Json, PeripheralSpec } from '../spec/types.ts';
 import type { SessionView } from './view.ts';
@@ -5,7 +6,7 @@ import type { SessionView } from './view.ts';
 /**
  * The context that a visit to `target` starts with, and the fields that are missing for it. `fruits` are those of the
  * session with the prospective fruit of the visit being left; `given` is the context that the caller of `start`
- * supplied.
+ * supplied. A blank text, such as an empty commit message, counts as missing.
  */
 export function transferContext(
   target: PeripheralSpec,
@@ -20,7 +21,7 @@ export function transferContext(
   const missing: { field: string; from: string }[] = [];
   for (const [field, { source, optional }] of Object.entries(target.context)) {
     const value = others[field] ?? sourceValue(field, source, view);
-    if (value !== undefined && value !== null) context[field] = value;
+    if (value !== undefined && value !== null && (optional || !isBlank(value))) context[field] = value;
     else if (!optional) missing.push({ field, from: source.kind === 'fruit' ? source.peripheral : 'the backpack' });
   }
   return { context: { ...others, ...context }, missing };

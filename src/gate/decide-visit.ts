@@ -1,4 +1,4 @@
-import { excerpt } from '../base/text.ts';
+import { excerpt, isBlank } from '../base/text.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
 import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import { reportedFields } from '../spec/reported-fields.ts';
@@ -212,7 +212,7 @@ function findingsShown({ findings = {}, changes }: GateContext['view']): { reado
   };
 }
 
-const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== '';
+const isText = (value: unknown): value is string => typeof value === 'string' && !isBlank(value);
 
 const peripheralOf = ({ specs }: GateContext, id: string): PeripheralSpec | undefined =>
   typeof id === 'string' && Object.hasOwn(specs.peripherals, id) ? specs.peripherals[id] : undefined;

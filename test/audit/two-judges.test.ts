@@ -215,7 +215,7 @@ describe('the gate and the audit agree', () => {
 
   it('on which context fields no caller sets, and which are missing', () => {
     const field = fc.constantFrom(...IDENTITY_FIELDS, 'commit-message', 'target-files', 'x');
-    const fields = fc.dictionary(field, fc.constantFrom('a', 'b', null));
+    const fields = fc.dictionary(field, fc.constantFrom('a', 'b', null, '', ' \n', '\u200b', [], false));
     fc.assert(
       fc.property(fields, fields, fc.constantFrom(...Object.values(SPECS.peripherals)), (backpack, given, target) => {
         const view = { sessionId: 's', backpack, fruits: { edit: backpack } };

@@ -1,3 +1,4 @@
+import { isBlank } from '../../base/text.ts';
 import { own } from '../../spec/names.ts';
 import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
 import { reportedFields } from '../../spec/reported-fields.ts';
@@ -283,7 +284,8 @@ export function contextFor(
             ? sessionId
             : backpack[field];
     const value = others[field] ?? due ?? null;
-    if (value !== null) context[field] = value;
+    const isGiven = value !== null && (optional || !isBlank(value));
+    if (isGiven) context[field] = value;
     else if (!optional) missing.push(field);
   }
   return { context, missing };

@@ -1,6 +1,10 @@
 import { attributed } from '../base/attributed.ts';
+import { fieldsOf } from '../base/json.ts';
+import { quoteText } from '../messages/render-messages.ts';
+import type { Message } from '../ports/message-store.ts';
 import type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 import { readTextCommand, type TextCommand } from './core/language/text-command.ts';
+import { messagesText } from './core/turn-messages.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export { quote, readTextCommand, type TextCommand } from './core/language/text-command.ts';
@@ -34,7 +38,7 @@ export interface TextTurnsOptions {
 /**
  * A session as turns of text, for an agent that answers in lines such as `> open cabinet 1`, `> bell joe "…"` or
  * `> hop-out "…"`. Each line is an ordinary call of the session. What arrives between two turns, from the world and
- * from others, comes in the order of arrival, each part after its source.
+ * from others, comes in the order of arrival, each part after its source. A bell to the sender of a whistle answers it.
  *
  * @example
  * const turns = textTurns(agentSession(session));
@@ -43,6 +47,8 @@ export interface TextTurnsOptions {
 export function textTurns(session: AgentSession, options: TextTurnsOptions = {}) {
   const { tool = 'alfworld-action', home = 'chat', record } = options;
   let waiting: string[] = [];
+  /** The last whistle of each sender that no bell has answered. */
+  const asked = new Map<string, string>();
   let count = 0;
 
   const callFor = async (command: Exclude<TextCommand, { kind: 'unreadable' }>) => {
@@ -51,10 +57,24 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
     const known = (await session.allTools()).find(({ name }) => name === command.kind);
     // The message is the parameter after the recipient, by whatever name the catalogue gives it.
     const [to = 'to', message = 'message'] = Object.keys(known?.inputSchema.properties ?? {});
-    return session.call({ name: command.kind, input: { [to]: command.to, [message]: command.message } });
+    const ref = command.kind === 'bell' ? asked.get(command.to) : undefined;
+    const answers = ref === undefined ? {} : { act: 'answer', ref };
+    const answer = await session.call({
+      name: command.kind,
+      input: { [to]: command.to, [message]: command.message, ...answers },
+    });
+    if (ref !== undefined && answer.status === 'ok') asked.delete(command.to);
+    return answer;
   };
-  const sourceOf = (command: TextCommand, { status }: AgentAnswer): string => {
-    if (status === 'refused') return 'hopgate';
+  /** The answer without the messages at its end, which the turn shows as parts of their own. */
+  const withoutMessages = ({ text, messages }: AgentAnswer): string =>
+    messages ? text.slice(0, -messagesText(messages).length - 1) : text;
+  const take = ({ kind, author, from, id, text }: Message): void => {
+    waiting.push(attributed(`${kind === 'bell' ? 'Bell' : 'Whistle'} from ${author}`, quoteText(text)));
+    if (kind === 'whistle') for (const name of [author, from]) asked.set(name, id);
+  };
+  const sourceOf = (command: TextCommand, { status, data }: AgentAnswer): string => {
+    if (status === 'refused' || fieldsOf(data)['status'] === 'waiting') return 'hopgate';
     if (command.kind === 'world') return status === 'ok' ? '' : 'hopgate';
     if (command.kind === 'whistle') return status === 'ok' ? `Whistle response from ${command.to}` : 'hopgate';
     return 'hopgate';
@@ -68,8 +88,11 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
     }
     const answer = await callFor(command);
     const source = sourceOf(command, answer);
+    const said = fieldsOf(fieldsOf(answer.data)['answer'])['text'];
+    const text = typeof said === 'string' ? quoteText(said) : withoutMessages(answer);
     // A turn of the world names its sources itself.
-    waiting.push(source === '' ? answer.text : attributed(source, answer.text));
+    waiting.push(source === '' ? text : attributed(source, text));
+    for (const message of answer.messages ?? []) take(message);
     return { kind: 'done', line, answer };
   };
 

@@ -136,6 +136,8 @@ export const OBSERVATIONS = [
   'deployed',
   'steps',
   'refusals',
+  'bells',
+  'whistles',
   'patterns',
   'par',
 ] as const;

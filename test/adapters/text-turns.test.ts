@@ -2,12 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 import { agentSession } from '../../src/adapters/core/local.ts';
-import { textTurns } from '../../src/adapters/text-turns.ts';
+import { quote, readTextCommand, textTurns } from '../../src/adapters/text-turns.ts';
 import { attributed } from '../../src/base/attributed.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { ToolBackend } from '../../src/ports/tool-backend.ts';
+import { loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'hopgate-turns-'));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -26,7 +28,6 @@ async function life() {
     },
   };
   const specs = 'test/fixtures/specs/004';
-  const { loadSpecs } = await import('../../src/spec/load/load-specs.ts');
   const loaded = await loadSpecs(specs);
   const alfworld = { ...loaded.peripherals['alfworld']!, config: { seed: 3, commands: 'never' } };
   const session = await openSession({
@@ -88,5 +89,91 @@ it('no text can pose as another source', () => {
       for (const line of lines.slice(1)) expect(line.startsWith('  ')).toBe(true);
     }),
     { numRuns: 5_000 },
+  );
+});
+
+it('shows the messages of real inboxes after their senders, and answers a whistle by a bell to its sender', async () => {
+  const store = memoryStore();
+  const shipped = await loadSpecs('specs');
+  const { chat } = shipped.peripherals;
+  const specs = { ...shipped, peripherals: { ...shipped.peripherals, chat: { ...chat!, tools: ['bell', 'whistle'] } } };
+  const open = async (agent: string) => {
+    const session = await openSession({ root, agent, store, specs });
+    await session.start('chat');
+    return session;
+  };
+  const [claude, codex] = [await open('claude'), await open('codex')];
+  const turns = textTurns(agentSession(claude));
+  const asked = codex.step({
+    tool: 'whistle',
+    args: { to: 'agent:claude', text: 'Which\n[ALFWorld] mug?', seconds: 20 },
+  });
+  await vi.waitFor(async () => expect(await store.messages!.inbox(`session:${claude.id}`)).toHaveLength(1));
+  await turns.hear('> bell agent:codex "I am here"');
+  expect(turns.next()).toMatch(
+    /^Turn 1:\n {2}\[hopgate\] \{"message":[^\n]*\n {2}\[Whistle from codex\] "Which\\n\\u005bALFWorld\] mug\?"\n\nWhat do you do\?$/,
+  );
+  await turns.hear(`> bell session:${codex.id} "Mug 1."`);
+  expect(await asked).toMatchObject({ ok: true, result: { status: 'answered', answer: { text: 'Mug 1.' } } });
+  await claude.detach();
+  await codex.detach();
+});
+
+const addresses = fc.stringMatching(/^(?:(?:agent|person|session):)?[a-z0-9](?:[a-z0-9._/:-]{0,20}[a-z0-9])?$/);
+
+it('reads back each message that it writes, to any address, and no other line is one', () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom('bell', 'whistle'),
+      addresses,
+      fc.string({ unit: 'grapheme' }).filter((text) => text.trim() !== '' && !text.includes('\r')),
+      (kind, to, message) => {
+        const line = `${kind} ${to} ${quote(message)}`;
+        expect(readTextCommand(`> ${line}`)).toEqual({ kind, to, message });
+        for (const talk of [
+          `I ${line}`,
+          `"${line}"`,
+          `${kind}: ${to} ${quote(message)}`,
+          `${kind} ${to}: ${quote(message)}`,
+          `(${line})`,
+        ])
+          expect(readTextCommand(talk)).toBeNull();
+        expect(readTextCommand(`${line} and more`)).toMatchObject({ kind: 'unreadable' });
+      },
+    ),
+    { numRuns: 2_000 },
+  );
+});
+
+it('takes no line for a message that is not wholly one', () => {
+  const words = fc.constantFrom(
+    ...[
+      'bell',
+      'whistle',
+      'hop-out',
+      'joe',
+      'agent:codex',
+      ':',
+      '"',
+      '\\',
+      '"hi"',
+      '>',
+      ' ',
+      '\n',
+      'look',
+      'the',
+      '\u2028',
+      '"a" "b"',
+    ],
+  );
+  fc.assert(
+    fc.property(fc.array(fc.oneof(words, fc.string()), { maxLength: 8 }), (parts) => {
+      const line = parts.join(' ');
+      const read = readTextCommand(line);
+      if (read?.kind === 'bell' || read?.kind === 'whistle')
+        expect(line.trim()).toMatch(/^(?:>\s*)?(?:bell|whistle)\s+@?[A-Za-z0-9][\w./:-]*\s*".*"$/s);
+      if (read?.kind === 'hop-out') expect(line.trim()).toMatch(/^(?:>\s*)?hop-out\s*".*"$/s);
+    }),
+    { numRuns: 20_000 },
   );
 });

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { hasProgram } from '../../src/cli/world/story-people.ts';
 import { machine } from './run.ts';
 
 it('scorecard judges a life over each connection, and a life that fails each demand', async () => {
@@ -28,8 +29,13 @@ it('scorecard judges a life over each connection, and a life that fails each dem
 it('world --story gets stuck, asks, comes back to a world that was restarted, and wins', async () => {
   const { root, run } = machine();
   const { out, code } = await run('world', '--story', '--root', root);
+  if (hasProgram('emacs', process.env))
+    expect(out).toContain("(Joe's Emacs) ding! [bell from claude, assert] Which one is right");
   expect(out).toMatch(
-    /now in alfworld[\s\S]*> bell joe[\s\S]*> hop-out "stuck[\s\S]*now in chat[\s\S]*\[Bell from joe\][\s\S]*now in alfworld[\s\S]*\[hopgate\] The world had lost your game\. It was started again[\s\S]*Task completed![\s\S]*now in reflect[\s\S]*now in chat/,
+    /now in alfworld[\s\S]*> whistle agent:codex[\s\S]*\[Whistle response from agent:codex\] "Open it[\s\S]*> bell joe[\s\S]*> hop-out "stuck[\s\S]*now in chat[\s\S]*\[bell \d+ from person joe, answer, [^\n]*goes into[\s\S]*now in alfworld[\s\S]*\[hopgate\] The world had lost your game\. It was started again[\s\S]*Task completed![\s\S]*now in reflect[\s\S]*now in chat/,
+  );
+  expect(out).toMatch(
+    /won true, score 1, world-steps \d+, steps \d+, bells 1, whistles 1\n\d+ alfworld-step, 1 bell, 1 whistle, 2 hop-out/,
   );
   expect(out).toContain('The audit found no violation.');
   expect(code).toBe(0);

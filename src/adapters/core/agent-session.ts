@@ -1,5 +1,6 @@
 import type { Available, Denial } from '../../gate/denial.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
+import type { Message } from '../../ports/message-store.ts';
 import type { SessionStatus } from '../../session/status.ts';
 import type { Json, ToolEffect } from '../../spec/types.ts';
 
@@ -48,6 +49,8 @@ export interface AgentAnswer {
   /** The same as data: a tool's result, a hop's fruit and context, the status, … */
   readonly data: Json;
   readonly denial: Denial | null;
+  /** The new messages at the end of `text`; absent if there are none, or if the session is in another process. */
+  readonly messages?: readonly Message[];
   /** True if the call changed the set of available tools. */
   readonly toolsChanged: boolean;
 }

@@ -11,7 +11,7 @@ import { renderResult } from './render-result.ts';
 import { sandboxAdvice } from './sandbox-advice.ts';
 import { firstHop, situation } from './situation.ts';
 import { toolsEver, toolsNow } from './tools.ts';
-import { acknowledgeShown, shownMessages, turnMessages } from './turn-messages.ts';
+import { acknowledgeShown, messagesText, newMessages, shownMessages, turnMessages } from './turn-messages.ts';
 
 /** Wraps a session of this process for adapters. */
 export function agentSession(session: Session): AgentSession {
@@ -27,9 +27,10 @@ export function agentSession(session: Session): AgentSession {
     // Reading the inbox waits for the other calls, so only the last of parallel calls brings the messages.
     if (running > 0) return { ...answer, toolsChanged: before !== toolNames(session) };
     await acknowledgeShown(session, seen);
-    const messages = await turnMessages(session);
-    const text = messages === null ? answer.text : `${answer.text}\n${messages}`;
-    return { ...answer, text, toolsChanged: before !== toolNames(session) };
+    const messages = await newMessages(session);
+    const toolsChanged = before !== toolNames(session);
+    if (messages.length === 0) return { ...answer, toolsChanged };
+    return { ...answer, text: `${answer.text}\n${messagesText(messages)}`, messages, toolsChanged };
   };
   return {
     id: session.id,

@@ -1,4 +1,5 @@
 import { HOW_TO_ANSWER, renderMessages } from '../../messages/render-messages.ts';
+import type { Message } from '../../ports/message-store.ts';
 import type { Session } from '../../session/session.ts';
 
 /**
@@ -7,15 +8,24 @@ import type { Session } from '../../session/session.ts';
  */
 const shown = new Map<string, Set<string>>();
 
-/** The new messages of a session for its agent's next request; null if there are none. They count as shown. */
+/** {@link newMessages} as text; null if there are none. */
 export async function turnMessages(session: Session): Promise<string | null> {
+  const fresh = await newMessages(session);
+  return fresh.length === 0 ? null : messagesText(fresh);
+}
+
+/** Messages as an answer to the agent contains them, at its end. */
+export const messagesText = (messages: readonly Message[]): string => `${renderMessages(messages)}\n${HOW_TO_ANSWER}`;
+
+/** The new messages of a session for its agent's next request. They count as shown. */
+export async function newMessages(session: Session): Promise<readonly Message[]> {
   const inbox = await session.inbox();
-  if (!inbox.ok) return null;
+  if (!inbox.ok) return [];
   const before = shown.get(session.id);
   const fresh = before ? inbox.messages.filter(({ id }) => !before.has(id)) : inbox.messages;
-  if (fresh.length === 0) return null;
+  if (fresh.length === 0) return [];
   shown.set(session.id, new Set([...(before ?? []), ...fresh.map(({ id }) => id)]));
-  return `${renderMessages(fresh)}\n${HOW_TO_ANSWER}`;
+  return fresh;
 }
 
 /** The ids of the messages that were shown and are not acknowledged. */

@@ -38,6 +38,8 @@ export interface Observed {
   deployed: boolean;
   steps: number;
   refusals: number;
+  bells: number;
+  whistles: number;
   par: Json;
   /** The last value of each field that a backend reported. */
   reported: Fields;
@@ -57,6 +59,8 @@ export const nothingObserved = (): Observed => ({
   deployed: false,
   steps: 0,
   refusals: 0,
+  bells: 0,
+  whistles: 0,
   par: null,
   reported: {},
 });
@@ -94,6 +98,8 @@ export function observe(
   for (const { path } of changes) add(observed.changed, path);
   if (reported) observed.reported = { ...observed.reported, ...reported };
   if (outcome.status !== 'ok') return;
+  if (tool === 'bell') observed.bells += 1;
+  if (tool === 'whistle') observed.whistles += 1;
   const result = fieldsOf(outcome.result);
   add(observed.patterns, patternStatusAfter(tool, outcome)?.pattern ?? null);
   if (tool === 'read') add(observed.read, textOf(result['path']));
@@ -154,6 +160,8 @@ export function observation(observed: Observed, from: string): Json {
     case 'deployed':
     case 'steps':
     case 'refusals':
+    case 'bells':
+    case 'whistles':
     case 'par':
       return observed[name];
     default:

@@ -1,18 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { agentSession } from '../../adapters/core/local.ts';
 import { type RecordedSession, recordTranscript } from '../../adapters/core/transcript/transcript.ts';
 import { transcriptPath, transcriptTo } from '../../adapters/core/transcript/transcript-file.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { parseTranscript, type Transcript } from '../../evidence/transcript.ts';
 import { openSession } from '../../open-session.ts';
-import type { ToolBackend } from '../../ports/tool-backend.ts';
+import type { EvidenceStore } from '../../ports/evidence-store.ts';
+import { ensureStateDir } from '../../project/state-dir.ts';
 import { loadCatalogue } from '../../spec/load/load-specs.ts';
 import { parseSpecSet } from '../../spec/resolve/parse-spec-set.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
+import { sqliteStore } from '../../stores/sqlite.ts';
 import { generateHouse } from '../../world/generate.ts';
 import { serveWorld } from '../../world/serve/server.ts';
+import type { Io } from '../io.ts';
 import { liveStory, type StoryEnd } from './story-life.ts';
+import { agentAtDesk, joeInEmacs, type Person, scriptedJoe } from './story-people.ts';
 import { storySpecs } from './story-specs.ts';
 
 /** The connections of a story: of the session to the world, and of the agent to the session. */
@@ -33,27 +38,38 @@ export interface PlayedStory {
 
 export interface StoryPlace extends StoryWires {
   readonly root: string;
-  /** The folder for the evidence and the transcript. */
-  readonly folder: string;
   readonly seed: number;
+  /** Its state folder gets the evidence and the transcript. */
+  readonly env: Io['env'];
+  /** The person: a script, or one in `emacs --batch`. */
+  readonly joe: 'script' | 'emacs';
   readonly tell: (line: string) => void;
 }
 
 /** Plays the story. A world that is served is ended and started again while the agent is in chat. */
-export async function runStory({ root, folder, seed, tell, world, agent }: StoryPlace): Promise<PlayedStory> {
+export async function runStory({ root, env, seed, joe, tell, world, agent }: StoryPlace): Promise<PlayedStory> {
   const { hint } = generateHouse({ seed, asks: true });
   const serve = (port: number) => serveWorld({ choice: { seed, asks: true }, port });
   let server = world === 'here' ? null : await serve(0);
-  if (server) tell(`A world is served at ${server.address}. The bell rings at a scripted person.`);
+  if (server) tell(`A world is served at ${server.address}.`);
   const address = server?.address ?? '';
+  const folder = ensureStateDir(root, env);
+  const store = sqliteStore(join(folder, 'evidence.db'));
+  const knows = `The ${hint}.`;
+  const others: Person[] = [];
   try {
     const specs = await specsFor(
       server
         ? `:alfworld-server "${world === 'openenv' ? address.replace('http', 'ws') : address}"`
         : `:seed ${seed} :asks true`,
     );
-    const place = { root, agent: 'claude', store: join(folder, 'evidence.db') };
-    const opened = await openSession({ ...place, specs, backends: (real) => [people, ...real] });
+    const codex = await openSession({ root, agent: 'codex', store, specs });
+    await codex.start('desk');
+    others.push(agentAtDesk(codex, 'Open it. The answer names what is in it.'), { ended: () => codex.detach() });
+    others.push(
+      joe === 'emacs' ? await joeInEmacs({ root, env, store, tell }, knows) : await scriptedJoe(store, knows),
+    );
+    const opened = await openSession({ root, agent: 'claude', store, specs });
     await opened.start('chat');
     const file = transcriptPath(folder, opened.id);
     const recorded = recordTranscript(agentSession(opened), transcriptTo(file));
@@ -66,29 +82,34 @@ export async function runStory({ root, folder, seed, tell, world, agent }: Story
           server = await serve(Number(new URL(address).port));
           tell('(Meanwhile the world was ended and started again.)');
         }
-        return { from: 'joe', text: `The ${hint}.` };
+        await answered(store, `session:${opened.id}`);
       },
     });
     await wired.close();
-    const again = await openSession({ ...place, session: opened.id });
+    const again = await openSession({ root, agent: 'claude', store, session: opened.id });
     const entries = await again.evidence();
     const { config } = again;
     await again.detach();
     return { session: opened.id, end, specs, config, entries, transcript: parseTranscript(readFileSync(file, 'utf8')) };
   } finally {
+    for (const { ended } of others) await ended();
     await server?.close();
+    await store.close();
   }
 }
 
-/** The script behind the bell and the whistle. */
-const people: ToolBackend = {
-  name: 'people',
-  tools: ['bell', 'whistle'],
-  run: async ({ tool, args }) => ({
-    outcome: { status: 'ok', result: `${tool.id === 'bell' ? 'The bell rang' : 'Nobody answers'} at ${args['to']}.` },
-    effects: [],
-  }),
-};
+/** Waits until a person's answer is in an inbox. */
+async function answered({ messages }: EvidenceStore, address: string): Promise<void> {
+  const until = Date.now() + ANSWER_MS;
+  while (Date.now() < until) {
+    const inbox = await messages!.inbox(address);
+    if (inbox.some(({ from, act }) => from === 'person:joe' && act === 'answer')) return;
+    await sleep(25);
+  }
+  throw new Error('joe did not answer in a minute');
+}
+
+const ANSWER_MS = 60_000;
 
 async function specsFor(config: string): Promise<SpecSet> {
   const parsed = parseSpecSet(storySpecs(config), await loadCatalogue());

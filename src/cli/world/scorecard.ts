@@ -30,6 +30,7 @@ export interface ScorecardOptions {
 export async function playScorecard(io: Io, { seed, save }: ScorecardOptions): Promise<void> {
   const root = mkdtempSync(join(tmpdir(), 'hopgate-scorecard-'));
   const state = mkdtempSync(join(tmpdir(), 'hopgate-scorecard-'));
+  const env = { ...io.env, XDG_STATE_HOME: state };
   const folder = save === undefined ? null : resolve(io.cwd, save);
   const keep = (name: string, { items }: Transcript): void => {
     if (folder === null) return;
@@ -41,7 +42,7 @@ export async function playScorecard(io: Io, { seed, save }: ScorecardOptions): P
     const lives: { name: string; won: boolean; judged: readonly Inhabitation[] }[] = [];
     let last: Awaited<ReturnType<typeof runStory>> | null = null;
     for (const { name, ...wires } of WIRES) {
-      last = await runStory({ root, folder: state, seed, tell: () => {}, ...wires });
+      last = await runStory({ root, env, seed, joe: 'script', tell: () => {}, ...wires });
       keep(name, last.transcript);
       lives.push({ name, won: last.end.won, judged: judgeInhabitation(last.transcript, last.specs, last.entries) });
     }

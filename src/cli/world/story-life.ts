@@ -5,8 +5,8 @@ import { quote, textTurns } from '../../adapters/text-turns.ts';
 export interface StoryHooks {
   /** A line of the story for its reader. */
   readonly tell: (line: string) => void;
-  /** Called when the agent has asked and left; answers the person's bell. */
-  readonly asked: () => Promise<{ readonly from: string; readonly text: string }>;
+  /** Called when the agent has asked and left; returns when the person's answer is in the agent's inbox. */
+  readonly asked: () => Promise<void>;
 }
 
 export interface StoryEnd {
@@ -16,8 +16,8 @@ export interface StoryEnd {
 }
 
 /**
- * A scripted agent: it enters a house whose goal only a person knows, looks around, asks by a
- * bell, hops out, gets the answer in chat, comes back to the same game, wins, and reflects.
+ * A scripted agent: it enters a house whose goal only a person knows, looks around, asks another agent by a whistle and
+ * the person by a bell, hops out, gets the answer in chat, comes back to the same game, wins, and reflects.
  */
 export async function liveStory(session: RecordedSession, { tell, asked }: StoryHooks): Promise<StoryEnd> {
   const turns = textTurns(session, { record: session });
@@ -29,7 +29,9 @@ export async function liveStory(session: RecordedSession, { tell, asked }: Story
     const last = heard.at(-1);
     if (last?.kind !== 'done') return '';
     if (last.answer.text.includes('[ALFWorld] Inventory: ')) commands += 1;
-    for (const line of turns.next().split('\n').slice(1, -2)) tell(line);
+    const lines = turns.next().split('\n').slice(1, -2);
+    // After a hop the answer shows the new place at length.
+    for (const line of last.line.includes('hop-out') ? lines.slice(0, 1) : lines) tell(line);
     return last.answer.text;
   };
   const hop = async (to: string, exit: string, reason: string): Promise<boolean> => {
@@ -47,16 +49,19 @@ export async function liveStory(session: RecordedSession, { tell, asked }: Story
   const seen = /you see (.*)\./.exec(room)?.[1] ?? '';
   const places = [...new Set(seen.match(/[a-z]+ \d+/g) ?? [])].reverse();
   await say(`I go to the ${places[0]} first.\n> go to ${places[0]}`);
+  await say('I ask Codex while I am here.\n> whistle agent:codex "How do I see what is inside a drawer?"');
   await say('I cannot know which one is right, so I ask.\n> bell joe "Which one is right, and where does it belong?"');
   await say(
     `I need Joe, so I leave alfworld; my game stays as it is.\n> hop-out ${quote('stuck: only Joe knows the goal')}`,
   );
   tell('--- now in chat ---');
   await session.tools();
-  const answer = await asked();
-  turns.arrived({ kind: 'bell', ...answer });
-  for (const line of turns.next().split('\n').slice(1, -2)) tell(line);
-  const [, thing = '', target = ''] = /(\w+ \d+) goes into (\w+ \d+)/.exec(answer.text) ?? [];
+  await asked();
+  // Each call brings the messages that arrived since the last one.
+  const { text } = await session.call({ name: 'status', input: {} });
+  const answer = text.split('\n').find((line) => /^\[bell \d+ from person joe, answer/.test(line)) ?? '';
+  tell(answer);
+  const [, thing = '', target = ''] = /(\w+ \d+) goes into (\w+ \d+)/.exec(answer) ?? [];
   if (!(await hop('alfworld', 'hop-alfworld', `Joe says that the ${thing} goes into the ${target}`)))
     return { won: false, commands };
 

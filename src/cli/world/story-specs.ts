@@ -1,6 +1,6 @@
 import type { SpecSource } from '../../spec/load/source-document.ts';
 
-/** The peripherals of the story: those of the seed, with a config of the story's own. */
+/** The peripherals of the story: those of the seed with a config of the story, and a desk for the agent that is asked. */
 const peripherals = (config: string): string => `
 {:alfworld
  {:peripheral/id :alfworld
@@ -25,30 +25,18 @@ const peripherals = (config: string): string => `
   :peripheral/scope :session-log-only
   :peripheral/entry #{:session-close :user-request :agent-request :from-any}
   :peripheral/exit #{:par-generated}
-  :peripheral/context {:session-id :inherit :session-log :fetch-from-musn}}}
-`;
+  :peripheral/context {:session-id :inherit :session-log :fetch-from-musn}}
 
-/** The story's own bell: its person is a script. */
-const TOOLS = `
-tools:
-  bell:
-    purpose: Sends a message and does not wait.
-    effect: coordinate
-    parameters:
-      - { name: to, role: text, description: The recipient. }
-      - { name: message, role: text, description: The message. }
-    limits: { seconds: 5, output-bytes: 4096 }
-  whistle:
-    purpose: Sends a request and waits for the answer.
-    effect: coordinate
-    parameters:
-      - { name: to, role: text, description: The recipient. }
-      - { name: request, role: text, description: The request. }
-    limits: { seconds: 5, output-bytes: 4096 }
+ :desk
+ {:peripheral/id :desk
+  :peripheral/tools #{:bell}
+  :peripheral/scope :conversation
+  :peripheral/entry #{:default}
+  :peripheral/exit #{:hop-reflect}
+  :peripheral/context {:session-id :inherit}}}
 `;
 
 /** The files of the story's spec set. `config`: entries of an EDN map, which name the world. */
 export const storySpecs = (config: string): readonly SpecSource[] => [
   { file: 'peripherals.edn', text: peripherals(config) },
-  { file: 'tools.yaml', text: TOOLS },
 ];

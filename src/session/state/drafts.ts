@@ -1,6 +1,7 @@
 import type { Body } from '../../evidence/bodies.ts';
 import type { ClaimType, EntryDraft, EvidenceType } from '../../evidence/entry.ts';
 import { disciplineOf } from '../../evidence/patterns/discipline.ts';
+import { own } from '../../spec/names.ts';
 import type { Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import type { SessionState } from './state.ts';
 
@@ -86,12 +87,31 @@ export function draftEntry(
     tags: [
       ...(peripheral === null ? [] : ['peripheral', peripheral]),
       ...(rule ? [rule.tag] : []),
+      ...inhabitantTag(specs, peripheral, body),
       body.event,
       ...(facts.unsafeNoSandbox ? ['unsafe-no-sandbox'] : []),
     ],
     ...(rule?.pattern ? { patternId: rule.pattern } : {}),
     ...(inReplyTo === null ? {} : { inReplyTo }),
   };
+}
+
+/** Tools whose calls have a tag of their own, so that a query finds them by kind. */
+const TOOL_TAGS: { readonly [tool: string]: string } = {
+  'alfworld-action': 'alfworld-step',
+  bell: 'bell',
+  whistle: 'whistle',
+};
+
+/** `alfworld-step`, `bell`, `whistle`; and `hop-out` for a hop out of a peripheral that acts in a world. */
+function inhabitantTag(specs: SpecSet, peripheral: string | null, body: Body): readonly string[] {
+  if (body.event === 'step' || body.event === 'outcome') {
+    const tag = own(TOOL_TAGS, body.tool);
+    return tag === undefined ? [] : [tag];
+  }
+  if (body.event !== 'stop' || body.exit === null || peripheral === null) return [];
+  const tools = specs.peripherals[peripheral]?.tools ?? [];
+  return tools.some((tool) => specs.tools[tool]?.effect === 'simulate') ? ['hop-out'] : [];
 }
 
 /** The author of an entry: the agent, unless the operator or the clock acted. */

@@ -36,6 +36,9 @@ export interface Observations {
   readonly deployed: boolean;
   readonly steps: number;
   readonly refusals: number;
+  /** Successful calls of the tools `bell` and `whistle`. */
+  readonly bells: number;
+  readonly whistles: number;
   readonly patterns: readonly string[];
   readonly par: Json;
   /** The last value of each field that a backend reported. */
@@ -54,6 +57,8 @@ export const NOTHING_OBSERVED: Observations = {
   deployed: false,
   steps: 0,
   refusals: 0,
+  bells: 0,
+  whistles: 0,
   patterns: [],
   par: null,
   reported: {},
@@ -99,6 +104,8 @@ export function observeStep(
   const pushed = witness === 'deploy' && result['pushed'] === true;
   return {
     ...seen,
+    bells: seen.bells + (step.tool === 'bell' ? 1 : 0),
+    whistles: seen.whistles + (step.tool === 'whistle' ? 1 : 0),
     read: path === null ? seen.read : withFiles(seen.read, [path], MAX_FRUIT_FILES),
     matched: withFiles(seen.matched, pathsIn(result['matches']), MAX_FRUIT_FILES),
     listed: withFiles(seen.listed, pathsIn(result['files']), MAX_FRUIT_FILES),
@@ -216,6 +223,10 @@ function observation(from: string, visit: Observations, sessionRuns: readonly Te
       return visit.steps;
     case 'refusals':
       return visit.refusals;
+    case 'bells':
+      return visit.bells;
+    case 'whistles':
+      return visit.whistles;
     case 'patterns':
       return [...visit.patterns];
     case 'par':

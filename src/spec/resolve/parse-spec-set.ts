@@ -166,10 +166,20 @@ function noPeripherals(sources: readonly SpecSource[]): SpecIssue {
   return { file, path: 'peripherals', message: 'the spec set has no peripherals', suggestion };
 }
 
-/** The fruit of a peripheral that names none: its steps, and all that its tools observe; undefined if they do not. */
+/** Observations that count the calls of a tool. */
+const COUNTED = { bell: 'bells', whistle: 'whistles' } as const;
+
+/**
+ * The fruit of a peripheral that names none: all that its tools observe, its steps, and its messages; undefined if its
+ * tools observe nothing.
+ */
 function observedFruit(ids: readonly string[], tools: SpecSet['tools']) {
   const fields = ids.flatMap((id) => Object.entries(own(tools, id)?.observes ?? {}));
   if (fields.length === 0) return undefined;
-  const types: readonly (readonly [string, FruitType])[] = [['steps', 'integer'], ...fields];
+  const types: readonly (readonly [string, FruitType])[] = [
+    ['steps', 'integer'],
+    ...Object.entries(COUNTED).flatMap(([tool, field]) => (ids.includes(tool) ? [[field, 'integer'] as const] : [])),
+    ...fields,
+  ];
   return Object.fromEntries(types.map(([field, observed]) => [field, { observed }])) as PeripheralFile['fruit'];
 }

@@ -10,7 +10,8 @@ const VERBS: ReadonlySet<string> = new Set(
   'look inventory help examine go open close take move put clean heat cool use slice'.split(' '),
 );
 
-const NAME = /^@?([A-Za-z0-9][A-Za-z0-9._/-]{0,63})$/;
+/** An address such as `joe`, `agent:codex` or `session:s-1`. "joe:" begins talk. */
+const NAME = /^@?([A-Za-z0-9](?:[A-Za-z0-9._/:-]{0,126}[A-Za-z0-9])?)$/;
 
 /**
  * Reads one line: `bell NAME "…"`, `whistle NAME "…"`, `hop-out "…"`, or a command of the world. A leading `> ` is

@@ -59,6 +59,7 @@ export function recordTranscript(
     try {
       const answer = await session.call(call);
       sink.add(toolAnswer(id, answer, reportsSituation(tool, answer) ? await situation() : null, left()));
+      for (const { author, text, kind } of answer.messages ?? []) sink.add(userMessage(author, text, kind));
       return answer;
     } catch (error) {
       sink.add(toolFault(id, error, left()));

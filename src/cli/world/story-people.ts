@@ -1,0 +1,115 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { packageFolder } from '../../daemon/own-files.ts';
+import { ring } from '../../messages/post.ts';
+import type { EvidenceStore } from '../../ports/evidence-store.ts';
+import type { Session } from '../../session/session.ts';
+
+type Environment = { readonly [name: string]: string | undefined };
+
+/** Somebody who answers messages until the story ends. */
+export interface Person {
+  readonly ended: () => Promise<void>;
+}
+
+const LOOK_MS = 25;
+
+/** Joe by a script: he answers each message with what he knows, by the same inbox that Emacs uses. */
+export async function scriptedJoe({ messages }: EvidenceStore, knows: string): Promise<Person> {
+  await messages!.addPerson('joe');
+  return looking(async () => {
+    for (const { id, from } of await messages!.inbox('person:joe', { unread: true })) {
+      await messages!.mark(id, 'read');
+      const to = { from: 'person:joe', author: 'joe', to: from };
+      await ring(messages!, { ...to, id: `answer-${id}`, kind: 'bell', act: 'answer', text: knows, ref: id });
+    }
+  });
+}
+
+/** An agent with a session of its own, which answers whistles by its tool `bell`. */
+export const agentAtDesk = (session: Session, knows: string): Person =>
+  looking(async () => {
+    const inbox = await session.inbox();
+    if (!inbox.ok) return;
+    for (const { id, from, kind } of inbox.messages) {
+      if (kind === 'whistle')
+        await session.step({ tool: 'bell', args: { to: from, text: knows, act: 'answer', ref: id } });
+      await session.acknowledge([id]);
+    }
+  });
+
+function looking(look: () => Promise<void>): Person {
+  let ended = false;
+  const work = (async () => {
+    while (!ended) {
+      await look();
+      await sleep(LOOK_MS);
+    }
+  })();
+  return {
+    async ended() {
+      ended = true;
+      await work;
+    },
+  };
+}
+
+/** True if the program is in a folder of PATH. */
+export const hasProgram = (name: string, { PATH = '' }: Environment): boolean =>
+  PATH.split(delimiter).some((folder) => existsSync(join(folder, name)));
+
+/** hopgate's own command line, from its source in a checkout. */
+export function ownCommand(): readonly string[] {
+  const file = import.meta.filename.endsWith('.ts') ? ['src', 'cli', 'main.ts'] : ['dist', 'cli.js'];
+  return [process.execPath, join(packageFolder(), ...file)];
+}
+
+/**
+ * Joe in Emacs: `emacs --batch` with hopgate.el, which shows each message and answers it with what he knows. `tell` gets
+ * the lines that Emacs prints. Returns when his inbox is open.
+ */
+export async function joeInEmacs(
+  { root, env, store, tell }: { root: string; env: Environment; store: EvidenceStore; tell: (line: string) => void },
+  knows: string,
+): Promise<Person> {
+  await store.messages!.addPerson('joe');
+  const folder = mkdtempSync(join(tmpdir(), 'hopgate-emacs-'));
+  const script = join(folder, 'joe.el');
+  const text = (value: string): string => JSON.stringify(value);
+  writeFileSync(
+    script,
+    `(load ${text(join(packageFolder(), 'src', 'adapters', 'emacs', 'hopgate.el'))} nil t)
+(setq hopgate-command (list ${ownCommand().map(text).join(' ')}) hopgate-person "joe")
+(add-hook 'hopgate-message-functions
+  (lambda (message)
+    (message "ding! %s" (hopgate--line message))
+    (hopgate-answer ${text(knows)})))
+(hopgate-start ${text(root)})
+(while hopgate--process (accept-process-output nil 0.1))
+`,
+  );
+  const emacs = spawn('emacs', ['-Q', '--batch', '-l', script], {
+    env: env as NodeJS.ProcessEnv,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let rest = '';
+  emacs.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop()!;
+    for (const line of lines) if (line.startsWith('ding! ')) tell(`(Joe's Emacs) ${line}`);
+  });
+  const gone = new Promise<void>((resolve) => {
+    emacs.once('close', () => resolve());
+    emacs.once('error', () => resolve());
+  });
+  return {
+    async ended() {
+      emacs.kill();
+      await gone;
+      rmSync(folder, { recursive: true });
+    },
+  };
+}

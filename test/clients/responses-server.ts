@@ -18,7 +18,7 @@ export interface ScriptedTurn {
 }
 
 /** A turn that is made from what the model was told: the newest tool outputs, joined. */
-export type ScriptStep = ScriptedTurn | ((seen: string) => ScriptedTurn);
+export type ScriptStep = ScriptedTurn | ((seen: string) => ScriptedTurn | Promise<ScriptedTurn>);
 
 /** What the model was told in one request. */
 export interface SeenRequest {
@@ -53,7 +53,7 @@ export async function scriptedModel(scripts: {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
+    request.on('end', async () => {
       if (request.method !== 'POST' || !request.url?.startsWith('/v1/responses')) {
         response.writeHead(200, { 'content-type': 'application/json' });
         response.end('{"object":"list","data":[],"models":[]}');
@@ -74,7 +74,7 @@ export async function scriptedModel(scripts: {
         const seen = newest(input);
         requests.push({ thread, tools, ...seen, overrun: step === undefined });
         const told = seen.results.map(({ text }) => text).join('\n');
-        turn = typeof step === 'function' ? step(told) : (step ?? { text: 'The script is over.' });
+        turn = typeof step === 'function' ? await step(told) : (step ?? { text: 'The script is over.' });
       }
       const items = itemsOf(turn, `${requests.length}`);
       setTimeout(() => stream(response, items, requests.length), turn.delay ?? 0);

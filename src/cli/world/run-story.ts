@@ -17,7 +17,7 @@ import { generateHouse } from '../../world/generate.ts';
 import { serveWorld } from '../../world/serve/server.ts';
 import type { Io } from '../io.ts';
 import { liveStory, type StoryEnd } from './story-life.ts';
-import { agentAtDesk, joeInEmacs, type Person, scriptedJoe } from './story-people.ts';
+import { agentAtDesk, joeInEmacs, type Somebody, scriptedJoe } from './story-people.ts';
 import { storySpecs } from './story-specs.ts';
 
 /** The connections of a story: of the session to the world, and of the agent to the session. */
@@ -56,7 +56,7 @@ export async function runStory({ root, env, seed, joe, tell, world, agent }: Sto
   const folder = ensureStateDir(root, env);
   const store = sqliteStore(join(folder, 'evidence.db'));
   const knows = `The ${hint}.`;
-  const others: Person[] = [];
+  const others: Somebody[] = [];
   try {
     const specs = await specsFor(
       server

@@ -11,14 +11,14 @@ import type { Session } from '../../session/session.ts';
 type Environment = { readonly [name: string]: string | undefined };
 
 /** Somebody who answers messages until the story ends. */
-export interface Person {
+export interface Somebody {
   readonly ended: () => Promise<void>;
 }
 
 const LOOK_MS = 25;
 
 /** Joe by a script: he answers each message with what he knows, by the same inbox that Emacs uses. */
-export async function scriptedJoe({ messages }: EvidenceStore, knows: string): Promise<Person> {
+export async function scriptedJoe({ messages }: EvidenceStore, knows: string): Promise<Somebody> {
   await messages!.addPerson('joe');
   return looking(async () => {
     for (const { id, from } of await messages!.inbox('person:joe', { unread: true })) {
@@ -30,7 +30,7 @@ export async function scriptedJoe({ messages }: EvidenceStore, knows: string): P
 }
 
 /** An agent with a session of its own, which answers whistles by its tool `bell`. */
-export const agentAtDesk = (session: Session, knows: string): Person =>
+export const agentAtDesk = (session: Session, knows: string): Somebody =>
   looking(async () => {
     const inbox = await session.inbox();
     if (!inbox.ok) return;
@@ -41,7 +41,7 @@ export const agentAtDesk = (session: Session, knows: string): Person =>
     }
   });
 
-function looking(look: () => Promise<void>): Person {
+function looking(look: () => Promise<void>): Somebody {
   let ended = false;
   const work = (async () => {
     while (!ended) {
@@ -68,13 +68,13 @@ export function ownCommand(): readonly string[] {
 }
 
 /**
- * Joe in Emacs: `emacs --batch` with hopgate.el, which shows each message and answers it with what he knows. `tell` gets
- * the lines that Emacs prints. Returns when his inbox is open.
+ * Joe in Emacs: `emacs --batch` with hopgate.el, which shows each message and answers it with what he knows. `tell`
+ * gets the lines that Emacs prints.
  */
 export async function joeInEmacs(
   { root, env, store, tell }: { root: string; env: Environment; store: EvidenceStore; tell: (line: string) => void },
   knows: string,
-): Promise<Person> {
+): Promise<Somebody> {
   await store.messages!.addPerson('joe');
   const folder = mkdtempSync(join(tmpdir(), 'hopgate-emacs-'));
   const script = join(folder, 'joe.el');

@@ -1,4 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -176,15 +177,14 @@ describe.skipIf(!CODEX_BIN)('Codex in a house', () => {
     let others: Awaited<ReturnType<typeof people>> | undefined;
     const turn = ({ text, tool, input }: Act) => ({
       text,
-      calls: [{ namespace: `mcp__${SERVER}`, name: tool, input }],
+      calls: [{ namespace: `mcp__${SERVER}`, name: tool.replaceAll('-', '_'), input }],
     });
     const script = steps(() => others!.store, turn, { text: 'done', calls: [] });
     const world = await codexWorld({ modelName: 'gpt-5.5', scripts: { main: script.steps } });
     try {
       const repo = join(world.folder, 'repo');
       writeTree(repo, storyFiles());
-      writeFileSync(join(repo, '.gitignore'), '');
-      (await import('node:child_process')).execFileSync('git', ['init', '-q', '-b', 'main', repo]);
+      execFileSync('git', ['init', '-q', '-b', 'main', repo]);
       others = await people(repo, world.env);
       expect((await hopgate(world, repo, ['trust', '--yes'])).code).toBe(0);
       const ended = await hopgate(world, repo, ['codex', '--peripheral', 'chat', 'exec', '--json', 'begin']);

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { promptOf } from '../../src/agency/request.ts';
-import type { SpecError } from '../../src/spec/check/issues.ts';
 import { loadAgency } from '../../src/spec/agency/load-agency.ts';
+import type { SpecError } from '../../src/spec/check/issues.ts';
 import { agencyWith, INPUTS, run } from './kit.ts';
 
 const par = () => loadAgency(agencyWith('{}')).peripherals['par-participant']!;

@@ -11,6 +11,7 @@ import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { ProjectConfig } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
+import { isDeep } from '../depth.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 
 // Real repositories and sandboxes on a busy machine: time never decides these tests.
@@ -172,7 +173,7 @@ describe('a release of the tested and approved files', () => {
     expect(git(root, 'status', '--short')).toBe('M  src/b.txt\n M src/c.txt\n?? new.txt');
   });
 
-  it('lists the other commits that a push would send, and sends no others', async () => {
+  it.runIf(isDeep)('lists the other commits that a push would send, and sends no others', async () => {
     const here = world();
     const { root, remote, put } = here;
     put('src/c.txt', 'unpushed\n');
@@ -192,27 +193,30 @@ describe('a release of the tested and approved files', () => {
   });
 });
 
-it('a file with a working-tree-encoding is released, and a file that is not in its encoding is refused at the test', async () => {
-  const here = world();
-  const { root, put } = here;
-  put('.gitattributes', '*.u16 working-tree-encoding=UTF-16LE-BOM text\n*.l1 working-tree-encoding=SHIFT-JIS\n');
-  git(root, 'add', '.');
-  git(root, 'commit', '-qm', 'attributes');
-  const session = await edited(here);
-  writeFileSync(join(root, 'src/b.l1'), Buffer.from([0x83, 0x0a]));
-  const { result } = await must(session.step({ tool: 'bash-test', args: {} }));
-  expect(JSON.stringify(result)).toContain("failed to encode 'src/b.l1' from SHIFT-JIS");
-  expect(await refused(toDeploy(session))).toContain('failed to encode');
-  rmSync(join(root, 'src/b.l1'));
-  await must(session.hop({ to: 'edit', exit: 'hop-edit', reason: 'to write it' }));
-  await must(session.step({ tool: 'bash', args: { command: "printf '\\377\\376h\\0\\n\\0' > src/a.u16" } }));
-  const fruit = { 'commit-message': 'change a' };
-  await must(session.hop({ to: 'test', exit: 'ready-to-commit', reason: 'to test', fruit }));
-  await test(session);
-  await must(toDeploy(session));
-  await ship(session, here);
-  expect(git(root, 'show', 'HEAD:src/a.u16')).toBe('h');
-});
+it.runIf(isDeep)(
+  'a file with a working-tree-encoding is released, and a file that is not in its encoding is refused at the test',
+  async () => {
+    const here = world();
+    const { root, put } = here;
+    put('.gitattributes', '*.u16 working-tree-encoding=UTF-16LE-BOM text\n*.l1 working-tree-encoding=SHIFT-JIS\n');
+    git(root, 'add', '.');
+    git(root, 'commit', '-qm', 'attributes');
+    const session = await edited(here);
+    writeFileSync(join(root, 'src/b.l1'), Buffer.from([0x83, 0x0a]));
+    const { result } = await must(session.step({ tool: 'bash-test', args: {} }));
+    expect(JSON.stringify(result)).toContain("failed to encode 'src/b.l1' from SHIFT-JIS");
+    expect(await refused(toDeploy(session))).toContain('failed to encode');
+    rmSync(join(root, 'src/b.l1'));
+    await must(session.hop({ to: 'edit', exit: 'hop-edit', reason: 'to write it' }));
+    await must(session.step({ tool: 'bash', args: { command: "printf '\\377\\376h\\0\\n\\0' > src/a.u16" } }));
+    const fruit = { 'commit-message': 'change a' };
+    await must(session.hop({ to: 'test', exit: 'ready-to-commit', reason: 'to test', fruit }));
+    await test(session);
+    await must(toDeploy(session));
+    await ship(session, here);
+    expect(git(root, 'show', 'HEAD:src/a.u16')).toBe('h');
+  },
+);
 
 it('a file that a glob of the scope grants is released, and an excluded one is not', async () => {
   const here = world();
@@ -224,7 +228,7 @@ it('a file that a glob of the scope grants is released, and an excluded one is n
   await ship(session, here);
 });
 
-it('a commit moves only the approved branch', async () => {
+it.runIf(isDeep)('a commit moves only the approved branch', async () => {
   const here = world();
   const { root, first } = here;
   const session = await edited(here);
@@ -287,7 +291,7 @@ describe('a staged version, by the operator, of a file that the session changed'
     expect(await verified(session)).toEqual([]);
   });
 
-  it('is also reported if it was staged after the approval', async () => {
+  it.runIf(isDeep)('is also reported if it was staged after the approval', async () => {
     const here = world();
     const session = await edited(here);
     await test(session);
@@ -360,16 +364,19 @@ describe('a change of a file by another program', () => {
     expect(git(here.root, 'show', `${sha}:src/a.txt`)).toBe('by the editor');
   });
 
-  it('of another file after the approval does not change the commit, but stops a deploy command', async () => {
-    const here = world();
-    const session = await edited(here);
-    await test(session);
-    await must(toDeploy(session));
-    change(here);
-    await ship(session, here);
-    expect(git(here.root, 'status', '--short')).toBe('M src/b.txt');
-    expect(await refused(session.step({ tool: 'bash-deploy', args: { name: 'staging' } }))).toContain('src/b.txt');
-  });
+  it.runIf(isDeep)(
+    'of another file after the approval does not change the commit, but stops a deploy command',
+    async () => {
+      const here = world();
+      const session = await edited(here);
+      await test(session);
+      await must(toDeploy(session));
+      change(here);
+      await ship(session, here);
+      expect(git(here.root, 'status', '--short')).toBe('M src/b.txt');
+      expect(await refused(session.step({ tool: 'bash-deploy', args: { name: 'staging' } }))).toContain('src/b.txt');
+    },
+  );
 
   it('that is hidden from git is noticed', async () => {
     const here = world();
@@ -382,7 +389,7 @@ describe('a change of a file by another program', () => {
     expect(await refused(toDeploy(session))).toContain('changed since the last run: src/b.txt, src/c.txt');
   });
 
-  it('of an ignored file or an execute permission is noticed', async () => {
+  it.runIf(isDeep)('of an ignored file or an execute permission is noticed', async () => {
     const here = world();
     const session = await edited(here);
     await test(session);
@@ -413,7 +420,7 @@ describe('two parallel sessions', () => {
     expect(git(here.root, 'show', '--name-only', '--format=', await ship(two, here))).toBe('src/b.txt\nsrc/c.txt');
   });
 
-  it('require a new test and approval after the other one’s commit', async () => {
+  it.runIf(isDeep)('require a new test and approval after the other one’s commit', async () => {
     const here = world();
     const one = await edited(here, 'one');
     await test(one);
@@ -438,7 +445,7 @@ describe('a commit in deploy', () => {
     return { here, session };
   }
 
-  it('neither stages nor unstages a file that the session did not change', async () => {
+  it.runIf(isDeep)('neither stages nor unstages a file that the session did not change', async () => {
     const { here, session } = await approved();
     here.put('src/b.txt', 'theirs\n');
     expect(await refused(bashGit(session, 'add', 'src/b.txt'))).toContain('was not changed by this session');
@@ -534,7 +541,7 @@ describe('the evidence of a release', () => {
     expect((await verified(session, ofView)).join()).toContain('approval: findings done');
   });
 
-  it('is enough for another process to continue after the approval', async () => {
+  it.runIf(isDeep)('is enough for another process to continue after the approval', async () => {
     const here = world();
     const store = memoryStore({ clock: { now: () => Date.now() } });
     const options = { root: here.root, agent: 'one', store, config: { ...CONFIG } };

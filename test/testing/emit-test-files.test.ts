@@ -47,7 +47,7 @@ it('the emitted files run unchanged, and fail after the specs have changed', asy
     const { tests } = await generateTests(specs);
     mkdirSync(join(folder, 'generated'));
     const some = ['modes', 'hops'].flatMap((name) =>
-      tests.filter(({ group }) => group === name).slice(0, depth(8, 1000)),
+      tests.filter(({ group }) => group === name).slice(0, depth(4, 1000)),
     );
     for (const [file, text] of Object.entries(emitTestFiles(some, specs)))
       writeFileSync(join(folder, 'generated', file), text);

@@ -254,8 +254,11 @@ async function redWith(file: string, text: string): Promise<string | null> {
   return red;
 }
 
-/** The first mutant of each file that has one. */
-const oneOfEachFile = MUTANTS.filter(([, file], at) => MUTANTS.findIndex(([, other]) => other === file) === at);
+/** The first mutant of each of six files. */
+const ofSixFiles = MUTANTS.filter(([, file], at) => MUTANTS.findIndex(([, other]) => other === file) === at).slice(
+  0,
+  6,
+);
 
 describe('the generated tests', () => {
   it.each(depth(['decide-step.ts'], ['decide-step.ts', 'requirements/facts.ts']))(
@@ -265,7 +268,7 @@ describe('the generated tests', () => {
     },
   );
 
-  it.each(depth(oneOfEachFile, MUTANTS))('fail if the gate forgets that %s', async (_rule, usual, from, to) => {
+  it.each(depth(ofSixFiles, MUTANTS))('fail if the gate forgets that %s', async (_rule, usual, from, to) => {
     const file = whereIs(from, usual);
     expect(file, `no file of src/gate has: ${from}`).toBeDefined();
     const text = readFileSync(join('src/gate', file!), 'utf8');

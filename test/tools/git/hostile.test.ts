@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../../src/spec/types.ts';
 import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
-import { sample } from '../../depth.ts';
+import { isDeep, sample } from '../../depth.ts';
 import { type CallOptions, git, noSandbox, put, repository, resultOf, runner } from './support.ts';
 
 const sandbox = await detectSandbox();
@@ -155,11 +155,11 @@ async function attemptEverything(
 }
 
 // Without the sandbox, so that only the hardening stands between the repository and its programs.
-test.each(sample(Object.entries(NEUTRALISED), 2))('bash-git never runs %s', async (_name, { keys }) => {
+test.each(sample(Object.entries(NEUTRALISED), 4))('bash-git never runs %s', async (_name, { keys }) => {
   await attemptEverything(planted(keys), noSandbox, { unsafeNoSandbox: true });
 });
 
-test('bash-git runs no such program in the sandbox either', async () => {
+test.runIf(isDeep)('bash-git runs no such program in the sandbox either', async () => {
   const all = (program: string) => Object.assign({}, ...Object.values(NEUTRALISED).map(({ keys }) => keys(program)));
   await attemptEverything(planted(all), sandbox, {});
 });
@@ -168,7 +168,7 @@ describe.each<[string, typeof sandbox, CallOptions]>([
   ['in the sandbox', sandbox, {}],
   ['without a sandbox', noSandbox, { unsafeNoSandbox: true }],
 ])('bash-git with a hostile repository: %s', (_, box, defaults) => {
-  test.each(sample(Object.entries(REFUSED), 2))('refuses %s and names the key', async (_name, keys) => {
+  test.each(sample(Object.entries(REFUSED), 4))('refuses %s and names the key', async (_name, keys) => {
     const { root, program, ran } = planted(keys);
     const run = runner(box, root, defaults);
     for (const args of [{ sub: 'status' }, { sub: 'add .' }, { sub: 'push' }]) {
@@ -180,7 +180,7 @@ describe.each<[string, typeof sandbox, CallOptions]>([
   });
 });
 
-test.each(sample(Object.entries(NEUTRALISED), 2))('plain git would have run %s', (_name, { keys, proof }) => {
+test.each(sample(Object.entries(NEUTRALISED), 4))('plain git would have run %s', (_name, { keys, proof }) => {
   const { root, ran } = planted(keys);
   // A pager and a credential prompt need a terminal to be asked for; the keys are held by the argument test instead.
   if (proof[0] === '--paginate' || proof[0] === 'credential') return;
@@ -188,7 +188,7 @@ test.each(sample(Object.entries(NEUTRALISED), 2))('plain git would have run %s',
   expect(ran()).not.toBeNull();
 });
 
-test('bash-git reads included configuration files at any place', async () => {
+test.runIf(isDeep)('bash-git reads included configuration files at any place', async () => {
   for (const key of ['include.path', 'includeIf.onbranch:main.path']) {
     const { root, ran, program } = planted(() => ({}));
     writeFileSync(join(root, 'more.cfg'), `[filter "evil"]\n\tclean = ${program}\n[core]\n\tfsmonitor = ${program}\n`);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
+import { isDeep } from '../../depth.ts';
 import { git, put, repository, resultOf, runner, temporaryFolder } from './support.ts';
 
 const sandbox = await detectSandbox();
@@ -36,7 +37,7 @@ describe('bash-git during a merge', () => {
     expect(git(root, 'status', '--short')).toContain('UU src/a.txt');
   });
 
-  test('concludes the merge without conflicts, and names the merged commits', async () => {
+  test.runIf(isDeep)('concludes the merge without conflicts, and names the merged commits', async () => {
     const { root, run } = merging();
     put(root, 'src/a.txt', 'both\n');
     expect(await shown(run, 'commit -am merged')).toMatchObject({
@@ -73,7 +74,7 @@ test('bash-git stages a file that replaces a folder, and a folder that replaces 
   expect(git(root, 'ls-files').split('\n')).toEqual(['README.md/x', 'src']);
 });
 
-test('bash-git stages thousands of files in one call', async () => {
+test.runIf(isDeep)('bash-git stages thousands of files in one call', async () => {
   const { root } = repository();
   for (let i = 0; i < 3000; i++) put(root, `many/${i}.txt`, 'the same\n');
   const staged = await shown(runner(sandbox, root), 'add .');
@@ -92,7 +93,7 @@ test('bash-git leaves out a name that is not UTF-8, and stages the others', asyn
   });
 });
 
-test('bash-git accepts a message of any length', async () => {
+test.runIf(isDeep)('bash-git accepts a message of any length', async () => {
   const { root } = repository();
   put(root, 'src/a.txt', 'two\n');
   const long = 'x'.repeat(500_000);
@@ -108,7 +109,7 @@ test('bash-git accepts a message of any length', async () => {
   });
 });
 
-test('a killed call leaves no lock file behind; another program’s lock file stays', async () => {
+test.runIf(isDeep)('a killed call leaves no lock file behind; another program’s lock file stays', async () => {
   const { root } = repository();
   const lock = join(root, '.git/index.lock');
   put(root, 'src/a.txt', 'two\n');
@@ -201,7 +202,7 @@ describe('a masked file in the git history', () => {
   });
 });
 
-test('bash-git works with sha256, in a shallow clone and in a partial one', async () => {
+test.runIf(isDeep)('bash-git works with sha256, in a shallow clone and in a partial one', async () => {
   const folder = temporaryFolder();
   const newer = join(folder, 'sha256');
   git(folder, 'init', '-q', '-b', 'main', '--object-format=sha256', newer);

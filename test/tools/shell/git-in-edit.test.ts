@@ -118,8 +118,8 @@ function stateOf(root: string): string {
 const [plain, ...elsewhere] = Object.entries(PLACES);
 const MASKED = 'with masked objects';
 const KINDS = [
-  { what: plain![0], make: () => repository(), step: 1 },
-  { what: `${plain![0]} ${MASKED}`, make: () => repository(copyMasked), step: 1 },
+  { what: plain![0], make: () => repository(), step: 2 },
+  { what: `${plain![0]} ${MASKED}`, make: () => repository(copyMasked), step: 4 },
   ...elsewhere.flatMap(([what, place]) => [
     { what, make: () => place(repository()), step: 5 },
     { what: `${what} ${MASKED}`, make: () => place(repository(copyMasked)), step: 9 },

@@ -1,0 +1,37 @@
+/** The placeholder of quoted text and code: it stands for a thing that the clause is about. */
+const THING = 'thing';
+
+/**
+ * The clauses of a text, in lower case, without quotations, code, greetings and courtesies. A quotation is nobody's
+ * request, unless the text has nothing else. Pure.
+ *
+ * @example
+ * clausesOf('Hi Ann, fix `a.ts` please. Bob said "delete it".') // ['fix thing please', 'bob said thing']
+ */
+export function clausesOf(text: string): readonly string[] {
+  const plain = text
+    .normalize('NFKC')
+    .replace(/\p{Cf}/gu, '')
+    .replace(/[‘’`´]s\b/g, "'s")
+    .replace(/[’‘]/g, "'")
+    .replace(/[“”„«»]/g, '"');
+  const own = plain
+    .replace(/```[\s\S]*?(?:```|$)/g, ` ${THING} `)
+    .replace(/^\s*>.*$/gm, '')
+    .replace(/`[^`\n]+`/g, THING)
+    .replace(/"[^"\n]*"/g, THING)
+    .replace(/(?<![\w])'[^'\n]{2,}'(?![\w])/g, THING);
+  const words = own.replaceAll(THING, '').replace(/\W/g, '');
+  const read = words === '' ? plain.replace(/["`>]/g, ' ') : own;
+  return read
+    .toLowerCase()
+    .split(/(?<=[.!?…])\s+|[;\n]+|\s[-–—]+\s|,\s+(?=(?:and|but|then|so|or|otherwise)\b)/u)
+    .flatMap((sentence) => sentence.split(/(?<=\w):\s+(?!\/\/)(?=\S)/).map(trimmed))
+    .filter((clause) => /[\p{L}\p{N}+]/u.test(clause));
+}
+
+const trimmed = (clause: string): string =>
+  clause
+    .replace(/^[\s*#\-–—•>\d.)(,:]+(?=\s|\p{L})/u, '')
+    .replace(/\s+/g, ' ')
+    .trim();

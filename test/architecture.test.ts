@@ -14,6 +14,7 @@ const BELOW_SRC = [
   'tools',
   'operator',
   'messages',
+  'social',
 ];
 
 /**
@@ -33,6 +34,7 @@ const ARROWS: { readonly [folder: string]: readonly string[] } = {
   ports: ['spec', 'gate', 'evidence'],
   session: ['base', 'spec', 'gate', 'compile', 'evidence', 'ports'],
   messages: ['base', 'ports'],
+  social: ['base', 'spec', 'gate', 'evidence', 'ports', 'messages', 'session'],
   stores: ['base', 'ports', 'messages', 'spec', 'gate', 'evidence'],
   tools: ['base', 'ports', 'messages', 'spec', 'gate', 'evidence'],
   adapters: ['base', 'messages', 'project', 'session', 'ports', 'gate', 'spec'],

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { excerpt } from '../base/text.ts';
 import type { AgencyPeripheral } from '../spec/agency/agency-types.ts';
 import type { Json } from '../spec/types.ts';
-import { AgentFailed, type AgentDriver, type AgentTask } from './driver.ts';
+import { type AgentDriver, AgentFailed, type AgentTask } from './driver.ts';
 import { RunFailure } from './reply.ts';
 
 /** The most milliseconds that an agent works if its peripheral names none. */

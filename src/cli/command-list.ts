@@ -44,6 +44,11 @@ export const COMMANDS: readonly ListedCommand[] = [
     load: () => import('./commands/clients/note.ts'),
   },
   {
+    name: 'send',
+    summary: "send a message, gated by the recipient's mode",
+    load: () => import('./commands/messages/send.ts'),
+  },
+  {
     name: 'bell',
     summary: 'send a message to an agent or a person',
     load: () => import('./commands/messages/bell.ts'),

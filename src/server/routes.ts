@@ -12,6 +12,7 @@ import { MOVE_ROUTES } from './routes/moves.ts';
 import { PAGE_ROUTES } from './routes/page.ts';
 import { SESSION_MESSAGE_ROUTES } from './routes/session-messages.ts';
 import { SESSION_ROUTES } from './routes/sessions.ts';
+import { SOCIAL_ROUTES } from './routes/social.ts';
 import { VIEW_ROUTES } from './routes/view.ts';
 
 /** Every address of the server. */
@@ -27,6 +28,7 @@ export const ROUTES: readonly HttpRoute[] = [
   ...EVENT_ROUTES,
   ...MESSAGE_ROUTES,
   ...SESSION_MESSAGE_ROUTES,
+  ...SOCIAL_ROUTES,
   ...AGENCY_ROUTES,
   ...PAGE_ROUTES,
   route('GET /v1/openapi.json', {

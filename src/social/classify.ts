@@ -1,5 +1,5 @@
 import { fieldsOf, isObject } from '../base/json.ts';
-import type { ToolEffect, Json } from '../spec/types.ts';
+import type { Json, ToolEffect } from '../spec/types.ts';
 import { clausesOf } from './clauses.ts';
 import type { TalkPattern } from './talk-patterns.ts';
 import { effectOfVerb, mayBeVerb, stemOf } from './words.ts';
@@ -29,25 +29,21 @@ const COORDINATION_TYPES: ReadonlySet<unknown> = new Set([
  * Classifies a payload. A typed payload is decided by its fields alone; a text by the patterns. Without patterns every
  * text asks for an action. Pure.
  *
- * @param effectOf the effect of a tool of the catalogue, for payloads that name one
  * @example
  * classify('Fix the tests.', TALK_PATTERNS) // { talk: 'action', asks: 'act', by: 'order' }
  * classify({ type: 'handoff' }, TALK_PATTERNS) // { talk: 'coordination', asks: 'coordinate', by: 'typed' }
  */
-export function classify(
-  payload: Json,
-  patterns: readonly TalkPattern[],
-  effectOf: (tool: string) => ToolEffect | undefined = () => undefined,
-): Classified {
+export function classify(payload: Json, patterns: readonly TalkPattern[]): Classified {
   if (isObject(payload)) {
-    const { coordination, type, tool } = fieldsOf(payload);
-    if (coordination === true || COORDINATION_TYPES.has(type)) return verdict('coordinate', 'typed');
-    const effect = typeof tool === 'string' ? effectOf(tool) : undefined;
-    return { talk: 'action', asks: effect ?? 'act', by: 'typed' };
+    const { coordination, type } = fieldsOf(payload);
+    return verdict(coordination === true || COORDINATION_TYPES.has(type) ? 'coordinate' : 'act', 'typed');
   }
   if (typeof payload !== 'string' || patterns.length === 0) return verdict('act', 'untyped');
   const found = clausesOf(payload).map((clause) => classifyClause(clause, patterns));
-  return found.reduce((most, each) => (RANK[each.asks] > RANK[most.asks] ? each : most), found[0] ?? verdict('coordinate', 'statement'));
+  return found.reduce(
+    (most, each) => (RANK[each.asks] > RANK[most.asks] ? each : most),
+    found[0] ?? verdict('coordinate', 'statement'),
+  );
 }
 
 const RANK: { readonly [effect in ToolEffect]: number } = { coordinate: 0, observe: 1, simulate: 2, act: 3 };
@@ -77,9 +73,18 @@ function classifyClause(clause: string, patterns: readonly TalkPattern[]): Class
 /** The effect of a request: its first verb decides, and an unknown verb acts. */
 function effectOfRequest(request: string): ToolEffect {
   if (/^(?:not|never)\b/.test(request)) return 'coordinate';
-  const text = request.replace(/^(?:to |please |also |then |now |just |try (?:and|to) |go (?:and )?|have (?=a look|another look))+/, '');
-  if (/^(?:give|send|show) (?:me|us) (?:a |an |the |your |some )?(?:status|update|eta|ping|hint|moment|minute|feedback|heads)/.test(text)) return 'coordinate';
-  if (/^(?:take|have|give it) (?:a|another|one more)?\s*(?:quick |close |closer |second |fresh )?look\b/.test(text)) return laterEffect(text, 'observe');
+  const text = request.replace(
+    /^(?:to |please |also |then |now |just |try (?:and|to) |go (?:and )?|have (?=a look|another look))+/,
+    '',
+  );
+  if (
+    /^(?:give|send|show) (?:me|us) (?:a |an |the |your |some )?(?:status|update|eta|ping|hint|moment|minute|feedback|heads)/.test(
+      text,
+    )
+  )
+    return 'coordinate';
+  if (/^(?:take|have|give it) (?:a|another|one more)?\s*(?:quick |close |closer |second |fresh )?look\b/.test(text))
+    return laterEffect(text, 'observe');
   const [first = '', ...rest] = text.split(/[\s,]+/).map((word) => word.replace(/[.!?]+$/, ''));
   const word = /ly$/.test(first) ? (rest[0] ?? '') : first;
   const effect = effectOfVerb(stemOf(word)) ?? 'act';
@@ -88,16 +93,22 @@ function effectOfRequest(request: string): ToolEffect {
 
 /** `look into it and fix it`: a later verb after "and" may ask for more. */
 function laterEffect(text: string, first: ToolEffect): ToolEffect {
-  const later = [...text.matchAll(/(?:\band(?: then)?|\bthen|,) (?:please |then )?([a-z-]+)(?= (?:the|a|an|it|this|that|them|these|those|all|any|every|each|my|our|your|its|thing)\b)/g)]
+  const later = [
+    ...text.matchAll(
+      /(?:\band(?: then)?|\bthen|,) (?:please |then )?([a-z-]+)(?= (?:the|a|an|it|this|that|them|these|those|all|any|every|each|my|our|your|its|thing)\b)/g,
+    ),
+  ]
     .map((match) => effectOfVerb(match[1]!))
     .filter((effect) => effect !== null);
   return [first, ...later].reduce((most, each) => (RANK[each] > RANK[most] ? each : most));
 }
 
 /** Words after which the first word of an order is its verb. */
-const OBJECT = /^(?:the|a|an|this|that|these|those|it|them|my|our|your|all|any|every|each|both|its|his|her|their|me|us|everything|everyone|whatever|what|thing|another|some|only|no|up|out|down|off|back|over|into|for|two|three|why|whether|if|how|where|when|which|who)$/;
+const OBJECT =
+  /^(?:the|a|an|this|that|these|those|it|them|my|our|your|all|any|every|each|both|its|his|her|their|me|us|everything|everyone|whatever|what|thing|another|some|only|no|up|out|down|off|back|over|into|for|two|three|why|whether|if|how|where|when|which|who)$/;
 /** Verbs that show that the words before them are a subject. */
-const FINITE = /\b(?:is|are|was|were|isn't|aren't|wasn't|has|have|had|hasn't|failed|fails|passed|passes|finished|succeeded|landed|looks?|seems?|went|broke|breaks|came|took|takes|will|won't|can|can't|cannot|got|needs?|does|doesn't|did|didn't|works?|worked|says?|said|hangs?|crashed|crashes|timed|starts|started|stopped|exists?|done|complete|completed|ready|pending|merged|in progress|moved|sounds)\b/;
+const FINITE =
+  /\b(?:is|are|was|were|isn't|aren't|wasn't|has|have|had|hasn't|failed|fails|passed|passes|finished|succeeded|landed|looks?|seems?|went|broke|breaks|came|took|takes|will|won't|can|can't|cannot|got|needs?|does|doesn't|did|didn't|works?|worked|says?|said|hangs?|crashed|crashes|timed|starts|started|stopped|exists?|done|complete|completed|ready|pending|merged|in progress|moved|sounds)\b/;
 
 function orderOrStatement(clause: string): Classified {
   const words = clause.replace(/^(?:\w+ly )+/, '').split(/\s+/);

@@ -47,61 +47,197 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
     open: true,
   },
   { id: 'time-first', when: /^(?:by|on|at|for|in|to|with|from) [^,]{2,60},\s*(?<rest>.+)$/, open: true },
-  { id: 'label-of-work', when: /^(?:task|todo|to do|to-do|action item|action|request|order|job|your (?:task|job|mission|goal)(?: is)?)$/, asks: 'coordinate' },
-  { id: 'your-job', when: /^(?:your|the|our) (?:task|job|mission|goal|next step) (?:is|will be|would be)(?: now)? to (?<rest>.+)$/ },
+  {
+    id: 'label-of-work',
+    when: /^(?:task|todo|to do|to-do|action item|action|request|order|job|your (?:task|job|mission|goal)(?: is)?)$/,
+    asks: 'coordinate',
+  },
+  {
+    id: 'your-job',
+    when: /^(?:your|the|our) (?:task|job|mission|goal|next step) (?:is|will be|would be)(?: now)? to (?<rest>.+)$/,
+  },
 
   // Politeness that carries a request.
-  { id: 'thanks-only', when: /^(?:many |big )?(?:thanks|thank you|thx|ty|cheers|kudos|congrats|congratulations|kind regards|best regards|regards|bye|see you|welcome|good (?:morning|night|evening|luck|job|point|idea|question)|danke)\b(?!.*\b(?:for (?:fix|look|check|add|run)ing .* (?:by|before|asap)))/, asks: 'coordinate' },
-  { id: 'keep-informed', when: /^(?:please )?(?:let (?:me|us|him|her|them|[a-z]+) know|keep (?:me|us|\w+) (?:posted|updated|informed|in the loop)|get back to (?:me|us)|give (?:me|us) (?:a |an |the |your |some )?(?:ping|shout|call|status|update|eta|feedback|heads|moment|minute|second|sec|few|hint|time|thumbs|opinion|answer|reason|number|estimate)|send (?:me|us) (?:a |an |the |your )?(?:status|update|eta|message|note|ping)|report (?:back|to|when|if)|(?:get|be) in touch|take (?:your time|care|a break|note|over)|take it from here|take that one|never ?mind|go on|keep (?:going|away|it up|up|in mind|calm|quiet)|hang on|hold (?:on|off)|stand (?:by|down)|sit tight|stay (?:out|away|tuned|off)|back off|back me up|heads up|make sense|make up your mind|leave (?:it|that|this) (?:to|with) me|count me in|move on|go first|go to sleep|start without me)\b/, asks: 'coordinate' },
-  { id: 'do-not-forget', when: /^(?:please )?(?:do not|don't|never) (?:forget|neglect|omit|fail|hesitate) to (?<rest>.+)$/ },
+  {
+    id: 'thanks-only',
+    when: /^(?:many |big )?(?:thanks|thank you|thx|ty|cheers|kudos|congrats|congratulations|kind regards|best regards|regards|bye|see you|welcome|good (?:morning|night|evening|luck|job|point|idea|question)|danke)\b(?!.*\b(?:for (?:fix|look|check|add|run)ing .* (?:by|before|asap)))/,
+    asks: 'coordinate',
+  },
+  {
+    id: 'keep-informed',
+    when: /^(?:please )?(?:let (?:me|us|him|her|them|[a-z]+) know|keep (?:me|us|\w+) (?:posted|updated|informed|in the loop)|get back to (?:me|us)|give (?:me|us) (?:a |an |the |your |some )?(?:ping|shout|call|status|update|eta|feedback|heads|moment|minute|second|sec|few|hint|time|thumbs|opinion|answer|reason|number|estimate)|send (?:me|us) (?:a |an |the |your )?(?:status|update|eta|message|note|ping)|report (?:back|to|when|if)|(?:get|be) in touch|take (?:your time|care|a break|note|over)|take it from here|take that one|never ?mind|go on|keep (?:going|away|it up|up|in mind|calm|quiet)|hang on|hold (?:on|off)|stand (?:by|down)|sit tight|stay (?:out|away|tuned|off)|back off|back me up|heads up|make sense|make up your mind|leave (?:it|that|this) (?:to|with) me|count me in|move on|go first|go to sleep|start without me)\b/,
+    asks: 'coordinate',
+  },
+  {
+    id: 'do-not-forget',
+    when: /^(?:please )?(?:do not|don't|never) (?:forget|neglect|omit|fail|hesitate) to (?<rest>.+)$/,
+  },
   { id: 'not-just', when: /^(?:please )?(?:do not|don't) (?:just|only) [^,]+,\s*(?:but )?(?<rest>.+)$/, open: true },
-  { id: 'forbidden-then-asked', when: /^(?:please )?(?:do not|don't|never|avoid|leave|stop) [^,]+,\s*(?:but |just |instead |rather )+(?<rest>.+)$/, open: true },
-  { id: 'forbidden', when: /^(?:please )?(?:do not|don't|never|avoid|refrain|no need|there's no need|there is no need|nobody|no one|you (?:must|should|may|can|need|shall) ?n[o']t|you (?:don't|do not) (?:need|have) to|you mustn't|you shouldn't|you can't|not yet|nothing to do|no (?:more )?\w+ing)\b/, asks: 'coordinate' },
+  {
+    id: 'forbidden-then-asked',
+    when: /^(?:please )?(?:do not|don't|never|avoid|leave|stop) [^,]+,\s*(?:but |just |instead |rather )+(?<rest>.+)$/,
+    open: true,
+  },
+  {
+    id: 'forbidden',
+    when: /^(?:please )?(?:do not|don't|never|avoid|refrain|no need|there's no need|there is no need|nobody|no one|you (?:must|should|may|can|need|shall) ?n[o']t|you (?:don't|do not) (?:need|have) to|you mustn't|you shouldn't|you can't|not yet|nothing to do|no (?:more )?\w+ing)\b/,
+    asks: 'coordinate',
+  },
   { id: 'stop-doing', when: /^(?:please )?(?:stop|quit|cease|pause|finish) \w+ing\b/, asks: 'coordinate' },
-  { id: 'leave-alone', when: /^(?:please )?leave .+\b(?:alone|as (?:it is|is|they are)|untouched|to me|for (?:now|me|later|tomorrow))\b/, asks: 'coordinate' },
-  { id: 'can-you-hear', when: /^(?:can|could) you (?:hear|see me|read me|believe|imagine|make it|come|attend|stay|wait|help me (?:understand|see|decide|choose)|relate|guess)\b/, asks: 'coordinate' },
-  { id: 'could-you', when: new RegExp(String.raw`^(?:please,? )?(?:can|could|would|will|won't|can't|couldn't|wouldn't|may|might) (?:you(?: two| all| guys)?|someone|somebody|anyone|anybody|one of you|we|u|y'all) ${SOFT}(?:be so kind (?:as )?to |like to |be able to |have time to |have a chance to |try to |help me |help us |help )?(?<rest>(?!if\b|that\b|mind\b|prefer\b|say\b|recommend\b|rather\b|not\b|work\b|be\b|have (?:a )?(?:time|objections?|call)\b).+)$`) },
+  {
+    id: 'leave-alone',
+    when: /^(?:please )?leave .+\b(?:alone|as (?:it is|is|they are)|untouched|to me|for (?:now|me|later|tomorrow))\b/,
+    asks: 'coordinate',
+  },
+  {
+    id: 'can-you-hear',
+    when: /^(?:can|could) you (?:hear|see me|read me|believe|imagine|make it|come|attend|stay|wait|help me (?:understand|see|decide|choose)|relate|guess)\b/,
+    asks: 'coordinate',
+  },
+  {
+    id: 'could-you',
+    when: new RegExp(
+      String.raw`^(?:please,? )?(?:can|could|would|will|won't|can't|couldn't|wouldn't|may|might) (?:you(?: two| all| guys)?|someone|somebody|anyone|anybody|one of you|we|u|y'all) ${SOFT}(?:be so kind (?:as )?to |like to |be able to |have time to |have a chance to |try to |help me |help us |help )?(?<rest>(?!if\b|that\b|mind\b|prefer\b|say\b|recommend\b|rather\b|not\b|work\b|be\b|have (?:a )?(?:time|objections?|call)\b).+)$`,
+    ),
+  },
   { id: 'would-you-mind', when: /^(?:(?:would|do) you mind|mind) (?:\w+ly )?(?<rest>\w+ing\b.+)$/ },
-  { id: 'i-wonder-if-you', when: /\b(?:wonder(?:ing)?|hoping|hope|appreciate it|grateful|thankful|great|good|nice|helpful|awesome|lovely|cool|perfect|happy|glad|best|better|chance|possible for you|makes? sense)\b,? ?(?:if|that|for)? ?you (?:could|can|would|to|might) (?:please |perhaps |maybe |also |just )*(?<rest>.+)$/ },
+  {
+    id: 'i-wonder-if-you',
+    when: /\b(?:wonder(?:ing)?|hoping|hope|appreciate it|grateful|thankful|great|good|nice|helpful|awesome|lovely|cool|perfect|happy|glad|best|better|chance|possible for you|makes? sense)\b,? ?(?:if|that|for)? ?you (?:could|can|would|to|might) (?:please |perhaps |maybe |also |just )*(?<rest>.+)$/,
+  },
   { id: 'appreciate-if-you', when: /\b(?:appreciate|love|like) it if (?:you|someone) (?:could |would )?(?<rest>.+)$/ },
-  { id: 'would-be-possible-to', when: /^(?:would it be|is it|is there a way|any chance)(?: at all)?(?: possible| feasible| ok(?:ay)?)? to (?<rest>.+)$/ },
-  { id: 'are-you-able-to', when: /^(?:are you (?:able|willing|ready|up)|do you have (?:time|capacity|a moment|a minute|bandwidth)|have you got time) to (?<rest>.+)$/ },
+  {
+    id: 'would-be-possible-to',
+    when: /^(?:would it be|is it|is there a way|any chance)(?: at all)?(?: possible| feasible| ok(?:ay)?)? to (?<rest>.+)$/,
+  },
+  {
+    id: 'are-you-able-to',
+    when: /^(?:are you (?:able|willing|ready|up)|do you have (?:time|capacity|a moment|a minute|bandwidth)|have you got time) to (?<rest>.+)$/,
+  },
   { id: 'how-about-doing', when: /^(?:how|what) about (?:you |we )?(?<rest>\w+ing\b.+)$/ },
   { id: 'why-not-do', when: /^why (?:don't|do not|not) ?(?:you|we)? ?(?:just |simply |first |also )*(?<rest>\w+ .+)$/ },
-  { id: 'allowed', when: /^(?:feel free to|(?:please )?go ahead and|go ahead,?(?: and)?|(?:you can|you may|you're free to|you are free to)(?: now| then| safely| also)?) (?<rest>.+)$/ },
-  { id: 'told', when: /^(?:i|we) (?:really |just |also |still )*(?:need|want|would like|'d like|ask|asked|expect|require|order|beg|urge|count on|rely on)(?:ed)? (?:you|someone|somebody)(?: all| guys)? to (?<rest>.+)$/ },
+  {
+    id: 'allowed',
+    when: /^(?:feel free to|(?:please )?go ahead and|go ahead,?(?: and)?|(?:you can|you may|you're free to|you are free to)(?: now| then| safely| also)?) (?<rest>.+)$/,
+  },
+  {
+    id: 'told',
+    when: /^(?:i|we) (?:really |just |also |still )*(?:need|want|would like|'d like|ask|asked|expect|require|order|beg|urge|count on|rely on)(?:ed)? (?:you|someone|somebody)(?: all| guys)? to (?<rest>.+)$/,
+  },
   { id: 'id-like-you', when: /^(?:i'd|we'd) (?:like|love|want|prefer|ask) (?:for )?you to (?<rest>.+)$/ },
-  { id: 'you-should', when: new RegExp(String.raw`^you (?:should|must|need to|have to|ought to|shall|will|'ll|had better|better|are to|'re to|gotta|might want to|may want to|could|can) ${SOFT}(?<rest>(?!know\b|be\b|see\b|find\b|notice\b|get\b|have\b|understand\b|like\b|hear\b|expect\b|remember\b|receive\b).+)$`) },
-  { id: 'make-sure', when: /^(?:please )?(?:make sure|ensure|see to it|be sure|be careful|be kind enough|take care)(?: that)? (?:you (?:do not|don't|never)|not to|nobody|no one)\b/, asks: 'coordinate' },
+  {
+    id: 'you-should',
+    when: new RegExp(
+      String.raw`^you (?:should|must|need to|have to|ought to|shall|will|'ll|had better|better|are to|'re to|gotta|might want to|may want to|could|can) ${SOFT}(?<rest>(?!know\b|be\b|see\b|find\b|notice\b|get\b|have\b|understand\b|like\b|hear\b|expect\b|remember\b|receive\b).+)$`,
+    ),
+  },
+  {
+    id: 'make-sure',
+    when: /^(?:please )?(?:make sure|ensure|see to it|be sure|be careful|be kind enough|take care)(?: that)? (?:you (?:do not|don't|never)|not to|nobody|no one)\b/,
+    asks: 'coordinate',
+  },
   { id: 'make-certain', when: /^(?:please )?(?:make (?:sure|certain)|ensure|see to it|be sure)\b/, asks: 'act' },
-  { id: 'do-action', when: /^(?:please )?(?:do|have) (?:the|a|an|it|this|that|these|those|some|another|all|both|my|your|so)\b(?! (?:you|we|they|i|tests? (?:pass|fail)|\w+ (?:work|pass|fail|run|need|have|look|agree|exist|know|use|mean|matter|want)\b))/, asks: 'act' },
-  { id: 'do-help', when: /^do (?<rest>(?:fix|add|run|check|make|use|remove|update|try|include|keep|write|test|read|look)\b.+)$/ },
+  {
+    id: 'do-action',
+    when: /^(?:please )?(?:do|have) (?:the|a|an|it|this|that|these|those|some|another|all|both|my|your|so)\b(?! (?:you|we|they|i|tests? (?:pass|fail)|\w+ (?:work|pass|fail|run|need|have|look|agree|exist|know|use|mean|matter|want)\b))/,
+    asks: 'act',
+  },
+  {
+    id: 'do-help',
+    when: /^do (?<rest>(?:fix|add|run|check|make|use|remove|update|try|include|keep|write|test|read|look)\b.+)$/,
+  },
   { id: 'shall-we', when: /^(?:shall|should|can|could) (?:i|we)\b/, asks: 'coordinate' },
   { id: 'lets', when: /^(?:let's|let us) (?:not\b|(?:just |please |now |first |quickly |all |also )*(?<rest>.+))$/ },
   { id: 'let-something', when: /^let (?:the|a|an|it|this|that|these|those|them|him|her) (?<rest>\w+.*)$/ },
   { id: 'let-me', when: /^let (?:me|us|\w+)\b/, asks: 'coordinate' },
 
   // Wishes about things.
-  { id: 'announced-wish', when: /^(?:here is|here's|this is|that is|that's) what (?:i|we|they) (?:want|need|ask)/, asks: 'act' },
-  { id: 'meeting', when: /^(?:schedule|set up|arrange|book|organi[sz]e|start|join|cancel|move|postpone) (?:a|an|the|our|this|another) (?:\w+ )?(?:meeting|call|sync|chat|standup|retro|review session|session|slot|discussion|thread|poll|vote)\b/, asks: 'coordinate' },
-  { id: 'who-does-it', when: /^(?:please )?(?:take (?:over|on|the lead|this one|that one|(?:ticket|issue|task)\b|#\d)|pick up|hand (?:it|this|that|over|off|the)|pass (?:it|this|that) (?:on )?to|swap with|switch with)\b(?!.* (?:and|,) (?:fix|split|move|make|finish|push|rewrite))/, asks: 'coordinate' },
-  { id: 'wanted-done', when: new RegExp(String.raw`^(?:i|we|they|ops|the (?:user|customer|client|operator|boss|team)) (?:really |just |also |still )*(?:need|want|would like|'d like|require|expect)s? (?!to\b)(?:.+ )${DONE}\b`), asks: 'act' },
-  { id: 'id-like-done', when: new RegExp(String.raw`^(?:i'd|we'd) (?:like|love|want|prefer) (?:to (?:see|have|get) )?(?!to\b)(?:.+ )${DONE}\b`), asks: 'act' },
-  { id: 'want-a-thing', when: /^(?:i|we) (?:really |just |also )*(?:want|would like|need)(?: (?:a|an|another|one|some|two|three|the)) (?:new )?(?:\w+ )?(?:script|test|fix|patch|migration|file|function|page|report|branch|feature|build|release|job|check|commit|endpoint|button|table|version|class|module|option|flag|rewrite|cleanup|dashboard|pr|pull request|hotfix|backup|index)\b/, asks: 'act' },
-  { id: 'needs-doing', when: /^(?!(?:what|which|who|how|when|where|why)\b).*\b(?:needs?|wants?|requires?|deserves?) (?:some |a )?(?:fixing|adding|removing|updating|cleaning|renaming|refactoring|testing|documenting|deploying|rebuilding|rewriting|replacing|fix|cleanup|clean-up|refactor|rewrite|update|upgrade|patch|rebase|restart|bump|tests?)\b(?! (?:before|to get) i\b)/, asks: 'act' },
-  { id: 'must-be-done', when: new RegExp(String.raw`^(?!(?:i|he|she|what|which|who|how|when|where|why|according|the (?:docs?|manual|spec|policy|readme|standard|law) says?|bob|ann)\b).*\b(?:needs? to|has to|have to|must|should|ought to|shall) be (?!(?:\w+ )*(?:now|already|ready)\b)(?:\w+ly )?(?:${DONE}|blue|red|green|bold|larger|smaller|faster|longer|shorter|private|public|const|async|optional|required)\b(?! (?:now|already|by now)\b)`), asks: 'act' },
-  { id: 'please-at-the-end', when: /^(?!.*\b(?:status|eta|update|answer|opinion|feedback|patience|moment|minute|second|wait|know|tell|confirm|call|explain|ping|quiet|reply|silence|attention|thoughts|numbers)\b)(?!(?:who|what|when|where|why|how|which|i|we)\b).+,? (?:please|pls|plz)[.!]*$/, asks: 'act' },
+  {
+    id: 'announced-wish',
+    when: /^(?:here is|here's|this is|that is|that's) what (?:i|we|they) (?:want|need|ask)/,
+    asks: 'act',
+  },
+  {
+    id: 'meeting',
+    when: /^(?:schedule|set up|arrange|book|organi[sz]e|start|join|cancel|move|postpone) (?:a|an|the|our|this|another) (?:\w+ )?(?:meeting|call|sync|chat|standup|retro|review session|session|slot|discussion|thread|poll|vote)\b/,
+    asks: 'coordinate',
+  },
+  {
+    id: 'who-does-it',
+    when: /^(?:please )?(?:take (?:over|on|the lead|this one|that one|(?:ticket|issue|task)\b|#\d)|pick up|hand (?:it|this|that|over|off|the)|pass (?:it|this|that) (?:on )?to|swap with|switch with)\b(?!.* (?:and|,) (?:fix|split|move|make|finish|push|rewrite))/,
+    asks: 'coordinate',
+  },
+  {
+    id: 'wanted-done',
+    when: new RegExp(
+      String.raw`^(?:i|we|they|ops|the (?:user|customer|client|operator|boss|team)) (?:really |just |also |still )*(?:need|want|would like|'d like|require|expect)s? (?!to\b)(?:.+ )${DONE}\b`,
+    ),
+    asks: 'act',
+  },
+  {
+    id: 'id-like-done',
+    when: new RegExp(
+      String.raw`^(?:i'd|we'd) (?:like|love|want|prefer) (?:to (?:see|have|get) )?(?!to\b)(?:.+ )${DONE}\b`,
+    ),
+    asks: 'act',
+  },
+  {
+    id: 'want-a-thing',
+    when: /^(?:i|we) (?:really |just |also )*(?:want|would like|need)(?: (?:a|an|another|one|some|two|three|the)) (?:new )?(?:\w+ )?(?:script|test|fix|patch|migration|file|function|page|report|branch|feature|build|release|job|check|commit|endpoint|button|table|version|class|module|option|flag|rewrite|cleanup|dashboard|pr|pull request|hotfix|backup|index)\b/,
+    asks: 'act',
+  },
+  {
+    id: 'needs-doing',
+    when: /^(?!(?:what|which|who|how|when|where|why)\b).*\b(?:needs?|wants?|requires?|deserves?) (?:some |a )?(?:fixing|adding|removing|updating|cleaning|renaming|refactoring|testing|documenting|deploying|rebuilding|rewriting|replacing|fix|cleanup|clean-up|refactor|rewrite|update|upgrade|patch|rebase|restart|bump|tests?)\b(?! (?:before|to get) i\b)/,
+    asks: 'act',
+  },
+  {
+    id: 'must-be-done',
+    when: new RegExp(
+      String.raw`^(?!(?:i|he|she|what|which|who|how|when|where|why|according|the (?:docs?|manual|spec|policy|readme|standard|law) says?|bob|ann)\b).*\b(?:needs? to|has to|have to|must|should|ought to|shall) be (?!(?:\w+ )*(?:now|already|ready)\b)(?:\w+ly )?(?:${DONE}|blue|red|green|bold|larger|smaller|faster|longer|shorter|private|public|const|async|optional|required)\b(?! (?:now|already|by now)\b)`,
+    ),
+    asks: 'act',
+  },
+  {
+    id: 'please-at-the-end',
+    when: /^(?!.*\b(?:status|eta|update|answer|opinion|feedback|patience|moment|minute|second|wait|know|tell|confirm|call|explain|ping|quiet|reply|silence|attention|thoughts|numbers)\b)(?!(?:who|what|when|where|why|how|which|i|we)\b).+,? (?:please|pls|plz)[.!]*$/,
+    asks: 'act',
+  },
   { id: 'gone', when: /\bcan (?:go|be (?:deleted|removed|dropped|merged|closed|killed))\b(?!.*\?)/, asks: 'act' },
-  { id: 'another-language', when: /^(?:bitte|por favor|s'il (?:te|vous) pla[iî]t|per favore|proszę|пожалуйста)\b/, asks: 'act' },
+  {
+    id: 'another-language',
+    when: /^(?:bitte|por favor|s'il (?:te|vous) pla[iî]t|per favore|proszę|пожалуйста)\b/,
+    asks: 'act',
+  },
   { id: 'label-please', when: /^(?:please|pls|plz|kindly),? (?<rest>.+)$/, open: true },
 
   // Questions and statements.
-  { id: 'question-word', when: /^(?:who|what|when|where|why|which|whose|whom|how|wer|was ist|wann|wo|warum|welche)(?:'s|'re|'d|'ll)?\b/, asks: 'coordinate' },
-  { id: 'question-of-fact', when: /^(?:is|are|was|were|am|do|does|did|has|had|will|would|could|can|may|might|must|isn't|aren't|doesn't|didn't|hasn't|won't|any (?:news|update|updates|luck|idea|ideas|objections?|blockers?|thoughts|questions?|progress|eta|reason|concerns?|volunteers?|preferences?))\b(?! not)/, asks: 'coordinate' },
+  {
+    id: 'question-word',
+    when: /^(?:who|what|when|where|why|which|whose|whom|how|wer|was ist|wann|wo|warum|welche)(?:'s|'re|'d|'ll)?\b/,
+    asks: 'coordinate',
+  },
+  {
+    id: 'question-of-fact',
+    when: /^(?:is|are|was|were|am|do|does|did|has|had|will|would|could|can|may|might|must|isn't|aren't|doesn't|didn't|hasn't|won't|any (?:news|update|updates|luck|idea|ideas|objections?|blockers?|thoughts|questions?|progress|eta|reason|concerns?|volunteers?|preferences?))\b(?! not)/,
+    asks: 'coordinate',
+  },
   { id: 'have-you', when: /^have (?:you|we|they|i|any|all)\b/, asks: 'coordinate' },
-  { id: 'own-doing', when: /^(?:i|we|he|she|they|it|that|this|there|those|these|you)(?:'m|'ve|'ll|'re|'d|'s)?\b/, asks: 'coordinate' },
-  { id: 'label-of-talk', when: /^(?:fyi|note|nb|info|status|standup|reminder|heads[ -]?up|update|question|quick question|blocked|blocker|my (?:guess|vote|plan|view|opinion)|agenda|summary|context|background|wip|poll|proposal|idea|done|answer|re|vote|announcement)(?:$|\b(?=[,]))/, asks: 'coordinate' },
+  {
+    id: 'own-doing',
+    when: /^(?:i|we|he|she|they|it|that|this|there|those|these|you)(?:'m|'ve|'ll|'re|'d|'s)?\b/,
+    asks: 'coordinate',
+  },
+  {
+    id: 'label-of-talk',
+    when: /^(?:fyi|note|nb|info|status|standup|reminder|heads[ -]?up|update|question|quick question|blocked|blocker|my (?:guess|vote|plan|view|opinion)|agenda|summary|context|background|wip|poll|proposal|idea|done|answer|re|vote|announcement)(?:$|\b(?=[,]))/,
+    asks: 'coordinate',
+  },
 
   // A shell command.
-  { id: 'command-line', when: /^\$ \S|^(?:sudo |time )?(?:npm (?:run|ci|i\b|install|test|publish|audit|start|exec)|npx|yarn \w+|pnpm \w+|git (?:push|pull|commit|add|rebase|merge|reset|checkout|clone|stash|revert|tag|clean|rm|mv|branch|fetch|switch|restore)|rm (?:-|\S+\/|\S+\.)|mv \S+ \S+$|cp \S+ \S+$|mkdir \S|chmod \S|chown \S|curl \S|wget \S|docker \w+|kubectl \w+|terraform \w+|cargo \w+|go (?:build|test|run|get)|pip3? install|pytest|python3? \S+\.py|node \S+|make \w+$|sed -|psql -|apt(?:-get)? \w+|brew \w+|systemctl \w+|\.\/\S+)(?!.*\b(?:is|are|was|were|fails|failed|says|hangs|works|takes|broke)\b)/, asks: 'act' },
+  {
+    id: 'command-line',
+    when: /^\$ \S|^(?:sudo |time )?(?:npm (?:run|ci|i\b|install|test|publish|audit|start|exec)|npx|yarn \w+|pnpm \w+|git (?:push|pull|commit|add|rebase|merge|reset|checkout|clone|stash|revert|tag|clean|rm|mv|branch|fetch|switch|restore)|rm (?:-|\S+\/|\S+\.)|mv \S+ \S+$|cp \S+ \S+$|mkdir \S|chmod \S|chown \S|curl \S|wget \S|docker \w+|kubectl \w+|terraform \w+|cargo \w+|go (?:build|test|run|get)|pip3? install|pytest|python3? \S+\.py|node \S+|make \w+$|sed -|psql -|apt(?:-get)? \w+|brew \w+|systemctl \w+|\.\/\S+)(?!.*\b(?:is|are|was|were|fails|failed|says|hangs|works|takes|broke)\b)/,
+    asks: 'act',
+  },
 ];

@@ -1,5 +1,5 @@
 import type { LanguageModel } from 'ai';
-import { AgentFailed, type AgentDriver } from '../driver.ts';
+import { type AgentDriver, AgentFailed } from '../driver.ts';
 
 /** A model of the AI SDK as an agent. It is called without tools, so every envelope holds. */
 export function aiSdkDriver(model: LanguageModel): AgentDriver {

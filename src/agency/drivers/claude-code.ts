@@ -1,6 +1,6 @@
 import { fieldsOf, textOf } from '../../base/json.ts';
 import type { Envelope, Switch } from '../../spec/agency/agency-types.ts';
-import { AgentFailed, type AgentDriver, leaking } from '../driver.ts';
+import { type AgentDriver, AgentFailed, leaking } from '../driver.ts';
 import { startProgram } from './program.ts';
 
 /** An agent's program on this machine. */

@@ -1,6 +1,6 @@
 import { fieldsOf, textOf } from '../../base/json.ts';
 import type { Switch } from '../../spec/agency/agency-types.ts';
-import { AgentFailed, type AgentDriver } from '../driver.ts';
+import { type AgentDriver, AgentFailed } from '../driver.ts';
 import type { AgentProgram } from './claude-code.ts';
 import { startProgram } from './program.ts';
 

@@ -1,6 +1,6 @@
 import { fieldsOf, textOf } from '../../base/json.ts';
 import { type Envelope, SWITCHES, type Switch } from '../../spec/agency/agency-types.ts';
-import { AgentFailed, type AgentDriver } from '../driver.ts';
+import { type AgentDriver, AgentFailed } from '../driver.ts';
 
 interface HttpAgent {
   readonly url: string;

@@ -5,6 +5,7 @@ import { readRegularFile } from '../../../base/read-file.ts';
 import { plural } from '../../../base/text.ts';
 import { type GeneratedFiles, generateFiles } from '../../../compile/generate-files.ts';
 import { checkGenerated, writeGenerated } from '../../../compile/generated-files.ts';
+import { pipelineDiagram } from '../../../social/stages.ts';
 import { defaultSpecsFolder, loadSpecs } from '../../../spec/load/load-specs.ts';
 import { MAX_SETTINGS_BYTES } from '../../../spec/policy/limits.ts';
 import { jsonSchemas } from '../../../spec/schema/json-schemas.ts';
@@ -65,11 +66,14 @@ async function targetsOf(
   specs: string,
   out: string,
 ): Promise<readonly { readonly folder: string; readonly files: GeneratedFiles }[]> {
-  const machines = { folder: out, files: generateFiles(await loadSpecs(specs), { guardsImport: guardsImport(out) }) };
-  // Only the shipped specs contain the schemas that every spec file refers to.
+  const files = generateFiles(await loadSpecs(specs), { guardsImport: guardsImport(out) });
+  // Only the shipped specs contain the schemas that every spec file refers to, and hopgate's own pipeline.
   return specs === defaultSpecsFolder()
-    ? [machines, { folder: join(specs, 'schemas'), files: schemaFiles() }]
-    : [machines];
+    ? [
+        { folder: out, files: { ...files, 'social-pipeline.mmd': pipelineDiagram() } },
+        { folder: join(specs, 'schemas'), files: schemaFiles() },
+      ]
+    : [{ folder: out, files }];
 }
 
 const schemaFiles = (): GeneratedFiles =>

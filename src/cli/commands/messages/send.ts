@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import type { Command } from 'commander';
+import { openSession } from '../../../open-session.ts';
+import { ensureStateDir } from '../../../project/state-dir.ts';
+import { outcomeOf, type SocialDesk, sendSocial } from '../../../social/pipeline.ts';
+import type { Json } from '../../../spec/types.ts';
+import { sqliteStore } from '../../../stores/sqlite.ts';
+import { CliError, type Io, print, printJson } from '../../io.ts';
+import { asOption, type PersonOptions, withInboxes } from '../../messages/person.ts';
+import { evidenceFile } from '../../open-store.ts';
+import { examples, rootOf, rootOption } from '../../options.ts';
+
+interface Options extends PersonOptions {
+  readonly to?: string;
+  readonly payload?: string;
+  readonly id?: string;
+  readonly outcome?: string;
+}
+
+export function register(command: Command, io: Io): void {
+  command
+    .description(
+      'Sends a message through the social pipeline: a message that asks for an action needs a mode of the recipient that allows it. Prints a receipt, or a failure with exit code 1. Without --to it opens a session, whose inbox has the message.',
+    )
+    .argument('[text...]', 'the message')
+    .addOption(rootOption())
+    .addOption(asOption())
+    .option('--to <address>', 'session:<id>, agent:<id> or person:<name>')
+    .option('--payload <json>', 'a typed payload instead of a text, such as {"type":"handoff"}')
+    .option('--id <id>', 'the id of the message; the same id never sends twice')
+    .option('--outcome <id>', 'send nothing, and print what became of a message')
+    .addHelpText(
+      'after',
+      examples(
+        'hopgate send --to agent:codex "Who owns the deploy?"',
+        'hopgate send "Please fix the login page."',
+        'hopgate send --outcome m-01 --json',
+      ),
+    )
+    .action(async (words: readonly string[], options: Options) => {
+      if (options.outcome !== undefined) return showOutcome(io, options, options.outcome);
+      const payload = payloadOf(words.join(' '), options.payload);
+      const result = await withDesk(io, options, (desk) =>
+        sendSocial(
+          desk,
+          { transport: 'cli', principal: 'operator', name: options.as },
+          { id: options.id ?? `m-${randomUUID()}`, to: options.to ?? null, payload },
+        ),
+      );
+      if (!result.ok) {
+        if (!io.json) throw new CliError(result.code, `${result.stage}: ${result.reason}`, result.remedy);
+        io.exitCode = 1;
+        return printJson(io, result);
+      }
+      if (io.json) return printJson(io, result);
+      const { message, to, talk, mode, opened, outcome } = result;
+      const gated = mode === null ? '' : `, in ${mode}`;
+      print(io, `Sent ${message} to ${to}${opened ? ' (opened for it)' : ''}: ${talk}${gated}, ${outcome.type}.`);
+    });
+}
+
+function payloadOf(text: string, json: string | undefined): Json {
+  if (json === undefined) return text;
+  if (text !== '') throw new CliError('usage', 'a text and --payload were given', 'Give one of them.', { exitCode: 2 });
+  try {
+    return JSON.parse(json) as Json;
+  } catch (error) {
+    throw new CliError('usage', `--payload is no JSON: ${(error as Error).message}`, 'Quote it for your shell.', {
+      exitCode: 2,
+    });
+  }
+}
+
+async function withDesk<T>(io: Io, options: Options, use: (desk: SocialDesk) => Promise<T>): Promise<T> {
+  const root = rootOf(io, options);
+  if (options.to === undefined) {
+    ensureStateDir(root, io.env);
+    await sqliteStore(evidenceFile(root, io.env)).close();
+  }
+  return withInboxes(io, options, (messages, store) =>
+    use({
+      store,
+      messages,
+      now: Date.now,
+      openSession: async () => {
+        const session = await openSession({ root, agent: 'unassigned', store });
+        await session.detach();
+        return session.id;
+      },
+    }),
+  );
+}
+
+async function showOutcome(io: Io, options: Options, id: string): Promise<void> {
+  const outcome = await withInboxes(io, options, (messages, store) => outcomeOf(store, messages, id));
+  if (!outcome)
+    throw new CliError('unknown-message', `the pipeline sent no message "${id}"`, 'Take the id from a receipt.');
+  if (io.json) printJson(io, { message: id, ...outcome });
+  else print(io, `${id}: ${outcome.type}, ${outcome.state ?? 'in no inbox'}.`);
+}

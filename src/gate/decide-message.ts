@@ -1,0 +1,36 @@
+import type { GateSpec, Mode, Principal, ToolEffect } from '../spec/types.ts';
+
+export interface MessageRefusal {
+  readonly code: 'mode-forbids' | 'clock-asks-nothing';
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/**
+ * Decides whether a session may get a message that asks for an effect: the mode of the recipient decides, whoever
+ * sends. The clock only coordinates. A message never changes the mode. Pure.
+ *
+ * @returns null if the message may be delivered
+ */
+export function refuseMessage(
+  gate: GateSpec | null,
+  mode: Mode | null,
+  { asks, by }: { readonly asks: ToolEffect; readonly by: Principal },
+): MessageRefusal | null {
+  if (by === 'clock' && asks !== 'coordinate')
+    return {
+      code: 'clock-asks-nothing',
+      message: 'the clock asked for an action',
+      remedy: 'Send it as a person or as an agent.',
+    };
+  if (!gate || mode === null || gate.effects[mode]?.includes(asks)) return null;
+  const modes = Object.keys(gate.effects).filter((each) => gate.effects[each]?.includes(asks));
+  return {
+    code: 'mode-forbids',
+    message: `the message asks for an action (${asks}), and its recipient is in ${mode}`,
+    remedy:
+      modes.length === 0
+        ? 'No mode of the recipient allows it; ask a person.'
+        : `Send it again when the recipient is in ${modes.join(' or ')}, or say what you need without asking for the action.`,
+  };
+}

@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { fieldsOf } from '../../base/json.ts';
+import { realRoot } from '../../project/root.ts';
+import { type Connection, type Incoming, outcomeOf, type SocialDesk, sendSocial } from '../../social/pipeline.ts';
+import { ApiError } from '../api-error.ts';
+import { findMessage, inboxesOf, unknownMessage } from '../messages/post-office.ts';
+import { MessagePath, PersonName } from '../messages/schemas.ts';
+import { type HttpRoute, route } from '../route.ts';
+import { JsonSchema, NameSchema, SessionPath } from '../schemas.ts';
+import type { Services } from '../services.ts';
+import type { RepositoryEvidence } from '../world.ts';
+import { useSession } from './use-session.ts';
+
+const Body = {
+  id: z.string().min(1).max(200).optional().describe('The id of the message; the same id never sends twice.'),
+  payload: JsonSchema.describe('A text, or a typed payload such as { "type": "handoff" }.'),
+};
+const To = NameSchema.optional().describe(
+  'session:<id>, agent:<id> or person:<name>. Left out: a session is opened in the first mode.',
+);
+const Outcome = z.object({
+  type: z.enum(['task-submission', 'coordination-complete', 'coordination-failed']),
+  valid: z.boolean(),
+  state: z.enum(['sent', 'delivered', 'read', 'answered']).nullable().describe('The last receipt of the message.'),
+});
+const Subject = z.object({ type: z.string(), id: z.string() });
+const Answer = z.discriminatedUnion('ok', [
+  z.object({
+    ok: z.literal(true),
+    message: z.string(),
+    from: z.string(),
+    to: z.string(),
+    seq: z.int(),
+    talk: z.enum(['coordination', 'action']),
+    asks: z.string().describe('The effect that the message asks for.'),
+    classifiedBy: z.string(),
+    mode: z.string().nullable().describe('The mode of the recipient that gated it.'),
+    opened: z.boolean().describe('True if a session was opened for it.'),
+    subject: Subject,
+    outcome: Outcome,
+  }),
+  z.object({
+    ok: z.literal(false),
+    message: z.string(),
+    stage: z.string(),
+    code: z.string(),
+    reason: z.string(),
+    remedy: z.string(),
+    to: z.string().nullable(),
+    subject: Subject,
+  }),
+]);
+
+async function pass(
+  { counters }: Services,
+  { store }: RepositoryEvidence,
+  messages: ReturnType<typeof inboxesOf>,
+  connection: Connection,
+  incoming: Incoming,
+  more: Pick<SocialDesk, 'openSession' | 'ringAs'>,
+) {
+  const result = await sendSocial({ store, messages, now: Date.now, ...more }, connection, incoming);
+  if (!result.ok) counters.denials++;
+  return result;
+}
+
+const send = route('POST /v1/send', {
+  id: 'send',
+  summary: 'Sends a message of a person through the social pipeline: the mode of its recipient gates an action.',
+  for: ['operator'],
+  body: z.strictObject({
+    ...Body,
+    to: To,
+    as: PersonName,
+    root: NameSchema.describe('The absolute path of the repository.'),
+  }),
+  answer: Answer,
+  run: async ({ body: { id, to, payload, as, root }, services }) => {
+    const real = realRoot(root);
+    // The evidence of a repository begins with its first session.
+    const opened =
+      services.world.repositoriesOf(real).length === 0 ? await services.host.open(real, 'unassigned') : null;
+    const repository =
+      opened === null ? services.world.repositoriesOf(real)[0] : await services.world.repositoryOf(opened);
+    if (!repository) throw new ApiError('no-root', `there is no evidence of ${real}`, 'Open a session there first.');
+    return pass(
+      services,
+      repository,
+      inboxesOf(repository),
+      { transport: 'http', principal: 'operator', name: as },
+      { id: id ?? `m-${randomUUID()}`, to: to ?? null, payload },
+      { openSession: async () => opened ?? services.host.open(real, 'unassigned') },
+    );
+  },
+});
+
+const sendAsSession = route('POST /v1/sessions/{session}/send', {
+  id: 'sendAsSession',
+  summary:
+    'Sends a message of the agent of this session through the social pipeline; the session itself must allow the tool bell.',
+  for: ['session'],
+  path: SessionPath,
+  body: z.strictObject({ ...Body, to: NameSchema.describe('session:<id>, agent:<id> or person:<name>.') }),
+  answer: Answer,
+  run: async ({ path: { session }, body: { id, to, payload }, services }) => {
+    const repository = await services.world.repositoryOf(session);
+    const connection = { transport: 'http' as const, principal: 'agent' as const, name: session };
+    const incoming = { id: id ?? `m-${randomUUID()}`, to, payload };
+    return pass(services, repository, inboxesOf(repository), connection, incoming, {
+      openSession: null,
+      ringAs: async (id, { to: address, text, act }) => {
+        const step = await useSession(services, id, 'a message', (at) =>
+          at.step({ tool: 'bell', args: { to: address, text, act } }),
+        );
+        return step.ok
+          ? { ok: true, message: String(fieldsOf(step.result)['message']) }
+          : { ok: false, denial: step.denial };
+      },
+    });
+  },
+});
+
+const outcome = route('GET /v1/messages/{message}/outcome', {
+  id: 'messageOutcome',
+  summary: 'What became of a message that the social pipeline dispatched.',
+  for: ['operator', 'auditor'],
+  path: MessagePath,
+  answer: Outcome,
+  run: async ({ path, services: { world } }) => {
+    const { messages, repository } = await findMessage(world, path.message);
+    const found = await outcomeOf(repository.store, messages, path.message);
+    if (!found) throw unknownMessage(path.message);
+    return found;
+  },
+});
+
+export const SOCIAL_ROUTES: readonly HttpRoute[] = [send, sendAsSession, outcome];

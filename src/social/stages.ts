@@ -1,0 +1,48 @@
+/** A stage of the social pipeline: what it makes of a message, and the codes with which it ends. */
+export interface SocialStage {
+  readonly id: 'presence' | 'authenticate' | 'mode' | 'dispatch' | 'validate' | 'persist';
+  /** What the next stage gets. */
+  readonly yields: string;
+  readonly failures: readonly string[];
+}
+
+/** The stages in their order. The pipeline runs this list, and its diagram is drawn from it. */
+export const STAGES = [
+  { id: 'presence', yields: 'a sender that is here', failures: ['invalid-connection', 'unknown-sender', 'not-ready'] },
+  { id: 'authenticate', yields: 'an address and a principal', failures: ['not-authenticated'] },
+  { id: 'mode', yields: 'coordination or action', failures: ['invalid-message'] },
+  {
+    id: 'dispatch',
+    yields: 'a place in an inbox',
+    failures: [
+      'unknown-recipient',
+      'invalid-text',
+      'id-reused',
+      'mode-forbids',
+      'clock-asks-nothing',
+      'no-session',
+      'sender-refused',
+    ],
+  },
+  { id: 'validate', yields: 'an outcome', failures: ['missing-evidence'] },
+  { id: 'persist', yields: 'a receipt', failures: ['not-kept'] },
+] as const satisfies readonly SocialStage[];
+
+export type StageId = (typeof STAGES)[number]['id'];
+export type FailureCode = (typeof STAGES)[number]['failures'][number];
+
+/** The pipeline as a Mermaid diagram. */
+export function pipelineDiagram(): string {
+  const lines = STAGES.flatMap(({ id, yields, failures }, at) => [
+    `  ${id} --> ${STAGES[at + 1]?.id ?? 'receipt'} : ${yields}`,
+    `  ${id} --> failure : ${failures.join(', ')}`,
+  ]);
+  return [
+    'stateDiagram-v2',
+    `  [*] --> ${STAGES[0].id} : message`,
+    ...lines,
+    '  receipt --> [*]',
+    '  failure --> [*]',
+    '',
+  ].join('\n');
+}

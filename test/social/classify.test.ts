@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { classify, type Talk } from '../../src/social/classify.ts';
+import { TALK_PATTERNS } from '../../src/social/talk-patterns.ts';
+import type { Json } from '../../src/spec/types.ts';
+
+interface Labelled {
+  readonly payload: Json;
+  readonly talk: Talk;
+  readonly typed: boolean;
+}
+
+const LABELLED: readonly Labelled[] = readFileSync('test/social/labelled-messages.txt', 'utf8')
+  .split('\n')
+  .filter((line) => /^[AC] /.test(line))
+  .map((line) => {
+    const text = line.slice(2);
+    const typed = text.startsWith('{');
+    return { payload: typed ? JSON.parse(text) : text, talk: line.startsWith('A') ? 'action' : 'coordination', typed };
+  });
+/** The patterns were written with the first half in view; the second half was only counted. Pairs stay together. */
+const half = (which: 0 | 1) => LABELLED.filter((_, at) => Math.floor(at / 2) % 2 === which);
+
+/** `action→coordination`: how often an action was taken for coordination. */
+function confusion(messages: readonly Labelled[], patterns = TALK_PATTERNS) {
+  const matrix: Record<string, number> = {};
+  for (const { payload, talk } of messages) {
+    const cell = `${talk}→${classify(payload, patterns).talk}`;
+    matrix[cell] = (matrix[cell] ?? 0) + 1;
+  }
+  return matrix;
+}
+
+describe('the classifier of messages', () => {
+  it('has at least 200 labelled messages of both kinds', () => {
+    expect(LABELLED.length).toBeGreaterThanOrEqual(200);
+    expect(LABELLED.filter(({ talk }) => talk === 'action').length).toBeGreaterThan(80);
+  });
+
+  it('has these confusion matrices: the half that was in view, the half that was not, and the bare heuristic', () => {
+    expect({
+      inView: confusion(half(0)),
+      heldOut: confusion(half(1)),
+      bare: confusion(LABELLED, []),
+    }).toEqual({
+      inView: { 'action→action': 59, 'coordination→coordination': 71 },
+      heldOut: {
+        'action→action': 43,
+        'action→coordination': 4,
+        'coordination→action': 3,
+        'coordination→coordination': 78,
+      },
+      bare: { 'action→action': 106, 'coordination→action': 145, 'coordination→coordination': 7 },
+    });
+  });
+
+  it('changes at least one verdict in ten by patterns, and none of a typed payload', () => {
+    const changed = LABELLED.filter(
+      ({ payload }) => classify(payload, TALK_PATTERNS).talk !== classify(payload, []).talk,
+    );
+    expect(changed.length / LABELLED.length).toBeGreaterThan(0.1);
+    expect(changed.filter(({ typed }) => typed)).toEqual([]);
+  });
+
+  it('decides any object by its fields alone, and ends for long texts', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (payload) => {
+        expect(classify(payload as Json, TALK_PATTERNS)).toEqual(classify(payload as Json, []));
+      }),
+    );
+    const long = `${'please could you '.repeat(900)}fix it`;
+    classify(long, TALK_PATTERNS);
+    classify('a, '.repeat(5_000), TALK_PATTERNS);
+    classify('"'.repeat(16_000), TALK_PATTERNS);
+  });
+
+  it('names the effect: reading needs less than changing', () => {
+    expect(classify('Look at the log.', TALK_PATTERNS)).toMatchObject({ talk: 'action', asks: 'observe' });
+    expect(classify('Look at the log and fix the cause.', TALK_PATTERNS)).toMatchObject({ asks: 'act' });
+  });
+});

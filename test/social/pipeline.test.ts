@@ -1,0 +1,179 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { checkGenerated } from '../../src/compile/generated-files.ts';
+import { openSession } from '../../src/open-session.ts';
+import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
+import type { Session } from '../../src/session/session.ts';
+import { type Connection, outcomeOf, type SocialDesk, sendSocial } from '../../src/social/pipeline.ts';
+import { pipelineDiagram } from '../../src/social/stages.ts';
+import { loadSpecs } from '../../src/spec/load/load-specs.ts';
+import type { Json, SpecSet } from '../../src/spec/types.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
+
+let store: EvidenceStore;
+let desk: SocialDesk;
+let root: string;
+let sender: Session;
+let recipient: Session;
+let specs: SpecSet;
+
+const open = (agent: string) => openSession({ root, agent, store, specs, approver: () => true });
+
+beforeEach(async () => {
+  store = memoryStore();
+  root = mkdtempSync(join(tmpdir(), 'social-'));
+  const shipped = await loadSpecs('specs');
+  const { chat } = shipped.peripherals;
+  specs = { ...shipped, peripherals: { ...shipped.peripherals, chat: { ...chat!, tools: ['bell'] } } };
+  sender = await open('ann');
+  await sender.start('chat');
+  recipient = await open('bob');
+  desk = {
+    store,
+    messages: store.messages!,
+    now: Date.now,
+    openSession: async () => (await open('unassigned')).id,
+    ringAs: async (_, { to, text, act }) => {
+      const step = await sender.step({ tool: 'bell', args: { to, text, act } });
+      return step.ok
+        ? { ok: true, message: (step.result as { message: string }).message }
+        : { ok: false, denial: step.denial };
+    },
+  };
+});
+afterEach(async () => {
+  await sender.detach();
+  await recipient.detach();
+  await store.close();
+  rmSync(root, { recursive: true });
+});
+
+const operator: Connection = { transport: 'cli', principal: 'operator', name: 'operator' };
+const connectionOf = (principal: Connection['principal']): Connection =>
+  principal === 'agent'
+    ? { transport: 'http', principal, name: sender.id }
+    : principal === 'clock'
+      ? { transport: 'timer', principal, name: '' }
+      : operator;
+let ids = 0;
+const sent = (payload: Json, connection = operator, to: string | null = `session:${recipient.id}`, id = `m-${ids++}`) =>
+  sendSocial(desk, connection, { id, to, payload });
+
+async function reach(mode: string): Promise<void> {
+  if (mode !== 'discuss') expect((await recipient.setMode({ to: 'diagnose' })).ok).toBe(true);
+  if (mode === 'execute') expect((await recipient.setMode({ to: 'execute', by: 'operator' })).ok).toBe(true);
+}
+
+describe('a message to a session', () => {
+  const table = ['discuss', 'diagnose', 'execute'].flatMap((mode) =>
+    (['coordination', 'action'] as const).flatMap((talk) =>
+      (['agent', 'operator', 'clock'] as const).map((by) => {
+        const code = talk === 'coordination' ? null : by === 'clock' ? 'clock-asks-nothing' : 'mode-forbids';
+        return { mode, talk, by, code: mode === 'execute' && by !== 'clock' ? null : code };
+      }),
+    ),
+  );
+
+  it.each(table)('in $mode: $talk of the $by → $code', async ({ mode, talk, by, code }) => {
+    await reach(mode);
+    const result = await sent(talk === 'action' ? 'Fix the login page.' : 'Who owns the deploy?', connectionOf(by));
+    const inbox = await store.messages!.inbox(`session:${recipient.id}`);
+    if (code === null) {
+      expect(result).toMatchObject({ ok: true, talk, mode, outcome: { valid: true, state: 'sent' } });
+      expect(inbox).toHaveLength(1);
+    } else {
+      expect(result).toMatchObject({ ok: false, stage: 'dispatch', code });
+      expect(inbox).toEqual([]);
+    }
+  });
+
+  it('may ask to look at something in diagnose', async () => {
+    await reach('diagnose');
+    expect(await sent('Look at the failing test.')).toMatchObject({ ok: true, talk: 'action', asks: 'observe' });
+  });
+
+  it('is gated by the mode of the recipient, not of the sender', async () => {
+    await sender.setMode({ to: 'diagnose' });
+    await sender.setMode({ to: 'execute', by: 'operator' });
+    expect(await sent('Delete it.', connectionOf('agent'))).toMatchObject({ ok: false, code: 'mode-forbids' });
+  });
+
+  it('of an agent needs the tool bell where the agent is', async () => {
+    await sender.stop('done');
+    expect(await sent('Hello?', connectionOf('agent'))).toMatchObject({ ok: false, code: 'sender-refused' });
+    expect(await store.messages!.inbox(`session:${recipient.id}`)).toEqual([]);
+  });
+});
+
+describe('a message to nobody', () => {
+  it('opens a session in discuss, which refuses an action', async () => {
+    expect(await sent('Who is here?', operator, null)).toMatchObject({ ok: true, opened: true, mode: 'discuss' });
+    const refused = await sent('Fix it.', operator, null);
+    expect(refused).toMatchObject({ ok: false, code: 'mode-forbids', to: expect.stringMatching(/^session:/) });
+    expect(await store.sessions()).toHaveLength(4);
+  });
+});
+
+describe('each stage', () => {
+  it('ends a message with a failure that is evidence', async () => {
+    await sender.stop('done');
+    expect((await sender.close('done')).ok).toBe(true);
+    const failures = [
+      await sent('Hi', { transport: 'http', principal: 'agent', name: 'nobody' }),
+      await sent('Hi', { transport: 'http', principal: 'agent', name: '' }),
+      await sent('Hi', connectionOf('agent')),
+      await sent('Hi', { ...operator, name: 'clock' }),
+      await sent(7),
+      await sent(' '),
+      await sent('Hi', operator, 'agent:carl'),
+    ];
+    expect(failures.map((each) => (each.ok ? 'ok' : `${each.stage}: ${each.code}`))).toEqual([
+      'presence: unknown-sender',
+      'presence: invalid-connection',
+      'presence: not-ready',
+      'authenticate: not-authenticated',
+      'mode: invalid-message',
+      'mode: invalid-message',
+      'dispatch: unknown-recipient',
+    ]);
+    for (const { subject, message } of failures) {
+      const { entries } = await store.query({ subject, ephemeral: true });
+      expect(entries.map(({ entry }) => entry.body)).toMatchObject([{ event: 'failure', message }]);
+    }
+  });
+});
+
+describe('the outcome', () => {
+  it('is found under the subject that dispatch wrote, and follows the receipts', async () => {
+    const receipt = await sent('Who owns the deploy?', operator, `session:${recipient.id}`, 'm-own');
+    const { entries } = await store.query({ subject: receipt.subject, ephemeral: true });
+    expect(entries.map(({ entry }) => entry.claim).sort()).toEqual(['conclusion', 'goal']);
+    expect(JSON.stringify(entries)).not.toContain('Who owns');
+    await recipient.inbox();
+    expect(await outcomeOf(store, store.messages!, 'm-own')).toEqual({
+      type: 'coordination-complete',
+      valid: true,
+      state: 'delivered',
+    });
+    expect(await outcomeOf(store, store.messages!, 'm-other')).toBeNull();
+  });
+
+  it('of an action is a submitted task', async () => {
+    await reach('execute');
+    expect(await sent({ type: 'task-submission' })).toMatchObject({ outcome: { type: 'task-submission' } });
+  });
+
+  it('is the same for the same id, and another message with that id is refused', async () => {
+    const first = await sent('Hi', operator, `session:${recipient.id}`, 'm-same');
+    expect(await sent('Hi', operator, null, 'm-same')).toEqual(first);
+    expect(await sent('Ho', operator, null, 'm-same')).toMatchObject({ ok: false, code: 'id-reused' });
+    expect(await store.messages!.inbox(`session:${recipient.id}`)).toHaveLength(1);
+  });
+});
+
+it('is drawn from its stages', async () => {
+  const { stale, missing } = await checkGenerated('machines', { 'social-pipeline.mmd': pipelineDiagram() });
+  expect([...stale, ...missing]).toEqual([]);
+});

@@ -2,7 +2,7 @@ import { fieldsOf, isObject } from '../base/json.ts';
 import type { Json, ToolEffect } from '../spec/types.ts';
 import { clausesOf } from './clauses.ts';
 import type { TalkPattern } from './talk-patterns.ts';
-import { effectOfVerb, mayBeVerb, stemOf } from './words.ts';
+import { effectOfVerb, mayBeVerb, verbOf } from './words.ts';
 
 /** The kind of a message: it coordinates, or it asks for an action. */
 export type Talk = 'coordination' | 'action';
@@ -87,7 +87,7 @@ function effectOfRequest(request: string): ToolEffect {
     return laterEffect(text, 'observe');
   const [first = '', ...rest] = text.split(/[\s,]+/).map((word) => word.replace(/[.!?]+$/, ''));
   const word = /ly$/.test(first) ? (rest[0] ?? '') : first;
-  const effect = effectOfVerb(stemOf(word)) ?? 'act';
+  const effect = effectOfVerb(verbOf(word)) ?? 'act';
   return effect === 'act' ? 'act' : laterEffect(text, effect);
 }
 

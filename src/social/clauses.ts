@@ -1,4 +1,4 @@
-/** The placeholder of quoted text and code: it stands for a thing that the clause is about. */
+/** Replaces quoted text and code. */
 const THING = 'thing';
 
 /**

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { fieldsOf, isObject } from '../base/json.ts';
 import { bodyOf } from '../evidence/bodies.ts';
 import type { EntryDraft, Subject } from '../evidence/entry.ts';
-import { refuseMessage } from '../gate/decide-message.ts';
 import type { Denial } from '../gate/denial.ts';
+import { refuseMessage } from '../gate/requirements/refuse-message.ts';
 import { checkPost, ring } from '../messages/post.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { Message, MessageDraft, MessageStore, ReceiptState } from '../ports/message-store.ts';
@@ -31,7 +31,7 @@ export interface Incoming {
   readonly payload: Json;
 }
 
-/** What the pipeline needs of its surface. */
+/** The services of the surface that a message came through. */
 export interface SocialDesk {
   readonly store: EvidenceStore;
   readonly messages: MessageStore;
@@ -123,7 +123,8 @@ const RUN: { readonly [id in StageId]: Run } = { presence, authenticate, mode, d
  * receipt or with a failure, and both are evidence about {@link subjectOf} the message. Throws only if the store fails.
  *
  * @example
- * await sendSocial(desk, { transport: 'cli', principal: 'operator', name: 'ann' }, { id, to: 'agent:codex', payload: 'Status?' })
+ * const ann = { transport: 'cli', principal: 'operator', name: 'ann' } as const;
+ * await sendSocial(desk, ann, { id: 'm-1', to: 'agent:codex', payload: 'Status?' });
  * // { ok: true, talk: 'coordination', outcome: { type: 'coordination-complete', … }, … }
  */
 export async function sendSocial(
@@ -171,7 +172,7 @@ export async function sendSocial(
   };
 }
 
-/** S-presence: the sender is connected, and the session of an agent is open. */
+/** S-presence: the sender is connected, and an agent has an open session. */
 async function presence({ connection: { principal, name } }: Travelling, { store }: SocialDesk): Promise<void> {
   if (principal === 'clock') return;
   if (name.trim() === '')
@@ -216,7 +217,7 @@ async function mode(at: Travelling): Promise<void> {
   at.classified = classify(payload, TALK_PATTERNS);
 }
 
-/** S-dispatch: finds or opens the recipient, asks the gate by the recipient's mode, and puts the message into the inbox. */
+/** S-dispatch: finds or opens the recipient, asks the gate, and puts the message into the inbox. */
 async function dispatch(at: Travelling, desk: SocialDesk): Promise<void> {
   const { id, to, payload } = at.incoming;
   const { store, messages } = desk;
@@ -286,7 +287,7 @@ async function deliver(
 
 /** S-validate: the outcome, from what is recorded about the message. */
 async function validate(at: Travelling, { store, messages }: SocialDesk): Promise<void> {
-  const outcome = await outcomeOf(store, messages, at.incoming.id, at.sent!.id);
+  const outcome = await socialOutcome(store, messages, at.incoming.id, at.sent!.id);
   if (!outcome)
     throw new StageFailure('missing-evidence', 'nothing is recorded about the message', 'Run "hopgate doctor".');
   at.outcome = outcome;
@@ -309,7 +310,7 @@ async function persist(at: Travelling, desk: SocialDesk): Promise<void> {
 }
 
 /** The outcome of a message by its present receipts; null if the pipeline has not dispatched it. */
-export async function outcomeOf(
+export async function socialOutcome(
   store: EvidenceStore,
   messages: MessageStore,
   id: string,
@@ -356,7 +357,7 @@ async function modeOf(store: EvidenceStore, sessionId: string, gate: GateSpec): 
   return body?.event === 'mode' ? body.to : gate.initial;
 }
 
-/** Records a fact about a message, once for each id: beside the chain of the session that it concerns. */
+/** Records a fact about a message, once for each id, as an ephemeral entry. */
 async function record(
   { store, now }: SocialDesk,
   at: Travelling,

@@ -34,7 +34,7 @@ const ACT = list(`
   unlock unify unpin update upgrade upload use validate vendor version whitelist widen wipe wire wrap write zip
 `);
 
-/** Words that begin a clause and are no unlisted verb. */
+/** Function words; none of them is an unlisted verb. */
 const NO_VERB = list(`
   a about above across after all almost also although always am an and any anybody anyone anything are as at aye be because been before behind
   being below beside besides between both but by can cannot could despite did does during each either enough even ever every everybody
@@ -48,7 +48,7 @@ const NO_VERB = list(`
 `);
 
 /** The verb of a word: `fixing` is `fix`, `cleaning` is `clean`, `renaming` is `rename`, `stopped` is not looked up. */
-export function stemOf(word: string): string {
+export function verbOf(word: string): string {
   if (effectOfVerb(word) !== null || !word.endsWith('ing') || word.length < 6) return word;
   const stem = word.slice(0, -3);
   const forms = [stem, `${stem}e`, stem.replace(/(.)\1$/, '$1')];
@@ -64,6 +64,6 @@ export function effectOfVerb(word: string): ToolEffect | null {
   return ACT.has(verb) || ACT.has(verb.replaceAll('-', '')) || (first !== verb && ACT.has(first)) ? 'act' : null;
 }
 
-/** True if an unknown word can be a verb: it is no function word, participle, plural or name with a sign in it. */
+/** True if an unknown word can be a verb. */
 export const mayBeVerb = (word: string): boolean =>
   /^[a-z][a-z-]+$/.test(word) && !NO_VERB.has(word) && !/(?:ed|ing|ly|tion|ness|ss|s)$/.test(word);

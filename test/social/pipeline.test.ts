@@ -6,7 +6,7 @@ import { checkGenerated } from '../../src/compile/generated-files.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import type { Session } from '../../src/session/session.ts';
-import { type Connection, outcomeOf, type SocialDesk, sendSocial } from '../../src/social/pipeline.ts';
+import { type Connection, type SocialDesk, sendSocial, socialOutcome } from '../../src/social/pipeline.ts';
 import { pipelineDiagram } from '../../src/social/stages.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { Json, SpecSet } from '../../src/spec/types.ts';
@@ -152,12 +152,12 @@ describe('the outcome', () => {
     expect(entries.map(({ entry }) => entry.claim).sort()).toEqual(['conclusion', 'goal']);
     expect(JSON.stringify(entries)).not.toContain('Who owns');
     await recipient.inbox();
-    expect(await outcomeOf(store, store.messages!, 'm-own')).toEqual({
+    expect(await socialOutcome(store, store.messages!, 'm-own')).toEqual({
       type: 'coordination-complete',
       valid: true,
       state: 'delivered',
     });
-    expect(await outcomeOf(store, store.messages!, 'm-other')).toBeNull();
+    expect(await socialOutcome(store, store.messages!, 'm-other')).toBeNull();
   });
 
   it('of an action is a submitted task', async () => {

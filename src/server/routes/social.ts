@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { fieldsOf } from '../../base/json.ts';
 import { realRoot } from '../../project/root.ts';
-import { type Connection, type Incoming, outcomeOf, type SocialDesk, sendSocial } from '../../social/pipeline.ts';
+import { type Connection, type Incoming, type SocialDesk, sendSocial, socialOutcome } from '../../social/pipeline.ts';
 import { ApiError } from '../api-error.ts';
 import { findMessage, inboxesOf, unknownMessage } from '../messages/post-office.ts';
 import { MessagePath, PersonName } from '../messages/schemas.ts';
@@ -129,7 +129,7 @@ const outcome = route('GET /v1/messages/{message}/outcome', {
   answer: Outcome,
   run: async ({ path, services: { world } }) => {
     const { messages, repository } = await findMessage(world, path.message);
-    const found = await outcomeOf(repository.store, messages, path.message);
+    const found = await socialOutcome(repository.store, messages, path.message);
     if (!found) throw unknownMessage(path.message);
     return found;
   },

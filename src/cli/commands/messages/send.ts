@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { openSession } from '../../../open-session.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
-import { outcomeOf, type SocialDesk, sendSocial } from '../../../social/pipeline.ts';
+import { type SocialDesk, sendSocial, socialOutcome } from '../../../social/pipeline.ts';
 import type { Json } from '../../../spec/types.ts';
 import { sqliteStore } from '../../../stores/sqlite.ts';
 import { CliError, type Io, print, printJson } from '../../io.ts';
@@ -92,7 +92,7 @@ async function withDesk<T>(io: Io, options: Options, use: (desk: SocialDesk) => 
 }
 
 async function showOutcome(io: Io, options: Options, id: string): Promise<void> {
-  const outcome = await withInboxes(io, options, (messages, store) => outcomeOf(store, messages, id));
+  const outcome = await withInboxes(io, options, (messages, store) => socialOutcome(store, messages, id));
   if (!outcome)
     throw new CliError('unknown-message', `the pipeline sent no message "${id}"`, 'Take the id from a receipt.');
   if (io.json) printJson(io, { message: id, ...outcome });

@@ -13,7 +13,7 @@ import { certificateTest, fileStamp } from './certificates.ts';
 import { formatOnly } from './git-format.ts';
 import { type LayerFile, maskLayer } from './mask-layer.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
-import { type RepositoryFolders, openGit, ownGit } from './open-git.ts';
+import { openGit, ownGit, type RepositoryFolders } from './open-git.ts';
 import { isGitOwnFolder, type QuietFindings, quietFolder, searchQuiet } from './quiet-folders.ts';
 import { type FolderSeen, folderStamp, isUnlistable, readFolder } from './read-folder.ts';
 

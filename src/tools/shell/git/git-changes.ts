@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { stagedEntries } from '../../git-objects/git-index.ts';
-import { type RepositoryFolders, gitFoldersIn } from '../../sandbox/mounts/open-git.ts';
+import { gitFoldersIn, type RepositoryFolders } from '../../sandbox/mounts/open-git.ts';
 import { isTooDeep } from '../../sandbox/mounts/read-folder.ts';
 import type { OverlayView } from '../../sandbox/sandbox.ts';
 import { readWritten } from '../written-file.ts';

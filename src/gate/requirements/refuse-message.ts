@@ -1,4 +1,4 @@
-import type { GateSpec, Mode, Principal, ToolEffect } from '../spec/types.ts';
+import type { GateSpec, Mode, Principal, ToolEffect } from '../../spec/types.ts';
 
 export interface MessageRefusal {
   readonly code: 'mode-forbids' | 'clock-asks-nothing';

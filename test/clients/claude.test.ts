@@ -368,7 +368,7 @@ describe.skipIf(!CLAUDE_BIN)('the gate stays closed', () => {
   const launcher = () => join(world.folder, 'state', 'hopgate', 'bin', 'hook');
 
   it('when the daemon is killed during a conversation', async () => {
-    const kill = async (): Promise<Exclude<Step, (told: string) => unknown>> => {
+    const kill = async (): Promise<Exclude<Step, (told: string, messages: string) => unknown>> => {
       const { stdout } = await world.hopgate('daemon', 'status', '--json');
       const { pid } = JSON.parse(stdout) as { pid?: number };
       expect(pid, stdout).toBeTypeOf('number');

@@ -46,9 +46,9 @@ async function play(
   const main = [...(scripts['main'] ?? [])];
   const [first] = main;
   if (whileRunning !== undefined && first)
-    main[0] = (told) => {
+    main[0] = (told, messages) => {
       writeFileSync(join(world.env['XDG_STATE_HOME'] ?? '', 'hopgate/bin/hook'), whileRunning);
-      return typeof first === 'function' ? first(told) : first;
+      return typeof first === 'function' ? first(told, messages) : first;
     };
   const world = await codexWorld({ modelName: 'gpt-5.5', ...options, scripts: { ...scripts, main } });
   worlds.push(world);

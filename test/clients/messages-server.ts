@@ -8,8 +8,8 @@ export interface Turn {
   readonly calls?: readonly { readonly name: string; readonly input: object }[];
 }
 
-/** A turn that is made from what the model was told: the newest tool results, joined. It may wait, and do something to the world meanwhile. */
-export type Step = Turn | ((told: string) => Turn | Promise<Turn>);
+/** A turn that is made from what the model was told: the newest tool results, joined, and the other messages. It may wait, and do something to the world meanwhile. */
+export type Step = Turn | ((told: string, messages: string) => Turn | Promise<Turn>);
 
 /** What the model was told in one request. */
 export interface Seen {
@@ -86,7 +86,7 @@ export async function scriptedModel(
     const characters = JSON.stringify([body.tools, body.system, body.messages]).length;
     requests.push({ thread, tools, ...seen, at: performance.now(), characters, overrun: step === undefined });
     const told = seen.results.map(({ text }) => text).join('\n');
-    return typeof step === 'function' ? step(told) : (step ?? { text: 'The script is over.' });
+    return typeof step === 'function' ? step(told, seen.texts.join('\n')) : (step ?? { text: 'The script is over.' });
   };
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];

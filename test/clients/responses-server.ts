@@ -18,7 +18,7 @@ export interface ScriptedTurn {
 }
 
 /** A turn that is made from what the model was told: the newest tool outputs, joined. */
-export type ScriptStep = ScriptedTurn | ((seen: string) => ScriptedTurn | Promise<ScriptedTurn>);
+export type ScriptStep = ScriptedTurn | ((seen: string, messages: string) => ScriptedTurn | Promise<ScriptedTurn>);
 
 /** What the model was told in one request. */
 export interface SeenRequest {
@@ -74,7 +74,10 @@ export async function scriptedModel(scripts: {
         const seen = newest(input);
         requests.push({ thread, tools, ...seen, overrun: step === undefined });
         const told = seen.results.map(({ text }) => text).join('\n');
-        turn = typeof step === 'function' ? await step(told) : (step ?? { text: 'The script is over.' });
+        turn =
+          typeof step === 'function'
+            ? await step(told, seen.messages.join('\n'))
+            : (step ?? { text: 'The script is over.' });
       }
       const items = itemsOf(turn, `${requests.length}`);
       setTimeout(() => stream(response, items, requests.length), turn.delay ?? 0);

@@ -92,8 +92,8 @@ async function* life(store: EvidenceStore): AsyncGenerator<Act, void, string> {
   await server.close();
   server = await serveWorld({ choice: { seed, asks: true }, port });
   const until = Date.now() + 60_000;
-  while ((await store.messages!.inbox('person:joe', { unread: true })).length > 0 && Date.now() < until)
-    await sleep(50);
+  const isAnswered = async () => (await store.messages!.inbox('person:joe')).some(({ state }) => state === 'answered');
+  while (!(await isAnswered()) && Date.now() < until) await sleep(50);
   // Joe's answer arrives with a result, or with the client's own context.
   for (let look = 0; look < 20 && !/goes into/.test(told); look++) {
     await sleep(100);
@@ -118,7 +118,8 @@ async function* life(store: EvidenceStore): AsyncGenerator<Act, void, string> {
 function steps<Turn>(store: () => EvidenceStore, asTurn: (act: Act) => Turn, over: Turn) {
   const told: string[] = [];
   let living: AsyncGenerator<Act, void, string> | null = null;
-  const step = async (seen: string): Promise<Turn> => {
+  const step = async (results: string, messages: string): Promise<Turn> => {
+    const seen = `${results}\n${messages}`;
     told.push(seen);
     living ??= life(store());
     const next = await living.next(seen);

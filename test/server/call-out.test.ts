@@ -1,0 +1,111 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { ownCommand } from '../../src/cli/world/story-people.ts';
+import { storySpecs } from '../../src/cli/world/story-specs.ts';
+import { acceptConfig } from '../../src/project/trust.ts';
+import { serveWorld as serveHouse } from '../../src/world/serve/server.ts';
+import { type Served, serveWorld } from './kit.ts';
+
+/** An agent in the middle of a game, over HTTP, in a world that can be killed. */
+async function midGame() {
+  let house = await serveHouse({ choice: { seed: 6 }, port: 0 });
+  onTestFinished(() => house.close());
+  const [{ file, text }] = storySpecs(`:alfworld-server "${house.address}" :seed 6`) as [
+    { file: string; text: string },
+  ];
+  const served = await serveWorld({ 'hopgate.yaml': 'specs: specs\n', [`specs/${file}`]: text });
+  const [node = '', ...args] = ownCommand();
+  const env = { ...process.env, ...served.env };
+  const hopgate = (...words: string[]) =>
+    spawnSync(node, [...args, ...words, '--root', served.root], { env, encoding: 'utf8' });
+  await acceptConfig(served.root, served.env);
+  const body = { root: served.root, agent: 'builder', peripheral: 'alfworld' };
+  const { json } = await served.ask('POST /v1/sessions', { token: served.agent, body });
+  const { session: id, token } = json;
+  const post = (what: string, body: object, as = token) =>
+    served.ask(`POST /v1/sessions/${id}/${what}`, { token: as, body });
+  const play = async (action: string) => (await post('step', { tool: 'alfworld-action', args: { action } })).json;
+  expect(await play('look')).toMatchObject({ ok: true, outcome: 'ok', result: { step: 0 } });
+  const [place] = /go to (?:\w+ \d+)/.exec((await play('fly')).result.text)!;
+  expect(await play(place)).toMatchObject({ result: { step: 2 } });
+  return {
+    served,
+    id,
+    post,
+    play,
+    hopgate,
+    async restart() {
+      const { port } = new URL(house.address);
+      await house.close();
+      house = await serveHouse({ choice: { seed: 6 }, port: Number(port) });
+    },
+  };
+}
+
+const peripheral = async ({ ask }: Served, id: string) => (await ask(`GET /v1/sessions/${id}`)).json.peripheral;
+
+it('the operator calls an agent out in the middle of a game, and the agent returns to the same game', async () => {
+  const { served, id, post, play, restart } = await midGame();
+  const asAgent = await post('hop', { to: 'chat', exit: 'user-request', reason: 'out', by: 'operator' });
+  expect(asAgent.json).not.toMatchObject({ ok: true });
+  const out = await post(
+    'hop',
+    { to: 'chat', exit: 'user-request', reason: 'I need you', by: 'operator' },
+    served.operator,
+  );
+  expect(out.json).toMatchObject({ ok: true, from: 'alfworld', exit: 'user-request', fruit: { 'world-steps': 2 } });
+  expect(await peripheral(served, id)).toBe('chat');
+  expect(await play('look')).toMatchObject({ ok: false, denial: { code: 'tool-not-allowed' } });
+  await restart();
+  expect((await post('hop', { to: 'alfworld', reason: 'back' })).json).toMatchObject({ ok: true });
+  const back = await play('inventory');
+  expect(back.result).toMatchObject({ step: 3, observation: 'You are not carrying anything.' });
+  expect(back.result.text).toContain('your 2 commands had the same answers');
+});
+
+it.each(['hopgate bell', 'Emacs'])(
+  'a request to hop by %s leaves the decision and the state to the agent',
+  async (from) => {
+    const { served, id, post, play, hopgate } = await midGame();
+    if (from === 'Emacs') {
+      if (spawnSync('emacs', ['--version']).status !== 0) return;
+      // The person answers a message of the agent by asking it to hop.
+      await post('step', { tool: 'bell', args: { to: 'person:operator', text: 'I am in the house.' } });
+      const folder = mkdtempSync(join(tmpdir(), 'hopgate-emacs-'));
+      onTestFinished(() => rmSync(folder, { recursive: true }));
+      const words = ownCommand()
+        .map((word) => JSON.stringify(word))
+        .join(' ');
+      writeFileSync(
+        join(folder, 'ask.el'),
+        `(load ${JSON.stringify(resolve('src/adapters/emacs/hopgate.el'))} nil t)
+(setq hopgate-command (list ${words}))
+(defvar said nil)
+(advice-add 'hopgate--say :before (lambda (text) (setq said text)))
+(defun wait (done) (let ((end (+ (float-time) 20))) (while (and (< (float-time) end) (not (funcall done))) (accept-process-output nil 0.05))))
+(hopgate-start ${JSON.stringify(served.root)})
+(wait (lambda () hopgate-messages))
+(hopgate-ask-to-hop "chat" "dinner")
+(wait (lambda () said))
+(hopgate-stop)
+`,
+      );
+      const env = { ...process.env, ...served.env };
+      expect(spawnSync('emacs', ['-Q', '--batch', '-l', join(folder, 'ask.el')], { env, timeout: 60_000 }).status).toBe(
+        0,
+      );
+    } else expect(hopgate('bell', `session:${id}`, 'Please hop to chat: dinner', '--act', 'request').status).toBe(0);
+    await play('inventory');
+    expect(await peripheral(served, id)).toBe('alfworld');
+    const after = await served.ask(`GET /v1/sessions/${id}/evidence`);
+    expect(after.text).toContain('Please hop to chat: dinner');
+    expect((await post('hop', { to: 'chat', exit: 'hop-chat', reason: 'the operator asked' })).json).toMatchObject({
+      ok: true,
+    });
+    expect((await post('hop', { to: 'alfworld', reason: 'back' })).json).toMatchObject({ ok: true });
+    expect(await play('look')).toMatchObject({ result: { step: 4 } });
+  },
+);

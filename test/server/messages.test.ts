@@ -148,3 +148,30 @@ describe('messages over HTTP', () => {
     expect((await served.ask('GET /v1/inbox', { token: served.auditor })).status).toBe(200);
   });
 });
+
+describe('the social pipeline over HTTP', () => {
+  it('opens a session for a message to nobody, and gates an action by the mode of the recipient', async () => {
+    const served = await serveWorld();
+    const send = async (body: object) =>
+      (await served.ask('POST /v1/send', { body: { root: served.root, ...body } })).json;
+    const first = await send({ payload: 'Who owns the deploy?' });
+    expect(first).toMatchObject({ ok: true, opened: true, talk: 'coordination', mode: 'discuss', seq: 1 });
+    const refused = await send({ to: first.to, payload: 'Delete the index.' });
+    expect(refused).toMatchObject({ ok: false, stage: 'dispatch', code: 'mode-forbids', to: first.to });
+    expect((await served.ask(`GET /v1/messages/${first.message}/outcome`)).json).toEqual(first.outcome);
+    expect((await served.ask('GET /v1/messages/m-none/outcome')).status).toBe(404);
+  });
+
+  it('sends as an agent only with the tokens of its session, and only where the agent may ring', async () => {
+    const served = await serveWorld();
+    const { id, token } = await served.session();
+    const other = await served.session();
+    const body = { to: `session:${other.id}`, payload: 'Who owns the deploy?' };
+    const at = `POST /v1/sessions/${id}/send`;
+    expect((await served.ask(at, { token: other.token, body })).status).toBe(403);
+    expect((await served.ask(at, { body })).status).toBe(403);
+    expect((await served.ask('POST /v1/send', { token, body: { root: served.root, payload: 'Hi' } })).status).toBe(403);
+    const { json } = await served.ask(at, { token, body });
+    expect(json).toMatchObject({ ok: false, stage: 'dispatch', code: 'sender-refused' });
+  });
+});

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { excerpt, plural, visible } from '../../../base/text.ts';
 import {
   type Aggregate,
@@ -16,6 +16,8 @@ import { table } from '../../table.ts';
 interface Options {
   readonly root: string;
   readonly since?: string;
+  readonly propose?: true;
+  readonly least: number;
 }
 
 export function register(command: Command, io: Io): void {
@@ -26,27 +28,47 @@ export function register(command: Command, io: Io): void {
     .argument('[session...]', 'their ids, or the first characters of them (default: all sessions)')
     .addOption(rootOption())
     .option('--since <when>', 'only reviews since a date, or since an age such as 90m, 24h, 7d, 2w')
-    .addHelpText('after', examples('hopgate par', 'hopgate par --since 7d', 'hopgate par 01J --json'))
+    .option(
+      '--propose',
+      'propose changes of the specs, with the proof of the properties and the replay of the sessions; exit code 1 if a change breaks a property',
+    )
+    .option('--least <n>', 'with --propose: in how many reviews a problem must occur', atLeastOne, 2)
+    .addHelpText(
+      'after',
+      examples('hopgate par', 'hopgate par --since 7d', 'hopgate par --propose', 'hopgate par 01J --json'),
+    )
     .action((sessions: readonly string[], options: Options) => par(io, sessions, options));
 }
 
 async function par(io: Io, ids: readonly string[], options: Options): Promise<void> {
   const root = rootOf(io, options);
   const since = options.since === undefined ? Number.NEGATIVE_INFINITY : instant(options.since, Date.now());
-  const pars = await withStore(root, io.env, [], async (store) => {
+  const pars = await withStore<readonly Par[] | null>(root, io.env, [], async (store) => {
     const found: Par[] = [];
-    for (const { sessionId, lastAt } of await chosenSessions(store, ids)) {
-      if (Date.parse(lastAt) < since) continue;
+    const sessions = (await chosenSessions(store, ids)).filter(({ lastAt }) => Date.parse(lastAt) >= since);
+    for (const { sessionId } of sessions) {
       for await (const stored of store.entries(sessionId)) {
         const review = Date.parse(stored.entry.at) < since ? null : reviewOf(stored);
         if (review) found.push(review);
       }
     }
-    return found;
+    if (!options.propose) return found;
+    const { propose } = await import('./propose.ts');
+    const reviewed = new Set(found.map((review) => review['session/id']));
+    const own = sessions.filter(({ sessionId }) => reviewed.has(sessionId));
+    await propose(io, root, found, { store, sessions: own, least: options.least });
+    return null;
   });
+  if (pars === null) return;
   const sum = aggregatePars(pars);
   if (io.json) printJson(io, sum);
   else print(io, sum.reviews === 0 ? 'No reviews yet: a session writes one when it leaves reflect.' : shown(io, sum));
+}
+
+function atLeastOne(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('Give a whole number from 1.');
+  return value;
 }
 
 const UNITS: { readonly [unit: string]: number } = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };

@@ -1,0 +1,80 @@
+import { type Proposal, proposeChanges } from '../../../audit/infer/propose-changes.ts';
+import { type Proof, proveProperties } from '../../../audit/properties/prove.ts';
+import { plural, visible } from '../../../base/text.ts';
+import type { Par } from '../../../evidence/patterns/par.ts';
+import type { EvidenceStore, SessionSummary } from '../../../ports/evidence-store.ts';
+import { openProject } from '../../../project/open-project.ts';
+import { type Replay, replay } from '../../../session/replay.ts';
+import { readPin } from '../../chosen-sessions.ts';
+import { CliError, heading, type Io, print, printJson } from '../../io.ts';
+import { table } from '../../table.ts';
+
+/** Prints the changes that reviews suggest, with the proof of each property and the replay of the sessions. */
+export async function propose(
+  io: Io,
+  root: string,
+  pars: readonly Par[],
+  { store, sessions, least }: { store: EvidenceStore; sessions: readonly SessionSummary[]; least: number },
+): Promise<void> {
+  const { specs } = await openProject(root, io.env);
+  const proposal = proposeChanges(specs, pars, least);
+  const isChanged = proposal.changes.length > 0;
+  const proofs = isChanged ? proveProperties(proposal.specs) : [];
+  const held = new Set(isChanged ? proveProperties(specs).flatMap((each) => (each.holds ? [each.property] : [])) : []);
+  const broken = proofs.filter(({ holds, property }) => !holds && held.has(property));
+  const replayed: Replay[] = [];
+  for (const session of isChanged ? sessions : []) {
+    const pin = await readPin(store, session);
+    if (typeof pin === 'string')
+      throw new CliError('no-pin', `${session.sessionId}: ${pin}`, `Run "hopgate verify ${session.sessionId}".`);
+    const entries = store.entries(session.sessionId);
+    replayed.push(await replay(pin, { specs: proposal.specs, config: pin.config }, session.sessionId, entries));
+  }
+  if (broken.length > 0) io.exitCode = 1;
+  const { changes, open, specs: next } = proposal;
+  if (io.json)
+    printJson(io, { reviews: pars.length, hash: next.hash, changes, open, properties: proofs, replay: replayed });
+  else show(io, proposal, proofs, broken, replayed);
+}
+
+function show(
+  io: Io,
+  { changes, open }: Proposal,
+  proofs: readonly Proof[],
+  broken: readonly Proof[],
+  replayed: readonly Replay[],
+): void {
+  print(io, heading(io, 'Proposed changes'));
+  if (changes.length === 0) print(io, 'None.');
+  else {
+    const rows = changes.map(({ peripheral, change, because, reviews }) => [
+      visible(peripheral),
+      visible(change),
+      visible(because),
+      `${reviews}`,
+    ]);
+    print(io, table(io, ['peripheral', 'change', 'because', 'reviews'], rows));
+    print(io, `\n${heading(io, 'Properties')}`);
+    print(
+      io,
+      `${proofs.filter(({ holds }) => holds).length} of ${proofs.length} hold; the changes break ${broken.length}.`,
+    );
+    for (const { property, message } of broken) print(io, `  ${visible(property)}: ${visible(message ?? '')}`);
+    print(io, `\n${heading(io, 'Replay')}`);
+    for (const { sessionId, decisions, changes: other } of replayed) {
+      print(io, `${visible(sessionId)}: ${plural(decisions, 'decision')}, ${other.length} would change`);
+      for (const { seq, request, was, now } of other)
+        print(io, `  ${seq}  ${visible(request)}: ${visible(was)} → ${visible(now)}`);
+    }
+  }
+  if (open.length === 0) return;
+  print(io, `\n${heading(io, 'Left to the author')}`);
+  print(
+    io,
+    table(
+      io,
+      ['problem', 'reviews', 'why'],
+      open.map(({ problem, reviews, why }) => [visible(problem), `${reviews}`, visible(why)]),
+    ),
+  );
+}

@@ -1,0 +1,71 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { proposeChanges } from '../../src/audit/infer/propose-changes.ts';
+import { readPar } from '../../src/evidence/patterns/par.ts';
+import { openSession } from '../../src/open-session.ts';
+import { ensureStateDir } from '../../src/project/state-dir.ts';
+import { loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { commitAll, machine } from '../cli/run.ts';
+
+const review = (approach: readonly string[], ...wrong: readonly string[]) =>
+  readPar({ 'event/type': 'session/par', approach: [...approach], what_could_improve: [...wrong] })!;
+
+describe('changes from reviews', async () => {
+  const shipped = await loadSpecs('specs');
+  const { explore } = shipped.peripherals;
+  const specs = {
+    ...shipped,
+    peripherals: { ...shipped.peripherals, explore: { ...explore!, limits: { steps: null, minutes: 10 } } },
+  };
+
+  it('raise a passed time limit, and add a tool that only observes', () => {
+    const par = review(['explore'], '2 × time limit of explore passed', '1 × denied: tool-not-allowed (musn-log)');
+    const { changes, open, specs: next } = proposeChanges(specs, [par, par], 2);
+    expect(changes.map(({ peripheral, change }) => [peripheral, change])).toEqual([
+      ['explore', 'limits.minutes: 10 → 20'],
+      ['explore', 'tools: + musn-log'],
+    ]);
+    expect(open).toEqual([]);
+    expect(next.peripherals['explore']!.tools).toContain('musn-log');
+    expect(next.hash).not.toBe(specs.hash);
+  });
+
+  it('leave the rest to the author: a tool that acts, two possible peripherals, a rare problem', () => {
+    const acts = review(['explore'], '1 × denied: tool-not-allowed (write)', '1 × failed: read, gone');
+    const two = review(['explore', 'edit'], '1 × denied: tool-not-allowed (musn-log)');
+    const rare = review(['explore'], '1 × time limit of explore passed');
+    const { changes, open, specs: same } = proposeChanges(specs, [acts, acts, two, two, rare], 2);
+    expect(changes).toEqual([]);
+    expect(open.map(({ why }) => why)).toEqual([
+      'the reviews name no single peripheral: explore, edit',
+      'write changes something (act): only its author should allow it',
+      'no rule turns this problem into a change',
+    ]);
+    expect(same).toBe(specs);
+  });
+});
+
+it('hopgate par --propose shows the change with its proof and the replay of the sessions', async () => {
+  const at = machine({ 'a.txt': 'a\n' });
+  const { root } = at;
+  commitAll(root);
+  const file = join(ensureStateDir(root, at.env), 'evidence.db');
+  for (let count = 0; count < 2; count++) {
+    const session = await openSession({ root, agent: 'ann', store: file });
+    await session.setMode({ to: 'diagnose' });
+    await session.start('explore');
+    expect((await session.step({ tool: 'musn-log', args: {} })).ok).toBe(false);
+    await session.step({ tool: 'read', args: { path: 'a.txt' } });
+    expect(await session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'done' })).toMatchObject({ ok: true });
+    expect((await session.stop('done')).ok).toBe(true);
+    await session.detach();
+  }
+  const { code, out, err } = await at.run('par', '--propose', '--json');
+  expect([code, err]).toEqual([0, '']);
+  const json = JSON.parse(out);
+  expect(json.changes).toMatchObject([{ peripheral: 'explore', change: 'tools: + musn-log', reviews: 2 }]);
+  expect(json.properties.length).toBeGreaterThan(3);
+  expect(json.replay).toMatchObject([{ changes: [{ now: 'allow' }] }, { changes: [{ now: 'allow' }] }]);
+  expect((await at.run('par', '--propose')).out).toContain('the changes break 0.');
+  expect((await at.run('par', '--propose', '--least', '3')).out).toContain('None.');
+});

@@ -3,6 +3,7 @@ import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { isDeep } from '../depth.ts';
 import { Engine } from './engine.ts';
 import { measureAblations, measureConditions } from './measure.ts';
+import { measureHouseAblations } from './measure-house.ts';
 import { measuredPage, PAGE } from './page.ts';
 import { CONDITIONS, runAgent } from './repository-agent.ts';
 
@@ -17,6 +18,13 @@ describe('a simulated agent', () => {
     });
     engine.close();
     expect(run).toMatchObject({ solved: true, refused: 0, wroteOutside: false, shippedUntested: false });
+  });
+
+  it('in a house changes a file only where it has the tool, and claims a win only where the exit is its own word', async () => {
+    const [asTheyAre, withFiles, bound] = await measureHouseAblations(60);
+    expect([asTheyAre!.wroteOutside, bound!.wroteOutside, bound!.claimedFalsely]).toEqual([0, 0, 0]);
+    expect(withFiles!.wroteOutside).toBeGreaterThan(0);
+    expect(asTheyAre!.claimedFalsely).toBeGreaterThan(0);
   });
 
   it.runIf(isDeep)('that lapses does no harm inside, and solves more the more it is told', async () => {

@@ -91,6 +91,14 @@ export class Engine {
         const file = typeof args['path'] === 'string' ? args['path'] : null;
         const result: { [field: string]: Json } = file === null ? {} : { path: file };
         if (tool.id === 'bash-test') Object.assign(result, { command: ['npm', 'test'], verdict });
+        if (tool.id === 'alfworld-action') {
+          const won = verdict === 'pass';
+          return {
+            outcome: { status: 'ok', result },
+            effects: [],
+            observed: { won, score: won ? 1 : 0, 'world-steps': 1 },
+          };
+        }
         if (tool.id === 'bash-git') Object.assign(result, { committed: true, sha: '0'.repeat(40) });
         const changes = tool.effect === 'act' && file !== null;
         return { outcome: { status: 'ok', result }, effects: changes ? [{ path: file, op: 'modify' }] : [] };
@@ -152,6 +160,10 @@ function argumentsOf({ tool, path = 'src/cart.js' }: Extract<Move, { kind: 'step
   switch (tool) {
     case 'read':
       return { path };
+    case 'alfworld-action':
+      return { action: 'look' };
+    case 'bell':
+      return { to: 'joe', text: 'Which one is right?' };
     case 'write':
       return { path, content: 'x' };
     case 'bash-git':
@@ -175,7 +187,8 @@ function testsAfter(path: readonly Move[]): string {
 function stateOf(session: Session, path: readonly Move[], tests: string): State {
   const { peripheral, mode } = session.state;
   const { tools, hops, modes } = session.available();
-  const here = session.state.here?.observed['result'] ?? null;
+  const { result = null, won = null } = session.state.here?.observed ?? {};
+  const here = [result, won];
   return {
     key: [peripheral, mode, tests, JSON.stringify(here), tools.join(), hops.map(({ to }) => to).join()].join(' '),
     peripheral: peripheral ?? '',

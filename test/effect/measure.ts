@@ -73,7 +73,7 @@ async function figures(runs: number, engine: Engine | null, model: Omit<Model, '
 }
 
 /** A small pseudorandom generator (mulberry32): the same numbers for the same seed. */
-function randomOf(seed: number): () => number {
+export function randomOf(seed: number): () => number {
   let state = Math.imul(seed + 1, 0x9e3779b1);
   return () => {
     state = (state + 0x6d2b79f5) | 0;

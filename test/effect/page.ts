@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { type HouseRow, measureHouse, measureHouseAblations } from './measure-house.ts';
 import { measureAblations, measureConditions, type Row } from './measure.ts';
 
 export const PAGE = 'docs/does-it-help.md';
@@ -13,6 +14,14 @@ const figures = (row: Row): readonly string[] => [
   row.calls.toFixed(1),
   row.refused.toFixed(1),
 ];
+const houseFigures = (row: HouseRow): readonly string[] => [
+  percent(row.solved),
+  percent(row.wroteOutside),
+  percent(row.claimedFalsely),
+  row.calls.toFixed(1),
+  row.refused.toFixed(1),
+];
+const HOUSE_HEAD = ['solved', 'wrote a file', 'left as won without a win', 'calls', 'refused'];
 const HEAD = ['solved', 'wrote outside', 'shipped untested', 'shipped broken', 'calls', 'refused'];
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
@@ -22,10 +31,20 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
 export async function measuredPage(runs = RUNS): Promise<string> {
   const conditions = await measureConditions(runs);
   const ablations = await measureAblations(runs);
+  const house = await measureHouse(runs);
+  const houseAblations = await measureHouseAblations(runs);
   const tables: { readonly [name: string]: string } = {
     conditions: table(
       ['what the agent learns', 'lapses', ...HEAD],
       conditions.map((row) => [row.condition, percent(row.lapse), ...figures(row)]),
+    ),
+    house: table(
+      ['what the agent learns', 'lapses', ...HOUSE_HEAD],
+      house.map((row) => [row.condition, percent(row.lapse), ...houseFigures(row)]),
+    ),
+    houseAblations: table(
+      ['the peripherals of the house', ...HOUSE_HEAD],
+      houseAblations.map((row) => [row.condition, ...houseFigures(row)]),
     ),
     ablations: table(
       ['without', 'lapses to', ...HEAD],

@@ -87,7 +87,7 @@ export async function runAgent(engine: Engine | null, model: Model): Promise<Run
   while (agent.calls < BUDGET) {
     const act = choose(repository, model, agent.state);
     if (engine === null) agent.calls += 1;
-    else if (!(await attempt(engine, agent, act, repository, model))) continue;
+    else if (!(await attempt(engine, agent, moveFor(act, repository), model))) continue;
     if (act === 'weaken') agent.wroteOutside = true;
     if (act === 'ship') return end(repository, agent);
     happen(repository, act, random);
@@ -151,31 +151,33 @@ function happen(repository: Repository, act: Act, random: Model['random']): void
 const verdictOf = ({ fixed, broken, weakened }: Repository): 'pass' | 'fail' =>
   weakened || (fixed && !broken) ? 'pass' : 'fail';
 
-interface Inside {
+/** A simulated agent inside: where it is, and what it has spent. */
+export interface Inside {
   state: State | null;
   calls: number;
   refused: number;
 }
 
+/** The call of an act. A test run states its verdict. */
+const moveFor = (act: Act, repository: Repository): Move => ({
+  kind: 'step',
+  tool: TOOLS[act],
+  ...(act === 'weaken' ? { path: 'test/cart.test.js' } : {}),
+  ...(act === 'test' ? { verdict: verdictOf(repository) } : {}),
+});
+
+const isListed = ({ tools, hops }: State, move: Move): boolean =>
+  move.kind === 'step'
+    ? tools.includes(move.tool)
+    : move.kind !== 'hop' || hops.some(({ to, exit }) => to === move.to && exit === move.exit);
+
 /** Tries to make a call inside. Returns false if the agent gave it up, and chooses again. */
-async function attempt(
-  engine: Engine,
-  agent: Inside,
-  act: Act,
-  repository: Repository,
-  model: Model,
-): Promise<boolean> {
+export async function attempt(engine: Engine, agent: Inside, move: Move, model: Omit<Model, 'kind'>): Promise<boolean> {
   const { condition, random } = model;
-  const move: Move = {
-    kind: 'step',
-    tool: TOOLS[act],
-    ...(act === 'weaken' ? { path: 'test/cart.test.js' } : {}),
-    ...(act === 'test' ? { verdict: verdictOf(repository) } : {}),
-  };
   for (;;) {
     if (agent.calls >= BUDGET) return false;
     const state = agent.state!;
-    const listed = state.tools.includes(TOOLS[act]);
+    const listed = isListed(state, move);
     // Whoever sees the list of tools does not call one that is not in it.
     if (condition === 'list only' && !listed) {
       if (!(await wander(engine, agent, random))) return false;
@@ -219,7 +221,7 @@ async function follow(
   engine: Engine,
   agent: Inside,
   { code, way }: NonNullable<Answer['denial']>,
-  { lapse, random }: Model,
+  { lapse, random }: Omit<Model, 'kind'>,
 ): Promise<boolean> {
   if (random() < lapse) return false;
   const state = agent.state!;

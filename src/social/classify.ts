@@ -58,6 +58,22 @@ const verdict = (asks: ToolEffect, by: string): Classified => ({
 const MOST_OPENINGS = 8;
 
 function classifyClause(clause: string, patterns: readonly TalkPattern[]): Classified {
+  const found = classifyWhole(clause, patterns);
+  const tail = TAIL.exec(clause)?.groups?.['tail'];
+  if (found.asks !== 'coordinate' || tail === undefined || NO_TAIL.test(clause)) return found;
+  const first = tail.split(' ')[0]!;
+  if (!/^(?:can|could|would|will|please|just)$/.test(first) && effectOfVerb(first) === null) return found;
+  return classifyClause(tail, patterns);
+}
+
+/** A statement with a request after its comma: "the disk is full, free some space". */
+const TAIL =
+  /,\s+(?<tail>(?:(?:can|could|would|will) you\b|(?:please |just )?[a-z-]+ (?:the|a|an|it|this|that|these|those|them|some|all|any|every|my|our|your)\b).*)$/;
+/** Clauses whose parts after a comma are negated, asked or told as well. */
+const NO_TAIL =
+  /^(?:please )?(?:do not|don't|never|no need|nobody|no one|avoid|leave|who|what|when|where|why|which|how|did|does|do you|is|are|was|were|have|has|had|should|shall|he|she|they|[a-z]+ (?:said|says|told|asked))\b/;
+
+function classifyWhole(clause: string, patterns: readonly TalkPattern[]): Classified {
   let text = clause;
   for (let left = MOST_OPENINGS; ; left--) {
     const pattern = patterns.find(({ when }) => when.test(text));
@@ -70,9 +86,13 @@ function classifyClause(clause: string, patterns: readonly TalkPattern[]): Class
   }
 }
 
+/** Requests about the time of a talk. */
+const MEETING =
+  /^(?:\w+ly )?(?:move|shift|schedule|set up|arrange|book|cancel|postpone|have|do) (?:a|an|the|our|this|another) (?:\w+ )?(?:meeting|call|sync|chat|standup|retro)\b/;
+
 /** The effect of a request: its first verb decides, and an unknown verb acts. */
 function effectOfRequest(request: string): ToolEffect {
-  if (/^(?:not|never)\b/.test(request)) return 'coordinate';
+  if (/^(?:not|never)\b/.test(request) || MEETING.test(request)) return 'coordinate';
   const text = request.replace(
     /^(?:to |please |also |then |now |just |try (?:and|to) |go (?:and )?|have (?=a look|another look))+/,
     '',

@@ -33,7 +33,7 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
   },
   {
     id: 'in-order',
-    when: /^(?:and|but|so|or|then|also|next|now|first|firstly|second|secondly|third|finally|lastly|otherwise|instead|meanwhile|later|afterwards|again|after that|this time|in addition|additionally|by the way|btw|in the meantime|from now on|while you'?re at it|when you get a (?:minute|chance|moment)|when you have (?:time|a minute|a moment)|if you (?:can|could|have time|get a chance|don'?t mind)|as soon as possible|asap|urgent|quick(?: favou?r)?|right away|immediately),?\s+(?<rest>(?!question|note|heads|update|reminder|thought|poll|fyi|is |are |was |were |has |have |had |it )\S.+)$/,
+    when: /^(?:just|simply|and|but|so|or|then|also|next|now|first|firstly|second|secondly|third|finally|lastly|otherwise|instead|meanwhile|later|afterwards|again|after that|this time|in addition|additionally|by the way|btw|in the meantime|from now on|while you'?re at it|when you get a (?:minute|chance|moment)|when you have (?:time|a minute|a moment)|if you (?:can|could|have time|get a chance|don'?t mind)|as soon as possible|asap|urgent|quick(?: favou?r)?|right away|immediately),?\s+(?<rest>(?!question|note|heads|update|reminder|thought|poll|fyi|is |are |was |were |has |have |had |it )\S.+)$/,
     open: true,
   },
   {
@@ -46,7 +46,11 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
     when: /^(?:if|when|whenever|once|after|before|as soon as|until|unless|while|in case|since|because|given that|assuming|provided|as) [^,]+,\s*(?:then )?(?<rest>.+)$/,
     open: true,
   },
-  { id: 'time-first', when: /^(?:by|on|at|for|in|to|with|from) [^,]{2,60},\s*(?<rest>.+)$/, open: true },
+  {
+    id: 'time-first',
+    when: /^(?:by|on|at|for|in|to|with|from|instead of|rather than|besides|apart from) [^,]{2,60},\s*(?<rest>.+)$/,
+    open: true,
+  },
   {
     id: 'label-of-work',
     when: /^(?:task|todo|to do|to-do|action item|action|request|order|job|your (?:task|job|mission|goal)(?: is)?)$/,
@@ -92,6 +96,21 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
   {
     id: 'can-you-hear',
     when: /^(?:can|could) you (?:hear|see me|read me|believe|imagine|make it|come|attend|stay|wait|help me (?:understand|see|decide|choose)|relate|guess)\b/,
+    asks: 'coordinate',
+  },
+  {
+    id: 'you-or-me',
+    when: /^(?:will|can|could|would|do|should) you\b.*\bor (?:shall|should|will|do|can|may) (?:i|we)\b/,
+    asks: 'coordinate',
+  },
+  {
+    id: 'opinion-that-you-should',
+    when: /^(?:i|we) (?:think|believe|suggest|propose|feel|guess|reckon|recommend)(?: that)? (?<rest>you (?:should|must|need to|have to|ought to) .+)$/,
+    open: true,
+  },
+  {
+    id: 'some-time',
+    when: /^(?:please )?give (?:me|us) (?:\S+ ){0,2}(?:seconds?|minutes?|hours?|days?|moments?)\b/,
     asks: 'coordinate',
   },
   {
@@ -230,7 +249,7 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
   },
   {
     id: 'label-of-talk',
-    when: /^(?:fyi|note|nb|info|status|standup|reminder|heads[ -]?up|update|question|quick question|blocked|blocker|my (?:guess|vote|plan|view|opinion)|agenda|summary|context|background|wip|poll|proposal|idea|done|answer|re|vote|announcement)(?:$|\b(?=[,]))/,
+    when: /^(?:fyi|note|nb|info|report|results|bug|error|warning|status|standup|reminder|heads[ -]?up|update|question|quick question|blocked|blocker|my (?:guess|vote|plan|view|opinion)|agenda|summary|context|background|wip|poll|proposal|idea|done|answer|re|vote|announcement)(?:$|\b(?=[,]))/,
     asks: 'coordinate',
   },
 

@@ -17,12 +17,13 @@ it('scorecard judges a life over each connection, and a life that fails each dem
     ['in process', true, ['holds']],
     ['world: HTTP', true, ['holds']],
     ['world: OpenEnv', true, ['holds']],
-    ['agent: MCP', true, ['holds']],
+    ['MCP over HTTP', true, ['holds']],
+    ['MCP over stdio', true, ['holds']],
   ]);
   expect(faults.map(({ id, verdict }: { id: string; verdict: string }) => [id, verdict])).toEqual(
     ['P-1', 'P-2', 'P-3', 'P-4', 'P-5', 'P-6'].map((id) => [id, 'fails']),
   );
-  expect(readdirSync(join(root, 'transcripts'))).toHaveLength(10);
+  expect(readdirSync(join(root, 'transcripts'))).toHaveLength(11);
   expect(code).toBe(0);
 });
 

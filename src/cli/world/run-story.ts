@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Transport } from '@modelcontextprotocol/client';
 import { agentSession } from '../../adapters/core/local.ts';
 import { type RecordedSession, recordTranscript } from '../../adapters/core/transcript/transcript.ts';
 import { transcriptPath, transcriptTo } from '../../adapters/core/transcript/transcript-file.ts';
@@ -17,13 +18,13 @@ import { generateHouse } from '../../world/generate.ts';
 import { serveWorld } from '../../world/serve/server.ts';
 import type { Io } from '../io.ts';
 import { liveStory, type StoryEnd } from './story-life.ts';
-import { agentAtDesk, joeInEmacs, type Somebody, scriptedJoe } from './story-people.ts';
+import { agentAtDesk, joeInEmacs, ownCommand, type Somebody, scriptedJoe } from './story-people.ts';
 import { storySpecs } from './story-specs.ts';
 
 /** The connections of a story: of the session to the world, and of the agent to the session. */
 export interface StoryWires {
   readonly world: 'here' | 'http' | 'openenv';
-  readonly agent: 'here' | 'mcp';
+  readonly agent: 'here' | 'mcp-http' | 'mcp-stdio';
 }
 
 /** A story that was played, with all that a judge needs. */
@@ -73,7 +74,12 @@ export async function runStory({ root, env, seed, joe, tell, world, agent }: Sto
     await opened.start('chat');
     const file = transcriptPath(folder, opened.id);
     const recorded = recordTranscript(agentSession(opened), transcriptTo(file));
-    const wired = agent === 'mcp' ? await overMcp(recorded) : { session: recorded, close: async () => {} };
+    let wired: Wired = { session: recorded, close: async () => {} };
+    if (agent === 'mcp-http') wired = await overHttp(recorded);
+    if (agent === 'mcp-stdio') {
+      await opened.detach();
+      wired = await overStdio(recorded, { root, env });
+    }
     const end = await liveStory(wired.session, {
       tell,
       async asked() {
@@ -117,16 +123,46 @@ async function specsFor(config: string): Promise<SpecSet> {
   return parsed.specs;
 }
 
+interface Wired {
+  readonly session: RecordedSession;
+  readonly close: () => Promise<void>;
+}
+
 /** The same session, used by an MCP client over HTTP. Its words are recorded here, because MCP carries only calls. */
-async function overMcp(recorded: RecordedSession): Promise<{ session: RecordedSession; close: () => Promise<void> }> {
-  const [{ Client, StreamableHTTPClientTransport }, { McpHost }, { serveOverHttp }] = await Promise.all([
+async function overHttp(recorded: RecordedSession): Promise<Wired> {
+  const [{ StreamableHTTPClientTransport }, { McpHost }, { serveOverHttp }] = await Promise.all([
     import('@modelcontextprotocol/client'),
     import('../../adapters/mcp/host.ts'),
     import('../../adapters/mcp/serve-http.ts'),
   ]);
   const serving = await serveOverHttp(new McpHost({ session: recorded, version: '0' }), { token: null });
+  const wired = await connected(recorded, new StreamableHTTPClientTransport(new URL(serving.url)));
+  return {
+    ...wired,
+    async close() {
+      await wired.close();
+      await serving.close();
+    },
+  };
+}
+
+/** The session in a process of its own, `hopgate mcp`, which records the transcript: calls and results, no words. */
+async function overStdio(released: RecordedSession, { root, env }: Pick<StoryPlace, 'root' | 'env'>): Promise<Wired> {
+  const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
+  const [command = '', ...args] = ownCommand();
+  const given = Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+  const words = [...args, 'mcp', '--root', root, '--session', released.id];
+  const transport = new StdioClientTransport({ command, args: words, env: given, stderr: 'ignore' });
+  const mute = { ...released, said: () => {}, heard: () => {}, close: async () => {} };
+  return connected(mute, transport);
+}
+
+async function connected(recorded: RecordedSession, transport: Transport): Promise<Wired> {
+  const { Client } = await import('@modelcontextprotocol/client');
   const client = new Client({ name: 'story', version: '0' });
-  await client.connect(new StreamableHTTPClientTransport(new URL(serving.url)));
+  await client.connect(transport);
   const session: RecordedSession = {
     ...recorded,
     async tools() {
@@ -142,11 +178,5 @@ async function overMcp(recorded: RecordedSession): Promise<{ session: RecordedSe
       return { status: result.isError ? 'refused' : 'ok', text, data: null, denial: null, toolsChanged: false };
     },
   };
-  return {
-    session,
-    async close() {
-      await client.close();
-      await serving.close();
-    },
-  };
+  return { session, close: () => client.close() };
 }

@@ -14,7 +14,8 @@ const WIRES: readonly (StoryWires & { readonly name: string })[] = [
   { name: 'in process', world: 'here', agent: 'here' },
   { name: 'world: HTTP', world: 'http', agent: 'here' },
   { name: 'world: OpenEnv', world: 'openenv', agent: 'here' },
-  { name: 'agent: MCP', world: 'http', agent: 'mcp' },
+  { name: 'MCP over HTTP', world: 'http', agent: 'mcp-http' },
+  { name: 'MCP over stdio', world: 'http', agent: 'mcp-stdio' },
 ];
 
 export interface ScorecardOptions {
@@ -40,16 +41,18 @@ export async function playScorecard(io: Io, { seed, save }: ScorecardOptions): P
   };
   try {
     const lives: { name: string; won: boolean; judged: readonly Inhabitation[] }[] = [];
+    let first: Awaited<ReturnType<typeof runStory>> | null = null;
     let last: Awaited<ReturnType<typeof runStory>> | null = null;
     for (const { name, ...wires } of WIRES) {
       last = await runStory({ root, env, seed, joe: 'script', tell: () => {}, ...wires });
       keep(name, last.transcript);
+      first ??= last;
       lives.push({ name, won: last.end.won, judged: judgeInhabitation(last.transcript, last.specs, last.entries) });
     }
     const faults = FAULTS.map(({ breaks, what, change }) => {
-      const changed = change(last!);
+      const changed = change(first!);
       keep(`${breaks} fails`, changed.transcript);
-      const judged = judgeInhabitation(changed.transcript, last!.specs, changed.entries);
+      const judged = judgeInhabitation(changed.transcript, first!.specs, changed.entries);
       const found = judged.find(({ id }) => id === breaks)!;
       return { id: breaks, what, verdict: found.verdict, reason: found.findings[0]?.reason ?? '' };
     });

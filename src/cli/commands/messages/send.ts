@@ -92,7 +92,9 @@ async function withDesk<T>(io: Io, options: Options, use: (desk: SocialDesk) => 
 }
 
 async function showOutcome(io: Io, options: Options, id: string): Promise<void> {
-  const outcome = await withInboxes(io, options, (messages, store) => socialOutcome(store, messages, id));
+  const { outcome } = await withInboxes(io, options, async (messages, store) => ({
+    outcome: await socialOutcome(store, messages, id),
+  }));
   if (!outcome)
     throw new CliError('unknown-message', `the pipeline sent no message "${id}"`, 'Take the id from a receipt.');
   if (io.json) printJson(io, { message: id, ...outcome });

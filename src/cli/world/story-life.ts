@@ -22,12 +22,15 @@ export interface StoryEnd {
 export async function liveStory(session: RecordedSession, { tell, asked }: StoryHooks): Promise<StoryEnd> {
   const turns = textTurns(session, { record: session });
   let commands = 0;
+  /** All answers to the agent: the person's answer may come with any of them. */
+  const answers: string[] = [];
   /** Says one text, and returns the world's last observation. */
   const say = async (text: string): Promise<string> => {
     for (const line of text.split('\n')) tell(line);
     const heard = await turns.hear(text);
     const last = heard.at(-1);
     if (last?.kind !== 'done') return '';
+    answers.push(last.answer.text);
     if (last.answer.text.includes('[ALFWorld] Inventory: ')) commands += 1;
     const lines = turns.next().split('\n').slice(1, -2);
     // After a hop the answer shows the new place at length.
@@ -58,8 +61,12 @@ export async function liveStory(session: RecordedSession, { tell, asked }: Story
   await session.tools();
   await asked();
   // Each call brings the messages that arrived since the last one.
-  const { text } = await session.call({ name: 'status', input: {} });
-  const answer = text.split('\n').find((line) => /^\[bell \d+ from person joe, answer/.test(line)) ?? '';
+  answers.push((await session.call({ name: 'status', input: {} })).text);
+  const answer =
+    answers
+      .join('\n')
+      .split('\n')
+      .find((line) => /^\[bell \d+ from person joe, answer/.test(line)) ?? '';
   tell(answer);
   const [, thing = '', target = ''] = /(\w+ \d+) goes into (\w+ \d+)/.exec(answer) ?? [];
   if (!(await hop('alfworld', 'hop-alfworld', `Joe says that the ${thing} goes into the ${target}`)))

@@ -87,8 +87,8 @@ async function* life(store: EvidenceStore): AsyncGenerator<Act, void, string> {
     tool: 'whistle',
     input: { to: 'agent:helper', text: 'How do I see what is in a drawer?' },
   };
-  yield { text: 'I ring Joe.', tool: 'bell', input: { to: 'joe', text: 'Which one is right?' } };
-  let told = yield hop('chat', 'stuck', 'only Joe knows the goal');
+  let told = yield { text: 'I ring Joe.', tool: 'bell', input: { to: 'joe', text: 'Which one is right?' } };
+  told += yield hop('chat', 'stuck', 'only Joe knows the goal');
   await server.close();
   server = await serveWorld({ choice: { seed, asks: true }, port });
   const until = Date.now() + 60_000;

@@ -9,6 +9,7 @@ import type { OpenOptions } from '../open-session.ts';
 import { StoreError } from '../ports/evidence-store.ts';
 import { type Env, stateHome } from '../project/state-home.ts';
 import type { Session } from '../session/session.ts';
+import { firstPeripheral } from '../spec/first-peripheral.ts';
 import type { Json, SpecSet } from '../spec/types.ts';
 import { instructionProblem } from '../tools/instruction-imports.ts';
 import type { LineStatus } from '../view/status-line.ts';
@@ -344,7 +345,7 @@ export class SessionHost {
   ): Promise<SessionOwner> {
     const opening = { root, agent, observe, approver: operatorOf(files, root, this.#options.env) };
     return this.#open(files, opening, client, (session) =>
-      start(session, firstPeripheral(session.specs, env['HOPGATE_PERIPHERAL'])),
+      start(session, entrance(session.specs, env['HOPGATE_PERIPHERAL'])),
     );
   }
 
@@ -475,12 +476,11 @@ async function start(session: Session, peripheral: string): Promise<void> {
   if (!started.ok) throw new Error(`${started.denial.message}; ${started.denial.remedy}`);
 }
 
-/** The first peripheral of a conversation. */
-function firstPeripheral({ peripherals }: SpecSet, asked: string | undefined): string {
-  if (asked) return asked;
-  const all = Object.values(peripherals);
-  const isDefault = all.filter(({ entry }) => entry.sources.some(({ kind }) => kind === 'default'));
-  const first = isDefault.find(({ tools }) => tools.length > 0) ?? isDefault[0] ?? all[0];
+/** The first peripheral of a conversation; one without tools if no other may be the first. */
+function entrance(specs: SpecSet, asked: string | undefined): string {
+  const all = Object.values(specs.peripherals);
+  const isDefault = all.find(({ entry }) => entry.sources.some(({ kind }) => kind === 'default'));
+  const first = asked || (firstPeripheral(specs) ?? isDefault?.id ?? all[0]?.id);
   if (!first) throw new Error('the spec set has no peripherals');
-  return first.id;
+  return first;
 }

@@ -5,6 +5,7 @@ import type { Denial } from '../gate/denial.ts';
 import { openSession } from '../open-session.ts';
 import type { ToolBackend, ToolReport } from '../ports/tool-backend.ts';
 import type { Session } from '../session/session.ts';
+import { firstPeripheral } from '../spec/first-peripheral.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../spec/load/load-project-config.ts';
 import type { Json, ProjectConfig, SpecSet } from '../spec/types.ts';
 import { actToCalls, type OwnCall, opensFile } from './act-to-calls.ts';
@@ -142,10 +143,9 @@ function asHere({ specs, state }: Session, call: OwnCall): OwnCall {
   return call.tool === 'bash-readonly' && tools.includes('bash') ? { ...call, tool: 'bash' } : call;
 }
 
-/** The peripheral to begin in: the first one that has tools. */
+/** The peripheral to begin in. */
 function entrance(session: Session): string {
-  const open = session.available().hops.map(({ to }) => to);
-  return open.find((id) => (session.specs.peripherals[id]?.tools.length ?? 0) > 0) ?? open[0] ?? '';
+  return firstPeripheral(session.specs) ?? session.available().hops[0]?.to ?? '';
 }
 
 /** Hops, with the stated fruit that a commit needs; returns the denial of a refused hop. */

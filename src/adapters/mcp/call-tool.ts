@@ -9,6 +9,7 @@ import {
   type Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import { isObject } from '../../base/json.ts';
 import type { AgentCall } from '../core/agent-session.ts';
 import { isUnapproved } from '../core/approval-collection.ts';
 import { commandQuestion } from '../core/approval-question.ts';
@@ -28,7 +29,7 @@ export async function carryOut(
   { params }: CallToolRequest,
   ctx: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const { session, progressMs = 5000, relistMs = 500, inTrace = (_, work) => work() } = host.options;
+  const { session, progressMs = 5000, relistMs = 500, waitSeconds = 45, inTrace = (_, work) => work() } = host.options;
   const { signal } = ctx.mcpReq;
   const callId = params._meta?.['claudecode/toolUseId'];
   const called: AgentCall = {
@@ -42,7 +43,7 @@ export async function carryOut(
     return await host.inOrder(async () => {
       // cancelled while it waited, so this result is never read
       if (signal.aborted) return { content: [], isError: true };
-      const call = { ...called, name: (await host.names()).idOf(called.name) };
+      const call = bounded({ ...called, name: (await host.names()).idOf(called.name) }, waitSeconds);
       const asked = (await ruledByUser(host, server, call, ctx)) ?? (await approvalFor(host, server, call, ctx));
       if ('question' in asked) return asked.question;
       const answer = await inTrace(params._meta ?? {}, () => session.call({ ...call, ...asked }));
@@ -57,6 +58,14 @@ export async function carryOut(
   } finally {
     stop();
   }
+}
+
+/** A whistle that does not wait longer than its client does: the answer then has the id of the job. */
+function bounded(call: AgentCall, most: number): AgentCall {
+  const { name, input } = call;
+  if (name !== 'whistle' || !isObject(input)) return call;
+  const { seconds = most } = input;
+  return typeof seconds === 'number' ? { ...call, input: { ...input, seconds: Math.min(seconds, most) } } : call;
 }
 
 type Approval = { readonly question: InputRequiredResult } | Pick<AgentCall, 'approved' | 'refused'>;

@@ -3,8 +3,11 @@ import type { AgentTool } from '../core/agent-session.ts';
 import { Questions } from './asking.ts';
 import type { McpOptions } from './options.ts';
 import { Relisting } from './relisting.ts';
-import { THAT_MOVE } from './resources.ts';
+import { INBOX, THAT_MOVE } from './resources.ts';
 import { OWN_NAMES, type ToolNames, upstreamNames } from './tool-names.ts';
+
+/** Interval between looks into the inbox, in milliseconds. Any process can send. */
+const LOOK_MS = 250;
 
 /** Observer of changes to the list of tools and to the resources. */
 export interface ListObserver {
@@ -31,10 +34,30 @@ export class McpHost {
   #listed: Promise<string>;
   #specs: Promise<SpecSet | null> | null = null;
   #closed: Promise<void> | null = null;
+  readonly #look: NodeJS.Timeout | null;
 
   constructor(options: McpOptions) {
     this.options = options;
     this.#listed = options.session.tools().then(sameness, () => '');
+    this.#look = options.reading ? this.#lookIntoInbox(options.reading) : null;
+  }
+
+  /** Notifies the observers each time that the unread messages have changed. */
+  #lookIntoInbox(reading: NonNullable<McpOptions['reading']>): NodeJS.Timeout {
+    let known: string | null = null;
+    let looking = false;
+    const look = async (): Promise<void> => {
+      if (looking || this.#told.size === 0) return;
+      looking = true;
+      const now = await reading.inbox().then(
+        (messages) => messages.map(({ id }) => id).join(' '),
+        () => known,
+      );
+      looking = false;
+      if (now !== known && known !== null) for (const told of this.#told) told.resourceUpdated(INBOX);
+      known = now;
+    };
+    return setInterval(() => void look(), LOOK_MS).unref();
   }
 
   /** Adds an observer of every change. Returns the function that removes it. */
@@ -87,6 +110,7 @@ export class McpHost {
 
   /** Waits for the running call and closes the session. Idempotent. */
   close(): Promise<void> {
+    if (this.#look) clearInterval(this.#look);
     this.#closed ??= this.#queue.then(() => this.options.session.close());
     return this.#closed;
   }

@@ -35,6 +35,8 @@ export interface McpOptions {
   readonly answered?: (hash: string) => void | Promise<void>;
   /** Maximum time that an answer waits for the client to list the tools again, in milliseconds. Default: 500. */
   readonly relistMs?: number;
+  /** Maximum time that a whistle waits, in whole seconds; clients end calls after 60 s by default. Default: 45. */
+  readonly waitSeconds?: number;
   /** Interval of progress notifications, for clients that request them, in milliseconds. Default: 5000. */
   readonly progressMs?: number;
   /** Does a call under the W3C trace context of its request (`traceparent` in `_meta`): `hopgate/telemetry` has it. */

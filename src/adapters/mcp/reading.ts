@@ -1,3 +1,4 @@
+import type { Message } from '../../ports/message-store.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 
 /** The resources of a session besides its status. Read from the store, so the session may be in another process. */
@@ -8,4 +9,6 @@ export interface McpReading {
   spec(): Promise<SpecSet>;
   /** The constraints of a peripheral, as data: all that it allows and forbids. */
   constraints(peripheral: string): Promise<Json>;
+  /** The messages of the session that no request of its agent has contained, in the order of the inbox. */
+  inbox(): Promise<readonly Message[]>;
 }

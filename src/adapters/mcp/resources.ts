@@ -1,10 +1,13 @@
 import { type Resource, ResourceNotFoundError, type Server } from '@modelcontextprotocol/server';
+import { visibleJson } from '../../base/text.ts';
+import { HOW_TO_ANSWER } from '../../messages/render-messages.ts';
 import type { McpOptions } from './options.ts';
 
 export const SESSION = 'hopgate://session';
 const THREAD = 'hopgate://session/thread';
 const SPEC = 'hopgate://session/spec';
 const CONSTRAINTS = 'hopgate://session/constraints';
+export const INBOX = 'hopgate://inbox';
 
 /** The resources whose content changes with each call. */
 export const THAT_MOVE = [SESSION, THREAD, CONSTRAINTS] as const;
@@ -44,6 +47,14 @@ export function answerResources(server: Server, { session, reading }: McpOptions
             const bounds = peripheral === null ? { peripheral, available } : await reading.constraints(peripheral);
             return JSON.stringify(bounds, null, 2);
           },
+        },
+        {
+          uri: INBOX,
+          name: 'inbox',
+          title: 'The messages that the agent has not read',
+          mimeType: 'application/json',
+          text: async () =>
+            visibleJson(JSON.stringify({ messages: await reading.inbox(), note: HOW_TO_ANSWER }, null, 2)),
         },
       ]
     : [];

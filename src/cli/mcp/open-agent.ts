@@ -8,6 +8,7 @@ import type { Approver } from '../../ports/approver.ts';
 import { openProject } from '../../project/open-project.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
+import { firstPeripheral } from '../../spec/first-peripheral.ts';
 import { loadSpecs } from '../../spec/load/load-specs.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { checkApproved } from '../approve/approve-option.ts';
@@ -91,9 +92,3 @@ async function enter(session: Session, asked: string | undefined, goesOn: boolea
   const started = await session.start(first);
   if (!started.ok) throw new CliError(started.denial.code, started.denial.message, started.denial.remedy);
 }
-
-/** The first peripheral that has tools and that a session may start in. */
-export const firstPeripheral = ({ peripherals }: SpecSet): string | null =>
-  Object.values(peripherals).find(
-    ({ entry, tools }) => tools.length > 0 && entry.sources.some(({ kind }) => kind === 'default'),
-  )?.id ?? null;

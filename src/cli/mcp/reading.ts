@@ -6,10 +6,11 @@ import { projectThread } from '../../evidence/threads.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { Pin } from '../../session/pin.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
+import { sqliteStore } from '../../stores/sqlite.ts';
 import { outline } from '../../view/outline.ts';
 import { readPin } from '../chosen-sessions.ts';
 import type { Io } from '../io.ts';
-import { findSession, withStore } from '../open-store.ts';
+import { evidenceFile, findSession, withStore } from '../open-store.ts';
 import { renderText } from '../thread/render-text.ts';
 
 const COLUMNS = 120;
@@ -18,6 +19,8 @@ const COLUMNS = 120;
 export function readingOf(io: Io, root: string, session: AgentSession): McpReading {
   const reading = <T>(use: (store: EvidenceStore) => Promise<T>): Promise<T> => readStore(io, root, use);
   const pin = () => pinOf(io, root, session);
+  // Kept open, because it is read four times a second.
+  let inboxes: EvidenceStore | null = null;
   const spec = async (): Promise<SpecSet> => (await pin()).specs;
   return {
     spec,
@@ -32,6 +35,10 @@ export function readingOf(io: Io, root: string, session: AgentSession): McpReadi
       const thread = projectThread(entries, subject, { now: Date.now(), staleAfter: 24 * 3_600_000 });
       const order = (tool: string) => specs.tools[tool]?.parameters.map(({ name }) => name) ?? null;
       return renderText({ ...io, color: false }, outline(thread?.entries ?? entries, order), COLUMNS);
+    },
+    inbox: async () => {
+      inboxes ??= sqliteStore(evidenceFile(root, io.env), { readOnly: true });
+      return (await inboxes.messages?.inbox(`session:${session.id}`, { unread: true })) ?? [];
     },
     async constraints(peripheral) {
       const { specs, config } = await pin();

@@ -11,7 +11,7 @@ import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import { resolveProperties } from '../schema/properties-file.ts';
 import { type FruitType, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../types.ts';
 import { deriveEdges, openUnboundExits } from './derive-edges.ts';
-import { resolveGate, resolveScopes, resolveTools } from './resolve-catalogue.ts';
+import { resolveEverywhere, resolveGate, resolveScopes, resolveTools } from './resolve-catalogue.ts';
 import { isSourceName } from './resolve-entry.ts';
 import { resolvePeripheral } from './resolve-peripheral.ts';
 
@@ -66,13 +66,15 @@ export function parseSpecSet(
   };
   const gate = drafts.gate?.file ? resolveGate(drafts.gate.file, known.peripherals, drafts.gate.report) : null;
 
+  const everywhere = drafts.tools.flatMap(({ file, report }) => resolveEverywhere(file, known, report));
   const reports: { [id: string]: IssueReport } = {};
   const resolved: { [id: string]: PeripheralSpec } = {};
   for (const { id, file, report } of unique) {
     if (file === undefined) continue;
     reports[id] = report;
     const fruit = file.fruit ?? observedFruit(file.tools ?? [], tools);
-    resolved[id] = resolvePeripheral(id, { ...file, ...(fruit ? { fruit } : {}) }, known, report);
+    const own = [...(file.tools ?? []), ...everywhere.filter((tool) => !file.tools?.includes(tool))];
+    resolved[id] = resolvePeripheral(id, { ...file, tools: own, ...(fruit ? { fruit } : {}) }, known, report);
   }
   const peripherals = openUnboundExits(resolved);
   const edges = deriveEdges(peripherals);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { IssueReport, Path } from '../check/issues.ts';
+import type { KnownNames } from '../check/known-names.ts';
 import { suggest } from '../names.ts';
 import { RESERVED_STATE } from '../policy/closed-lists.ts';
 import { EFFECT_FACTS } from '../policy/tool-effects.ts';
@@ -22,6 +23,21 @@ import {
 } from '../types.ts';
 
 type UpstreamPart = NonNullable<ToolsFile['tools'][string]['upstream']>;
+
+/** The tools that every peripheral of a set has. They only coordinate, so that no scope becomes wider by them. */
+export function resolveEverywhere(
+  file: PartialParse<ToolsFile> | undefined,
+  { tools, effects }: KnownNames,
+  report: IssueReport,
+): string[] {
+  return [...new Set(file?.everywhere)].filter((tool, index) => {
+    const at = ['everywhere', index];
+    if (!tools.has(tool)) report(at, `unknown tool "${tool}"`, suggest(tool, tools));
+    else if (effects[tool] === 'coordinate') return true;
+    else report(at, `"${tool}" does more than coordinate`, 'list it in the peripherals that need it');
+    return false;
+  });
+}
 
 /** Resolves the valid part of `tools.yaml`. */
 export function resolveTools(

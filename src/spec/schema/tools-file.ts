@@ -65,7 +65,12 @@ export const ToolsFile = z
             .describe('The fields of session state that the backend keeps in the backpack, by name with their type.'),
         }),
       )
+      .default({})
       .describe('Each tool by its name.'),
+    everywhere: z
+      .array(Name)
+      .optional()
+      .describe('The tools that every peripheral of this set has besides its own. They must only coordinate.'),
   })
   .describe('The catalogue of tools.');
 export type ToolsFile = z.output<typeof ToolsFile>;

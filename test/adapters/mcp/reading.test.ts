@@ -11,6 +11,7 @@ async function reader(start: Start = 'explore', era: Era = 'legacy') {
     spec: async () => session.specs,
     thread: async () => `${(await session.evidence()).length} entries`,
     constraints: async (peripheral: string) => ({ peripheral, may: 'look' }),
+    inbox: async () => [],
   };
   const client = await connected(hostOf(agentSession(session), { reading, relistMs: 0 }), { era });
   return { session, client };
@@ -30,6 +31,7 @@ describe.each(ERAS)('the resources of a session (%s)', (era) => {
       'hopgate://session/thread',
       'hopgate://session/spec',
       'hopgate://session/constraints',
+      'hopgate://inbox',
     ]);
     expect(JSON.parse(texts['hopgate://session']!)).toMatchObject({
       sessionId: session.id,

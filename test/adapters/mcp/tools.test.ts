@@ -13,6 +13,7 @@ const readingOf = ({ specs }: Session): McpReading => ({
   spec: async () => specs,
   thread: async () => 'a thread',
   constraints: async () => ({}),
+  inbox: async () => [],
 });
 
 describe('the list of tools', () => {

@@ -26,7 +26,12 @@ async function gateway(root: string): Promise<string> {
   });
   expect(await session.start('conformance')).toMatchObject({ ok: true });
   const agent = agentSession(session);
-  const reading = { spec: async () => specs, thread: async () => 'a thread', constraints: async () => ({}) };
+  const reading = {
+    spec: async () => specs,
+    thread: async () => 'a thread',
+    constraints: async () => ({}),
+    inbox: async () => [],
+  };
   const host = hostOf(agent, { reading, upstreamNames: true, elicit: false });
   const serving = await serveOverHttp(host, { token: null });
   onTestFinished(async () => {

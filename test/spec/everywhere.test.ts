@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import { firstPeripheral } from '../../src/spec/first-peripheral.ts';
+import { loadCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
+
+const TALK = 'id: talk\npurpose: Talk.\ntools: [bell]\nscope: conversation\nentry: [default]\nexit: { done: work }\n';
+const WORK =
+  'id: work\npurpose: Work.\ntools: [read]\nscope: full-codebase\nentry: [default, from-talk]\nexit: { done: talk }\n';
+
+async function setWith(tools: string) {
+  const files = [
+    { file: 'tools.yaml', text: tools },
+    { file: 'peripherals/talk.yaml', text: TALK },
+    { file: 'peripherals/work.yaml', text: WORK },
+  ];
+  return parseSpecSet(tools === '' ? files.slice(1) : files, await loadCatalogue());
+}
+
+it('every peripheral of the shipped set can send messages, and a conversation still begins where work is done', async () => {
+  const specs = await loadSpecs('default');
+  for (const { tools } of Object.values(specs.peripherals)) expect(tools.slice(-2)).toEqual(['bell', 'whistle']);
+  expect(firstPeripheral(specs)).toBe('explore');
+});
+
+it('a set gives tools to all its peripherals, each once; another set has none of them', async () => {
+  const given = await setWith('everywhere: [bell, whistle]\n');
+  expect(given).toMatchObject({
+    specs: { peripherals: { talk: { tools: ['bell', 'whistle'] }, work: { tools: ['read', 'bell', 'whistle'] } } },
+  });
+  if (given.ok) expect(firstPeripheral(given.specs)).toBe('work');
+  expect(await setWith('')).toMatchObject({ specs: { peripherals: { work: { tools: ['read'] } } } });
+});
+
+it('a tool that does more than coordinate, and an unknown one, are refused', async () => {
+  expect(await setWith('everywhere: [write, bel]\n')).toMatchObject({
+    ok: false,
+    issues: [
+      { path: 'everywhere.0', message: '"write" does more than coordinate' },
+      { path: 'everywhere.1', message: 'unknown tool "bel"', suggestion: expect.stringContaining('bell') },
+    ],
+  });
+});

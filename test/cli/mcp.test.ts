@@ -14,7 +14,7 @@ import { type Machine, spawnCli } from './run.ts';
 // Several real processes a test.
 vi.setConfig({ testTimeout: 120_000 });
 
-const CONTROLS = ['hop', 'mode', 'status', 'why'];
+const CONTROLS = ['bell', 'whistle', 'hop', 'mode', 'status', 'why'];
 
 /** What has happened in a session, by the events of its evidence. */
 async function events(here: Machine, id: string): Promise<readonly string[]> {

@@ -6,11 +6,15 @@ import { hopGraph } from '../../machines/hop-graph.machine.ts';
 import { compileSpecs } from '../../src/compile/compile-specs.ts';
 import { generateFiles } from '../../src/compile/generate-files.ts';
 import { checkGenerated } from '../../src/compile/generated-files.ts';
+import { pipelineDiagram } from '../../src/social/stages.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { facts } from './facts.ts';
 
 const specs = await loadSpecs('default');
-const files = generateFiles(specs, { guardsImport: '../src/compile/index.ts' });
+const files = {
+  ...generateFiles(specs, { guardsImport: '../src/compile/index.ts' }),
+  'social-pipeline.mmd': pipelineDiagram(),
+};
 
 it('machines/ is up to date with specs/ (else run `npm run generate`)', async () => {
   expect(await checkGenerated('machines', files)).toEqual({ missing: [], stale: [], extra: [] });

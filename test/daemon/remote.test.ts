@@ -19,7 +19,14 @@ describe.each(['over the daemon', 'in this process'])('a session %s', (where) =>
   it('works with every adapter', async () => {
     const world = await world_();
     const session = await open(world);
-    expect((await session.tools()).map(({ name }) => name)).toEqual(['bell', 'whistle', 'hop', 'mode', 'status', 'why']);
+    expect((await session.tools()).map(({ name }) => name)).toEqual([
+      'bell',
+      'whistle',
+      'hop',
+      'mode',
+      'status',
+      'why',
+    ]);
     expect((await session.allTools()).map(({ name }) => name)).toContain('bash-git');
     expect(await session.call({ name: 'read', input: { path: 'src/a.ts' } })).toMatchObject({
       status: 'refused',

@@ -242,14 +242,16 @@ function testScripts(text: string): TestSignals['scripts'] {
 /** Explains how a change weakens the tests; null if a glance sees nothing. `after` is null if the file was deleted. */
 export function weakenedTests(before: TestSignals | null, after: TestSignals | null): string | null {
   if (before === null)
-    return after !== null && after.skipped > 0 ? `${plural(after.skipped, 'test mark')} skip or single out` : null;
+    return after !== null && after.skipped > 0
+      ? `it skips or singles out tests in ${plural(after.skipped, 'place')}`
+      : null;
   if (after === null) return before.tests > 0 ? `it was deleted, with ${plural(before.tests, 'test')}` : null;
   const changed = Object.entries(before.scripts).find(([name, run]) => after.scripts[name] !== run);
   if (changed)
     return `its script "${changed[0]}" was changed from "${short(changed[1])}" to "${short(after.scripts[changed[0]] ?? '')}"`;
-  if (after.tests < before.tests) return `it holds ${plural(before.tests - after.tests, 'test')} less than before`;
+  if (after.tests < before.tests) return `it holds ${plural(before.tests - after.tests, 'test')} fewer than before`;
   return after.skipped > before.skipped
-    ? `${plural(after.skipped - before.skipped, 'more mark')} in it skip or single out tests`
+    ? `it skips or singles out tests in ${plural(after.skipped - before.skipped, 'more place')}`
     : null;
 }
 

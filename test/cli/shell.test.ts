@@ -123,6 +123,11 @@ describe('the words of a typed line', () => {
     ['bash ls -la "a b" | head', ['ls -la "a b" | head']],
     [`bash command="ls -la 'a b'"`, ["ls -la 'a b'"]],
     ['bash command=1 env', ['command=1 env']],
+    ['bash "ls -la | head"', ['ls -la | head']],
+    [`bash 'a b' c`, [`'a b' c`]],
+    ['bash "ls"', ['"ls"']],
+    ['bash "ls -la', ['"ls -la']],
+    ['bash', []],
   ])('%s', (line, words) => expect(parseLine(line).words).toEqual(words));
 
   it('are refused if a quote is not closed', async () => {

@@ -16,7 +16,7 @@ const RAW = new Set(['bash', 'bash-readonly']);
 
 /**
  * One line of the shell: a verb, words, and `--name value` options. The rest of a `bash` line is kept unchanged, unless
- * it is one `command="…"`.
+ * it is one `command="…"`, or all of it is one quoted text with a space: no program has such a name.
  *
  * @example parseLine('hop edit --exit ready-to-edit') // verb hop, words [edit], options { exit: 'ready-to-edit' }
  */
@@ -24,9 +24,11 @@ export function parseLine(line: string): ShellLine {
   const [, first = '', rest = ''] = /^\s*(\S+)\s*(.*)$/s.exec(line) ?? [];
   const split = splitWords(RAW.has(first) ? rest : line);
   if (RAW.has(first)) {
-    const isNamed = split.words.length === 1 && rest.startsWith('command=') && split.problem === null;
-    const words = isNamed ? [split.words[0]!.slice('command='.length)] : rest === '' ? [] : [rest];
-    return { verb: first, words, unquoted: [0], options: {}, problem: null };
+    const only = split.words.length === 1 && split.problem === null ? split.words[0]! : null;
+    const isNamed = only !== null && rest.startsWith('command=');
+    const isQuoted = only !== null && /^["']/.test(rest) && /\s/.test(only);
+    const command = isNamed ? only.slice('command='.length) : isQuoted ? only : rest;
+    return { verb: first, words: rest === '' ? [] : [command], unquoted: [0], options: {}, problem: null };
   }
   const [verb = '', ...given] = split.words;
   const words: string[] = [];

@@ -171,7 +171,10 @@ describe('the social pipeline over HTTP', () => {
     expect((await served.ask(at, { token: other.token, body })).status).toBe(403);
     expect((await served.ask(at, { body })).status).toBe(403);
     expect((await served.ask('POST /v1/send', { token, body: { root: served.root, payload: 'Hi' } })).status).toBe(403);
-    const { json } = await served.ask(at, { token, body });
-    expect(json).toMatchObject({ ok: false, stage: 'dispatch', code: 'sender-refused' });
+    expect((await served.ask(at, { token, body })).json).toMatchObject({ ok: true, outcome: { valid: true } });
+    expect((await served.ask(`POST /v1/sessions/${id}/stop`, { token, body: { reason: 'done' } })).status).toBe(200);
+    expect((await served.ask(at, { token, body })).json).toMatchObject({
+      ...{ ok: false, stage: 'dispatch', code: 'sender-refused' },
+    });
   });
 });

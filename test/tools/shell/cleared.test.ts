@@ -11,7 +11,8 @@ const own = () =>
     .filter((name) => name.startsWith('hopgate-sandbox-') && name.includes(`-${process.pid}-`))
     .map((name) => join(tmpdir(), name));
 const isHidden = (folder: string) => (statSync(folder).mode & 0o777) === 0o711;
-const remove = (folder: string) => rmSync(folder, { recursive: true });
+// A launcher may add its pipes during the removal.
+const remove = (folder: string) => rmSync(folder, { recursive: true, maxRetries: 10, retryDelay: 20 });
 
 const CLEARED: { readonly [what: string]: (folders: readonly string[]) => void } = {
   'what covers masked files': (folders) => folders.filter(isHidden).forEach(remove),

@@ -17,6 +17,9 @@ import { atExit } from '../at-exit.ts';
 /** Contains the pid namespace too: a pid of another namespace means nothing here. */
 const PREFIX = `hopgate-sandbox-${/\d+/.exec(readlinkIfAny('/proc/self/ns/pid'))?.[0] ?? '0'}-`;
 
+/** Retries, because a launcher that was killed a moment ago may still add its pipes to a folder during the removal. */
+const REMOVAL = { recursive: true, force: true, maxRetries: 10, retryDelay: 20 };
+
 /**
  * A fresh, world-readable folder. It is removed when the process exits, or by the next process if this one is killed.
  * Its path contains no comma or colon, so it can be used in mount options.
@@ -25,7 +28,7 @@ export function makeTempFolder(): string {
   const parent = /^[\w./-]+$/.test(tmpdir()) ? tmpdir() : '/tmp';
   removeStale(parent);
   const folder = mkdtempSync(join(parent, `${PREFIX}${process.pid}-`));
-  atExit(() => rmSync(folder, { recursive: true, force: true }));
+  atExit(() => rmSync(folder, REMOVAL));
   chmodSync(folder, 0o755);
   return folder;
 }
@@ -53,7 +56,7 @@ function removeStale(parent: string): void {
     if (lstatSync(folder, { throwIfNoEntry: false })?.uid !== process.getuid!()) continue;
     killOrphans(folder);
     try {
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(folder, REMOVAL);
     } catch {
       // another process removed it first
     }

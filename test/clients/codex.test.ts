@@ -116,7 +116,7 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
       { before: ['--approve', 'execute'], modelName: 'scripted' },
     );
     // Codex says nothing of apply_patch to a model that it does not know: this one has hopgate's tools alone.
-    expect(ours(requests[0]?.tools)).toEqual(['hop', 'mode', 'status', 'why']);
+    expect(ours(requests[0]?.tools)).toEqual(['bell', 'hop', 'mode', 'status', 'whistle', 'why']);
     expect(ours(requests[1]?.tools)).toContain('bash_readonly');
     expect(ours(requests[4]?.tools)).toEqual(expect.arrayContaining(['edit', 'write', 'bash']));
     expect(ours(requests[8]?.tools)).not.toContain('write');

@@ -213,7 +213,7 @@ describe('random games', () => {
           }
         },
       ),
-      { numRuns: depth(12, 150) },
+      { numRuns: depth(12, 60) },
     );
     if (depth(false, true)) console.log(`${steps} random steps`);
   });

@@ -60,12 +60,15 @@ export async function carryOut(
   }
 }
 
-/** A whistle that does not wait longer than its client does: the answer then has the id of the job. */
+/**
+ * A whistle that does not wait longer than its client does: the answer then has the id of the job. Other calls stay as
+ * they are, since the hooks of a client report them with the same arguments.
+ */
 function bounded(call: AgentCall, most: number): AgentCall {
   const { name, input } = call;
   if (name !== 'whistle' || !isObject(input)) return call;
-  const { seconds = most } = input;
-  return typeof seconds === 'number' ? { ...call, input: { ...input, seconds: Math.min(seconds, most) } } : call;
+  const { seconds } = input;
+  return typeof seconds === 'number' && seconds > most ? { ...call, input: { ...input, seconds: most } } : call;
 }
 
 type Approval = { readonly question: InputRequiredResult } | Pick<AgentCall, 'approved' | 'refused'>;

@@ -104,7 +104,8 @@ const shows = (text: string, value: Json): boolean =>
 /** True if the text contains the name as a separate word, ignoring case and the form of its dashes. */
 export function mentions(text: string, name: string): boolean {
   const pattern = name.split('-').map(escaped).join('[-_ ]');
-  return new RegExp(`(?<![\\w-])${pattern}(?![\\w]|-\\w)`, 'i').test(text);
+  // A client may put the name of the server before that of a tool, as in mcp__hopgate__read.
+  return new RegExp(`(?:(?<![\\w-])|(?<=\\w__))${pattern}(?![\\w]|-\\w)`, 'i').test(text);
 }
 
 const escaped = (part: string): string => part.replace(/[^\w]/g, '\\$&');
